@@ -1,0 +1,320 @@
+//! What an algorithm says about itself: its entry in the catalog, its parameters, and what it
+//! asks of the receiver.
+//!
+//! Each algorithm's file ends with its [`Entry`]. Parameters are plain data, so that the command
+//! line, the experiment files and the documentation need to know nothing of any algorithm.
+
+use std::fmt;
+
+use dupack_tcp::time::Duration;
+
+/// A named set of defaults over the same code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// As the RFCs in force recommend.
+    #[default]
+    Rfc,
+    /// As Linux does, where it differs.
+    Linux,
+    /// As ns-2.35 does, whose results the papers report.
+    Ns2,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Rfc, Self::Linux, Self::Ns2];
+
+    /// Its name in files and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rfc => "rfc",
+            Self::Linux => "linux",
+            Self::Ns2 => "ns2",
+        }
+    }
+}
+
+/// A value of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// One of a list of words.
+    Choice(&'static str),
+    /// A whole number.
+    Integer(u64),
+    /// A real number.
+    Real(f64),
+    /// A span of time.
+    Time(Duration),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Choice(word) => f.write_str(word),
+            Self::Integer(number) => write!(f, "{number}"),
+            Self::Real(number) => write!(f, "{number}"),
+            Self::Time(span) => write!(f, "{span}"),
+        }
+    }
+}
+
+/// What values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// One of these words, each with what it means.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// A whole number within these bounds, in this unit.
+    Integer {
+        /// Least value.
+        min: u64,
+        /// Greatest value.
+        max: u64,
+        /// Unit in words ("segments"), or empty for a pure number.
+        unit: &'static str,
+    },
+    /// A real number within these bounds, in this unit.
+    Real {
+        /// Least value.
+        min: f64,
+        /// Greatest value.
+        max: f64,
+        /// Unit in words, or empty for a pure number.
+        unit: &'static str,
+    },
+    /// A span of time, written with its unit ("200ms").
+    Time,
+}
+
+/// A parameter of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterSpec {
+    /// Its name in `newreno(full_ack=alg2)`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub doc: &'static str,
+    /// Where its default comes from.
+    pub source: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// Its value when nothing is said, by dialect.
+    pub default: Defaults,
+}
+
+/// A parameter's defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// In the dialect `rfc`.
+    pub rfc: Value,
+    /// In the dialect `linux`.
+    pub linux: Value,
+    /// In the dialect `ns2`.
+    pub ns2: Value,
+}
+
+impl Defaults {
+    /// The same in every dialect.
+    #[must_use]
+    pub const fn same(value: Value) -> Self {
+        Self {
+            rfc: value,
+            linux: value,
+            ns2: value,
+        }
+    }
+
+    /// The value in `dialect`.
+    #[must_use]
+    pub const fn of(&self, dialect: Dialect) -> Value {
+        match dialect {
+            Dialect::Rfc => self.rfc,
+            Dialect::Linux => self.linux,
+            Dialect::Ns2 => self.ns2,
+        }
+    }
+}
+
+/// The effective parameters of one algorithm: every one of its specifications has a value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    values: Vec<(&'static str, Value)>,
+}
+
+impl Parameters {
+    /// The defaults of `specs` in `dialect`.
+    #[must_use]
+    pub fn defaults(specs: &[ParameterSpec], dialect: Dialect) -> Self {
+        let values = specs.iter().map(|s| (s.name, s.default.of(dialect)));
+        Self {
+            values: values.collect(),
+        }
+    }
+
+    /// Replaces the value of `name`, which must be one of the specified ones.
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
+        for slot in &mut self.values {
+            if slot.0 == name {
+                slot.1 = value;
+            }
+        }
+    }
+
+    /// Names and values, in the order of the specification.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> + '_ {
+        self.values.iter().copied()
+    }
+
+    fn get(&self, name: &str) -> Value {
+        let found = self.values.iter().find(|(n, _)| *n == name);
+        found
+            .unwrap_or_else(|| panic!("no parameter `{name}` is specified"))
+            .1
+    }
+
+    /// The word chosen for `name`.
+    ///
+    /// # Panics
+    /// If the algorithm specifies no such choice: a mistake in its file, which the catalog's
+    /// tests find by building every entry.
+    #[must_use]
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Value::Choice(word) => word,
+            other => panic!("`{name}` is {other:?}, not a choice"),
+        }
+    }
+
+    /// Whether the word chosen for `name` is "on". Panics like [`Self::choice`].
+    #[must_use]
+    pub fn is_on(&self, name: &str) -> bool {
+        self.choice(name) == "on"
+    }
+
+    /// The whole number given for `name`. Panics like [`Self::choice`].
+    #[must_use]
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Integer(number) => number,
+            other => panic!("`{name}` is {other:?}, not a whole number"),
+        }
+    }
+
+    /// The real number given for `name`. Panics like [`Self::choice`].
+    #[must_use]
+    pub fn real(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Real(number) => number,
+            other => panic!("`{name}` is {other:?}, not a real number"),
+        }
+    }
+
+    /// The span of time given for `name`. Panics like [`Self::choice`].
+    #[must_use]
+    pub fn time(&self, name: &str) -> Duration {
+        match self.get(name) {
+            Value::Time(span) => span,
+            other => panic!("`{name}` is {other:?}, not a span of time"),
+        }
+    }
+}
+
+/// The two words of a switch.
+pub const SWITCH: Kind = Kind::Choice(&[("on", "yes"), ("off", "no")]);
+
+/// A switch's value.
+#[must_use]
+pub const fn switch(on: bool) -> Value {
+    Value::Choice(if on { "on" } else { "off" })
+}
+
+/// The duplicate ACK threshold, common to the recoveries that count.
+pub const DUP_THRESHOLD: ParameterSpec = ParameterSpec {
+    name: "dup_threshold",
+    doc: "duplicate ACKs (or what stands for them) that make a loss",
+    source: "RFC 5681 §3.2",
+    kind: Kind::Integer {
+        min: 1,
+        max: 1000,
+        unit: "ACKs",
+    },
+    default: Defaults::same(Value::Integer(3)),
+};
+
+/// Limited transmit, common to the recoveries that count duplicate ACKs.
+pub const LIMITED_TRANSMIT: ParameterSpec = ParameterSpec {
+    name: "limited_transmit",
+    doc: "one new segment for each of the first two duplicate ACKs",
+    source: "RFC 3042",
+    kind: SWITCH,
+    default: Defaults::same(switch(true)),
+};
+
+/// What an algorithm is built for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Context {
+    /// Sender maximum segment size in bytes.
+    pub smss: u32,
+    /// The dialect, for what is not worth a parameter of its own.
+    pub dialect: Dialect,
+}
+
+/// What a stack asks of the receiver and of the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// SACK blocks (RFC 2018). A stack that does not ask for them gets none, so that
+    /// duplicate ACKs mean what RFC 5681 says.
+    pub sack: bool,
+    /// DSACK (RFC 2883).
+    pub dsack: bool,
+    /// The order of transmissions echoed (LE §4.2).
+    pub order_echo: bool,
+    /// Timestamps that are fine, unique, and echo the segment that caused the ACK
+    /// (LE §2.2.1).
+    pub trigger_timestamps: bool,
+}
+
+impl Needs {
+    /// Nothing beyond cumulative ACKs.
+    pub const NONE: Self = Self {
+        sack: false,
+        dsack: false,
+        order_echo: false,
+        trigger_timestamps: false,
+    };
+
+    /// SACK and nothing else.
+    pub const SACK: Self = Self {
+        sack: true,
+        ..Self::NONE
+    };
+}
+
+/// An algorithm's entry in the catalog; `P` is the trait of its axis.
+#[derive(Debug)]
+pub struct Entry<P: ?Sized + 'static> {
+    /// Its name in a stack.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub citation: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [ParameterSpec],
+    /// What it asks of the receiver, given its parameters.
+    pub needs: fn(&Parameters) -> Needs,
+    /// What it may not be combined with.
+    pub conflicts: &'static [Conflict],
+    /// Builds one.
+    pub build: fn(&Parameters, &Context) -> Box<P>,
+}
+
+/// A combination that makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The name of the entry on another axis; `*` for every one but the null object.
+    pub with: &'static str,
+    /// On which axis it is: `recovery`, `control`, `differentiation` or `response`.
+    pub axis: &'static str,
+    /// Why.
+    pub why: &'static str,
+}

@@ -1,0 +1,7 @@
+//! The plug-ins of the endpoint, one file each, by axis, and the [`catalog`] that names them.
+
+pub mod catalog;
+pub mod congestion;
+pub mod differentiation;
+pub mod recovery;
+pub mod response;

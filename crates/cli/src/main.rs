@@ -1,0 +1,2 @@
+//! The `dupack` command.
+fn main() {}

@@ -1,0 +1,233 @@
+//! What a handful of seeds can say: means with their confidence, paired ratios, quantiles,
+//! fairness.
+//!
+//! Samples that are not finite (a ratio over nothing, a measure that was never taken) are left
+//! out of every summary and show as a smaller `n`; no function here returns a NaN.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A sample's size, centre and spread, in the unit of the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many finite samples there were; at least one.
+    pub n: usize,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The sample standard deviation (divisor n − 1); none below two samples.
+    pub standard_deviation: Option<f64>,
+    /// Half the width of the mean's 95 % confidence interval by Student's t; none below two
+    /// samples.
+    pub half_width_95: Option<f64>,
+    /// The smallest sample.
+    pub min: f64,
+    /// The largest sample.
+    pub max: f64,
+}
+
+impl Summary {
+    /// Summarises the finite ones among `samples`; none if there are none.
+    #[must_use]
+    pub fn of(samples: &[f64]) -> Option<Self> {
+        let finite: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
+        let mean = mean(&finite)?;
+        let n = finite.len();
+        let min = finite.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let standard_deviation = (n >= 2).then(|| {
+            let squares: f64 = finite.iter().map(|x| (x - mean) * (x - mean)).sum();
+            (squares / (n - 1) as f64).sqrt()
+        });
+        let half_width_95 =
+            standard_deviation.and_then(|s| Some(t_quantile_975(n - 1)? * s / (n as f64).sqrt()));
+        Some(Self {
+            n,
+            mean,
+            standard_deviation,
+            half_width_95,
+            min,
+            max,
+        })
+    }
+
+    /// The 95 % confidence interval of the mean, lower and upper end; none below two samples.
+    #[must_use]
+    pub fn interval_95(&self) -> Option<(f64, f64)> {
+        self.half_width_95
+            .map(|half| (self.mean - half, self.mean + half))
+    }
+}
+
+/// The ratios of paired samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairedRatio {
+    /// The ratios' summary; none if no pair had one.
+    pub ratio: Option<Summary>,
+    /// Pairs without a ratio: the base was zero, one side was not finite or was missing.
+    pub skipped: usize,
+}
+
+/// Summarises `other / base`, pair by pair: both slices in the order of the seeds.
+///
+/// Two stacks under the same seed meet the same losses, so that most of the noise cancels in
+/// the ratio; the ratio of the means would keep it.
+#[must_use]
+pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
+    let ratios: Vec<f64> = base
+        .iter()
+        .zip(other)
+        .filter(|&(&base, _)| base != 0.0)
+        .map(|(base, other)| other / base)
+        .filter(|ratio| ratio.is_finite())
+        .collect();
+    let skipped = base.len().max(other.len()) - ratios.len();
+    PairedRatio {
+        ratio: Summary::of(&ratios),
+        skipped,
+    }
+}
+
+/// The arithmetic mean; none without samples or where it is not finite.
+#[must_use]
+pub fn mean(samples: &[f64]) -> Option<f64> {
+    // Dividing first loses a digit but cannot overflow; it is needed only for huge samples.
+    let n = samples.len() as f64;
+    let sum: f64 = samples.iter().sum();
+    let mean = if sum.is_finite() {
+        sum / n
+    } else {
+        samples.iter().map(|x| x / n).sum()
+    };
+    mean.is_finite().then_some(mean)
+}
+
+/// The `q`-quantile (0 ≤ q ≤ 1) by linear interpolation between order statistics: Hyndman and
+/// Fan's type 7, the default of R and NumPy. Sorts `samples`; those that are not finite are
+/// left out. None without samples or for a `q` outside its range.
+#[must_use]
+pub fn quantile(samples: &mut [f64], q: f64) -> Option<f64> {
+    if !(0.0..=1.0).contains(&q) {
+        return None;
+    }
+    // What is not finite goes to the end and is cut off.
+    samples.sort_unstable_by(|a, b| {
+        b.is_finite()
+            .cmp(&a.is_finite())
+            .then_with(|| a.total_cmp(b))
+    });
+    let finite = &samples[..samples.partition_point(|x| x.is_finite())];
+    let position = q * finite.len().checked_sub(1)? as f64;
+    let below = *finite.get(position.floor() as usize)?;
+    let above = *finite.get(position.ceil() as usize)?;
+    Some(below + (above - below) * position.fract())
+}
+
+/// Jain's fairness index of the flows' shares, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one
+/// has everything (Jain, Chiu and Hawe 1984). None without flows, if none got anything, or if
+/// a share is negative or not finite.
+#[must_use]
+pub fn jain_index(shares: &[f64]) -> Option<f64> {
+    let largest = shares.iter().copied().fold(0.0, f64::max);
+    if largest == 0.0 || !shares.iter().all(|x| x.is_finite() && *x >= 0.0) {
+        return None;
+    }
+    // Relative to the largest share, so that no square overflows.
+    let sum: f64 = shares.iter().map(|x| x / largest).sum();
+    let squares: f64 = shares.iter().map(|x| (x / largest) * (x / largest)).sum();
+    Some(sum * sum / (shares.len() as f64 * squares))
+}
+
+/// Student's t at 97.5 %, which cuts a two-sided 95 % interval.
+fn t_quantile_975(degrees_of_freedom: usize) -> Option<f64> {
+    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)
+        .ok()?
+        .inverse_cdf(0.975);
+    t.is_finite().then_some(t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+    }
+
+    #[test]
+    fn summary_of_known_samples() {
+        let summary = Summary::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).expect("samples");
+        assert_eq!((summary.n, summary.min, summary.max), (8, 2.0, 9.0));
+        close(summary.mean, 5.0);
+        let deviation = (32.0_f64 / 7.0).sqrt();
+        close(summary.standard_deviation.expect("n > 1"), deviation);
+        // t(0.975, 7) = 2.364624
+        close(
+            summary.half_width_95.expect("n > 1"),
+            2.364_624_252 * deviation / 8.0_f64.sqrt(),
+        );
+    }
+
+    #[test]
+    fn student_quantiles_agree_with_the_tables() {
+        for (degrees, t) in [
+            (1, 12.706_204_7),
+            (2, 4.302_652_7),
+            (4, 2.776_445_1),
+            (29, 2.045_229_6),
+        ] {
+            close(t_quantile_975(degrees).expect("finite"), t);
+        }
+    }
+
+    #[test]
+    fn one_sample_has_no_spread_and_none_has_no_summary() {
+        let summary = Summary::of(&[3.5]).expect("one sample");
+        assert_eq!(summary.standard_deviation, None);
+        assert_eq!(summary.interval_95(), None);
+        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(Summary::of(&[f64::NAN, f64::INFINITY]), None);
+        assert_eq!(
+            Summary::of(&[f64::NAN, 1.0, 3.0]).map(|s| (s.n, s.mean)),
+            Some((2, 2.0))
+        );
+    }
+
+    #[test]
+    fn ratios_are_paired() {
+        let result = paired_ratio(&[1.0, 2.0, 0.0, 4.0], &[2.0, 4.0, 9.0, 8.0]);
+        let ratio = result.ratio.expect("three pairs");
+        assert_eq!((result.skipped, ratio.n, ratio.mean), (1, 3, 2.0));
+        assert_eq!(ratio.half_width_95, Some(0.0));
+        assert_eq!(paired_ratio(&[1.0], &[1.0, 2.0]).skipped, 1);
+        assert_eq!(
+            paired_ratio(&[0.0], &[1.0]),
+            PairedRatio {
+                ratio: None,
+                skipped: 1
+            }
+        );
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        let mut samples = [4.0, 1.0, 3.0, f64::NAN, 2.0];
+        assert_eq!(quantile(&mut samples, 0.0), Some(1.0));
+        assert_eq!(quantile(&mut samples, 0.25), Some(1.75));
+        assert_eq!(quantile(&mut samples, 0.5), Some(2.5));
+        assert_eq!(quantile(&mut samples, 1.0), Some(4.0));
+        assert_eq!(quantile(&mut samples, 1.1), None);
+        assert_eq!(quantile(&mut samples, f64::NAN), None);
+        assert_eq!(quantile(&mut [], 0.5), None);
+    }
+
+    #[test]
+    fn fairness() {
+        assert_eq!(jain_index(&[3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain_index(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+        close(jain_index(&[1.0, 2.0]).expect("positive"), 0.9);
+        assert_eq!(jain_index(&[0.0, 0.0]), None);
+        assert_eq!(jain_index(&[]), None);
+        assert_eq!(jain_index(&[1.0, f64::NAN]), None);
+    }
+}

@@ -1,0 +1,42 @@
+//! Names of things: one index type per kind, so that a flow cannot be mistaken for a link.
+
+macro_rules! index_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The position in a table of such things.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+index_type! {
+    /// A host or router, numbered from 0 in the order of creation.
+    NodeId
+}
+
+index_type! {
+    /// A link, in one direction, numbered from 0 in the order of creation.
+    LinkId
+}
+
+index_type! {
+    /// A flow: a TCP connection or a UDP source, numbered from 0 in the order of creation.
+    FlowId
+}
+
+index_type! {
+    /// A path through the network, see [`crate::route`].
+    RouteId
+}
+
+index_type! {
+    /// Something that may have one pending entry in the [event queue](crate::event).
+    EventSlot
+}

@@ -1,0 +1,37 @@
+//! The deterministic simulated network: links, queues, loss, sources, topologies.
+//!
+//! Read it from the bottom up:
+//!
+//! | layer | modules | what it is |
+//! | --- | --- | --- |
+//! | values | [`ids`], [`units`], [`random`] | names of things, rates, probabilities, random streams |
+//! | one link | [`link`] | sans-I/O: packets and times go in, verdicts and arrivals come out |
+//! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
+//! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell and chain |
+//! | measures | [`histogram`], [`series`], [`observer`], [`trace_hash`] | what may be asked of a run |
+//! | sources | [`udp`] | constant-rate and on/off traffic |
+//!
+//! Three rules hold everywhere:
+//!
+//! * Time is integer nanoseconds. Two things due at the same nanosecond happen in the order in
+//!   which they were inserted.
+//! * A random number comes only from a [`random::Stream`], which depends on the run's seed and
+//!   on the name of the component that draws, and on nothing else.
+//! * Nothing grows with simulated time, and nothing is allocated per packet once queues have
+//!   reached their working size.
+
+pub mod event;
+pub mod fabric;
+pub mod histogram;
+pub mod ids;
+pub mod link;
+pub mod observer;
+pub mod packet;
+pub mod random;
+pub mod route;
+pub mod series;
+pub mod shapes;
+pub mod topology;
+pub mod trace_hash;
+pub mod udp;
+pub mod units;

@@ -1,0 +1,177 @@
+//! Recorded link traces in Mahimahi's format (Netravali et al., USENIX ATC 2015, §4.1).
+//!
+//! A text file with one number per line: the millisecond at which the link could have delivered
+//! one 1500-byte packet. The times do not decrease; several equal ones mean several packets in
+//! that millisecond. The last time is also the period after which the trace repeats.
+
+use core::fmt;
+use std::sync::Arc;
+
+/// Bytes that one delivery opportunity carries.
+pub const OPPORTUNITY_BYTES: u32 = 1500;
+
+/// A validated trace; clones share the same memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryTrace {
+    /// Milliseconds since the start of the trace, non-decreasing, never empty, the last nonzero.
+    times_ms: Arc<[u32]>,
+}
+
+/// Why a text is not a trace, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceError {
+    /// There is no line.
+    Empty,
+    /// A line is not a number of milliseconds.
+    NotMilliseconds {
+        /// Line number, from 1.
+        line: usize,
+        /// What stands there, shortened.
+        text: String,
+    },
+    /// A time is earlier than the one before.
+    Decreasing {
+        /// Line number, from 1.
+        line: usize,
+        /// The time on that line, in milliseconds.
+        time_ms: u32,
+        /// The time on the line before, in milliseconds.
+        before_ms: u32,
+    },
+    /// The last time is zero, and so would be the period.
+    ZeroPeriod {
+        /// Line number of the last line, from 1.
+        line: usize,
+    },
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(
+                f,
+                "the trace is empty: it needs at least one line with the millisecond of a \
+                 delivery opportunity"
+            ),
+            Self::NotMilliseconds { line, text } => write!(
+                f,
+                "line {line} of the trace reads {text:?}: write one whole number of \
+                 milliseconds per line, from 0 to {}, and nothing else",
+                u32::MAX
+            ),
+            Self::Decreasing {
+                line,
+                time_ms,
+                before_ms,
+            } => write!(
+                f,
+                "line {line} of the trace goes back from {before_ms} ms to {time_ms} ms: sort \
+                 the lines by time, counted from the start of the trace"
+            ),
+            Self::ZeroPeriod { line } => write!(
+                f,
+                "the trace ends at 0 ms on line {line}, so its period would be zero: end it with \
+                 the time at which it shall repeat"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for TraceError {}
+
+impl DeliveryTrace {
+    /// Reads a trace file's text.
+    ///
+    /// # Errors
+    ///
+    /// If it is not in the format; the error names the line and the remedy.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let mut times_ms = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let time: u32 = line.trim().parse().map_err(|_| TraceError::NotMilliseconds {
+                line: index + 1,
+                text: line.chars().take(40).collect(),
+            })?;
+            times_ms.push(time);
+        }
+        Self::new(times_ms)
+    }
+
+    /// A trace with an opportunity at each of `times_ms`.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, they decrease, or the last is zero; lines are counted as in a file.
+    pub fn new(times_ms: Vec<u32>) -> Result<Self, TraceError> {
+        for (index, pair) in times_ms.windows(2).enumerate() {
+            if pair[1] < pair[0] {
+                return Err(TraceError::Decreasing {
+                    line: index + 2,
+                    time_ms: pair[1],
+                    before_ms: pair[0],
+                });
+            }
+        }
+        match times_ms.last() {
+            None => Err(TraceError::Empty),
+            Some(0) => Err(TraceError::ZeroPeriod {
+                line: times_ms.len(),
+            }),
+            Some(_) => Ok(Self {
+                times_ms: times_ms.into(),
+            }),
+        }
+    }
+
+    /// The opportunities of one period, in milliseconds from its start.
+    #[must_use]
+    pub fn times_ms(&self) -> &[u32] {
+        &self.times_ms
+    }
+
+    /// After how many milliseconds the trace repeats; never zero.
+    #[must_use]
+    pub fn period_ms(&self) -> u32 {
+        self.times_ms.last().copied().unwrap_or(1)
+    }
+
+    /// The mean rate in bit/s if every opportunity is used.
+    #[must_use]
+    pub fn mean_rate_bps(&self) -> f64 {
+        let bits = self.times_ms.len() as f64 * f64::from(OPPORTUNITY_BYTES) * 8.0;
+        bits * 1e3 / f64::from(self.period_ms())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_good_trace_is_read() {
+        let trace = DeliveryTrace::parse("0\n3\r\n3\n 10 \n").unwrap();
+        assert_eq!(trace.times_ms(), [0, 3, 3, 10]);
+        assert_eq!(trace.period_ms(), 10);
+        // 4 · 1500 B · 8 bit in 10 ms.
+        assert!((trace.mean_rate_bps() - 4.8e6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn errors_name_the_line_and_the_remedy() {
+        let error = |text| DeliveryTrace::parse(text).unwrap_err().to_string();
+        assert!(error("").contains("is empty"));
+        assert!(error("1\n2\nx3\n").contains("line 3 of the trace reads \"x3\""));
+        assert!(error("1\n\n2\n").contains("line 2 of the trace reads \"\""));
+        assert!(error("1\n-2\n").contains("line 2"));
+        assert!(error("1\n2.5\n").contains("whole number of milliseconds"));
+        assert!(error("99999999999\n").contains("line 1"));
+        assert!(error("5\n9\n8\n").contains("line 3 of the trace goes back from 9 ms to 8 ms"));
+        assert!(error("0\n0\n").contains("0 ms on line 2"));
+    }
+
+    #[test]
+    fn a_long_line_is_quoted_in_part() {
+        let long = "x".repeat(1_000_000);
+        assert!(DeliveryTrace::parse(&long).unwrap_err().to_string().len() < 300);
+    }
+}

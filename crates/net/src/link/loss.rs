@@ -1,0 +1,124 @@
+//! Loss models: which packets vanish for reasons other than a full queue.
+//!
+//! A link may have several, each with its own random stream. Every model sees every packet that
+//! passes its filter and reaches its place, whatever the other models say of it.
+
+mod gilbert_elliott;
+mod script;
+
+pub use gilbert_elliott::{GilbertElliott, GilbertElliottTimed};
+pub use script::{LossScript, MAX_SCRIPTED_PACKETS, ScriptError, ScriptRule, Transmissions};
+
+use dupack_tcp::time::Instant;
+
+use self::gilbert_elliott::{PacketChain, TimeChain};
+use self::script::ScriptState;
+use super::{DropCause, Offer};
+use crate::packet::PacketKind;
+use crate::random::Stream;
+use crate::units::Probability;
+
+/// A loss model at a place on a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LossConfig {
+    /// Which packets are lost.
+    pub model: LossModel,
+    /// Where on the link.
+    pub placement: LossPlacement,
+    /// Which packets the model sees.
+    pub filter: PacketFilter,
+}
+
+/// Which packets are lost.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LossModel {
+    /// Each packet independently, with the same probability.
+    Bernoulli(Probability),
+    /// In bursts, by a two-state chain that moves once per packet.
+    GilbertElliott(GilbertElliott),
+    /// In bursts, by a two-state chain that moves with time.
+    GilbertElliottTimed(GilbertElliottTimed),
+    /// Exactly these packets.
+    Script(LossScript),
+}
+
+/// Where on the link packets are lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossPlacement {
+    /// Before the queue: a lost packet occupies neither buffer nor transmitter (where ns-2's
+    /// `lossmodel` stands).
+    #[default]
+    BeforeQueue,
+    /// After the transmitter: a lost packet has waited and consumed its transmission time, and
+    /// vanishes where it would have arrived (a wireless channel).
+    AfterTransmission,
+}
+
+/// Which packets a model sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacketFilter {
+    /// All of them.
+    #[default]
+    All,
+    /// TCP data only.
+    DataOnly,
+    /// TCP acknowledgments only.
+    AcksOnly,
+}
+
+impl PacketFilter {
+    /// Whether packets of `kind` pass.
+    #[must_use]
+    pub const fn passes(self, kind: PacketKind) -> bool {
+        match self {
+            Self::All => true,
+            Self::DataOnly => matches!(kind, PacketKind::Data),
+            Self::AcksOnly => matches!(kind, PacketKind::Ack),
+        }
+    }
+}
+
+/// A loss model at work.
+#[derive(Clone, Debug)]
+pub(super) struct Loss {
+    state: LossState,
+    filter: PacketFilter,
+}
+
+#[derive(Clone, Debug)]
+enum LossState {
+    Bernoulli(Probability, Stream),
+    Chain(PacketChain),
+    TimeChain(TimeChain),
+    Script(ScriptState),
+}
+
+impl Loss {
+    pub(super) fn new(config: &LossConfig, stream: Stream) -> Self {
+        let state = match &config.model {
+            LossModel::Bernoulli(p) => LossState::Bernoulli(*p, stream),
+            LossModel::GilbertElliott(model) => LossState::Chain(PacketChain::new(*model, stream)),
+            LossModel::GilbertElliottTimed(model) => {
+                LossState::TimeChain(TimeChain::new(*model, stream))
+            }
+            LossModel::Script(script) => LossState::Script(ScriptState::new(script)),
+        };
+        Self {
+            state,
+            filter: config.filter,
+        }
+    }
+
+    /// Whether the model takes this packet, and under which name.
+    pub(super) fn takes(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
+        if !self.filter.passes(packet.kind) {
+            return None;
+        }
+        match &mut self.state {
+            LossState::Bernoulli(p, stream) => stream.chance(*p).then_some(DropCause::Random),
+            LossState::Chain(chain) => chain.loses().then_some(DropCause::Random),
+            LossState::TimeChain(chain) => chain.loses(now).then_some(DropCause::Random),
+            LossState::Script(script) => script.takes(now, packet).then_some(DropCause::Script),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Loss by script: exactly these packets are lost, so that an example on paper can be replayed.
+//!
+//! Data packets of a flow are named by packet number, which a retransmission shares with its
+//! original; ACKs and datagrams by their count. All numbers start at 0 and are per flow, all
+//! transmissions at 1. A transmission is counted when it reaches the script's link: the second
+//! copy of packet 26 that comes by is its second transmission, even if a link before this one
+//! lost a copy in between.
+
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use dupack_tcp::time::Instant;
+
+use crate::ids::FlowId;
+use crate::link::Offer;
+use crate::link::outage::TimeWindow;
+use crate::packet::PacketKind;
+
+/// A validated list of rules; a packet is lost if any of them names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LossScript {
+    rules: Vec<ScriptRule>,
+}
+
+/// What to lose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptRule {
+    /// Data packets of a flow, by packet number and transmission.
+    Data {
+        /// The flow.
+        flow: FlowId,
+        /// Packet numbers, from 0.
+        packets: RangeInclusive<u64>,
+        /// Which of their transmissions.
+        transmissions: Transmissions,
+    },
+    /// Acknowledgments of a flow, by the order in which its receiver sent them.
+    Acks {
+        /// The flow.
+        flow: FlowId,
+        /// Counts, from 0.
+        acks: RangeInclusive<u64>,
+    },
+    /// Datagrams of a flow, by the order in which they were sent.
+    Datagrams {
+        /// The flow.
+        flow: FlowId,
+        /// Counts, from 0.
+        datagrams: RangeInclusive<u64>,
+    },
+    /// The packets that reach the link in these places, of any flow and of every kind that
+    /// passes the model's filter.
+    Count(
+        /// Counts, from 0.
+        RangeInclusive<u64>,
+    ),
+    /// Whatever is offered to the link in this time and passes the model's filter.
+    During(TimeWindow),
+}
+
+/// Which transmissions of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmissions {
+    /// The n-th, from 1: 1 is the original, 2 its first retransmission.
+    Nth(u32),
+    /// The first n of them.
+    First(u32),
+    /// All of them.
+    Every,
+}
+
+/// How many data packets one rule may name if it counts their transmissions.
+pub const MAX_SCRIPTED_PACKETS: u64 = 1_000_000;
+
+/// Why a script cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptError {
+    /// A range ends before it starts, or a time window is empty.
+    EmptyRange {
+        /// The rule's place in the script, from 0.
+        rule: usize,
+    },
+    /// A rule counts the transmissions of too many packets.
+    TooManyPackets {
+        /// The rule's place in the script, from 0.
+        rule: usize,
+        /// How many it names.
+        packets: u64,
+    },
+    /// Transmissions are counted from 1.
+    TransmissionZero {
+        /// The rule's place in the script, from 0.
+        rule: usize,
+    },
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmptyRange { rule } => write!(
+                f,
+                "rule {} of the loss script names nothing: its range ends before it starts",
+                rule + 1
+            ),
+            Self::TooManyPackets { rule, packets } => write!(
+                f,
+                "rule {} of the loss script counts the transmissions of {packets} packets; \
+                 the most is {MAX_SCRIPTED_PACKETS}: name fewer, or drop every transmission",
+                rule + 1
+            ),
+            Self::TransmissionZero { rule } => write!(
+                f,
+                "rule {} of the loss script names transmission 0: they are counted from 1",
+                rule + 1
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ScriptError {}
+
+impl LossScript {
+    /// A script of `rules`.
+    ///
+    /// # Errors
+    ///
+    /// If a rule names nothing, or more than can be counted.
+    pub fn new(rules: Vec<ScriptRule>) -> Result<Self, ScriptError> {
+        for (index, rule) in rules.iter().enumerate() {
+            rule.check(index)?;
+        }
+        Ok(Self { rules })
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn rules(&self) -> &[ScriptRule] {
+        &self.rules
+    }
+}
+
+impl ScriptRule {
+    fn check(&self, rule: usize) -> Result<(), ScriptError> {
+        let empty = match self {
+            Self::Data { packets: range, .. }
+            | Self::Acks { acks: range, .. }
+            | Self::Datagrams {
+                datagrams: range, ..
+            }
+            | Self::Count(range) => range.is_empty(),
+            Self::During(window) => window.from >= window.to,
+        };
+        if empty {
+            return Err(ScriptError::EmptyRange { rule });
+        }
+        let Self::Data {
+            packets,
+            transmissions: Transmissions::Nth(nth) | Transmissions::First(nth),
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        if *nth == 0 {
+            return Err(ScriptError::TransmissionZero { rule });
+        }
+        let count = (packets.end() - packets.start()).saturating_add(1);
+        if count > MAX_SCRIPTED_PACKETS {
+            return Err(ScriptError::TooManyPackets {
+                rule,
+                packets: count,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A script being followed.
+#[derive(Clone, Debug)]
+pub(super) struct ScriptState {
+    rules: Vec<RuleState>,
+    /// Packets that have come by.
+    count: u64,
+}
+
+#[derive(Clone, Debug)]
+struct RuleState {
+    rule: ScriptRule,
+    /// How often each packet of a counting rule has come by.
+    seen: Vec<u32>,
+}
+
+impl ScriptState {
+    pub(super) fn new(script: &LossScript) -> Self {
+        let rules = script.rules.iter().cloned().map(RuleState::new).collect();
+        Self { rules, count: 0 }
+    }
+
+    /// Whether some rule names this packet.
+    pub(super) fn takes(&mut self, now: Instant, packet: &Offer) -> bool {
+        let place = self.count;
+        self.count += 1;
+        let mut taken = false;
+        for state in &mut self.rules {
+            // No short circuit: every rule counts every packet.
+            taken |= state.names(now, place, packet);
+        }
+        taken
+    }
+}
+
+impl RuleState {
+    fn new(rule: ScriptRule) -> Self {
+        let counted = match &rule {
+            ScriptRule::Data {
+                packets,
+                transmissions: Transmissions::Nth(_) | Transmissions::First(_),
+                ..
+            } => packets.end() - packets.start() + 1,
+            _ => 0,
+        };
+        Self {
+            rule,
+            seen: vec![0; counted as usize],
+        }
+    }
+
+    fn names(&mut self, now: Instant, place: u64, packet: &Offer) -> bool {
+        match &self.rule {
+            ScriptRule::Data {
+                flow,
+                packets,
+                transmissions,
+            } => {
+                is_named(PacketKind::Data, *flow, packets, packet)
+                    && nth_transmission(
+                        &mut self.seen,
+                        packet.number - packets.start(),
+                        *transmissions,
+                    )
+            }
+            ScriptRule::Acks { flow, acks } => is_named(PacketKind::Ack, *flow, acks, packet),
+            ScriptRule::Datagrams { flow, datagrams } => {
+                is_named(PacketKind::Udp, *flow, datagrams, packet)
+            }
+            ScriptRule::Count(places) => places.contains(&place),
+            ScriptRule::During(window) => window.contains(now),
+        }
+    }
+}
+
+fn is_named(kind: PacketKind, flow: FlowId, range: &RangeInclusive<u64>, packet: &Offer) -> bool {
+    packet.kind == kind && packet.flow == flow && range.contains(&packet.number)
+}
+
+/// Counts one more transmission of the packet at `index` of a rule's range and says whether it
+/// is one of `transmissions`.
+fn nth_transmission(seen: &mut [u32], index: u64, transmissions: Transmissions) -> bool {
+    let mut count = || {
+        let seen = &mut seen[index as usize];
+        *seen = seen.saturating_add(1);
+        *seen
+    };
+    match transmissions {
+        Transmissions::Nth(nth) => count() == nth,
+        Transmissions::First(n) => count() <= n,
+        Transmissions::Every => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(kind: PacketKind, flow: u32, number: u64) -> Offer {
+        Offer {
+            kind,
+            flow: FlowId(flow),
+            number,
+            ..Offer::default()
+        }
+    }
+
+    fn state(rules: Vec<ScriptRule>) -> ScriptState {
+        ScriptState::new(&LossScript::new(rules).unwrap())
+    }
+
+    fn data_rule(packets: RangeInclusive<u64>, transmissions: Transmissions) -> ScriptRule {
+        ScriptRule::Data {
+            flow: FlowId(0),
+            packets,
+            transmissions,
+        }
+    }
+
+    #[test]
+    fn a_range_of_first_transmissions_and_one_second_transmission() {
+        let mut script = state(vec![
+            data_rule(24..=30, Transmissions::Nth(1)),
+            data_rule(26..=26, Transmissions::Nth(2)),
+        ]);
+        let mut lost = |number| script.takes(Instant::ZERO, &offer(PacketKind::Data, 0, number));
+        let first_pass: Vec<u64> = (20..35).filter(|&n| lost(n)).collect();
+        assert_eq!(first_pass, [24, 25, 26, 27, 28, 29, 30]);
+        let second_pass: Vec<u64> = (20..35).filter(|&n| lost(n)).collect();
+        assert_eq!(second_pass, [26]);
+        assert_eq!((20..35).filter(|&n| lost(n)).count(), 0);
+    }
+
+    #[test]
+    fn the_first_two_and_every_transmission() {
+        let mut script = state(vec![
+            data_rule(1..=1, Transmissions::First(2)),
+            data_rule(2..=2, Transmissions::Every),
+        ]);
+        let mut lost = |number| script.takes(Instant::ZERO, &offer(PacketKind::Data, 0, number));
+        assert_eq!([(); 4].map(|()| lost(1)), [true, true, false, false]);
+        assert_eq!([(); 4].map(|()| lost(2)), [true; 4]);
+    }
+
+    #[test]
+    fn rules_mind_flow_and_kind() {
+        let mut script = state(vec![
+            data_rule(5..=5, Transmissions::Every),
+            ScriptRule::Acks {
+                flow: FlowId(0),
+                acks: 3..=3,
+            },
+            ScriptRule::Datagrams {
+                flow: FlowId(2),
+                datagrams: 0..=1,
+            },
+        ]);
+        let mut lost = |kind, flow, n| script.takes(Instant::ZERO, &offer(kind, flow, n));
+        assert!(lost(PacketKind::Data, 0, 5));
+        assert!(!lost(PacketKind::Data, 1, 5));
+        assert!(!lost(PacketKind::Ack, 0, 5));
+        assert!(lost(PacketKind::Ack, 0, 3));
+        assert!(!lost(PacketKind::Data, 0, 3));
+        assert!(lost(PacketKind::Udp, 2, 1));
+        assert!(!lost(PacketKind::Udp, 2, 2));
+    }
+
+    #[test]
+    fn by_place_and_by_time() {
+        let window = TimeWindow {
+            from: Instant::from_nanos(100),
+            to: Instant::from_nanos(200),
+        };
+        let mut script = state(vec![ScriptRule::Count(1..=2), ScriptRule::During(window)]);
+        let lost: Vec<u64> = [0, 50, 99, 99, 100, 199, 200]
+            .into_iter()
+            .filter(|&t| script.takes(Instant::from_nanos(t), &offer(PacketKind::Udp, 0, 0)))
+            .collect();
+        assert_eq!(lost, [50, 99, 100, 199]);
+    }
+
+    #[test]
+    fn scripts_that_cannot_be_followed_are_refused() {
+        let error = |rule| LossScript::new(vec![rule]).unwrap_err();
+        #[allow(clippy::reversed_empty_ranges)]
+        let backwards = data_rule(5..=4, Transmissions::Every);
+        assert_eq!(error(backwards), ScriptError::EmptyRange { rule: 0 });
+        assert_eq!(
+            error(data_rule(0..=0, Transmissions::Nth(0))),
+            ScriptError::TransmissionZero { rule: 0 }
+        );
+        assert_eq!(
+            error(data_rule(0..=u64::MAX, Transmissions::Nth(1))),
+            ScriptError::TooManyPackets {
+                rule: 0,
+                packets: u64::MAX
+            }
+        );
+        assert!(LossScript::new(vec![data_rule(0..=u64::MAX, Transmissions::Every)]).is_ok());
+        let empty = TimeWindow {
+            from: Instant::ZERO,
+            to: Instant::ZERO,
+        };
+        assert_eq!(
+            error(ScriptRule::During(empty)),
+            ScriptError::EmptyRange { rule: 0 }
+        );
+    }
+}

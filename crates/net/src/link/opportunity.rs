@@ -1,0 +1,199 @@
+//! A transmitter that follows a recorded trace.
+//!
+//! Each opportunity carries up to 1500 bytes. A packet may need several; what a packet leaves of
+//! an opportunity serves the packets queued behind it, provided that they were there when the
+//! opportunity came. An opportunity that finds nobody waiting is wasted: a packet offered in its
+//! very millisecond comes too late (Mahimahi's `LinkQueue` does the same).
+
+use dupack_tcp::time::Instant;
+
+use super::delivery_trace::{DeliveryTrace, OPPORTUNITY_BYTES};
+use super::service::Transmission;
+
+/// The position in a repeating trace.
+#[derive(Clone, Debug)]
+pub(super) struct OpportunityClock {
+    trace: DeliveryTrace,
+    /// Start of the current repetition.
+    lap_start_ms: u64,
+    /// The next opportunity not yet looked at, in this repetition.
+    next: usize,
+    /// The opportunity used last …
+    current: Instant,
+    /// … and what is left of it.
+    left_bytes: u32,
+}
+
+/// So many opportunities are passed over one by one before a binary search is worth it.
+const STEPS_BEFORE_SEARCH: u32 = 8;
+const NANOS_PER_MS: u64 = 1_000_000;
+
+impl OpportunityClock {
+    pub(super) const fn new(trace: DeliveryTrace) -> Self {
+        Self {
+            trace,
+            lap_start_ms: 0,
+            next: 0,
+            current: Instant::ZERO,
+            left_bytes: 0,
+        }
+    }
+
+    /// The last opportunity that is spoken for.
+    pub(super) const fn idle_from(&self) -> Instant {
+        self.current
+    }
+
+    /// Books the delivery of `bytes`, offered at `now`.
+    pub(super) fn book(&mut self, now: Instant, bytes: u32) -> Transmission {
+        if now >= self.current {
+            self.skip_to_after(now);
+            self.take_next();
+        } else if self.left_bytes == 0 {
+            self.take_next();
+        }
+        let start = self.current;
+        let mut missing = bytes;
+        while missing > self.left_bytes {
+            missing -= self.left_bytes;
+            self.take_next();
+        }
+        self.left_bytes -= missing;
+        Transmission {
+            start,
+            end: self.current,
+        }
+    }
+
+    fn take_next(&mut self) {
+        self.current = Instant::from_nanos(self.next_ms().saturating_mul(NANOS_PER_MS));
+        self.left_bytes = OPPORTUNITY_BYTES;
+        self.advance();
+    }
+
+    fn next_ms(&self) -> u64 {
+        self.lap_start_ms + u64::from(self.trace.times_ms()[self.next])
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+        if self.next == self.trace.times_ms().len() {
+            self.next = 0;
+            self.lap_start_ms += u64::from(self.trace.period_ms());
+        }
+    }
+
+    /// Passes over every opportunity up to and including `now`.
+    fn skip_to_after(&mut self, now: Instant) {
+        // An opportunity at t ms lies after `now` exactly if t exceeds its whole milliseconds.
+        let now_ms = now.as_nanos() / NANOS_PER_MS;
+        for _ in 0..STEPS_BEFORE_SEARCH {
+            if self.next_ms() > now_ms {
+                return;
+            }
+            self.advance();
+        }
+        if self.next_ms() <= now_ms {
+            self.seek(now_ms);
+        }
+    }
+
+    fn seek(&mut self, now_ms: u64) {
+        let period = u64::from(self.trace.period_ms());
+        let offset = now_ms % period;
+        self.lap_start_ms = now_ms - offset;
+        // The last time equals the period and so exceeds any offset: the index is valid.
+        self.next = self
+            .trace
+            .times_ms()
+            .partition_point(|&time| u64::from(time) <= offset);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Instant {
+        Instant::from_nanos(millis * NANOS_PER_MS)
+    }
+
+    fn clock(times_ms: &[u32]) -> OpportunityClock {
+        OpportunityClock::new(DeliveryTrace::new(times_ms.to_vec()).unwrap())
+    }
+
+    fn book_ms(clock: &mut OpportunityClock, now: Instant, bytes: u32) -> (u64, u64) {
+        let booked = clock.book(now, bytes);
+        let millis = |at: Instant| at.as_nanos() / NANOS_PER_MS;
+        (millis(booked.start), millis(booked.end))
+    }
+
+    #[test]
+    fn full_packets_take_one_opportunity_each_and_the_trace_repeats() {
+        // Period 10: 2, 5, 5, 10, then 12, 15, 15, 20, …
+        let mut clock = clock(&[2, 5, 5, 10]);
+        let times = [(); 7].map(|()| book_ms(&mut clock, ms(0), 1500).1);
+        assert_eq!(times, [2, 5, 5, 10, 12, 15, 15]);
+    }
+
+    #[test]
+    fn small_packets_share_an_opportunity_if_they_were_waiting() {
+        let mut clock = clock(&[2, 5, 10]);
+        // 600 + 600 of the 1500 bytes at 2 ms; of the third packet 300 bytes fit, the other 300
+        // go at 5 ms, where 1200 bytes remain.
+        assert_eq!(book_ms(&mut clock, ms(0), 600), (2, 2));
+        assert_eq!(book_ms(&mut clock, ms(0), 600), (2, 2));
+        assert_eq!(book_ms(&mut clock, ms(1), 600), (2, 5));
+        // Offered at 3 ms, before the opportunity at 5 ms: shares it.
+        assert_eq!(book_ms(&mut clock, ms(3), 1200), (5, 5));
+        assert_eq!(book_ms(&mut clock, ms(3), 1), (10, 10));
+    }
+
+    #[test]
+    fn what_is_left_of_a_past_opportunity_is_lost() {
+        let mut clock = clock(&[2, 5, 10]);
+        assert_eq!(book_ms(&mut clock, ms(0), 100), (2, 2));
+        // At 2 ms the opportunity of 2 ms is over, although 1400 bytes of it were unused.
+        assert_eq!(book_ms(&mut clock, ms(2), 100), (5, 5));
+    }
+
+    #[test]
+    fn a_packet_larger_than_an_opportunity_takes_several() {
+        let mut clock = clock(&[1, 2, 3, 4]);
+        assert_eq!(book_ms(&mut clock, ms(0), 4000), (1, 3));
+        // 500 bytes of the opportunity at 3 ms are left.
+        assert_eq!(book_ms(&mut clock, ms(0), 500), (3, 3));
+        assert_eq!(book_ms(&mut clock, ms(0), 1), (4, 4));
+    }
+
+    #[test]
+    fn a_long_silence_is_skipped_to_the_same_place_as_step_by_step() {
+        let times: Vec<u32> = (1..=50).map(|n| n * 3 % 100 + n).map(|n| n / 2).collect();
+        let mut sorted = times;
+        sorted.sort_unstable();
+        let period = u64::from(*sorted.last().unwrap());
+        for now in 0..(4 * period) {
+            let mut jumped = clock(&sorted);
+            let expected = (0..6_u64)
+                .flat_map(|lap| sorted.iter().map(move |&t| lap * period + u64::from(t)))
+                .find(|&t| t > now)
+                .unwrap();
+            assert_eq!(book_ms(&mut jumped, ms(now), 1500).1, expected, "at {now}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_zero_coincides_with_the_end_of_the_period() {
+        let mut clock = clock(&[0, 4]);
+        // The opportunity at 0 ms is over at 0 ms.
+        let times = [(); 5].map(|()| book_ms(&mut clock, ms(0), 1500).1);
+        assert_eq!(times, [4, 4, 8, 8, 12]);
+    }
+
+    #[test]
+    fn between_milliseconds_the_next_one_counts() {
+        let mut clock = clock(&[1, 2]);
+        let now = Instant::from_nanos(1_000_001);
+        assert_eq!(book_ms(&mut clock, now, 1500), (2, 2));
+    }
+}

@@ -1,0 +1,70 @@
+//! Times at which a link is down: what is offered then is dropped; what is under way arrives.
+
+use dupack_tcp::time::Instant;
+
+/// A half-open interval of time, `[from, to)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeWindow {
+    /// First instant inside.
+    pub from: Instant,
+    /// First instant no longer inside.
+    pub to: Instant,
+}
+
+impl TimeWindow {
+    /// Whether `at` lies inside.
+    #[must_use]
+    pub fn contains(&self, at: Instant) -> bool {
+        self.from <= at && at < self.to
+    }
+}
+
+/// The outages of one link and how far time has come.
+#[derive(Clone, Debug)]
+pub(super) struct Outages {
+    /// By start; those already over are at the front and skipped.
+    windows: Vec<TimeWindow>,
+    over: usize,
+}
+
+impl Outages {
+    pub(super) fn new(windows: &[TimeWindow]) -> Self {
+        let mut windows = windows.to_vec();
+        windows.sort_by_key(|window| (window.from, window.to));
+        Self { windows, over: 0 }
+    }
+
+    /// Whether the link is down at `now`; calls come in the order of time.
+    pub(super) fn down(&mut self, now: Instant) -> bool {
+        while let Some(window) = self.windows.get(self.over) {
+            if window.to > now {
+                break;
+            }
+            self.over += 1;
+        }
+        // An early window that lasts long may stand before short ones that are over.
+        self.windows[self.over..]
+            .iter()
+            .take_while(|window| window.from <= now)
+            .any(|window| window.contains(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_may_overlap_and_come_in_any_order() {
+        let window = |from, to| TimeWindow {
+            from: Instant::from_nanos(from),
+            to: Instant::from_nanos(to),
+        };
+        let mut outages = Outages::new(&[window(20, 22), window(5, 10), window(7, 15)]);
+        let down: Vec<u64> = (0..30)
+            .filter(|&t| outages.down(Instant::from_nanos(t)))
+            .collect();
+        let expected: Vec<u64> = (5..15).chain(20..22).collect();
+        assert_eq!(down, expected);
+    }
+}

@@ -1,0 +1,56 @@
+//! The second axis: how the window grows, and what a congestion loss makes of it.
+
+use core::fmt::Debug;
+
+use crate::facts::{AckFacts, LossCause, LossFacts, View};
+use crate::time::Instant;
+use crate::window::Window;
+
+/// A congestion control.
+///
+/// Every method returns the window it wants; the sender rounds and bounds it (never below one
+/// segment) and writes it.
+pub trait CongestionControl: Debug + Send {
+    /// An ACK came in. `credit` says how far the recovery lets the window grow on it; controls
+    /// that measure (Westwood, BBR) see every ACK, even when `credit` is nothing.
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window;
+
+    /// The window that a congestion loss would make of the present one. A question: nothing is
+    /// changed by asking.
+    fn reduction(&self, loss: &LossFacts) -> Window;
+
+    /// A loss event was answered by setting the window to `chosen`, for the cause named.
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window);
+
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window;
+
+    /// Sending resumes after an idle period or after the application had nothing to send.
+    fn on_idle_end(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// The rate at which segments are to leave, in bytes per second; `None` sends as the window
+    /// and the ACKs allow.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// A measurement worth plotting (Westwood's bandwidth estimate), in bytes per second.
+    fn bandwidth_estimate(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// How far the window may grow on an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credit {
+    /// ACKs to count: 0 or 1.
+    pub acks: u32,
+    /// Bytes to count (RFC 3465).
+    pub bytes: u64,
+    /// Bytes newly judged lost on this ACK.
+    pub lost_bytes: u64,
+    /// Bytes in flight, as the recovery counts them.
+    pub in_flight: u64,
+}

@@ -1,0 +1,14 @@
+//! The third axis: was this loss congestion, or the link?
+
+use core::fmt::Debug;
+
+use crate::facts::{AckFacts, LossCause, LossFacts, View};
+
+/// A loss differentiation algorithm (LDA).
+pub trait Differentiation: Debug + Send {
+    /// Sees every ACK, to learn what losses look like on this path.
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>);
+
+    /// Names the cause of a loss event that was found without a timeout.
+    fn judge(&mut self, loss: &LossFacts) -> LossCause;
+}

@@ -1,0 +1,182 @@
+//! What the plug-ins are told: one struct per event, and a read-only view of the sender.
+//!
+//! A new signal is a new field here and changes no signature.
+
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{Delivered, Scoreboard, Segment, SegmentId};
+use crate::time::{Duration, Instant};
+use crate::window::Window;
+
+/// Everything that one ACK told the sender.
+#[derive(Clone, Copy, Debug)]
+pub struct AckFacts<'a> {
+    /// When it arrived.
+    pub now: Instant,
+    /// The cumulative acknowledgment after it (SND.UNA), as a stream offset.
+    pub una: u64,
+    /// Bytes by which it advanced the cumulative acknowledgment.
+    pub acked_bytes: u64,
+    /// Bytes that it reported for the first time, cumulatively or by SACK (PRR's DeliveredData).
+    pub delivered_bytes: u64,
+    /// Bytes that it reported for the first time by SACK.
+    pub sacked_bytes: u64,
+    /// Every segment that it reported for the first time.
+    pub delivered: &'a [Delivered],
+    /// What it is in the sense of RFC 5681 §2.
+    pub kind: AckKind,
+    /// Duplicate ACKs in a row, this one included; 0 after an advance.
+    pub dup_acks: u32,
+    /// The range that a DSACK reported as received twice (RFC 2883).
+    pub dsack: Option<(u64, u64)>,
+    /// FlightSize before the ACK.
+    pub prior_flight: u64,
+    /// FlightSize before the ACK without what limited transmit has sent since the cumulative
+    /// acknowledgment last advanced (RFC 5681 §3.2 step 2 wants it left out).
+    pub prior_flight_unlimited: u64,
+    /// Bytes in flight as the recovery counted them before the ACK.
+    pub prior_in_flight: u64,
+    /// Round-trip sample of the most recently sent segment that it reported and that was sent
+    /// once.
+    pub rtt: Option<Duration>,
+    /// TSecr, if the connection uses timestamps.
+    pub timestamp_echo: Option<u32>,
+    /// The transmission that caused the ACK, if the receiver echoes the order (LE §4.2).
+    pub order_echo: Option<u64>,
+    /// What stopped the sender when it last stopped sending.
+    pub limited_by: LimitedBy,
+}
+
+/// What an ACK is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckKind {
+    /// It advances the cumulative acknowledgment.
+    Advance,
+    /// A duplicate acknowledgment.
+    Duplicate,
+    /// Neither: a window update, an old ACK, or an answer to a probe.
+    Other,
+}
+
+/// Why the sender sent no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedBy {
+    /// The congestion window (or the recovery) was full.
+    Congestion,
+    /// The peer's receive window was full.
+    ReceiveWindow,
+    /// The application had no more to send.
+    Application,
+}
+
+/// A read-only view of the sender.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The time of the event.
+    pub now: Instant,
+    /// Outstanding segments.
+    pub scoreboard: &'a Scoreboard,
+    /// The window in force.
+    pub window: Window,
+    /// Round-trip time.
+    pub rtt: &'a RttEstimator,
+    /// Length of the new segment that the application and the peer's window permit now; 0 if
+    /// they permit none.
+    pub new_len: u32,
+}
+
+impl View<'_> {
+    /// FlightSize (RFC 5681 §2).
+    #[must_use]
+    pub fn flight_size(&self) -> u64 {
+        self.scoreboard.flight_size()
+    }
+}
+
+/// A segment has just been sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Which one.
+    pub id: SegmentId,
+    /// As it stands now, this transmission included.
+    pub segment: Segment,
+    /// TSval of this transmission, if the connection uses timestamps.
+    pub timestamp: Option<u32>,
+    /// Why.
+    pub why: SendReason,
+}
+
+/// By which rule a segment was judged lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LossRule {
+    /// Three duplicate ACKs (RFC 5681 §3.2).
+    DuplicateAcks,
+    /// A partial acknowledgment points at it (RFC 6582 §3.2).
+    PartialAck,
+    /// Enough above it is sacked (RFC 6675 §4, `IsLost`).
+    SackedAbove,
+    /// The forward ACK is more than three segments ahead (FACK).
+    ForwardAck,
+    /// A hole below the forward ACK after three duplicate ACKs (Momentary §3.1).
+    HoleBelowForwardAck,
+    /// Three later transmissions were acknowledged (LE §2.2.1).
+    TransmissionOrder,
+    /// A segment sent sufficiently later was delivered (RFC 8985 §6.2).
+    Rack,
+    /// A DSACK did not come for a tail loss probe (RFC 8985 §7.4).
+    TailLossProbe,
+    /// The retransmission timer expired.
+    Timeout,
+}
+
+/// Why a segment was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SendReason {
+    /// New data within the window.
+    NewData,
+    /// New data for one of the first two duplicate ACKs (RFC 3042).
+    LimitedTransmit,
+    /// A segment judged lost.
+    Retransmit(LossRule),
+    /// A hole not yet judged lost, as there was no new data (RFC 6675 §4, `NextSeg` rule 3).
+    HoleFill,
+    /// The highest unsacked segment, to keep the ACK clock (RFC 6675 §4, `NextSeg` rule 4).
+    Rescue,
+    /// Tail loss probe (RFC 8985 §7.3).
+    TailLossProbe,
+    /// Zero-window probe (RFC 9293 §3.8.6.1).
+    WindowProbe,
+}
+
+/// What the sender believes caused a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LossCause {
+    /// A full queue: slow down.
+    Congestion,
+    /// The link: nothing to slow down for.
+    Wireless,
+}
+
+/// A loss event, as it is put to the loss differentiation, the control and the response.
+#[derive(Clone, Copy, Debug)]
+pub struct LossFacts {
+    /// When it was found.
+    pub now: Instant,
+    /// The first segment judged lost.
+    pub segment: Segment,
+    /// By which rule.
+    pub rule: LossRule,
+    /// FlightSize when the loss was found, without what limited transmit sent.
+    pub flight_size: u64,
+    /// The window before the event.
+    pub window: Window,
+    /// Timeouts in a row, this one included; 0 for a loss found without one.
+    pub timeouts: u32,
+    /// Smoothed, least and latest round-trip time, once there are samples.
+    pub srtt: Option<Duration>,
+    /// The least round-trip time so far.
+    pub rtt_min: Option<Duration>,
+    /// The last round-trip time.
+    pub rtt_latest: Option<Duration>,
+    /// What really happened, if the host knows: only a simulation does.
+    pub truth: Option<LossCause>,
+}

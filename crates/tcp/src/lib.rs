@@ -1,0 +1,39 @@
+//! The sans-I/O TCP endpoint: a [`Sender`] and a [`Receiver`] without clock, socket, thread,
+//! payload or random number, and the four plug-in traits that decide how the sender recovers
+//! from loss.
+//!
+//! Packets and time go in; segments, ACKs and the next wake-up come out. The same code runs in
+//! a simulation and on real packets.
+//!
+//! ```text
+//!             Stack: one choice on each axis
+//!   Recovery   CongestionControl   Differentiation   Response
+//!       │              │                 │               │
+//!       └── values ────┴──── values ─────┴─── values ────┘
+//!                              │
+//!   Ack ──▶ Sender (scoreboard, RTT, timers, window) ──▶ Transmit
+//!   DataSegment ──▶ Receiver (reassembly, delayed ACK, SACK) ──▶ Ack
+//! ```
+//!
+//! Plug-ins see [`facts`] and a read-only view, and return values. Nothing in a plug-in can
+//! reach the sender, so each can be read, and tested, alone.
+
+pub mod congestion;
+pub mod differentiation;
+pub mod facts;
+mod reassembly;
+pub mod receiver;
+pub mod recovery;
+pub mod response;
+pub mod rtt;
+pub mod scoreboard;
+pub mod segment;
+pub mod sender;
+pub mod seq;
+mod stack;
+pub mod time;
+pub mod window;
+
+pub use receiver::{Receiver, ReceiverConfig};
+pub use sender::{NoWitness, Sender, SenderConfig, Transmit, Witness};
+pub use stack::Stack;

@@ -1,0 +1,530 @@
+//! The receiving half of the endpoint.
+//!
+//! Driven like the sender: data comes in by [`Receiver::handle_data`], time by
+//! [`Receiver::handle_timeout`], reads by [`Receiver::read`]; after each, ACKs are taken with
+//! [`Receiver::poll_ack`] until there are none.
+
+use crate::reassembly::{Inserted, Reassembly};
+use crate::segment::{Ack, DataSegment, SackBlock, SackBlocks};
+use crate::sender::Agreed;
+use crate::seq::SeqNumber;
+use crate::time::{Duration, Instant};
+
+/// When the receiver acknowledges data that arrives in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Every segment at once.
+    Immediate,
+    /// Every second full segment, and no later than this after the first (RFC 1122 §4.2.3.2,
+    /// RFC 5681 §4.2: at most 500 ms). Gaps and what fills them are acknowledged at once.
+    Delayed(Duration),
+}
+
+/// Which timestamp an ACK echoes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimestampEcho {
+    /// That of the segment which last advanced the window, the earliest if several did since
+    /// the last ACK (RFC 7323 §4.3).
+    Standard,
+    /// That of the segment which caused the ACK, in order or not: what LE §2.2.1 presumes.
+    Trigger,
+}
+
+/// The parameters of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// Sequence number of the first byte that will come.
+    pub irs: SeqNumber,
+    /// Payload bytes of a full segment, as the peer will send them.
+    pub mss: u32,
+    /// Receive buffer in bytes: the largest window.
+    pub buffer: u32,
+    /// Acknowledgment of data in order.
+    pub ack_policy: AckPolicy,
+    /// SACK blocks are sent (RFC 2018).
+    pub sack: Agreed,
+    /// Duplicate data is reported (RFC 2883).
+    pub dsack: Agreed,
+    /// Timestamps are echoed (RFC 7323), and how; `None` for no timestamps.
+    pub timestamps: Option<TimestampEcho>,
+    /// The order of transmissions is echoed (LE §4.2).
+    pub order_echo: Agreed,
+    /// Who empties the buffer.
+    pub application: Reading,
+}
+
+/// How the receiving application takes data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As soon as it is in order.
+    AtOnce,
+    /// When [`Receiver::read`] is called.
+    OnDemand,
+}
+
+/// What a segment brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accepted {
+    /// Bytes by which the stream grew in order.
+    pub in_order_bytes: u64,
+    /// Bytes of the segment that had been received before.
+    pub duplicate_bytes: u64,
+    /// Bytes of the segment beyond the advertised window, which were thrown away.
+    pub beyond_window_bytes: u64,
+}
+
+/// Blocks remembered for the next SACK option. One more than fits beside a DSACK.
+const RECENT_BLOCKS: usize = 4;
+
+/// The receiving half of a connection. See the [module](self) for how to drive it.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    /// RCV.NXT as a stream offset.
+    next: u64,
+    /// Right edge of the window ever advertised; it never moves left.
+    edge: u64,
+    /// Bytes that the application has read.
+    read: u64,
+    out_of_order: Reassembly,
+    /// Starts of blocks to report, most recent first: any offset inside the block will do.
+    recent: [u64; RECENT_BLOCKS],
+    recent_len: usize,
+    duplicate: Option<(u64, u64)>,
+    /// TS.Recent (RFC 7323 §4.3).
+    ts_recent: u32,
+    /// RCV.NXT of the last ACK sent.
+    last_ack: u64,
+    order: Option<u32>,
+    /// Bytes in order that are not acknowledged yet.
+    unacked: u64,
+    delayed_until: Option<Instant>,
+    due: Due,
+    acks_sent: u64,
+}
+
+/// Whether an ACK is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    No,
+    Yes,
+}
+
+impl Receiver {
+    /// A receiver on an established connection.
+    #[must_use]
+    pub fn new(config: ReceiverConfig) -> Self {
+        Self {
+            next: 0,
+            edge: u64::from(config.buffer),
+            read: 0,
+            out_of_order: Reassembly::default(),
+            recent: [0; RECENT_BLOCKS],
+            recent_len: 0,
+            duplicate: None,
+            ts_recent: 0,
+            last_ack: 0,
+            order: None,
+            unacked: 0,
+            delayed_until: None,
+            due: Due::No,
+            acks_sent: 0,
+            config,
+        }
+    }
+
+    /// Takes in a segment.
+    pub fn handle_data(&mut self, now: Instant, segment: &DataSegment) -> Accepted {
+        let mut accepted = Accepted::default();
+        let Some(start) = segment.seq.offset(self.config.irs, self.next) else {
+            // Before the first byte of the stream: only a probe does that, and it wants an ACK.
+            self.due = Due::Yes;
+            return accepted;
+        };
+        self.note_timestamp(segment, start);
+        self.order = segment.order;
+        let end = start + u64::from(segment.len);
+        if segment.len == 0 || end <= self.next {
+            // Nothing new: a probe, or a repetition. Answered at once (RFC 9293 §3.10.7.4).
+            accepted.duplicate_bytes = u64::from(segment.len);
+            if segment.len > 0 {
+                self.duplicate = Some((start, end));
+            }
+            self.due = Due::Yes;
+            return accepted;
+        }
+        accepted.beyond_window_bytes = end.saturating_sub(self.edge.max(start));
+        let (from, until) = (start.max(self.next), end.min(self.edge));
+        accepted.duplicate_bytes = from - start;
+        if from >= until {
+            self.due = Due::Yes;
+            return accepted;
+        }
+        if from == self.next {
+            self.in_order(now, until, &mut accepted);
+        } else {
+            self.beyond_gap(from, until, &mut accepted);
+        }
+        accepted
+    }
+
+    fn note_timestamp(&mut self, segment: &DataSegment, start: u64) {
+        let (Some(echo), Some(value)) = (self.config.timestamps, segment.timestamp) else {
+            return;
+        };
+        match echo {
+            TimestampEcho::Trigger => self.ts_recent = value,
+            TimestampEcho::Standard => {
+                // RFC 7323 §4.3 (2): SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent.
+                let newer = (value.wrapping_sub(self.ts_recent) as i32) >= 0;
+                if newer && start <= self.last_ack {
+                    self.ts_recent = value;
+                }
+            }
+        }
+    }
+
+    fn in_order(&mut self, now: Instant, until: u64, accepted: &mut Accepted) {
+        let before = self.next;
+        let filled = !self.out_of_order.is_empty();
+        self.next = self.out_of_order.advance(until);
+        accepted.in_order_bytes = self.next - before;
+        if self.config.application == Reading::AtOnce {
+            self.read = self.next;
+        }
+        self.unacked += self.next - before;
+        match self.config.ack_policy {
+            AckPolicy::Immediate => self.due = Due::Yes,
+            AckPolicy::Delayed(_) if filled => self.due = Due::Yes,
+            AckPolicy::Delayed(_) if self.unacked >= 2 * u64::from(self.config.mss) => {
+                self.due = Due::Yes;
+            }
+            AckPolicy::Delayed(timeout) => {
+                self.delayed_until.get_or_insert(now + timeout);
+            }
+        }
+    }
+
+    fn beyond_gap(&mut self, from: u64, until: u64, accepted: &mut Accepted) {
+        if let Inserted::Known(_) = self.out_of_order.insert(from, until) {
+            accepted.duplicate_bytes += until - from;
+            self.duplicate = Some((from, until));
+        }
+        self.report_first(from);
+        self.due = Due::Yes;
+    }
+
+    /// Moves the block containing `offset` to the front of what the next ACK reports
+    /// (RFC 2018 §4: the block with the segment that caused the ACK comes first).
+    fn report_first(&mut self, offset: u64) {
+        let block = self.out_of_order.containing(offset);
+        let mut kept = [offset; RECENT_BLOCKS];
+        let mut len = 1;
+        for &other in &self.recent[..self.recent_len] {
+            let same = self.out_of_order.containing(other) == block;
+            if !same && other >= self.next && len < RECENT_BLOCKS {
+                kept[len] = other;
+                len += 1;
+            }
+        }
+        self.recent = kept;
+        self.recent_len = len;
+    }
+
+    /// Time has passed: the delayed ACK may be due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.delayed_until.is_some_and(|at| at <= now) {
+            self.due = Due::Yes;
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) must be called at the latest.
+    #[must_use]
+    pub const fn next_timeout(&self) -> Option<Instant> {
+        self.delayed_until
+    }
+
+    /// The application reads up to `bytes` bytes; returns how many there were. The window may
+    /// have opened: poll for an ACK.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.next - self.read);
+        self.read += taken;
+        // Receiver's half of silly window avoidance (RFC 9293 §3.8.6.2.2): tell only of an
+        // opening of a segment or half the buffer.
+        let opening = self.edge_now() - self.edge;
+        let worth = u64::from(self.config.mss).min(u64::from(self.config.buffer / 2).max(1));
+        if opening >= worth && self.edge.saturating_sub(self.next) < u64::from(self.config.mss) * 2
+        {
+            self.due = Due::Yes;
+        }
+        taken
+    }
+
+    /// The right edge that the buffer permits now; never left of what was advertised.
+    fn edge_now(&self) -> u64 {
+        (self.read + u64::from(self.config.buffer)).max(self.edge)
+    }
+
+    /// The next ACK to send, if one is due.
+    #[must_use]
+    pub fn poll_ack(&mut self) -> Option<Ack> {
+        if self.due == Due::No {
+            return None;
+        }
+        self.due = Due::No;
+        self.delayed_until = None;
+        self.unacked = 0;
+        self.last_ack = self.next;
+        self.acks_sent += 1;
+        let opening = self.edge_now() - self.edge;
+        let worth = u64::from(self.config.mss).min(u64::from(self.config.buffer / 2).max(1));
+        if opening >= worth || self.config.application == Reading::AtOnce {
+            self.edge = self.edge_now();
+        }
+        let sacks = self.sack_blocks();
+        Some(Ack {
+            ack: self.config.irs.at(self.next),
+            window: u32::try_from(self.edge - self.next).unwrap_or(u32::MAX),
+            timestamp_echo: self.config.timestamps.map(|_| self.ts_recent),
+            order_echo: self
+                .order
+                .take()
+                .filter(|_| self.config.order_echo.is_yes()),
+            sacks,
+        })
+    }
+
+    fn sack_blocks(&mut self) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        let duplicate = self.duplicate.take();
+        if !self.config.sack.is_yes() {
+            return blocks;
+        }
+        // Timestamps take the room of one block (RFC 2018 §3).
+        let mut room = if self.config.timestamps.is_some() {
+            3
+        } else {
+            4
+        };
+        let mut push = |start: u64, end: u64| {
+            if room > 0 {
+                room -= 1;
+                blocks.push(SackBlock {
+                    start: self.config.irs.at(start),
+                    end: self.config.irs.at(end),
+                });
+            }
+        };
+        if let Some((start, end)) = duplicate.filter(|_| self.config.dsack.is_yes()) {
+            push(start, end);
+        }
+        if self.out_of_order.is_empty() {
+            self.recent_len = 0;
+            return blocks;
+        }
+        // Blocks may have merged or been delivered since they were noted: report each once.
+        let mut kept = 0;
+        let mut seen = [(0, 0); RECENT_BLOCKS];
+        for i in 0..self.recent_len {
+            let offset = self.recent[i];
+            if let Some(block) = self.out_of_order.containing(offset)
+                && !seen[..kept].contains(&block)
+            {
+                push(block.0, block.1);
+                seen[kept] = block;
+                self.recent[kept] = offset;
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+        blocks
+    }
+
+    /// Throws away everything received out of order, sacked or not, as a host short of memory
+    /// may (RFC 2018 §8).
+    pub fn renege(&mut self) {
+        self.out_of_order.clear();
+        self.recent_len = 0;
+    }
+
+    /// Stream bytes received in order.
+    #[must_use]
+    pub const fn in_order_bytes(&self) -> u64 {
+        self.next
+    }
+
+    /// Right edge of the window that was advertised, as a stream offset.
+    #[must_use]
+    pub const fn advertised_edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// Whether the byte at `offset` has been received and kept.
+    #[must_use]
+    pub fn holds(&self, offset: u64) -> bool {
+        offset < self.next || self.out_of_order.containing(offset).is_some()
+    }
+
+    /// Bytes received out of order and kept.
+    #[must_use]
+    pub const fn out_of_order_bytes(&self) -> u64 {
+        self.out_of_order.bytes()
+    }
+
+    /// ACKs sent so far.
+    #[must_use]
+    pub const fn acks_sent(&self) -> u64 {
+        self.acks_sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
+        let mut config = ReceiverConfig {
+            irs: SeqNumber(0),
+            mss: MSS,
+            buffer: 100 * MSS,
+            ack_policy: AckPolicy::Immediate,
+            sack: Agreed::Yes,
+            dsack: Agreed::Yes,
+            timestamps: None,
+            order_echo: Agreed::No,
+            application: Reading::AtOnce,
+        };
+        change(&mut config);
+        Receiver::new(config)
+    }
+
+    /// Segment `n` of a stream of full segments arrives `ms` milliseconds in.
+    fn arrive(receiver: &mut Receiver, ms: u64, n: u32) -> Option<Ack> {
+        let segment = DataSegment {
+            seq: SeqNumber(n * MSS),
+            len: MSS,
+            timestamp: Some(n + 1),
+            order: Some(n + 100),
+        };
+        receiver.handle_data(Instant::ZERO + Duration::from_millis(ms), &segment);
+        receiver.poll_ack()
+    }
+
+    fn blocks(ack: &Ack) -> Vec<(u32, u32)> {
+        let blocks = ack.sacks.as_slice().iter();
+        blocks.map(|b| (b.start.0 / MSS, b.end.0 / MSS)).collect()
+    }
+
+    #[test]
+    fn the_most_recent_block_comes_first_and_four_fit() {
+        let mut r = receiver(|_| {});
+        for n in [2, 4, 6, 8] {
+            arrive(&mut r, 0, n);
+        }
+        let ack = arrive(&mut r, 0, 10).unwrap();
+        assert_eq!(ack.ack.0, 0);
+        assert_eq!(blocks(&ack), [(10, 11), (8, 9), (6, 7), (4, 5)]);
+        // Filling 7 joins 6 and 8: one block, and the joined one leads.
+        let ack = arrive(&mut r, 0, 7).unwrap();
+        assert_eq!(blocks(&ack), [(6, 9), (10, 11), (4, 5)]);
+    }
+
+    #[test]
+    fn three_blocks_beside_timestamps() {
+        let mut r = receiver(|c| c.timestamps = Some(TimestampEcho::Standard));
+        for n in [2, 4, 6] {
+            arrive(&mut r, 0, n);
+        }
+        let ack = arrive(&mut r, 0, 8).unwrap();
+        assert_eq!(blocks(&ack), [(8, 9), (6, 7), (4, 5)]);
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_first_and_once() {
+        let mut r = receiver(|_| {});
+        arrive(&mut r, 0, 0);
+        arrive(&mut r, 0, 2);
+        let ack = arrive(&mut r, 0, 0).unwrap();
+        assert_eq!(blocks(&ack), [(0, 1), (2, 3)]);
+        let ack = arrive(&mut r, 0, 2).unwrap();
+        assert_eq!(blocks(&ack), [(2, 3), (2, 3)]);
+        let ack = arrive(&mut r, 0, 1).unwrap();
+        assert_eq!((ack.ack.0, blocks(&ack)), (3 * MSS, vec![]));
+    }
+
+    #[test]
+    fn acks_are_delayed_to_every_second_segment_or_the_timer() {
+        let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200)));
+        assert_eq!(arrive(&mut r, 0, 0), None);
+        assert_eq!(arrive(&mut r, 10, 1).map(|a| a.ack.0), Some(2 * MSS));
+        assert_eq!(arrive(&mut r, 20, 2), None);
+        assert_eq!(
+            r.next_timeout(),
+            Some(Instant::ZERO + Duration::from_millis(220))
+        );
+        r.handle_timeout(Instant::ZERO + Duration::from_millis(220));
+        assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(3 * MSS));
+        assert_eq!(r.next_timeout(), None);
+    }
+
+    #[test]
+    fn gaps_and_their_filling_are_acknowledged_at_once() {
+        let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200)));
+        assert_eq!(arrive(&mut r, 0, 0), None);
+        assert_eq!(arrive(&mut r, 1, 2).map(|a| a.ack.0), Some(MSS));
+        assert_eq!(arrive(&mut r, 2, 4).map(|a| a.ack.0), Some(MSS));
+        // 1 fills the first gap, with 3 still missing.
+        assert_eq!(arrive(&mut r, 3, 1).map(|a| a.ack.0), Some(3 * MSS));
+        assert_eq!(arrive(&mut r, 4, 3).map(|a| a.ack.0), Some(5 * MSS));
+    }
+
+    #[test]
+    fn the_echoed_timestamp_is_the_earliest_unacknowledged_or_the_trigger() {
+        let delayed = AckPolicy::Delayed(Duration::from_millis(200));
+        let mut r = receiver(|c| {
+            c.timestamps = Some(TimestampEcho::Standard);
+            c.ack_policy = delayed;
+        });
+        arrive(&mut r, 0, 0);
+        assert_eq!(arrive(&mut r, 0, 1).unwrap().timestamp_echo, Some(1));
+        // Out of order: the last in-order segment's echo is repeated.
+        assert_eq!(arrive(&mut r, 0, 5).unwrap().timestamp_echo, Some(1));
+        let mut r = receiver(|c| c.timestamps = Some(TimestampEcho::Trigger));
+        assert_eq!(arrive(&mut r, 0, 5).unwrap().timestamp_echo, Some(6));
+    }
+
+    #[test]
+    fn the_window_closes_and_reopens_with_an_update() {
+        let mut r = receiver(|c| {
+            c.buffer = 2 * MSS;
+            c.application = Reading::OnDemand;
+        });
+        assert_eq!(arrive(&mut r, 0, 0).unwrap().window, MSS);
+        assert_eq!(arrive(&mut r, 0, 1).unwrap().window, 0);
+        let segment = DataSegment {
+            seq: SeqNumber(2 * MSS),
+            len: MSS,
+            ..DataSegment::default()
+        };
+        let accepted = r.handle_data(Instant::ZERO, &segment);
+        assert_eq!(accepted.beyond_window_bytes, u64::from(MSS));
+        assert_eq!(r.poll_ack().unwrap().window, 0);
+        assert_eq!(r.read(10), 10);
+        assert_eq!(r.poll_ack(), None, "ten bytes are not worth an update");
+        r.read(u64::from(MSS));
+        assert_eq!(r.poll_ack().unwrap().window, MSS + 10);
+    }
+
+    #[test]
+    fn a_probe_below_the_window_is_answered() {
+        let mut r = receiver(|_| {});
+        let probe = DataSegment {
+            seq: SeqNumber(u32::MAX),
+            ..DataSegment::default()
+        };
+        r.handle_data(Instant::ZERO, &probe);
+        assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(0));
+    }
+}

@@ -1,0 +1,132 @@
+//! The first axis: what is lost, what goes out next, and what counts as in flight.
+
+use core::fmt::Debug;
+
+use crate::facts::{AckFacts, LossRule, SendReason, Sent, View};
+use crate::scoreboard::SegmentId;
+use crate::time::Instant;
+
+/// A loss recovery.
+///
+/// It keeps whatever state it needs and answers questions; the sender alone transmits and alone
+/// writes the window. For each ACK the sender calls [`on_ack`](Self::on_ack) once, acts on the
+/// outcome, and then asks [`next`](Self::next) until nothing more may be sent.
+///
+/// The sender guarantees: every call carries the state after the event; `on_sent` follows every
+/// transmission; after `on_rto` everything outstanding counts as lost.
+pub trait Recovery: Debug + Send {
+    /// A segment went out.
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer;
+
+    /// An ACK came in and has been applied to the scoreboard.
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome;
+
+    /// The retransmission timer expired; the control has already set the window. If the receiver
+    /// reneged, the scoreboard holds no SACKs any more.
+    fn on_rto(&mut self, view: &View<'_>);
+
+    /// When the recovery wants [`on_timer`](Self::on_timer) called.
+    fn timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The recovery's own timer expired.
+    fn on_timer(&mut self, view: &View<'_>) -> Outcome {
+        let _ = view;
+        Outcome::default()
+    }
+
+    /// Bytes that count against the window.
+    fn in_flight(&self, view: &View<'_>) -> u64;
+
+    /// Bytes that the window admits now. Only a recovery that paces itself through the window
+    /// reduction, as PRR does, answers otherwise.
+    fn allowance(&self, view: &View<'_>) -> u64 {
+        view.window
+            .whole_bytes()
+            .saturating_sub(self.in_flight(view))
+    }
+
+    /// What to send next, in this order of preference, if it is cleared.
+    fn next(&self, view: &View<'_>) -> Next;
+}
+
+/// What a recovery makes of an ACK or of its timer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// A loss event begins: the window is to be reduced, once, by whoever is responsible for
+    /// its cause.
+    pub loss: Option<LossEvent>,
+    /// The window is to be at most this many bytes, before any growth (NewReno's full ACK,
+    /// Tahoe's restart).
+    pub limit: Option<f64>,
+    /// Whether and by what the window may grow on this ACK.
+    pub growth: Growth,
+    /// What happens to the retransmission timer.
+    pub rto: RtoTimer,
+    /// Bytes newly judged lost.
+    pub lost_bytes: u64,
+}
+
+/// The beginning of a loss event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossEvent {
+    /// The first segment judged lost.
+    pub segment: SegmentId,
+    /// By which rule.
+    pub rule: LossRule,
+}
+
+/// Whether the window may grow on an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Growth {
+    /// It stays as it is.
+    #[default]
+    Frozen,
+    /// It grows by what was cumulatively acknowledged.
+    Acked,
+    /// It grows by what was delivered; every ACK counts, duplicate or not.
+    EveryAck,
+}
+
+/// What happens to the retransmission timer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RtoTimer {
+    /// It runs on (and is started if it does not run while data is outstanding).
+    #[default]
+    Keep,
+    /// It starts anew.
+    Restart,
+}
+
+/// What to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing, whatever the window says.
+    Nothing,
+    /// New data.
+    New {
+        /// Why.
+        why: SendReason,
+        /// Under which condition.
+        clearance: Clearance,
+    },
+    /// An outstanding segment again.
+    Retransmit {
+        /// Which one.
+        id: SegmentId,
+        /// Why.
+        why: SendReason,
+        /// Under which condition.
+        clearance: Clearance,
+    },
+}
+
+/// Under which condition a segment may go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clearance {
+    /// If the congestion window has room.
+    Window,
+    /// At once, as a fast retransmit or a probe does.
+    Immediate,
+}

@@ -1,0 +1,15 @@
+//! The fourth axis: what the window becomes after a loss that was not congestion.
+
+use core::fmt::Debug;
+
+use crate::facts::{AckFacts, LossFacts, View};
+use crate::window::Window;
+
+/// A response to losses that the differentiation ascribes to the link.
+pub trait Response: Debug + Send {
+    /// Sees every ACK and the window after it, for averages and maxima.
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>);
+
+    /// The window after the loss. `congestion` is what the control would have made of it.
+    fn respond(&mut self, loss: &LossFacts, congestion: Window) -> Window;
+}

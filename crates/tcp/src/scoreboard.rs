@@ -1,0 +1,472 @@
+//! The sender's record of every segment that is outstanding.
+//!
+//! A ring of segments in sequence order, from the first byte not cumulatively acknowledged to the
+//! last byte sent. It knows what was sent when, how often and in which order, and what the
+//! receiver has reported. It does not know what is *lost*: that is a recovery's judgement.
+//!
+//! Every operation is amortised O(1) per segment at any window (finding a segment by its offset
+//! is O(log n) when segments differ in size). SACK blocks repeat what earlier ACKs said; the
+//! ring skips what it knows by a union-find over runs of sacked segments, so a block costs what
+//! is new in it and not its length.
+
+use std::collections::VecDeque;
+
+use crate::time::Instant;
+
+/// Names a segment for the life of its connection: segments are numbered from 0 in the order in
+/// which they were first sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentId(pub u64);
+
+impl SegmentId {
+    /// The segment after this one in the stream.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// Whether the receiver holds a segment that is still above the cumulative ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// Nothing was said of it.
+    Missing,
+    /// A SACK block covers it.
+    Sacked,
+}
+
+/// What the sender remembers of an outstanding segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Length in bytes.
+    pub len: u32,
+    /// How often it has been sent.
+    pub transmissions: u32,
+    /// When it was last sent.
+    pub sent_at: Instant,
+    /// The place of its last transmission in the order of all transmissions, from 1.
+    pub order: u64,
+    /// What the receiver said of it.
+    pub reported: Reported,
+    /// Some segment at or after this one before which all are sacked (union-find parent).
+    skip: u64,
+}
+
+impl Segment {
+    /// The offset after its last byte.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.start + self.len as u64
+    }
+}
+
+/// How the receiver reported a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveredBy {
+    /// The cumulative acknowledgment moved over it.
+    Cumulative,
+    /// A SACK block covered it.
+    Sack,
+}
+
+/// A segment of which this ACK is the first to say that it arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// Which one.
+    pub id: SegmentId,
+    /// As it stood before the ACK.
+    pub segment: Segment,
+    /// How it was reported.
+    pub by: DeliveredBy,
+}
+
+/// What changed when an ACK was applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Bytes by which the cumulative acknowledgment advanced.
+    pub acked_bytes: u64,
+    /// Bytes reported for the first time, cumulatively or by SACK.
+    pub delivered_bytes: u64,
+    /// Bytes reported for the first time by SACK.
+    pub sacked_bytes: u64,
+}
+
+/// The ring of outstanding segments.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    segments: VecDeque<Segment>,
+    /// Number of the segment at the front of the ring.
+    first: u64,
+    una: u64,
+    nxt: u64,
+    forward_ack: u64,
+    sacked_bytes: u64,
+    sacked_segments: u64,
+    /// The usual segment length: the first guess when a segment is looked up by offset.
+    stride: u64,
+}
+
+impl Scoreboard {
+    /// An empty record for segments of mostly `smss` bytes.
+    #[must_use]
+    pub fn new(smss: u32) -> Self {
+        Self {
+            stride: u64::from(smss.max(1)),
+            ..Self::default()
+        }
+    }
+
+    /// SND.UNA: the first byte not cumulatively acknowledged.
+    #[must_use]
+    pub const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// SND.NXT: the byte after the last one ever sent.
+    #[must_use]
+    pub const fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// FlightSize (RFC 5681 §2): bytes sent and not cumulatively acknowledged.
+    #[must_use]
+    pub const fn flight_size(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// The forward ACK: the byte after the highest one known to have arrived (FACK §2).
+    #[must_use]
+    pub const fn forward_ack(&self) -> u64 {
+        self.forward_ack
+    }
+
+    /// Outstanding bytes that are sacked.
+    #[must_use]
+    pub const fn sacked_bytes(&self) -> u64 {
+        self.sacked_bytes
+    }
+
+    /// Outstanding segments that are sacked.
+    #[must_use]
+    pub const fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+
+    /// The first outstanding segment's id; equal to [`Self::end`] if nothing is outstanding.
+    #[must_use]
+    pub const fn first(&self) -> SegmentId {
+        SegmentId(self.first)
+    }
+
+    /// The id that the next new segment will get.
+    #[must_use]
+    pub fn end(&self) -> SegmentId {
+        SegmentId(self.first + self.segments.len() as u64)
+    }
+
+    /// Outstanding segments.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Whether nothing is outstanding.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// The segment called `id`, if it is outstanding.
+    #[must_use]
+    pub fn get(&self, id: SegmentId) -> Option<&Segment> {
+        let index = id.0.checked_sub(self.first)?;
+        self.segments.get(usize::try_from(index).ok()?)
+    }
+
+    /// Outstanding segments from `id` on, in sequence order.
+    pub fn iter_from(&self, id: SegmentId) -> impl Iterator<Item = (SegmentId, &Segment)> {
+        let skip = id.0.saturating_sub(self.first);
+        let skip = usize::try_from(skip)
+            .unwrap_or(usize::MAX)
+            .min(self.segments.len());
+        self.segments
+            .range(skip..)
+            .zip(self.first + skip as u64..)
+            .map(|(segment, number)| (SegmentId(number), segment))
+    }
+
+    /// The first outstanding segment that starts at or after `offset`, or [`Self::end`].
+    #[must_use]
+    pub fn id_at(&self, offset: u64) -> SegmentId {
+        let Some(front) = self.segments.front() else {
+            return self.end();
+        };
+        if offset <= front.start {
+            return self.first();
+        }
+        if offset >= self.nxt {
+            return self.end();
+        }
+        // All segments but the last are usually one stride long.
+        let guess = (offset - front.start) / self.stride;
+        let hit = |index: usize| {
+            let starts = self.segments.get(index).is_some_and(|s| s.start >= offset);
+            let follows = index
+                .checked_sub(1)
+                .and_then(|before| self.segments.get(before))
+                .is_none_or(|s| s.start < offset);
+            starts && follows
+        };
+        for index in [guess as usize, guess as usize + 1] {
+            if hit(index) {
+                return SegmentId(self.first + index as u64);
+            }
+        }
+        SegmentId(self.first + self.segments.partition_point(|s| s.start < offset) as u64)
+    }
+
+    /// The first segment at or after `id` that is not sacked, or [`Self::end`]. Shortens the
+    /// paths that it walks.
+    fn find_missing(&mut self, mut id: u64) -> u64 {
+        let first = self.first;
+        let slot = |number: u64| (number - first) as usize;
+        loop {
+            let Some(segment) = self.segments.get(slot(id)) else {
+                return id;
+            };
+            if segment.skip == id {
+                return id;
+            }
+            let parent = segment.skip;
+            let grandparent = self.segments.get(slot(parent)).map_or(parent, |s| s.skip);
+            self.segments[slot(id)].skip = grandparent;
+            id = grandparent;
+        }
+    }
+
+    /// Records a new segment of `len` bytes at SND.NXT.
+    pub(crate) fn push(&mut self, len: u32, now: Instant, order: u64) -> SegmentId {
+        let id = self.end();
+        self.segments.push_back(Segment {
+            start: self.nxt,
+            len,
+            transmissions: 1,
+            sent_at: now,
+            order,
+            reported: Reported::Missing,
+            skip: id.0,
+        });
+        self.nxt += u64::from(len);
+        id
+    }
+
+    /// Records that segment `id` was sent again.
+    pub(crate) fn resend(&mut self, id: SegmentId, now: Instant, order: u64) {
+        let index = (id.0 - self.first) as usize;
+        let segment = &mut self.segments[index];
+        segment.transmissions = segment.transmissions.saturating_add(1);
+        segment.sent_at = now;
+        segment.order = order;
+    }
+
+    /// Applies a cumulative acknowledgment and SACK blocks (as offset ranges), appending every
+    /// segment that they report for the first time to `delivered`, cumulative ones first.
+    ///
+    /// `ack` beyond SND.NXT is the caller's to refuse.
+    pub(crate) fn apply(
+        &mut self,
+        ack: u64,
+        blocks: &[(u64, u64)],
+        delivered: &mut Vec<Delivered>,
+    ) -> Applied {
+        let mut applied = Applied::default();
+        if ack > self.una {
+            applied.acked_bytes = ack - self.una;
+            self.advance(ack, &mut applied, delivered);
+        }
+        for &(start, end) in blocks {
+            self.sack(
+                start.max(self.una),
+                end.min(self.nxt),
+                &mut applied,
+                delivered,
+            );
+        }
+        applied
+    }
+
+    fn advance(&mut self, ack: u64, applied: &mut Applied, delivered: &mut Vec<Delivered>) {
+        while let Some(front) = self.segments.front() {
+            if front.end() > ack {
+                break;
+            }
+            let segment = *front;
+            match segment.reported {
+                Reported::Sacked => {
+                    self.sacked_bytes -= u64::from(segment.len);
+                    self.sacked_segments -= 1;
+                }
+                Reported::Missing => {
+                    applied.delivered_bytes += u64::from(segment.len);
+                    delivered.push(Delivered {
+                        id: SegmentId(self.first),
+                        segment,
+                        by: DeliveredBy::Cumulative,
+                    });
+                }
+            }
+            self.segments.pop_front();
+            self.first += 1;
+        }
+        self.trim(ack, applied);
+        self.una = ack;
+        self.forward_ack = self.forward_ack.max(ack);
+    }
+
+    /// A peer may acknowledge part of a segment: what is left of it stays outstanding.
+    fn trim(&mut self, ack: u64, applied: &mut Applied) {
+        let Some(front) = self.segments.front_mut() else {
+            return;
+        };
+        let cut = ack.saturating_sub(front.start);
+        if cut == 0 {
+            return;
+        }
+        front.start = ack;
+        front.len -= cut as u32;
+        match front.reported {
+            Reported::Sacked => self.sacked_bytes -= cut,
+            Reported::Missing => applied.delivered_bytes += cut,
+        }
+    }
+
+    fn sack(&mut self, start: u64, end: u64, applied: &mut Applied, out: &mut Vec<Delivered>) {
+        if start >= end || self.segments.is_empty() {
+            return;
+        }
+        let mut id = self.id_at(start).0;
+        loop {
+            id = self.find_missing(id);
+            let Some(segment) = self.segments.get_mut((id - self.first) as usize) else {
+                return;
+            };
+            if segment.end() > end {
+                return;
+            }
+            out.push(Delivered {
+                id: SegmentId(id),
+                segment: *segment,
+                by: DeliveredBy::Sack,
+            });
+            segment.reported = Reported::Sacked;
+            segment.skip = id + 1;
+            let len = u64::from(segment.len);
+            self.forward_ack = self.forward_ack.max(segment.end());
+            self.sacked_bytes += len;
+            self.sacked_segments += 1;
+            applied.delivered_bytes += len;
+            applied.sacked_bytes += len;
+            id += 1;
+        }
+    }
+
+    /// Forgets every SACK: the receiver has shown that it threw sacked data away (RFC 2018 §8).
+    pub(crate) fn forget_sacks(&mut self) {
+        for (segment, number) in self.segments.iter_mut().zip(self.first..) {
+            segment.reported = Reported::Missing;
+            segment.skip = number;
+        }
+        self.sacked_bytes = 0;
+        self.sacked_segments = 0;
+        self.forward_ack = self.una;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(segments: u64) -> Scoreboard {
+        let mut board = Scoreboard::new(1000);
+        for order in 1..=segments {
+            board.push(1000, Instant::ZERO, order);
+        }
+        board
+    }
+
+    fn apply(board: &mut Scoreboard, ack: u64, blocks: &[(u64, u64)]) -> (Applied, Vec<u64>) {
+        let mut delivered = Vec::new();
+        let applied = board.apply(ack, blocks, &mut delivered);
+        (applied, delivered.iter().map(|d| d.id.0).collect())
+    }
+
+    #[test]
+    fn a_repeated_block_reports_only_what_is_new() {
+        let mut board = board(10);
+        let (_, ids) = apply(&mut board, 0, &[(3000, 5000)]);
+        assert_eq!(ids, [3, 4]);
+        let (applied, ids) = apply(&mut board, 0, &[(3000, 7000)]);
+        assert_eq!(ids, [5, 6]);
+        assert_eq!(applied.delivered_bytes, 2000);
+        assert_eq!((board.sacked_bytes(), board.forward_ack()), (4000, 7000));
+    }
+
+    #[test]
+    fn the_cumulative_ack_reports_holes_and_not_what_was_sacked() {
+        let mut board = board(10);
+        apply(&mut board, 0, &[(3000, 5000)]);
+        let (applied, ids) = apply(&mut board, 6000, &[]);
+        assert_eq!(ids, [0, 1, 2, 5]);
+        assert_eq!((applied.acked_bytes, applied.delivered_bytes), (6000, 4000));
+        assert_eq!(
+            (board.una(), board.len(), board.sacked_bytes()),
+            (6000, 4, 0)
+        );
+    }
+
+    #[test]
+    fn an_ack_inside_a_segment_leaves_the_rest_of_it() {
+        let mut board = board(2);
+        let (applied, ids) = apply(&mut board, 300, &[]);
+        assert!(ids.is_empty());
+        assert_eq!(applied.delivered_bytes, 300);
+        assert_eq!(
+            board.get(SegmentId(0)).map(|s| (s.start, s.len)),
+            Some((300, 700))
+        );
+    }
+
+    #[test]
+    fn a_block_that_covers_part_of_a_segment_does_not_report_it() {
+        let mut board = board(4);
+        let (_, ids) = apply(&mut board, 0, &[(1500, 3500)]);
+        assert_eq!(ids, [2]);
+    }
+
+    #[test]
+    fn segments_of_any_size_are_found_by_offset() {
+        let mut board = Scoreboard::new(1000);
+        for len in [1000, 1, 1000, 500, 1000] {
+            board.push(len, Instant::ZERO, 1);
+        }
+        let starts: Vec<u64> = board
+            .iter_from(SegmentId(0))
+            .map(|(_, s)| s.start)
+            .collect();
+        for (number, start) in starts.iter().enumerate() {
+            assert_eq!(board.id_at(*start), SegmentId(number as u64));
+            assert_eq!(board.id_at(start + 1), SegmentId(number as u64 + 1));
+        }
+    }
+
+    #[test]
+    fn reneging_forgets_every_sack() {
+        let mut board = board(5);
+        apply(&mut board, 0, &[(2000, 4000)]);
+        board.forget_sacks();
+        assert_eq!((board.sacked_segments(), board.forward_ack()), (0, 0));
+        assert_eq!(apply(&mut board, 0, &[(2000, 3000)]).1, [2]);
+    }
+}

@@ -1,0 +1,104 @@
+//! The sender's parameters.
+
+use crate::rtt::RttConfig;
+use crate::seq::SeqNumber;
+use crate::time::Duration;
+use crate::window::WindowRounding;
+
+/// Everything about a sender that is not one of its four plug-ins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderConfig {
+    /// Sender maximum segment size: payload bytes of a full segment.
+    pub smss: u32,
+    /// Sequence number of the first byte.
+    pub isn: SeqNumber,
+    /// Initial congestion window in bytes (RFC 6928: 10 segments).
+    pub initial_window: f64,
+    /// Initial slow start threshold in bytes; infinite for none.
+    pub initial_ssthresh: f64,
+    /// The congestion window never exceeds this many bytes; infinite for no bound.
+    pub max_window: f64,
+    /// How a window is rounded before it is written.
+    pub rounding: WindowRounding,
+    /// Round-trip estimation and the retransmission timeout.
+    pub rtt: RttConfig,
+    /// Timestamps (RFC 7323), if both ends agreed on them.
+    pub timestamps: Option<TimestampClock>,
+    /// SACK blocks are believed, as both ends agreed on them (RFC 2018).
+    pub sack: Agreed,
+    /// Transmissions carry their order, which the peer echoes (LE §4.2).
+    pub order_echo: Agreed,
+    /// What counts as a duplicate acknowledgment.
+    pub duplicate_ack: DuplicateAckRule,
+    /// What an idle period does to the window.
+    pub idle: IdleRule,
+    /// The peer's receive window before its first ACK, in bytes.
+    pub peer_window: u32,
+    /// Whether window changes are logged for [`Sender::take_window_changes`](crate::Sender).
+    pub log: WindowLog,
+}
+
+/// Whether an option is in use on the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreed {
+    /// It is.
+    Yes,
+    /// It is not.
+    No,
+}
+
+impl Agreed {
+    /// As a condition.
+    #[must_use]
+    pub const fn is_yes(self) -> bool {
+        matches!(self, Self::Yes)
+    }
+}
+
+/// The clock behind TSval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimestampClock {
+    /// Time between two values (RFC 7323 §5.4: 1 ms to 1 s; LE wants a fine one).
+    pub tick: Duration,
+    /// Whether two transmissions may carry the same value.
+    pub values: TimestampValues,
+}
+
+/// Whether two transmissions may carry the same timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimestampValues {
+    /// The clock's reading, whatever it is.
+    Clock,
+    /// The clock's reading, or one more than the last value if that is later: a clock fine
+    /// enough to tell any two transmissions apart, as LE §2.2.1 takes for granted.
+    Unique,
+}
+
+/// What counts as a duplicate acknowledgment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateAckRule {
+    /// RFC 5681 §2 without SACK: the same ACK number and window while data is outstanding.
+    /// RFC 6675 §2 with SACK: new SACK information.
+    Standard,
+    /// The same ACK number while data is outstanding, whatever else the ACK says (ns-2, and
+    /// the logs of draft-nishida-newreno-modification).
+    AckNumberOnly,
+}
+
+/// What an idle period longer than the retransmission timeout does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRule {
+    /// It is cut to the initial window (RFC 5681 §4.1).
+    Restart,
+    /// Nothing.
+    Keep,
+}
+
+/// Whether window changes are logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowLog {
+    /// They are not, and cost nothing.
+    Off,
+    /// Each is kept until it is taken.
+    On,
+}

@@ -1,0 +1,669 @@
+//! The sending half of the endpoint.
+//!
+//! A state machine without clock, socket, or payload. Its host
+//! 1. says how much data there is ([`Sender::write`]),
+//! 2. hands in ACKs ([`Sender::handle_ack`]) and lapses of time ([`Sender::handle_timeout`]),
+//! 3. after either, and after `write`, takes segments until there are no more
+//!    ([`Sender::poll_transmit`]), and
+//! 4. calls `handle_timeout` again no later than [`Sender::next_timeout`].
+//!
+//! What is lost, what goes out, and how the window moves is decided by the four plug-ins of its
+//! [`Stack`]; the sender alone transmits, and alone writes the window.
+
+mod config;
+mod stats;
+mod transmit;
+
+pub use config::{
+    Agreed, DuplicateAckRule, IdleRule, SenderConfig, TimestampClock, TimestampValues, WindowLog,
+};
+pub use stats::{Judgements, SenderStats, WindowChange};
+pub use transmit::{Transmit, TransmitKind};
+
+use crate::congestion::Credit;
+use crate::facts::{AckFacts, AckKind, LimitedBy, LossCause, LossFacts, LossRule, View};
+use crate::recovery::{Growth, LossEvent, Outcome, RtoTimer};
+use crate::rtt::{RttEstimator, RttSampling};
+use crate::scoreboard::{Applied, Delivered, DeliveredBy, Reported, Scoreboard, Segment};
+use crate::segment::Ack;
+use crate::stack::Stack;
+use crate::time::{Duration, Instant};
+use crate::window::{Window, WindowCause, WindowRounding};
+
+/// What the host knows of losses and an endpoint cannot: only a simulation can answer.
+pub trait Witness {
+    /// Why the last transmission of the segment starting at `offset` was lost; `None` if it was
+    /// not lost, or if nobody knows.
+    fn cause_of_loss(&self, offset: u64) -> Option<LossCause>;
+}
+
+/// A witness that has seen nothing: real networks have no other.
+#[derive(Clone, Copy, Debug)]
+pub struct NoWitness;
+
+impl Witness for NoWitness {
+    fn cause_of_loss(&self, _offset: u64) -> Option<LossCause> {
+        None
+    }
+}
+
+/// The sending half of a connection. See the [module](self) for how to drive it.
+#[derive(Debug)]
+pub struct Sender {
+    config: SenderConfig,
+    stack: Stack,
+    scoreboard: Scoreboard,
+    rtt: RttEstimator,
+    window: Window,
+    /// Bytes that the application has handed over, ever.
+    written: u64,
+    /// Right edge of the peer's window as a stream offset, as it last said.
+    peer_edge: u64,
+    /// The advertised window in the last ACK, for telling duplicates.
+    peer_window: u32,
+    /// The largest window that the peer ever advertised.
+    peer_window_max: u32,
+    dup_acks: u32,
+    /// Transmissions so far: the order of the last one.
+    order: u64,
+    last_timestamp: Option<u32>,
+    last_sent: Instant,
+    /// The segment being timed, with [`RttSampling::OnePerWindow`]: its end and when it left.
+    timed: Option<(u64, Instant)>,
+    /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
+    limited_transmit_bytes: u64,
+    limited_by: LimitedBy,
+    rto_at: Option<Instant>,
+    persist: Persist,
+    /// No segment leaves before this, if the control paces.
+    pace_until: Instant,
+    pacing: bool,
+    stats: SenderStats,
+    changes: Vec<WindowChange>,
+    /// Scratch space, kept to avoid allocation.
+    delivered: Vec<Delivered>,
+}
+
+/// The state of zero-window probing (RFC 9293 §3.8.6.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct Persist {
+    at: Option<Instant>,
+    backoff: u32,
+    /// The timer has expired: probe, or send less than the silly window rule wants.
+    due: bool,
+}
+
+impl Sender {
+    /// A sender on an established connection, with nothing to send yet.
+    #[must_use]
+    pub fn new(config: SenderConfig, stack: Stack) -> Self {
+        let smss = f64::from(config.smss);
+        Self {
+            scoreboard: Scoreboard::new(config.smss),
+            rtt: RttEstimator::new(config.rtt),
+            window: Window {
+                cwnd: config.initial_window.min(config.max_window).max(smss),
+                ssthresh: config.initial_ssthresh,
+            },
+            written: 0,
+            peer_edge: u64::from(config.peer_window),
+            peer_window: config.peer_window,
+            peer_window_max: config.peer_window,
+            dup_acks: 0,
+            order: 0,
+            last_timestamp: None,
+            last_sent: Instant::ZERO,
+            timed: None,
+            limited_transmit_bytes: 0,
+            limited_by: LimitedBy::Application,
+            rto_at: None,
+            persist: Persist::default(),
+            pace_until: Instant::ZERO,
+            pacing: false,
+            stats: SenderStats::default(),
+            changes: Vec::new(),
+            delivered: Vec::new(),
+            config,
+            stack,
+        }
+    }
+
+    /// The application hands over `bytes` more bytes.
+    pub fn write(&mut self, bytes: u64) {
+        self.written = self.written.saturating_add(bytes);
+    }
+
+    /// Takes in an ACK.
+    pub fn handle_ack(&mut self, now: Instant, ack: &Ack, witness: &dyn Witness) {
+        let Some(ack_offset) = ack.ack.offset(self.config.isn, self.scoreboard.una()) else {
+            return;
+        };
+        if ack_offset > self.scoreboard.nxt() {
+            // It acknowledges what was never sent (RFC 9293 §3.10.7.4).
+            return;
+        }
+        let prior_flight = self.scoreboard.flight_size();
+        let prior_unlimited = prior_flight.saturating_sub(self.limited_transmit_bytes);
+        let prior_in_flight = self.stack.recovery.in_flight(&self.view(now));
+
+        let mut delivered = core::mem::take(&mut self.delivered);
+        delivered.clear();
+        let (applied, dsack) = self.apply(ack, ack_offset, &mut delivered);
+        let kind = self.classify(ack, ack_offset, prior_flight, &applied);
+        self.update_peer_window(ack, ack_offset);
+        let rtt = self.sample_rtt(now, ack, &applied, &delivered);
+        let facts = AckFacts {
+            now,
+            una: self.scoreboard.una(),
+            acked_bytes: applied.acked_bytes,
+            delivered_bytes: applied.delivered_bytes,
+            sacked_bytes: applied.sacked_bytes,
+            delivered: &delivered,
+            kind,
+            dup_acks: self.dup_acks,
+            dsack,
+            prior_flight,
+            prior_flight_unlimited: prior_unlimited,
+            prior_in_flight,
+            rtt,
+            timestamp_echo: self.config.timestamps.and(ack.timestamp_echo),
+            order_echo: self.unwrap_order(ack.order_echo),
+            limited_by: self.limited_by,
+        };
+        self.consult(&facts, witness);
+        self.delivered = delivered;
+    }
+
+    /// Puts the facts to the plug-ins and carries out what they answer.
+    fn consult(&mut self, facts: &AckFacts<'_>, witness: &dyn Witness) {
+        let now = facts.now;
+        let new_len = self.new_len();
+        let view = View {
+            now,
+            scoreboard: &self.scoreboard,
+            window: self.window,
+            rtt: &self.rtt,
+            new_len,
+        };
+        self.stack.differentiation.on_ack(facts, &view);
+        self.stack.response.on_ack(facts, &view);
+        let outcome = self.stack.recovery.on_ack(facts, &view);
+        self.carry_out(now, &outcome, facts.prior_flight_unlimited, witness);
+
+        let view = View {
+            now,
+            scoreboard: &self.scoreboard,
+            window: self.window,
+            rtt: &self.rtt,
+            new_len,
+        };
+        let credit = Credit {
+            acks: match outcome.growth {
+                Growth::Frozen => 0,
+                Growth::Acked => u32::from(facts.acked_bytes > 0),
+                Growth::EveryAck => 1,
+            },
+            bytes: match outcome.growth {
+                Growth::Frozen => 0,
+                Growth::Acked => facts.acked_bytes,
+                Growth::EveryAck => facts.delivered_bytes,
+            },
+            lost_bytes: outcome.lost_bytes,
+            in_flight: self.stack.recovery.in_flight(&view),
+        };
+        let cause = if self.window.in_slow_start() {
+            WindowCause::SlowStart
+        } else {
+            WindowCause::Avoidance
+        };
+        let grown = self.stack.control.on_ack(facts, credit, &view);
+        self.set_window(now, grown, cause);
+    }
+
+    /// Carries out what a recovery decided, up to the growth of the window.
+    fn carry_out(
+        &mut self,
+        now: Instant,
+        outcome: &Outcome,
+        flight_size: u64,
+        witness: &dyn Witness,
+    ) {
+        if let Some(event) = outcome.loss {
+            self.answer_loss(now, event, flight_size, witness);
+        }
+        if let Some(limit) = outcome.limit {
+            let limited = Window {
+                cwnd: self.window.cwnd.min(limit),
+                ..self.window
+            };
+            self.set_window(now, limited, WindowCause::RecoveryLimit);
+        }
+        if outcome.rto == RtoTimer::Restart {
+            self.rto_at = None;
+        }
+        self.arm_rto(now);
+    }
+
+    /// A loss event: asks for its cause, and lets the control or the response set the window.
+    fn answer_loss(
+        &mut self,
+        now: Instant,
+        event: LossEvent,
+        flight_size: u64,
+        witness: &dyn Witness,
+    ) {
+        let Some(segment) = self.scoreboard.get(event.segment).copied() else {
+            debug_assert!(
+                false,
+                "a recovery reported a segment that is not outstanding"
+            );
+            return;
+        };
+        let loss = self.loss_facts(now, segment, event.rule, flight_size, witness);
+        let cause = self.stack.differentiation.judge(&loss);
+        self.stats.loss_events += 1;
+        self.stats.judgements.record(loss.truth, cause);
+        let congestion = self.stack.control.reduction(&loss);
+        let (chosen, why) = match cause {
+            LossCause::Congestion => (congestion, WindowCause::Congestion),
+            LossCause::Wireless => (
+                self.stack.response.respond(&loss, congestion),
+                WindowCause::Wireless,
+            ),
+        };
+        let chosen = self.rounded(chosen);
+        self.stack.control.on_loss(&loss, cause, chosen);
+        self.set_window(now, chosen, why);
+    }
+
+    fn loss_facts(
+        &self,
+        now: Instant,
+        segment: Segment,
+        rule: LossRule,
+        flight_size: u64,
+        witness: &dyn Witness,
+    ) -> LossFacts {
+        LossFacts {
+            now,
+            segment,
+            rule,
+            flight_size,
+            window: self.window,
+            timeouts: if rule == LossRule::Timeout {
+                self.rtt.backoff() + 1
+            } else {
+                0
+            },
+            srtt: self.rtt.srtt(),
+            rtt_min: self.rtt.min(),
+            rtt_latest: self.rtt.latest(),
+            truth: witness.cause_of_loss(segment.start),
+        }
+    }
+
+    /// Time has passed: expires every timer that is due. Calling it early does no harm.
+    pub fn handle_timeout(&mut self, now: Instant, witness: &dyn Witness) {
+        if self.stack.recovery.timer().is_some_and(|at| at <= now) {
+            let view = self.view(now);
+            let view = View {
+                scoreboard: &self.scoreboard,
+                rtt: &self.rtt,
+                ..view
+            };
+            let outcome = self.stack.recovery.on_timer(&view);
+            let flight = self.scoreboard.flight_size()
+                - self
+                    .limited_transmit_bytes
+                    .min(self.scoreboard.flight_size());
+            self.carry_out(now, &outcome, flight, witness);
+        }
+        if self.rto_at.is_some_and(|at| at <= now) {
+            self.expire_rto(now, witness);
+        }
+        if self.persist.at.is_some_and(|at| at <= now) {
+            self.persist.at = None;
+            self.persist.due = true;
+            self.persist.backoff = (self.persist.backoff + 1).min(32);
+        }
+    }
+
+    /// The retransmission timer expired (RFC 6298 §5.4 to 5.7).
+    fn expire_rto(&mut self, now: Instant, witness: &dyn Witness) {
+        self.rto_at = None;
+        let first = self.scoreboard.first();
+        let Some(segment) = self.scoreboard.get(first).copied() else {
+            return;
+        };
+        self.stats.timeouts += 1;
+        if segment.reported == Reported::Sacked {
+            self.scoreboard.forget_sacks();
+            self.stats.renegings += 1;
+        }
+        let flight = self.scoreboard.flight_size();
+        let unlimited = flight.saturating_sub(self.limited_transmit_bytes);
+        let loss = self.loss_facts(now, segment, LossRule::Timeout, unlimited, witness);
+        let chosen = self.stack.control.on_timeout(&loss);
+        let chosen = self.rounded(chosen);
+        self.set_window(now, chosen, WindowCause::Timeout);
+        self.dup_acks = 0;
+        self.limited_transmit_bytes = 0;
+        self.timed = None;
+        self.rtt.back_off();
+        let new_len = self.new_len();
+        self.stack.recovery.on_rto(&View {
+            now,
+            scoreboard: &self.scoreboard,
+            window: self.window,
+            rtt: &self.rtt,
+            new_len,
+        });
+        self.arm_rto(now);
+    }
+
+    /// Starts the retransmission timer if data is outstanding and it does not run; stops it if
+    /// nothing is outstanding (RFC 6298 §5.1, 5.2).
+    fn arm_rto(&mut self, now: Instant) {
+        if self.scoreboard.is_empty() {
+            self.rto_at = None;
+        } else if self.rto_at.is_none() {
+            self.rto_at = Some(now + self.rtt.rto());
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) or
+    /// [`poll_transmit`](Self::poll_transmit) must be called again at the latest; `None` if
+    /// only an ACK or new data can make a difference.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let pace = self.pacing.then_some(self.pace_until);
+        [
+            self.rto_at,
+            self.stack.recovery.timer(),
+            self.persist.at,
+            pace,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Applies the ACK to the scoreboard; returns what changed, and a DSACK if there is one.
+    fn apply(
+        &mut self,
+        ack: &Ack,
+        ack_offset: u64,
+        delivered: &mut Vec<Delivered>,
+    ) -> (Applied, Option<(u64, u64)>) {
+        let mut blocks = [(0, 0); crate::segment::MAX_SACK_BLOCKS];
+        let mut count = 0;
+        let mut dsack = None;
+        if self.config.sack.is_yes() && !ack.sacks.is_empty() {
+            let nxt = self.scoreboard.nxt();
+            let reference = ack_offset.max(self.scoreboard.una());
+            let ranges = ack
+                .sacks
+                .as_slice()
+                .iter()
+                .enumerate()
+                .filter_map(|(i, block)| {
+                    let start = block.start.offset(self.config.isn, reference)?;
+                    let end = block.end.offset(self.config.isn, reference)?;
+                    (start < end && end <= nxt).then_some((i, start, end))
+                });
+            let mut second = None;
+            for (i, start, end) in ranges {
+                if i == 0 {
+                    dsack = Some((start, end));
+                } else if i == 1 {
+                    second = Some((start, end));
+                }
+                blocks[count] = (start, end);
+                count += 1;
+            }
+            // RFC 2883 §4: the first block is a DSACK if it lies below the cumulative ACK or
+            // inside the second block.
+            dsack = dsack.filter(|&(start, end)| {
+                end <= ack_offset || second.is_some_and(|(s, e)| s <= start && end <= e)
+            });
+        }
+        let first = usize::from(dsack.is_some());
+        let blocks = blocks.get(first..count).unwrap_or(&[]);
+        (self.scoreboard.apply(ack_offset, blocks, delivered), dsack)
+    }
+
+    fn classify(
+        &mut self,
+        ack: &Ack,
+        offset: u64,
+        prior_flight: u64,
+        applied: &Applied,
+    ) -> AckKind {
+        if applied.acked_bytes > 0 {
+            self.dup_acks = 0;
+            self.limited_transmit_bytes = 0;
+            return AckKind::Advance;
+        }
+        if prior_flight == 0 || offset < self.scoreboard.una() {
+            return AckKind::Other;
+        }
+        let duplicate = match self.config.duplicate_ack {
+            DuplicateAckRule::AckNumberOnly => true,
+            DuplicateAckRule::Standard if self.config.sack.is_yes() => applied.sacked_bytes > 0,
+            DuplicateAckRule::Standard => ack.window == self.peer_window,
+        };
+        if duplicate {
+            self.dup_acks += 1;
+            AckKind::Duplicate
+        } else {
+            AckKind::Other
+        }
+    }
+
+    fn update_peer_window(&mut self, ack: &Ack, ack_offset: u64) {
+        if ack_offset < self.scoreboard.una() {
+            return;
+        }
+        self.peer_window = ack.window;
+        self.peer_window_max = self.peer_window_max.max(ack.window);
+        self.peer_edge = ack_offset + u64::from(ack.window);
+        if self.new_len() > 0 {
+            self.persist = Persist::default();
+        }
+    }
+
+    /// Takes round-trip samples; returns that of the most recently sent segment.
+    fn sample_rtt(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        applied: &Applied,
+        delivered: &[Delivered],
+    ) -> Option<Duration> {
+        let once = |d: &&Delivered| d.segment.transmissions == 1;
+        let repeated = delivered
+            .iter()
+            .any(|d| d.segment.transmissions > 1 && d.by == DeliveredBy::Cumulative);
+        // A cumulative ACK that a retransmission caused may cover segments that arrived long
+        // ago: their age is no round-trip time.
+        let timeable = |d: &&Delivered| once(d) && !(repeated && d.by == DeliveredBy::Cumulative);
+        let latest = delivered
+            .iter()
+            .filter(timeable)
+            .map(|d| d.segment.sent_at)
+            .max()
+            .map(|sent| now.since(sent));
+        if let Some(rtt) = latest {
+            self.rtt.observe(rtt);
+        }
+        match self.rtt.sampling() {
+            RttSampling::OnePerWindow => {
+                if let Some((end, sent)) = self.timed
+                    && self.scoreboard.una() >= end
+                {
+                    self.timed = None;
+                    self.rtt.sample(now.since(sent));
+                }
+            }
+            RttSampling::EverySegment => {
+                let oldest = delivered
+                    .iter()
+                    .filter(timeable)
+                    .map(|d| d.segment.sent_at)
+                    .min()
+                    .map(|sent| now.since(sent));
+                if let Some(rtt) = oldest.or_else(|| self.echoed_rtt(now, ack, applied)) {
+                    self.rtt.sample(rtt);
+                }
+            }
+        }
+        if applied.acked_bytes > 0 {
+            self.rtt.advanced();
+        }
+        latest
+    }
+
+    /// The round-trip time that an echoed timestamp tells (RFC 7323 §4): the only sample there
+    /// is when everything acknowledged was retransmitted.
+    fn echoed_rtt(&self, now: Instant, ack: &Ack, applied: &Applied) -> Option<Duration> {
+        if applied.acked_bytes == 0 {
+            return None;
+        }
+        let clock = self.config.timestamps?;
+        let echo = ack.timestamp_echo?;
+        let ticks = self.clock_reading(now, clock).wrapping_sub(echo) as i32;
+        let ticks = u64::try_from(ticks).ok()?;
+        Some(clock.tick * ticks)
+    }
+
+    fn clock_reading(&self, now: Instant, clock: TimestampClock) -> u32 {
+        (now.as_nanos() / clock.tick.as_nanos().max(1)) as u32
+    }
+
+    fn unwrap_order(&self, echo: Option<u32>) -> Option<u64> {
+        if !self.config.order_echo.is_yes() {
+            return None;
+        }
+        let behind = (self.order as u32).wrapping_sub(echo?);
+        self.order
+            .checked_sub(u64::from(behind))
+            .filter(|&order| order > 0)
+    }
+
+    /// The plug-ins' window, rounded as the dialect does after a loss.
+    fn rounded(&self, window: Window) -> Window {
+        let smss = f64::from(self.config.smss);
+        let whole = |bytes: f64| {
+            if bytes.is_finite() {
+                (bytes / smss).floor() * smss
+            } else {
+                bytes
+            }
+        };
+        match self.config.rounding {
+            WindowRounding::Exact => window,
+            WindowRounding::NsTwo => Window {
+                ssthresh: whole(window.ssthresh),
+                ..window
+            },
+            WindowRounding::Segments => Window {
+                cwnd: whole(window.cwnd),
+                ssthresh: whole(window.ssthresh),
+            },
+        }
+    }
+
+    /// The one place where the window is written.
+    fn set_window(&mut self, now: Instant, window: Window, cause: WindowCause) {
+        let smss = f64::from(self.config.smss);
+        // `max` also turns a NaN into one segment.
+        let after = Window {
+            cwnd: window.cwnd.max(smss).min(self.config.max_window),
+            ssthresh: window.ssthresh.max(smss),
+        };
+        if self.config.log == WindowLog::On && after != self.window {
+            self.changes.push(WindowChange {
+                at: now,
+                cause,
+                before: self.window,
+                after,
+            });
+        }
+        self.window = after;
+    }
+
+    fn view(&self, now: Instant) -> View<'_> {
+        View {
+            now,
+            scoreboard: &self.scoreboard,
+            window: self.window,
+            rtt: &self.rtt,
+            new_len: self.new_len(),
+        }
+    }
+
+    /// The window in force.
+    #[must_use]
+    pub const fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Bytes in flight as the recovery counts them.
+    #[must_use]
+    pub fn in_flight(&self, now: Instant) -> u64 {
+        self.stack.recovery.in_flight(&self.view(now))
+    }
+
+    /// Outstanding segments.
+    #[must_use]
+    pub const fn scoreboard(&self) -> &Scoreboard {
+        &self.scoreboard
+    }
+
+    /// Round-trip time.
+    #[must_use]
+    pub const fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Counters.
+    #[must_use]
+    pub const fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// The plug-ins.
+    #[must_use]
+    pub const fn stack(&self) -> &Stack {
+        &self.stack
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub const fn config(&self) -> &SenderConfig {
+        &self.config
+    }
+
+    /// Whether everything written has been acknowledged.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.scoreboard.una() == self.written
+    }
+
+    /// When the retransmission timer expires, if it runs.
+    #[must_use]
+    pub const fn rto_at(&self) -> Option<Instant> {
+        self.rto_at
+    }
+
+    /// Right edge of the peer's receive window, as a stream offset, as it last said.
+    #[must_use]
+    pub const fn peer_edge(&self) -> u64 {
+        self.peer_edge
+    }
+
+    /// The window changes since the last call, if they are logged.
+    pub fn take_window_changes(&mut self) -> std::vec::Drain<'_, WindowChange> {
+        self.changes.drain(..)
+    }
+}

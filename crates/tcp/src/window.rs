@@ -1,0 +1,60 @@
+//! The congestion window, and what may be said about it.
+
+/// The two variables of TCP congestion control (RFC 5681 §2), in bytes.
+///
+/// They are real numbers: additive increase adds a fraction of a segment per ACK, and losing the
+/// fractions would change results. What may be sent is always the whole part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window in bytes.
+    pub cwnd: f64,
+    /// Slow start threshold in bytes; infinite until something sets it.
+    pub ssthresh: f64,
+}
+
+impl Window {
+    /// Whether the next increase is slow start's.
+    #[must_use]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Whole bytes that the window admits.
+    #[must_use]
+    pub fn whole_bytes(&self) -> u64 {
+        // Saturates; NaN becomes 0.
+        self.cwnd as u64
+    }
+}
+
+/// How the sender rounds a window that a plug-in returned before it writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowRounding {
+    /// Kept to the fraction of a byte.
+    Exact,
+    /// As ns-2 does: `ssthresh` cut to whole segments when a loss sets it, `cwnd` kept exact.
+    NsTwo,
+    /// As Linux does: both cut to whole segments when a loss or a timeout sets them.
+    Segments,
+}
+
+/// Why the window changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowCause {
+    /// The connection began.
+    Start,
+    /// Slow start increase.
+    SlowStart,
+    /// Congestion avoidance increase, or whatever the control does per ACK beyond slow start.
+    Avoidance,
+    /// A loss event that was taken for congestion.
+    Congestion,
+    /// A loss event that was taken for the link's; the response chose the window.
+    Wireless,
+    /// The recovery limited the window, as NewReno does on a full acknowledgment.
+    RecoveryLimit,
+    /// Retransmission timeout.
+    Timeout,
+    /// Restart after an idle period (RFC 5681 §4.1).
+    Idle,
+}

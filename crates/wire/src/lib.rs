@@ -1,0 +1,1 @@
+//! TCP/IP on the wire: capture files that other tools read.
