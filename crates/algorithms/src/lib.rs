@@ -5,3 +5,5 @@ pub mod congestion;
 pub mod differentiation;
 pub mod recovery;
 pub mod response;
+#[cfg(test)]
+pub(crate) mod testing;

@@ -4,6 +4,7 @@
 //! [`PacketHandle`]s; the arena reuses the slots of delivered packets last-in first-out, so that
 //! the memory in use stays as small, and as warm, as the number of packets in flight.
 
+use dupack_tcp::facts::SendReason;
 use dupack_tcp::segment::{Ack, DataSegment};
 
 use crate::ids::FlowId;
@@ -46,8 +47,10 @@ pub struct Data {
     pub offset: u64,
     /// The transmission's place in the sender's order of sending.
     pub order: u64,
-    /// Why there is such a packet.
+    /// Which copy of its bytes it is.
     pub copy: Copy,
+    /// Why the sender sent it.
+    pub why: SendReason,
 }
 
 /// Which copy of its bytes a data packet is, by the truth and not by the sender's belief.
@@ -59,6 +62,16 @@ pub enum Copy {
     Needed,
     /// A retransmission of bytes of which a copy had arrived or was still under way.
     Spurious,
+    /// Made by a link that delivers packets twice.
+    LinkMade,
+}
+
+impl Copy {
+    /// Whether the sender sent it: links make copies of their own.
+    #[must_use]
+    pub const fn is_senders(self) -> bool {
+        !matches!(self, Self::LinkMade)
+    }
 }
 
 /// What loss models and scripts tell packets apart by.

@@ -88,10 +88,13 @@ impl DeliveryTrace {
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut times_ms = Vec::new();
         for (index, line) in text.lines().enumerate() {
-            let time: u32 = line.trim().parse().map_err(|_| TraceError::NotMilliseconds {
-                line: index + 1,
-                text: line.chars().take(40).collect(),
-            })?;
+            let time: u32 = line
+                .trim()
+                .parse()
+                .map_err(|_| TraceError::NotMilliseconds {
+                    line: index + 1,
+                    text: line.chars().take(40).collect(),
+                })?;
             times_ms.push(time);
         }
         Self::new(times_ms)

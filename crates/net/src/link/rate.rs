@@ -11,7 +11,7 @@ use crate::units::BitRate;
 
 /// The transmitter's clock.
 #[derive(Clone, Debug)]
-pub(super) struct RateClock {
+pub(crate) struct RateClock {
     rate: u64,
     /// The transmitter is idle from here on: whole nanoseconds …
     idle_from: Instant,
@@ -29,7 +29,7 @@ struct TransmissionTime {
 }
 
 impl RateClock {
-    pub(super) fn new(rate: BitRate) -> Self {
+    pub(crate) fn new(rate: BitRate) -> Self {
         Self {
             rate: rate.as_bps(),
             idle_from: Instant::ZERO,
@@ -48,7 +48,7 @@ impl RateClock {
     }
 
     /// Books the next transmission of `bytes`, offered at `now`.
-    pub(super) fn book(&mut self, now: Instant, bytes: u32) -> Transmission {
+    pub(crate) fn book(&mut self, now: Instant, bytes: u32) -> Transmission {
         if now > self.idle_from {
             self.idle_from = now;
             self.carry = 0;

@@ -2,17 +2,17 @@
 
 use dupack_tcp::time::Instant;
 
+use super::ServiceConfig;
 use super::opportunity::OpportunityClock;
 use super::rate::RateClock;
-use super::ServiceConfig;
 
 /// When a packet is on the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Transmission {
+pub(crate) struct Transmission {
     /// When its first bit goes out.
-    pub(super) start: Instant,
+    pub(crate) start: Instant,
     /// When its last bit is out.
-    pub(super) end: Instant,
+    pub(crate) end: Instant,
 }
 
 /// The transmitter. All kinds serve first-in first-out, so a packet's times are known when it

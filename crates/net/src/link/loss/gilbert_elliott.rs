@@ -30,7 +30,9 @@ impl GilbertElliott {
     /// one packet, and the good periods between them too (`mean_burst · (1 − rate) ≥ rate`).
     #[must_use]
     pub fn from_loss_rate_and_burst(loss_rate: f64, mean_burst_packets: f64) -> Option<Self> {
-        if !(0.0..1.0).contains(&loss_rate) || mean_burst_packets.is_nan() || mean_burst_packets < 1.0
+        if !(0.0..1.0).contains(&loss_rate)
+            || mean_burst_packets.is_nan()
+            || mean_burst_packets < 1.0
         {
             return None;
         }
@@ -85,8 +87,16 @@ impl PacketChain {
     /// Whether the next packet is lost. Draws twice: loss in the present state, then the change.
     pub(super) fn loses(&mut self) -> bool {
         let (loss, leave, other) = match self.channel {
-            Channel::Good => (self.model.loss_in_good, self.model.good_to_bad, Channel::Bad),
-            Channel::Bad => (self.model.loss_in_bad, self.model.bad_to_good, Channel::Good),
+            Channel::Good => (
+                self.model.loss_in_good,
+                self.model.good_to_bad,
+                Channel::Bad,
+            ),
+            Channel::Bad => (
+                self.model.loss_in_bad,
+                self.model.bad_to_good,
+                Channel::Good,
+            ),
         };
         let lost = self.stream.chance(loss);
         if self.stream.chance(leave) {
@@ -155,7 +165,10 @@ mod tests {
     fn rate_and_burst(losses: &[bool]) -> (f64, f64) {
         let lost = losses.iter().filter(|&&lost| lost).count();
         let bursts = losses.windows(2).filter(|pair| !pair[0] && pair[1]).count();
-        (lost as f64 / losses.len() as f64, lost as f64 / bursts as f64)
+        (
+            lost as f64 / losses.len() as f64,
+            lost as f64 / bursts as f64,
+        )
     }
 
     #[test]

@@ -1,0 +1,169 @@
+//! When duplicate ACKs mean a loss: what Tahoe, Reno and NewReno have in common.
+//!
+//! - The third duplicate ACK in a row (`dup_threshold`) points at a lost segment (RFC 5681 §3.2).
+//! - The first two let one new segment out each, on top of the window: limited transmit
+//!   (RFC 3042 §2). They take one SMSS each off what counts as in flight; cwnd is untouched.
+//! - `recover` keeps duplicate ACKs from counting which the sender's own repetitions caused: it
+//!   holds SND.NXT as of the last fast retransmit or timeout, and below it there is no second
+//!   fast retransmit (RFC 6582 §3.2 steps 2 and 4; `bugFix_` in ns-2). Its three readings are
+//!   the parameter `careful`.
+
+use dupack_tcp::facts::{AckFacts, AckKind, SendReason, View};
+use dupack_tcp::recovery::{Clearance, Next};
+
+use crate::catalog::spec::{
+    Context, DUP_THRESHOLD, Defaults, Dialect, Kind, LIMITED_TRANSMIT, ParameterSpec, Parameters,
+    Value,
+};
+
+/// Limited transmit is for the first two duplicate ACKs, whatever the threshold (RFC 3042 §2).
+const LIMITED_TRANSMIT_SEGMENTS: u32 = 2;
+
+/// Which duplicate ACKs may start a fast retransmit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Careful {
+    /// Only those for data above `recover`.
+    On,
+    /// Those for data at or above `recover`.
+    Less,
+    /// All.
+    Off,
+}
+
+/// The words of the parameter `careful`.
+const CAREFUL: Kind = Kind::Choice(&[
+    ("on", "only if the cumulative ACK is beyond `recover`"),
+    ("less", "also if the cumulative ACK equals `recover`"),
+    ("off", "always"),
+]);
+
+/// The parameter `careful` with the defaults of one recovery.
+pub(super) const fn careful(
+    source: &'static str,
+    rfc: &'static str,
+    linux: &'static str,
+    ns2: &'static str,
+) -> ParameterSpec {
+    ParameterSpec {
+        name: "careful",
+        doc: "when duplicate ACKs may start a fast retransmit, given `recover`",
+        source,
+        kind: CAREFUL,
+        default: Defaults {
+            rfc: Value::Choice(rfc),
+            linux: Value::Choice(linux),
+            ns2: Value::Choice(ns2),
+        },
+    }
+}
+
+/// Whether limited transmit is in use, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LimitedTransmit {
+    /// Not at all.
+    Off,
+    /// For new data, as RFC 3042 says.
+    NewData,
+    /// For whatever is next, be it the next segment to resend (ns-2).
+    Anything,
+}
+
+/// The count of duplicate ACKs, and what it means.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DuplicateAcks {
+    threshold: u32,
+    careful: Careful,
+    limited_transmit: LimitedTransmit,
+    smss: u64,
+    in_a_row: u32,
+    /// SND.NXT at the last fast retransmit or timeout; `None` before the first.
+    recover: Option<u64>,
+}
+
+impl DuplicateAcks {
+    /// Takes its parameters from those of the recovery that counts.
+    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            threshold: parameters.integer(DUP_THRESHOLD.name) as u32,
+            careful: match parameters.choice("careful") {
+                "on" => Careful::On,
+                "less" => Careful::Less,
+                _ => Careful::Off,
+            },
+            limited_transmit: match context.dialect {
+                _ if !parameters.is_on(LIMITED_TRANSMIT.name) => LimitedTransmit::Off,
+                Dialect::Ns2 => LimitedTransmit::Anything,
+                Dialect::Rfc | Dialect::Linux => LimitedTransmit::NewData,
+            },
+            smss: u64::from(context.smss),
+            in_a_row: 0,
+            recover: None,
+        }
+    }
+
+    /// Takes note of an ACK; says whether it is the duplicate that reveals a loss.
+    pub(super) fn reveal_loss(&mut self, ack: &AckFacts<'_>) -> bool {
+        self.in_a_row = ack.dup_acks;
+        // A window update in between leaves the count standing: only the duplicate itself acts.
+        ack.kind == AckKind::Duplicate && self.in_a_row == self.threshold && self.is_fresh(ack.una)
+    }
+
+    fn is_fresh(&self, una: u64) -> bool {
+        self.recover.is_none_or(|recover| match self.careful {
+            Careful::On => una > recover,
+            Careful::Less => una >= recover,
+            Careful::Off => true,
+        })
+    }
+
+    /// A fast retransmit or a timeout: what is outstanding now belongs to this loss event.
+    pub(super) fn begin_event(&mut self, view: &View<'_>) {
+        self.recover = Some(view.scoreboard.nxt());
+    }
+
+    /// The retransmission timer expired: besides, the count starts over.
+    pub(super) fn on_rto(&mut self, view: &View<'_>) {
+        self.begin_event(view);
+        self.in_a_row = 0;
+    }
+
+    /// Whether `una` covers everything that was outstanding when the loss event began.
+    pub(super) fn covers_event(&self, una: u64) -> bool {
+        self.recover.is_none_or(|recover| una >= recover)
+    }
+
+    /// Bytes known to have left the network when a fast retransmit begins: a segment for each
+    /// duplicate ACK (RFC 5681 §3.2 step 3).
+    pub(super) fn departed_bytes(&self) -> u64 {
+        u64::from(self.threshold) * self.smss
+    }
+
+    /// Bytes that limited transmit lets out beyond the window now; `resending` after a timeout.
+    pub(super) fn limited_transmit_bytes(&self, resending: bool) -> u64 {
+        let applies = match self.limited_transmit {
+            LimitedTransmit::Off => false,
+            LimitedTransmit::NewData => !resending,
+            LimitedTransmit::Anything => true,
+        };
+        // From the threshold on the recovery speaks, or nobody.
+        if !applies || self.in_a_row >= self.threshold {
+            return 0;
+        }
+        u64::from(self.in_a_row.min(LIMITED_TRANSMIT_SEGMENTS)) * self.smss
+    }
+
+    /// New data, named limited transmit if it goes beyond the window. `flight` is what is in
+    /// flight before limited transmit takes anything off.
+    pub(super) fn new_data(&self, flight: u64, view: &View<'_>) -> Next {
+        let beyond = flight + u64::from(view.new_len) > view.window.whole_bytes();
+        let why = if beyond && self.limited_transmit_bytes(false) > 0 {
+            SendReason::LimitedTransmit
+        } else {
+            SendReason::NewData
+        };
+        Next::New {
+            why,
+            clearance: Clearance::Window,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Go-back-N: what every recovery without SACK does after a retransmission timeout, and Tahoe
+//! after three duplicate ACKs as well.
+//!
+//! Cumulative ACKs name one missing segment at most. Once the ACK clock is gone the sender cannot
+//! know what else arrived, so it takes everything outstanding for lost and sends it again in
+//! order, in slow start (RFC 5681 §3.1, RFC 6298 §5.4; Jacobson 1988). A cursor marks how far it
+//! has got:
+//!
+//! ```text
+//!      una          cursor            end = SND.NXT when it began
+//!       ├── resent ───┤── to be resent ──┤── nothing: new data has to wait
+//!       in flight = cursor − una
+//! ```
+//!
+//! Each ACK lets the window move the cursor on. An ACK may cover segments beyond the cursor,
+//! because the receiver had kept them: then the cursor jumps to it, and they are not sent twice.
+//! When the cursor reaches the end, the sender is back to normal and in flight is FlightSize.
+//!
+//! The recoveries with SACK know what arrived and have no use for a cursor.
+
+use dupack_tcp::facts::{LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Next};
+use dupack_tcp::scoreboard::SegmentId;
+
+/// The cursor, while there is something to resend.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GoBackN {
+    span: Option<Span>,
+}
+
+/// What is still to be resent: `cursor..end`, never empty.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    cursor: SegmentId,
+    end: SegmentId,
+    rule: LossRule,
+}
+
+impl GoBackN {
+    /// Everything outstanding counts as lost, by `rule`, and is to be sent again from SND.UNA.
+    pub(super) fn begin(&mut self, view: &View<'_>, rule: LossRule) {
+        self.set(view.scoreboard.first(), view.scoreboard.end(), rule);
+    }
+
+    fn set(&mut self, cursor: SegmentId, end: SegmentId, rule: LossRule) {
+        self.span = (cursor < end).then_some(Span { cursor, end, rule });
+    }
+
+    /// Moves the cursor over what an ACK has covered.
+    pub(super) fn on_ack(&mut self, view: &View<'_>) {
+        if let Some(Span { cursor, end, rule }) = self.span {
+            self.set(cursor.max(view.scoreboard.first()), end, rule);
+        }
+    }
+
+    /// Moves the cursor over what was sent. A fast retransmit behind the cursor leaves it alone.
+    pub(super) fn on_sent(&mut self, sent: &Sent) {
+        if let Some(Span { cursor, end, rule }) = self.span
+            && sent.id == cursor
+        {
+            self.set(cursor.next(), end, rule);
+        }
+    }
+
+    /// Whether there is something left to resend.
+    pub(super) fn is_active(&self) -> bool {
+        self.span.is_some()
+    }
+
+    /// Bytes in flight: up to the cursor if there is one, else FlightSize.
+    pub(super) fn flight_size(&self, view: &View<'_>) -> u64 {
+        let cursor = self.span.and_then(|span| view.scoreboard.get(span.cursor));
+        cursor.map_or_else(
+            || view.flight_size(),
+            |segment| segment.start - view.scoreboard.una(),
+        )
+    }
+
+    /// The segment to resend next, when the window has room for it.
+    pub(super) fn next(&self) -> Option<Next> {
+        self.span.map(|span| Next::Retransmit {
+            id: span.cursor,
+            why: SendReason::Retransmit(span.rule),
+            clearance: Clearance::Window,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{newreno, reno, tahoe};
+    use crate::catalog::spec::Dialect;
+    use crate::testing::{Setup, ack, coin};
+
+    /// Six segments out, all answers lost: the timer expires at 1000 ms.
+    fn after_the_timeout() -> crate::testing::Timeline {
+        let mut t = Setup::new(&reno::ENTRY).window(6.0).start(100);
+        assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5");
+        assert_eq!(t.wait(1000), "rto:0");
+        assert_eq!((t.cwnd(), t.ssthresh(), t.in_flight()), (1.0, 3.0, 1.0));
+        t
+    }
+
+    #[test]
+    fn everything_is_resent_in_order_in_slow_start() {
+        let mut t = after_the_timeout();
+        assert_eq!(t.receive(1100, ack(1)), "rto:1 rto:2");
+        assert_eq!(t.in_flight(), 2.0);
+        assert_eq!(t.receive(1200, ack(2)), "rto:3 rto:4");
+        // From ssthresh = 3 on congestion avoidance: no third segment for this one.
+        assert_eq!(t.receive(1201, ack(3)), "rto:5");
+        // The cursor has reached the end: new data follows, and FlightSize counts again.
+        assert_eq!(t.receive(1300, ack(4)), "new:6");
+        assert_eq!(t.in_flight(), 3.0);
+    }
+
+    #[test]
+    fn the_cumulative_ack_jumps_over_the_cursor() {
+        // Only 0 was lost: its ACK covers all that the receiver had kept.
+        let mut t = after_the_timeout();
+        assert_eq!(t.receive(1100, ack(6)), "new:6 new:7");
+
+        // 0 and 4 were lost: the cursor jumps from 1 to 4.
+        let mut t = after_the_timeout();
+        assert_eq!(t.receive(1100, ack(4)), "rto:4 rto:5");
+        assert_eq!(t.receive(1200, ack(6)), "new:6 new:7 new:8");
+    }
+
+    #[test]
+    fn a_lost_resent_segment_times_out_again_with_a_doubled_timer() {
+        let mut t = after_the_timeout();
+        assert_eq!(t.wait(2999), "");
+        assert_eq!(t.wait(3000), "rto:0");
+        assert_eq!(t.wait(6999), "");
+        assert_eq!(t.wait(7000), "rto:0");
+        assert_eq!(t.receive(7100, ack(1)), "rto:1 rto:2");
+    }
+
+    #[test]
+    fn an_ack_inside_the_segment_at_the_cursor_leaves_its_rest_to_resend() {
+        let mut t = after_the_timeout();
+        let mut half = ack(1);
+        half.0.ack.0 += 500;
+        assert_eq!(t.receive(1100, half), "rto:1 rto:2");
+        assert_eq!(t.in_flight(), 1.5);
+    }
+
+    #[test]
+    fn every_transfer_ends_whatever_is_lost() {
+        for entry in [&tahoe::ENTRY, &reno::ENTRY, &newreno::ENTRY] {
+            for dialect in Dialect::ALL {
+                for seed in 0..40 {
+                    let rate = 0.015 * seed as f64;
+                    let mut lost = coin(seed, rate);
+                    let setup = Setup::new(entry).dialect(dialect);
+                    let transfer = setup.transfer(300, |_, _| lost());
+                    let stats = transfer.stats;
+                    assert_eq!(stats.segments_sent - stats.retransmissions, 300);
+                    assert!(seed > 0 || stats.retransmissions == 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_transfer_survives_the_loss_of_a_whole_window_and_of_its_repetitions() {
+        for entry in [&tahoe::ENTRY, &reno::ENTRY, &newreno::ENTRY] {
+            let transfer = Setup::new(entry).transfer(50, |order, _| order <= 13);
+            assert_eq!(transfer.stats.timeouts, 4);
+        }
+    }
+}

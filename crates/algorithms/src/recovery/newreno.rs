@@ -1,0 +1,404 @@
+//! NewReno: fast recovery that lasts until everything outstanding at the loss is acknowledged.
+//!
+//! RFC 6582 §3.2 (Hoe, SIGCOMM 1996). It begins as Reno does, with `recover` = SND.NXT. An ACK
+//! below `recover` is *partial*: it points at the next lost segment, which is sent again at once,
+//! one per round trip. An ACK of `recover` or more is *full* and ends the recovery.
+//!
+//! ```text
+//! third duplicate ACK   inflation = 3 SMSS              in flight = FlightSize − inflation
+//! more of them          inflation += SMSS               (see `reno` for why cwnd is left alone)
+//! partial ACK           inflation −= acked              (below zero, if it comes to that)
+//!                       inflation += SMSS               if acked ≥ SMSS
+//! full ACK              inflation = 0, and cwnd = min(cwnd, …):
+//!   full_ack = alg1     FlightSize + SMSS,              then the same ACK opens the window
+//!              alg2     FlightSize + SMSS
+//!              alg3     max(FlightSize, SMSS) + SMSS    RFC 6582 §3.2 step 3
+//!              keep     cwnd,                           then the same ACK opens the window
+//! ```
+//!
+//! FlightSize is what is outstanding after the ACK. Where it is nothing, alg2 leaves one segment,
+//! and a receiver that delays ACKs makes the sender wait for it: draft-nishida-newreno-
+//! modification §4 shows three ways to get there and proposes alg3, which RFC 6582 adopted. RFC
+//! and draft write ssthresh where this file has cwnd. After a loss taken for congestion the two
+//! are one; after any other the response may have set them apart, and it is cwnd that was
+//! inflated.
+//!
+//! Against its neighbours: Reno leaves at the first new ACK. SACK recoveries see all holes at once
+//! and repair more than one per round trip. `variant` says what partial ACKs do to the timer:
+//! slow-but-steady goes on however many round trips it takes, impatient gives up for slow start
+//! if many segments were lost (RFC 6582 §4).
+
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::SegmentId;
+
+use super::duplicate_acks::{DuplicateAcks, careful};
+use super::go_back_n::GoBackN;
+use super::reno::{FAST_RETRANSMIT_TIMER, fast_retransmit_timer};
+use crate::catalog::spec::{
+    Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
+    Parameters, Value,
+};
+
+/// NewReno's recovery. See the [module](self).
+#[derive(Debug)]
+struct NewReno {
+    policy: Policy,
+    dup_acks: DuplicateAcks,
+    resend: GoBackN,
+    recovery: Option<FastRecovery>,
+    /// The retransmission that is due at once, and why.
+    retransmit: Option<(SegmentId, LossRule)>,
+    smss: i64,
+}
+
+/// The state of fast recovery.
+#[derive(Clone, Copy, Debug)]
+struct FastRecovery {
+    /// Bytes by which the window is inflated; negative if partial ACKs deflated it beyond.
+    inflation: i64,
+    partial_acks: u32,
+    /// New segments sent since the last ACK.
+    burst: u64,
+}
+
+/// The parameters.
+#[derive(Clone, Copy, Debug)]
+struct Policy {
+    variant: Variant,
+    full_ack: FullAck,
+    deflation: Deflation,
+    /// New segments at most per ACK in fast recovery.
+    burst_max: u64,
+    at_fast_retransmit: RtoTimer,
+}
+
+/// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variant {
+    /// The first only.
+    Impatient,
+    /// All.
+    SlowButSteady,
+}
+
+/// What a full ACK makes of the window. See the [module](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FullAck {
+    Alg1,
+    Alg2,
+    Alg3,
+    Keep,
+}
+
+/// What shrinks when a partial ACK covers more than the inflation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deflation {
+    /// The inflation, below zero, until the recovery ends (RFC 6582).
+    Inflation,
+    /// The window itself, for good (ns-2).
+    Window,
+}
+
+impl FullAck {
+    /// The bound on cwnd in bytes, if there is one.
+    fn limit(self, flight_size: u64, smss: u64) -> Option<f64> {
+        let limit = match self {
+            Self::Alg1 | Self::Alg2 => flight_size + smss,
+            Self::Alg3 => flight_size.max(smss) + smss,
+            Self::Keep => return None,
+        };
+        Some(limit as f64)
+    }
+
+    /// Whether the same ACK opens the window.
+    fn growth(self) -> Growth {
+        match self {
+            Self::Alg1 | Self::Keep => Growth::Acked,
+            Self::Alg2 | Self::Alg3 => Growth::Frozen,
+        }
+    }
+}
+
+impl NewReno {
+    /// Sends the first unacknowledged segment again; returns its length.
+    fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) -> u64 {
+        let first = view.scoreboard.first();
+        self.retransmit = Some((first, rule));
+        view.scoreboard.get(first).map_or(0, |s| u64::from(s.len))
+    }
+
+    /// RFC 6582 §3.2 step 2.
+    fn enter(&mut self, view: &View<'_>) -> Outcome {
+        self.dup_acks.begin_event(view);
+        self.recovery = Some(FastRecovery {
+            inflation: self.dup_acks.departed_bytes() as i64,
+            partial_acks: 0,
+            burst: 0,
+        });
+        Outcome {
+            loss: Some(LossEvent {
+                segment: view.scoreboard.first(),
+                rule: LossRule::DuplicateAcks,
+            }),
+            rto: self.policy.at_fast_retransmit,
+            lost_bytes: self.retransmit_first(LossRule::DuplicateAcks, view),
+            ..Outcome::default()
+        }
+    }
+
+    /// An ACK of new data (RFC 6582 §3.2 step 3).
+    fn advance(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        self.retransmit = None;
+        let Some(recovery) = self.recovery.take() else {
+            return Outcome {
+                growth: Growth::Acked,
+                rto: RtoTimer::Restart,
+                ..Outcome::default()
+            };
+        };
+        if self.dup_acks.covers_event(ack.una) {
+            return Outcome {
+                limit: self
+                    .policy
+                    .full_ack
+                    .limit(view.flight_size(), self.smss as u64),
+                growth: self.policy.full_ack.growth(),
+                rto: RtoTimer::Restart,
+                ..Outcome::default()
+            };
+        }
+        self.partial(recovery, ack, view)
+    }
+
+    fn partial(
+        &mut self,
+        mut recovery: FastRecovery,
+        ack: &AckFacts<'_>,
+        view: &View<'_>,
+    ) -> Outcome {
+        let acked = ack.acked_bytes as i64;
+        let excess = acked - recovery.inflation;
+        let limit = match self.policy.deflation {
+            Deflation::Window if excess >= 0 => {
+                recovery.inflation = self.smss;
+                Some(view.window.cwnd - excess as f64)
+            }
+            Deflation::Window | Deflation::Inflation => {
+                recovery.inflation -= acked;
+                if acked >= self.smss {
+                    recovery.inflation += self.smss;
+                }
+                None
+            }
+        };
+        recovery.partial_acks += 1;
+        let first = recovery.partial_acks == 1;
+        self.recovery = Some(recovery);
+        Outcome {
+            limit,
+            rto: if first || self.policy.variant == Variant::SlowButSteady {
+                RtoTimer::Restart
+            } else {
+                RtoTimer::Keep
+            },
+            lost_bytes: self.retransmit_first(LossRule::PartialAck, view),
+            ..Outcome::default()
+        }
+    }
+}
+
+impl Recovery for NewReno {
+    fn on_sent(&mut self, sent: &Sent, _: &View<'_>) -> RtoTimer {
+        self.resend.on_sent(sent);
+        self.retransmit = self.retransmit.filter(|&(id, _)| id != sent.id);
+        if let Some(recovery) = &mut self.recovery
+            && sent.segment.transmissions == 1
+        {
+            recovery.burst += 1;
+        }
+        RtoTimer::Keep
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        self.resend.on_ack(view);
+        let loss = self.dup_acks.reveal_loss(ack);
+        if let Some(recovery) = &mut self.recovery {
+            recovery.burst = 0;
+        }
+        match (ack.kind, &mut self.recovery) {
+            (AckKind::Advance, _) => self.advance(ack, view),
+            (AckKind::Duplicate, Some(recovery)) => {
+                recovery.inflation += self.smss;
+                Outcome::default()
+            }
+            (AckKind::Duplicate, None) if loss => self.enter(view),
+            (AckKind::Duplicate | AckKind::Other, _) => Outcome::default(),
+        }
+    }
+
+    /// RFC 6582 §3.2 step 4.
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.dup_acks.on_rto(view);
+        self.resend.begin(view, LossRule::Timeout);
+        self.recovery = None;
+        self.retransmit = None;
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        let flight = self.resend.flight_size(view);
+        match self.recovery {
+            Some(recovery) => flight.saturating_add_signed(-recovery.inflation),
+            None => flight.saturating_sub(
+                self.dup_acks
+                    .limited_transmit_bytes(self.resend.is_active()),
+            ),
+        }
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        if let Some((id, rule)) = self.retransmit {
+            return Next::Retransmit {
+                id,
+                why: SendReason::Retransmit(rule),
+                clearance: Clearance::Immediate,
+            };
+        }
+        if let Some(next) = self.resend.next() {
+            return next;
+        }
+        match self.recovery {
+            Some(recovery) if recovery.burst >= self.policy.burst_max => Next::Nothing,
+            Some(_) => Next::New {
+                why: SendReason::NewData,
+                clearance: Clearance::Window,
+            },
+            None => self.dup_acks.new_data(view.flight_size(), view),
+        }
+    }
+}
+
+const VARIANT: ParameterSpec = ParameterSpec {
+    name: "variant",
+    doc: "which partial ACKs restart the retransmission timer",
+    source: "RFC 6582 §3.2 step 3 and §4; ns-2 newreno_changes1_; Linux restarts it on every \
+             ACK that advances",
+    kind: Kind::Choice(&[
+        ("impatient", "the first of a recovery"),
+        ("slow-but-steady", "every one"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("impatient"),
+        linux: Value::Choice("slow-but-steady"),
+        ns2: Value::Choice("impatient"),
+    },
+};
+
+const FULL_ACK: ParameterSpec = ParameterSpec {
+    name: "full_ack",
+    doc: "what the full ACK makes of cwnd when it ends the recovery",
+    source: "RFC 6582 §3.2 step 3 (alg3); draft-nishida-newreno-modification; ns-2 \
+             exit_recovery_fix_ 0 and Linux tcp_end_cwnd_reduction (keep)",
+    kind: Kind::Choice(&[
+        ("alg1", "FlightSize + SMSS, and the same ACK opens it"),
+        ("alg2", "FlightSize + SMSS"),
+        ("alg3", "max(FlightSize, SMSS) + SMSS"),
+        ("keep", "it stays, and the same ACK opens it"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("alg3"),
+        linux: Value::Choice("keep"),
+        ns2: Value::Choice("keep"),
+    },
+};
+
+const DEFLATION: ParameterSpec = ParameterSpec {
+    name: "deflation",
+    doc: "what shrinks when a partial ACK covers more than the inflation",
+    source: "RFC 6582 §3.2 step 3; ns-2 partial window deflation",
+    kind: Kind::Choice(&[
+        ("inflation", "it goes below zero until the recovery ends"),
+        ("window", "the window itself, for good"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("inflation"),
+        linux: Value::Choice("inflation"),
+        ns2: Value::Choice("window"),
+    },
+};
+
+/// "No limit" is a number that no window reaches.
+const BURST_UNLIMITED: u64 = 1_000_000;
+
+const BURST: ParameterSpec = ParameterSpec {
+    name: "burst",
+    doc: "new segments at most per ACK during the recovery",
+    source: "ns-2 allows 2; RFC 6582 does not limit them",
+    kind: Kind::Integer {
+        min: 1,
+        max: BURST_UNLIMITED,
+        unit: "segments",
+    },
+    default: Defaults {
+        rfc: Value::Integer(BURST_UNLIMITED),
+        linux: Value::Integer(BURST_UNLIMITED),
+        ns2: Value::Integer(2),
+    },
+};
+
+impl Policy {
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            variant: match parameters.choice(VARIANT.name) {
+                "impatient" => Variant::Impatient,
+                _ => Variant::SlowButSteady,
+            },
+            full_ack: match parameters.choice(FULL_ACK.name) {
+                "alg1" => FullAck::Alg1,
+                "alg2" => FullAck::Alg2,
+                "alg3" => FullAck::Alg3,
+                _ => FullAck::Keep,
+            },
+            deflation: match parameters.choice(DEFLATION.name) {
+                "window" => Deflation::Window,
+                _ => Deflation::Inflation,
+            },
+            burst_max: parameters.integer(BURST.name),
+            at_fast_retransmit: fast_retransmit_timer(parameters),
+        }
+    }
+}
+
+fn build(parameters: &Parameters, context: &Context) -> Box<dyn Recovery> {
+    Box::new(NewReno {
+        policy: Policy::new(parameters),
+        dup_acks: DuplicateAcks::new(parameters, context),
+        resend: GoBackN::default(),
+        recovery: None,
+        retransmit: None,
+        smss: i64::from(context.smss),
+    })
+}
+
+/// NewReno in the catalog.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "newreno",
+    summary: "fast recovery that takes partial ACKs for the next loss, one per round trip",
+    citation: "RFC 6582",
+    parameters: &[
+        DUP_THRESHOLD,
+        LIMITED_TRANSMIT,
+        careful("RFC 6582 §3.2 step 2; ns-2 bugFix_", "on", "on", "on"),
+        FAST_RETRANSMIT_TIMER,
+        VARIANT,
+        FULL_ACK,
+        DEFLATION,
+        BURST,
+    ],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! NewReno's timelines, among them the three logged cases of
+//! draft-nishida-newreno-modification §4.
+
+use super::*;
+use crate::catalog::spec::Dialect;
+use crate::testing::{Setup, Timeline, ack};
+
+const ALGORITHMS: [&str; 3] = ["alg1", "alg2", "alg3"];
+
+/// The logs know no limited transmit; their first ACK already repeats an earlier one.
+fn logged(full_ack: &'static str, window: f64) -> Setup {
+    Setup::new(&ENTRY)
+        .set("full_ack", full_ack)
+        .set("limited_transmit", "off")
+        .window(window)
+}
+
+/// What each algorithm sends, and the window it is left with, when the full ACK finds nothing
+/// outstanding and `next` is the next new segment.
+fn assert_exit(t: &Timeline, full_ack: &str, next: u64) {
+    let two = format!("new:{next} new:{}", next + 1);
+    let (words, cwnd) = match full_ack {
+        // 1 SMSS, and slow start adds another.
+        "alg1" => (two, 2.0),
+        // The log's one segment.
+        "alg2" => (format!("new:{next}"), 1.0),
+        _ => (two, 2.0),
+    };
+    assert_eq!((t.sent(), t.cwnd()), (words.as_str(), cwnd), "{full_ack}");
+}
+
+#[test]
+fn draft_nishida_case_1_small_window() {
+    for full_ack in ALGORITHMS {
+        // Lines 1–4. The log's 1000:2000 is segment 0 here.
+        let mut t = logged(full_ack, 4.0).start(100);
+        assert_eq!(t.sent(), "new:0 new:1 new:2 new:3");
+        // Lines 5–7, answered by 8 and 9: ssthresh 2, 2 + 3 = 5 of which 4 are out.
+        assert_eq!(t.receive(10, ack(0)), "");
+        assert_eq!(t.receive(11, ack(0)), "");
+        assert_eq!(t.receive(12, ack(0)), "dupacks:0 new:4");
+        assert_eq!(t.ssthresh(), 2.0);
+        // Line 10 acknowledges both; line 11.
+        t.receive(24, ack(5));
+        assert_exit(&t, full_ack, 5);
+    }
+}
+
+#[test]
+fn draft_nishida_case_2_zero_window() {
+    for full_ack in ALGORITHMS {
+        // The duplicates advertise a window of 0 where the segments went out into an open one:
+        // by RFC 5681 §2 the first is a window update. The log counts it as a duplicate.
+        let mut t = logged(full_ack, 6.0)
+            .configure(|c| c.duplicate_ack = dupack_tcp::sender::DuplicateAckRule::AckNumberOnly)
+            .start(100);
+        assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5");
+        // Lines 7–9, answered by 10.
+        assert_eq!(t.receive(10, ack(0).window(0)), "");
+        assert_eq!(t.receive(11, ack(0).window(0)), "");
+        assert_eq!(t.receive(12, ack(0).window(0)), "dupacks:0");
+        // Lines 11 and 12: 3 + 5 would admit two new segments, the receiver none.
+        assert_eq!(t.receive(13, ack(0).window(0)), "");
+        assert_eq!(t.receive(14, ack(0).window(0)), "");
+        assert_eq!((t.ssthresh(), t.in_flight()), (3.0, 1.0));
+        // Lines 13 and 14.
+        t.receive(22, ack(6).window(16));
+        assert_exit(&t, full_ack, 6);
+    }
+}
+
+#[test]
+fn draft_nishida_case_3_lost_acks() {
+    for full_ack in ALGORITHMS {
+        let mut t = logged(full_ack, 6.0).start(100);
+        // Lines 7–9, two more are lost: 3 + 3 = 6 segments, and 6 are out.
+        assert_eq!(t.receive(10, ack(0)), "");
+        assert_eq!(t.receive(11, ack(0)), "");
+        assert_eq!(t.receive(12, ack(0)), "dupacks:0");
+        assert_eq!((t.ssthresh(), t.in_flight()), (3.0, 3.0));
+        // Lines 11 and 12.
+        t.receive(22, ack(6));
+        assert_exit(&t, full_ack, 6);
+    }
+}
+
+#[test]
+fn the_algorithms_agree_where_something_is_outstanding() {
+    let exit = |full_ack| {
+        let mut t = Setup::new(&ENTRY)
+            .set("full_ack", full_ack)
+            .window(10.0)
+            .start(100);
+        for ms in 100..109 {
+            t.receive(ms, ack(0));
+        }
+        // Nine duplicates: 10 and 11 by limited transmit, then 5 − (12 − 9) = 2 more.
+        assert_eq!(t.in_flight(), 5.0);
+        assert_eq!(t.sender().scoreboard().nxt(), 14_000);
+        t.receive(200, ack(12));
+        (t.cwnd(), t.sent().to_owned())
+    };
+    let three = (3.0, "new:14".to_owned());
+    assert_eq!(exit("alg2"), three);
+    assert_eq!(exit("alg3"), three);
+    // Slow start on top: 2 + 1 + 1.
+    assert_eq!(exit("alg1"), (4.0, "new:14 new:15".to_owned()));
+    // Half the window, and 1/cwnd.
+    assert_eq!(exit("keep"), (5.2, "new:14 new:15 new:16".to_owned()));
+}
+
+/// Twelve segments out, 0, 3 and 5 lost; nine duplicates, two of which limited transmit answers.
+fn three_losses(setup: Setup) -> Timeline {
+    let mut t = setup.window(12.0).start(1000);
+    assert_eq!(t.receive(100, ack(0)), "limited:12");
+    assert_eq!(t.receive(101, ack(0)), "limited:13");
+    assert_eq!(t.receive(102, ack(0)), "dupacks:0");
+    for ms in 103..109 {
+        t.receive(ms, ack(0));
+    }
+    // 14 segments out, nine of them known to have arrived, a window of 6: one more went out.
+    assert_eq!(t.sender().scoreboard().nxt(), 15_000);
+    assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
+    t
+}
+
+#[test]
+fn each_partial_ack_repairs_one_loss_and_keeps_the_window_full() {
+    let mut t = three_losses(Setup::new(&ENTRY));
+    // 12, 13 and 14 arrive: three more duplicates.
+    assert_eq!(t.receive(200, ack(0)), "new:15");
+    assert_eq!(t.receive(201, ack(0)), "new:16");
+    // Partial: 3 acknowledged, one added back. Flight and inflation shrink alike but for that.
+    assert_eq!(t.receive(202, ack(3)), "partial:3 new:17");
+    assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
+    assert_eq!(t.receive(208, ack(3)), "new:18");
+    assert_eq!(t.receive(302, ack(5)), "partial:5 new:19");
+    assert_eq!(t.sender().stats().loss_events, 1);
+    // `recover` is 14: 13 is still partial, though nothing below 14 is missing any more.
+    assert_eq!(t.receive(303, ack(13)), "partial:13 new:20");
+    // Full: seven are out, alg3 admits eight, the window six.
+    assert_eq!(t.receive(400, ack(14)), "");
+    assert_eq!((t.cwnd(), t.in_flight()), (6.0, 7.0));
+    assert_eq!(t.sender().stats().timeouts, 0);
+}
+
+#[test]
+fn a_partial_ack_of_less_than_a_segment_adds_nothing_back() {
+    let mut t = three_losses(Setup::new(&ENTRY));
+    let mut half = ack(0);
+    half.0.ack.0 += 500;
+    // Flight and inflation both fall by 500: in flight stays, and nothing new fits.
+    assert_eq!(t.receive(202, half), "partial:0");
+    assert_eq!(t.in_flight(), 6.0);
+}
+
+#[test]
+fn the_impatient_variant_gives_up_where_the_steady_one_goes_on() {
+    for (variant, first, second) in [("impatient", 1250, 1250), ("slow-but-steady", 1250, 1400)] {
+        let mut t = three_losses(Setup::new(&ENTRY).set("variant", variant));
+        assert_eq!(t.rto_at(), Some(1000), "since the first transmission");
+        t.receive(250, ack(3));
+        assert_eq!(t.rto_at(), Some(first), "{variant}");
+        t.receive(400, ack(5));
+        assert_eq!(t.rto_at(), Some(second), "{variant}");
+        // The next ACK would come at 1300.
+        let gives_up = t.wait(1299) == "rto:5";
+        assert_eq!(gives_up, variant == "impatient");
+    }
+}
+
+#[test]
+fn after_a_timeout_duplicates_at_recover_are_not_trusted() {
+    for (careful, words) in [("on", ""), ("less", "dupacks:6 new:10")] {
+        let mut t = Setup::new(&ENTRY)
+            .set("careful", careful)
+            .window(6.0)
+            .start(100);
+        assert_eq!(t.wait(1000), "rto:0");
+        // Everything had arrived: SND.NXT was 6 at the timeout, and 6 is no more than `recover`.
+        assert_eq!(t.receive(1100, ack(6)), "new:6 new:7");
+        t.receive(1200, ack(6));
+        t.receive(1201, ack(6));
+        assert_eq!(t.receive(1202, ack(6)), words, "careful={careful}");
+    }
+    // One segment further and both trust them.
+    let mut t = Setup::new(&ENTRY).window(6.0).start(100);
+    t.wait(1000);
+    t.receive(1100, ack(6));
+    t.receive(1200, ack(7));
+    t.receive(1300, ack(7));
+    t.receive(1301, ack(7));
+    assert!(t.receive(1302, ack(7)).starts_with("dupacks:7"));
+}
+
+#[test]
+fn deflation_beyond_the_inflation_ends_with_the_recovery_or_does_not() {
+    // Of eleven duplicates only three arrive, so that the partial ACK covers more than they told.
+    let start = |deflation| {
+        let mut t = Setup::new(&ENTRY)
+            .set("deflation", deflation)
+            .set("limited_transmit", "off")
+            .set("full_ack", "keep")
+            .window(12.0)
+            .start(100);
+        for ms in 100..103 {
+            t.receive(ms, ack(0));
+        }
+        // 6 + 3 − 8 + 1 = 2 segments, and 4 are out.
+        assert_eq!(t.receive(202, ack(8)), "partial:8");
+        t
+    };
+    let mut t = start("inflation");
+    assert_eq!((t.cwnd(), t.in_flight()), (6.0, 8.0));
+    t.receive(302, ack(12));
+    assert!(t.cwnd() > 6.0);
+    let mut t = start("window");
+    assert_eq!((t.cwnd(), t.in_flight()), (1.0, 3.0));
+    t.receive(302, ack(12));
+    assert_eq!(t.cwnd(), 2.0);
+}
+
+#[test]
+fn in_ns2_an_ack_releases_two_new_segments_at_most() {
+    let partial = |dialect| {
+        let mut t = Setup::new(&ENTRY).dialect(dialect).window(12.0).start(10);
+        for ms in 100..110 {
+            t.receive(ms, ack(0));
+        }
+        // Ten were all there was to send; the application writes more.
+        t.write(100).to_owned()
+    };
+    assert_eq!(partial(Dialect::Ns2).split(' ').count(), 2);
+    assert!(partial(Dialect::Rfc).split(' ').count() > 2);
+}
+
+#[test]
+fn a_lost_retransmission_waits_for_the_timer_and_is_resent_in_slow_start() {
+    let mut t = three_losses(Setup::new(&ENTRY));
+    assert_eq!(t.wait(1000), "rto:0");
+    assert_eq!((t.cwnd(), t.in_flight()), (1.0, 1.0));
+    assert_eq!(t.receive(1100, ack(3)), "rto:3 rto:4");
+    assert_eq!(t.receive(1200, ack(5)), "rto:5 rto:6 rto:7");
+    assert_eq!(t.receive(1300, ack(15)), "new:15 new:16 new:17 new:18");
+}

@@ -1,0 +1,318 @@
+//! Reno: fast retransmit and fast recovery.
+//!
+//! RFC 5681 §3.2 (4.3BSD-Reno, 1990). On the third duplicate ACK the first unacknowledged segment
+//! is sent again and the window falls to `ssthresh`. From then on every duplicate ACK says that
+//! one segment has left the network, and may be replaced; the first ACK that advances ends it.
+//!
+//! ```text
+//! RFC 5681                              here
+//! cwnd = ssthresh + 3 SMSS              cwnd = ssthresh, inflation = 3 SMSS
+//! per duplicate ACK: cwnd += SMSS       inflation += SMSS
+//! may send cwnd − FlightSize            in flight = FlightSize − inflation,
+//!                                       may send cwnd − in flight
+//! next new ACK: cwnd = ssthresh         inflation = 0
+//! ```
+//!
+//! It is the same arithmetic, but the window stays what the control made it.
+//!
+//! Against its neighbours: Tahoe empties the pipe after each loss. NewReno stays in recovery until
+//! everything outstanding at the loss is acknowledged; Reno leaves at the first new ACK, so that
+//! a second loss in the same window needs three more duplicate ACKs, and halves again, or
+//! needs the timer. With `careful=on` (ns-2's default) it is always the timer.
+
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::SegmentId;
+
+use super::duplicate_acks::{DuplicateAcks, careful};
+use super::go_back_n::GoBackN;
+use crate::catalog::spec::{
+    DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec, Parameters,
+    SWITCH, Value, switch,
+};
+
+/// Reno's recovery. See the [module](self).
+#[derive(Debug)]
+struct Reno {
+    dup_acks: DuplicateAcks,
+    resend: GoBackN,
+    /// Bytes by which the window is inflated; `None` outside fast recovery.
+    inflation: Option<u64>,
+    /// The fast retransmit that is due.
+    retransmit: Option<SegmentId>,
+    at_fast_retransmit: RtoTimer,
+    at_exit: Growth,
+    smss: u64,
+}
+
+impl Reno {
+    /// RFC 5681 §3.2 steps 2 and 3.
+    fn enter(&mut self, view: &View<'_>) -> Outcome {
+        let first = view.scoreboard.first();
+        self.dup_acks.begin_event(view);
+        self.inflation = Some(self.dup_acks.departed_bytes());
+        self.retransmit = Some(first);
+        Outcome {
+            loss: Some(LossEvent {
+                segment: first,
+                rule: LossRule::DuplicateAcks,
+            }),
+            rto: self.at_fast_retransmit,
+            lost_bytes: view.scoreboard.get(first).map_or(0, |s| u64::from(s.len)),
+            ..Outcome::default()
+        }
+    }
+
+    /// An ACK of new data; if it ends the recovery, deflation is all there is to do (RFC 5681
+    /// §3.2 step 6).
+    fn advance(&mut self) -> Outcome {
+        self.retransmit = None;
+        Outcome {
+            growth: match self.inflation.take() {
+                Some(_) => self.at_exit,
+                None => Growth::Acked,
+            },
+            rto: RtoTimer::Restart,
+            ..Outcome::default()
+        }
+    }
+}
+
+impl Recovery for Reno {
+    fn on_sent(&mut self, sent: &Sent, _: &View<'_>) -> RtoTimer {
+        self.resend.on_sent(sent);
+        self.retransmit = self.retransmit.filter(|&id| id != sent.id);
+        RtoTimer::Keep
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        self.resend.on_ack(view);
+        let loss = self.dup_acks.reveal_loss(ack);
+        match (ack.kind, &mut self.inflation) {
+            (AckKind::Advance, _) => self.advance(),
+            (AckKind::Duplicate, Some(inflation)) => {
+                *inflation += self.smss;
+                Outcome::default()
+            }
+            (AckKind::Duplicate, None) if loss => self.enter(view),
+            (AckKind::Duplicate | AckKind::Other, _) => Outcome::default(),
+        }
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.dup_acks.on_rto(view);
+        self.resend.begin(view, LossRule::Timeout);
+        self.inflation = None;
+        self.retransmit = None;
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        let departed = self.inflation.unwrap_or_else(|| {
+            self.dup_acks
+                .limited_transmit_bytes(self.resend.is_active())
+        });
+        self.resend.flight_size(view).saturating_sub(departed)
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        if let Some(id) = self.retransmit {
+            return Next::Retransmit {
+                id,
+                why: SendReason::Retransmit(LossRule::DuplicateAcks),
+                clearance: Clearance::Immediate,
+            };
+        }
+        self.resend
+            .next()
+            .unwrap_or_else(|| self.dup_acks.new_data(view.flight_size(), view))
+    }
+}
+
+/// What a fast retransmit does to the retransmission timer, common to Reno and NewReno.
+pub(super) const FAST_RETRANSMIT_TIMER: ParameterSpec = ParameterSpec {
+    name: "fast_retransmit_timer",
+    doc: "what a fast retransmit does to the retransmission timer",
+    source: "RFC 6298 §5 restarts it on new ACKs only; Linux and ns-2 restart it",
+    kind: Kind::Choice(&[("keep", "it runs on"), ("restart", "it starts anew")]),
+    default: Defaults {
+        rfc: Value::Choice("keep"),
+        linux: Value::Choice("restart"),
+        ns2: Value::Choice("restart"),
+    },
+};
+
+/// The value of [`FAST_RETRANSMIT_TIMER`].
+pub(super) fn fast_retransmit_timer(parameters: &Parameters) -> RtoTimer {
+    match parameters.choice(FAST_RETRANSMIT_TIMER.name) {
+        "restart" => RtoTimer::Restart,
+        _ => RtoTimer::Keep,
+    }
+}
+
+const EXIT_GROWTH: ParameterSpec = ParameterSpec {
+    name: "exit_growth",
+    doc: "the ACK that ends the recovery also opens the window",
+    source: "RFC 5681 §3.2 step 6 sets the window and no more; Linux and ns-2 open it too",
+    kind: SWITCH,
+    default: Defaults {
+        rfc: switch(false),
+        linux: switch(true),
+        ns2: switch(true),
+    },
+};
+
+/// Reno in the catalog.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "reno",
+    summary: "fast retransmit and fast recovery, left at the first new ACK",
+    citation: "RFC 5681 §3.2",
+    parameters: &[
+        DUP_THRESHOLD,
+        LIMITED_TRANSMIT,
+        careful(
+            "RFC 5681 has no such check; RFC 6582 §3.2 step 2, ns-2 bugFix_",
+            "off",
+            "on",
+            "on",
+        ),
+        FAST_RETRANSMIT_TIMER,
+        EXIT_GROWTH,
+    ],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, context| {
+        Box::new(Reno {
+            dup_acks: DuplicateAcks::new(parameters, context),
+            resend: GoBackN::default(),
+            inflation: None,
+            retransmit: None,
+            at_fast_retransmit: fast_retransmit_timer(parameters),
+            at_exit: if parameters.is_on(EXIT_GROWTH.name) {
+                Growth::Acked
+            } else {
+                Growth::Frozen
+            },
+            smss: u64::from(context.smss),
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::spec::Dialect;
+    use crate::testing::{Setup, ack};
+
+    #[test]
+    fn one_loss_is_recovered_within_a_round_trip() {
+        // 0 of 8 is lost; seven duplicate ACKs for 1…7, two for what limited transmit sends.
+        let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+        assert_eq!(t.receive(100, ack(0)), "limited:8");
+        assert_eq!(t.receive(101, ack(0)), "limited:9");
+        assert_eq!(t.receive(102, ack(0)), "dupacks:0");
+        // FlightSize 10, of which limited transmit 2: ssthresh 4; in flight 10 − 3.
+        assert_eq!((t.cwnd(), t.ssthresh(), t.in_flight()), (4.0, 4.0, 7.0));
+        for ms in 103..106 {
+            assert_eq!(t.receive(ms, ack(0)), "", "in flight falls to 4");
+        }
+        assert_eq!(t.receive(106, ack(0)), "new:10");
+        assert_eq!(t.receive(200, ack(0)), "new:11");
+        assert_eq!(t.receive(201, ack(0)), "new:12");
+        // The new ACK deflates: 10, 11 and 12 are out, one more fits into 4.
+        assert_eq!(t.receive(202, ack(10)), "new:13");
+        assert_eq!((t.cwnd(), t.in_flight()), (4.0, 4.0));
+        assert_eq!(t.receive(206, ack(11)), "new:14");
+        assert_eq!(t.cwnd(), 4.25);
+    }
+
+    #[test]
+    fn the_ack_that_ends_it_opens_the_window_in_ns2() {
+        let mut t = Setup::new(&ENTRY)
+            .dialect(Dialect::Ns2)
+            .window(8.0)
+            .start(100);
+        for ms in 100..109 {
+            t.receive(ms, ack(0));
+        }
+        t.receive(202, ack(10));
+        assert_eq!(t.cwnd(), 4.25);
+    }
+
+    #[test]
+    fn two_losses_halve_twice_or_need_the_timer() {
+        // 0 and 2 of 12 are lost.
+        let start = |careful| {
+            let mut t = Setup::new(&ENTRY)
+                .set("careful", careful)
+                .window(12.0)
+                .start(100);
+            for ms in 100..112 {
+                t.receive(ms, ack(0));
+            }
+            assert_eq!(t.cwnd(), 6.0);
+            // The partial ACK ends fast recovery, and the flight is larger than the window.
+            assert_eq!(t.receive(202, ack(2)), "");
+            assert_eq!(t.receive(210, ack(2)), "");
+            assert_eq!(t.receive(211, ack(2)), "");
+            t
+        };
+        let mut t = start("off");
+        assert_eq!(t.receive(212, ack(2)), "dupacks:2");
+        assert_eq!(t.sender().stats().loss_events, 2);
+        assert!(t.cwnd() > 6.0, "half of the inflated flight: {}", t.cwnd());
+
+        let mut t = start("on");
+        assert_eq!(t.receive(212, ack(2)), "");
+        assert_eq!(t.wait(1201), "");
+        assert_eq!(t.wait(1202), "rto:2");
+        assert_eq!(t.cwnd(), 1.0);
+    }
+
+    #[test]
+    fn limited_transmit_is_two_segments_beyond_the_window_or_none() {
+        let mut t = Setup::new(&ENTRY)
+            .set("limited_transmit", "off")
+            .window(4.0)
+            .start(100);
+        assert_eq!(t.receive(100, ack(0)), "");
+        assert_eq!(t.receive(101, ack(0)), "");
+        assert_eq!(t.receive(102, ack(0)), "dupacks:0 new:4");
+        assert_eq!(t.sender().scoreboard().flight_size(), 5000);
+
+        let mut t = Setup::new(&ENTRY).window(4.0).start(100);
+        assert_eq!(t.receive(100, ack(0)), "limited:4");
+        // A window update is no duplicate and releases nothing.
+        assert_eq!(t.receive(101, ack(0).window(500)), "");
+        assert_eq!(t.receive(102, ack(0).window(500)), "limited:5");
+    }
+
+    #[test]
+    fn a_lost_retransmission_waits_for_the_timer() {
+        let mut t = Setup::new(&ENTRY).window(6.0).start(100);
+        t.receive(100, ack(0));
+        t.receive(101, ack(0));
+        assert_eq!(t.receive(102, ack(0)), "dupacks:0");
+        // However many duplicates follow, 0 is not sent again before the timer; each is a new
+        // segment instead.
+        for ms in 200..210 {
+            assert!(!t.receive(ms, ack(0)).contains(":0"));
+        }
+        assert_eq!(t.wait(999), "");
+        assert_eq!(t.wait(1000), "rto:0");
+        assert_eq!((t.cwnd(), t.in_flight()), (1.0, 1.0));
+    }
+
+    #[test]
+    fn the_timer_runs_on_through_a_fast_retransmit_or_restarts() {
+        for (word, rto_at) in [("keep", 1000), ("restart", 1102)] {
+            let mut t = Setup::new(&ENTRY)
+                .set("fast_retransmit_timer", word)
+                .window(6.0)
+                .start(100);
+            for ms in 100..103 {
+                t.receive(ms, ack(0));
+            }
+            assert_eq!(t.rto_at(), Some(rto_at));
+        }
+    }
+}

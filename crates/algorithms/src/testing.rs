@@ -1,0 +1,545 @@
+//! Timelines for tests: a real sender with the recovery under test, told what arrives and when,
+//! answering with what it sent and why.
+//!
+//! Everything is counted in segments of [`SMSS`] bytes, numbered from 0, and time runs in
+//! milliseconds. What was sent is written as words, `reason:segment`, in the order of sending:
+//!
+//! ```ignore
+//! let mut t = Setup::new(&newreno::ENTRY).set("full_ack", "alg2").window(4.0).start(100);
+//! assert_eq!(t.sent(), "new:0 new:1 new:2 new:3");
+//! assert_eq!(t.receive(100, ack(1)), "new:4 new:5");
+//! assert_eq!(t.receive(101, ack(1).sack(2, 3)), "");
+//! assert_eq!(t.wait(1300), "rto:1");
+//! assert_eq!(t.cwnd(), 1.0);
+//! ```
+//!
+//! The other three axes are the simplest there are: Reno's AIMD ([`Aimd`]), every loss taken for
+//! congestion, and no response. [`Setup::transfer`] runs the sender against a real receiver over
+//! a link that drops what it is told to.
+
+#![allow(
+    dead_code,
+    reason = "a toolbox: not every tool is in use at every time"
+)]
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, SendReason, View};
+use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
+use dupack_tcp::recovery::Recovery;
+use dupack_tcp::response::Response;
+use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::segment::{Ack, DataSegment, SackBlock};
+use dupack_tcp::sender::{
+    Agreed, DuplicateAckRule, IdleRule, SenderStats, TimestampClock, TimestampValues, WindowLog,
+};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::window::{Window, WindowRounding};
+use dupack_tcp::{NoWitness, Receiver, ReceiverConfig, Sender, SenderConfig, Stack, Transmit};
+
+use crate::catalog::spec::{Context, Dialect, Entry, Kind, Needs, Parameters, Value};
+
+/// Payload bytes of every segment.
+pub(crate) const SMSS: u32 = 1000;
+
+/// `ms` milliseconds after the beginning.
+pub(crate) fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+/// Reno's additive increase and multiplicative decrease (RFC 5681 §3.1), and nothing else.
+#[derive(Debug)]
+pub(crate) struct Aimd;
+
+impl Aimd {
+    fn half_flight(loss: &LossFacts) -> f64 {
+        let smss = f64::from(SMSS);
+        (loss.flight_size as f64 / 2.0).max(2.0 * smss)
+    }
+}
+
+impl CongestionControl for Aimd {
+    fn on_ack(&mut self, _: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        let smss = f64::from(SMSS);
+        let mut window = view.window;
+        if credit.acks > 0 {
+            window.cwnd += if window.in_slow_start() {
+                smss
+            } else {
+                smss * smss / window.cwnd
+            };
+        }
+        window
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        let half = Self::half_flight(loss);
+        Window {
+            cwnd: half,
+            ssthresh: half,
+        }
+    }
+
+    fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        Window {
+            cwnd: f64::from(SMSS),
+            ssthresh: Self::half_flight(loss),
+        }
+    }
+}
+
+/// Every loss is congestion; nothing else to respond to.
+#[derive(Debug)]
+struct Null;
+
+impl Differentiation for Null {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+
+    fn judge(&mut self, _: &LossFacts) -> LossCause {
+        LossCause::Congestion
+    }
+}
+
+impl Response for Null {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+
+    fn respond(&mut self, _: &LossFacts, congestion: Window) -> Window {
+        congestion
+    }
+}
+
+/// What is to be tested, and in which surroundings.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    entry: &'static Entry<dyn Recovery>,
+    dialect: Dialect,
+    settings: Vec<(&'static str, Value)>,
+    configure: Vec<fn(&mut SenderConfig)>,
+    window: f64,
+    ssthresh: f64,
+}
+
+impl Setup {
+    /// The catalog's `entry` with its defaults; a window of 10 segments, no `ssthresh` yet.
+    pub(crate) fn new(entry: &'static Entry<dyn Recovery>) -> Self {
+        Self {
+            entry,
+            dialect: Dialect::Rfc,
+            settings: Vec::new(),
+            configure: Vec::new(),
+            window: 10.0,
+            ssthresh: f64::INFINITY,
+        }
+    }
+
+    /// The defaults of `dialect` instead of those of `rfc`.
+    pub(crate) fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
+    /// Chooses a word for a parameter.
+    pub(crate) fn set(mut self, name: &'static str, word: &'static str) -> Self {
+        let spec = self.entry.parameters.iter().find(|p| p.name == name);
+        let spec = spec.unwrap_or_else(|| panic!("no parameter `{name}`"));
+        let Kind::Choice(words) = spec.kind else {
+            panic!("`{name}` takes no words");
+        };
+        assert!(words.iter().any(|(w, _)| *w == word), "no choice `{word}`");
+        self.settings.push((name, Value::Choice(word)));
+        self
+    }
+
+    /// Gives any parameter a value.
+    pub(crate) fn set_value(mut self, name: &'static str, value: Value) -> Self {
+        let known = self.entry.parameters.iter().any(|p| p.name == name);
+        assert!(known, "no parameter `{name}`");
+        self.settings.push((name, value));
+        self
+    }
+
+    /// The initial congestion window, in segments.
+    pub(crate) fn window(mut self, segments: f64) -> Self {
+        self.window = segments;
+        self
+    }
+
+    /// The initial slow start threshold, in segments.
+    pub(crate) fn ssthresh(mut self, segments: f64) -> Self {
+        self.ssthresh = segments;
+        self
+    }
+
+    /// Changes the sender's configuration.
+    pub(crate) fn configure(mut self, change: fn(&mut SenderConfig)) -> Self {
+        self.configure.push(change);
+        self
+    }
+
+    fn parameters(&self) -> Parameters {
+        let mut parameters = Parameters::defaults(self.entry.parameters, self.dialect);
+        for &(name, value) in &self.settings {
+            parameters.set(name, value);
+        }
+        parameters
+    }
+
+    /// The sender, with the options agreed that the recovery needs.
+    fn sender(&self) -> (Sender, Needs) {
+        let parameters = self.parameters();
+        let needs = (self.entry.needs)(&parameters);
+        let agreed = |yes| if yes { Agreed::Yes } else { Agreed::No };
+        let mut config = SenderConfig {
+            smss: SMSS,
+            isn: SeqNumber(0),
+            initial_window: self.window * f64::from(SMSS),
+            initial_ssthresh: self.ssthresh * f64::from(SMSS),
+            max_window: f64::INFINITY,
+            rounding: WindowRounding::Exact,
+            rtt: RttConfig {
+                initial_rto: Duration::from_secs(1),
+                min_rto: Duration::from_secs(1),
+                max_rto: Duration::from_secs(60),
+                granularity: Duration::ZERO,
+                variance_floor: VarianceFloor::Granularity,
+                sampling: RttSampling::EverySegment,
+                backoff_reset: BackoffReset::OnSample,
+            },
+            timestamps: needs.trigger_timestamps.then_some(TimestampClock {
+                tick: Duration::from_millis(1),
+                values: TimestampValues::Unique,
+            }),
+            sack: agreed(needs.sack),
+            order_echo: agreed(needs.order_echo),
+            duplicate_ack: DuplicateAckRule::Standard,
+            idle: IdleRule::Keep,
+            peer_window: DEFAULT_PEER_WINDOW,
+            log: WindowLog::Off,
+        };
+        for change in &self.configure {
+            change(&mut config);
+        }
+        let context = Context {
+            smss: SMSS,
+            dialect: self.dialect,
+        };
+        let stack = Stack {
+            recovery: (self.entry.build)(&parameters, &context),
+            control: Box::new(Aimd),
+            differentiation: Box::new(Null),
+            response: Box::new(Null),
+        };
+        (Sender::new(config, stack), needs)
+    }
+
+    /// Begins at time 0 with `segments` segments to send.
+    pub(crate) fn start(self, segments: u64) -> Timeline {
+        let (sender, _) = self.sender();
+        let mut timeline = Timeline {
+            sender,
+            now: Instant::ZERO,
+            sent: String::new(),
+            transmits: Vec::new(),
+        };
+        timeline.sender.write(segments * u64::from(SMSS));
+        timeline.sent = timeline.flush();
+        timeline
+    }
+
+    /// Carries `segments` segments over a link of 50 ms each way that loses every transmission
+    /// for which `lost` holds: it is given the place of the transmission, from 1, and the number
+    /// of the segment. ACKs are not lost.
+    ///
+    /// # Panics
+    /// If the transfer stops before everything is acknowledged.
+    pub(crate) fn transfer(self, segments: u64, lost: impl FnMut(u64, u64) -> bool) -> Transfer {
+        let (mut sender, needs) = self.sender();
+        let receiver = Receiver::new(ReceiverConfig {
+            irs: sender.config().isn,
+            mss: SMSS,
+            buffer: DEFAULT_PEER_WINDOW,
+            ack_policy: AckPolicy::Immediate,
+            sack: sender.config().sack,
+            dsack: if needs.dsack { Agreed::Yes } else { Agreed::No },
+            timestamps: sender.config().timestamps.map(|_| {
+                if needs.trigger_timestamps {
+                    TimestampEcho::Trigger
+                } else {
+                    TimestampEcho::Standard
+                }
+            }),
+            order_echo: sender.config().order_echo,
+            application: Reading::AtOnce,
+        });
+        sender.write(segments * u64::from(SMSS));
+        Loopback {
+            sender,
+            receiver,
+            now: Instant::ZERO,
+            data: VecDeque::new(),
+            acks: VecDeque::new(),
+        }
+        .run(lost)
+    }
+}
+
+/// The peer's window unless an ACK says otherwise: a thousand segments.
+const DEFAULT_PEER_WINDOW: u32 = 1000 * SMSS;
+
+/// An ACK of everything before segment `next`.
+pub(crate) fn ack(next: u32) -> AckIn {
+    AckIn(Ack {
+        ack: SeqNumber(next * SMSS),
+        window: DEFAULT_PEER_WINDOW,
+        ..Ack::default()
+    })
+}
+
+/// An ACK about to arrive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckIn(pub(crate) Ack);
+
+impl AckIn {
+    /// Adds a SACK block over the segments `first..end`.
+    pub(crate) fn sack(mut self, first: u32, end: u32) -> Self {
+        self.0.sacks.push(SackBlock {
+            start: SeqNumber(first * SMSS),
+            end: SeqNumber(end * SMSS),
+        });
+        self
+    }
+
+    /// Advertises a window of this many segments.
+    pub(crate) fn window(mut self, segments: u32) -> Self {
+        self.0.window = segments * SMSS;
+        self
+    }
+
+    /// Echoes the order of the transmission that caused the ACK (LE §4.2).
+    pub(crate) fn order(mut self, order: u32) -> Self {
+        self.0.order_echo = Some(order);
+        self
+    }
+
+    /// Echoes a timestamp.
+    pub(crate) fn timestamp(mut self, value: u32) -> Self {
+        self.0.timestamp_echo = Some(value);
+        self
+    }
+}
+
+/// A sender and the time it is.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    sender: Sender,
+    now: Instant,
+    sent: String,
+    transmits: Vec<Transmit>,
+}
+
+impl Timeline {
+    /// What the last step sent.
+    pub(crate) fn sent(&self) -> &str {
+        &self.sent
+    }
+
+    /// The transmissions of the last step, with their order and timestamp.
+    pub(crate) fn transmits(&self) -> &[Transmit] {
+        &self.transmits
+    }
+
+    /// An ACK arrives `ms` milliseconds in; answers with what it makes the sender send. No timer
+    /// may be due before: let them expire with [`wait`](Self::wait).
+    pub(crate) fn receive(&mut self, ms: u64, ack: AckIn) -> &str {
+        let due = self.sender.next_timeout();
+        assert!(
+            due.is_none_or(|due| due > at(ms)),
+            "a timer is due at {due:?}, before {ms} ms"
+        );
+        self.pass_to(at(ms));
+        self.sender.handle_ack(self.now, &ack.0, &NoWitness);
+        self.sent = self.flush();
+        &self.sent
+    }
+
+    /// Time passes up to `ms` milliseconds in; answers with what timers made the sender send.
+    pub(crate) fn wait(&mut self, ms: u64) -> &str {
+        let mut sent = Vec::new();
+        let mut transmits = Vec::new();
+        while let Some(due) = self.sender.next_timeout().filter(|&due| due <= at(ms)) {
+            self.pass_to(due);
+            self.sender.handle_timeout(due, &NoWitness);
+            let words = self.flush();
+            if !words.is_empty() {
+                sent.push(words);
+            }
+            transmits.append(&mut self.transmits);
+        }
+        self.pass_to(at(ms));
+        self.sent = sent.join(" ");
+        self.transmits = transmits;
+        &self.sent
+    }
+
+    /// The application writes `segments` more segments now.
+    pub(crate) fn write(&mut self, segments: u64) -> &str {
+        self.sender.write(segments * u64::from(SMSS));
+        self.sent = self.flush();
+        &self.sent
+    }
+
+    fn pass_to(&mut self, now: Instant) {
+        assert!(now >= self.now, "time runs forward");
+        self.now = now;
+    }
+
+    fn flush(&mut self) -> String {
+        let mut words = String::new();
+        self.transmits.clear();
+        while let Some(transmit) = self.sender.poll_transmit(self.now) {
+            self.transmits.push(transmit);
+            let separator = if words.is_empty() { "" } else { " " };
+            let number = transmit.offset / u64::from(SMSS);
+            write!(words, "{separator}{}:{number}", word(transmit.why)).expect("a string grows");
+        }
+        words
+    }
+
+    /// The congestion window, in segments.
+    pub(crate) fn cwnd(&self) -> f64 {
+        self.sender.window().cwnd / f64::from(SMSS)
+    }
+
+    /// The slow start threshold, in segments.
+    pub(crate) fn ssthresh(&self) -> f64 {
+        self.sender.window().ssthresh / f64::from(SMSS)
+    }
+
+    /// What counts as in flight, in segments.
+    pub(crate) fn in_flight(&self) -> f64 {
+        self.sender.in_flight(self.now) as f64 / f64::from(SMSS)
+    }
+
+    /// When the retransmission timer expires, in milliseconds.
+    pub(crate) fn rto_at(&self) -> Option<u64> {
+        self.sender.rto_at().map(|at| at.as_nanos() / 1_000_000)
+    }
+
+    /// The sender, for whatever else a test wants to know.
+    pub(crate) fn sender(&self) -> &Sender {
+        &self.sender
+    }
+}
+
+/// The word for a reason in a timeline.
+fn word(why: SendReason) -> &'static str {
+    match why {
+        SendReason::NewData => "new",
+        SendReason::LimitedTransmit => "limited",
+        SendReason::Retransmit(rule) => match rule {
+            LossRule::DuplicateAcks => "dupacks",
+            LossRule::PartialAck => "partial",
+            LossRule::SackedAbove => "sacked",
+            LossRule::ForwardAck => "fack",
+            LossRule::HoleBelowForwardAck => "hole",
+            LossRule::TransmissionOrder => "order",
+            LossRule::Rack => "rack",
+            LossRule::TailLossProbe => "tlp-loss",
+            LossRule::Timeout => "rto",
+        },
+        SendReason::HoleFill => "fill",
+        SendReason::Rescue => "rescue",
+        SendReason::TailLossProbe => "tlp",
+        SendReason::WindowProbe => "probe",
+    }
+}
+
+/// How a transfer went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    /// When the last ACK came.
+    pub(crate) finished: Instant,
+    /// What the sender counted.
+    pub(crate) stats: SenderStats,
+}
+
+/// A sender and a receiver 50 ms apart.
+struct Loopback {
+    sender: Sender,
+    receiver: Receiver,
+    now: Instant,
+    data: VecDeque<(Instant, DataSegment)>,
+    acks: VecDeque<(Instant, Ack)>,
+}
+
+impl Loopback {
+    const DELAY: Duration = Duration::from_millis(50);
+
+    fn run(mut self, mut lost: impl FnMut(u64, u64) -> bool) -> Transfer {
+        self.emit(&mut lost);
+        for _ in 0..10_000_000 {
+            if self.sender.is_done() {
+                return Transfer {
+                    finished: self.now,
+                    stats: *self.sender.stats(),
+                };
+            }
+            self.step();
+            self.emit(&mut lost);
+        }
+        panic!("the transfer does not end: {:?}", self.sender);
+    }
+
+    /// The next event, whatever it is.
+    fn step(&mut self) {
+        let data_at = self.data.front().map(|d| d.0);
+        let ack_at = self.acks.front().map(|a| a.0);
+        let timer_at = self.sender.next_timeout();
+        let next = [data_at, ack_at, timer_at].into_iter().flatten().min();
+        let Some(next) = next else {
+            panic!("nothing will ever happen again: {:?}", self.sender);
+        };
+        self.now = self.now.max(next);
+        if data_at == Some(next) {
+            let (_, segment) = self.data.pop_front().expect("it is there");
+            self.receiver.handle_data(self.now, &segment);
+            while let Some(ack) = self.receiver.poll_ack() {
+                self.acks.push_back((self.now + Self::DELAY, ack));
+            }
+        } else if ack_at == Some(next) {
+            let (_, ack) = self.acks.pop_front().expect("it is there");
+            self.sender.handle_ack(self.now, &ack, &NoWitness);
+        } else {
+            self.sender.handle_timeout(self.now, &NoWitness);
+        }
+    }
+
+    fn emit(&mut self, lost: &mut impl FnMut(u64, u64) -> bool) {
+        while let Some(transmit) = self.sender.poll_transmit(self.now) {
+            if !lost(transmit.order, transmit.offset / u64::from(SMSS)) {
+                self.data
+                    .push_back((self.now + Self::DELAY, transmit.segment));
+            }
+        }
+    }
+}
+
+/// A coin that comes up `true` with probability `rate`: a small deterministic generator
+/// (Vigna's SplitMix64), so that a failing seed can be run again.
+pub(crate) fn coin(seed: u64, rate: f64) -> impl FnMut() -> bool {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        (z >> 11) as f64 / (1_u64 << 53) as f64 <= rate
+    }
+}

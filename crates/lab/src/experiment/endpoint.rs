@@ -1,0 +1,100 @@
+//! Endpoints as an experiment file describes them. What is not said follows the dialect.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Buffer, ByteCount, Delay};
+
+/// What a sender does beyond its stack. Every field left out follows the dialect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SenderOptions {
+    /// Payload bytes of a full segment (SMSS).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<ByteCount>,
+    /// Header bytes of a data packet on the wire, options included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<ByteCount>,
+    /// Initial congestion window, in segments (`"10pkt"`) or bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<Buffer>,
+    /// Initial slow start threshold, in segments or bytes; none if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<Buffer>,
+    /// The congestion window never exceeds this, in segments or bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_window: Option<Buffer>,
+    /// The least retransmission timeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rto: Option<Delay>,
+    /// The timeout before the first round-trip sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Delay>,
+    /// Granularity of the retransmission timer's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granularity: Option<Delay>,
+    /// Whether timestamps (RFC 7323) are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+}
+
+/// What a receiver does. Every field left out follows the dialect and the stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReceiverOptions {
+    /// How long an ACK may be delayed; `"0s"` acknowledges every segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<Delay>,
+    /// The receive buffer, in segments or bytes: the largest window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
+    /// Whether SACK blocks are sent; left out, they are if the sender's recovery uses them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Whether duplicate data is reported (RFC 2883).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsack: Option<bool>,
+}
+
+macro_rules! overlay {
+    ($own:expr, $base:expr, $($field:ident),+) => {
+        Self { $($field: $own.$field.or($base.$field)),+ }
+    };
+}
+
+impl SenderOptions {
+    /// These options, and `base` where they say nothing.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        overlay!(
+            self,
+            base,
+            segment,
+            header,
+            initial_window,
+            initial_ssthresh,
+            max_window,
+            min_rto,
+            initial_rto,
+            granularity,
+            timestamps
+        )
+    }
+}
+
+impl ReceiverOptions {
+    /// These options, and `base` where they say nothing.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        overlay!(self, base, delayed_ack, buffer, sack, dsack)
+    }
+}
+
+/// `buffer` in bytes, for packets of `segment` bytes.
+#[must_use]
+pub fn bytes_of(buffer: Buffer, segment: u32) -> u64 {
+    match buffer {
+        Buffer::Packets(packets) => u64::from(packets) * u64::from(segment),
+        Buffer::Bytes(bytes) => bytes,
+    }
+}

@@ -1,0 +1,172 @@
+//! Links as an experiment file describes them.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DropRule, is_default};
+use crate::units::{Buffer, Delay, Probability, Rate};
+
+/// A link, or the bottleneck of a path. Both directions are alike unless `reverse` says
+/// otherwise; loss, reordering and the like are the forward direction's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkOptions {
+    /// The two nodes it joins; only in `[[links]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<[String; 2]>,
+    /// Its rate. Either this or `trace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// A file of recorded delivery opportunities in Mahimahi's format, instead of `rate`: a
+    /// line per 1500 bytes, in milliseconds, repeating. Relative to the experiment file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
+    /// One-way propagation delay.
+    #[serde(default)]
+    pub delay: Delay,
+    /// What its queue holds, in packets or bytes, the packet in transmission not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
+    /// How its queue drops.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub queue: QueueKind,
+    /// Parameters of RED, with `queue = "red"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red: Option<RedOptions>,
+    /// Probability that a packet is lost, each by itself.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub loss: Probability,
+    /// Losses in bursts (Gilbert–Elliott), beside `loss`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
+    /// Losses by list: `"24-30"` (data packets, counted from 0), `"26#2"` (the second
+    /// transmission of 26), `"ack 3"`, `"1.5s..2s"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<DropRule>,
+    /// Whether random losses strike before the queue or after the transmission.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub loss_placement: LossPlacement,
+    /// Packets that are held back and overtaken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Reorder>,
+    /// Probability that a packet arrives twice.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub duplicate: Probability,
+    /// Random extra delay, uniform between zero and this; packets may overtake each other.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub jitter: Delay,
+    /// Where the reverse direction, which carries the ACKs, differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<Direction>,
+}
+
+/// What may differ in the reverse direction of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Direction {
+    /// Rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// One-way propagation delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Delay>,
+    /// What the queue holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
+    /// Probability that a packet is lost.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub loss: Probability,
+    /// Losses in bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
+    /// Losses by list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<DropRule>,
+}
+
+/// How a queue drops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum QueueKind {
+    /// When it is full.
+    #[default]
+    DropTail,
+    /// Early and at random (Floyd and Jacobson, 1993).
+    Red,
+}
+
+/// Parameters of RED, in packets of queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RedOptions {
+    /// Average queue below which nothing is dropped, in packets.
+    pub min: f64,
+    /// Average queue above which everything is dropped (with `gentle`: with growing
+    /// probability), in packets.
+    pub max: f64,
+    /// Drop probability at `max`.
+    #[serde(default = "default_red_probability")]
+    pub probability: Probability,
+    /// Weight of the newest sample in the average queue.
+    #[serde(default = "default_red_weight")]
+    pub weight: f64,
+    /// Raise the probability from `probability` at `max` to 1 at twice `max`.
+    #[serde(default = "yes")]
+    pub gentle: bool,
+}
+
+fn default_red_probability() -> Probability {
+    Probability::new(0.1).expect("it lies between 0 and 1")
+}
+
+fn default_red_weight() -> f64 {
+    0.002
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Losses in bursts: a two-state Markov chain that moves once per packet (Gilbert 1960,
+/// Elliott 1963).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstLoss {
+    /// Probability per packet of entering the bad state.
+    pub enter: Probability,
+    /// Probability per packet of leaving it.
+    pub leave: Probability,
+    /// Loss in the good state.
+    #[serde(default)]
+    pub good: Probability,
+    /// Loss in the bad state.
+    #[serde(default = "certain")]
+    pub bad: Probability,
+}
+
+fn certain() -> Probability {
+    Probability::new(1.0).expect("it lies between 0 and 1")
+}
+
+/// Where random losses strike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LossPlacement {
+    /// On the medium: a lost packet took its place in the queue and its time on the link.
+    #[default]
+    After,
+    /// Before the queue, as ns-2's `lossmodel` does: a lost packet costs nothing.
+    Before,
+}
+
+/// Packets that are held back.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// Probability that a packet is held back.
+    pub probability: Probability,
+    /// For how long.
+    pub delay: Delay,
+}

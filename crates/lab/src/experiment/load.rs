@@ -1,0 +1,232 @@
+//! Reading an experiment file, and saying where it is wrong.
+
+use std::path::{Path, PathBuf};
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Experiment;
+
+/// An experiment with the text that it was read from, so that later complaints can point at
+/// the line.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What the file is called, for messages.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// Where relative paths in it start.
+    pub folder: PathBuf,
+}
+
+/// What is wrong with an experiment.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ExperimentError {
+    /// The file cannot be read.
+    #[error("cannot read {path}")]
+    #[diagnostic(help("{cause}"))]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// Why, in the system's words.
+        cause: String,
+    },
+    /// The text is not what an experiment looks like.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Invalid(Box<Complaint>),
+}
+
+/// What is wrong in the text of an experiment, and where.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{message}")]
+pub struct Complaint {
+    /// What is wrong.
+    pub message: String,
+    /// The file.
+    #[source_code]
+    pub file: NamedSource<String>,
+    /// Where.
+    #[label("here")]
+    pub at: Option<SourceSpan>,
+    /// What to write instead.
+    #[help]
+    pub help: Option<String>,
+}
+
+impl ExperimentError {
+    /// A complaint about the value at `path` (keys joined by dots) in `source`.
+    #[must_use]
+    pub fn at(source: &Source, path: &str, message: String, help: Option<String>) -> Self {
+        Self::Invalid(Box::new(Complaint {
+            message,
+            file: NamedSource::new(&source.name, source.text.clone()),
+            at: source.span_of(path),
+            help,
+        }))
+    }
+}
+
+impl Source {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not UTF-8.
+    pub fn read(path: &Path) -> Result<Self, ExperimentError> {
+        let text = std::fs::read_to_string(path).map_err(|e| ExperimentError::Unreadable {
+            path: path.display().to_string(),
+            cause: e.to_string(),
+        })?;
+        Ok(Self {
+            name: path.display().to_string(),
+            text,
+            folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
+        })
+    }
+
+    /// The text of an experiment that was put together from flags, so that complaints about it
+    /// have something to point at.
+    #[must_use]
+    pub fn of_flags(experiment: &Experiment) -> Self {
+        Self {
+            name: "the experiment made from the flags".to_owned(),
+            text: toml::to_string_pretty(experiment).unwrap_or_default(),
+            folder: PathBuf::new(),
+        }
+    }
+
+    /// The experiment that the text describes.
+    ///
+    /// # Errors
+    /// If it is not TOML, or has a key or a value that experiments do not have.
+    pub fn parse(&self) -> Result<Experiment, ExperimentError> {
+        toml::from_str(&self.text).map_err(|error| {
+            let message = error.message().to_owned();
+            ExperimentError::Invalid(Box::new(Complaint {
+                help: meant(&message),
+                message,
+                file: NamedSource::new(&self.name, self.text.clone()),
+                at: error.span().map(SourceSpan::from),
+            }))
+        })
+    }
+
+    /// Where the value at `path` stands in the text. Where it is left out, the nearest table
+    /// that would hold it.
+    fn span_of(&self, path: &str) -> Option<SourceSpan> {
+        let table = DeTable::parse(&self.text).ok()?;
+        let mut span = None;
+        let mut here: Option<&DeTable<'_>> = Some(table.get_ref());
+        let mut value: Option<&Spanned<DeValue<'_>>> = None;
+        let keys = split(path);
+        for key in &keys {
+            let next = match (here, value.map(Spanned::get_ref)) {
+                (Some(table), _) => table
+                    .iter()
+                    .find(|(name, _)| name.get_ref().as_ref() == key.as_str())
+                    .map(|(name, value)| (name.span().start..value.span().end, value)),
+                (None, Some(DeValue::Array(items))) => {
+                    let item = key.parse::<usize>().ok().and_then(|i| items.get(i));
+                    item.map(|value| (value.span(), value))
+                }
+                _ => None,
+            };
+            let Some((at, found)) = next else { break };
+            span = Some(at);
+            here = match found.get_ref() {
+                DeValue::Table(table) => Some(table),
+                _ => None,
+            };
+            value = Some(found);
+        }
+        span.map(SourceSpan::from)
+    }
+}
+
+/// The keys of a path; a quoted key may hold dots (`sweep."path.loss".2`).
+#[must_use]
+pub(super) fn split(path: &str) -> Vec<String> {
+    let mut keys = vec![String::new()];
+    let mut quoted = false;
+    for c in path.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '.' if !quoted => keys.push(String::new()),
+            _ => keys.last_mut().expect("there is at least one").push(c),
+        }
+    }
+    keys
+}
+
+/// A guess at what was meant, from a message that lists what would have been right.
+fn meant(message: &str) -> Option<String> {
+    let mut words = message.split('`').skip(1).step_by(2);
+    let wrong = words.next()?;
+    let kind = if message.starts_with("unknown field") {
+        "key"
+    } else if message.starts_with("unknown variant") {
+        "word"
+    } else {
+        return None;
+    };
+    let known: Vec<&str> = words.collect();
+    let near = known
+        .iter()
+        .map(|word| (strsim::damerau_levenshtein(wrong, word), *word))
+        .filter(|(distance, word)| *distance <= 1 + word.len() / 3)
+        .min();
+    Some(match near {
+        Some((_, word)) => format!("did you mean the {kind} `{word}`?"),
+        None => format!("the {kind}s known here are {}", known.join(", ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> Source {
+        Source {
+            name: "test.toml".to_owned(),
+            text: text.to_owned(),
+            folder: PathBuf::new(),
+        }
+    }
+
+    fn rendered(error: &ExperimentError) -> String {
+        let mut out = String::new();
+        let handler = miette::NarratableReportHandler::new();
+        handler.render_report(&mut out, error).unwrap();
+        out
+    }
+
+    #[test]
+    fn an_unknown_key_is_pointed_at_with_what_was_meant() {
+        let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\ndleay = \"2ms\"\n";
+        let out = rendered(&source(text).parse().unwrap_err());
+        assert!(out.contains("did you mean the key `delay`"), "{out}");
+        assert!(out.contains("line 4"), "{out}");
+    }
+
+    #[test]
+    fn a_wrong_unit_is_pointed_at_with_the_remedy() {
+        let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit\"\n";
+        let out = rendered(&source(text).parse().unwrap_err());
+        assert!(out.contains("line 3") && out.contains("Mbit/s"), "{out}");
+    }
+
+    #[test]
+    fn values_are_found_by_their_path() {
+        let text = "stacks = []\n[path]\ndelay = \"2ms\"\n[[flows]]\ncount = 3\n[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n";
+        let source = source(text);
+        let found = |path: &str| {
+            let span = source.span_of(path).unwrap();
+            text[span.offset()..span.offset() + span.len()].to_owned()
+        };
+        assert_eq!(found("path.delay"), "delay = \"2ms\"");
+        assert_eq!(found("flows.0.count"), "count = 3");
+        assert_eq!(found("sweep.\"path.loss\".1"), "\"2%\"");
+    }
+}

@@ -1,0 +1,215 @@
+//! Experiment files: what a TOML file may say.
+//!
+//! The types here are the schema: `dupack schema` prints it, unknown keys are errors, and every
+//! quantity carries its unit. [`load`] reads a file and points at the line that is wrong;
+//! [`check`] finds what is impossible and warns of pairs that defeat each other; [`points`]
+//! unrolls the sweep.
+//!
+//! ```toml
+//! title = "Which recovery survives 3 % loss?"
+//! stacks = ["newreno/reno", "le/reno"]
+//! seeds = 10
+//! duration = "60s"
+//!
+//! [path]
+//! rate = "10Mbit/s"
+//! delay = "20ms"
+//! buffer = "50pkt"
+//!
+//! [sweep]
+//! "path.loss" = ["0%", "1%", "3%"]
+//! ```
+
+// pub mod check;
+pub mod drop;
+pub mod endpoint;
+pub mod link;
+pub mod load;
+pub mod points;
+pub mod traffic;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use drop::DropRule;
+pub use endpoint::{ReceiverOptions, SenderOptions};
+pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
+pub use traffic::{FlowGroup, UdpSource};
+
+use crate::units::{Delay, Rate};
+
+/// An experiment: stacks under comparison on a path or a topology, over a sweep, with seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// What the experiment asks, as a title for its figures and its report.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// A few sentences for the report.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The stacks under comparison, each `recovery/control[/lda/response]`. The first is the
+    /// one that the others are measured against.
+    pub stacks: Vec<String>,
+    /// Which rules the endpoints follow where TCPs differ.
+    #[serde(default)]
+    pub dialect: DialectName,
+    /// How many seeds, counted from 1, or a list of them. Stacks see the same seeds.
+    #[serde(default)]
+    pub seeds: Seeds,
+    /// Simulated time of a run.
+    #[serde(default = "default_duration")]
+    pub duration: Delay,
+    /// Measures start after this much simulated time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warm_up: Delay,
+    /// The bottleneck between the senders and the receivers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<LinkOptions>,
+    /// The links between each host and the bottleneck; only with `path`. Without it hosts sit
+    /// at the bottleneck's ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// The links of a topology, instead of `path`. Nodes are what the links name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkOptions>,
+    /// Routes given node by node, where the shortest path is not wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Vec<String>>,
+    /// The TCP flows; one greedy flow of the compared stack if none is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowGroup>,
+    /// UDP sources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub udp: Vec<UdpSource>,
+    /// What all senders have in common; a flow may differ.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sender: SenderOptions,
+    /// What all receivers have in common; a flow may differ.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub receiver: ReceiverOptions,
+    /// Keys of this file and the values that they take in turn; several keys are combined.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sweep: BTreeMap<String, Vec<SweepValue>>,
+}
+
+/// A value in a sweep, written as it would be at its own place in the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SweepValue {
+    /// Text, which is what every quantity with a unit is.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// A real number.
+    Real(f64),
+    /// A switch.
+    Switch(bool),
+}
+
+impl std::fmt::Display for SweepValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Integer(number) => write!(f, "{number}"),
+            Self::Real(number) => write!(f, "{number}"),
+            Self::Switch(on) => write!(f, "{on}"),
+        }
+    }
+}
+
+/// A named set of defaults for the endpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Hash)]
+#[serde(rename_all = "lowercase")]
+pub enum DialectName {
+    /// As the RFCs in force recommend.
+    #[default]
+    Rfc,
+    /// As Linux does.
+    Linux,
+    /// As ns-2.35 does.
+    Ns2,
+}
+
+/// The seeds of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Seeds {
+    /// This many: 1, 2, 3, …
+    Count(u32),
+    /// These.
+    List(Vec<u64>),
+}
+
+impl Default for Seeds {
+    fn default() -> Self {
+        Self::Count(10)
+    }
+}
+
+impl Seeds {
+    /// The seeds themselves.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u64> {
+        match self {
+            Self::Count(count) => (1..=u64::from(*count)).collect(),
+            Self::List(seeds) => seeds.clone(),
+        }
+    }
+}
+
+/// The links between the hosts and the bottleneck of a dumbbell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// Rate of each access link.
+    pub rate: Rate,
+    /// One-way delay of each access link.
+    pub delay: Delay,
+}
+
+fn default_duration() -> Delay {
+    Delay::from_nanos(60_000_000_000)
+}
+
+pub(crate) fn is_zero(delay: &Delay) -> bool {
+    delay.as_nanos() == 0
+}
+
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Experiment {
+    /// An experiment with these stacks and everything else at its default; it still wants a
+    /// path or links.
+    #[must_use]
+    pub fn new(stacks: Vec<String>) -> Self {
+        Self {
+            title: String::new(),
+            description: String::new(),
+            stacks,
+            dialect: DialectName::default(),
+            seeds: Seeds::default(),
+            duration: default_duration(),
+            warm_up: Delay::default(),
+            path: None,
+            access: None,
+            links: Vec::new(),
+            routes: Vec::new(),
+            flows: Vec::new(),
+            udp: Vec::new(),
+            sender: SenderOptions::default(),
+            receiver: ReceiverOptions::default(),
+            sweep: BTreeMap::new(),
+        }
+    }
+}
+
+/// The JSON Schema of experiment files, as `dupack schema` prints it.
+#[must_use]
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(Experiment).to_value()
+}

@@ -1,0 +1,118 @@
+//! Who sends what, as an experiment file describes it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ReceiverOptions, SenderOptions, is_default, is_zero};
+use crate::units::{ByteCount, Delay, Rate};
+
+/// TCP flows that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowGroup {
+    /// Name in the results.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Its stack; left out, the one under comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    /// How many there are.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Node of the sender; only in a topology of `[[links]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Node of the receiver; only in a topology of `[[links]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Runs against the path, from its receivers' side to its senders'; only with `path`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reverse: bool,
+    /// When it starts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start: Delay,
+    /// Starts are spread evenly at random over this much time after `start`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_spread: Delay,
+    /// How much each sends; without it there is always more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<ByteCount>,
+    /// Where its senders differ from the others.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sender: SenderOptions,
+    /// Where its receivers differ from the others.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub receiver: ReceiverOptions,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Default for FlowGroup {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            stack: None,
+            count: 1,
+            from: None,
+            to: None,
+            reverse: false,
+            start: Delay::default(),
+            start_spread: Delay::default(),
+            bytes: None,
+            sender: SenderOptions::default(),
+            receiver: ReceiverOptions::default(),
+        }
+    }
+}
+
+/// A UDP source: constant rate, always or while it is on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UdpSource {
+    /// Name in the results.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Rate on the wire while it sends.
+    pub rate: Rate,
+    /// Size of its packets on the wire.
+    #[serde(default = "default_packet")]
+    pub packet: ByteCount,
+    /// Node that sends; only in a topology of `[[links]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Node that receives; only in a topology of `[[links]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// When it starts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start: Delay,
+    /// When it stops for good; left out, never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Delay>,
+    /// Length of its on periods; with `off`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Delay>,
+    /// Length of its off periods; with `on`. It begins with an on period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off: Option<Delay>,
+    /// Whether on and off periods vary, exponentially, around their lengths.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub periods: Periods,
+}
+
+/// How long on and off periods are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Periods {
+    /// As given.
+    #[default]
+    Fixed,
+    /// Exponentially distributed with the given mean.
+    Exponential,
+}
+
+fn default_packet() -> ByteCount {
+    ByteCount::from_bytes(1000)
+}

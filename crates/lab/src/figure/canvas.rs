@@ -1,0 +1,332 @@
+//! A drawing surface in pixels with fractions, on top of the SVG backend of `plotters`.
+//!
+//! The backend knows whole numbers only. The picture is therefore drawn ten times too large,
+//! and its `viewBox` brings it back to size: positions are exact to a tenth of a pixel.
+
+use plotters::coord::Shift;
+use plotters::element::{Circle, DashedPathElement, PathElement, Polygon, Rectangle};
+use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle, TextStyle};
+
+use super::FigureError;
+use super::style::{Dash, Marker};
+
+/// Drawing units per pixel.
+const UNITS_PER_PX: f64 = 10.0;
+
+/// A place on the canvas, in px from its top left corner.
+pub(super) type Place = (f64, f64);
+
+/// Where the canvas is handed to the code that draws on it.
+pub(super) struct Canvas<'s> {
+    area: DrawingArea<SVGBackend<'s>, Shift>,
+}
+
+/// How a line looks; its width is in px.
+#[derive(Clone, Copy)]
+pub(super) struct Stroke {
+    pub(super) color: RGBColor,
+    pub(super) width: f64,
+    pub(super) dash: Dash,
+    pub(super) opacity: f64,
+}
+
+impl Stroke {
+    pub(super) fn solid(color: RGBColor, width: f64) -> Self {
+        Self {
+            color,
+            width,
+            dash: Dash::Solid,
+            opacity: 1.0,
+        }
+    }
+}
+
+/// How a text looks: its size in px and which of its ends is at the given place. Vertically
+/// the place is the middle of the line.
+#[derive(Clone, Copy)]
+pub(super) struct Lettering {
+    pub(super) size: f64,
+    pub(super) color: RGBColor,
+    pub(super) anchor: HPos,
+}
+
+impl Lettering {
+    pub(super) fn left(size: f64, color: RGBColor) -> Self {
+        Self {
+            size,
+            color,
+            anchor: HPos::Left,
+        }
+    }
+
+    pub(super) fn right(size: f64, color: RGBColor) -> Self {
+        Self {
+            size,
+            color,
+            anchor: HPos::Right,
+        }
+    }
+
+    pub(super) fn centre(size: f64, color: RGBColor) -> Self {
+        Self {
+            size,
+            color,
+            anchor: HPos::Center,
+        }
+    }
+}
+
+/// Draws a picture of `size` px; `name` is what a screen reader calls it.
+pub(super) fn picture(
+    size: (f64, f64),
+    name: &str,
+    draw: impl FnOnce(&Canvas<'_>) -> Result<(), FigureError>,
+) -> Result<String, FigureError> {
+    let mut body = String::new();
+    let units = (unit(size.0).max(1) as u32, unit(size.1).max(1) as u32);
+    {
+        let area = SVGBackend::with_string(&mut body, units).into_drawing_area();
+        let canvas = Canvas { area };
+        canvas.rectangle((0.0, 0.0), size, plotters::style::WHITE, 1.0)?;
+        draw(&canvas)?;
+        canvas
+            .area
+            .present()
+            .map_err(|error| FigureError::Draw(error.to_string()))?;
+    }
+    let head = body.find('>').map_or(0, |end| end + 1);
+    let (width, height) = size;
+    Ok(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" \
+         style=\"max-width:100%;height:auto\" stroke-linejoin=\"round\" \
+         stroke-linecap=\"butt\">{}",
+        units.0,
+        units.1,
+        escape(name),
+        &body[head..],
+    ))
+}
+
+impl Canvas<'_> {
+    /// A line through `places`; fewer than two draw nothing.
+    pub(super) fn line(&self, places: &[Place], stroke: &Stroke) -> Result<(), FigureError> {
+        if places.len() < 2 {
+            return Ok(());
+        }
+        let style = ShapeStyle {
+            color: stroke.color.mix(stroke.opacity),
+            filled: false,
+            stroke_width: unit(stroke.width).max(1) as u32,
+        };
+        let (dash, gap) = match stroke.dash {
+            Dash::Solid => return self.draw(&PathElement::new(units(places), style)),
+            Dash::Dashed => (7.0, 3.5),
+            Dash::Dotted => (2.5, 2.5),
+        };
+        let element = DashedPathElement::new(units(places), unit(dash), unit(gap), style);
+        self.draw(&element)
+    }
+
+    /// A filled rectangle between two opposite corners.
+    pub(super) fn rectangle(
+        &self,
+        corner: Place,
+        opposite: Place,
+        color: RGBColor,
+        opacity: f64,
+    ) -> Result<(), FigureError> {
+        let low = (corner.0.min(opposite.0), corner.1.min(opposite.1));
+        let high = (corner.0.max(opposite.0), corner.1.max(opposite.1));
+        self.draw(&Rectangle::new(
+            [at(low), at(high)],
+            color.mix(opacity).filled(),
+        ))
+    }
+
+    /// A filled polygon.
+    pub(super) fn polygon(
+        &self,
+        corners: &[Place],
+        color: RGBColor,
+        opacity: f64,
+    ) -> Result<(), FigureError> {
+        if corners.len() < 3 {
+            return Ok(());
+        }
+        self.draw(&Polygon::new(units(corners), color.mix(opacity)))
+    }
+
+    /// One line of text.
+    pub(super) fn text(
+        &self,
+        text: &str,
+        place: Place,
+        lettering: &Lettering,
+    ) -> Result<(), FigureError> {
+        // The backend divides a font's size by this.
+        const BACKEND_SIZE_FACTOR: f64 = 1.24;
+        let font = (
+            "Ubuntu, sans-serif",
+            lettering.size * UNITS_PER_PX * BACKEND_SIZE_FACTOR,
+        );
+        let style = TextStyle::from(font.into_font())
+            .color(&lettering.color)
+            .pos(Pos::new(lettering.anchor, VPos::Center));
+        self.area
+            .draw_text(&legible(text), &style, at(place))
+            .map_err(|error| FigureError::Draw(error.to_string()))
+    }
+
+    /// A marker whose half-width is `radius` px.
+    pub(super) fn marker(
+        &self,
+        marker: Marker,
+        (x, y): Place,
+        radius: f64,
+        color: RGBColor,
+    ) -> Result<(), FigureError> {
+        let r = radius;
+        let thin = Stroke::solid(color, (r * 0.45).max(0.8));
+        match marker {
+            Marker::Circle => self.circle((x, y), r, color.filled()),
+            Marker::Dot => self.circle((x, y), r * 0.5, color.filled()),
+            Marker::Ring => {
+                self.circle((x, y), r, plotters::style::WHITE.filled())?;
+                let width = unit(thin.width) as u32;
+                self.circle((x, y), r, color.stroke_width(width))
+            }
+            Marker::Square => {
+                let r = r * 0.9;
+                self.rectangle((x - r, y - r), (x + r, y + r), color, 1.0)
+            }
+            Marker::TriangleUp => {
+                let r = r * 1.15;
+                self.polygon(
+                    &[(x, y - r), (x + r, y + r * 0.8), (x - r, y + r * 0.8)],
+                    color,
+                    1.0,
+                )
+            }
+            Marker::TriangleDown => {
+                let r = r * 1.15;
+                self.polygon(
+                    &[(x, y + r), (x + r, y - r * 0.8), (x - r, y - r * 0.8)],
+                    color,
+                    1.0,
+                )
+            }
+            Marker::Diamond => {
+                let r = r * 1.25;
+                self.polygon(
+                    &[(x, y - r), (x + r, y), (x, y + r), (x - r, y)],
+                    color,
+                    1.0,
+                )
+            }
+            Marker::Cross => {
+                self.line(&[(x - r, y - r), (x + r, y + r)], &thin)?;
+                self.line(&[(x - r, y + r), (x + r, y - r)], &thin)
+            }
+            Marker::Plus => {
+                let r = r * 1.2;
+                self.line(&[(x - r, y), (x + r, y)], &thin)?;
+                self.line(&[(x, y - r), (x, y + r)], &thin)
+            }
+        }
+    }
+
+    fn circle(&self, centre: Place, radius: f64, style: ShapeStyle) -> Result<(), FigureError> {
+        self.draw(&Circle::new(at(centre), unit(radius).max(1), style))
+    }
+
+    fn draw<'e, E>(&self, element: &'e E) -> Result<(), FigureError>
+    where
+        &'e E: plotters::element::PointCollection<'e, (i32, i32)>,
+        E: for<'d> plotters::element::Drawable<SVGBackend<'d>>,
+    {
+        self.area
+            .draw(element)
+            .map_err(|error| FigureError::Draw(error.to_string()))
+    }
+}
+
+/// Pixels to drawing units; what is far outside any picture is brought near.
+fn unit(px: f64) -> i32 {
+    (px * UNITS_PER_PX).round().clamp(-1e6, 1e6) as i32
+}
+
+fn at(place: Place) -> (i32, i32) {
+    (unit(place.0), unit(place.1))
+}
+
+fn units(places: &[Place]) -> Vec<(i32, i32)> {
+    places.iter().copied().map(at).collect()
+}
+
+/// XML has no place for control characters, not even escaped.
+fn legible(text: &str) -> String {
+    text.chars()
+        .filter(|c| !(c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')))
+        .collect()
+}
+
+fn escape(text: &str) -> String {
+    legible(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;")
+}
+
+/// How wide `text` is at `size`, in px: an estimate on the safe side for common sans-serif
+/// fonts, since a browser may not have ours.
+pub(super) fn text_width(text: &str, size: f64) -> f64 {
+    let em = |c: char| match c {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' => 0.33,
+        'f' | 't' | 'r' | '/' | '-' | '[' | ']' => 0.4,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '—' | '…' => 0.92,
+        c if c.is_uppercase() => 0.68,
+        c if c.is_ascii() => 0.57,
+        _ => 0.7,
+    };
+    text.chars().map(em).sum::<f64>() * size
+}
+
+/// Breaks `text` into lines of at most `width` px, after blanks, slashes and commas; a word
+/// that is too long by itself stays whole.
+pub(super) fn wrap(text: &str, size: f64, width: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_inclusive([' ', '/', ',']) {
+        let longer = format!("{line}{word}");
+        if !line.is_empty() && text_width(longer.trim_end(), size) > width {
+            lines.push(line.trim_end().to_owned());
+            line = word.to_owned();
+        } else {
+            line = longer;
+        }
+    }
+    if !line.trim_end().is_empty() {
+        lines.push(line.trim_end().to_owned());
+    }
+    lines
+}
+
+/// Like `wrap`, but a word that is too long is broken anywhere.
+pub(super) fn fold(text: &str, size: f64, width: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    for long in wrap(text, size, width) {
+        let mut line = String::new();
+        for c in long.chars() {
+            line.push(c);
+            if text_width(&line, size) > width {
+                line.pop();
+                lines.push(std::mem::replace(&mut line, c.to_string()));
+            }
+        }
+        lines.push(line);
+    }
+    lines
+}

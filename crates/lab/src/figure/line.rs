@@ -1,0 +1,232 @@
+//! The line chart: a measure over a sweep, one line per stack, with its confidence.
+
+use super::FigureError;
+use super::axis::{Axis, Scale};
+use super::canvas::{Canvas, Stroke, picture};
+use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
+use super::legend::{Legend, Sample};
+use super::panel::{Frame, Labels, Panel};
+use super::style::{Look, WIDTH, look};
+
+const PANEL_HEIGHT: f64 = 360.0;
+const LINE_WIDTH: f64 = 2.0;
+/// Up to so many points a series, the spread is drawn as whiskers; beyond, as a band.
+const WHISKERED_POINTS_MAX: usize = 16;
+/// Up to so many points a series, each has its marker.
+const MARKED_POINTS_MAX: usize = 40;
+
+/// A measure over a quantity, one line per series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LineChart {
+    /// What the chart shows, in a few words.
+    pub title: String,
+    /// What one must know to read it: path, seeds, what the whiskers are. May be empty.
+    pub subtitle: String,
+    /// The horizontal quantity with its unit.
+    pub x_label: String,
+    /// The measure with its unit.
+    pub y_label: String,
+    /// How the horizontal quantity is placed.
+    pub x_scale: Scale,
+    /// How the measure is placed.
+    pub y_scale: Scale,
+    /// Whether a linear vertical axis begins at zero.
+    pub y_from_zero: bool,
+    /// The lines, in the order of the legend and the colours.
+    pub series: Vec<Series>,
+}
+
+/// One line of a [`LineChart`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// The name in the legend.
+    pub name: String,
+    /// The points, in the order in which they are joined.
+    pub points: Vec<Point>,
+}
+
+/// A point with its spread, in the units of the axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// The horizontal value.
+    pub x: f64,
+    /// The measure's mean.
+    pub mean: f64,
+    /// Half the width of its confidence interval, if it has one.
+    pub half_width: Option<f64>,
+}
+
+impl Point {
+    /// The ends of the confidence interval.
+    fn interval(&self) -> Option<(f64, f64)> {
+        let half = self
+            .half_width
+            .filter(|half| half.is_finite() && *half >= 0.0)?;
+        Some((self.mean - half, self.mean + half))
+    }
+}
+
+impl From<(f64, f64, Option<f64>)> for Point {
+    fn from((x, mean, half_width): (f64, f64, Option<f64>)) -> Self {
+        Self {
+            x,
+            mean,
+            half_width,
+        }
+    }
+}
+
+impl LineChart {
+    /// The chart as an SVG picture 900 px wide.
+    ///
+    /// # Errors
+    /// If the drawing backend fails.
+    pub fn svg(&self) -> Result<String, FigureError> {
+        let heading = Heading::new(&self.title, &self.subtitle);
+        let legend = self.legend();
+        let top = heading.bottom() + Y_NAME_HEIGHT;
+        let bottom = top + PANEL_HEIGHT.max(legend.height());
+        let mut frame = Frame {
+            left: 0.0,
+            top,
+            right: panel_right(&[&legend]),
+            bottom,
+        };
+        let y = self.y_axis(frame.height());
+        frame.left = Panel::left_of(y.as_ref());
+        let xs = self.visible().map(|point| point.x);
+        let x = Axis::horizontal(xs, self.x_scale, frame.width());
+        picture(
+            (WIDTH, bottom + X_NAMES_HEIGHT + MARGIN / 2.0),
+            &self.title,
+            |canvas| {
+                heading.draw(canvas)?;
+                frame.draw_names(canvas, &self.x_label, &self.y_label)?;
+                legend.draw(canvas, frame.right + 20.0, top)?;
+                let Some((x, y)) = x.zip(y) else {
+                    return frame.draw_empty(canvas);
+                };
+                let panel = Panel { frame, x, y };
+                panel.draw_grid(canvas, Labels::Shown)?;
+                for (index, series) in self.series.iter().enumerate() {
+                    self.draw_spread(canvas, &panel, series, look(index))?;
+                }
+                for (index, series) in self.series.iter().enumerate() {
+                    self.draw_line(canvas, &panel, series, look(index))?;
+                }
+                Ok(())
+            },
+        )
+    }
+
+    fn legend(&self) -> Legend {
+        let mut legend = Legend::default();
+        // A single line without a name needs none.
+        if self.series.len() == 1 && self.series.iter().all(|series| series.name.is_empty()) {
+            return legend;
+        }
+        for (index, series) in self.series.iter().enumerate() {
+            let marked = series.points.len() <= MARKED_POINTS_MAX;
+            legend.add(
+                &series.name,
+                Sample::Line {
+                    look: look(index),
+                    width: LINE_WIDTH,
+                    marked,
+                },
+            );
+        }
+        legend
+    }
+
+    fn shows(&self, point: &Point) -> bool {
+        self.x_scale.shows(point.x) && self.y_scale.shows(point.mean)
+    }
+
+    fn visible(&self) -> impl Iterator<Item = Point> {
+        let points = self.series.iter().flat_map(|series| &series.points);
+        points.filter(|point| self.shows(point)).copied()
+    }
+
+    /// The axis holds the whiskers too, but they do not pull it below zero where no mean is,
+    /// nor (on a logarithmic one) far below the lowest mean.
+    fn y_axis(&self, length: f64) -> Option<Axis> {
+        let lowest = self.visible().map(|point| point.mean).reduce(f64::min)?;
+        let floor = match self.y_scale {
+            Scale::Linear if lowest >= 0.0 => 0.0,
+            Scale::Linear => f64::NEG_INFINITY,
+            Scale::Log => lowest / 10.0,
+        };
+        let values = self.visible().flat_map(|point| {
+            let (low, high) = point.interval().unwrap_or((point.mean, point.mean));
+            [low.max(floor), point.mean, high]
+        });
+        Axis::vertical(values, self.y_scale, self.y_from_zero, length)
+    }
+
+    fn draw_spread(
+        &self,
+        canvas: &Canvas<'_>,
+        panel: &Panel,
+        series: &Series,
+        look: Look,
+    ) -> Result<(), FigureError> {
+        let points = series.points.iter().filter(|point| self.shows(point));
+        let ends: Vec<(f64, f64, f64)> = points
+            .filter_map(|point| {
+                let (low, high) = point.interval()?;
+                Some((
+                    panel.across(point.x),
+                    panel.up_within(low),
+                    panel.up_within(high),
+                ))
+            })
+            .collect();
+        if ends.len() > WHISKERED_POINTS_MAX {
+            let upper = ends.iter().map(|&(x, _, high)| (x, high));
+            let lower = ends.iter().rev().map(|&(x, low, _)| (x, low));
+            let outline: Vec<_> = upper.chain(lower).collect();
+            return canvas.polygon(&outline, look.color, 0.16);
+        }
+        let stroke = Stroke {
+            opacity: 0.8,
+            ..Stroke::solid(look.color, 1.3)
+        };
+        for (x, low, high) in ends {
+            canvas.line(&[(x, low), (x, high)], &stroke)?;
+            // Caps, unless the marker hides them anyway.
+            if (low - high).abs() > 8.0 {
+                canvas.line(&[(x - 4.0, low), (x + 4.0, low)], &stroke)?;
+                canvas.line(&[(x - 4.0, high), (x + 4.0, high)], &stroke)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn draw_line(
+        &self,
+        canvas: &Canvas<'_>,
+        panel: &Panel,
+        series: &Series,
+        look: Look,
+    ) -> Result<(), FigureError> {
+        let stroke = Stroke {
+            dash: look.dash,
+            ..Stroke::solid(look.color, LINE_WIDTH)
+        };
+        // A point that cannot be shown interrupts the line.
+        for run in series.points.split(|point| !self.shows(point)) {
+            let places: Vec<_> = run
+                .iter()
+                .map(|point| panel.at(point.x, point.mean))
+                .collect();
+            canvas.line(&places, &stroke)?;
+            if series.points.len() <= MARKED_POINTS_MAX || places.len() == 1 {
+                for &place in &places {
+                    canvas.marker(look.marker, place, 4.0, look.color)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! A panel: the rectangle that data is drawn in, with its grid, ticks and axis names.
+
+use super::FigureError;
+use super::axis::Axis;
+use super::canvas::{Canvas, Lettering, Place, Stroke};
+use super::chart::MARGIN;
+use super::style::{AXIS, FINE_GRID, GRID, INK, LABEL, SOFT_INK, TICK};
+
+/// A rectangle on the canvas, in px.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frame {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) right: f64,
+    pub(super) bottom: f64,
+}
+
+/// Which of the lines along an axis are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Labels {
+    /// Grid, tick labels and all.
+    Shown,
+    /// Grid only: the panel below has the labels.
+    Hidden,
+}
+
+/// A frame and the axes that place values in it.
+pub(super) struct Panel {
+    pub(super) frame: Frame,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+}
+
+impl Frame {
+    pub(super) fn width(&self) -> f64 {
+        self.right - self.left
+    }
+
+    pub(super) fn height(&self) -> f64 {
+        self.bottom - self.top
+    }
+
+    /// The names of the axes: the vertical one's above the frame, where it is read without
+    /// turning one's head.
+    pub(super) fn draw_names(
+        &self,
+        canvas: &Canvas<'_>,
+        x_name: &str,
+        y_name: &str,
+    ) -> Result<(), FigureError> {
+        canvas.text(
+            y_name,
+            (MARGIN, self.top - 19.0),
+            &Lettering::left(LABEL, INK),
+        )?;
+        let middle = f64::midpoint(self.left, self.right);
+        canvas.text(
+            x_name,
+            (middle, self.bottom + 39.0),
+            &Lettering::centre(LABEL, INK),
+        )
+    }
+
+    /// An empty frame that says that it is one.
+    pub(super) fn draw_empty(&self, canvas: &Canvas<'_>) -> Result<(), FigureError> {
+        let Self {
+            left,
+            top,
+            right,
+            bottom,
+        } = *self;
+        let outline = [
+            (left, top),
+            (right, top),
+            (right, bottom),
+            (left, bottom),
+            (left, top),
+        ];
+        canvas.line(&outline, &Stroke::solid(GRID, 1.0))?;
+        let middle = (f64::midpoint(left, right), f64::midpoint(top, bottom));
+        canvas.text("no data", middle, &Lettering::centre(LABEL, SOFT_INK))
+    }
+}
+
+impl Panel {
+    /// Where the data's origin side of the frame is: room for the labels of `y` on the left.
+    pub(super) fn left_of(y: Option<&Axis>) -> f64 {
+        MARGIN + y.map_or(0.0, Axis::label_width).max(24.0) + 9.0
+    }
+
+    /// The place of a data point.
+    pub(super) fn at(&self, x: f64, y: f64) -> Place {
+        (self.across(x), self.up(y))
+    }
+
+    /// The place of `x` from the left of the canvas.
+    pub(super) fn across(&self, x: f64) -> f64 {
+        self.frame.left + self.x.position(x) * self.frame.width()
+    }
+
+    /// The place of `y` from the top of the canvas.
+    pub(super) fn up(&self, y: f64) -> f64 {
+        self.frame.bottom - self.y.position(y) * self.frame.height()
+    }
+
+    /// Like `up`, but never outside the frame.
+    pub(super) fn up_within(&self, y: f64) -> f64 {
+        self.up(y).clamp(self.frame.top, self.frame.bottom)
+    }
+
+    pub(super) fn draw_grid(&self, canvas: &Canvas<'_>, labels: Labels) -> Result<(), FigureError> {
+        let Frame {
+            left,
+            top,
+            right,
+            bottom,
+        } = self.frame;
+        let fine = Stroke::solid(FINE_GRID, 1.0);
+        for &value in &self.x.fine {
+            canvas.line(
+                &[(self.across(value), top), (self.across(value), bottom)],
+                &fine,
+            )?;
+        }
+        for &value in &self.y.fine {
+            canvas.line(&[(left, self.up(value)), (right, self.up(value))], &fine)?;
+        }
+        let grid = Stroke::solid(GRID, 1.0);
+        for tick in &self.x.ticks {
+            let x = self.across(tick.value);
+            canvas.line(&[(x, top), (x, bottom)], &grid)?;
+            if labels == Labels::Shown {
+                canvas.line(&[(x, bottom), (x, bottom + 5.0)], &Stroke::solid(AXIS, 1.0))?;
+                let lettering = Lettering::centre(TICK, SOFT_INK);
+                canvas.text(&tick.label, (x, bottom + 16.0), &lettering)?;
+            }
+        }
+        for tick in &self.y.ticks {
+            let y = self.up(tick.value);
+            canvas.line(&[(left, y), (right, y)], &grid)?;
+            canvas.text(
+                &tick.label,
+                (left - 8.0, y),
+                &Lettering::right(TICK, SOFT_INK),
+            )?;
+        }
+        canvas.line(
+            &[(left, bottom), (right, bottom)],
+            &Stroke::solid(AXIS, 1.2),
+        )
+    }
+}

@@ -1,0 +1,134 @@
+//! The step chart: the windows of several stacks over time, in one panel.
+
+use super::FigureError;
+use super::axis::{Axis, Scale};
+use super::canvas::{Stroke, picture};
+use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
+use super::legend::{Legend, Sample};
+use super::panel::{Frame, Labels, Panel};
+use super::steps;
+use super::style::{Dash, Look, WIDTH, look};
+
+const PANEL_HEIGHT: f64 = 330.0;
+const LINE_WIDTH: f64 = 1.6;
+
+/// Values that hold until they change, over time: each stack's `cwnd`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepChart {
+    /// What the chart shows, in a few words.
+    pub title: String,
+    /// What one must know to read it. May be empty.
+    pub subtitle: String,
+    /// The horizontal axis with its unit: `"time (s)"`.
+    pub x_label: String,
+    /// The value with its unit: `"cwnd (packets)"`.
+    pub y_label: String,
+    /// The part to show, in seconds; all if none.
+    pub time_range: Option<(f64, f64)>,
+    /// The lines, in the order of the legend and the colours.
+    pub series: Vec<StepSeries>,
+}
+
+/// One line of a [`StepChart`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepSeries {
+    /// The name in the legend.
+    pub name: String,
+    /// Time in seconds, ascending, and the value from then on. One that is not finite pauses
+    /// the line.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl StepChart {
+    /// The chart as an SVG picture 900 px wide.
+    ///
+    /// # Errors
+    /// If the drawing backend fails.
+    pub fn svg(&self) -> Result<String, FigureError> {
+        let heading = Heading::new(&self.title, &self.subtitle);
+        let legend = self.legend();
+        let top = heading.bottom() + Y_NAME_HEIGHT;
+        let bottom = top + PANEL_HEIGHT.max(legend.height());
+        let mut frame = Frame {
+            left: 0.0,
+            top,
+            right: panel_right(&[&legend]),
+            bottom,
+        };
+        let times = self
+            .series
+            .iter()
+            .flat_map(|series| &series.points)
+            .map(|point| point.0);
+        let range = steps::window(self.time_range, times);
+        let y = range.and_then(|range| self.y_axis(range, frame.height()));
+        frame.left = Panel::left_of(y.as_ref());
+        picture(
+            (WIDTH, bottom + X_NAMES_HEIGHT + MARGIN / 2.0),
+            &self.title,
+            |canvas| {
+                heading.draw(canvas)?;
+                frame.draw_names(canvas, &self.x_label, &self.y_label)?;
+                legend.draw(canvas, frame.right + 20.0, top)?;
+                let Some(((start, end), y)) = range.zip(y) else {
+                    return frame.draw_empty(canvas);
+                };
+                let panel = Panel {
+                    frame,
+                    x: Axis::exact(start, end, frame.width()),
+                    y,
+                };
+                panel.draw_grid(canvas, Labels::Shown)?;
+                for (index, series) in self.series.iter().enumerate() {
+                    let stroke = Stroke::solid(look(index).color, LINE_WIDTH);
+                    let stroke = Stroke {
+                        dash: dash(index),
+                        ..stroke
+                    };
+                    let samples = steps::within(&series.points, (start, end));
+                    steps::draw(canvas, &panel, samples, &stroke)?;
+                }
+                Ok(())
+            },
+        )
+    }
+
+    fn legend(&self) -> Legend {
+        let mut legend = Legend::default();
+        if self.series.len() == 1 && self.series.iter().all(|series| series.name.is_empty()) {
+            return legend;
+        }
+        for (index, series) in self.series.iter().enumerate() {
+            let look = Look {
+                dash: dash(index),
+                ..look(index)
+            };
+            legend.add(
+                &series.name,
+                Sample::Line {
+                    look,
+                    width: LINE_WIDTH + 0.4,
+                    marked: false,
+                },
+            );
+        }
+        legend
+    }
+
+    fn y_axis(&self, range: (f64, f64), length: f64) -> Option<Axis> {
+        let points = self
+            .series
+            .iter()
+            .flat_map(|series| steps::within(&series.points, range));
+        Axis::vertical(points.map(|point| point.1), Scale::Linear, true, length)
+    }
+}
+
+/// Steps are dense: they stay solid until the colours come again.
+fn dash(index: usize) -> Dash {
+    match index / 8 {
+        0 => Dash::Solid,
+        1 => Dash::Dashed,
+        _ => Dash::Dotted,
+    }
+}

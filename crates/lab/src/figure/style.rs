@@ -1,0 +1,87 @@
+//! What the charts share in looks: ink, sizes, and how series are told apart.
+
+use plotters::style::RGBColor;
+
+/// The width of every figure, in px: that of a report's page.
+pub(super) const WIDTH: f64 = 900.0;
+
+pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x1a);
+pub(super) const SOFT_INK: RGBColor = RGBColor(0x4d, 0x4d, 0x4d);
+pub(super) const AXIS: RGBColor = RGBColor(0x80, 0x80, 0x80);
+pub(super) const GRID: RGBColor = RGBColor(0xde, 0xde, 0xde);
+pub(super) const FINE_GRID: RGBColor = RGBColor(0xf0, 0xf0, 0xf0);
+
+/// Text sizes in px.
+pub(super) const TITLE: f64 = 20.0;
+pub(super) const SUBTITLE: f64 = 14.0;
+pub(super) const LABEL: f64 = 14.0;
+pub(super) const TICK: f64 = 13.0;
+pub(super) const LEGEND: f64 = 14.0;
+pub(super) const VALUE: f64 = 12.0;
+
+pub(super) const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+pub(super) const VERMILLION: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
+pub(super) const GREEN: RGBColor = RGBColor(0x00, 0x9e, 0x73);
+pub(super) const PURPLE: RGBColor = RGBColor(0xcc, 0x79, 0xa7);
+pub(super) const ORANGE: RGBColor = RGBColor(0xe6, 0x9f, 0x00);
+pub(super) const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
+pub(super) const BLACK: RGBColor = RGBColor(0x00, 0x00, 0x00);
+pub(super) const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);
+
+/// Okabe and Ito's palette, the most different first. Their yellow cannot be seen as a thin
+/// line on white; grey takes its place.
+const PALETTE: [RGBColor; 8] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY];
+
+/// The shape that marks a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marker {
+    Circle,
+    Square,
+    TriangleUp,
+    Diamond,
+    TriangleDown,
+    Ring,
+    Cross,
+    Plus,
+    Dot,
+}
+
+const MARKERS: [Marker; 8] = [
+    Marker::Circle,
+    Marker::Square,
+    Marker::TriangleUp,
+    Marker::Diamond,
+    Marker::TriangleDown,
+    Marker::Ring,
+    Marker::Cross,
+    Marker::Plus,
+];
+
+/// How a line is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dash {
+    Solid,
+    Dashed,
+    Dotted,
+}
+
+const DASHES: [Dash; 3] = [Dash::Solid, Dash::Dashed, Dash::Dotted];
+
+/// How one series is drawn; its legend entry looks the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) color: RGBColor,
+    pub(super) marker: Marker,
+    pub(super) dash: Dash,
+}
+
+/// The look of the `index`-th series: 24 differ in colour and dash before any comes again,
+/// and where a colour comes again so does not its marker.
+pub(super) fn look(index: usize) -> Look {
+    let round = index / PALETTE.len();
+    Look {
+        color: PALETTE[index % PALETTE.len()],
+        marker: MARKERS[(index + round) % MARKERS.len()],
+        dash: DASHES[index % DASHES.len()],
+    }
+}

@@ -1,0 +1,491 @@
+//! Charts of nothing, of nonsense and of something: none panics, each is a picture.
+
+use super::*;
+
+/// A picture must parse, and must rasterise to what PNG readers accept.
+#[track_caller]
+fn assert_picture(svg: Result<String, FigureError>) -> String {
+    let svg = svg.expect("drawn");
+    let bitmap = png(&svg, 1.0).expect("valid SVG");
+    assert!(bitmap.starts_with(b"\x89PNG\r\n"));
+    svg
+}
+
+fn nasty() -> Vec<f64> {
+    vec![
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.0,
+        -1.0,
+        1e308,
+        1e-308,
+        -1e308,
+        5.0,
+    ]
+}
+
+fn nasty_points() -> Vec<(f64, f64)> {
+    let values = nasty();
+    values
+        .iter()
+        .flat_map(|&x| values.iter().map(move |&y| (x, y)))
+        .collect()
+}
+
+#[test]
+fn empty_charts_say_so() {
+    let empty = [
+        assert_picture(LineChart::default().svg()),
+        assert_picture(BarChart::default().svg()),
+        assert_picture(StepChart::default().svg()),
+        assert_picture(TimeSequence::default().svg()),
+    ];
+    for svg in empty {
+        assert!(svg.contains("no data"));
+    }
+}
+
+#[test]
+fn lines_leave_nonsense_out() {
+    let points = nasty_points();
+    for scale in [Scale::Linear, Scale::Log] {
+        let points = points.iter().flat_map(|&(x, y)| {
+            let widths = [
+                None,
+                Some(f64::NAN),
+                Some(-1.0),
+                Some(f64::INFINITY),
+                Some(2.0),
+            ];
+            widths.map(|half_width| Point {
+                x,
+                mean: y,
+                half_width,
+            })
+        });
+        let series = vec![Series {
+            name: "<&\"'\u{0}>".into(),
+            points: points.collect(),
+        }];
+        let chart = LineChart {
+            x_scale: scale,
+            y_scale: scale,
+            series,
+            ..LineChart::default()
+        };
+        assert_picture(chart.svg());
+    }
+}
+
+#[test]
+fn plots_over_time_leave_nonsense_out() {
+    let points = nasty_points();
+    let series = vec![StepSeries {
+        name: String::new(),
+        points: points.clone(),
+    }];
+    let sacks = points.iter().map(|&(time, first)| SackBlock {
+        time,
+        first,
+        end: -first,
+    });
+    let plot = TimeSequence {
+        sacks: sacks.collect(),
+        sends: points.clone(),
+        cwnd: points.clone(),
+        ssthresh: points.clone(),
+        ..TimeSequence::default()
+    };
+    for time_range in [
+        None,
+        Some((f64::NAN, 1.0)),
+        Some((1.0, 1.0)),
+        Some((0.0, 1e300)),
+    ] {
+        assert_picture(
+            StepChart {
+                series: series.clone(),
+                time_range,
+                ..StepChart::default()
+            }
+            .svg(),
+        );
+        assert_picture(
+            TimeSequence {
+                time_range,
+                ..plot.clone()
+            }
+            .svg(),
+        );
+    }
+}
+
+#[test]
+fn bars_leave_nonsense_out() {
+    let bars = nasty()
+        .into_iter()
+        .map(|mean| {
+            Some(Bar {
+                mean,
+                half_width: Some(mean),
+            })
+        })
+        .collect();
+    let chart = BarChart {
+        categories: vec!["a".into(); 4],
+        series: vec![
+            BarSeries {
+                name: String::new(),
+                bars
+            };
+            3
+        ],
+        reference: Some(Reference {
+            value: f64::NAN,
+            name: String::new(),
+        }),
+        ..BarChart::default()
+    };
+    assert_picture(chart.svg());
+}
+
+#[test]
+fn a_long_run_makes_a_picture_of_bounded_size() {
+    let points: Vec<(f64, f64)> = (0..300_000)
+        .map(|i| (f64::from(i) * 1e-3, f64::from(i % 977)))
+        .collect();
+    let plot = TimeSequence {
+        cwnd: points.clone(),
+        acks: (0..300_000)
+            .map(|i| (f64::from(i) * 1e-3, f64::from(i)))
+            .collect(),
+        ..TimeSequence::default()
+    };
+    assert!(assert_picture(plot.svg()).len() < 1_000_000);
+    let series = vec![StepSeries {
+        name: String::new(),
+        points,
+    }];
+    assert!(
+        assert_picture(
+            StepChart {
+                series,
+                ..StepChart::default()
+            }
+            .svg()
+        )
+        .len()
+            < 1_000_000
+    );
+}
+
+#[test]
+fn a_scale_must_make_a_bitmap() {
+    let svg = LineChart::default().svg().expect("drawn");
+    for scale in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e9] {
+        assert!(
+            matches!(png(&svg, scale), Err(FigureError::Scale { .. })),
+            "{scale}"
+        );
+    }
+    assert!(matches!(png("<svg", 1.0), Err(FigureError::Svg(_))));
+}
+
+#[test]
+fn a_picture_depends_on_its_data_alone() {
+    let chart = examples::line();
+    assert_eq!(chart.svg().expect("drawn"), chart.svg().expect("drawn"));
+}
+
+/// Writes every example as SVG and PNG into the directory named by `FIGURES`, to be looked at.
+#[test]
+#[ignore = "for looking at pictures: FIGURES=dir cargo test -p dupack-lab look_at_figures -- --ignored"]
+fn look_at_figures() {
+    let directory = std::path::PathBuf::from(std::env::var("FIGURES").expect("FIGURES=dir"));
+    std::fs::create_dir_all(&directory).expect("directory");
+    for (name, svg) in examples::all() {
+        let svg = assert_picture(svg);
+        std::fs::write(
+            directory.join(format!("{name}.png")),
+            png(&svg, 1.5).expect("PNG"),
+        )
+        .expect("written");
+        std::fs::write(directory.join(format!("{name}.svg")), svg).expect("written");
+    }
+}
+
+/// Charts with invented but plausible numbers.
+mod examples {
+    use super::*;
+
+    const STACKS: [&str; 6] = [
+        "newreno/reno",
+        "sack/reno",
+        "le/westwood",
+        "sack/reno/veno/24",
+        "rack/cubic",
+        "rack/bbr",
+    ];
+
+    pub(super) fn all() -> Vec<(&'static str, Result<String, FigureError>)> {
+        vec![
+            ("line", line().svg()),
+            ("line-log", line_log().svg()),
+            ("line-band", line_band().svg()),
+            ("bar-standing", bar_standing().svg()),
+            ("bar-lying", bar_lying().svg()),
+            ("step", step().svg()),
+            ("time-sequence", time_sequence(None).svg()),
+            ("time-sequence-part", time_sequence(Some((0.85, 1.6))).svg()),
+            (
+                "empty",
+                TimeSequence {
+                    title: "Nothing happened".into(),
+                    ..TimeSequence::default()
+                }
+                .svg(),
+            ),
+        ]
+    }
+
+    pub(super) fn line() -> LineChart {
+        let series = STACKS.iter().enumerate().map(|(index, &name)| {
+            let robust = index as f64;
+            let points = [0.0, 0.5, 1.0, 2.0, 5.0].map(|loss| {
+                let mean = 9.4 / (1.0 + loss * 1.6 / (1.0 + robust));
+                Point {
+                    x: loss,
+                    mean,
+                    half_width: Some(0.12 + 0.08 * loss),
+                }
+            });
+            Series {
+                name: name.to_owned(),
+                points: points.to_vec(),
+            }
+        });
+        LineChart {
+            title: "Goodput under random loss".into(),
+            subtitle: "10 Mbit/s, 40 ms round trip, 50-packet queue; mean of 20 seeds, whiskers are 95 % confidence".into(),
+            x_label: "random loss (%)".into(),
+            y_label: "goodput (Mbit/s)".into(),
+            y_from_zero: true,
+            series: series.collect(),
+            ..LineChart::default()
+        }
+    }
+
+    fn line_log() -> LineChart {
+        let series = STACKS.iter().take(3).enumerate().map(|(index, &name)| {
+            let points = [1e-5, 1e-4, 1e-3, 1e-2, 5e-2, 0.1].map(|loss: f64| {
+                let mean = 1.2e6 / loss.sqrt() / 40.0 * (1.0 + index as f64);
+                Point {
+                    x: loss,
+                    mean,
+                    half_width: Some(mean * 0.2),
+                }
+            });
+            Series {
+                name: name.to_owned(),
+                points: points.to_vec(),
+            }
+        });
+        LineChart {
+            title: "Throughput follows 1/√p".into(),
+            x_label: "loss probability".into(),
+            y_label: "throughput (bit/s)".into(),
+            x_scale: Scale::Log,
+            y_scale: Scale::Log,
+            series: series.collect(),
+            ..LineChart::default()
+        }
+    }
+
+    fn line_band() -> LineChart {
+        let series = STACKS.iter().take(4).enumerate().map(|(index, &name)| {
+            let points = (0..60).map(|step| {
+                let x = f64::from(step) * 0.5;
+                let mean = 20.0 + 10.0 * (x * 0.4 + index as f64).sin() + 8.0 * index as f64;
+                Point {
+                    x,
+                    mean,
+                    half_width: Some(1.5 + x * 0.05),
+                }
+            });
+            Series {
+                name: name.to_owned(),
+                points: points.collect(),
+            }
+        });
+        LineChart {
+            title: "Queueing delay over the run".into(),
+            x_label: "time (s)".into(),
+            y_label: "queueing delay (ms)".into(),
+            series: series.collect(),
+            ..LineChart::default()
+        }
+    }
+
+    fn bar_standing() -> BarChart {
+        let bars = |base: f64| {
+            (0..4)
+                .map(|i| {
+                    Some(Bar {
+                        mean: base + 0.35 * f64::from(i),
+                        half_width: Some(0.2),
+                    })
+                })
+                .collect()
+        };
+        BarChart {
+            title: "Gain over NewReno, by network".into(),
+            subtitle: "paired by seed".into(),
+            value_label: "goodput relative to newreno/reno".into(),
+            categories: ["wired", "Wi-Fi, one hop", "Wi-Fi, four hops", "satellite"]
+                .map(Into::into)
+                .to_vec(),
+            series: vec![
+                BarSeries {
+                    name: "sack/reno".into(),
+                    bars: bars(0.9),
+                },
+                BarSeries {
+                    name: "le/westwood".into(),
+                    bars: bars(1.2),
+                },
+                BarSeries {
+                    name: "momentary/reno".into(),
+                    bars: bars(1.6),
+                },
+            ],
+            reference: Some(Reference {
+                value: 1.0,
+                name: "newreno/reno".into(),
+            }),
+        }
+    }
+
+    fn bar_lying() -> BarChart {
+        let names = [
+            "newreno/reno",
+            "sack/reno",
+            "fack/reno",
+            "rack/cubic/none",
+            "le/westwood",
+            "sack/reno/veno/24",
+            "momentary/newreno-with-a-long-name/spike/keep",
+            "rack/bbr",
+            "rr/reno",
+            "sack/westwood",
+            "newreno/vegas",
+            "rack/prague",
+        ];
+        BarChart {
+            title: "Goodput of every stack in the catalogue at 1 % loss".into(),
+            subtitle: "10 Mbit/s, 40 ms; mean of 20 seeds with 95 % confidence".into(),
+            value_label: "goodput (Mbit/s)".into(),
+            categories: names.map(Into::into).to_vec(),
+            series: vec![BarSeries {
+                name: "goodput".into(),
+                bars: (0..12)
+                    .map(|i| {
+                        Some(Bar {
+                            mean: 2.0 + 0.62 * f64::from(i),
+                            half_width: Some(0.25),
+                        })
+                    })
+                    .collect(),
+            }],
+            reference: None,
+        }
+    }
+
+    fn step() -> StepChart {
+        let series = STACKS.iter().take(4).enumerate().map(|(index, &name)| {
+            let mut cwnd: f64 = 10.0;
+            let points = (0..3_000).map(|step| {
+                let time = f64::from(step) * 0.02;
+                let top = 60.0 + 8.0 * index as f64;
+                cwnd = if cwnd > top {
+                    cwnd * (0.5 + 0.1 * index as f64)
+                } else {
+                    cwnd + 0.08
+                };
+                (time, cwnd)
+            });
+            StepSeries {
+                name: name.to_owned(),
+                points: points.collect(),
+            }
+        });
+        StepChart {
+            title: "Congestion windows".into(),
+            subtitle: "10 Mbit/s, 40 ms, drop-tail queue of 50 packets".into(),
+            x_label: "time (s)".into(),
+            y_label: "cwnd (packets)".into(),
+            time_range: None,
+            series: series.collect(),
+        }
+    }
+
+    /// A slow start, three drops, a fast recovery and a timeout.
+    fn time_sequence(time_range: Option<(f64, f64)>) -> TimeSequence {
+        let mut plot = TimeSequence {
+            title: "NewReno recovers three losses, one per round trip".into(),
+            subtitle: "newreno/reno, 2 Mbit/s, 100 ms, seed 7".into(),
+            time_range,
+            ssthresh: vec![(0.0, f64::INFINITY), (1.0, 8.0), (2.0, 5.0)],
+            ..TimeSequence::default()
+        };
+        let rtt = 0.1;
+        for packet in 0..260_u32 {
+            let number = f64::from(packet);
+            let time = number * 0.01;
+            plot.sends.push((time, number));
+            let lost = [88, 92, 95, 180].contains(&packet);
+            if lost {
+                plot.drops.push((time + 0.02, number));
+            } else if (packet < 88) || (packet > 130 && packet < 180) || packet > 215 {
+                plot.acks.push((time + rtt, number + 1.0));
+            } else if packet < 131 {
+                plot.acks.push((time + rtt, 88.0));
+                plot.sacks.push(SackBlock {
+                    time: time + rtt,
+                    first: 96.0,
+                    end: number + 1.0,
+                });
+                plot.sacks.push(SackBlock {
+                    time: time + rtt,
+                    first: 93.0,
+                    end: 95.0,
+                });
+            }
+            plot.cwnd.push((
+                time,
+                if time < 1.0 {
+                    2.0 + time * 16.0
+                } else {
+                    8.0 + (time - 1.0) * 3.0
+                },
+            ));
+            plot.in_flight
+                .push((time, 3.0 + (number * 0.3).sin() * 2.0 + time * 4.0));
+        }
+        plot.retransmissions = vec![
+            Retransmissions {
+                reason: "fast retransmit (3 duplicate ACKs)".into(),
+                points: vec![(1.02, 88.0)],
+            },
+            Retransmissions {
+                reason: "partial ACK".into(),
+                points: vec![(1.13, 92.0), (1.24, 95.0)],
+            },
+            Retransmissions {
+                reason: "timeout".into(),
+                points: vec![(2.1, 180.0)],
+            },
+        ];
+        plot
+    }
+}

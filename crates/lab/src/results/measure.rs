@@ -1,0 +1,155 @@
+//! What is measured in a run.
+
+use serde::Serialize;
+
+/// A measure of a run. With several flows it is taken over those of the compared stack
+/// together, or over all flows if no flow runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Bytes delivered in order per second, in Mbit/s of payload.
+    Goodput,
+    /// Goodput of all TCP flows together, in Mbit/s of payload.
+    TotalGoodput,
+    /// Retransmitted segments.
+    Retransmissions,
+    /// Retransmissions of segments that were not lost.
+    Spurious,
+    /// Retransmission timeouts.
+    Timeouts,
+    /// Loss events found without a timeout.
+    LossEvents,
+    /// Data packets dropped by full queues (or RED).
+    QueueDrops,
+    /// Data packets lost on links.
+    LinkLosses,
+    /// Median time a data packet waits in queues on its way, in ms.
+    DelayMedian,
+    /// 95th percentile of the same.
+    DelayP95,
+    /// Share of time in which the busiest link was transmitting, in percent.
+    Utilisation,
+    /// Jain's fairness index over the flows.
+    Fairness,
+    /// Time until every finite flow was done, in s.
+    Completion,
+    /// Share of wireless losses judged rightly (A_w), in percent.
+    AccuracyWireless,
+    /// Share of congestion losses judged rightly (A_c), in percent.
+    AccuracyCongestion,
+}
+
+/// Which way a measure is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither as such.
+    Neither,
+}
+
+impl Measure {
+    /// All of them, in the order of the columns.
+    pub const ALL: [Self; 15] = [
+        Self::Goodput,
+        Self::TotalGoodput,
+        Self::Retransmissions,
+        Self::Spurious,
+        Self::Timeouts,
+        Self::LossEvents,
+        Self::QueueDrops,
+        Self::LinkLosses,
+        Self::DelayMedian,
+        Self::DelayP95,
+        Self::Utilisation,
+        Self::Fairness,
+        Self::Completion,
+        Self::AccuracyWireless,
+        Self::AccuracyCongestion,
+    ];
+
+    /// Column name in CSV and JSON, with its unit.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput_mbit_s",
+            Self::TotalGoodput => "total_goodput_mbit_s",
+            Self::Retransmissions => "retransmissions",
+            Self::Spurious => "spurious_retransmissions",
+            Self::Timeouts => "timeouts",
+            Self::LossEvents => "loss_events",
+            Self::QueueDrops => "queue_drops",
+            Self::LinkLosses => "link_losses",
+            Self::DelayMedian => "queueing_delay_median_ms",
+            Self::DelayP95 => "queueing_delay_p95_ms",
+            Self::Utilisation => "utilisation_percent",
+            Self::Fairness => "fairness_jain",
+            Self::Completion => "completion_s",
+            Self::AccuracyWireless => "accuracy_wireless_percent",
+            Self::AccuracyCongestion => "accuracy_congestion_percent",
+        }
+    }
+
+    /// Name and unit for people.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput (Mbit/s)",
+            Self::TotalGoodput => "goodput of all flows (Mbit/s)",
+            Self::Retransmissions => "retransmissions",
+            Self::Spurious => "needless retransmissions",
+            Self::Timeouts => "timeouts",
+            Self::LossEvents => "loss events",
+            Self::QueueDrops => "queue drops",
+            Self::LinkLosses => "link losses",
+            Self::DelayMedian => "queueing delay, median (ms)",
+            Self::DelayP95 => "queueing delay, 95th percentile (ms)",
+            Self::Utilisation => "link in use (%)",
+            Self::Fairness => "fairness (Jain)",
+            Self::Completion => "completion (s)",
+            Self::AccuracyWireless => "wireless losses judged rightly (%)",
+            Self::AccuracyCongestion => "congestion losses judged rightly (%)",
+        }
+    }
+
+    /// Which way it is better.
+    #[must_use]
+    pub const fn better(self) -> Better {
+        match self {
+            Self::Goodput
+            | Self::TotalGoodput
+            | Self::Fairness
+            | Self::AccuracyWireless
+            | Self::AccuracyCongestion => Better::Higher,
+            Self::Spurious
+            | Self::Timeouts
+            | Self::DelayMedian
+            | Self::DelayP95
+            | Self::Completion => Better::Lower,
+            Self::Retransmissions
+            | Self::LossEvents
+            | Self::QueueDrops
+            | Self::LinkLosses
+            | Self::Utilisation => Better::Neither,
+        }
+    }
+}
+
+/// The values of every measure in one run; what does not apply is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Values([Option<f64>; Measure::ALL.len()]);
+
+impl Values {
+    /// The value of `measure`.
+    #[must_use]
+    pub const fn get(&self, measure: Measure) -> Option<f64> {
+        self.0[measure as usize]
+    }
+
+    /// Sets the value of `measure`; what is not a number does not apply.
+    pub fn set(&mut self, measure: Measure, value: f64) {
+        self.0[measure as usize] = value.is_finite().then_some(value);
+    }
+}

@@ -1,0 +1,137 @@
+//! What came out of an experiment: every run, and what the runs of a stack say together.
+
+pub mod measure;
+pub mod store;
+pub mod summary;
+pub mod table;
+
+pub use measure::{Better, Measure, Values};
+pub use store::{OutputFolder, StoreError};
+pub use summary::{Cell, Comparison, Standing};
+
+use crate::experiment::points::Point;
+use crate::experiment::{Experiment, SweepValue};
+
+/// One run: a stack at a point of the sweep with a seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Which point, by its place among the points.
+    pub point: usize,
+    /// Which stack, by its place in the experiment.
+    pub stack: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// What was measured.
+    pub values: Values,
+    /// Each flow's goodput in Mbit/s, in the order of the flows.
+    pub flow_goodputs: Vec<f64>,
+    /// Hash over everything that happened to every packet: the same file and seed give the
+    /// same hash.
+    pub trace_hash: u64,
+}
+
+/// An effective parameter, for `--explain` and for the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// What it belongs to: a stack's algorithm, the sender, the receiver, the path.
+    pub owner: String,
+    /// Its name.
+    pub name: String,
+    /// Its value, with its unit.
+    pub value: String,
+    /// Where the value comes from: the file or the flags, or the default's source.
+    pub source: String,
+}
+
+/// An experiment with everything that came out of it.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What was asked.
+    pub experiment: Experiment,
+    /// The points of its sweep.
+    pub points: Vec<Point>,
+    /// The stacks in their canonical spelling.
+    pub stacks: Vec<String>,
+    /// The runs that finished, sorted by point, stack and seed.
+    pub runs: Vec<Run>,
+    /// How many runs there should have been.
+    pub planned: usize,
+    /// Pairs that defeat each other, as `check` found them.
+    pub warnings: Vec<String>,
+    /// Every effective parameter.
+    pub parameters: Vec<Parameter>,
+}
+
+impl Results {
+    /// The values of `measure` over the seeds of `stack` at `point`, with their seeds.
+    pub fn samples(
+        &self,
+        point: usize,
+        stack: usize,
+        measure: Measure,
+    ) -> impl Iterator<Item = (u64, f64)> + '_ {
+        self.runs
+            .iter()
+            .filter(move |run| run.point == point && run.stack == stack)
+            .filter_map(move |run| Some((run.seed, run.values.get(measure)?)))
+    }
+
+    /// Whether `measure` applies to any run.
+    #[must_use]
+    pub fn has(&self, measure: Measure) -> bool {
+        self.runs
+            .iter()
+            .any(|run| run.values.get(measure).is_some())
+    }
+
+    /// Runs that are missing because the experiment was interrupted.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.planned.saturating_sub(self.runs.len())
+    }
+
+    /// The swept key that makes the best horizontal axis: the one with the most numeric values.
+    #[must_use]
+    pub fn axis(&self) -> Option<String> {
+        let numeric = |values: &[SweepValue]| values.iter().all(|v| number_of(v).is_some());
+        self.experiment
+            .sweep
+            .iter()
+            .filter(|(_, values)| values.len() > 1 && numeric(values))
+            .max_by_key(|(_, values)| values.len())
+            .map(|(key, _)| key.clone())
+    }
+}
+
+/// The number in a swept value, whatever its unit: `"1%"` is 1, `"20ms"` is 20. Values of one
+/// axis are scaled to one unit by [`scaled`].
+fn number_of(value: &SweepValue) -> Option<f64> {
+    scaled(value).map(|(number, _)| number)
+}
+
+/// The number in a swept value and the unit it is in: percent, ms, Mbit/s, kB, packets.
+#[must_use]
+pub fn scaled(value: &SweepValue) -> Option<(f64, &'static str)> {
+    use crate::units::{Buffer, ByteCount, Delay, Probability, Rate};
+    match value {
+        SweepValue::Integer(number) => Some((*number as f64, "")),
+        SweepValue::Real(number) => Some((*number, "")),
+        SweepValue::Switch(_) => None,
+        SweepValue::Text(text) => {
+            if let Ok(p) = text.parse::<Probability>() {
+                return Some((p.as_fraction() * 100.0, "%"));
+            }
+            if let Ok(rate) = text.parse::<Rate>() {
+                return Some((rate.as_megabits_per_second(), "Mbit/s"));
+            }
+            if let Ok(delay) = text.parse::<Delay>() {
+                return Some((delay.as_seconds() * 1e3, "ms"));
+            }
+            if let Ok(Buffer::Packets(packets)) = text.parse::<Buffer>() {
+                return Some((f64::from(packets), "packets"));
+            }
+            let bytes = text.parse::<ByteCount>().ok()?;
+            Some((bytes.as_bytes() as f64 / 1e3, "kB"))
+        }
+    }
+}

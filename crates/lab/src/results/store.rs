@@ -1,0 +1,248 @@
+//! Results on disk: a folder that overwrites nothing.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::{Comparison, Measure, Results};
+
+/// Where the files of an experiment go.
+#[derive(Clone, Debug)]
+pub struct OutputFolder {
+    path: PathBuf,
+}
+
+/// What went wrong on disk.
+#[derive(Debug, Error, Diagnostic)]
+#[error("cannot {what} {path}: {cause}")]
+#[diagnostic(help("choose another folder with --out"))]
+pub struct StoreError {
+    what: &'static str,
+    path: String,
+    cause: String,
+}
+
+impl StoreError {
+    fn new(what: &'static str, path: &Path, cause: impl ToString) -> Self {
+        Self {
+            what,
+            path: path.display().to_string(),
+            cause: cause.to_string(),
+        }
+    }
+}
+
+/// What to do if the folder is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfPresent {
+    /// Take `name-2`, `name-3`, …: nobody asked for this very folder.
+    Number,
+    /// Refuse: somebody named it.
+    Refuse,
+}
+
+impl OutputFolder {
+    /// Makes a new, empty folder at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be made, or is there and holds something and may not be numbered.
+    pub fn create(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
+        let taken = |p: &Path| {
+            fs::symlink_metadata(p).is_ok()
+                && fs::read_dir(p).map_or(true, |mut d| d.next().is_some())
+        };
+        let mut chosen = path.to_path_buf();
+        let mut number = 2_u32;
+        while taken(&chosen) {
+            if if_present == IfPresent::Refuse {
+                let cause = "it holds something already, and results are never overwritten";
+                return Err(StoreError::new("write to", path, cause));
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            chosen = path.with_file_name(format!("{name}-{number}"));
+            number += 1;
+        }
+        fs::create_dir_all(&chosen).map_err(|e| StoreError::new("make", &chosen, e))?;
+        Ok(Self { path: chosen })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes `bytes` to the file `name`, which may name a folder on the way.
+    ///
+    /// # Errors
+    /// If the file is there already or cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        let path = self.path.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|e| StoreError::new("make", parent, e))?;
+        }
+        let mut file = File::create_new(&path).map_err(|e| StoreError::new("write", &path, e))?;
+        file.write_all(bytes)
+            .map_err(|e| StoreError::new("write", &path, e))?;
+        Ok(path)
+    }
+}
+
+/// Every run, a line each.
+#[must_use]
+pub fn runs_csv(results: &Results) -> Vec<u8> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let keys: Vec<&str> = results
+        .experiment
+        .sweep
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let mut header: Vec<&str> = keys.clone();
+    header.extend(["stack", "seed"]);
+    header.extend(Measure::ALL.map(Measure::key));
+    header.push("trace_hash");
+    put(&mut out, header.iter().copied());
+    for run in &results.runs {
+        let mut row: Vec<String> = point_values(results, run.point);
+        row.push(results.stacks[run.stack].clone());
+        row.push(run.seed.to_string());
+        row.extend(Measure::ALL.map(|m| run.values.get(m).map_or(String::new(), number)));
+        row.push(format!("{:016x}", run.trace_hash));
+        put(&mut out, row.iter().map(String::as_str));
+    }
+    out.into_inner().unwrap_or_default()
+}
+
+/// A line per point, stack and measure: mean, spread, and the ratio to the first stack.
+#[must_use]
+pub fn summary_csv(results: &Results) -> Vec<u8> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let mut header: Vec<&str> = results
+        .experiment
+        .sweep
+        .keys()
+        .map(String::as_str)
+        .collect();
+    header.extend([
+        "stack",
+        "measure",
+        "runs",
+        "mean",
+        "ci95_half_width",
+        "standard_deviation",
+        "min",
+        "max",
+        "ratio_to_first",
+        "ratio_ci95_half_width",
+    ]);
+    put(&mut out, header.iter().copied());
+    for point in 0..results.points.len() {
+        for measure in Measure::ALL.into_iter().filter(|m| results.has(*m)) {
+            for cell in Comparison::of(results, point, measure).cells {
+                let Some(summary) = cell.summary else {
+                    continue;
+                };
+                let ratio = cell.ratio.ratio;
+                let mut row = point_values(results, point);
+                let opt = |v: Option<f64>| v.map_or(String::new(), number);
+                row.extend([
+                    results.stacks[cell.stack].clone(),
+                    measure.key().to_owned(),
+                    summary.n.to_string(),
+                    number(summary.mean),
+                    opt(summary.half_width_95),
+                    opt(summary.standard_deviation),
+                    number(summary.min),
+                    number(summary.max),
+                    opt(ratio.as_ref().map(|r| r.mean)),
+                    opt(ratio.as_ref().and_then(|r| r.half_width_95)),
+                ]);
+                put(&mut out, row.iter().map(String::as_str));
+            }
+        }
+    }
+    out.into_inner().unwrap_or_default()
+}
+
+/// Every effective parameter, a line each.
+#[must_use]
+pub fn parameters_csv(results: &Results) -> Vec<u8> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    put(&mut out, ["owner", "parameter", "value", "source"]);
+    for p in &results.parameters {
+        put(&mut out, [&*p.owner, &*p.name, &*p.value, &*p.source]);
+    }
+    out.into_inner().unwrap_or_default()
+}
+
+/// The whole of the results as JSON.
+#[must_use]
+pub fn json(results: &Results) -> serde_json::Value {
+    let runs = results.runs.iter().map(|run| {
+        let measures: serde_json::Map<String, serde_json::Value> = Measure::ALL
+            .into_iter()
+            .filter_map(|m| Some((m.key().to_owned(), run.values.get(m)?.into())))
+            .collect();
+        let point: serde_json::Map<String, serde_json::Value> = results.points[run.point]
+            .values
+            .iter()
+            .map(|(key, value)| (key.clone(), value.to_string().into()))
+            .collect();
+        serde_json::json!({
+            "point": point,
+            "stack": results.stacks[run.stack],
+            "seed": run.seed,
+            "measures": measures,
+            "flow_goodputs_mbit_s": run.flow_goodputs,
+            "trace_hash": format!("{:016x}", run.trace_hash),
+        })
+    });
+    serde_json::json!({
+        "title": results.experiment.title,
+        "stacks": results.stacks,
+        "planned_runs": results.planned,
+        "warnings": results.warnings,
+        "experiment": results.experiment,
+        "parameters": results.parameters.iter().map(|p| serde_json::json!({
+            "owner": p.owner, "name": p.name, "value": p.value, "source": p.source,
+        })).collect::<Vec<_>>(),
+        "runs": runs.collect::<Vec<_>>(),
+    })
+}
+
+fn put<'a>(out: &mut csv::Writer<Vec<u8>>, row: impl IntoIterator<Item = &'a str>) {
+    out.write_record(row)
+        .expect("rows have equal length and memory does not fail");
+}
+
+fn point_values(results: &Results, point: usize) -> Vec<String> {
+    let values = results.points[point].values.iter();
+    values.map(|(_, value)| value.to_string()).collect()
+}
+
+/// The shortest decimal that reads back to the same number.
+fn number(value: f64) -> String {
+    format!("{value}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_holds_something_is_never_reused() {
+        let base = std::env::temp_dir().join(format!("dupack-store-{}", std::process::id()));
+        let path = base.join("out");
+        let first = OutputFolder::create(&path, IfPresent::Number).unwrap();
+        first.write("figures/a.svg", b"x").unwrap();
+        assert!(first.write("figures/a.svg", b"y").is_err());
+        let second = OutputFolder::create(&path, IfPresent::Number).unwrap();
+        assert!(second.path().ends_with("out-2"));
+        assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());
+        fs::remove_dir_all(&base).unwrap();
+    }
+}

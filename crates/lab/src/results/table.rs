@@ -1,0 +1,192 @@
+//! Tables for the terminal.
+
+use comfy_table::presets::{NOTHING, UTF8_HORIZONTAL_ONLY};
+use comfy_table::{Attribute, Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
+
+use super::{Cell, Comparison, Measure, Results, Standing};
+use crate::stats::Summary;
+
+/// Whether the terminal shows colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// It does.
+    Yes,
+    /// It does not, or the output goes to a file.
+    No,
+}
+
+const COLUMNS: [(&str, Measure); 4] = [
+    ("retrans.", Measure::Retransmissions),
+    ("timeouts", Measure::Timeouts),
+    ("queue median", Measure::DelayMedian),
+    ("95th pct.", Measure::DelayP95),
+];
+
+/// The table for reading: a block per point, a row per stack, the best of each block marked.
+#[must_use]
+pub fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String {
+    let mut table = base(width);
+    let mut header = vec!["", "", "stack", "goodput Mbit/s", "× first"];
+    header.extend(COLUMNS.map(|(name, _)| name));
+    table.set_header(header);
+    for point in 0..results.points.len() {
+        let comparison = Comparison::of(results, point, Measure::Goodput);
+        for (i, cell) in comparison.cells.iter().enumerate() {
+            let label = if i == 0 {
+                results.points[point].label()
+            } else {
+                String::new()
+            };
+            table.add_row(row(results, point, &label, cell, colour));
+        }
+        if point + 1 < results.points.len() {
+            table.add_row(vec![TableCell::new(""); 5 + COLUMNS.len()]);
+        }
+    }
+    align_numbers(&mut table, 3);
+    table.to_string()
+}
+
+fn row(
+    results: &Results,
+    point: usize,
+    label: &str,
+    cell: &Cell,
+    colour: Colour,
+) -> Vec<TableCell> {
+    let style = |text: String| styled(text, cell.standing, colour);
+    let mut row = vec![
+        TableCell::new(label),
+        style(mark(cell.standing).to_owned()),
+        style(results.stacks[cell.stack].clone()),
+        style(
+            cell.summary
+                .as_ref()
+                .map_or("–".to_owned(), |s| spread(s, 3)),
+        ),
+        style(cell.ratio.ratio.as_ref().map_or("–".to_owned(), |s| {
+            if cell.stack == 0 {
+                "1".to_owned()
+            } else {
+                spread(s, 2)
+            }
+        })),
+    ];
+    for (_, measure) in COLUMNS {
+        let samples: Vec<f64> = results
+            .samples(point, cell.stack, measure)
+            .map(|(_, v)| v)
+            .collect();
+        let text = Summary::of(&samples).map_or("–".to_owned(), |s| match measure {
+            Measure::DelayMedian | Measure::DelayP95 => format!("{:.1} ms", s.mean),
+            Measure::Timeouts => format!("{:.1}", s.mean),
+            _ => format!("{:.0}", s.mean),
+        });
+        row.push(style(text));
+    }
+    row
+}
+
+/// The answer at a glance: a row per point, its best stack, and what it gains.
+#[must_use]
+pub fn winners(results: &Results, colour: Colour, width: Option<u16>) -> String {
+    let mut table = base(width);
+    table.load_style(NOTHING);
+    for point in 0..results.points.len() {
+        let comparison = Comparison::of(results, point, Measure::Goodput);
+        let Some(winner) = comparison.winner() else {
+            continue;
+        };
+        let tied: Vec<&str> = comparison
+            .cells
+            .iter()
+            .filter(|c| c.standing == Standing::Tied)
+            .map(|c| results.stacks[c.stack].as_str())
+            .collect();
+        let gain = match (&winner.ratio.ratio, winner.stack) {
+            (_, 0) => "the first stack itself".to_owned(),
+            (Some(ratio), _) => format!("×{} of {}", spread(ratio, 2), results.stacks[0]),
+            (None, _) => String::new(),
+        };
+        let tied = if tied.is_empty() {
+            String::new()
+        } else {
+            format!("not told apart from {}", tied.join(", "))
+        };
+        table.add_row(vec![
+            TableCell::new(results.points[point].label()),
+            styled(
+                format!("{} {}", mark(Standing::Best), results.stacks[winner.stack]),
+                Standing::Best,
+                colour,
+            ),
+            TableCell::new(
+                winner
+                    .summary
+                    .as_ref()
+                    .map_or(String::new(), |s| format!("{} Mbit/s", spread(s, 3))),
+            ),
+            TableCell::new(gain),
+            TableCell::new(tied),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The effective parameters, for `--explain`.
+#[must_use]
+pub fn parameters(results: &Results, width: Option<u16>) -> String {
+    let mut table = base(width);
+    table.set_header(vec!["of", "parameter", "value", "from"]);
+    let mut last = "";
+    for p in &results.parameters {
+        let owner = if p.owner == last { "" } else { &p.owner };
+        table.add_row(vec![owner, &p.name, &p.value, &p.source]);
+        last = &p.owner;
+    }
+    table.to_string()
+}
+
+fn base(width: Option<u16>) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    if let Some(width) = width {
+        table.set_width(width);
+    }
+    table
+}
+
+fn align_numbers(table: &mut Table, from: usize) {
+    for index in from..table.column_count() {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+const fn mark(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Best => "★",
+        Standing::Tied => "≈",
+        Standing::Behind => "",
+    }
+}
+
+fn styled(text: String, standing: Standing, colour: Colour) -> TableCell {
+    let cell = TableCell::new(text);
+    match (standing, colour) {
+        (Standing::Best, Colour::Yes) => cell.add_attribute(Attribute::Bold).fg(Color::Green),
+        _ => cell,
+    }
+}
+
+/// A mean with its 95 % interval: `8.83 ±0.02`.
+#[must_use]
+pub fn spread(summary: &Summary, decimals: usize) -> String {
+    match summary.half_width_95 {
+        Some(half) => format!("{:.decimals$} ±{:.decimals$}", summary.mean, half),
+        None => format!("{:.decimals$}", summary.mean),
+    }
+}

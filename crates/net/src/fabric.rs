@@ -1,0 +1,258 @@
+//! The moving part: packets crossing links along their routes, timers going off, one clock.
+//!
+//! The fabric knows nothing of hosts. Whoever drives it calls [`Fabric::step`] and handles what
+//! comes back: a packet at its destination, a packet that ended on the way, a timer.
+
+use dupack_tcp::time::Instant;
+
+use crate::event::EventQueue;
+use crate::ids::{EventSlot, LinkId, RouteId};
+use crate::link::{DropCause, Fate, Link, Offer, Verdict};
+use crate::observer::{Happening, Observer, PacketEvent};
+use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle};
+use crate::route::{Hop, RouteTable};
+
+/// A timer of the fabric's driver, numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimerId(pub u32);
+
+/// What [`Fabric::step`] comes back with.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A packet is at its destination. Read it, then [release](Fabric::release) it.
+    Delivered(PacketHandle),
+    /// A packet ended on the way. Read it, then [release](Fabric::release) it.
+    Dropped(PacketHandle, DropCause),
+    /// A timer went off; it is no longer pending.
+    Timer(TimerId),
+    /// Nothing more happens until the time given.
+    Idle,
+}
+
+/// Links, packets and timers on one clock.
+#[derive(Clone, Debug)]
+pub struct Fabric {
+    now: Instant,
+    links: Vec<Link>,
+    routes: RouteTable,
+    packets: PacketArena,
+    /// One slot per link, then one per timer.
+    events: EventQueue,
+}
+
+impl Fabric {
+    /// A fabric of `links` and `timers` timers at time zero.
+    #[must_use]
+    pub fn new(links: Vec<Link>, routes: RouteTable, timers: usize) -> Self {
+        let events = EventQueue::new(links.len() + timers);
+        Self {
+            now: Instant::ZERO,
+            links,
+            routes,
+            packets: PacketArena::default(),
+            events,
+        }
+    }
+
+    /// The present.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Where a packet on `route` starts: the value for [`Packet::hop`].
+    #[must_use]
+    pub fn start(&self, route: RouteId) -> Hop {
+        self.routes.start(route)
+    }
+
+    /// The link `id`.
+    #[must_use]
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.index()]
+    }
+
+    /// The link `id`, to be asked for its backlog or to have its histogram cleared.
+    pub fn link_mut(&mut self, id: LinkId) -> &mut Link {
+        &mut self.links[id.index()]
+    }
+
+    /// All links, in the order of their ids.
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// The packet of `handle`.
+    #[must_use]
+    pub fn packet(&self, handle: PacketHandle) -> &Packet {
+        self.packets.get(handle)
+    }
+
+    /// The packets under way.
+    #[must_use]
+    pub const fn packets(&self) -> &PacketArena {
+        &self.packets
+    }
+
+    /// Forgets a packet that was delivered or dropped.
+    pub fn release(&mut self, handle: PacketHandle) {
+        self.packets.remove(handle);
+    }
+
+    /// Sends `packet` now on the link at its hop.
+    ///
+    /// # Errors
+    ///
+    /// If that link drops it at once, with the cause; nothing is left to release then.
+    pub fn send<O: Observer>(&mut self, packet: Packet, observer: &mut O) -> Result<(), DropCause> {
+        let handle = self.packets.insert(packet);
+        self.tell(handle, Happening::Sent, observer);
+        let Some(link) = self.routes.link(packet.hop) else {
+            debug_assert!(false, "a route has at least one link");
+            self.release(handle);
+            return Err(DropCause::LinkDown);
+        };
+        let sent = self.offer(handle, link, observer);
+        if sent.is_err() {
+            self.release(handle);
+        }
+        sent
+    }
+
+    /// Makes `timer` go off at `at` instead of whenever it was set to before.
+    pub fn set_timer(&mut self, timer: TimerId, at: Instant) {
+        let number = self.events.number();
+        self.events.set(self.slot(timer), at, number);
+    }
+
+    /// Makes `timer` go off at `at` or earlier: an entry that is pending for before `at` stays,
+    /// and whoever handles it sets the timer again. This makes a deadline that moves back with
+    /// every ACK cheap.
+    pub fn set_timer_lazily(&mut self, timer: TimerId, at: Instant) {
+        let pending = self.events.pending(self.slot(timer));
+        if pending.is_none_or(|pending| at < pending) {
+            self.set_timer(timer, at);
+        }
+    }
+
+    /// Moves on to the next thing that concerns the driver, no later than `until` (inclusive).
+    pub fn step<O: Observer>(&mut self, until: Instant, observer: &mut O) -> Step {
+        while let Some((at, slot)) = self.events.earliest() {
+            if at > until {
+                break;
+            }
+            self.now = at;
+            let Some(link) = self.link_of(slot) else {
+                self.events.clear(slot);
+                return Step::Timer(TimerId(slot.0 - self.links.len() as u32));
+            };
+            if let Some(step) = self.arrive(link, observer) {
+                return step;
+            }
+        }
+        self.now = self.now.max(until);
+        Step::Idle
+    }
+
+    fn slot(&self, timer: TimerId) -> EventSlot {
+        EventSlot(self.links.len() as u32 + timer.0)
+    }
+
+    fn link_of(&self, slot: EventSlot) -> Option<LinkId> {
+        (slot.index() < self.links.len()).then_some(LinkId(slot.0))
+    }
+
+    /// Handles the next arrival at the far end of `id`.
+    fn arrive<O: Observer>(&mut self, id: LinkId, observer: &mut O) -> Option<Step> {
+        let link = &mut self.links[id.index()];
+        let flight = link.take_arrival(self.now);
+        match link.next_arrival() {
+            Some((at, number)) => self.events.set(EventSlot(id.0), at, number),
+            None => self.events.clear(EventSlot(id.0)),
+        }
+        let flight = flight?;
+        match flight.fate {
+            Fate::Arrived => self.forward(flight.packet, id, observer),
+            Fate::FirstOfTwo => {
+                let mut packet = *self.packets.get(flight.packet);
+                if let Body::Data(data) = &mut packet.body {
+                    data.copy = Copy::LinkMade;
+                }
+                let copy = self.packets.insert(packet);
+                self.forward(copy, id, observer)
+            }
+            Fate::Lost(cause) => {
+                self.tell(
+                    flight.packet,
+                    Happening::Dropped { link: id, cause },
+                    observer,
+                );
+                Some(Step::Dropped(flight.packet, cause))
+            }
+        }
+    }
+
+    /// Sends a packet that has crossed `crossed` on its way.
+    fn forward<O: Observer>(
+        &mut self,
+        handle: PacketHandle,
+        crossed: LinkId,
+        observer: &mut O,
+    ) -> Option<Step> {
+        self.tell(handle, Happening::Crossed { link: crossed }, observer);
+        let packet = self.packets.get_mut(handle);
+        packet.hop = packet.hop.next();
+        let hop = packet.hop;
+        let Some(link) = self.routes.link(hop) else {
+            self.tell(handle, Happening::Delivered, observer);
+            return Some(Step::Delivered(handle));
+        };
+        let cause = self.offer(handle, link, observer).err()?;
+        Some(Step::Dropped(handle, cause))
+    }
+
+    fn offer<O: Observer>(
+        &mut self,
+        handle: PacketHandle,
+        id: LinkId,
+        observer: &mut O,
+    ) -> Result<(), DropCause> {
+        let packet = self.packets.get(handle);
+        let offer = Offer {
+            packet: handle,
+            kind: packet.kind(),
+            flow: packet.flow,
+            number: packet.number,
+            bytes: packet.wire_bytes,
+        };
+        let number = self.events.number();
+        let link = &mut self.links[id.index()];
+        match link.offer(self.now, number, &offer) {
+            Verdict::Accepted { wait } => {
+                if let Some((at, first)) = link.next_arrival()
+                    && first == number
+                {
+                    self.events.set(EventSlot(id.0), at, number);
+                }
+                self.tell(handle, Happening::Queued { link: id, wait }, observer);
+                Ok(())
+            }
+            Verdict::Dropped(cause) => {
+                self.tell(handle, Happening::Dropped { link: id, cause }, observer);
+                Err(cause)
+            }
+        }
+    }
+
+    fn tell<O: Observer>(&self, handle: PacketHandle, what: Happening, observer: &mut O) {
+        if O::ACTIVE {
+            observer.packet(&PacketEvent {
+                at: self.now,
+                packet: self.packets.get(handle),
+                what,
+            });
+        }
+    }
+}

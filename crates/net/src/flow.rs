@@ -1,0 +1,179 @@
+//! What runs over the network: TCP transfers and datagram sources, as they are configured.
+
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
+
+use crate::ids::{NodeId, RouteId};
+use crate::udp::UdpConfig;
+
+/// A one-way TCP transfer.
+#[derive(Debug)]
+pub struct TcpFlowConfig {
+    /// Between which nodes, and how.
+    pub path: Path,
+    /// When the transfer starts.
+    pub start: Instant,
+    /// How much there is to send.
+    pub application: Application,
+    /// The sender's parameters.
+    pub sender: SenderConfig,
+    /// The sender's plug-ins.
+    pub stack: Stack,
+    /// The receiver's parameters; how its application reads is set by `reader`.
+    pub receiver: ReceiverConfig,
+    /// How the receiving application reads.
+    pub reader: Reader,
+    /// Whether the receiver throws away data that it has sacked (RFC 2018 §8).
+    pub reneging: Reneging,
+    /// Sizes on the wire.
+    pub headers: HeaderSizes,
+}
+
+/// Traffic in one direction that reacts to nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct UdpFlowConfig {
+    /// Between which nodes, and how. The way back is not used.
+    pub path: Path,
+    /// What is sent.
+    pub source: UdpConfig,
+}
+
+/// The way of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// The shortest ways there and back.
+    Shortest {
+        /// Where the sender is.
+        from: NodeId,
+        /// Where the receiver is.
+        to: NodeId,
+    },
+    /// Exactly these.
+    Explicit {
+        /// From the sender to the receiver.
+        there: RouteId,
+        /// From the receiver to the sender.
+        back: RouteId,
+    },
+}
+
+/// How much a sender has to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Application {
+    /// Always more.
+    Greedy,
+    /// So many bytes.
+    Finite(u64),
+}
+
+/// How a receiving application reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reader {
+    /// Everything, as soon as it is in order.
+    #[default]
+    AtOnce,
+    /// So many bytes at regular times: a slow reader.
+    Periodic {
+        /// Bytes per read.
+        bytes: u64,
+        /// Time between reads.
+        every: Duration,
+    },
+    /// Everything at once for a while, then nothing for a while: the window closes.
+    Pausing {
+        /// How long it reads.
+        reading: Duration,
+        /// How long it does not.
+        pause: Duration,
+    },
+}
+
+/// Whether and how often a receiver reneges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reneging {
+    /// Never.
+    #[default]
+    Never,
+    /// At random times.
+    Random {
+        /// The mean time between two.
+        mean_interval: Duration,
+    },
+}
+
+/// Sizes of packets on the wire beyond their payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderSizes {
+    /// Bytes that every data packet carries beside its payload.
+    pub data_bytes: u32,
+    /// Size of an ACK without SACK option.
+    pub ack_bytes: u32,
+    /// Whether SACK options make ACKs larger.
+    pub sack_option: SackOptionSize,
+}
+
+/// Whether a SACK option takes room on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SackOptionSize {
+    /// None: all ACKs have the same size.
+    Free,
+    /// Four bytes with padding and eight per block (RFC 2018 §3).
+    Counted,
+}
+
+/// Whether segments carry the timestamps option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimestampOption {
+    /// They do: twelve bytes with padding (RFC 7323 appendix A).
+    Present,
+    /// They do not.
+    Absent,
+}
+
+impl HeaderSizes {
+    /// As ns-2 counts: a data packet is its payload, an ACK 40 bytes.
+    pub const NS2: Self = Self {
+        data_bytes: 0,
+        ack_bytes: 40,
+        sack_option: SackOptionSize::Free,
+    };
+
+    /// IPv4 and TCP headers of 20 bytes each, and their options.
+    #[must_use]
+    pub const fn rfc(timestamps: TimestampOption) -> Self {
+        let bytes = match timestamps {
+            TimestampOption::Present => 52,
+            TimestampOption::Absent => 40,
+        };
+        Self {
+            data_bytes: bytes,
+            ack_bytes: bytes,
+            sack_option: SackOptionSize::Counted,
+        }
+    }
+
+    /// Size of an ACK with so many SACK blocks.
+    #[must_use]
+    pub const fn ack_with(&self, sack_blocks: usize) -> u32 {
+        match self.sack_option {
+            SackOptionSize::Counted if sack_blocks > 0 => {
+                self.ack_bytes + 4 + 8 * sack_blocks as u32
+            }
+            _ => self.ack_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ack_with_three_blocks_and_timestamps_is_full() {
+        // 40 + 12 + 4 + 24 = 80: 20 of IP and 60 of TCP, the most there is.
+        let headers = HeaderSizes::rfc(TimestampOption::Present);
+        assert_eq!(headers.ack_with(3), 80);
+        assert_eq!(headers.ack_with(0), 52);
+        assert_eq!(HeaderSizes::NS2.ack_with(3), 40);
+    }
+}

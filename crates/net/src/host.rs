@@ -1,0 +1,336 @@
+//! The two ends of a TCP flow, tied to the network: segments become packets, packets segments.
+//!
+//! Timers are lazy. Each end has one timer in the event queue; if it goes off before the
+//! deadline, which may have moved back many times since, it is set again. So a retransmission
+//! timer that every ACK restarts costs the event queue nothing.
+
+use dupack_tcp::sender::{Transmit, TransmitKind};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::{Receiver, Sender};
+
+use crate::fabric::{Fabric, TimerId};
+use crate::flow::{Application, HeaderSizes, TcpFlowConfig};
+use crate::ids::FlowId;
+use crate::link::DropCause;
+use crate::observer::Observer;
+use crate::packet::{Body, Copy, Data, Packet};
+use crate::random::Stream;
+use crate::reader::ReaderState;
+use crate::route::Hop;
+use crate::truth::{FlowTruth, TruthCounters};
+
+/// A TCP transfer at work.
+#[derive(Debug)]
+pub struct TcpFlow {
+    id: FlowId,
+    sender: Sender,
+    receiver: Receiver,
+    reader: ReaderState,
+    truth: FlowTruth,
+    headers: HeaderSizes,
+    smss: u64,
+    there: Hop,
+    back: Hop,
+    start: Instant,
+    application: Application,
+    progress: Progress,
+    /// Counters as they stood when measuring began.
+    baseline: FlowCounters,
+}
+
+/// How far a transfer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Its start time has not come.
+    NotStarted,
+    /// It has more to deliver.
+    Running,
+    /// The receiver had all of it in order at this time.
+    Finished(Instant),
+}
+
+/// What a flow has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounters {
+    /// Stream bytes received in order.
+    pub delivered_bytes: u64,
+    /// Acknowledgments sent.
+    pub acks_sent: u64,
+    /// What the sender sent and what became of it.
+    pub truth: TruthCounters,
+}
+
+impl FlowCounters {
+    /// What was done since `earlier` was read.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            delivered_bytes: self.delivered_bytes - earlier.delivered_bytes,
+            acks_sent: self.acks_sent - earlier.acks_sent,
+            truth: self.truth.since(&earlier.truth),
+        }
+    }
+}
+
+/// As good as without end, and far from overflow.
+const GREEDY_BYTES: u64 = 1 << 62;
+
+impl TcpFlow {
+    pub(crate) fn new(
+        id: FlowId,
+        config: TcpFlowConfig,
+        there: Hop,
+        back: Hop,
+        seed: u64,
+    ) -> Self {
+        let mut receiver = config.receiver;
+        receiver.application = config.reader.reading();
+        let stream = Stream::derive(seed, &format!("flow {}/receiver", id.0));
+        Self {
+            id,
+            smss: u64::from(config.sender.smss.max(1)),
+            sender: Sender::new(config.sender, config.stack),
+            receiver: Receiver::new(receiver),
+            reader: ReaderState::new(config.reader, config.reneging, config.start, stream),
+            truth: FlowTruth::default(),
+            headers: config.headers,
+            there,
+            back,
+            start: config.start,
+            application: config.application,
+            progress: Progress::NotStarted,
+            baseline: FlowCounters::default(),
+        }
+    }
+
+    /// Sets the first timers.
+    pub(crate) fn arm(&self, fabric: &mut Fabric) {
+        fabric.set_timer(self.sender_timer(), self.start);
+        if let Some(at) = self.reader.next_timeout() {
+            fabric.set_timer(self.receiver_timer(), at);
+        }
+    }
+
+    /// The sender's timer went off.
+    pub(crate) fn sender_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
+        let now = fabric.now();
+        if self.progress == Progress::NotStarted {
+            self.sender.write(match self.application {
+                Application::Greedy => GREEDY_BYTES,
+                Application::Finite(bytes) => bytes,
+            });
+            self.progress = Progress::Running;
+            self.note_progress(now);
+            self.pump(fabric, observer);
+        } else if self.sender.next_timeout().is_some_and(|at| at <= now) {
+            self.sender.handle_timeout(now, &self.truth);
+            self.pump(fabric, observer);
+        } else {
+            self.rearm_sender(fabric);
+        }
+    }
+
+    /// The receiver's timer went off.
+    pub(crate) fn receiver_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
+        let now = fabric.now();
+        self.reader.handle_timeout(now, &mut self.receiver);
+        self.receiver.handle_timeout(now);
+        self.acknowledge(fabric, observer);
+    }
+
+    /// A data packet has arrived at the receiver.
+    pub(crate) fn data_arrived<O: Observer>(
+        &mut self,
+        data: &Data,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        let now = fabric.now();
+        if data.segment.len > 0 {
+            self.truth.arrived(data);
+        }
+        self.receiver.handle_data(now, &data.segment);
+        self.reader.data_arrived(&mut self.receiver);
+        self.note_progress(now);
+        self.acknowledge(fabric, observer);
+    }
+
+    /// An ACK has arrived at the sender.
+    pub(crate) fn ack_arrived<O: Observer>(
+        &mut self,
+        ack: &dupack_tcp::segment::Ack,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        self.sender.handle_ack(fabric.now(), ack, &self.truth);
+        self.pump(fabric, observer);
+    }
+
+    /// One of the flow's packets was dropped.
+    pub(crate) fn dropped(&mut self, body: &Body, cause: DropCause) {
+        match body {
+            Body::Data(data) if data.segment.len > 0 => {
+                let una = self.sender.scoreboard().una();
+                let arrived = self.receiver.holds(data.offset);
+                self.truth.dropped(data, cause, una, arrived);
+            }
+            Body::Ack(_) => self.truth.ack_dropped(cause),
+            Body::Data(_) | Body::Udp => {}
+        }
+    }
+
+    /// Counts from here on.
+    pub(crate) fn begin_measurement(&mut self) {
+        self.baseline = self.totals();
+    }
+
+    /// The sender.
+    #[must_use]
+    pub const fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The receiver.
+    #[must_use]
+    pub const fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// What really happened.
+    #[must_use]
+    pub const fn truth(&self) -> &FlowTruth {
+        &self.truth
+    }
+
+    /// When the transfer starts.
+    #[must_use]
+    pub const fn start(&self) -> Instant {
+        self.start
+    }
+
+    /// How far the transfer has come.
+    #[must_use]
+    pub const fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// What was done since the start of the run.
+    #[must_use]
+    pub const fn totals(&self) -> FlowCounters {
+        FlowCounters {
+            delivered_bytes: self.receiver.in_order_bytes(),
+            acks_sent: self.receiver.acks_sent(),
+            truth: *self.truth.counters(),
+        }
+    }
+
+    /// What was done since measuring began.
+    #[must_use]
+    pub fn measured(&self) -> FlowCounters {
+        self.totals().since(&self.baseline)
+    }
+
+    /// Sends everything that the sender has to send now.
+    fn pump<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
+        let now = fabric.now();
+        while let Some(transmit) = self.sender.poll_transmit(now) {
+            self.transmit(&transmit, fabric, observer);
+        }
+        // Taken even if nobody looks, so that a log does not grow.
+        for change in self.sender.take_window_changes() {
+            if O::ACTIVE {
+                observer.window_change(self.id, &change);
+            }
+        }
+        if O::ACTIVE {
+            observer.sender(now, self.id, &self.sender);
+        }
+        self.rearm_sender(fabric);
+    }
+
+    fn transmit<O: Observer>(
+        &mut self,
+        transmit: &Transmit,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        let len = transmit.segment.len;
+        let copy = match transmit.kind {
+            TransmitKind::First => {
+                self.truth.sent_first(len);
+                Copy::First
+            }
+            TransmitKind::Repeat => {
+                let arrived = self.receiver.holds(transmit.offset);
+                self.truth.sent_again(transmit.offset, len, arrived)
+            }
+            TransmitKind::Probe => Copy::First,
+        };
+        let packet = Packet {
+            flow: self.id,
+            wire_bytes: len + self.headers.data_bytes,
+            hop: self.there,
+            number: transmit.offset / self.smss,
+            body: Body::Data(Data {
+                segment: transmit.segment,
+                offset: transmit.offset,
+                order: transmit.order,
+                copy,
+                why: transmit.why,
+            }),
+        };
+        if let Err(cause) = fabric.send(packet, observer) {
+            self.dropped(&packet.body, cause);
+        }
+    }
+
+    /// Sends every ACK that the receiver has to send now.
+    fn acknowledge<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
+        while let Some(ack) = self.receiver.poll_ack() {
+            let packet = Packet {
+                flow: self.id,
+                wire_bytes: self.headers.ack_with(ack.sacks.as_slice().len()),
+                hop: self.back,
+                number: self.receiver.acks_sent() - 1,
+                body: Body::Ack(ack),
+            };
+            if let Err(cause) = fabric.send(packet, observer) {
+                self.truth.ack_dropped(cause);
+            }
+        }
+        let deadlines = [self.receiver.next_timeout(), self.reader.next_timeout()];
+        if let Some(at) = deadlines.into_iter().flatten().min() {
+            let timer = self.receiver_timer();
+            fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
+        }
+    }
+
+    fn rearm_sender(&self, fabric: &mut Fabric) {
+        if let Some(at) = self.sender.next_timeout() {
+            let timer = self.sender_timer();
+            fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
+        }
+    }
+
+    fn note_progress(&mut self, now: Instant) {
+        if let Application::Finite(bytes) = self.application
+            && self.progress == Progress::Running
+            && self.receiver.in_order_bytes() >= bytes
+        {
+            self.progress = Progress::Finished(now);
+        }
+    }
+
+    const fn sender_timer(&self) -> TimerId {
+        TimerId(2 * self.id.0)
+    }
+
+    const fn receiver_timer(&self) -> TimerId {
+        TimerId(2 * self.id.0 + 1)
+    }
+}
+
+/// A deadline that was just handled cannot be due again: time moves on whatever a plug-in says.
+fn no_earlier_than_next(now: Instant, at: Instant) -> Instant {
+    at.max(now + Duration::from_nanos(1))
+}

@@ -1,0 +1,253 @@
+//! What happens to packets between transmitter and far end: jitter, reordering, duplication.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::random::Stream;
+use crate::units::Probability;
+
+/// The impairments of a link's wire; the default is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ImpairmentConfig {
+    /// Extra delay for every packet.
+    pub jitter: Option<Jitter>,
+    /// Extra delay for some packets, which the others overtake.
+    pub reordering: Option<Reordering>,
+    /// A second copy of some packets.
+    pub duplication: Option<Duplication>,
+}
+
+/// Random extra delay for every packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jitter {
+    /// How much.
+    pub distribution: JitterDistribution,
+    /// Whether packets may overtake each other for it.
+    pub order: JitterOrder,
+}
+
+/// The distribution of the extra delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum JitterDistribution {
+    /// Uniform in `[0, max]`.
+    Uniform {
+        /// The largest extra delay.
+        max: Duration,
+    },
+    /// Exponential.
+    Exponential {
+        /// The mean extra delay.
+        mean: Duration,
+    },
+    /// Normal, negative values taken as zero.
+    Normal {
+        /// The mean of the untruncated distribution.
+        mean: Duration,
+        /// Its standard deviation.
+        deviation: Duration,
+    },
+}
+
+/// Whether jitter reorders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JitterOrder {
+    /// A packet arrives no earlier than the one before it.
+    #[default]
+    Preserved,
+    /// A packet with less extra delay overtakes.
+    Overtaking,
+}
+
+/// Holds some packets back, so that later ones overtake them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reordering {
+    /// The share of packets held back.
+    pub probability: Probability,
+    /// The least extra delay of such a packet.
+    pub delay_min: Duration,
+    /// The greatest; the delay is uniform between the two.
+    pub delay_max: Duration,
+}
+
+/// Delivers some packets twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duplication {
+    /// The share of packets delivered twice.
+    pub probability: Probability,
+    /// How long after the first copy the second arrives.
+    pub lag: Duration,
+}
+
+impl ImpairmentConfig {
+    /// Whether packets may arrive in another order than they were sent in.
+    #[must_use]
+    pub fn reorders(&self) -> bool {
+        self.reordering.is_some()
+            || self
+                .duplication
+                .is_some_and(|duplication| !duplication.lag.is_zero())
+            || self
+                .jitter
+                .is_some_and(|jitter| jitter.order == JitterOrder::Overtaking)
+    }
+}
+
+/// When a packet arrives at the far end, and its second copy if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Passage {
+    pub(super) arrival: Instant,
+    pub(super) second_copy: Option<Instant>,
+}
+
+/// Impairments at work; each kind draws from its own stream.
+#[derive(Clone, Debug)]
+pub(super) struct Impairments {
+    config: ImpairmentConfig,
+    jitter: Stream,
+    reordering: Stream,
+    duplication: Stream,
+    last_in_order: Instant,
+}
+
+impl Impairments {
+    pub(super) fn new(config: ImpairmentConfig, seed: u64, link: &str) -> Self {
+        let stream = |part: &str| Stream::derive(seed, &format!("{link}/{part}"));
+        Self {
+            config,
+            jitter: stream("jitter"),
+            reordering: stream("reordering"),
+            duplication: stream("duplication"),
+            last_in_order: Instant::ZERO,
+        }
+    }
+
+    /// The fate of a packet that an ideal wire would deliver at `ideal`.
+    pub(super) fn pass(&mut self, ideal: Instant) -> Passage {
+        let mut arrival = ideal;
+        if let Some(jitter) = self.config.jitter {
+            arrival += jitter.distribution.draw(&mut self.jitter);
+            if jitter.order == JitterOrder::Preserved {
+                arrival = arrival.max(self.last_in_order);
+                self.last_in_order = arrival;
+            }
+        }
+        if let Some(reordering) = self.config.reordering {
+            // Both are always drawn: the fate of one packet does not shift another's.
+            let held_back = self.reordering.chance(reordering.probability);
+            let delay = self
+                .reordering
+                .between(reordering.delay_min, reordering.delay_max);
+            if held_back {
+                arrival += delay;
+            }
+        }
+        let second_copy = self
+            .config
+            .duplication
+            .filter(|duplication| self.duplication.chance(duplication.probability))
+            .map(|duplication| arrival + duplication.lag);
+        Passage {
+            arrival,
+            second_copy,
+        }
+    }
+}
+
+impl JitterDistribution {
+    fn draw(self, stream: &mut Stream) -> Duration {
+        match self {
+            Self::Uniform { max } => stream.between(Duration::ZERO, max),
+            Self::Exponential { mean } => stream.exponential(mean),
+            Self::Normal { mean, deviation } => {
+                Duration::from_secs_f64(stream.normal(mean.as_secs_f64(), deviation.as_secs_f64()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    fn arrivals(config: ImpairmentConfig) -> Vec<Passage> {
+        let mut wire = Impairments::new(config, 1, "wire");
+        (0..1000).map(|n| wire.pass(at(100 * n))).collect()
+    }
+
+    fn sorted(passages: &[Passage]) -> bool {
+        passages.is_sorted_by_key(|passage| passage.arrival)
+    }
+
+    #[test]
+    fn a_wire_without_impairments_changes_nothing() {
+        let passages = arrivals(ImpairmentConfig::default());
+        for (passage, n) in passages.iter().zip(0..) {
+            assert_eq!(passage.arrival, at(100 * n));
+            assert_eq!(passage.second_copy, None);
+        }
+    }
+
+    #[test]
+    fn jitter_stays_in_its_range_and_keeps_order_if_told_to() {
+        let with = |order| {
+            arrivals(ImpairmentConfig {
+                jitter: Some(Jitter {
+                    distribution: JitterDistribution::Uniform {
+                        max: Duration::from_micros(500),
+                    },
+                    order,
+                }),
+                ..ImpairmentConfig::default()
+            })
+        };
+        assert!(sorted(&with(JitterOrder::Preserved)));
+        let free = with(JitterOrder::Overtaking);
+        assert!(!sorted(&free));
+        for (passage, n) in free.iter().zip(0..) {
+            assert!(passage.arrival >= at(100 * n) && passage.arrival <= at(100 * n + 500));
+        }
+    }
+
+    #[test]
+    fn the_share_asked_for_is_held_back() {
+        let passages = arrivals(ImpairmentConfig {
+            reordering: Some(Reordering {
+                probability: Probability::clamped(0.1),
+                delay_min: Duration::from_micros(250),
+                delay_max: Duration::from_micros(350),
+            }),
+            ..ImpairmentConfig::default()
+        });
+        let held_back = (0..)
+            .zip(&passages)
+            .filter(|(n, p)| p.arrival > at(100 * n));
+        // 1000 · 0.1, deviation √90 = 9.5.
+        let count = held_back.clone().count();
+        assert!((62..=138).contains(&count), "{count}");
+        for (n, passage) in held_back {
+            let extra = passage.arrival.since(at(100 * n)).as_nanos();
+            assert!((250_000..=350_000).contains(&extra), "{extra}");
+        }
+    }
+
+    #[test]
+    fn the_second_copy_lags_behind_the_first() {
+        let passages = arrivals(ImpairmentConfig {
+            duplication: Some(Duplication {
+                probability: Probability::clamped(0.5),
+                lag: Duration::from_micros(70),
+            }),
+            ..ImpairmentConfig::default()
+        });
+        let twice = passages.iter().filter_map(|p| Some((p, p.second_copy?)));
+        let count = twice.clone().count();
+        // 500, deviation √250 = 16.
+        assert!((436..=564).contains(&count), "{count}");
+        for (passage, second) in twice {
+            assert_eq!(second.since(passage.arrival), Duration::from_micros(70));
+        }
+    }
+}

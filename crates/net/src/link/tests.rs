@@ -1,0 +1,306 @@
+//! Whole links, with times worked out by hand.
+
+use super::*;
+use crate::units::{BitRate, Probability};
+
+/// 8 Mbit/s: a byte per microsecond.
+const BYTE_PER_MICROSECOND: BitRate = BitRate::from_mbps(8);
+
+fn at(micros: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+fn data(number: u64, bytes: u32) -> Offer {
+    Offer {
+        packet: PacketHandle(number as u32),
+        kind: PacketKind::Data,
+        flow: FlowId(0),
+        number,
+        bytes,
+    }
+}
+
+fn slow_link() -> LinkConfig {
+    LinkConfig::rate(BYTE_PER_MICROSECOND, Duration::from_micros(500))
+}
+
+/// Offers packets `(time in µs, bytes)` and collects the verdicts.
+fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Verdict> {
+    let numbered = packets.iter().zip(0..);
+    numbered
+        .map(|(&(micros, bytes), n)| link.offer(at(micros), InsertionNumber(n), &data(n, bytes)))
+        .collect()
+}
+
+fn arrivals(link: &mut Link) -> Vec<(u64, u32, Fate)> {
+    core::iter::from_fn(|| {
+        let (when, _) = link.next_arrival()?;
+        let flight = link.take_arrival(when)?;
+        Some((when.as_nanos(), flight.packet.0, flight.fate))
+    })
+    .collect()
+}
+
+const fn waits(micros: u64) -> Verdict {
+    Verdict::Accepted {
+        wait: Duration::from_micros(micros),
+    }
+}
+
+const FULL: Verdict = Verdict::Dropped(DropCause::QueueFull);
+
+#[test]
+fn a_packet_arrives_after_transmission_and_delay() {
+    let mut link = Link::new(&slow_link(), 1, "link");
+    // 1000 µs to transmit, 500 µs to propagate; the second waits 600 µs for the first.
+    let verdicts = offer_all(&mut link, &[(0, 1000), (400, 100), (5000, 1)]);
+    assert_eq!(verdicts, [waits(0), waits(600), waits(0)]);
+    assert_eq!(
+        arrivals(&mut link),
+        [
+            (1_500_000, 0, Fate::Arrived),
+            (1_600_000, 1, Fate::Arrived),
+            (5_501_000, 2, Fate::Arrived)
+        ]
+    );
+}
+
+#[test]
+fn nothing_arrives_before_its_time() {
+    let mut link = Link::new(&slow_link(), 1, "link");
+    let _ = offer_all(&mut link, &[(0, 1000)]);
+    assert_eq!(link.take_arrival(at(1499)), None);
+    assert!(link.take_arrival(at(1500)).is_some());
+    assert_eq!(link.take_arrival(at(1500)), None);
+}
+
+#[test]
+fn a_limit_of_two_packets_holds_two_beside_the_one_in_transmission() {
+    let config = slow_link().with_queue(QueueLimit::Packets(2));
+    let mut link = Link::new(&config, 1, "link");
+    let verdicts = offer_all(
+        &mut link,
+        &[
+            (0, 1000),
+            (0, 1000),
+            (0, 1000),
+            (0, 1000),
+            (999, 1000),
+            (1000, 1000),
+        ],
+    );
+    // At 1000 µs the second transmission begins, and that packet no longer waits.
+    assert_eq!(
+        verdicts,
+        [waits(0), waits(1000), waits(2000), FULL, FULL, waits(2000)]
+    );
+    assert_eq!(link.backlog_packets(at(1000)), 2);
+    assert_eq!(link.counters().drops.of(DropCause::QueueFull), 2);
+    assert_eq!(link.counters().backlog_max_packets, 2);
+}
+
+#[test]
+fn a_limit_in_bytes_counts_bytes() {
+    let config = slow_link().with_queue(QueueLimit::Bytes(1500));
+    let mut link = Link::new(&config, 1, "link");
+    let verdicts = offer_all(
+        &mut link,
+        &[(0, 9000), (0, 1000), (0, 501), (0, 500), (0, 1)],
+    );
+    // The first goes straight to the transmitter, whatever its size.
+    assert_eq!(verdicts, [waits(0), waits(9000), FULL, waits(10_000), FULL]);
+    assert_eq!(link.backlog_bytes(at(0)), 1500);
+}
+
+#[test]
+fn a_packet_lost_before_the_queue_takes_no_time_and_one_lost_after_does() {
+    let script = |placement| {
+        let rule = ScriptRule::Count(0..=0);
+        LossConfig {
+            model: LossModel::Script(LossScript::new(vec![rule]).unwrap()),
+            placement,
+            filter: PacketFilter::All,
+        }
+    };
+    let mut before = slow_link();
+    before.losses = vec![script(LossPlacement::BeforeQueue)];
+    let mut link = Link::new(&before, 1, "link");
+    let verdicts = offer_all(&mut link, &[(0, 1000), (0, 1000)]);
+    assert_eq!(verdicts, [Verdict::Dropped(DropCause::Script), waits(0)]);
+    assert_eq!(arrivals(&mut link), [(1_500_000, 1, Fate::Arrived)]);
+
+    let mut after = slow_link();
+    after.losses = vec![script(LossPlacement::AfterTransmission)];
+    let mut link = Link::new(&after, 1, "link");
+    let verdicts = offer_all(&mut link, &[(0, 1000), (0, 1000)]);
+    assert_eq!(verdicts, [waits(0), waits(1000)]);
+    assert_eq!(
+        arrivals(&mut link),
+        [
+            (1_500_000, 0, Fate::Lost(DropCause::Script)),
+            (2_500_000, 1, Fate::Arrived)
+        ]
+    );
+    assert_eq!(link.counters().carried_packets, 2);
+    assert_eq!(link.counters().drops.of(DropCause::Script), 1);
+}
+
+#[test]
+fn a_filter_hides_packets_from_a_model() {
+    let mut config = slow_link();
+    config.losses = vec![LossConfig {
+        model: LossModel::Bernoulli(Probability::ALWAYS),
+        placement: LossPlacement::BeforeQueue,
+        filter: PacketFilter::DataOnly,
+    }];
+    let mut link = Link::new(&config, 1, "link");
+    let ack = Offer {
+        kind: PacketKind::Ack,
+        ..data(0, 40)
+    };
+    assert_eq!(link.offer(at(0), InsertionNumber(0), &ack), waits(0));
+    let verdict = link.offer(at(0), InsertionNumber(1), &data(0, 40));
+    assert_eq!(verdict, Verdict::Dropped(DropCause::Random));
+}
+
+#[test]
+fn losses_do_not_depend_on_queueing() {
+    // The same packets are lost whether the queue is short or long: common random numbers.
+    let lost = |limit| {
+        let config = slow_link()
+            .with_queue(limit)
+            .with_bernoulli(Probability::clamped(0.1));
+        let mut link = Link::new(&config, 9, "link");
+        let packets: Vec<_> = (0..1000).map(|n| (n * 10, 1000)).collect();
+        let verdicts = offer_all(&mut link, &packets);
+        let random = |v: &Verdict| *v == Verdict::Dropped(DropCause::Random);
+        (0..1000)
+            .filter(|&n| random(&verdicts[n]))
+            .collect::<Vec<_>>()
+    };
+    let long = lost(QueueLimit::Unlimited);
+    // 1000 · 0.1, deviation 9.5.
+    assert!((62..=138).contains(&long.len()), "{}", long.len());
+    assert_eq!(long, lost(QueueLimit::Packets(1)));
+}
+
+#[test]
+fn a_link_that_is_down_drops_what_is_offered_and_delivers_what_is_under_way() {
+    let mut config = slow_link();
+    config.outages = vec![TimeWindow {
+        from: at(100),
+        to: at(200),
+    }];
+    let mut link = Link::new(&config, 1, "link");
+    let verdicts = offer_all(&mut link, &[(0, 1000), (100, 10), (199, 10), (200, 10)]);
+    let down = Verdict::Dropped(DropCause::LinkDown);
+    assert_eq!(verdicts, [waits(0), down, down, waits(800)]);
+    assert_eq!(arrivals(&mut link).len(), 2);
+}
+
+#[test]
+fn a_held_back_packet_is_overtaken() {
+    let mut config = LinkConfig::pure_delay(Duration::from_micros(100));
+    config.impairments.reordering = Some(Reordering {
+        probability: Probability::ALWAYS,
+        delay_min: Duration::from_micros(0),
+        delay_max: Duration::from_micros(1000),
+    });
+    let mut link = Link::new(&config, 1, "link");
+    let _ = offer_all(&mut link, &[(0, 10); 20]);
+    let order = arrivals(&mut link);
+    assert!(order.is_sorted_by_key(|arrival| arrival.0));
+    assert!(!order.is_sorted_by_key(|arrival| arrival.1));
+}
+
+#[test]
+fn of_two_copies_the_first_leaves_the_packet_in_place() {
+    for lag in [0, 50] {
+        let mut config = LinkConfig::pure_delay(Duration::from_micros(100));
+        config.impairments.duplication = Some(Duplication {
+            probability: Probability::ALWAYS,
+            lag: Duration::from_micros(lag),
+        });
+        let mut link = Link::new(&config, 1, "link");
+        let _ = offer_all(&mut link, &[(0, 10)]);
+        assert_eq!(
+            arrivals(&mut link),
+            [
+                (100_000, 0, Fate::FirstOfTwo),
+                (100_000 + 1000 * lag, 0, Fate::Arrived)
+            ]
+        );
+        assert_eq!(link.counters().duplicated_packets, 1);
+        assert_eq!(link.counters().carried_packets, 1);
+    }
+}
+
+#[test]
+fn waits_go_into_the_histogram() {
+    let config = slow_link().recording_waits(WaitRecording::Data);
+    let mut link = Link::new(&config, 1, "link");
+    // Waits of 0, 1000, …, 9000 µs.
+    let _ = offer_all(&mut link, &[(0, 1000); 10]);
+    let ack = Offer {
+        kind: PacketKind::Ack,
+        ..data(10, 40)
+    };
+    let _ = link.offer(at(0), InsertionNumber(10), &ack);
+    assert_eq!(link.waits().count(), 10);
+    assert_eq!(link.waits().mean(), Some(Duration::from_micros(4500)));
+    assert_eq!(link.waits().max(), Duration::from_micros(9000));
+}
+
+#[test]
+fn a_trace_link_delivers_at_its_opportunities() {
+    let trace = DeliveryTrace::parse("1\n2\n4\n").unwrap();
+    let config = LinkConfig::new(ServiceConfig::Trace(trace), Duration::from_millis(10))
+        .with_queue(QueueLimit::Packets(2));
+    let mut link = Link::new(&config, 1, "link");
+    // All three wait at 0; the limit is two. The packets at 1 ms, 2 ms, then 4 and 5 ms.
+    let verdicts = offer_all(
+        &mut link,
+        &[(0, 1500), (0, 1500), (0, 1500), (1000, 1500), (2000, 1500)],
+    );
+    assert_eq!(
+        verdicts,
+        [waits(1000), waits(2000), FULL, waits(3000), waits(3000)]
+    );
+    let millis: Vec<u64> = arrivals(&mut link)
+        .iter()
+        .map(|arrival| arrival.0 / 1_000_000)
+        .collect();
+    assert_eq!(millis, [11, 12, 14, 15]);
+}
+
+#[test]
+fn red_keeps_a_long_queue_away() {
+    let config = slow_link()
+        .with_queue(QueueLimit::Packets(1000))
+        .with_red(RedConfig {
+            weight: 0.02,
+            ..RedConfig::packets(5.0, 15.0)
+        });
+    let mut link = Link::new(&config, 1, "link");
+    // Twice the rate for two seconds.
+    let packets: Vec<_> = (0..4000).map(|n| (n * 500, 1000)).collect();
+    let _ = offer_all(&mut link, &packets);
+    // Half must go: p_b = 0.5 of what is offered, at an average of 15 + 15 · 0.4/0.9 ≈ 22 packets
+    // or less, as drops are spread evenly (p_a = 0.5 needs p_b = 1/3).
+    let average = link.red_average().unwrap();
+    assert!((10.0..25.0).contains(&average), "{average}");
+    let drops = link.counters().drops;
+    assert_eq!(drops.of(DropCause::QueueFull), 0);
+    assert!((1900..2100).contains(&drops.total()), "{}", drops.total());
+}
+
+#[test]
+fn impossible_links_are_recognised() {
+    assert_eq!(slow_link().fault(), None);
+    let empty = slow_link().with_queue(QueueLimit::Packets(0));
+    assert_eq!(empty.fault(), Some(LinkFault::NoBuffer));
+    let upside_down = slow_link().with_red(RedConfig::packets(15.0, 5.0));
+    assert_eq!(upside_down.fault(), Some(LinkFault::RedParameters));
+    let queueless = LinkConfig::pure_delay(Duration::ZERO).with_red(RedConfig::packets(5.0, 15.0));
+    assert_eq!(queueless.fault(), Some(LinkFault::RedWithoutQueue));
+}

@@ -1,0 +1,115 @@
+//! The receiving application at work: when it reads, and when the receiver reneges.
+
+use dupack_tcp::Receiver;
+use dupack_tcp::receiver::Reading;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::flow::{Reader, Reneging};
+use crate::random::Stream;
+
+/// The application behind one receiver; sans-I/O.
+#[derive(Clone, Debug)]
+pub(crate) struct ReaderState {
+    reader: Reader,
+    reneging: Reneging,
+    stream: Stream,
+    phase: Phase,
+    next_read: Option<Instant>,
+    next_renege: Option<Instant>,
+}
+
+/// What a pausing reader is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Reading,
+    Pausing,
+}
+
+/// Reads and renegings are at least this far apart, so that time moves on whatever is asked for.
+const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);
+
+impl Reader {
+    /// What the receiver has to know of it.
+    pub(crate) const fn reading(self) -> Reading {
+        match self {
+            Self::AtOnce => Reading::AtOnce,
+            Self::Periodic { .. } | Self::Pausing { .. } => Reading::OnDemand,
+        }
+    }
+}
+
+impl ReaderState {
+    pub(crate) fn new(reader: Reader, reneging: Reneging, start: Instant, stream: Stream) -> Self {
+        let mut state = Self {
+            reader,
+            reneging,
+            stream,
+            phase: Phase::Reading,
+            next_read: None,
+            next_renege: None,
+        };
+        state.next_read = match reader {
+            Reader::AtOnce => None,
+            Reader::Periodic { every, .. } => Some(start + every.max(SHORTEST_INTERVAL)),
+            Reader::Pausing { reading, .. } => Some(start + reading.max(SHORTEST_INTERVAL)),
+        };
+        state.next_renege = state.plan_renege(start);
+        state
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        match (self.next_read, self.next_renege) {
+            (Some(read), Some(renege)) => Some(read.min(renege)),
+            (read, renege) => read.or(renege),
+        }
+    }
+
+    /// Data has come in.
+    pub(crate) fn data_arrived(&self, receiver: &mut Receiver) {
+        if matches!(self.reader, Reader::Pausing { .. }) && self.phase == Phase::Reading {
+            receiver.read(u64::MAX);
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, receiver: &mut Receiver) {
+        if self.next_renege.is_some_and(|at| at <= now) {
+            receiver.renege();
+            self.next_renege = self.plan_renege(now);
+        }
+        if self.next_read.is_none_or(|at| at > now) {
+            return;
+        }
+        let wait = match (self.reader, self.phase) {
+            (Reader::AtOnce, _) => {
+                self.next_read = None;
+                return;
+            }
+            (Reader::Periodic { bytes, every }, _) => {
+                receiver.read(bytes);
+                every
+            }
+            (Reader::Pausing { pause, .. }, Phase::Reading) => {
+                self.phase = Phase::Pausing;
+                pause
+            }
+            (Reader::Pausing { reading, .. }, Phase::Pausing) => {
+                self.phase = Phase::Reading;
+                receiver.read(u64::MAX);
+                reading
+            }
+        };
+        self.next_read = Some(now + wait.max(SHORTEST_INTERVAL));
+    }
+
+    fn plan_renege(&mut self, now: Instant) -> Option<Instant> {
+        match self.reneging {
+            Reneging::Never => None,
+            Reneging::Random { mean_interval } => {
+                let wait = self.stream.exponential(mean_interval);
+                Some(now + wait.max(SHORTEST_INTERVAL))
+            }
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! The map: nodes, links between them, and static routes.
+//!
+//! A route between two nodes is the path of the least propagation delay, of these the one with
+//! the fewest hops, of these the one found first in the order in which links were created; or it
+//! is given explicitly.
+
+use core::cmp::Reverse;
+use core::fmt;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use crate::event::MAX_SLOTS;
+use crate::fabric::Fabric;
+use crate::ids::{LinkId, NodeId, RouteId};
+use crate::link::{Link, LinkConfig, LinkFault};
+use crate::route::RouteTable;
+
+/// Nodes, links and the routes asked for so far.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    nodes: Vec<Node>,
+    links: Vec<Edge>,
+    routes: RouteTable,
+    shortest: BTreeMap<(NodeId, NodeId), RouteId>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    name: String,
+    outgoing: Vec<LinkId>,
+}
+
+#[derive(Clone, Debug)]
+struct Edge {
+    name: String,
+    from: NodeId,
+    to: NodeId,
+    config: LinkConfig,
+}
+
+/// Why a network cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopologyError {
+    /// No path leads from one node to another.
+    Unreachable {
+        /// The start's name.
+        from: String,
+        /// The destination's name.
+        to: String,
+    },
+    /// A flow's two ends are the same node.
+    SameNode {
+        /// The node's name.
+        node: String,
+    },
+    /// An explicit route is empty.
+    EmptyRoute,
+    /// A link of an explicit route does not start where the one before it ends.
+    BrokenRoute {
+        /// The link that does not fit.
+        link: String,
+    },
+    /// A link is configured impossibly.
+    Link {
+        /// The link's name.
+        link: String,
+        /// What is wrong.
+        fault: LinkFault,
+    },
+    /// There are more links and timers than the event queue can tell apart.
+    TooLarge {
+        /// How many there are.
+        slots: usize,
+    },
+}
+
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { from, to } => write!(
+                f,
+                "no path leads from {from} to {to}: add the missing link (each direction is a \
+                 link of its own)"
+            ),
+            Self::SameNode { node } => write!(
+                f,
+                "a flow starts and ends at {node}: it needs two different nodes"
+            ),
+            Self::EmptyRoute => write!(f, "an explicit route needs at least one link"),
+            Self::BrokenRoute { link } => write!(
+                f,
+                "an explicit route is broken: {link} does not start where the link before it ends"
+            ),
+            Self::Link { link, fault } => {
+                write!(f, "the link {link} cannot work: {}", fault.explain())
+            }
+            Self::TooLarge { slots } => write!(
+                f,
+                "the network has {slots} links and timers, the most is {MAX_SLOTS}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for TopologyError {}
+
+impl Topology {
+    /// An empty map.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a node.
+    pub fn node(&mut self, name: impl Into<String>) -> NodeId {
+        self.nodes.push(Node {
+            name: name.into(),
+            outgoing: Vec::new(),
+        });
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a link in one direction.
+    ///
+    /// It is named after its ends, `a->b`; further links between the same two are `a->b#2`, and
+    /// so on. The name determines the link's random numbers.
+    pub fn link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
+        let id = LinkId(self.links.len() as u32);
+        let name = self.link_name_between(from, to);
+        self.nodes[from.index()].outgoing.push(id);
+        self.links.push(Edge {
+            name,
+            from,
+            to,
+            config,
+        });
+        id
+    }
+
+    /// Adds a link in each direction; the first of the pair leads from `a` to `b`.
+    pub fn duplex(
+        &mut self,
+        a: NodeId,
+        b: NodeId,
+        there: LinkConfig,
+        back: LinkConfig,
+    ) -> (LinkId, LinkId) {
+        (self.link(a, b, there), self.link(b, a, back))
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// How many links there are.
+    #[must_use]
+    pub fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// A node's name.
+    #[must_use]
+    pub fn node_name(&self, node: NodeId) -> &str {
+        &self.nodes[node.index()].name
+    }
+
+    /// A link's name.
+    #[must_use]
+    pub fn link_name(&self, link: LinkId) -> &str {
+        &self.links[link.index()].name
+    }
+
+    /// A link's configuration.
+    #[must_use]
+    pub fn link_config(&self, link: LinkId) -> &LinkConfig {
+        &self.links[link.index()].config
+    }
+
+    /// A link's configuration, to be changed before the network is built.
+    pub fn link_config_mut(&mut self, link: LinkId) -> &mut LinkConfig {
+        &mut self.links[link.index()].config
+    }
+
+    /// The links of a route, in order.
+    #[must_use]
+    pub fn route_links(&self, route: RouteId) -> &[LinkId] {
+        self.routes.links(route)
+    }
+
+    /// The shortest route between two nodes, computed when first asked for.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn route(&mut self, from: NodeId, to: NodeId) -> Result<RouteId, TopologyError> {
+        if from == to {
+            return Err(TopologyError::SameNode {
+                node: self.node_name(from).to_owned(),
+            });
+        }
+        if let Some(&route) = self.shortest.get(&(from, to)) {
+            return Ok(route);
+        }
+        let links = self.shortest_path(from, to).ok_or_else(|| {
+            let name = |node| self.node_name(node).to_owned();
+            TopologyError::Unreachable {
+                from: name(from),
+                to: name(to),
+            }
+        })?;
+        let route = self.routes.add(&links);
+        self.shortest.insert((from, to), route);
+        Ok(route)
+    }
+
+    /// The route over exactly these links.
+    ///
+    /// # Errors
+    ///
+    /// If they are not a path.
+    pub fn explicit_route(&mut self, links: &[LinkId]) -> Result<RouteId, TopologyError> {
+        if links.is_empty() {
+            return Err(TopologyError::EmptyRoute);
+        }
+        for pair in links.windows(2) {
+            if self.links[pair[0].index()].to != self.links[pair[1].index()].from {
+                return Err(TopologyError::BrokenRoute {
+                    link: self.link_name(pair[1]).to_owned(),
+                });
+            }
+        }
+        Ok(self.routes.add(links))
+    }
+
+    /// Sets the network up for the run with `seed` and a driver with so many timers.
+    ///
+    /// # Errors
+    ///
+    /// If a link is configured impossibly or there is too much of everything.
+    pub fn fabric(&self, seed: u64, timers: usize) -> Result<Fabric, TopologyError> {
+        let slots = self.links.len() + timers;
+        if slots > MAX_SLOTS {
+            return Err(TopologyError::TooLarge { slots });
+        }
+        for edge in &self.links {
+            if let Some(fault) = edge.config.fault() {
+                return Err(TopologyError::Link {
+                    link: edge.name.clone(),
+                    fault,
+                });
+            }
+        }
+        let links = self
+            .links
+            .iter()
+            .map(|edge| Link::new(&edge.config, seed, &edge.name))
+            .collect();
+        Ok(Fabric::new(links, self.routes.clone(), timers))
+    }
+
+    fn link_name_between(&self, from: NodeId, to: NodeId) -> String {
+        let outgoing = self.nodes[from.index()].outgoing.iter();
+        let parallel = outgoing
+            .filter(|link| self.links[link.index()].to == to)
+            .count();
+        let base = format!("{}->{}", self.node_name(from), self.node_name(to));
+        match parallel {
+            0 => base,
+            n => format!("{base}#{}", n + 1),
+        }
+    }
+
+    /// Dijkstra's algorithm from `from`, stopping at `to`.
+    fn shortest_path(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        let mut best: Vec<Option<Reach>> = vec![None; self.nodes.len()];
+        let mut frontier = BinaryHeap::from([Reverse((Cost::default(), from))]);
+        while let Some(Reverse((cost, node))) = frontier.pop() {
+            if node == to {
+                return Some(self.walk_back(&best, from, to));
+            }
+            if best[node.index()].is_some_and(|reach| reach.cost < cost) {
+                continue;
+            }
+            for &link in &self.nodes[node.index()].outgoing {
+                let edge = &self.links[link.index()];
+                let next = edge.to;
+                if next == from || (next != to && self.is_dead_end(next, node)) {
+                    continue;
+                }
+                let cost = cost.after(edge);
+                if best[next.index()].is_none_or(|reach| cost < reach.cost) {
+                    best[next.index()] = Some(Reach { cost, over: link });
+                    frontier.push(Reverse((cost, next)));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether one who enters `node` from `from` can only go back. Passing these over keeps a
+    /// star of a thousand hosts cheap.
+    fn is_dead_end(&self, node: NodeId, from: NodeId) -> bool {
+        match self.nodes[node.index()].outgoing.as_slice() {
+            [] => true,
+            [only] => self.links[only.index()].to == from,
+            _ => false,
+        }
+    }
+
+    fn walk_back(&self, best: &[Option<Reach>], from: NodeId, to: NodeId) -> Vec<LinkId> {
+        let mut path = Vec::new();
+        let mut node = to;
+        while node != from
+            && let Some(reach) = best[node.index()]
+        {
+            path.push(reach.over);
+            node = self.links[reach.over.index()].from;
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// The length of a path: delay first, then hops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    delay_ns: u64,
+    hops: u32,
+}
+
+impl Cost {
+    const fn after(self, edge: &Edge) -> Self {
+        Self {
+            delay_ns: self.delay_ns.saturating_add(edge.config.delay.as_nanos()),
+            hops: self.hops + 1,
+        }
+    }
+}
+
+/// How a node was reached.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    cost: Cost,
+    over: LinkId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_tcp::time::Duration;
+
+    fn delay(millis: u64) -> LinkConfig {
+        LinkConfig::pure_delay(Duration::from_millis(millis))
+    }
+
+    #[test]
+    fn the_shortest_delay_wins_then_the_fewest_hops() {
+        let mut map = Topology::new();
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| map.node(name));
+        let direct = map.link(a, d, delay(30));
+        let ab = map.link(a, b, delay(10));
+        let bd = map.link(b, d, delay(10));
+        let ac = map.link(a, c, delay(5));
+        let cb = map.link(c, b, delay(5));
+        // a-b-d and a-c-b-d both take 20 ms, a-d takes 30.
+        let route = map.route(a, d).unwrap();
+        assert_eq!(map.route_links(route), [ab, bd]);
+        // Now a-c-b is shorter than a-b.
+        map.link_config_mut(ac).delay = Duration::from_millis(4);
+        let route = map.route(a, b).unwrap();
+        assert_eq!(map.route_links(route), [ac, cb]);
+        let route = map.explicit_route(&[direct]).unwrap();
+        assert_eq!(map.route_links(route), [direct]);
+    }
+
+    #[test]
+    fn among_equals_the_link_created_first_wins() {
+        let mut map = Topology::new();
+        let [a, b] = ["a", "b"].map(|name| map.node(name));
+        let first = map.link(a, b, delay(1));
+        let second = map.link(a, b, delay(1));
+        let route = map.route(a, b).unwrap();
+        assert_eq!(map.route_links(route), [first]);
+        assert_eq!(map.link_name(first), "a->b");
+        assert_eq!(map.link_name(second), "a->b#2");
+        assert_eq!(map.route(a, b).unwrap(), route);
+    }
+
+    #[test]
+    fn a_path_through_a_node_with_one_way_out_is_found() {
+        let mut map = Topology::new();
+        let [a, b, c] = ["a", "b", "c"].map(|name| map.node(name));
+        let (ab, _) = map.duplex(a, b, delay(1), delay(1));
+        let bc = map.link(b, c, delay(1));
+        let ca = map.link(c, a, delay(1));
+        let route = map.route(a, c).unwrap();
+        assert_eq!(map.route_links(route), [ab, bc]);
+        let route = map.route(c, b).unwrap();
+        assert_eq!(map.route_links(route), [ca, ab]);
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_said_by_name() {
+        let mut map = Topology::new();
+        let [a, b] = ["alice", "bob"].map(|name| map.node(name));
+        map.link(b, a, delay(1));
+        let error = map.route(a, b).unwrap_err();
+        assert!(error.to_string().contains("from alice to bob"));
+        assert!(matches!(
+            map.route(a, a),
+            Err(TopologyError::SameNode { .. })
+        ));
+    }
+
+    #[test]
+    fn an_explicit_route_must_hang_together() {
+        let mut map = Topology::new();
+        let [a, b, c] = ["a", "b", "c"].map(|name| map.node(name));
+        let ab = map.link(a, b, delay(1));
+        let ca = map.link(c, a, delay(1));
+        assert_eq!(map.explicit_route(&[]), Err(TopologyError::EmptyRoute));
+        assert!(matches!(
+            map.explicit_route(&[ab, ca]),
+            Err(TopologyError::BrokenRoute { link }) if link == "c->a"
+        ));
+        assert!(map.explicit_route(&[ca, ab]).is_ok());
+    }
+
+    #[test]
+    fn an_impossible_link_is_named() {
+        let mut map = Topology::new();
+        let [a, b] = ["a", "b"].map(|name| map.node(name));
+        map.link(
+            a,
+            b,
+            delay(1).with_queue(crate::link::QueueLimit::Packets(0)),
+        );
+        let error = map.fabric(1, 0).unwrap_err().to_string();
+        assert!(
+            error.contains("a->b") && error.contains("at least one packet"),
+            "{error}"
+        );
+        let clean = Topology::new();
+        assert!(matches!(
+            clean.fabric(1, MAX_SLOTS + 1),
+            Err(TopologyError::TooLarge { .. })
+        ));
+    }
+}

@@ -1,0 +1,320 @@
+//! Ground truth of a TCP flow: what really happened to its packets, beside what the sender
+//! believes.
+//!
+//! Nothing is kept per packet that was not lost. A lost transmission is remembered until its
+//! bytes are acknowledged, so the memory is bounded by the window.
+
+use std::collections::VecDeque;
+
+use dupack_tcp::Witness;
+use dupack_tcp::facts::LossCause;
+
+use crate::link::{DropCause, DropCounts, LossNature};
+use crate::packet::{Copy, Data};
+
+/// What really happened to a flow's data.
+#[derive(Clone, Debug, Default)]
+pub struct FlowTruth {
+    in_flight_packets: u64,
+    in_flight_bytes: u64,
+    /// Lost ranges above the cumulative acknowledgment, by start.
+    lost: VecDeque<Lost>,
+    counters: TruthCounters,
+}
+
+/// Counters over the life of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TruthCounters {
+    /// Data packets sent, retransmissions included, window probes not.
+    pub data_packets: u64,
+    /// Their payload bytes.
+    pub data_bytes: u64,
+    /// Retransmissions of bytes of which no copy had arrived or was under way.
+    pub needed_retransmissions: u64,
+    /// Retransmissions of bytes of which a copy had arrived or was under way.
+    pub spurious_retransmissions: u64,
+    /// Data packets dropped, by cause; copies that a link made are not counted.
+    pub data_drops: DropCounts,
+    /// Acknowledgments dropped, by cause.
+    pub ack_drops: DropCounts,
+}
+
+impl TruthCounters {
+    /// What happened since `earlier` was read.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            data_packets: self.data_packets - earlier.data_packets,
+            data_bytes: self.data_bytes - earlier.data_bytes,
+            needed_retransmissions: self.needed_retransmissions - earlier.needed_retransmissions,
+            spurious_retransmissions: self.spurious_retransmissions
+                - earlier.spurious_retransmissions,
+            data_drops: self.data_drops.since(&earlier.data_drops),
+            ack_drops: self.ack_drops.since(&earlier.ack_drops),
+        }
+    }
+
+    /// All retransmissions.
+    #[must_use]
+    pub const fn retransmissions(&self) -> u64 {
+        self.needed_retransmissions + self.spurious_retransmissions
+    }
+}
+
+/// A range of the stream a transmission of which was lost.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    start: u64,
+    end: u64,
+    /// The latest of its transmissions that was lost, and why.
+    order: u64,
+    cause: DropCause,
+    gap: Gap,
+    answer: Answer,
+}
+
+/// Whether a loss leaves the receiver without the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gap {
+    /// No other copy is known to exist.
+    Open,
+    /// Another copy had arrived or was under way.
+    Covered,
+}
+
+/// Whether the sender has sent the bytes again since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    None,
+    Resent,
+}
+
+impl FlowTruth {
+    /// A first transmission leaves the sender.
+    pub(crate) fn sent_first(&mut self, len: u32) {
+        self.count_sent(len);
+    }
+
+    /// A retransmission of `start..start + len` leaves the sender; says which kind it is.
+    /// `arrived` is whether the receiver holds the first of the bytes.
+    pub(crate) fn sent_again(&mut self, start: u64, len: u32, arrived: bool) -> Copy {
+        self.count_sent(len);
+        let end = start + u64::from(len);
+        let from = self.lost.partition_point(|lost| lost.end <= start);
+        let mut missing = false;
+        let overlapping = self.lost.iter_mut().skip(from);
+        for lost in overlapping.take_while(|lost| lost.start < end) {
+            missing |= lost.gap == Gap::Open && lost.answer == Answer::None;
+            lost.answer = Answer::Resent;
+        }
+        if missing && !arrived {
+            self.counters.needed_retransmissions += 1;
+            Copy::Needed
+        } else {
+            self.counters.spurious_retransmissions += 1;
+            Copy::Spurious
+        }
+    }
+
+    /// A data packet has arrived at the receiver.
+    pub(crate) fn arrived(&mut self, data: &Data) {
+        if data.copy.is_senders() {
+            self.landed(data.segment.len);
+        }
+    }
+
+    /// A data packet was dropped. `una` is the sender's cumulative acknowledgment: what lies
+    /// below will not be asked for again. `arrived` is whether the receiver holds the bytes.
+    pub(crate) fn dropped(&mut self, data: &Data, cause: DropCause, una: u64, arrived: bool) {
+        if !data.copy.is_senders() {
+            return;
+        }
+        self.landed(data.segment.len);
+        self.counters.data_drops.add(cause);
+        while self.lost.front().is_some_and(|lost| lost.end <= una) {
+            self.lost.pop_front();
+        }
+        let end = data.offset + u64::from(data.segment.len);
+        if end <= una {
+            return;
+        }
+        let gap = if arrived || data.copy == Copy::Spurious {
+            Gap::Covered
+        } else {
+            Gap::Open
+        };
+        self.remember(Lost {
+            start: data.offset,
+            end,
+            order: data.order,
+            cause,
+            gap,
+            answer: Answer::None,
+        });
+    }
+
+    /// An acknowledgment was dropped.
+    pub(crate) fn ack_dropped(&mut self, cause: DropCause) {
+        self.counters.ack_drops.add(cause);
+    }
+
+    /// Data packets under way: sent, and neither arrived nor dropped.
+    #[must_use]
+    pub const fn in_flight_packets(&self) -> u64 {
+        self.in_flight_packets
+    }
+
+    /// Payload bytes under way.
+    #[must_use]
+    pub const fn in_flight_bytes(&self) -> u64 {
+        self.in_flight_bytes
+    }
+
+    /// Counters so far.
+    #[must_use]
+    pub const fn counters(&self) -> &TruthCounters {
+        &self.counters
+    }
+
+    /// The true cause of the loss of the last transmission of the byte at `offset`; `None` if
+    /// that transmission was not lost, or not yet.
+    #[must_use]
+    pub fn drop_cause(&self, offset: u64) -> Option<DropCause> {
+        let index = self.lost.partition_point(|lost| lost.end <= offset);
+        let lost = self.lost.get(index)?;
+        (lost.start <= offset && lost.answer == Answer::None).then_some(lost.cause)
+    }
+
+    /// How many lost ranges are remembered.
+    #[must_use]
+    pub fn remembered(&self) -> usize {
+        self.lost.len()
+    }
+
+    fn count_sent(&mut self, len: u32) {
+        self.counters.data_packets += 1;
+        self.counters.data_bytes += u64::from(len);
+        self.in_flight_packets += 1;
+        self.in_flight_bytes += u64::from(len);
+    }
+
+    fn landed(&mut self, len: u32) {
+        debug_assert!(self.in_flight_packets > 0);
+        self.in_flight_packets -= 1;
+        self.in_flight_bytes -= u64::from(len);
+    }
+
+    fn remember(&mut self, new: Lost) {
+        let index = self.lost.partition_point(|lost| lost.start < new.start);
+        match self.lost.get_mut(index) {
+            Some(old) if old.start == new.start => {
+                old.end = old.end.max(new.end);
+                if new.gap == Gap::Open {
+                    old.gap = Gap::Open;
+                }
+                if new.order >= old.order {
+                    old.order = new.order;
+                    old.cause = new.cause;
+                    old.answer = Answer::None;
+                }
+            }
+            _ => self.lost.insert(index, new),
+        }
+    }
+}
+
+impl Witness for FlowTruth {
+    fn cause_of_loss(&self, offset: u64) -> Option<LossCause> {
+        self.drop_cause(offset).map(|cause| match cause.nature() {
+            LossNature::Congestion => LossCause::Congestion,
+            LossNature::Wireless => LossCause::Wireless,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_tcp::facts::SendReason;
+    use dupack_tcp::segment::DataSegment;
+
+    fn data(offset: u64, order: u64, copy: Copy) -> Data {
+        Data {
+            segment: DataSegment {
+                len: 1000,
+                ..DataSegment::default()
+            },
+            offset,
+            order,
+            copy,
+            why: SendReason::NewData,
+        }
+    }
+
+    #[test]
+    fn in_flight_is_what_was_sent_and_neither_arrived_nor_was_dropped() {
+        let mut truth = FlowTruth::default();
+        for _ in 0..3 {
+            truth.sent_first(1000);
+        }
+        truth.arrived(&data(0, 1, Copy::First));
+        truth.dropped(&data(1000, 2, Copy::First), DropCause::QueueFull, 0, false);
+        assert_eq!((truth.in_flight_packets(), truth.in_flight_bytes()), (1, 1000));
+    }
+
+    #[test]
+    fn a_retransmission_is_needed_exactly_if_the_last_copy_was_lost() {
+        let mut truth = FlowTruth::default();
+        truth.sent_first(1000);
+        assert_eq!(truth.sent_again(0, 1000, false), Copy::Spurious);
+        truth.sent_first(1000);
+        truth.dropped(&data(1000, 3, Copy::First), DropCause::Random, 0, false);
+        assert_eq!(truth.sent_again(1000, 1000, false), Copy::Needed);
+        // The second copy is under way.
+        assert_eq!(truth.sent_again(1000, 1000, false), Copy::Spurious);
+        // It is lost as well: a fourth is needed. The third does not count.
+        truth.dropped(&data(1000, 5, Copy::Spurious), DropCause::Random, 0, false);
+        truth.dropped(&data(1000, 4, Copy::Needed), DropCause::Random, 0, false);
+        assert_eq!(truth.sent_again(1000, 1000, false), Copy::Needed);
+        assert_eq!(truth.counters().needed_retransmissions, 2);
+        assert_eq!(truth.counters().spurious_retransmissions, 2);
+    }
+
+    #[test]
+    fn the_loss_of_a_spurious_copy_leaves_no_gap() {
+        let mut truth = FlowTruth::default();
+        truth.sent_first(1000);
+        truth.sent_again(0, 1000, true);
+        truth.dropped(&data(0, 2, Copy::Spurious), DropCause::Random, 0, true);
+        assert_eq!(truth.drop_cause(0), Some(DropCause::Random));
+        assert_eq!(truth.sent_again(0, 1000, true), Copy::Spurious);
+    }
+
+    #[test]
+    fn the_witness_speaks_of_the_last_transmission() {
+        let mut truth = FlowTruth::default();
+        truth.sent_first(1000);
+        truth.sent_first(1000);
+        assert_eq!(truth.cause_of_loss(0), None);
+        truth.dropped(&data(0, 1, Copy::First), DropCause::QueueFull, 0, false);
+        truth.dropped(&data(1000, 2, Copy::First), DropCause::Script, 0, false);
+        assert_eq!(truth.cause_of_loss(0), Some(LossCause::Congestion));
+        assert_eq!(truth.cause_of_loss(1500), Some(LossCause::Wireless));
+        assert_eq!(truth.cause_of_loss(2000), None);
+        truth.sent_again(0, 1000, false);
+        assert_eq!(truth.cause_of_loss(0), None);
+        truth.dropped(&data(0, 3, Copy::Needed), DropCause::Random, 0, false);
+        assert_eq!(truth.cause_of_loss(0), Some(LossCause::Wireless));
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_forgotten() {
+        let mut truth = FlowTruth::default();
+        for n in 0..100 {
+            truth.sent_first(1000);
+            let una = (n * 1000_u64).saturating_sub(3000);
+            truth.dropped(&data(n * 1000, n + 1, Copy::First), DropCause::Random, una, false);
+        }
+        assert_eq!(truth.remembered(), 4);
+    }
+}

@@ -1,0 +1,235 @@
+//! Datagram sources: constant rate, Poisson, on/off. They load links and do not react to anything.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::link::RateClock;
+use crate::random::Stream;
+use crate::units::BitRate;
+
+/// What a datagram source sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UdpConfig {
+    /// When.
+    pub pattern: UdpPattern,
+    /// Size of each datagram on the wire, headers included.
+    pub packet_bytes: u32,
+    /// When it starts.
+    pub start: Instant,
+    /// From when on it sends nothing more; [`Instant::FAR_FUTURE`] for never.
+    pub stop: Instant,
+}
+
+/// When a source sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UdpPattern {
+    /// Evenly spaced, exactly at this rate in the long run.
+    Constant {
+        /// The rate on the wire.
+        rate: BitRate,
+    },
+    /// With exponentially distributed spacing.
+    Poisson {
+        /// The mean rate on the wire.
+        rate: BitRate,
+    },
+    /// Evenly spaced while on, silent while off. It starts with an on period.
+    OnOff {
+        /// The rate on the wire while on.
+        rate: BitRate,
+        /// How long it stays on. Each on period sends at least one datagram, at its start.
+        on: Spans,
+        /// How long it stays off.
+        off: Spans,
+    },
+}
+
+/// The lengths of on or off periods.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spans {
+    /// Always the same.
+    Constant(Duration),
+    /// Exponentially distributed.
+    Exponential {
+        /// The mean.
+        mean: Duration,
+    },
+    /// Pareto-distributed: with shapes below 2, many such sources together are self-similar
+    /// (Willinger et al., IEEE/ACM ToN 5(1), 1997).
+    Pareto {
+        /// The mean.
+        mean: Duration,
+        /// The shape, above 1.
+        shape: f64,
+    },
+}
+
+impl Spans {
+    fn draw(self, stream: &mut Stream) -> Duration {
+        match self {
+            Self::Constant(span) => span,
+            Self::Exponential { mean } => stream.exponential(mean),
+            Self::Pareto { mean, shape } => stream.pareto(mean, shape),
+        }
+    }
+}
+
+/// A datagram source at work; sans-I/O.
+#[derive(Clone, Debug)]
+pub struct UdpSource {
+    config: UdpConfig,
+    stream: Stream,
+    next: Instant,
+    /// Spaces packets exactly, fractions of nanoseconds included.
+    spacing: RateClock,
+    on_until: Instant,
+    sent: u64,
+}
+
+impl UdpSource {
+    /// A source that draws from `stream`.
+    #[must_use]
+    pub fn new(config: UdpConfig, mut stream: Stream) -> Self {
+        let (rate, on_until) = match config.pattern {
+            UdpPattern::Constant { rate } | UdpPattern::Poisson { rate } => {
+                (rate, Instant::FAR_FUTURE)
+            }
+            UdpPattern::OnOff { rate, on, .. } => (rate, config.start + on.draw(&mut stream)),
+        };
+        Self {
+            config,
+            stream,
+            next: config.start,
+            spacing: RateClock::new(rate),
+            on_until,
+            sent: 0,
+        }
+    }
+
+    /// When the next datagram is due; `None` if there is none.
+    #[must_use]
+    pub fn next_send(&self) -> Option<Instant> {
+        (self.next < self.config.stop).then_some(self.next)
+    }
+
+    /// Sends the datagram that is due, and plans the next: its number, from 0.
+    pub fn send(&mut self) -> u64 {
+        let evenly = self.spacing.book(self.next, self.config.packet_bytes).end;
+        self.next = match self.config.pattern {
+            UdpPattern::Constant { .. } => evenly,
+            UdpPattern::Poisson { rate } => {
+                let mean = rate.transmission_time(u64::from(self.config.packet_bytes));
+                self.next + self.stream.exponential(mean)
+            }
+            UdpPattern::OnOff { on, off, .. } if evenly >= self.on_until => {
+                let start = self.on_until + off.draw(&mut self.stream);
+                self.on_until = start + on.draw(&mut self.stream);
+                // Never faster than the rate, however short the periods.
+                start.max(evenly)
+            }
+            UdpPattern::OnOff { .. } => evenly,
+        };
+        let number = self.sent;
+        self.sent += 1;
+        number
+    }
+
+    /// Size of each datagram on the wire.
+    #[must_use]
+    pub const fn packet_bytes(&self) -> u32 {
+        self.config.packet_bytes
+    }
+
+    /// How many datagrams were sent.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn source(pattern: UdpPattern, stop: Instant) -> UdpSource {
+        let config = UdpConfig {
+            pattern,
+            packet_bytes: 1000,
+            start: at(100),
+            stop,
+        };
+        UdpSource::new(config, Stream::derive(1, "udp"))
+    }
+
+    fn times(source: &mut UdpSource) -> Vec<Instant> {
+        core::iter::from_fn(|| {
+            let time = source.next_send()?;
+            source.send();
+            Some(time)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_constant_source_is_exact() {
+        // 1000 B at 3 Mbit/s: 8/3 ms; in one second 375.
+        let rate = BitRate::from_mbps(3);
+        let sent = times(&mut source(UdpPattern::Constant { rate }, at(1100)));
+        assert_eq!(sent.len(), 375);
+        assert_eq!(sent[0], at(100));
+        assert_eq!(sent[3], at(108));
+        assert_eq!(sent[300], at(900));
+    }
+
+    #[test]
+    fn an_on_off_source_is_silent_while_off() {
+        let pattern = UdpPattern::OnOff {
+            rate: BitRate::from_mbps(8),
+            on: Spans::Constant(Duration::from_millis(3)),
+            off: Spans::Constant(Duration::from_millis(7)),
+        };
+        // A packet per millisecond: at 100, 101, 102, then at 110, 111, 112, then at 120.
+        let sent = times(&mut source(pattern, at(121)));
+        let millis: Vec<u64> = sent.iter().map(|t| t.as_nanos() / 1_000_000).collect();
+        assert_eq!(millis, [100, 101, 102, 110, 111, 112, 120]);
+    }
+
+    #[test]
+    fn random_sources_have_the_mean_asked_for() {
+        let rate = BitRate::from_mbps(8);
+        let second = Duration::from_secs(1);
+        // 1000 packets/s for 100 s: deviation √100000 = 316.
+        let poisson = times(&mut source(UdpPattern::Poisson { rate }, at(100_100)));
+        assert!(
+            (98_700..101_300).contains(&poisson.len()),
+            "{}",
+            poisson.len()
+        );
+        // On half of the time for 1000 s, periods of 0.1 s on average: 5000 cycles, each
+        // 100 ± 100 packets; deviation about 1.4 % · √(1/2) of 500000.
+        let on_off = UdpPattern::OnOff {
+            rate,
+            on: Spans::Exponential { mean: second / 10 },
+            off: Spans::Exponential { mean: second / 10 },
+        };
+        let sent = times(&mut source(on_off, at(1_000_100))).len();
+        assert!((480_000..525_000).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn periods_of_no_length_do_not_stop_time() {
+        let nothing = Spans::Constant(Duration::ZERO);
+        let pattern = UdpPattern::OnOff {
+            rate: BitRate::from_mbps(8),
+            on: nothing,
+            off: nothing,
+        };
+        let mut source = source(pattern, Instant::FAR_FUTURE);
+        let first = source.next_send();
+        source.send();
+        assert!(source.next_send() > first);
+    }
+}

@@ -1,0 +1,264 @@
+//! The option field of a TCP header.
+//!
+//! Options are laid out as Linux lays them out, every one on a word boundary, so that a full
+//! field holds three SACK blocks beside timestamps (RFC 2018 §3) and four without.
+//!
+//! The order of transmissions that LE §4.2 has the receiver echo has no option of its own. It
+//! travels as an experimental option (RFC 4727, kind 253) in the shared format of RFC 6994:
+//!
+//! ```text
+//! +----------+----------+---------------------+-------------------------------------------+
+//! | kind 253 | length 8 | ExID 0x4C4F or 4C45 | low 32 bits of the order, most significant |
+//! |          |          | ("LO" or "LE")      | byte first                                |
+//! +----------+----------+---------------------+-------------------------------------------+
+//! ```
+//!
+//! `LO` marks the order of the segment itself, `LE` the echo of an order. Neither identifier is
+//! registered with IANA; they are for laboratories.
+
+use dupack_tcp::segment::SackBlocks;
+use dupack_tcp::sender::Agreed;
+
+/// Most bytes of options that a TCP header has room for (RFC 9293 §3.1: data offset 15).
+pub const MAX_OPTION_BYTES: usize = 40;
+
+/// Experiment identifier of the order of a transmission: `LO`.
+pub const ORDER_EXID: u16 = 0x4c4f;
+
+/// Experiment identifier of the echo of an order: `LE`.
+pub const ORDER_ECHO_EXID: u16 = 0x4c45;
+
+/// Bytes that timestamps take in the header, padding included.
+pub const TIMESTAMPS_BYTES: u16 = 12;
+
+/// Bytes that an order takes in the header.
+pub const ORDER_BYTES: u16 = 8;
+
+const NOP: u8 = 1;
+const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+const EXPERIMENTAL: u8 = 253;
+
+/// The timestamps option (RFC 7323 §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval, in ticks of the clock of whoever sends the segment.
+    pub value: u32,
+    /// TSecr, in ticks of the other end's clock.
+    pub echo: u32,
+}
+
+/// The place of a transmission in the order of sending (LE §4.2), low 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Of the segment that carries it.
+    Sent(u32),
+    /// Of the transmission that caused the ACK which carries it.
+    Echo(u32),
+}
+
+/// The options of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Maximum segment size in bytes, header options included (RFC 6691); in a SYN.
+    pub mss: Option<u16>,
+    /// Shift of the windows that the sender of the SYN will advertise (RFC 7323 §2.2); in a SYN.
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 §2); in a SYN.
+    pub sack_permitted: Agreed,
+    /// Timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// The order of a transmission.
+    pub order: Option<Order>,
+    /// SACK blocks, the first of which may be a DSACK. The last are left out if there is not
+    /// room for all.
+    pub sacks: SackBlocks,
+}
+
+impl Options {
+    /// No option at all.
+    pub const NONE: Self = Self {
+        mss: None,
+        window_scale: None,
+        sack_permitted: Agreed::No,
+        timestamps: None,
+        order: None,
+        sacks: SackBlocks::NONE,
+    };
+}
+
+/// An option field, a multiple of four bytes long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OptionField {
+    bytes: [u8; MAX_OPTION_BYTES],
+    len: usize,
+    /// SACK blocks for which there was no room.
+    pub(crate) sacks_left_out: usize,
+}
+
+impl OptionField {
+    /// Lays out `options`.
+    ///
+    /// Everything but SACK blocks takes at most 28 bytes, so only they can want for room.
+    pub(crate) fn of(options: &Options) -> Self {
+        let mut field = Self {
+            bytes: [0; MAX_OPTION_BYTES],
+            len: 0,
+            sacks_left_out: 0,
+        };
+        if let Some(mss) = options.mss {
+            field.push(&[MAXIMUM_SEGMENT_SIZE, 4]);
+            field.push(&mss.to_be_bytes());
+        }
+        field.push_permitted_and_timestamps(options.sack_permitted, options.timestamps);
+        if let Some(shift) = options.window_scale {
+            field.push(&[NOP, WINDOW_SCALE, 3, shift]);
+        }
+        match options.order {
+            Some(Order::Sent(order)) => field.push_order(ORDER_EXID, order),
+            Some(Order::Echo(order)) => field.push_order(ORDER_ECHO_EXID, order),
+            None => {}
+        }
+        field.push_sacks(&options.sacks);
+        field
+    }
+
+    /// The two share a word when both are there (RFC 7323 Appendix A pads with NOPs otherwise).
+    fn push_permitted_and_timestamps(&mut self, sack: Agreed, timestamps: Option<Timestamps>) {
+        match (sack, timestamps) {
+            (Agreed::Yes, _) => self.push(&[SACK_PERMITTED, 2]),
+            (Agreed::No, Some(_)) => self.push(&[NOP, NOP]),
+            (Agreed::No, None) => {}
+        }
+        match (timestamps, sack) {
+            (Some(timestamps), _) => {
+                self.push(&[TIMESTAMPS, 10]);
+                self.push(&timestamps.value.to_be_bytes());
+                self.push(&timestamps.echo.to_be_bytes());
+            }
+            (None, Agreed::Yes) => self.push(&[NOP, NOP]),
+            (None, Agreed::No) => {}
+        }
+    }
+
+    fn push_order(&mut self, exid: u16, order: u32) {
+        self.push(&[EXPERIMENTAL, 8]);
+        self.push(&exid.to_be_bytes());
+        self.push(&order.to_be_bytes());
+    }
+
+    fn push_sacks(&mut self, sacks: &SackBlocks) {
+        let blocks = sacks.as_slice();
+        // Two NOPs, kind and length; then eight bytes a block.
+        let room = (MAX_OPTION_BYTES - self.len).saturating_sub(4) / 8;
+        let fitting = &blocks[..blocks.len().min(room)];
+        self.sacks_left_out = blocks.len() - fitting.len();
+        if fitting.is_empty() {
+            return;
+        }
+        // At most four blocks: the length is at most 34.
+        self.push(&[NOP, NOP, SACK, 2 + 8 * fitting.len() as u8]);
+        for block in fitting {
+            self.push(&block.start.0.to_be_bytes());
+            self.push(&block.end.0.to_be_bytes());
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let end = self.len + bytes.len();
+        debug_assert!(end <= MAX_OPTION_BYTES, "options need {end} bytes");
+        if let Some(room) = self.bytes.get_mut(self.len..end) {
+            room.copy_from_slice(bytes);
+            self.len = end;
+        }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_tcp::segment::SackBlock;
+    use dupack_tcp::seq::SeqNumber;
+
+    fn blocks(count: u32) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        for i in 0..count {
+            blocks.push(SackBlock {
+                start: SeqNumber(1000 * i),
+                end: SeqNumber(1000 * i + 500),
+            });
+        }
+        blocks
+    }
+
+    #[test]
+    fn every_combination_is_word_aligned_and_fits() {
+        let timestamps = Some(Timestamps { value: 1, echo: 2 });
+        for (case, expected_left_out) in [
+            ((None, None), 0),
+            ((timestamps, None), 1),
+            ((None, Some(Order::Echo(7))), 1),
+            ((timestamps, Some(Order::Echo(7))), 2),
+        ] {
+            let field = OptionField::of(&Options {
+                timestamps: case.0,
+                order: case.1,
+                sacks: blocks(4),
+                ..Options::NONE
+            });
+            assert_eq!(field.len % 4, 0, "{case:?}");
+            assert_eq!(field.sacks_left_out, expected_left_out, "{case:?}");
+        }
+        for sack_permitted in [Agreed::Yes, Agreed::No] {
+            for timestamps in [timestamps, None] {
+                let field = OptionField::of(&Options {
+                    mss: Some(1460),
+                    window_scale: Some(14),
+                    sack_permitted,
+                    timestamps,
+                    order: Some(Order::Sent(1)),
+                    sacks: SackBlocks::NONE,
+                });
+                assert_eq!(field.len % 4, 0, "{sack_permitted:?} {timestamps:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_order_is_an_experimental_option() {
+        let field = OptionField::of(&Options {
+            order: Some(Order::Sent(0x0102_0304)),
+            ..Options::NONE
+        });
+        assert_eq!(field.as_slice(), [253, 8, b'L', b'O', 1, 2, 3, 4]);
+        let field = OptionField::of(&Options {
+            order: Some(Order::Echo(5)),
+            ..Options::NONE
+        });
+        assert_eq!(field.as_slice(), [253, 8, b'L', b'E', 0, 0, 0, 5]);
+    }
+
+    #[test]
+    fn a_syn_is_laid_out_as_linux_does() {
+        let field = OptionField::of(&Options {
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: Agreed::Yes,
+            timestamps: Some(Timestamps { value: 1, echo: 0 }),
+            ..Options::NONE
+        });
+        assert_eq!(
+            field.as_slice(),
+            [
+                2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7
+            ]
+        );
+    }
+}

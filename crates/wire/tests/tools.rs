@@ -1,0 +1,211 @@
+//! The tools that captures are for read them without complaint and find in them what is there.
+//! A tool that is not installed is skipped.
+
+mod common;
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use dupack_wire::Snap;
+
+/// A sample capture in a file.
+fn sample(name: &str, snap: Snap) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, common::capture(snap)).expect("the target directory is writable");
+    path
+}
+
+/// Runs a tool; `None` if it is not installed.
+fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
+    match Command::new(tool).args(arguments).output() {
+        Ok(output) => Some(output),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            println!("skipped: {tool} not installed");
+            None
+        }
+        Err(error) => panic!("{tool} does not run: {error}"),
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// One row for each packet, one string for each of `fields`.
+fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    let path = path.to_str().expect("the path is UTF-8");
+    let mut arguments = vec![
+        "-r",
+        path,
+        "-o",
+        "tcp.check_checksum:TRUE",
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-T",
+        "fields",
+        "-E",
+        "separator=|",
+    ];
+    for field in fields {
+        arguments.extend(["-e", field]);
+    }
+    let output = run("tshark", &arguments)?;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    Some(
+        text(&output.stdout)
+            .lines()
+            .map(|line| line.split('|').map(str::to_owned).collect())
+            .collect(),
+    )
+}
+
+/// Values of `tcp.checksum.status` and `ip.checksum.status`.
+const GOOD: &str = "1";
+const UNVERIFIED: &str = "2";
+
+#[test]
+fn tshark_finds_nothing_wrong() {
+    for (snap, data_status) in [(Snap::Full, GOOD), (Snap::Headers, UNVERIFIED)] {
+        let path = sample(&format!("tshark-{snap:?}.pcapng"), snap);
+        let fields = [
+            "_ws.malformed",
+            "ip.checksum.status",
+            "tcp.checksum.status",
+            "tcp.len",
+        ];
+        let Some(rows) = tshark(&path, &fields) else {
+            return;
+        };
+        assert_eq!(rows.len(), packets());
+        for (row, number) in rows.iter().zip(1..) {
+            let expected = if row[3] == "0" { GOOD } else { data_status };
+            assert_eq!(row[..3], ["", GOOD, expected], "{snap:?}, packet {number}");
+        }
+        // Beside what the connection went through there is nothing to say.
+        let bad = "_ws.malformed || _ws.expert.severity == error || tcp.analysis.ack_lost_segment \
+                   || tcp.options.timestamp.tsecr.invalid || tcp.option.len.invalid";
+        let path = path.to_str().expect("the path is UTF-8");
+        if let Some(output) = run("tshark", &["-r", path, "-Y", bad]) {
+            assert_eq!(text(&output.stdout), "", "{}", text(&output.stderr));
+        }
+    }
+}
+
+/// Handshakes, data, ACKs, and the FIN exchange.
+fn packets() -> usize {
+    let flow = |config, script| 3 + common::run(config, script).len();
+    flow(&common::timestamps_flow(), common::TIMESTAMPS_SCRIPT)
+        + flow(&common::order_flow(), common::ORDER_SCRIPT)
+        + 3
+}
+
+#[test]
+fn tshark_recognises_recovery() {
+    let path = sample("tshark-recovery.pcapng", Snap::Headers);
+    let fields = [
+        "tcp.stream",
+        "frame.comment",
+        "tcp.analysis.retransmission",
+        "tcp.analysis.duplicate_ack",
+        "tcp.options.sack_le",
+        "tcp.options.sack.dsack_le",
+        "tcp.window_size",
+        "tcp.len",
+        "tcp.flags.syn",
+        "tcp.analysis.initial_rtt",
+        "tcp.options.experimental.exid",
+        "tcp.analysis.out_of_order",
+    ];
+    let Some(rows) = tshark(&path, &fields) else {
+        return;
+    };
+    let count = |stream: &str, wanted: &dyn Fn(&[String]) -> bool| {
+        rows.iter()
+            .filter(|row| row[0] == stream && wanted(row))
+            .count()
+    };
+    for (stream, retransmissions) in [("0", 3), ("1", 4)] {
+        // Each of them is one, and nothing else is. tshark tells them from segments out of
+        // order by the time since the last new segment, and can be wrong.
+        let recognised = |row: &[String]| !row[2].is_empty() || !row[11].is_empty();
+        let commented = |row: &[String]| row[1].starts_with("retransmission");
+        let both = |row: &[String]| commented(row) && recognised(row);
+        assert_eq!(count(stream, &recognised), retransmissions);
+        assert_eq!(count(stream, &commented), retransmissions);
+        assert_eq!(count(stream, &both), retransmissions);
+    }
+    assert!(count("0", &|row| !row[3].is_empty()) >= 3, "duplicate ACKs");
+    assert!(count("0", &|row| !row[4].is_empty()) >= 3, "SACKs");
+    assert_eq!(count("0", &|row| !row[5].is_empty()), 1, "DSACKs");
+    assert!(
+        count("1", &|row| row[1] == "no room for 1 more SACK block") > 0,
+        "cut SACKs"
+    );
+    assert!(
+        rows.iter()
+            .filter(|row| row[8] == "0" && row[7] == "0" && !row[4].is_empty())
+            .all(|row| row[6] == "1000000"),
+        "windows are scaled"
+    );
+    assert!(
+        rows.iter().any(|row| row[9] == "0.100000000"),
+        "initial RTT"
+    );
+    assert_eq!(count("1", &|row| row[10] == "0x4c4f"), 13, "orders");
+    assert_eq!(count("1", &|row| row[10] == "0x4c45"), 9, "echoed orders");
+}
+
+/// The two columns of `tcptrace -l`: (sender, receiver) by label, one map a connection.
+fn tcptrace(path: &Path) -> Option<Vec<HashMap<String, (String, String)>>> {
+    let output = run("tcptrace", &["-l", path.to_str().expect("UTF-8")])?;
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for complaint in ["WARNING", "Unknown", "PCAP error", "did not understand"] {
+        assert!(!printed.contains(complaint), "{complaint} in {printed}");
+        assert!(!text(&output.stderr).contains(complaint), "{complaint}");
+    }
+    let mut connections = Vec::new();
+    for line in printed.lines() {
+        if line.starts_with("TCP connection ") && !line.contains("info") {
+            connections.push(HashMap::new());
+        }
+        let parts: Vec<&str> = line.split(':').map(str::trim).collect();
+        if let ([label, left, right], Some(rows)) = (parts.as_slice(), connections.last_mut()) {
+            let mut words = left.split_whitespace();
+            let value = words.next().unwrap_or_default().to_owned();
+            let other = right.split_whitespace().next().unwrap_or_default();
+            rows.insert((*label).to_owned(), (value, other.to_owned()));
+        }
+    }
+    Some(connections)
+}
+
+#[test]
+fn tcptrace_recognises_recovery() {
+    for snap in [Snap::Full, Snap::Headers] {
+        let path = sample(&format!("tcptrace-{snap:?}.pcapng"), snap);
+        let Some(connections) = tcptrace(&path) else {
+            return;
+        };
+        let [first, second] = connections.as_slice() else {
+            panic!("{} connections", connections.len());
+        };
+        let left = |rows: &HashMap<String, (String, String)>, label: &str| rows[label].0.clone();
+        let right = |rows: &HashMap<String, (String, String)>, label: &str| rows[label].1.clone();
+        assert_eq!(left(first, "unique bytes sent"), (12 * 1448).to_string());
+        assert_eq!(left(first, "rexmt data pkts"), "3");
+        assert_eq!(right(first, "dsack pkts sent"), "1");
+        assert_ne!(right(first, "sack pkts sent"), "0");
+        assert_eq!(right(first, "SYN/FIN pkts sent"), "1/1");
+        assert_eq!(right(first, "req 1323 ws/ts"), "Y/Y");
+        assert_eq!(right(first, "max win adv"), BUFFER_SCALED);
+        assert_eq!(left(second, "unique bytes sent"), (9 * 1452).to_string());
+        assert_eq!(left(second, "rexmt data pkts"), "4");
+        assert_eq!(right(second, "dsack pkts sent"), "0");
+    }
+}
+
+/// `common::BUFFER` is a multiple of 1 << 4, so scaling loses nothing.
+const BUFFER_SCALED: &str = "1000000";
