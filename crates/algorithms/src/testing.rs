@@ -22,24 +22,28 @@
     reason = "a toolbox: not every tool is in use at every time"
 )]
 
-use std::collections::VecDeque;
+mod loopback;
+mod ns2;
+
 use std::fmt::Write as _;
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, SendReason, View};
-use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
 use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
-use dupack_tcp::segment::{Ack, DataSegment, SackBlock};
+use dupack_tcp::segment::{Ack, SackBlock};
 use dupack_tcp::sender::{
-    Agreed, DuplicateAckRule, IdleRule, SenderStats, TimestampClock, TimestampValues, WindowLog,
+    Agreed, DuplicateAckRule, IdleRule, TimestampClock, TimestampValues, WindowLog,
 };
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
-use dupack_tcp::{NoWitness, Receiver, ReceiverConfig, Sender, SenderConfig, Stack, Transmit};
+use dupack_tcp::{NoWitness, Sender, SenderConfig, Stack, Transmit};
+
+pub(crate) use loopback::coin;
+pub(crate) use ns2::agrees_with_ns2;
 
 use crate::catalog::spec::{Context, Dialect, Entry, Kind, Needs, Parameters, Value};
 
@@ -51,14 +55,31 @@ pub(crate) fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-/// Reno's additive increase and multiplicative decrease (RFC 5681 §3.1), and nothing else.
-#[derive(Debug)]
-pub(crate) struct Aimd;
+/// Reno's additive increase and multiplicative decrease, and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Aimd {
+    /// Half of FlightSize (RFC 5681 §3.1).
+    FlightSize,
+    /// Half of cwnd (ns-2). The sender is to round it as ns-2 does.
+    Window,
+}
 
 impl Aimd {
-    fn half_flight(loss: &LossFacts) -> f64 {
-        let smss = f64::from(SMSS);
-        (loss.flight_size as f64 / 2.0).max(2.0 * smss)
+    fn halved(self, loss: &LossFacts) -> Window {
+        let floor = 2.0 * f64::from(SMSS);
+        match self {
+            Self::FlightSize => {
+                let half = (loss.flight_size as f64 / 2.0).max(floor);
+                Window {
+                    cwnd: half,
+                    ssthresh: half,
+                }
+            }
+            Self::Window => Window {
+                cwnd: loss.window.cwnd / 2.0,
+                ssthresh: (loss.window.cwnd / 2.0).max(floor),
+            },
+        }
     }
 }
 
@@ -77,11 +98,7 @@ impl CongestionControl for Aimd {
     }
 
     fn reduction(&self, loss: &LossFacts) -> Window {
-        let half = Self::half_flight(loss);
-        Window {
-            cwnd: half,
-            ssthresh: half,
-        }
+        self.halved(loss)
     }
 
     fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
@@ -89,7 +106,7 @@ impl CongestionControl for Aimd {
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         Window {
             cwnd: f64::from(SMSS),
-            ssthresh: Self::half_flight(loss),
+            ..self.halved(loss)
         }
     }
 }
@@ -121,6 +138,7 @@ pub(crate) struct Setup {
     dialect: Dialect,
     settings: Vec<(&'static str, Value)>,
     configure: Vec<fn(&mut SenderConfig)>,
+    control: Aimd,
     window: f64,
     ssthresh: f64,
 }
@@ -133,6 +151,7 @@ impl Setup {
             dialect: Dialect::Rfc,
             settings: Vec::new(),
             configure: Vec::new(),
+            control: Aimd::FlightSize,
             window: 10.0,
             ssthresh: f64::INFINITY,
         }
@@ -173,6 +192,12 @@ impl Setup {
     /// The initial slow start threshold, in segments.
     pub(crate) fn ssthresh(mut self, segments: f64) -> Self {
         self.ssthresh = segments;
+        self
+    }
+
+    /// What a loss halves: FlightSize unless this says otherwise.
+    pub(crate) fn control(mut self, control: Aimd) -> Self {
+        self.control = control;
         self
     }
 
@@ -231,7 +256,7 @@ impl Setup {
         };
         let stack = Stack {
             recovery: (self.entry.build)(&parameters, &context),
-            control: Box::new(Aimd),
+            control: Box::new(self.control),
             differentiation: Box::new(Null),
             response: Box::new(Null),
         };
@@ -250,42 +275,6 @@ impl Setup {
         timeline.sender.write(segments * u64::from(SMSS));
         timeline.sent = timeline.flush();
         timeline
-    }
-
-    /// Carries `segments` segments over a link of 50 ms each way that loses every transmission
-    /// for which `lost` holds: it is given the place of the transmission, from 1, and the number
-    /// of the segment. ACKs are not lost.
-    ///
-    /// # Panics
-    /// If the transfer stops before everything is acknowledged.
-    pub(crate) fn transfer(self, segments: u64, lost: impl FnMut(u64, u64) -> bool) -> Transfer {
-        let (mut sender, needs) = self.sender();
-        let receiver = Receiver::new(ReceiverConfig {
-            irs: sender.config().isn,
-            mss: SMSS,
-            buffer: DEFAULT_PEER_WINDOW,
-            ack_policy: AckPolicy::Immediate,
-            sack: sender.config().sack,
-            dsack: if needs.dsack { Agreed::Yes } else { Agreed::No },
-            timestamps: sender.config().timestamps.map(|_| {
-                if needs.trigger_timestamps {
-                    TimestampEcho::Trigger
-                } else {
-                    TimestampEcho::Standard
-                }
-            }),
-            order_echo: sender.config().order_echo,
-            application: Reading::AtOnce,
-        });
-        sender.write(segments * u64::from(SMSS));
-        Loopback {
-            sender,
-            receiver,
-            now: Instant::ZERO,
-            data: VecDeque::new(),
-            acks: VecDeque::new(),
-        }
-        .run(lost)
     }
 }
 
@@ -457,89 +446,5 @@ fn word(why: SendReason) -> &'static str {
         SendReason::Rescue => "rescue",
         SendReason::TailLossProbe => "tlp",
         SendReason::WindowProbe => "probe",
-    }
-}
-
-/// How a transfer went.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Transfer {
-    /// When the last ACK came.
-    pub(crate) finished: Instant,
-    /// What the sender counted.
-    pub(crate) stats: SenderStats,
-}
-
-/// A sender and a receiver 50 ms apart.
-struct Loopback {
-    sender: Sender,
-    receiver: Receiver,
-    now: Instant,
-    data: VecDeque<(Instant, DataSegment)>,
-    acks: VecDeque<(Instant, Ack)>,
-}
-
-impl Loopback {
-    const DELAY: Duration = Duration::from_millis(50);
-
-    fn run(mut self, mut lost: impl FnMut(u64, u64) -> bool) -> Transfer {
-        self.emit(&mut lost);
-        for _ in 0..10_000_000 {
-            if self.sender.is_done() {
-                return Transfer {
-                    finished: self.now,
-                    stats: *self.sender.stats(),
-                };
-            }
-            self.step();
-            self.emit(&mut lost);
-        }
-        panic!("the transfer does not end: {:?}", self.sender);
-    }
-
-    /// The next event, whatever it is.
-    fn step(&mut self) {
-        let data_at = self.data.front().map(|d| d.0);
-        let ack_at = self.acks.front().map(|a| a.0);
-        let timer_at = self.sender.next_timeout();
-        let next = [data_at, ack_at, timer_at].into_iter().flatten().min();
-        let Some(next) = next else {
-            panic!("nothing will ever happen again: {:?}", self.sender);
-        };
-        self.now = self.now.max(next);
-        if data_at == Some(next) {
-            let (_, segment) = self.data.pop_front().expect("it is there");
-            self.receiver.handle_data(self.now, &segment);
-            while let Some(ack) = self.receiver.poll_ack() {
-                self.acks.push_back((self.now + Self::DELAY, ack));
-            }
-        } else if ack_at == Some(next) {
-            let (_, ack) = self.acks.pop_front().expect("it is there");
-            self.sender.handle_ack(self.now, &ack, &NoWitness);
-        } else {
-            self.sender.handle_timeout(self.now, &NoWitness);
-        }
-    }
-
-    fn emit(&mut self, lost: &mut impl FnMut(u64, u64) -> bool) {
-        while let Some(transmit) = self.sender.poll_transmit(self.now) {
-            if !lost(transmit.order, transmit.offset / u64::from(SMSS)) {
-                self.data
-                    .push_back((self.now + Self::DELAY, transmit.segment));
-            }
-        }
-    }
-}
-
-/// A coin that comes up `true` with probability `rate`: a small deterministic generator
-/// (Vigna's SplitMix64), so that a failing seed can be run again.
-pub(crate) fn coin(seed: u64, rate: f64) -> impl FnMut() -> bool {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        (z >> 11) as f64 / (1_u64 << 53) as f64 <= rate
     }
 }

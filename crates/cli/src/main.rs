@@ -1,2 +1,34 @@
-//! The `dupack` command.
-fn main() {}
+//! The `dupack` command: a table of contents of what it can do.
+
+mod args;
+mod compare;
+mod output;
+mod papers;
+mod progress;
+mod run;
+mod stacks;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Compare(args) => compare::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Trace(args) => trace::run(&args),
+        Command::Papers(args) => papers::run(&args),
+        Command::Stacks(args) => stacks::run(&args),
+        Command::Schema => stacks::schema(),
+    };
+    match result {
+        Ok(code) => code,
+        Err(report) => {
+            eprintln!("{report:?}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! Experiments: files, sweeps, measures, statistics, papers, reports.
 
+pub mod catalog;
 pub mod experiment;
 pub mod figure;
 pub mod report;
 pub mod results;
+pub mod run;
 pub mod stats;
 pub mod units;

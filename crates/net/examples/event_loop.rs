@@ -103,7 +103,6 @@ impl Circle {
             let packet = Packet {
                 flow: FlowId(0),
                 wire_bytes: 1000,
-                hop: self.fabric.start(self.there),
                 number: self.sent,
                 body: Body::Data(Data {
                     segment: DataSegment::default(),
@@ -114,7 +113,10 @@ impl Circle {
                 }),
             };
             self.sent += 1;
-            lost = self.fabric.send(packet, observer).is_err();
+            lost = self
+                .fabric
+                .send(packet, self.fabric.start(self.there), observer)
+                .is_err();
         }
     }
 
@@ -122,11 +124,12 @@ impl Circle {
         let packet = Packet {
             flow: FlowId(0),
             wire_bytes: 40,
-            hop: self.fabric.start(self.back),
             number: self.delivered / 2,
             body: Body::Ack(Ack::default()),
         };
-        let sent = self.fabric.send(packet, observer);
+        let sent = self
+            .fabric
+            .send(packet, self.fabric.start(self.back), observer);
         debug_assert!(sent.is_ok());
     }
 }

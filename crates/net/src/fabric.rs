@@ -6,8 +6,8 @@
 use dupack_tcp::time::Instant;
 
 use crate::event::EventQueue;
-use crate::ids::{EventSlot, LinkId, RouteId};
-use crate::link::{DropCause, Fate, Link, Offer, Verdict};
+use crate::ids::{EventSlot, FlowId, LinkId, RouteId};
+use crate::link::{DropCause, Fate, Flight, Link, Offer, Verdict};
 use crate::observer::{Happening, Observer, PacketEvent};
 use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle};
 use crate::route::{Hop, RouteTable};
@@ -41,6 +41,9 @@ pub struct Fabric {
     events: EventQueue,
 }
 
+/// Flow and number of a packet offered to a link that does not ask for them.
+const NOBODY: (FlowId, u64) = (FlowId(u32::MAX), u64::MAX);
+
 impl Fabric {
     /// A fabric of `links` and `timers` timers at time zero.
     #[must_use]
@@ -61,7 +64,7 @@ impl Fabric {
         self.now
     }
 
-    /// Where a packet on `route` starts: the value for [`Packet::hop`].
+    /// Where a packet on `route` starts.
     #[must_use]
     pub fn start(&self, route: RouteId) -> Hop {
         self.routes.start(route)
@@ -101,20 +104,33 @@ impl Fabric {
         self.packets.remove(handle);
     }
 
-    /// Sends `packet` now on the link at its hop.
+    /// Sends `packet` now on the link at `hop`.
     ///
     /// # Errors
     ///
     /// If that link drops it at once, with the cause; nothing is left to release then.
-    pub fn send<O: Observer>(&mut self, packet: Packet, observer: &mut O) -> Result<(), DropCause> {
+    pub fn send<O: Observer>(
+        &mut self,
+        packet: Packet,
+        hop: Hop,
+        observer: &mut O,
+    ) -> Result<(), DropCause> {
         let handle = self.packets.insert(packet);
         self.tell(handle, Happening::Sent, observer);
-        let Some(link) = self.routes.link(packet.hop) else {
+        let Some(link) = self.routes.link(hop) else {
             debug_assert!(false, "a route has at least one link");
             self.release(handle);
             return Err(DropCause::LinkDown);
         };
-        let sent = self.offer(handle, link, observer);
+        let offer = Offer {
+            packet: handle,
+            hop,
+            bytes: packet.wire_bytes,
+            kind: packet.kind(),
+            flow: packet.flow,
+            number: packet.number,
+        };
+        let sent = self.offer(&offer, link, observer);
         if sent.is_err() {
             self.release(handle);
         }
@@ -172,75 +188,72 @@ impl Fabric {
             Some((at, number)) => self.events.set(EventSlot(id.0), at, number),
             None => self.events.clear(EventSlot(id.0)),
         }
-        let flight = flight?;
+        let mut flight = flight?;
         match flight.fate {
-            Fate::Arrived => self.forward(flight.packet, id, observer),
+            Fate::Arrived => {}
             Fate::FirstOfTwo => {
                 let mut packet = *self.packets.get(flight.packet);
                 if let Body::Data(data) = &mut packet.body {
                     data.copy = Copy::LinkMade;
                 }
-                let copy = self.packets.insert(packet);
-                self.forward(copy, id, observer)
+                flight.packet = self.packets.insert(packet);
             }
             Fate::Lost(cause) => {
-                self.tell(
-                    flight.packet,
-                    Happening::Dropped { link: id, cause },
-                    observer,
-                );
-                Some(Step::Dropped(flight.packet, cause))
+                let what = Happening::Dropped { link: id, cause };
+                self.tell(flight.packet, what, observer);
+                return Some(Step::Dropped(flight.packet, cause));
             }
         }
+        self.tell(flight.packet, Happening::Crossed { link: id }, observer);
+        self.forward(&flight, observer)
     }
 
-    /// Sends a packet that has crossed `crossed` on its way.
-    fn forward<O: Observer>(
-        &mut self,
-        handle: PacketHandle,
-        crossed: LinkId,
-        observer: &mut O,
-    ) -> Option<Step> {
-        self.tell(handle, Happening::Crossed { link: crossed }, observer);
-        let packet = self.packets.get_mut(handle);
-        packet.hop = packet.hop.next();
-        let hop = packet.hop;
+    /// Sends a packet that has crossed a link on its way.
+    fn forward<O: Observer>(&mut self, flight: &Flight, observer: &mut O) -> Option<Step> {
+        let hop = flight.hop.next();
         let Some(link) = self.routes.link(hop) else {
-            self.tell(handle, Happening::Delivered, observer);
-            return Some(Step::Delivered(handle));
+            self.tell(flight.packet, Happening::Delivered, observer);
+            return Some(Step::Delivered(flight.packet));
         };
-        let cause = self.offer(handle, link, observer).err()?;
-        Some(Step::Dropped(handle, cause))
+        let (flow, number) = if self.links[link.index()].tells_packets_apart() {
+            let packet = self.packets.get(flight.packet);
+            (packet.flow, packet.number)
+        } else {
+            NOBODY
+        };
+        let offer = Offer {
+            packet: flight.packet,
+            hop,
+            bytes: flight.bytes,
+            kind: flight.kind,
+            flow,
+            number,
+        };
+        let cause = self.offer(&offer, link, observer).err()?;
+        Some(Step::Dropped(flight.packet, cause))
     }
 
     fn offer<O: Observer>(
         &mut self,
-        handle: PacketHandle,
+        offer: &Offer,
         id: LinkId,
         observer: &mut O,
     ) -> Result<(), DropCause> {
-        let packet = self.packets.get(handle);
-        let offer = Offer {
-            packet: handle,
-            kind: packet.kind(),
-            flow: packet.flow,
-            number: packet.number,
-            bytes: packet.wire_bytes,
-        };
         let number = self.events.number();
         let link = &mut self.links[id.index()];
-        match link.offer(self.now, number, &offer) {
+        match link.offer(self.now, number, offer) {
             Verdict::Accepted { wait } => {
                 if let Some((at, first)) = link.next_arrival()
                     && first == number
                 {
                     self.events.set(EventSlot(id.0), at, number);
                 }
-                self.tell(handle, Happening::Queued { link: id, wait }, observer);
+                self.tell(offer.packet, Happening::Queued { link: id, wait }, observer);
                 Ok(())
             }
             Verdict::Dropped(cause) => {
-                self.tell(handle, Happening::Dropped { link: id, cause }, observer);
+                let what = Happening::Dropped { link: id, cause };
+                self.tell(offer.packet, what, observer);
                 Err(cause)
             }
         }

@@ -108,17 +108,10 @@ pub struct HeaderSizes {
     pub data_bytes: u32,
     /// Size of an ACK without SACK option.
     pub ack_bytes: u32,
-    /// Whether SACK options make ACKs larger.
-    pub sack_option: SackOptionSize,
-}
-
-/// Whether a SACK option takes room on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SackOptionSize {
-    /// None: all ACKs have the same size.
-    Free,
-    /// Four bytes with padding and eight per block (RFC 2018 §3).
-    Counted,
+    /// What a SACK option adds to an ACK beside its blocks.
+    pub sack_fixed_bytes: u32,
+    /// What each SACK block adds.
+    pub sack_block_bytes: u32,
 }
 
 /// Whether segments carry the timestamps option.
@@ -135,7 +128,8 @@ impl HeaderSizes {
     pub const NS2: Self = Self {
         data_bytes: 0,
         ack_bytes: 40,
-        sack_option: SackOptionSize::Free,
+        sack_fixed_bytes: 0,
+        sack_block_bytes: 0,
     };
 
     /// IPv4 and TCP headers of 20 bytes each, and their options.
@@ -148,18 +142,17 @@ impl HeaderSizes {
         Self {
             data_bytes: bytes,
             ack_bytes: bytes,
-            sack_option: SackOptionSize::Counted,
+            sack_fixed_bytes: 4,
+            sack_block_bytes: 8,
         }
     }
 
     /// Size of an ACK with so many SACK blocks.
     #[must_use]
     pub const fn ack_with(&self, sack_blocks: usize) -> u32 {
-        match self.sack_option {
-            SackOptionSize::Counted if sack_blocks > 0 => {
-                self.ack_bytes + 4 + 8 * sack_blocks as u32
-            }
-            _ => self.ack_bytes,
+        match sack_blocks {
+            0 => self.ack_bytes,
+            n => self.ack_bytes + self.sack_fixed_bytes + self.sack_block_bytes * n as u32,
         }
     }
 }

@@ -76,13 +76,7 @@ impl FlowCounters {
 const GREEDY_BYTES: u64 = 1 << 62;
 
 impl TcpFlow {
-    pub(crate) fn new(
-        id: FlowId,
-        config: TcpFlowConfig,
-        there: Hop,
-        back: Hop,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop, seed: u64) -> Self {
         let mut receiver = config.receiver;
         receiver.application = config.reader.reading();
         let stream = Stream::derive(seed, &format!("flow {}/receiver", id.0));
@@ -269,7 +263,6 @@ impl TcpFlow {
         let packet = Packet {
             flow: self.id,
             wire_bytes: len + self.headers.data_bytes,
-            hop: self.there,
             number: transmit.offset / self.smss,
             body: Body::Data(Data {
                 segment: transmit.segment,
@@ -279,7 +272,7 @@ impl TcpFlow {
                 why: transmit.why,
             }),
         };
-        if let Err(cause) = fabric.send(packet, observer) {
+        if let Err(cause) = fabric.send(packet, self.there, observer) {
             self.dropped(&packet.body, cause);
         }
     }
@@ -290,15 +283,19 @@ impl TcpFlow {
             let packet = Packet {
                 flow: self.id,
                 wire_bytes: self.headers.ack_with(ack.sacks.as_slice().len()),
-                hop: self.back,
                 number: self.receiver.acks_sent() - 1,
                 body: Body::Ack(ack),
             };
-            if let Err(cause) = fabric.send(packet, observer) {
+            if let Err(cause) = fabric.send(packet, self.back, observer) {
                 self.truth.ack_dropped(cause);
             }
         }
-        let deadlines = [self.receiver.next_timeout(), self.reader.next_timeout()];
+        // Once everything has been received, nobody waits for the application.
+        let reading = match self.progress {
+            Progress::Finished(_) => None,
+            Progress::NotStarted | Progress::Running => self.reader.next_timeout(),
+        };
+        let deadlines = [self.receiver.next_timeout(), reading];
         if let Some(at) = deadlines.into_iter().flatten().min() {
             let timer = self.receiver_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));

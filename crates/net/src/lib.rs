@@ -8,8 +8,11 @@
 //! | one link | [`link`] | sans-I/O: packets and times go in, verdicts and arrivals come out |
 //! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
 //! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell and chain |
-//! | measures | [`histogram`], [`series`], [`observer`], [`trace_hash`] | what may be asked of a run |
-//! | sources | [`udp`] | constant-rate and on/off traffic |
+//! | hosts | [`flow`], [`host`], [`udp`] | TCP transfers and datagram sources |
+//! | truth | [`truth`] | what really happened, beside what the sender believes |
+//! | a run | [`network`], [`simulation`], [`report`] | set up, run, measure |
+//! | measures | [`histogram`], [`series`], [`sampling`], [`observer`], [`trace_hash`] | what may be asked of a run |
+//! | adversity | [`hostile`] | random networks that do everything wrong at once, for tests |
 //!
 //! Three rules hold everywhere:
 //!
@@ -22,16 +25,25 @@
 
 pub mod event;
 pub mod fabric;
+pub mod flow;
 pub mod histogram;
+pub mod host;
+pub mod hostile;
 pub mod ids;
 pub mod link;
+pub mod network;
 pub mod observer;
 pub mod packet;
 pub mod random;
+mod reader;
+pub mod report;
 pub mod route;
+pub mod sampling;
 pub mod series;
 pub mod shapes;
+pub mod simulation;
 pub mod topology;
 pub mod trace_hash;
+pub mod truth;
 pub mod udp;
 pub mod units;

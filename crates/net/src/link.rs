@@ -14,7 +14,9 @@
 
 mod backlog;
 mod config;
+mod counters;
 mod delivery_trace;
+mod extras;
 mod far_end;
 mod impairment;
 mod loss;
@@ -29,6 +31,7 @@ mod tests;
 pub use config::{
     Discipline, LinkConfig, LinkFault, QueueConfig, QueueLimit, ServiceConfig, WaitRecording,
 };
+pub use counters::{DropCause, DropCounts, LinkCounters, LossNature};
 pub use delivery_trace::{DeliveryTrace, OPPORTUNITY_BYTES, TraceError};
 pub use far_end::{Fate, Flight};
 pub use impairment::{
@@ -44,24 +47,23 @@ pub use red::{RedAbove, RedConfig, RedUnit};
 use dupack_tcp::time::{Duration, Instant};
 
 use self::backlog::Backlog;
+use self::extras::Extras;
 use self::far_end::FarEnd;
-use self::impairment::{Impairments, Passage};
-use self::loss::Loss;
-use self::outage::Outages;
 pub(crate) use self::rate::RateClock;
-use self::red::Red;
 use self::service::Service;
 use crate::event::InsertionNumber;
 use crate::histogram::Histogram;
 use crate::ids::FlowId;
 use crate::packet::{PacketHandle, PacketKind};
-use crate::random::Stream;
+use crate::route::Hop;
 
 /// A packet as a link sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// What the link will give out at the far end.
     pub packet: PacketHandle,
+    /// Where on its route the packet is; the link hands it back.
+    pub hop: Hop,
     /// The packet's kind, for filters and scripts.
     pub kind: PacketKind,
     /// Its flow, for scripts.
@@ -76,6 +78,7 @@ impl Default for Offer {
     fn default() -> Self {
         Self {
             packet: PacketHandle(0),
+            hop: Hop::default(),
             kind: PacketKind::Udp,
             flow: FlowId(0),
             number: 0,
@@ -97,190 +100,59 @@ pub enum Verdict {
     Dropped(DropCause),
 }
 
-/// The true cause of a packet's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DropCause {
-    /// The buffer was full.
-    QueueFull,
-    /// RED dropped it by chance.
-    RedEarly,
-    /// RED's average was so high that it dropped everything.
-    RedForced,
-    /// A loss model took it.
-    Random,
-    /// A loss script named it.
-    Script,
-    /// It collided with another packet on a shared channel.
-    Collision,
-    /// The link was down.
-    LinkDown,
-}
-
-/// What a loss says about the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LossNature {
-    /// More traffic than the path carries.
-    Congestion,
-    /// Something else; "wireless" in the literature on loss differentiation.
-    Wireless,
-}
-
-impl DropCause {
-    /// All causes, in the order of their discriminants.
-    pub const ALL: [Self; 7] = [
-        Self::QueueFull,
-        Self::RedEarly,
-        Self::RedForced,
-        Self::Random,
-        Self::Script,
-        Self::Collision,
-        Self::LinkDown,
-    ];
-
-    /// What the loss says about the path: drops by a queue are congestion, all others are not.
-    #[must_use]
-    pub const fn nature(self) -> LossNature {
-        match self {
-            Self::QueueFull | Self::RedEarly | Self::RedForced => LossNature::Congestion,
-            Self::Random | Self::Script | Self::Collision | Self::LinkDown => LossNature::Wireless,
-        }
-    }
-
-    /// The cause's name in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue full",
-            Self::RedEarly => "RED early",
-            Self::RedForced => "RED forced",
-            Self::Random => "random",
-            Self::Script => "script",
-            Self::Collision => "collision",
-            Self::LinkDown => "link down",
-        }
-    }
-}
-
-/// How many packets were dropped for each cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DropCounts([u64; DropCause::ALL.len()]);
-
-impl DropCounts {
-    /// Counts one drop.
-    pub const fn add(&mut self, cause: DropCause) {
-        self.0[cause as usize] += 1;
-    }
-
-    /// Drops for `cause`.
-    #[must_use]
-    pub const fn of(&self, cause: DropCause) -> u64 {
-        self.0[cause as usize]
-    }
-
-    /// Drops of a nature.
-    #[must_use]
-    pub fn of_nature(&self, nature: LossNature) -> u64 {
-        let causes = DropCause::ALL.into_iter();
-        causes
-            .filter(|cause| cause.nature() == nature)
-            .map(|cause| self.of(cause))
-            .sum()
-    }
-
-    /// All drops.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    /// The drops since `earlier` was counted.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self(core::array::from_fn(|i| self.0[i] - earlier.0[i]))
-    }
-}
-
-/// What has passed through a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkCounters {
-    /// Packets offered.
-    pub offered_packets: u64,
-    /// Packets transmitted and either arrived or lost on the wire, second copies not counted.
-    pub carried_packets: u64,
-    /// Their bytes.
-    pub carried_bytes: u64,
-    /// Packets delivered twice.
-    pub duplicated_packets: u64,
-    /// Drops, those on the wire included.
-    pub drops: DropCounts,
-    /// The most packets that waited at once; not reset by differences.
-    pub backlog_max_packets: u64,
-}
-
-impl LinkCounters {
-    /// What has passed since `earlier` was read.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            offered_packets: self.offered_packets - earlier.offered_packets,
-            carried_packets: self.carried_packets - earlier.carried_packets,
-            carried_bytes: self.carried_bytes - earlier.carried_bytes,
-            duplicated_packets: self.duplicated_packets - earlier.duplicated_packets,
-            drops: self.drops.since(&earlier.drops),
-            backlog_max_packets: self.backlog_max_packets,
-        }
-    }
-}
-
 /// One direction of a link at work.
+///
+/// Most links are plain; what only some have is boxed, so that a network of thousands of links
+/// stays in the cache.
+///
+/// In memory the fields stand in this order: what every packet needs comes first and fills three
+/// cache lines.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Link {
     service: Service,
     delay: Duration,
-    limit: QueueLimit,
     backlog: Backlog,
+    limit: QueueLimit,
     far_end: FarEnd,
-    red: Option<Box<Red>>,
-    losses_before: Vec<Loss>,
-    losses_after: Vec<Loss>,
-    impairments: Option<Box<Impairments>>,
-    outages: Option<Box<Outages>>,
-    waits: WaitRecording,
-    wait_histogram: Histogram,
+    extras: Option<Box<Extras>>,
+    waits: Option<Box<Waits>>,
     counters: LinkCounters,
+}
+
+/// Recorded waiting times.
+#[derive(Clone, Debug)]
+struct Waits {
+    whose: WaitRecording,
+    histogram: Histogram,
 }
 
 impl Link {
     /// A link called `name` in the run with `seed`; the two determine all its random numbers.
     #[must_use]
     pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
-        let losses_at = |placement| {
-            let all = config.losses.iter().enumerate();
-            all.filter(|(_, loss)| loss.placement == placement)
-                .map(|(i, loss)| Loss::new(loss, Stream::derive(seed, &format!("{name}/loss/{i}"))))
-                .collect()
-        };
-        let clean = config.impairments == ImpairmentConfig::default();
         Self {
             service: Service::new(&config.service),
             delay: config.delay,
             limit: config.queue.limit,
             backlog: Backlog::default(),
-            far_end: if config.impairments.reorders() {
-                FarEnd::sorted()
-            } else {
-                FarEnd::fifo()
-            },
-            red: red_of(config, seed, name),
-            losses_before: losses_at(LossPlacement::BeforeQueue),
-            losses_after: losses_at(LossPlacement::AfterTransmission),
-            impairments: (!clean)
-                .then(|| Box::new(Impairments::new(config.impairments, seed, name))),
-            outages: (!config.outages.is_empty()).then(|| Box::new(Outages::new(&config.outages))),
-            waits: config.waits,
-            wait_histogram: Histogram::default(),
+            far_end: FarEnd::new(&config.impairments),
+            extras: Extras::new(config, seed, name).map(Box::new),
+            waits: (config.waits != WaitRecording::Off).then(|| {
+                Box::new(Waits {
+                    whose: config.waits,
+                    histogram: Histogram::default(),
+                })
+            }),
             counters: LinkCounters::default(),
         }
+    }
+
+    /// Whether flow and number of a packet matter to the link; if not, an [`Offer`] may hold
+    /// anything there.
+    #[must_use]
+    pub fn tells_packets_apart(&self) -> bool {
+        self.extras.is_some()
     }
 
     /// Hands the link a packet at `now`; calls come in the order of time. `number` breaks ties
@@ -299,11 +171,12 @@ impl Link {
             let peak = &mut self.counters.backlog_max_packets;
             *peak = (*peak).max(self.backlog.packets());
         }
-        if self.waits.covers(packet.kind) {
-            self.wait_histogram.record(wait);
+        if let Some(waits) = &mut self.waits
+            && waits.whose.covers(packet.kind)
+        {
+            waits.histogram.record(wait);
         }
-        let ideal_arrival = transmission.end + self.delay;
-        self.launch(now, number, packet, ideal_arrival);
+        self.launch(now, number, packet, transmission.end + self.delay);
         Verdict::Accepted { wait }
     }
 
@@ -338,15 +211,17 @@ impl Link {
         &self.counters
     }
 
-    /// Waiting times of the packets that the configuration says.
+    /// Waiting times of the packets that the configuration says, if it says any.
     #[must_use]
-    pub const fn waits(&self) -> &Histogram {
-        &self.wait_histogram
+    pub fn waits(&self) -> Option<&Histogram> {
+        self.waits.as_ref().map(|waits| &waits.histogram)
     }
 
     /// Empties the histogram of waiting times, at the end of a warm-up.
     pub fn clear_waits(&mut self) {
-        self.wait_histogram.clear();
+        if let Some(waits) = &mut self.waits {
+            waits.histogram.clear();
+        }
     }
 
     /// Packets that wait for their transmission to begin at `now`.
@@ -364,7 +239,7 @@ impl Link {
     /// RED's average queue in its unit, if the link has RED.
     #[must_use]
     pub fn red_average(&self) -> Option<f64> {
-        self.red.as_ref().map(|red| red.average())
+        self.extras.as_ref()?.red_average()
     }
 
     /// Packets accepted and not yet taken at the far end, copies included.
@@ -375,26 +250,19 @@ impl Link {
 
     /// Why the link does not take the packet, if it does not.
     fn refuse(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
-        if let Some(outages) = &mut self.outages
-            && outages.down(now)
-        {
-            return Some(DropCause::LinkDown);
-        }
-        if let Some(cause) = first_taker(&mut self.losses_before, now, packet) {
-            return Some(cause);
-        }
-        if let Some(red) = &mut self.red {
+        if let Some(extras) = &mut self.extras {
             let idle_from = self.service.idle_from();
             let idle_since = (idle_from <= now && self.backlog.packets() == 0).then_some(idle_from);
-            if let Some(cause) = red.decide(now, idle_since, &self.backlog, packet.bytes) {
-                return Some(cause);
+            let cause = extras.refuse(now, idle_since, &self.backlog, packet);
+            if cause.is_some() {
+                return cause;
             }
         }
         if !self.service.would_wait(now) || self.has_room(packet.bytes) {
             return None;
         }
-        if let Some(red) = &mut self.red {
-            red.overflowed();
+        if let Some(extras) = &mut self.extras {
+            extras.overflowed();
         }
         Some(DropCause::QueueFull)
     }
@@ -407,31 +275,29 @@ impl Link {
         }
     }
 
-    /// Puts an accepted packet on the wire.
+    /// Puts an accepted packet on the wire, where an ideal one would deliver it at `ideal`.
     fn launch(&mut self, now: Instant, number: InsertionNumber, packet: &Offer, ideal: Instant) {
         let mut flight = Flight {
             arrival: ideal,
             number,
-            fate: Fate::Arrived,
             packet: packet.packet,
+            hop: packet.hop,
             bytes: packet.bytes,
+            kind: packet.kind,
+            fate: Fate::Arrived,
         };
-        let passage = match &mut self.impairments {
-            None => Passage {
-                arrival: ideal,
-                second_copy: None,
-            },
-            Some(impairments) => impairments.pass(ideal),
-        };
-        flight.arrival = passage.arrival;
-        if let Some(cause) = first_taker(&mut self.losses_after, now, packet) {
-            flight.fate = Fate::Lost(cause);
-        } else if let Some(second) = passage.second_copy {
-            self.far_end.push(Flight {
-                fate: Fate::FirstOfTwo,
-                ..flight
-            });
-            flight.arrival = second;
+        if let Some(extras) = &mut self.extras {
+            let passage = extras.pass(now, ideal, packet);
+            flight.arrival = passage.arrival;
+            if let Some(cause) = passage.lost {
+                flight.fate = Fate::Lost(cause);
+            } else if let Some(second) = passage.second_copy {
+                self.far_end.push(Flight {
+                    fate: Fate::FirstOfTwo,
+                    ..flight
+                });
+                flight.arrival = second;
+            }
         }
         self.far_end.push(flight);
     }
@@ -450,27 +316,4 @@ impl WaitRecording {
             Self::All => true,
         }
     }
-}
-
-/// The first model that takes the packet; all of them see it.
-fn first_taker(losses: &mut [Loss], now: Instant, packet: &Offer) -> Option<DropCause> {
-    losses.iter_mut().fold(None, |taken, loss| {
-        let cause = loss.takes(now, packet);
-        taken.or(cause)
-    })
-}
-
-fn red_of(config: &LinkConfig, seed: u64, name: &str) -> Option<Box<Red>> {
-    let Discipline::Red(red) = config.queue.discipline else {
-        return None;
-    };
-    let mean_packet_time = match &config.service {
-        ServiceConfig::Unlimited => Duration::ZERO,
-        ServiceConfig::Rate(rate) => rate.transmission_time(u64::from(red.mean_packet_bytes)),
-        ServiceConfig::Trace(trace) => {
-            Duration::from_secs_f64(f64::from(red.mean_packet_bytes) * 8.0 / trace.mean_rate_bps())
-        }
-    };
-    let stream = Stream::derive(seed, &format!("{name}/red"));
-    Some(Box::new(Red::new(red, mean_packet_time, stream)))
 }

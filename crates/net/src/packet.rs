@@ -8,7 +8,6 @@ use dupack_tcp::facts::SendReason;
 use dupack_tcp::segment::{Ack, DataSegment};
 
 use crate::ids::FlowId;
-use crate::route::Hop;
 
 /// One packet under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +16,6 @@ pub struct Packet {
     pub flow: FlowId,
     /// Bytes on the wire, headers included.
     pub wire_bytes: u32,
-    /// Where on its route it is; the fabric moves it on.
-    pub hop: Hop,
     /// Its number within the flow and kind, from 0: for data the stream offset divided by the
     /// segment size (so a retransmission has the number of its original), for ACKs and UDP the
     /// count of packets sent. Loss scripts name packets by it.
@@ -158,7 +155,6 @@ mod tests {
         Packet {
             flow: FlowId(0),
             wire_bytes: 40,
-            hop: Hop::default(),
             number,
             body: Body::Udp,
         }

@@ -259,7 +259,10 @@ mod tests {
         }
         truth.arrived(&data(0, 1, Copy::First));
         truth.dropped(&data(1000, 2, Copy::First), DropCause::QueueFull, 0, false);
-        assert_eq!((truth.in_flight_packets(), truth.in_flight_bytes()), (1, 1000));
+        assert_eq!(
+            (truth.in_flight_packets(), truth.in_flight_bytes()),
+            (1, 1000)
+        );
     }
 
     #[test]
@@ -313,7 +316,12 @@ mod tests {
         for n in 0..100 {
             truth.sent_first(1000);
             let una = (n * 1000_u64).saturating_sub(3000);
-            truth.dropped(&data(n * 1000, n + 1, Copy::First), DropCause::Random, una, false);
+            truth.dropped(
+                &data(n * 1000, n + 1, Copy::First),
+                DropCause::Random,
+                una,
+                false,
+            );
         }
         assert_eq!(truth.remembered(), 4);
     }

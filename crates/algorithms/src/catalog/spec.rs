@@ -287,6 +287,17 @@ impl Needs {
         sack: true,
         ..Self::NONE
     };
+
+    /// All that either asks.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self {
+            sack: self.sack | other.sack,
+            dsack: self.dsack | other.dsack,
+            order_echo: self.order_echo | other.order_echo,
+            trigger_timestamps: self.trigger_timestamps | other.trigger_timestamps,
+        }
+    }
 }
 
 /// An algorithm's entry in the catalog; `P` is the trait of its axis.

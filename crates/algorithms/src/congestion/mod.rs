@@ -1,1 +1,12 @@
-//! The plug-ins of the axis `congestion`.
+//! The second axis: how the window grows, and what a congestion loss makes of it.
+//!
+//! One control per file; [`aimd`] holds the two value types that several of them are made of.
+
+pub mod aimd;
+pub mod cubic;
+pub mod fixed;
+pub mod reno;
+pub mod westwood;
+
+#[cfg(test)]
+pub(crate) mod bench;

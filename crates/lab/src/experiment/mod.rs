@@ -2,8 +2,7 @@
 //!
 //! The types here are the schema: `dupack schema` prints it, unknown keys are errors, and every
 //! quantity carries its unit. [`load`] reads a file and points at the line that is wrong;
-//! [`check`] finds what is impossible and warns of pairs that defeat each other; [`points`]
-//! unrolls the sweep.
+//! [`points`] unrolls the sweep.
 //!
 //! ```toml
 //! title = "Which recovery survives 3 % loss?"
@@ -20,7 +19,6 @@
 //! "path.loss" = ["0%", "1%", "3%"]
 //! ```
 
-// pub mod check;
 pub mod drop;
 pub mod endpoint;
 pub mod link;

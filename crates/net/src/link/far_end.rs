@@ -1,28 +1,50 @@
 //! The packets under way on a link, in the order of their arrival at its far end.
 
-use core::cmp::Reverse;
+use core::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 use dupack_tcp::time::Instant;
 
 use super::DropCause;
+use super::impairment::ImpairmentConfig;
 use crate::event::InsertionNumber;
-use crate::packet::PacketHandle;
+use crate::packet::{PacketHandle, PacketKind};
+use crate::route::Hop;
 
 /// A packet that a link has accepted. Ordered by arrival, then insertion; of two copies that
 /// arrive together, the one that leaves the packet in place comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+///
+/// It says all that a plain link further on has to know, so that the packet itself, which may
+/// have left the cache, is not looked at on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
     /// When it reaches the far end.
     pub arrival: Instant,
     /// The insertion number it was offered with.
     pub number: InsertionNumber,
-    /// What arrives.
-    pub fate: Fate,
     /// The packet.
     pub packet: PacketHandle,
+    /// Where on its route it is, as it was offered.
+    pub hop: Hop,
     /// Its size on the wire.
     pub bytes: u32,
+    /// Its kind.
+    pub kind: PacketKind,
+    /// What arrives.
+    pub fate: Fate,
+}
+
+impl Ord for Flight {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |flight: &Self| (flight.arrival, flight.number, flight.fate, flight.packet);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Flight {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// What becomes of a packet at a link's far end.
@@ -45,12 +67,12 @@ pub(super) enum FarEnd {
 }
 
 impl FarEnd {
-    pub(super) const fn fifo() -> Self {
-        Self::Fifo(VecDeque::new())
-    }
-
-    pub(super) const fn sorted() -> Self {
-        Self::Sorted(BinaryHeap::new())
+    pub(super) fn new(impairments: &ImpairmentConfig) -> Self {
+        if impairments.reorders() {
+            Self::Sorted(BinaryHeap::new())
+        } else {
+            Self::Fifo(VecDeque::new())
+        }
     }
 
     pub(super) fn push(&mut self, flight: Flight) {

@@ -91,13 +91,6 @@ impl ImpairmentConfig {
     }
 }
 
-/// When a packet arrives at the far end, and its second copy if there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Passage {
-    pub(super) arrival: Instant,
-    pub(super) second_copy: Option<Instant>,
-}
-
 /// Impairments at work; each kind draws from its own stream.
 #[derive(Clone, Debug)]
 pub(super) struct Impairments {
@@ -120,8 +113,9 @@ impl Impairments {
         }
     }
 
-    /// The fate of a packet that an ideal wire would deliver at `ideal`.
-    pub(super) fn pass(&mut self, ideal: Instant) -> Passage {
+    /// When a packet arrives that an ideal wire would deliver at `ideal`, and when its second
+    /// copy does, if there is one.
+    pub(super) fn pass(&mut self, ideal: Instant) -> (Instant, Option<Instant>) {
         let mut arrival = ideal;
         if let Some(jitter) = self.config.jitter {
             arrival += jitter.distribution.draw(&mut self.jitter);
@@ -145,10 +139,7 @@ impl Impairments {
             .duplication
             .filter(|duplication| self.duplication.chance(duplication.probability))
             .map(|duplication| arrival + duplication.lag);
-        Passage {
-            arrival,
-            second_copy,
-        }
+        (arrival, second_copy)
     }
 }
 
@@ -172,21 +163,21 @@ mod tests {
         Instant::ZERO + Duration::from_micros(micros)
     }
 
-    fn arrivals(config: ImpairmentConfig) -> Vec<Passage> {
+    fn arrivals(config: ImpairmentConfig) -> Vec<(Instant, Option<Instant>)> {
         let mut wire = Impairments::new(config, 1, "wire");
         (0..1000).map(|n| wire.pass(at(100 * n))).collect()
     }
 
-    fn sorted(passages: &[Passage]) -> bool {
-        passages.is_sorted_by_key(|passage| passage.arrival)
+    fn sorted(passages: &[(Instant, Option<Instant>)]) -> bool {
+        passages.is_sorted_by_key(|passage| passage.0)
     }
 
     #[test]
     fn a_wire_without_impairments_changes_nothing() {
         let passages = arrivals(ImpairmentConfig::default());
         for (passage, n) in passages.iter().zip(0..) {
-            assert_eq!(passage.arrival, at(100 * n));
-            assert_eq!(passage.second_copy, None);
+            assert_eq!(passage.0, at(100 * n));
+            assert_eq!(passage.1, None);
         }
     }
 
@@ -207,7 +198,7 @@ mod tests {
         let free = with(JitterOrder::Overtaking);
         assert!(!sorted(&free));
         for (passage, n) in free.iter().zip(0..) {
-            assert!(passage.arrival >= at(100 * n) && passage.arrival <= at(100 * n + 500));
+            assert!(passage.0 >= at(100 * n) && passage.0 <= at(100 * n + 500));
         }
     }
 
@@ -221,14 +212,12 @@ mod tests {
             }),
             ..ImpairmentConfig::default()
         });
-        let held_back = (0..)
-            .zip(&passages)
-            .filter(|(n, p)| p.arrival > at(100 * n));
+        let held_back = (0..).zip(&passages).filter(|(n, p)| p.0 > at(100 * n));
         // 1000 · 0.1, deviation √90 = 9.5.
         let count = held_back.clone().count();
         assert!((62..=138).contains(&count), "{count}");
         for (n, passage) in held_back {
-            let extra = passage.arrival.since(at(100 * n)).as_nanos();
+            let extra = passage.0.since(at(100 * n)).as_nanos();
             assert!((250_000..=350_000).contains(&extra), "{extra}");
         }
     }
@@ -242,12 +231,12 @@ mod tests {
             }),
             ..ImpairmentConfig::default()
         });
-        let twice = passages.iter().filter_map(|p| Some((p, p.second_copy?)));
+        let twice = passages.iter().filter_map(|p| Some((p, p.1?)));
         let count = twice.clone().count();
         // 500, deviation √250 = 16.
         assert!((436..=564).contains(&count), "{count}");
         for (passage, second) in twice {
-            assert_eq!(second.since(passage.arrival), Duration::from_micros(70));
+            assert_eq!(second.since(passage.0), Duration::from_micros(70));
         }
     }
 }

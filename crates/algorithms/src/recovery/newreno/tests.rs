@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::catalog::spec::Dialect;
-use crate::testing::{Setup, Timeline, ack};
+use crate::testing::{Setup, Timeline, ack, agrees_with_ns2};
 
 const ALGORITHMS: [&str; 3] = ["alg1", "alg2", "alg3"];
 
@@ -242,4 +242,11 @@ fn a_lost_retransmission_waits_for_the_timer_and_is_resent_in_slow_start() {
     assert_eq!(t.receive(1100, ack(3)), "rto:3 rto:4");
     assert_eq!(t.receive(1200, ack(5)), "rto:5 rto:6 rto:7");
     assert_eq!(t.receive(1300, ack(15)), "new:15 new:16 new:17 new:18");
+}
+
+#[test]
+fn both_variants_send_what_ns2_sends() {
+    agrees_with_ns2(Setup::new(&ENTRY), "newreno");
+    let steady = Setup::new(&ENTRY).set("variant", "slow-but-steady");
+    agrees_with_ns2(steady, "newreno-sbs");
 }

@@ -1,0 +1,343 @@
+//! Dialects: what an endpoint does beside its stack, by the RFCs, by Linux, and by ns-2.
+//!
+//! [`sender_config`] and [`receiver_config`] give an endpoint's parameters, [`Headers`] the
+//! bytes that a packet has on the wire beside its payload, and [`settings`] all of it as a table
+//! with sources, for whoever asks why a run came out as it did. The parameters of the algorithms
+//! have their own defaults by dialect ([`Defaults`](super::spec::Defaults)).
+//!
+//! A dialect does not set what belongs to the experiment: buffers, delayed ACKs, a bound on the
+//! window. ns-2's initial `ssthresh` is its `window_`, which the experiments set out of reach.
+
+mod settings;
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
+use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
+use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::sender::{
+    Agreed, DuplicateAckRule, IdleRule, TimestampClock, TimestampValues, WindowLog,
+};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Duration;
+use dupack_tcp::window::WindowRounding;
+use dupack_tcp::{ReceiverConfig, SenderConfig};
+
+use super::spec::{Dialect, Needs};
+use super::value::nearest;
+
+pub use settings::{Setting, settings};
+
+/// The largest receive window that a TCP header can tell (RFC 7323 §2.3), in bytes: what an
+/// endpoint starts with when the experiment gives no buffer.
+pub const WIDE_OPEN: u32 = 65_535 << 14;
+
+/// RFC 6928's bound on the initial window of ten segments, in bytes.
+const INITIAL_WINDOW_BYTES: f64 = 14_600.0;
+
+/// The parameters of a sender in `dialect`, with segments of `smss` bytes, for a stack that asks
+/// for `needs`.
+#[must_use]
+pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig {
+    let segment = f64::from(smss);
+    SenderConfig {
+        smss,
+        isn: SeqNumber(0),
+        initial_window: match dialect {
+            Dialect::Rfc => (10.0 * segment).min(INITIAL_WINDOW_BYTES.max(2.0 * segment)),
+            Dialect::Linux => 10.0 * segment,
+            Dialect::Ns2 => 2.0 * segment,
+        },
+        initial_ssthresh: f64::INFINITY,
+        max_window: f64::INFINITY,
+        rounding: match dialect {
+            Dialect::Rfc => WindowRounding::Exact,
+            Dialect::Linux => WindowRounding::Segments,
+            Dialect::Ns2 => WindowRounding::NsTwo,
+        },
+        rtt: rtt_config(dialect),
+        timestamps: timestamp_clock(dialect, needs),
+        sack: agreed(needs.sack || needs.dsack),
+        order_echo: agreed(needs.order_echo),
+        duplicate_ack: match dialect {
+            // With SACK ns-2 counts what RFC 6675 does: a duplicate ACK that tells news.
+            Dialect::Ns2 if !(needs.sack || needs.dsack) => DuplicateAckRule::AckNumberOnly,
+            _ => DuplicateAckRule::Standard,
+        },
+        idle: match dialect {
+            Dialect::Rfc | Dialect::Linux => IdleRule::Restart,
+            Dialect::Ns2 => IdleRule::Keep,
+        },
+        peer_window: WIDE_OPEN,
+        log: WindowLog::Off,
+    }
+}
+
+/// Round-trip estimation and the retransmission timeout.
+fn rtt_config(dialect: Dialect) -> RttConfig {
+    match dialect {
+        Dialect::Rfc => RttConfig {
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            granularity: Duration::ZERO,
+            variance_floor: VarianceFloor::Granularity,
+            sampling: RttSampling::EverySegment,
+            backoff_reset: BackoffReset::OnSample,
+        },
+        Dialect::Linux => RttConfig {
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            granularity: Duration::from_micros(1),
+            variance_floor: VarianceFloor::MinRto,
+            sampling: RttSampling::EverySegment,
+            backoff_reset: BackoffReset::OnAdvance,
+        },
+        Dialect::Ns2 => RttConfig {
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(60),
+            granularity: Duration::from_millis(10),
+            variance_floor: VarianceFloor::Granularity,
+            sampling: RttSampling::OnePerWindow,
+            backoff_reset: BackoffReset::OnSample,
+        },
+    }
+}
+
+fn timestamp_clock(dialect: Dialect, needs: &Needs) -> Option<TimestampClock> {
+    if needs.trigger_timestamps {
+        return Some(TimestampClock {
+            tick: Duration::from_micros(1),
+            values: TimestampValues::Unique,
+        });
+    }
+    match dialect {
+        Dialect::Rfc | Dialect::Linux => Some(TimestampClock {
+            tick: Duration::from_millis(1),
+            values: TimestampValues::Clock,
+        }),
+        Dialect::Ns2 => None,
+    }
+}
+
+/// The parameters of the receiver that goes with [`sender_config`].
+#[must_use]
+pub fn receiver_config(
+    dialect: Dialect,
+    smss: u32,
+    needs: &Needs,
+    ack_policy: AckPolicy,
+) -> ReceiverConfig {
+    let sender = sender_config(dialect, smss, needs);
+    ReceiverConfig {
+        irs: sender.isn,
+        mss: smss,
+        buffer: sender.peer_window,
+        ack_policy,
+        sack: sender.sack,
+        dsack: match dialect {
+            Dialect::Linux => sender.sack,
+            Dialect::Rfc | Dialect::Ns2 => agreed(needs.dsack),
+        },
+        timestamps: sender.timestamps.map(|_| {
+            if needs.trigger_timestamps {
+                TimestampEcho::Trigger
+            } else {
+                TimestampEcho::Standard
+            }
+        }),
+        order_echo: sender.order_echo,
+        application: Reading::AtOnce,
+    }
+}
+
+const fn agreed(yes: bool) -> Agreed {
+    if yes { Agreed::Yes } else { Agreed::No }
+}
+
+/// What a packet has on the wire beside its payload: IPv4 and TCP headers with their options,
+/// in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headers {
+    /// Of a data segment.
+    pub data: u32,
+    /// Of an ACK without SACK blocks.
+    ack: u32,
+    /// How a SACK option is counted.
+    sack: SackOption,
+}
+
+/// How many bytes a SACK option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SackOption {
+    /// 2 and 8 per block, padded to whole words (RFC 2018 §3, RFC 9293 §3.1).
+    Padded,
+    /// 8 per block (ns-2).
+    BlocksOnly,
+}
+
+impl Headers {
+    /// IPv4 and TCP headers without options.
+    const PLAIN: u32 = 40;
+    /// The timestamps option (RFC 7323 §3.2), padded.
+    const TIMESTAMPS: u32 = 12;
+    /// The order of transmissions as an option of 2 + 4 bytes (LE §4.2), padded.
+    const ORDER: u32 = 8;
+
+    /// Those of a connection in `dialect`, for a stack that asks for `needs`.
+    ///
+    /// In ns-2 a header has the size that the script says: options are free.
+    #[must_use]
+    pub fn new(dialect: Dialect, needs: &Needs) -> Self {
+        if dialect == Dialect::Ns2 {
+            return Self {
+                data: Self::PLAIN,
+                ack: Self::PLAIN,
+                sack: SackOption::BlocksOnly,
+            };
+        }
+        let mut bytes = Self::PLAIN;
+        if timestamp_clock(dialect, needs).is_some() {
+            bytes += Self::TIMESTAMPS;
+        }
+        if needs.order_echo {
+            bytes += Self::ORDER;
+        }
+        Self {
+            data: bytes,
+            ack: bytes,
+            sack: SackOption::Padded,
+        }
+    }
+
+    /// Of an ACK with so many SACK blocks.
+    #[must_use]
+    pub const fn ack(&self, sack_blocks: u32) -> u32 {
+        match self.sack {
+            _ if sack_blocks == 0 => self.ack,
+            SackOption::Padded => self.ack + (2 + 8 * sack_blocks).next_multiple_of(4),
+            SackOption::BlocksOnly => self.ack + 8 * sack_blocks,
+        }
+    }
+}
+
+/// A name that is no dialect's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDialect {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownDialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no dialect is called `{}`", self.name)?;
+        if let Some(meant) = nearest(&self.name, Dialect::ALL.iter().map(|d| d.name())) {
+            write!(f, "; did you mean `{meant}`?")?;
+        }
+        f.write_str(" There are `rfc`, `linux`, `ns2`")
+    }
+}
+
+impl Error for UnknownDialect {}
+
+impl FromStr for Dialect {
+    type Err = UnknownDialect;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDialect> {
+        let found = Self::ALL.into_iter().find(|d| d.name() == name);
+        found.ok_or_else(|| UnknownDialect {
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LE: Needs = Needs {
+        trigger_timestamps: true,
+        ..Needs::SACK
+    };
+
+    #[test]
+    fn initial_windows() {
+        let initial = |dialect, smss| sender_config(dialect, smss, &Needs::NONE).initial_window;
+        // RFC 6928: 10 segments up to 14,600 B, but at least two.
+        assert_eq!(initial(Dialect::Rfc, 1000), 10_000.0);
+        assert_eq!(initial(Dialect::Rfc, 1460), 14_600.0);
+        assert_eq!(initial(Dialect::Rfc, 2000), 14_600.0);
+        assert_eq!(initial(Dialect::Rfc, 8960), 17_920.0);
+        assert_eq!(initial(Dialect::Linux, 8960), 89_600.0);
+        assert_eq!(initial(Dialect::Ns2, 1000), 2000.0);
+    }
+
+    #[test]
+    fn headers_in_bytes() {
+        // 40 + 12, and 2 + 8 per block padded: 12, 20, 28. Three blocks fill the header.
+        let rfc = Headers::new(Dialect::Rfc, &Needs::SACK);
+        assert_eq!((rfc.data, rfc.ack(0)), (52, 52));
+        assert_eq!([1, 2, 3].map(|n| rfc.ack(n)), [64, 72, 80]);
+        let ns2 = Headers::new(Dialect::Ns2, &LE);
+        assert_eq!((ns2.data, ns2.ack(0), ns2.ack(3)), (40, 40, 64));
+        let order = Needs {
+            order_echo: true,
+            ..Needs::NONE
+        };
+        assert_eq!(Headers::new(Dialect::Linux, &order).data, 60);
+    }
+
+    #[test]
+    fn a_stack_gets_the_options_that_it_asks_for() {
+        for dialect in Dialect::ALL {
+            let none = sender_config(dialect, 1000, &Needs::NONE);
+            assert_eq!(none.sack, Agreed::No);
+            let receiver = receiver_config(dialect, 1000, &Needs::NONE, AckPolicy::Immediate);
+            assert_eq!((receiver.sack, receiver.dsack), (Agreed::No, Agreed::No));
+            assert_eq!(receiver.timestamps.is_some(), none.timestamps.is_some());
+
+            let le = sender_config(dialect, 1000, &LE);
+            assert_eq!(le.sack, Agreed::Yes);
+            assert_eq!(
+                le.timestamps.map(|c| c.values),
+                Some(TimestampValues::Unique)
+            );
+            let receiver = receiver_config(dialect, 1000, &LE, AckPolicy::Immediate);
+            assert_eq!(receiver.timestamps, Some(TimestampEcho::Trigger));
+        }
+    }
+
+    #[test]
+    fn every_setting_has_a_value_and_a_source() {
+        for dialect in Dialect::ALL {
+            for needs in [Needs::NONE, LE] {
+                let settings = settings(dialect, 1000, &needs);
+                assert!(settings.len() >= 19);
+                for setting in settings {
+                    assert!(!setting.value.is_empty() && !setting.source.is_empty());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn dialects_by_name() {
+        for dialect in Dialect::ALL {
+            assert_eq!(dialect.to_string().parse(), Ok(dialect));
+        }
+        let error = "ns-2".parse::<Dialect>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no dialect is called `ns-2`; did you mean `ns2`? There are `rfc`, `linux`, `ns2`"
+        );
+    }
+}

@@ -1,0 +1,277 @@
+//! What a dialect sets, as a table with sources: for whoever asks why a run came out as it did.
+//!
+//! The values are read off the configuration itself, so that the table cannot disagree with it.
+
+use std::fmt;
+
+use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
+use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, TimestampValues};
+use dupack_tcp::window::WindowRounding;
+use dupack_tcp::{ReceiverConfig, SenderConfig};
+
+use super::{Headers, receiver_config, sender_config};
+use crate::catalog::spec::{Dialect, Needs};
+
+/// One line of the table of what an endpoint does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What is set.
+    pub name: &'static str,
+    /// To what, with its unit.
+    pub value: String,
+    /// Where the value comes from.
+    pub source: &'static str,
+}
+
+/// Everything that [`sender_config`], [`receiver_config`] and [`Headers`] set, with sources.
+#[must_use]
+pub fn settings(dialect: Dialect, smss: u32, needs: &Needs) -> Vec<Setting> {
+    let sender = sender_config(dialect, smss, needs);
+    let receiver = receiver_config(dialect, smss, needs, AckPolicy::Immediate);
+    let mut table = Table {
+        dialect,
+        rows: Vec::new(),
+    };
+    table.window(&sender);
+    table.timeout(&sender.rtt);
+    table.round_trip_time(&sender.rtt);
+    table.acks(&sender, &receiver, needs);
+    table.wire(&Headers::new(dialect, needs), &sender);
+    table.rows
+}
+
+struct Table {
+    dialect: Dialect,
+    rows: Vec<Setting>,
+}
+
+impl Table {
+    /// Adds a line; `sources` are those of `rfc`, `linux` and `ns2`.
+    fn row(&mut self, name: &'static str, value: impl fmt::Display, sources: [&'static str; 3]) {
+        let [rfc, linux, ns2] = sources;
+        self.rows.push(Setting {
+            name,
+            value: value.to_string(),
+            source: match self.dialect {
+                Dialect::Rfc => rfc,
+                Dialect::Linux => linux,
+                Dialect::Ns2 => ns2,
+            },
+        });
+    }
+
+    fn window(&mut self, sender: &SenderConfig) {
+        self.row(
+            "initial window",
+            bytes(sender.initial_window),
+            [
+                "RFC 6928 §2: min(10·MSS, max(2·MSS, 14600 B))",
+                "TCP_INIT_CWND: 10 segments",
+                "ns-default.tcl, windowInit_: 2 packets",
+            ],
+        );
+        self.row(
+            "initial ssthresh",
+            bytes(sender.initial_ssthresh),
+            [
+                "RFC 5681 §3.1: arbitrarily high",
+                "TCP_INFINITE_SSTHRESH",
+                "tcp.cc, reset: window_, out of reach",
+            ],
+        );
+        self.row(
+            "largest window",
+            bytes(sender.max_window),
+            ["the experiment's"; 3],
+        );
+        self.row(
+            "window after a loss",
+            match sender.rounding {
+                WindowRounding::Exact => "exact",
+                WindowRounding::NsTwo => "ssthresh in whole segments, cwnd exact",
+                WindowRounding::Segments => "whole segments",
+            },
+            [
+                "RFC 5681 §3.1: in bytes",
+                "tcp_sock.snd_cwnd counts segments",
+                "tcp.cc, slowdown: ssthresh_ is an integer, cwnd_ is not",
+            ],
+        );
+        self.row(
+            "after idleness",
+            match sender.idle {
+                IdleRule::Restart => "back to the initial window",
+                IdleRule::Keep => "nothing",
+            },
+            [
+                "RFC 5681 §4.1",
+                "net.ipv4.tcp_slow_start_after_idle = 1",
+                "ns-default.tcl, QOption_: off",
+            ],
+        );
+    }
+
+    fn timeout(&mut self, rtt: &RttConfig) {
+        self.row(
+            "first timeout",
+            rtt.initial_rto,
+            [
+                "RFC 6298 §2.1",
+                "TCP_TIMEOUT_INIT",
+                "ns-default.tcl, rtxcur_init_",
+            ],
+        );
+        self.row(
+            "least timeout",
+            rtt.min_rto,
+            ["RFC 6298 §2.4", "TCP_RTO_MIN", "ns-default.tcl, minrto_"],
+        );
+        self.row(
+            "greatest timeout",
+            rtt.max_rto,
+            [
+                "RFC 6298 §2.5: at least 60 s",
+                "TCP_RTO_MAX",
+                "ns-default.tcl, maxrto_",
+            ],
+        );
+    }
+
+    fn round_trip_time(&mut self, rtt: &RttConfig) {
+        self.row(
+            "clock granularity",
+            if rtt.granularity.is_zero() {
+                "ideal".to_owned()
+            } else {
+                rtt.granularity.to_string()
+            },
+            [
+                "RFC 6298 §4: none in particular, finer is better",
+                "skb_mstamp: microseconds",
+                "ns-default.tcl, tcpTick_",
+            ],
+        );
+        self.row(
+            "variance term",
+            match rtt.variance_floor {
+                VarianceFloor::Granularity => "at least the granularity",
+                VarianceFloor::MinRto => "at least the least timeout",
+            },
+            [
+                "RFC 6298 §2.3",
+                "tcp_rtt_estimator, tcp_rto_min",
+                "tcp.cc, rtt_update",
+            ],
+        );
+        self.row(
+            "timed",
+            match rtt.sampling {
+                RttSampling::EverySegment => "every segment sent once",
+                RttSampling::OnePerWindow => "one new segment at a time",
+            },
+            [
+                "RFC 7323 §4.1",
+                "tcp_ack_update_rtt",
+                "tcp.cc, output: rtt_active_",
+            ],
+        );
+        self.row(
+            "backoff ends",
+            match rtt.backoff_reset {
+                BackoffReset::OnSample => "with the next round-trip sample",
+                BackoffReset::OnAdvance => "when the cumulative ACK advances",
+            },
+            [
+                "RFC 6298 §5.7, Karn",
+                "tcp_ack: icsk_backoff = 0",
+                "tcp.cc, newack",
+            ],
+        );
+    }
+
+    fn acks(&mut self, sender: &SenderConfig, receiver: &ReceiverConfig, needs: &Needs) {
+        self.row(
+            "duplicate ACK",
+            match (sender.duplicate_ack, sender.sack) {
+                (DuplicateAckRule::AckNumberOnly, _) => "same ACK number",
+                (DuplicateAckRule::Standard, Agreed::Yes) => "new SACK information",
+                (DuplicateAckRule::Standard, Agreed::No) => "same ACK number and window",
+            },
+            [
+                "RFC 5681 §2, RFC 6675 §2",
+                "tcp_ack, FLAG_DATA_SACKED",
+                "tcp.cc, recv; tcp-sack1.cc, recv",
+            ],
+        );
+        let asked = ["if the stack asks for it"; 3];
+        self.row("SACK", on(sender.sack), asked);
+        self.row(
+            "DSACK",
+            on(receiver.dsack),
+            [asked[0], "net.ipv4.tcp_dsack = 1, with SACK", asked[2]],
+        );
+        self.row("order echo", on(sender.order_echo), asked);
+        let timestamps = match sender.timestamps {
+            None => "off".to_owned(),
+            Some(clock) => {
+                let unique = match clock.values {
+                    TimestampValues::Clock => "",
+                    TimestampValues::Unique => ", no value twice",
+                };
+                let echo = match receiver.timestamps {
+                    Some(TimestampEcho::Trigger) => ", each ACK echoes its cause",
+                    _ => "",
+                };
+                format!("tick {}{unique}{echo}", clock.tick)
+            }
+        };
+        let source = if needs.trigger_timestamps {
+            ["the stack asks for it (LE §2.2.1)"; 3]
+        } else {
+            [
+                "RFC 7323 §3.2, §5.4",
+                "net.ipv4.tcp_timestamps = 1, TCP_TS_HZ",
+                "ns-default.tcl, timestamps_: off",
+            ]
+        };
+        self.row("timestamps", timestamps, source);
+    }
+
+    fn wire(&mut self, headers: &Headers, sender: &SenderConfig) {
+        let sources = [
+            "RFC 791, RFC 9293, options padded to whole words",
+            "RFC 791, RFC 9293, options padded to whole words",
+            "ns-default.tcl, tcpip_base_hdr_size_",
+        ];
+        self.row("header of data", format_args!("{}B", headers.data), sources);
+        self.row(
+            "header of ACK",
+            format_args!("{}B", headers.ack(0)),
+            sources,
+        );
+        if sender.sack.is_yes() {
+            self.row(
+                "SACK option",
+                format_args!(
+                    "{}B for 1 block, {}B for 3",
+                    headers.ack(1) - headers.ack(0),
+                    headers.ack(3) - headers.ack(0)
+                ),
+                ["RFC 2018 §3", "RFC 2018 §3", "tcp-sink.cc: 8 B per block"],
+            );
+        }
+    }
+}
+
+fn on(agreed: Agreed) -> &'static str {
+    if agreed.is_yes() { "on" } else { "off" }
+}
+
+fn bytes(bytes: f64) -> String {
+    if bytes.is_finite() {
+        format!("{bytes}B")
+    } else {
+        "unlimited".to_owned()
+    }
+}

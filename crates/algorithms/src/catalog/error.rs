@@ -1,0 +1,191 @@
+//! What can be wrong with a stack as text, where, and what to write instead.
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+
+use super::axis::{Axis, Forbidden};
+use super::spec::ParameterSpec;
+use super::value::{ValueError, nearest};
+
+/// Text that is not a stack.
+#[derive(Clone, Debug)]
+pub struct StackError {
+    /// The text.
+    pub text: String,
+    /// The bytes of it that are wrong.
+    pub at: Range<usize>,
+    /// What is wrong with them.
+    pub problem: StackProblem,
+}
+
+/// What can be wrong with a stack.
+#[derive(Clone, Debug)]
+pub enum StackProblem {
+    /// One axis only, or none.
+    NoControl,
+    /// A loss differentiation, and no response to what it finds.
+    NoResponse,
+    /// More than four axes.
+    TooManyAxes,
+    /// A parenthesis that is not closed, or not opened.
+    Parenthesis,
+    /// Text between a closing parenthesis and the next axis.
+    Trailing,
+    /// Nothing where an algorithm should be named.
+    NoName(Axis),
+    /// A name that is not on its axis.
+    UnknownAlgorithm {
+        /// The axis.
+        axis: Axis,
+        /// Another axis that has an entry of the name.
+        elsewhere: Option<Axis>,
+    },
+    /// A parameter without `=` and a value.
+    NoValue,
+    /// A parameter that the algorithm does not have.
+    UnknownParameter {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The parameters that it has.
+        known: &'static [ParameterSpec],
+    },
+    /// A parameter that is given twice.
+    Repeated,
+    /// A wrong value.
+    Value {
+        /// The parameter.
+        parameter: &'static str,
+        /// What is wrong.
+        error: ValueError,
+    },
+    /// Two choices that exclude each other.
+    Forbidden(Forbidden),
+}
+
+impl StackError {
+    /// The part of the text that is wrong.
+    #[must_use]
+    pub fn excerpt(&self) -> &str {
+        self.text.get(self.at.clone()).unwrap_or("")
+    }
+}
+
+impl fmt::Display for StackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let excerpt = self.excerpt();
+        if excerpt == self.text {
+            write!(f, "stack `{}`: ", self.text)?;
+        } else {
+            write!(
+                f,
+                "stack `{}`, column {}: ",
+                self.text,
+                self.text[..self.at.start].chars().count() + 1
+            )?;
+        }
+        match &self.problem {
+            StackProblem::NoControl => f.write_str(
+                "it names no congestion control: write `recovery/control`, as in `newreno/reno`",
+            ),
+            StackProblem::NoResponse => write!(
+                f,
+                "it names a loss differentiation and no response to the losses it finds: add \
+                 one, as in `{}/1`",
+                self.text.trim()
+            ),
+            StackProblem::TooManyAxes => write!(
+                f,
+                "`{excerpt}` is a fifth axis: a stack is `recovery/control`, or \
+                 `recovery/control/differentiation/response`"
+            ),
+            StackProblem::Parenthesis => write!(
+                f,
+                "`{excerpt}` has no partner: write parameters as in `newreno(full_ack=alg2)`"
+            ),
+            StackProblem::Trailing => write!(
+                f,
+                "`{excerpt}` follows a closing parenthesis: only `/` and the next axis can"
+            ),
+            StackProblem::NoName(axis) => {
+                write!(f, "a {} is to be named here: ", axis.noun())?;
+                names(f, *axis)
+            }
+            StackProblem::UnknownAlgorithm { axis, elsewhere } => {
+                unknown_algorithm(f, excerpt, *axis, *elsewhere)
+            }
+            StackProblem::NoValue => {
+                write!(f, "`{excerpt}` has no value: write `{excerpt}=…`")
+            }
+            StackProblem::UnknownParameter { algorithm, known } => {
+                unknown_parameter(f, excerpt, algorithm, known)
+            }
+            StackProblem::Repeated => write!(f, "`{excerpt}` is given twice: leave one"),
+            StackProblem::Value { parameter, error } => write!(f, "{parameter}: {error}"),
+            StackProblem::Forbidden(Forbidden { by, with, why }) => write!(
+                f,
+                "{} `{}` and {} `{}` make no sense together: {why}",
+                by.0.noun(),
+                by.1,
+                with.0.noun(),
+                with.1
+            ),
+        }
+    }
+}
+
+impl Error for StackError {}
+
+fn names(f: &mut fmt::Formatter<'_>, axis: Axis) -> fmt::Result {
+    for (i, entry) in axis.descriptions().enumerate() {
+        write!(f, "{}`{}`", if i == 0 { "" } else { ", " }, entry.name)?;
+        for alias in entry.aliases() {
+            write!(f, " (or `{alias}`)")?;
+        }
+    }
+    Ok(())
+}
+
+fn unknown_algorithm(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    axis: Axis,
+    elsewhere: Option<Axis>,
+) -> fmt::Result {
+    write!(f, "no {} is called `{name}`", axis.noun())?;
+    if let Some(elsewhere) = elsewhere {
+        write!(
+            f,
+            ", which is a {} (a stack is `recovery/control/differentiation/response`)",
+            elsewhere.noun()
+        )?;
+    } else {
+        let entries = axis.descriptions().map(|d| d.name);
+        let aliases = axis.aliases().iter().map(|(alias, _)| *alias);
+        if let Some(meant) = nearest(name, entries.chain(aliases)) {
+            write!(f, "; did you mean `{meant}`?")?;
+        }
+    }
+    f.write_str(" There are ")?;
+    names(f, axis)
+}
+
+fn unknown_parameter(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    algorithm: &str,
+    known: &[ParameterSpec],
+) -> fmt::Result {
+    write!(f, "`{algorithm}` has no parameter `{name}`")?;
+    if known.is_empty() {
+        return f.write_str(" (it has none): leave it out");
+    }
+    if let Some(meant) = nearest(name, known.iter().map(|p| p.name)) {
+        write!(f, "; did you mean `{meant}`?")?;
+    }
+    f.write_str(" It has ")?;
+    for (i, spec) in known.iter().enumerate() {
+        write!(f, "{}`{}`", if i == 0 { "" } else { ", " }, spec.name)?;
+    }
+    Ok(())
+}

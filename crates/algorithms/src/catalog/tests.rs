@@ -1,0 +1,297 @@
+//! Tests over the whole catalog, and of a stack as text.
+
+mod transfer;
+
+use dupack_tcp::time::Duration;
+
+use super::spec::{Context, Dialect, Kind, Needs, ParameterSpec, Value};
+use super::*;
+
+fn parse(text: &str) -> StackSpec {
+    StackSpec::parse(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn error(text: &str) -> String {
+    StackSpec::parse(text)
+        .expect_err("it is no stack")
+        .to_string()
+}
+
+/// A value that is not the default of every dialect.
+fn another(spec: &ParameterSpec) -> Value {
+    let default = spec.default.rfc;
+    let candidates = match spec.kind {
+        Kind::Choice(words) => words.iter().map(|(word, _)| Value::Choice(word)).collect(),
+        Kind::Integer { min, max, .. } => vec![Value::Integer(min), Value::Integer(max)],
+        Kind::Real { min, max, .. } => vec![Value::Real(min), Value::Real((min + max) / 3.0)],
+        Kind::Time => vec![Value::Time(Duration::from_micros(1700))],
+    };
+    let other = candidates.into_iter().find(|value| *value != default);
+    other.unwrap_or_else(|| panic!("`{}` has but one value", spec.name))
+}
+
+#[test]
+fn entries_are_well_formed() {
+    for entry in describe() {
+        let axis = entry.axis;
+        let same_name = axis.descriptions().filter(|d| d.name == entry.name);
+        assert_eq!(same_name.count(), 1, "{}", entry.name);
+        assert!(!entry.summary.is_empty() && !entry.citation.is_empty());
+        for (i, spec) in entry.parameters.iter().enumerate() {
+            let place = format!("{}({})", entry.name, spec.name);
+            let earlier = &entry.parameters[..i];
+            assert!(earlier.iter().all(|s| s.name != spec.name), "{place}");
+            for dialect in Dialect::ALL {
+                let value = spec.default.of(dialect);
+                assert!(spec.kind.admits(value), "{place} in {dialect}: {value}");
+            }
+            assert!(!spec.doc.is_empty() && !spec.source.is_empty(), "{place}");
+        }
+        for conflict in entry.conflicts {
+            let mut axes = Axis::ALL.into_iter();
+            let other = axes.find(|a| a.name() == conflict.axis).expect("an axis");
+            let known = other.descriptions().any(|d| d.name == conflict.with);
+            assert!(known || conflict.with == "*", "{}", entry.name);
+        }
+    }
+    for axis in Axis::ALL {
+        for (alias, name) in axis.aliases() {
+            assert!(axis.descriptions().any(|d| d.name == *name), "{alias}");
+            assert!(axis.descriptions().all(|d| d.name != *alias), "{alias}");
+        }
+        if let Some(null) = axis.null() {
+            assert!(axis.descriptions().any(|d| d.name == null));
+        }
+    }
+}
+
+#[test]
+fn every_stack_builds_in_every_dialect_and_reads_back() {
+    for stack in all_stacks() {
+        assert_eq!(parse(&stack.to_string()), stack);
+        for dialect in Dialect::ALL {
+            let built = stack.build(&Context {
+                smss: 1000,
+                dialect,
+            });
+            drop(built);
+            assert_eq!(stack.effective(dialect).len(), 4);
+            let _ = stack.needs(dialect);
+        }
+    }
+}
+
+#[test]
+fn every_parameter_reads_back_and_builds() {
+    for entry in describe() {
+        let stack = all_stacks()
+            .find(|s| s.name(entry.axis) == entry.name)
+            .unwrap_or_else(|| panic!("no stack has `{}`", entry.name));
+        for spec in entry.parameters {
+            let value = another(spec);
+            let mut parts = stack.names().map(str::to_owned);
+            parts[entry.axis as usize] += &format!("({}={value})", spec.name);
+            let text = parts.join("/");
+            let changed = parse(&text);
+            assert_ne!(changed, stack, "{text}");
+            assert_eq!(parse(&changed.to_string()), changed, "{text}");
+            assert!(changed.to_string().contains(&format!("{}=", spec.name)));
+            for dialect in Dialect::ALL {
+                let effective = changed.effective(dialect);
+                let found = effective[entry.axis as usize]
+                    .parameters
+                    .iter()
+                    .find(|(s, ..)| s.name == spec.name)
+                    .map(|(_, value, origin)| (*value, *origin));
+                assert_eq!(found, Some((value, Origin::Given)), "{text}");
+                drop(changed.build(&Context {
+                    smss: 1000,
+                    dialect,
+                }));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_short_form_is_canonical() {
+    for (text, canonical) in [
+        ("newreno/reno", "newreno/reno"),
+        (" newreno ( ) / reno ", "newreno/reno"),
+        ("newreno/reno/none/0", "newreno/reno"),
+        ("newreno/reno/veno/tcp", "newreno/reno/veno/0"),
+        ("newreno/reno/veno/previous", "newreno/reno/veno/1"),
+        // The default everywhere is not worth a word; the default of one dialect is.
+        ("newreno/reno/veno(beta=3)/1", "newreno/reno/veno/1"),
+        ("newreno/reno(count=bytes)", "newreno/reno(count=bytes)"),
+        // In the order of the catalog.
+        (
+            "newreno/reno( decrease = 0.8 , count=acks)",
+            "newreno/reno(count=acks,decrease=0.8)",
+        ),
+    ] {
+        assert_eq!(parse(text).to_string(), canonical, "{text}");
+    }
+}
+
+#[test]
+fn effective_parameters_follow_the_dialect() {
+    let stack = parse("newreno/reno(limit=2)");
+    let of = |dialect, name| {
+        let control = &stack.effective(dialect)[1];
+        assert_eq!((control.axis, control.algorithm), (Axis::Control, "reno"));
+        let found = control.parameters.iter().find(|(s, ..)| s.name == name);
+        found.map(|(_, value, origin)| (*value, *origin)).unwrap()
+    };
+    let count = |dialect| of(dialect, "count");
+    assert_eq!(
+        count(Dialect::Ns2),
+        (Value::Choice("acks"), Origin::Default)
+    );
+    assert_eq!(
+        count(Dialect::Rfc),
+        (Value::Choice("bytes"), Origin::Default)
+    );
+    assert_eq!(
+        of(Dialect::Ns2, "limit"),
+        (Value::Integer(2), Origin::Given)
+    );
+}
+
+#[test]
+fn needs_are_those_of_all_entries() {
+    assert_eq!(parse("newreno/reno").needs(Dialect::Rfc), Needs::NONE);
+    let union = Needs::SACK.union(Needs {
+        order_echo: true,
+        ..Needs::NONE
+    });
+    assert!(union.sack && union.order_echo && !union.dsack);
+}
+
+#[test]
+fn aliases_and_conflicts_are_told() {
+    let previous = describe().find(|d| d.name == "1").unwrap();
+    assert_eq!(previous.aliases().collect::<Vec<_>>(), ["previous"]);
+    let forbidden = forbids(["newreno", "reno", "none", "1"]).unwrap();
+    assert_eq!(forbidden.by, (Axis::Differentiation, "none"));
+    assert_eq!(forbidden.with, (Axis::Response, "1"));
+    assert_eq!(forbids(["newreno", "reno", "none", "0"]), None);
+    assert_eq!(forbids(["newreno", "reno", "veno", "1"]), None);
+    assert!(all_stacks().all(|s| s.names()[2] != "none" || s.names()[3] == "0"));
+}
+
+#[test]
+fn errors_about_axes() {
+    assert_eq!(
+        error("newreno"),
+        "stack `newreno`: it names no congestion control: write `recovery/control`, as in \
+         `newreno/reno`"
+    );
+    assert_eq!(
+        error("newreno/reno/veno"),
+        "stack `newreno/reno/veno`: it names a loss differentiation and no response to the \
+         losses it finds: add one, as in `newreno/reno/veno/1`"
+    );
+    assert_eq!(
+        error("newreno/reno/veno/1/x"),
+        "stack `newreno/reno/veno/1/x`, column 21: `x` is a fifth axis: a stack is \
+         `recovery/control`, or `recovery/control/differentiation/response`"
+    );
+    assert_eq!(
+        error("newreno/reno/none/1"),
+        "stack `newreno/reno/none/1`, column 14: loss differentiation `none` and response `1` \
+         make no sense together: the response is asked only about losses judged to be the \
+         link's, and `none` judges none so: name a loss differentiation, or leave both out"
+    );
+    assert!(error("newreno//veno/1").contains("a congestion control is to be named here: `reno`"));
+}
+
+#[test]
+fn errors_about_names() {
+    let text = error("newrno/reno");
+    assert!(
+        text.starts_with(
+            "stack `newrno/reno`, column 1: no loss recovery is called `newrno`; did you mean \
+             `newreno`? There are "
+        ),
+        "{text}"
+    );
+    let text = error("newreno/newreno");
+    assert!(
+        text.contains(
+            "column 9: no congestion control is called `newreno`, which is a loss recovery (a \
+             stack is `recovery/control/differentiation/response`)"
+        ),
+        "{text}"
+    );
+    assert!(error("newreno/reno/veno/prevoius").contains("did you mean `previous`?"));
+    assert!(
+        error("newreno/reno/veno/99").ends_with("There are `0` (or `tcp`), `1` (or `previous`)")
+    );
+}
+
+#[test]
+fn errors_about_parameters() {
+    let text = error("newreno/reno/veno(bta=4)/1");
+    assert_eq!(
+        text,
+        "stack `newreno/reno/veno(bta=4)/1`, column 19: `veno` has no parameter `bta`; did you \
+         mean `beta`? It has `beta`, `rtt`"
+    );
+    assert_eq!(
+        error("newreno/reno/oracle(x=4)/1"),
+        "stack `newreno/reno/oracle(x=4)/1`, column 21: `oracle` has no parameter `x` (it has \
+         none): leave it out"
+    );
+    assert!(error("newreno/reno(count=byte)").ends_with(
+        "column 20: count: `byte` is no such value: write `acks` or `bytes`; did you mean `bytes`?"
+    ));
+    assert!(error("newreno/fixed(window=0)").ends_with(
+        "column 22: window: `0` is no such value: write a whole number from 1 to 1000000 \
+         (segments)"
+    ));
+    assert!(
+        error("newreno/reno(decrease=)")
+            .ends_with("decrease: no value is given: write a number from 0 to 1")
+    );
+    assert!(error("newreno/reno(count)").ends_with("`count` has no value: write `count=…`"));
+    assert!(
+        error("newreno/fixed(window=4,window=5)")
+            .ends_with("column 24: `window` is given twice: leave one")
+    );
+}
+
+#[test]
+fn errors_about_parentheses() {
+    assert!(error("newreno/reno(count=bytes").contains("column 13: `(` has no partner"));
+    assert!(error("newreno/reno)").contains("column 13: `)` has no partner"));
+    assert!(error("newreno/reno()x").contains("column 15: `x` follows a closing parenthesis"));
+}
+
+#[test]
+fn no_text_panics() {
+    let pieces = [
+        "newreno", "reno", "veno", "1", "/", "/", "(", ")", "=", ",", " ", "beta", "é", "💥", "3",
+    ];
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        // xorshift64 (Marsaglia 2003).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as usize % below
+    };
+    let mut stacks = 0;
+    for _ in 0..100_000 {
+        let length = next(12);
+        let text: String = (0..length).map(|_| pieces[next(pieces.len())]).collect();
+        match StackSpec::parse(&text) {
+            Ok(stack) => {
+                stacks += 1;
+                assert_eq!(parse(&stack.to_string()), stack);
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    assert!(stacks > 10, "{stacks}");
+}

@@ -1,0 +1,446 @@
+//! Additive increase and multiplicative decrease, as two values to build controls from.
+//!
+//! [`Increase`] is RFC 5681 §3.1: slow start below `ssthresh`, one segment per round trip above.
+//!
+//! ```text
+//!              counting ACKs               counting bytes, N acknowledged
+//! slow start   cwnd += SMSS                cwnd += min(N, L · SMSS)         (eq. 2, RFC 3465)
+//! avoidance    cwnd += i · SMSS²/cwnd      cwnd += i · SMSS per cwnd bytes  (eq. 3, RFC 3465)
+//! ```
+//!
+//! [`Decrease`] is RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`.
+//!
+//! Reno is both and nothing else; Westwood grows by the first; CUBIC takes its slow start from
+//! the first, and the second with another factor.
+//!
+//! Readings:
+//! - Slow start that counts bytes stops at `ssthresh`, and what the ACK acknowledged beyond it
+//!   counts for congestion avoidance (as Linux does; the RFCs leave the crossing open). Slow
+//!   start that counts ACKs may pass `ssthresh` by a fraction of a segment (as ns-2 does).
+//! - FlightSize is taken for no more than `cwnd` when ACKs reveal the loss. With the recoveries
+//!   that have a recovery phase it hardly is more. LE and Momentary keep sending while sacked
+//!   data waits for a hole, so that the distance from SND.UNA to SND.NXT exceeds what is in the
+//!   network, and half of it would be no reduction. At a timeout FlightSize is taken as it is.
+
+use dupack_tcp::congestion::Credit;
+use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts};
+use dupack_tcp::window::Window;
+
+use crate::catalog::spec::{Context, Defaults, Kind, ParameterSpec, Parameters, SWITCH, Value};
+
+/// What growth counts.
+pub const COUNT: ParameterSpec = ParameterSpec {
+    name: "count",
+    doc: "what growth counts",
+    source: "rfc: RFC 5681 §3.1 recommends bytes; ns2: tcp.cc, opencwnd; linux: tcp_slow_start",
+    kind: Kind::Choice(&[
+        ("acks", "each ACK alike, whatever it covers"),
+        ("bytes", "the bytes acknowledged (RFC 3465)"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("bytes"),
+        linux: Value::Choice("bytes"),
+        ns2: Value::Choice("acks"),
+    },
+};
+
+/// RFC 3465's L.
+pub const LIMIT: ParameterSpec = ParameterSpec {
+    name: "limit",
+    doc: "segments that one ACK may add in slow start, when bytes are counted (L)",
+    source: "rfc: RFC 5681 §3.1 (RFC 3465 allows 2); linux has no limit",
+    kind: SEGMENTS,
+    default: Defaults {
+        rfc: Value::Integer(1),
+        linux: Value::Integer(NO_LIMIT),
+        ns2: Value::Integer(1),
+    },
+};
+
+/// RFC 3465's L in the slow start after a timeout.
+pub const LIMIT_AFTER_TIMEOUT: ParameterSpec = ParameterSpec {
+    name: "limit_after_timeout",
+    doc: "L in the slow start after a timeout, when ACKs cover what arrived long ago",
+    source: "RFC 3465 §2.3 (1, whatever L is otherwise); linux has no limit",
+    kind: SEGMENTS,
+    default: Defaults {
+        rfc: Value::Integer(1),
+        linux: Value::Integer(NO_LIMIT),
+        ns2: Value::Integer(1),
+    },
+};
+
+/// The additive increase.
+pub const INCREASE: ParameterSpec = ParameterSpec {
+    name: "increase",
+    doc: "additive increase per round trip",
+    source: "RFC 5681 §3.1",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1000.0,
+        unit: "segments",
+    },
+    default: Defaults::same(Value::Real(1.0)),
+};
+
+/// Congestion window validation.
+pub const VALIDATE: ParameterSpec = ParameterSpec {
+    name: "validate",
+    doc: "grow only if the window was what last stopped the sender",
+    source: "RFC 7661's aim, simplified; linux: tcp_is_cwnd_limited; ns2 grows regardless",
+    kind: SWITCH,
+    default: Defaults {
+        rfc: Value::Choice("on"),
+        linux: Value::Choice("on"),
+        ns2: Value::Choice("off"),
+    },
+};
+
+/// What a decrease takes its share of.
+pub const BASIS: ParameterSpec = ParameterSpec {
+    name: "basis",
+    doc: "what a reduction takes its share of",
+    source: "rfc: RFC 5681 eq. 4; linux: tcp_reno_ssthresh; ns2: tcp.cc, slowdown",
+    kind: Kind::Choice(&[("flight", "FlightSize"), ("cwnd", "the congestion window")]),
+    default: Defaults {
+        rfc: Value::Choice("flight"),
+        linux: Value::Choice("cwnd"),
+        ns2: Value::Choice("cwnd"),
+    },
+};
+
+/// The multiplicative decrease.
+pub const DECREASE: ParameterSpec = ParameterSpec {
+    name: "decrease",
+    doc: "what a congestion loss leaves of the window, as a factor",
+    source: "RFC 5681 eq. 4",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.5)),
+};
+
+/// The least slow start threshold.
+pub const MIN_SSTHRESH: ParameterSpec = ParameterSpec {
+    name: "min_ssthresh",
+    doc: "least slow start threshold after a loss",
+    source: "RFC 5681 eq. 4",
+    kind: SEGMENTS,
+    default: Defaults::same(Value::Integer(2)),
+};
+
+/// Whether the least slow start threshold bounds the window, too.
+pub const FLOOR: ParameterSpec = ParameterSpec {
+    name: "floor",
+    doc: "what min_ssthresh bounds after a loss found by ACKs",
+    source: "rfc: RFC 5681 §3.2 sets cwnd from ssthresh; ns2: tcp.cc, slowdown, halves both alone",
+    kind: Kind::Choice(&[("both", "cwnd and ssthresh"), ("ssthresh", "ssthresh only")]),
+    default: Defaults {
+        rfc: Value::Choice("both"),
+        linux: Value::Choice("both"),
+        ns2: Value::Choice("ssthresh"),
+    },
+};
+
+/// What a repeated timeout does to the slow start threshold.
+pub const REPEATED_TIMEOUT: ParameterSpec = ParameterSpec {
+    name: "repeated_timeout",
+    doc: "ssthresh when a segment times out that a timeout has already resent",
+    source: "rfc: RFC 5681 §3.1; linux: tcp_enter_loss; ns2: tcp.cc, slowdown",
+    kind: Kind::Choice(&[
+        ("hold", "stays as the first timeout set it"),
+        ("recompute", "is set anew each time"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("hold"),
+        linux: Value::Choice("hold"),
+        ns2: Value::Choice("recompute"),
+    },
+};
+
+/// So many segments that no ACK covers as much.
+const NO_LIMIT: u64 = 65_535;
+
+const SEGMENTS: Kind = Kind::Integer {
+    min: 1,
+    max: NO_LIMIT,
+    unit: "segments",
+};
+
+/// What growth counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// Each ACK alike.
+    Acks,
+    /// The bytes acknowledged.
+    Bytes,
+}
+
+/// Which slow start is going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SlowStart {
+    Ordinary,
+    AfterTimeout,
+}
+
+/// Whether growth waits for the window to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Validation {
+    On,
+    Off,
+}
+
+/// Slow start and congestion avoidance. Built from [`COUNT`], [`LIMIT`],
+/// [`LIMIT_AFTER_TIMEOUT`] and [`VALIDATE`].
+#[derive(Clone, Debug)]
+pub struct Increase {
+    smss: f64,
+    count: Count,
+    /// L in bytes, by kind of slow start.
+    limit: f64,
+    limit_after_timeout: f64,
+    /// Bytes per round trip in congestion avoidance.
+    slope: f64,
+    validation: Validation,
+    slow_start: SlowStart,
+    /// Bytes acknowledged towards the next increase in congestion avoidance.
+    acked: f64,
+}
+
+impl Increase {
+    /// With `slope` segments per round trip in congestion avoidance.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context, slope: f64) -> Self {
+        let smss = f64::from(context.smss);
+        let segments = |name| parameters.integer(name) as f64 * smss;
+        Self {
+            smss,
+            count: match parameters.choice(COUNT.name) {
+                "acks" => Count::Acks,
+                _ => Count::Bytes,
+            },
+            limit: segments(LIMIT.name),
+            limit_after_timeout: segments(LIMIT_AFTER_TIMEOUT.name),
+            slope: slope * smss,
+            validation: if parameters.is_on(VALIDATE.name) {
+                Validation::On
+            } else {
+                Validation::Off
+            },
+            slow_start: SlowStart::Ordinary,
+            acked: 0.0,
+        }
+    }
+
+    /// Whether the window was used, so that it may grow.
+    #[must_use]
+    pub fn permits(&self, ack: &AckFacts<'_>) -> bool {
+        self.validation == Validation::Off || ack.limited_by == LimitedBy::Congestion
+    }
+
+    /// Segments that `credit` counts for.
+    #[must_use]
+    pub fn segments(&self, credit: Credit) -> f64 {
+        match self.count {
+            Count::Acks => f64::from(credit.acks),
+            Count::Bytes => credit.bytes as f64 / self.smss,
+        }
+    }
+
+    /// The window after an ACK.
+    #[must_use]
+    pub fn grown(&mut self, ack: &AckFacts<'_>, credit: Credit, window: Window) -> Window {
+        if !self.permits(ack) {
+            return window;
+        }
+        if !window.in_slow_start() {
+            return self.avoidance(window, credit);
+        }
+        let (window, rest) = self.slow_start(window, credit);
+        if rest.bytes > 0 {
+            self.avoidance(window, rest)
+        } else {
+            window
+        }
+    }
+
+    /// The window after an ACK in slow start, and what of the ACK was not used up when
+    /// `ssthresh` was reached.
+    #[must_use]
+    pub fn slow_start(&mut self, window: Window, credit: Credit) -> (Window, Credit) {
+        let room = window.ssthresh - window.cwnd;
+        let step = match self.count {
+            Count::Acks => f64::from(credit.acks) * self.smss,
+            Count::Bytes => (credit.bytes as f64).min(self.limit_now()),
+        };
+        let crosses = step > room && self.count == Count::Bytes;
+        let cwnd = window.cwnd + if crosses { room } else { step };
+        if cwnd >= window.ssthresh {
+            self.slow_start = SlowStart::Ordinary;
+        }
+        let rest = Credit {
+            bytes: if crosses {
+                credit.bytes.saturating_sub(room as u64)
+            } else {
+                0
+            },
+            ..Credit::default()
+        };
+        (Window { cwnd, ..window }, rest)
+    }
+
+    fn avoidance(&mut self, window: Window, credit: Credit) -> Window {
+        let added = match self.count {
+            Count::Acks => f64::from(credit.acks) * self.slope * self.smss / window.cwnd,
+            Count::Bytes => {
+                self.acked += credit.bytes as f64;
+                if self.acked >= window.cwnd {
+                    self.acked -= window.cwnd;
+                    self.slope
+                } else {
+                    0.0
+                }
+            }
+        };
+        Window {
+            cwnd: window.cwnd + added,
+            ..window
+        }
+    }
+
+    fn limit_now(&self) -> f64 {
+        match self.slow_start {
+            SlowStart::Ordinary => self.limit,
+            SlowStart::AfterTimeout => self.limit_after_timeout,
+        }
+    }
+
+    /// A loss found by ACKs was answered: counting begins anew.
+    pub fn after_loss(&mut self) {
+        self.acked = 0.0;
+    }
+
+    /// A timeout was answered: counting begins anew, in the slow start after a timeout.
+    pub fn after_timeout(&mut self) {
+        self.acked = 0.0;
+        self.slow_start = SlowStart::AfterTimeout;
+    }
+}
+
+/// Whether a loss was answered by `reduction`, the control's own: because it was taken for
+/// congestion, or because response 0 answers as if it had been. A control keeps the same books
+/// for both, so that response 0 is TCP to the byte. `chosen` comes back rounded, at most down to
+/// a whole segment of `smss` bytes.
+#[must_use]
+pub fn is_own_reduction(cause: LossCause, chosen: Window, reduction: Window, smss: f64) -> bool {
+    let alike = |chosen: f64, own: f64| chosen == own || (0.0..smss).contains(&(own - chosen));
+    cause == LossCause::Congestion
+        || (alike(chosen.cwnd, reduction.cwnd) && alike(chosen.ssthresh, reduction.ssthresh))
+}
+
+/// What a reduction takes its share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Basis {
+    Flight,
+    Cwnd,
+}
+
+/// What the least slow start threshold bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Floor {
+    Both,
+    SsthreshOnly,
+}
+
+/// What a repeated timeout does to the slow start threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RepeatedTimeout {
+    Hold,
+    Recompute,
+}
+
+/// The reduction of RFC 5681 eq. 4. Built from [`BASIS`], [`MIN_SSTHRESH`], [`FLOOR`] and
+/// [`REPEATED_TIMEOUT`].
+#[derive(Clone, Debug)]
+pub struct Decrease {
+    smss: f64,
+    factor: f64,
+    basis: Basis,
+    /// In bytes.
+    min_ssthresh: f64,
+    floor: Floor,
+    repeated: RepeatedTimeout,
+    /// Where the segment that timed out last begins.
+    timed_out: Option<u64>,
+}
+
+impl Decrease {
+    /// Down to `factor` of the basis.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context, factor: f64) -> Self {
+        let smss = f64::from(context.smss);
+        Self {
+            smss,
+            factor,
+            basis: match parameters.choice(BASIS.name) {
+                "cwnd" => Basis::Cwnd,
+                _ => Basis::Flight,
+            },
+            min_ssthresh: parameters.integer(MIN_SSTHRESH.name) as f64 * smss,
+            floor: match parameters.choice(FLOOR.name) {
+                "ssthresh" => Floor::SsthreshOnly,
+                _ => Floor::Both,
+            },
+            repeated: match parameters.choice(REPEATED_TIMEOUT.name) {
+                "recompute" => RepeatedTimeout::Recompute,
+                _ => RepeatedTimeout::Hold,
+            },
+            timed_out: None,
+        }
+    }
+
+    /// The window after a loss that ACKs revealed.
+    #[must_use]
+    pub fn after_loss(&self, loss: &LossFacts) -> Window {
+        let basis = match self.basis {
+            Basis::Flight => (loss.flight_size as f64).min(loss.window.cwnd),
+            Basis::Cwnd => loss.window.cwnd,
+        };
+        let share = self.factor * basis;
+        let ssthresh = share.max(self.min_ssthresh);
+        Window {
+            cwnd: match self.floor {
+                Floor::Both => ssthresh,
+                Floor::SsthreshOnly => share,
+            },
+            ssthresh,
+        }
+    }
+
+    /// Whether this timeout leaves `ssthresh` alone, as one has resent the segment before.
+    #[must_use]
+    pub fn holds(&self, loss: &LossFacts) -> bool {
+        self.repeated == RepeatedTimeout::Hold && self.timed_out == Some(loss.segment.start)
+    }
+
+    /// The window after a timeout: the loss window of one segment (RFC 5681 §3.1).
+    #[must_use]
+    pub fn after_timeout(&mut self, loss: &LossFacts) -> Window {
+        let basis = match self.basis {
+            Basis::Flight => loss.flight_size as f64,
+            Basis::Cwnd => loss.window.cwnd,
+        };
+        let ssthresh = if self.holds(loss) {
+            loss.window.ssthresh
+        } else {
+            (self.factor * basis).max(self.min_ssthresh)
+        };
+        self.timed_out = Some(loss.segment.start);
+        Window {
+            cwnd: self.smss,
+            ssthresh,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A fixed window: no congestion control at all.
+//!
+//! LE §3.3.2 fixes `cwnd` at 32 packets to take congestion control out of the comparison: what is
+//! left is the recovery's merit. §5.2.1 draws a fixed window of 10 as the upper line.
+//!
+//! ```text
+//! cwnd = ssthresh = window, always
+//! ```
+//!
+//! Reading: §3.3 has this control never change its window, and the cost of a timeout that §3.3.2
+//! names is that nothing is sent while one is waited for; so a timeout leaves the window alone,
+//! too (`timeout = keep`). With `timeout = restart` it falls to one segment and slow start brings
+//! it back, which is what a timeout costs every other control.
+//!
+//! What a recovery limits (NewReno's full ACK, Tahoe's restart) is undone on the same ACK. The
+//! connection starts with the dialect's initial window and has the fixed one from the first ACK.
+
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::window::Window;
+
+use crate::catalog::spec::{
+    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
+};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn CongestionControl> = Entry {
+    name: "fixed",
+    summary: "a window that never changes: what is left is the recovery's merit",
+    citation: "LE §3.3.2",
+    parameters: &[
+        ParameterSpec {
+            name: "window",
+            doc: "the congestion window",
+            source: "LE §3.3.2 (32), §5.2.1 (10)",
+            kind: Kind::Integer {
+                min: 1,
+                max: 1_000_000,
+                unit: "segments",
+            },
+            default: Defaults::same(Value::Integer(32)),
+        },
+        ParameterSpec {
+            name: "timeout",
+            doc: "what a timeout does to the window",
+            source: "LE §3.3.2, as we read it",
+            kind: Kind::Choice(&[
+                ("keep", "nothing"),
+                (
+                    "restart",
+                    "cuts it to one segment; slow start brings it back",
+                ),
+            ]),
+            default: Defaults::same(Value::Choice("keep")),
+        },
+    ],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, context| Box::new(Fixed::new(parameters, context)),
+};
+
+/// What a timeout does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtTimeout {
+    Keep,
+    Restart,
+}
+
+/// Whether the window is on its way back after a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Steady,
+    Returning,
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    smss: f64,
+    /// In bytes.
+    window: f64,
+    at_timeout: AtTimeout,
+    phase: Phase,
+}
+
+impl Fixed {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+        let smss = f64::from(context.smss);
+        Self {
+            smss,
+            window: parameters.integer("window") as f64 * smss,
+            at_timeout: match parameters.choice("timeout") {
+                "restart" => AtTimeout::Restart,
+                _ => AtTimeout::Keep,
+            },
+            phase: Phase::Steady,
+        }
+    }
+
+    fn with(&self, cwnd: f64) -> Window {
+        Window {
+            cwnd,
+            ssthresh: self.window,
+        }
+    }
+}
+
+impl CongestionControl for Fixed {
+    fn on_ack(&mut self, _ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        if self.phase == Phase::Returning {
+            let cwnd = view.window.cwnd + f64::from(credit.acks) * self.smss;
+            if cwnd < self.window {
+                return self.with(cwnd);
+            }
+            self.phase = Phase::Steady;
+        }
+        self.with(self.window)
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        match self.phase {
+            Phase::Steady => self.with(self.window),
+            Phase::Returning => self.with(loss.window.cwnd),
+        }
+    }
+
+    fn on_loss(&mut self, _loss: &LossFacts, _cause: LossCause, _chosen: Window) {}
+
+    fn on_timeout(&mut self, _loss: &LossFacts) -> Window {
+        match self.at_timeout {
+            AtTimeout::Keep => self.with(self.window),
+            AtTimeout::Restart => {
+                self.phase = Phase::Returning;
+                self.with(self.smss)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::spec::Dialect;
+    use crate::congestion::bench::Bench;
+
+    #[test]
+    fn it_is_fixed() {
+        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 10.0, f64::INFINITY);
+        b.ack(0);
+        assert_eq!(b.cwnd(), 32.0);
+        b.ack(3);
+        b.loss(0, 32);
+        assert_eq!((b.cwnd(), b.ssthresh()), (32.0, 32.0));
+        b.timeout(0, 32);
+        assert_eq!(b.cwnd(), 32.0);
+        b.window.cwnd = 1000.0;
+        b.ack_with(1, Credit::default());
+        assert_eq!(b.cwnd(), 32.0);
+    }
+
+    #[test]
+    fn it_returns_by_slow_start_if_asked_to() {
+        let changes = [
+            ("window", Value::Integer(4)),
+            ("timeout", Value::Choice("restart")),
+        ];
+        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &changes, 4.0, 4.0);
+        b.timeout(0, 4);
+        assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 4.0));
+        b.ack(1);
+        b.ack(0);
+        b.loss(2, 2);
+        assert_eq!(b.cwnd(), 2.0);
+        b.ack(1);
+        b.ack(1);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 4.0);
+    }
+}

@@ -1,0 +1,253 @@
+//! Reno: additive increase, multiplicative decrease (AIMD).
+//!
+//! V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988; RFC 5681 §3.1, §3.2.
+//!
+//! ```text
+//! cwnd < ssthresh   slow start: +1 segment per ACK, doubling per round trip
+//! otherwise         congestion avoidance: +1 segment per round trip
+//! congestion loss   ssthresh = max(FlightSize / 2, 2 segments), cwnd = ssthresh
+//! timeout           the same ssthresh, cwnd = 1 segment
+//! ```
+//!
+//! The yardstick on this axis: Westwood grows alike and reduces to what it measured, CUBIC grows
+//! by the time since the last loss, the fixed window does neither. Fast recovery's inflation of
+//! the window belongs to the recoveries. All of it is [`Increase`] and [`Decrease`]; the
+//! readings are told there.
+//!
+//! By dialect: `rfc` halves FlightSize and counts bytes; `linux` halves `cwnd`, counts bytes
+//! without limit; `ns2` halves `cwnd`, counts ACKs, does not ask whether the window was used,
+//! keeps `cwnd` real (the sender cuts `ssthresh` to whole segments), and recomputes `ssthresh`
+//! at every timeout.
+
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, Increase};
+use crate::catalog::spec::{Context, Entry, Needs, Parameters};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn CongestionControl> = Entry {
+    name: "reno",
+    summary: "AIMD: one segment more per round trip, half the window at a loss",
+    citation: "RFC 5681",
+    parameters: &[
+        aimd::COUNT,
+        aimd::LIMIT,
+        aimd::LIMIT_AFTER_TIMEOUT,
+        aimd::INCREASE,
+        aimd::VALIDATE,
+        aimd::BASIS,
+        aimd::DECREASE,
+        aimd::MIN_SSTHRESH,
+        aimd::FLOOR,
+        aimd::REPEATED_TIMEOUT,
+    ],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, context| Box::new(Reno::new(parameters, context)),
+};
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    smss: f64,
+    increase: Increase,
+    decrease: Decrease,
+}
+
+impl Reno {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+        let slope = parameters.real(aimd::INCREASE.name);
+        let factor = parameters.real(aimd::DECREASE.name);
+        Self {
+            smss: f64::from(context.smss),
+            increase: Increase::new(parameters, context, slope),
+            decrease: Decrease::new(parameters, context, factor),
+        }
+    }
+}
+
+impl CongestionControl for Reno {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        self.increase.grown(ack, credit, view.window)
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        self.decrease.after_loss(loss)
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+            self.increase.after_loss();
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.increase.after_timeout();
+        self.decrease.after_timeout(loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::facts::LimitedBy;
+
+    use super::*;
+    use crate::catalog::spec::{Dialect, Value};
+    use crate::congestion::bench::Bench;
+
+    const BYTES: (&str, Value) = ("count", Value::Choice("bytes"));
+    const ACKS: (&str, Value) = ("count", Value::Choice("acks"));
+
+    fn bench(changes: &[(&str, Value)], cwnd: f64, ssthresh: f64) -> Bench {
+        Bench::new(&ENTRY, Dialect::Rfc, changes, cwnd, ssthresh)
+    }
+
+    #[test]
+    fn slow_start_doubles_when_every_segment_is_acknowledged() {
+        for count in [ACKS, BYTES] {
+            let mut b = bench(&[count], 2.0, 64.0);
+            let rounds: Vec<f64> = (0..4)
+                .map(|_| {
+                    b.round(1);
+                    b.cwnd()
+                })
+                .collect();
+            assert_eq!(rounds, [4.0, 8.0, 16.0, 32.0]);
+        }
+    }
+
+    #[test]
+    fn slow_start_with_delayed_acks_grows_by_half_or_by_all_with_a_limit_of_two() {
+        // 4 segments, 2 ACKs: +1 each.
+        let mut b = bench(&[ACKS], 4.0, 64.0);
+        b.round(2);
+        assert_eq!(b.cwnd(), 6.0);
+        // Bytes with L = 1 are no better: each ACK adds at most one segment.
+        let mut b = bench(&[BYTES], 4.0, 64.0);
+        b.round(2);
+        assert_eq!(b.cwnd(), 6.0);
+        let mut b = bench(&[BYTES, ("limit", Value::Integer(2))], 4.0, 64.0);
+        b.round(2);
+        assert_eq!(b.cwnd(), 8.0);
+    }
+
+    #[test]
+    fn after_a_timeout_the_limit_is_one_until_slow_start_ends() {
+        let mut b = bench(&[BYTES, ("limit", Value::Integer(2))], 8.0, 64.0);
+        b.timeout(0, 8);
+        assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 4.0));
+        // +1, +1, +1 reach ssthresh; an ordinary slow start would have taken two ACKs.
+        b.ack(2);
+        assert_eq!(b.cwnd(), 2.0);
+        b.ack(2);
+        b.ack(2);
+        assert_eq!(b.cwnd(), 4.0);
+        b.window.ssthresh = f64::INFINITY;
+        b.ack(2);
+        assert_eq!(b.cwnd(), 6.0);
+    }
+
+    #[test]
+    fn slow_start_by_bytes_stops_at_ssthresh_and_the_rest_counts_for_avoidance() {
+        let mut b = bench(&[BYTES, ("limit", Value::Integer(4))], 8.0, 9.0);
+        // 4 segments: 1 to reach 9, 3 towards the 9 that congestion avoidance wants.
+        b.ack(4);
+        assert_eq!(b.cwnd(), 9.0);
+        b.ack(5);
+        assert_eq!(b.cwnd(), 9.0);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 10.0);
+    }
+
+    #[test]
+    fn avoidance_adds_a_segment_per_round_trip() {
+        // Bytes: one segment per cwnd of data, delayed ACKs or not.
+        for per_ack in [1, 2] {
+            let mut b = bench(&[BYTES], 10.0, 10.0);
+            b.round(per_ack);
+            assert_eq!(b.cwnd(), 11.0);
+            b.round(per_ack);
+            assert_eq!(b.cwnd(), 12.0);
+        }
+        // ACKs: 1/cwnd each. 4 + 1/4 + 1/4.25 + …
+        let mut b = bench(&[ACKS], 4.0, 4.0);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 4.25);
+        b.ack(1);
+        assert!((b.cwnd() - (4.25 + 1.0 / 4.25)).abs() < 1e-12);
+        // Half as many ACKs, half the growth.
+        let mut b = bench(&[ACKS], 4.0, 4.0);
+        b.round(2);
+        assert!((b.cwnd() - (4.25 + 1.0 / 4.25)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_loss_halves_what_is_in_flight_but_leaves_two_segments() {
+        let mut b = bench(&[], 20.0, 10.0);
+        b.loss(0, 15);
+        assert_eq!((b.cwnd(), b.ssthresh()), (7.5, 7.5));
+        // Beyond cwnd FlightSize says nothing of what is in the network.
+        b.loss(1, 40);
+        assert_eq!(b.cwnd(), 3.75);
+        b.loss(2, 3);
+        assert_eq!((b.cwnd(), b.ssthresh()), (2.0, 2.0));
+    }
+
+    #[test]
+    fn ns2_halves_the_window_and_lets_it_fall_below_ssthresh() {
+        let mut b = Bench::new(&ENTRY, Dialect::Ns2, &[], 11.408, 10.0);
+        b.loss(0, 5);
+        assert!((b.cwnd() - 5.704).abs() < 1e-9);
+        b.window.cwnd = 3000.0;
+        b.loss(1, 3);
+        assert_eq!((b.cwnd(), b.ssthresh()), (1.5, 2.0));
+    }
+
+    #[test]
+    fn a_repeated_timeout_of_a_segment_holds_ssthresh() {
+        let mut b = bench(&[], 16.0, 64.0);
+        b.timeout(0, 16);
+        assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
+        b.timeout(0, 16);
+        assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
+        // Another segment is another matter.
+        b.timeout(4, 12);
+        assert_eq!(b.ssthresh(), 6.0);
+
+        let mut b = Bench::new(&ENTRY, Dialect::Ns2, &[], 16.0, 64.0);
+        b.timeout(0, 16);
+        assert_eq!(b.ssthresh(), 8.0);
+        b.timeout(0, 16);
+        assert_eq!(b.ssthresh(), 2.0);
+    }
+
+    #[test]
+    fn an_unused_window_does_not_grow() {
+        for limited_by in [LimitedBy::Application, LimitedBy::ReceiveWindow] {
+            let mut b = bench(&[], 4.0, 64.0);
+            b.limited_by = limited_by;
+            b.ack(1);
+            assert_eq!(b.cwnd(), 4.0);
+            let mut b = Bench::new(&ENTRY, Dialect::Ns2, &[], 4.0, 64.0);
+            b.limited_by = limited_by;
+            b.ack(1);
+            assert_eq!(b.cwnd(), 5.0);
+        }
+    }
+
+    #[test]
+    fn nothing_grows_without_credit() {
+        for dialect in Dialect::ALL {
+            for ssthresh in [64.0, 2.0] {
+                let mut b = Bench::new(&ENTRY, dialect, &[], 4.0, ssthresh);
+                b.ack(0);
+                b.ack_with(3, Credit::default());
+                assert_eq!(b.cwnd(), 4.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! No differentiation: every loss is congestion, as TCP has it (RFC 5681).
+//!
+//! The null object of this axis. In the terms of Park et al. §3 it is right about every
+//! congestion loss and wrong about every wireless one: A_c = 100 %, A_w = 0 %.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+
+use crate::catalog::spec::{Conflict, Entry, Needs};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "none",
+    summary: "every loss is congestion",
+    citation: "RFC 5681",
+    parameters: &[],
+    needs: |_| Needs::NONE,
+    conflicts: &[Conflict {
+        with: "*",
+        axis: "response",
+        why: "the response is asked only about losses judged to be the link's, and `none` \
+              judges none so: name a loss differentiation, or leave both out",
+    }],
+    build: |_, _| Box::new(NoDifferentiation),
+};
+
+/// The algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct NoDifferentiation;
+
+impl Differentiation for NoDifferentiation {
+    fn on_ack(&mut self, _ack: &AckFacts<'_>, _view: &View<'_>) {}
+
+    fn judge(&mut self, _loss: &LossFacts) -> LossCause {
+        LossCause::Congestion
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::bench::loss_facts;
+
+    #[test]
+    fn everything_is_congestion() {
+        let facts = LossFacts {
+            truth: Some(LossCause::Wireless),
+            ..loss_facts(0, 10)
+        };
+        assert_eq!(NoDifferentiation.judge(&facts), LossCause::Congestion);
+    }
+}

@@ -1,0 +1,53 @@
+//! The oracle: it knows why the segment was lost.
+//!
+//! Only a simulation can answer; where nobody knows (on real packets, or when the segment was
+//! not lost at all), a loss counts as congestion, as without differentiation. It is what the
+//! responses are compared under when the differentiation is to make no mistakes (Park et al.
+//! §4: all wireless losses detected).
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+
+use crate::catalog::spec::{Entry, Needs};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "oracle",
+    summary: "the true cause, which only a simulation knows",
+    citation: "Park et al., A comparative study on responding methods, §4",
+    parameters: &[],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |_, _| Box::new(Oracle),
+};
+
+/// The algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Oracle;
+
+impl Differentiation for Oracle {
+    fn on_ack(&mut self, _ack: &AckFacts<'_>, _view: &View<'_>) {}
+
+    fn judge(&mut self, loss: &LossFacts) -> LossCause {
+        loss.truth.unwrap_or(LossCause::Congestion)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::bench::loss_facts;
+
+    #[test]
+    fn it_tells_the_truth_where_it_is_known() {
+        let judge = |truth| {
+            Oracle.judge(&LossFacts {
+                truth,
+                ..loss_facts(0, 10)
+            })
+        };
+        assert_eq!(judge(Some(LossCause::Wireless)), LossCause::Wireless);
+        assert_eq!(judge(Some(LossCause::Congestion)), LossCause::Congestion);
+        assert_eq!(judge(None), LossCause::Congestion);
+    }
+}

@@ -1,0 +1,164 @@
+//! Veno: a loss with little backlog in the queue is the link's.
+//!
+//! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access
+//! networks", IEEE JSAC 21(2), 2003, after Vegas; Park et al. §2.
+//!
+//! ```text
+//! N = cwnd/RTTmin − cwnd/RTT, times RTTmin
+//!   = cwnd · (RTT − RTTmin) / RTT   segments
+//! N < β  →  wireless,   β = 3
+//! ```
+//!
+//! Of its neighbours, LDA_EQ relates the same delay to the largest one seen and needs no window;
+//! NCPLD and Spike compare delays alone. Veno the congestion control also slows its growth when
+//! N ≥ β; that belongs to the second axis and is not here.
+//!
+//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the least of
+//! the connection. Without a sample, a loss is congestion.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+
+use crate::catalog::spec::{
+    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
+};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "veno",
+    summary: "wireless if fewer than 3 segments are estimated to wait in the queue",
+    citation: "Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003",
+    parameters: &[
+        ParameterSpec {
+            name: "beta",
+            doc: "backlog N from which a loss is congestion",
+            source: "Fu, Liew 2003; Park et al. §2",
+            kind: Kind::Real {
+                min: 0.0,
+                max: 1e6,
+                unit: "segments",
+            },
+            default: Defaults::same(Value::Real(3.0)),
+        },
+        ParameterSpec {
+            name: "rtt",
+            doc: "which round-trip time tells the delay at the loss",
+            source: "Fu, Liew 2003 (smoothed)",
+            kind: Kind::Choice(&[
+                ("smoothed", "SRTT (RFC 6298)"),
+                ("latest", "the last sample"),
+            ]),
+            default: Defaults::same(Value::Choice("smoothed")),
+        },
+    ],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, context| Box::new(Veno::new(parameters, context)),
+};
+
+/// Which round-trip time is compared with the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Delay {
+    Smoothed,
+    Latest,
+}
+
+/// The algorithm.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    smss: f64,
+    beta: f64,
+    delay: Delay,
+}
+
+impl Veno {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            smss: f64::from(context.smss),
+            beta: parameters.real("beta"),
+            delay: match parameters.choice("rtt") {
+                "latest" => Delay::Latest,
+                _ => Delay::Smoothed,
+            },
+        }
+    }
+
+    /// N, the segments estimated to wait in the queue.
+    fn backlog(&self, loss: &LossFacts) -> Option<f64> {
+        let rtt = match self.delay {
+            Delay::Smoothed => loss.srtt,
+            Delay::Latest => loss.rtt_latest,
+        };
+        let rtt = rtt.filter(|rtt| !rtt.is_zero())?;
+        // A coarse clock may round SRTT to below the least delay: that is no backlog.
+        let queued = rtt.saturating_sub(loss.rtt_min?);
+        Some(loss.window.cwnd / self.smss * queued.as_secs_f64() / rtt.as_secs_f64())
+    }
+}
+
+impl Differentiation for Veno {
+    fn on_ack(&mut self, _ack: &AckFacts<'_>, _view: &View<'_>) {}
+
+    fn judge(&mut self, loss: &LossFacts) -> LossCause {
+        match self.backlog(loss) {
+            Some(backlog) if backlog < self.beta => LossCause::Wireless,
+            _ => LossCause::Congestion,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::time::Duration;
+
+    use super::*;
+    use crate::catalog::spec::Dialect;
+    use crate::congestion::bench::{context, loss_facts, parameters};
+
+    fn veno(changes: &[(&str, Value)]) -> Veno {
+        Veno::new(
+            &parameters(&ENTRY, Dialect::Rfc, changes),
+            &context(Dialect::Rfc),
+        )
+    }
+
+    fn loss(cwnd: u64, rtt_ms: u64, min_ms: u64) -> LossFacts {
+        LossFacts {
+            srtt: Some(Duration::from_millis(rtt_ms)),
+            rtt_min: Some(Duration::from_millis(min_ms)),
+            rtt_latest: Some(Duration::from_millis(min_ms)),
+            ..loss_facts(0, cwnd)
+        }
+    }
+
+    #[test]
+    fn the_backlog_by_hand() {
+        // 20 segments, 125 ms of which 25 ms are queueing: N = 20 · 25/125 = 4.
+        assert_eq!(veno(&[]).backlog(&loss(20, 125, 100)), Some(4.0));
+        assert_eq!(veno(&[]).judge(&loss(20, 125, 100)), LossCause::Congestion);
+        // 14 segments: N = 2.8 < 3.
+        assert_eq!(veno(&[]).judge(&loss(14, 125, 100)), LossCause::Wireless);
+        // N = 3 is not below 3.
+        assert_eq!(veno(&[]).judge(&loss(15, 125, 100)), LossCause::Congestion);
+    }
+
+    #[test]
+    fn its_constants_are_parameters() {
+        let mut patient = veno(&[("beta", Value::Real(5.0))]);
+        assert_eq!(patient.judge(&loss(20, 125, 100)), LossCause::Wireless);
+        let mut latest = veno(&[("rtt", Value::Choice("latest"))]);
+        assert_eq!(latest.judge(&loss(20, 125, 100)), LossCause::Wireless);
+    }
+
+    #[test]
+    fn without_samples_a_loss_is_congestion() {
+        assert_eq!(veno(&[]).judge(&loss_facts(0, 1)), LossCause::Congestion);
+    }
+
+    #[test]
+    fn a_coarse_clock_makes_no_negative_backlog() {
+        assert_eq!(veno(&[]).backlog(&loss(20, 10, 14)), Some(0.0));
+    }
+}

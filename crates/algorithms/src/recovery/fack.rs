@@ -1,0 +1,464 @@
+//! FACK: everything below the highest SACK that is not sacked has left the network.
+//!
+//! M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion Control, SIGCOMM
+//! 1996. With `snd.fack`, the byte after the highest one known to have arrived, what is in flight
+//! needs no scoreboard walk, and loss is seen after one SACK if it is far enough ahead:
+//!
+//! ```text
+//! awnd    = snd.nxt − snd.fack + retran_data        in flight; sends while awnd < cwnd
+//! trigger : snd.fack − snd.una > 3 SMSS,  or three duplicate ACKs
+//! resends : holes below snd.fack, lowest first, then new data
+//! ends    : when everything outstanding at the trigger is acknowledged
+//! ```
+//!
+//! `retran_data` is what has been resent and is not acknowledged in any way. Losses among
+//! segments first sent after the trigger are the next event's. While SACKs arrive and the trigger
+//! is not reached, nothing is sent (`limited_transmit = on` sends what `awnd` leaves room for).
+//!
+//! Against its neighbours: SACK (RFC 6675) takes a hole for lost only if three segments above it
+//! are sacked, and counts it as in flight until then; FACK is faster in bursts and is fooled
+//! by reordering. Momentary uses the same forward ACK, but waits for three duplicate ACKs and
+//! lets the window grow all the while. A lost retransmission is found by the timer.
+//!
+//! ns-2.35's FACK, the dialect `ns2`, differs from the paper much: the window falls to *one
+//! segment* at the trigger and slow-starts to `ssthresh` on every ACK in recovery
+//! (`entry = restart`); recovery lasts until something sent after the trigger is acknowledged and
+//! nothing is sacked (`exit = beyond`), and goes on through a timeout (`after_rto = resume`); once
+//! it sees that a retransmission was lost, it stops and waits for the timer
+//! (`lost_retransmission = wait`); duplicate ACKs restart the timer (`rto_timer = every-ack`).
+//! Unlike there, what was sacked before a timeout is remembered.
+//!
+//! Cost: one cursor over the holes, which only moves forward (`hole_cursor`); amortised O(1).
+
+#[cfg(test)]
+mod tests;
+
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
+
+use super::hole_cursor::{HoleCursor, new_hole_bytes};
+use super::rto_policy::RtoPolicy;
+use crate::catalog::spec::{
+    Context, DUP_THRESHOLD, Defaults, Dialect, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
+    Parameters, Value, switch,
+};
+
+/// Forward acknowledgment.
+#[derive(Debug)]
+struct Fack {
+    smss: u32,
+    dup_threshold: u32,
+    limited_transmit: LimitedTransmit,
+    entry: EntryRule,
+    exit: ExitRule,
+    after_rto: AfterRto,
+    lost_retransmission: LostRetransmission,
+    rto_timer: RtoPolicy,
+    /// Growth on an ACK that advances while something is sacked, outside recovery.
+    growth_past_holes: Growth,
+    phase: Phase,
+    /// The next hole: what is missing below it is `retran_data`.
+    holes: HoleCursor,
+    /// Everything outstanding at the last timeout ends here; it is all lost.
+    rto_edge: u64,
+    /// The latest transmission known to have arrived of a segment sent once.
+    newest_order: u64,
+    /// The forward ACK after the last event.
+    seen_forward_ack: u64,
+    /// The segment whose retransmission was lost, while the sender waits for the timer.
+    waiting: Option<SegmentId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LimitedTransmit {
+    On,
+    Off,
+}
+
+/// What happens to the window when a recovery begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EntryRule {
+    /// The control's reduction; it then stays.
+    Half,
+    /// One segment, growing on every ACK.
+    Restart,
+}
+
+/// When a recovery ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ExitRule {
+    /// What was outstanding at its beginning is acknowledged.
+    Covered,
+    /// More than that is, and nothing is sacked.
+    Beyond,
+}
+
+/// What a timeout does to recoveries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterRto {
+    /// It ends one, and none begins before all that was outstanding is acknowledged
+    /// (RFC 6675 §5.1).
+    Suspend,
+    /// One goes on, and one may begin at once.
+    Resume,
+}
+
+/// What is done once a retransmission is seen to be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LostRetransmission {
+    Ignore,
+    /// Nothing more is sent before the timer expires.
+    Wait,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Recovery { until: u64, head: Head },
+}
+
+/// The fast retransmit, which does not ask for room in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    Due(LossRule),
+    Sent,
+}
+
+impl Fack {
+    fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            smss: context.smss,
+            dup_threshold: parameters.integer("dup_threshold") as u32,
+            limited_transmit: if parameters.is_on("limited_transmit") {
+                LimitedTransmit::On
+            } else {
+                LimitedTransmit::Off
+            },
+            entry: match parameters.choice("entry") {
+                "restart" => EntryRule::Restart,
+                _ => EntryRule::Half,
+            },
+            exit: match parameters.choice("exit") {
+                "beyond" => ExitRule::Beyond,
+                _ => ExitRule::Covered,
+            },
+            after_rto: match parameters.choice("after_rto") {
+                "resume" => AfterRto::Resume,
+                _ => AfterRto::Suspend,
+            },
+            lost_retransmission: match parameters.choice("lost_retransmission") {
+                "wait" => LostRetransmission::Wait,
+                _ => LostRetransmission::Ignore,
+            },
+            rto_timer: RtoPolicy::of(parameters),
+            // ns-2 takes any ACK with SACK blocks for a sign of loss, not of progress.
+            growth_past_holes: match context.dialect {
+                Dialect::Ns2 => Growth::Frozen,
+                Dialect::Rfc | Dialect::Linux => Growth::Acked,
+            },
+            phase: Phase::Open,
+            holes: HoleCursor::default(),
+            rto_edge: 0,
+            newest_order: 0,
+            seen_forward_ack: 0,
+            waiting: None,
+        }
+    }
+
+    /// Below this nothing is in flight, unless resent.
+    fn edge(&self, board: &Scoreboard) -> u64 {
+        board.forward_ack().max(self.rto_edge)
+    }
+
+    /// Below this holes are to be resent.
+    fn resend_limit(&self, board: &Scoreboard) -> u64 {
+        let recovery = match (self.phase, self.exit) {
+            (Phase::Open, _) => 0,
+            (Phase::Recovery { until, .. }, ExitRule::Covered) => until.min(board.forward_ack()),
+            (Phase::Recovery { .. }, ExitRule::Beyond) => board.forward_ack(),
+        };
+        recovery.max(self.rto_edge)
+    }
+
+    /// Whether the recovery in progress is over.
+    fn is_over(&self, until: u64, board: &Scoreboard) -> bool {
+        match self.exit {
+            ExitRule::Covered => board.una() >= until,
+            ExitRule::Beyond => board.una() > until && board.sacked_segments() == 0,
+        }
+    }
+
+    fn end_recovery(&mut self, board: &Scoreboard) {
+        self.phase = Phase::Open;
+        self.waiting = None;
+        if board.una() >= self.rto_edge {
+            self.holes.rewind(board);
+        }
+    }
+
+    /// Outside recovery: begins one if the forward ACK is far enough ahead.
+    fn trigger(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> Option<LossEvent> {
+        if self.after_rto == AfterRto::Suspend && board.una() < self.rto_edge {
+            return None;
+        }
+        let gap = board.forward_ack() - board.una();
+        let rule = if gap > u64::from(self.dup_threshold) * u64::from(self.smss) {
+            LossRule::ForwardAck
+        } else if ack.dup_acks >= self.dup_threshold {
+            LossRule::DuplicateAcks
+        } else {
+            return None;
+        };
+        self.holes.rewind(board);
+        // No hole below a SACK: the receiver took SACKs back. The timer will see to it.
+        self.holes.hole(board, board.forward_ack())?;
+        self.phase = Phase::Recovery {
+            until: board.nxt(),
+            head: Head::Due(rule),
+        };
+        Some(LossEvent {
+            segment: self.holes.id(),
+            rule,
+        })
+    }
+
+    /// If something first sent after the oldest retransmission has arrived, and it has not, it
+    /// was lost. Retransmissions leave in sequence order, so that the oldest is the first
+    /// outstanding segment.
+    fn look_for_lost_retransmission(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
+        let once = ack
+            .delivered
+            .iter()
+            .filter(|d| d.by == DeliveredBy::Sack && d.segment.transmissions == 1);
+        let newest = once.map(|d| d.segment.order).max().unwrap_or(0);
+        self.newest_order = self.newest_order.max(newest);
+        // Only while it is missing: should it have been delayed, waiting would never end.
+        let is_missing = |id| {
+            board
+                .get(id)
+                .is_some_and(|s| s.reported == Reported::Missing)
+        };
+        self.waiting = self.waiting.filter(|&id| is_missing(id));
+        if self.lost_retransmission == LostRetransmission::Wait
+            && let Phase::Recovery { .. } = self.phase
+            && let Some(first) = board.get(board.first())
+            && first.reported == Reported::Missing
+            && first.transmissions > 1
+            && first.order < self.newest_order
+        {
+            self.waiting = Some(board.first());
+        }
+    }
+
+    /// An ACK in recovery.
+    fn on_ack_recovery(&self, ack: &AckFacts<'_>) -> Growth {
+        match self.entry {
+            EntryRule::Restart if ack.kind != AckKind::Other => Growth::EveryAck,
+            EntryRule::Restart | EntryRule::Half => Growth::Frozen,
+        }
+    }
+
+    /// An ACK outside recovery.
+    fn on_ack_open(&self, ack: &AckFacts<'_>, board: &Scoreboard) -> Growth {
+        if ack.acked_bytes == 0 {
+            Growth::Frozen
+        } else if board.sacked_segments() == 0 {
+            Growth::Acked
+        } else {
+            self.growth_past_holes
+        }
+    }
+}
+
+impl Recovery for Fack {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        if sent.segment.transmissions > 1 {
+            self.holes.pass(sent.id, view.scoreboard);
+            if let Phase::Recovery { head, .. } = &mut self.phase {
+                *head = Head::Sent;
+            }
+        }
+        self.rto_timer.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let board = view.scoreboard;
+        self.holes.on_ack(ack, board);
+        self.holes.skip_sacked(board);
+        self.look_for_lost_retransmission(ack, board);
+        let mut outcome = Outcome {
+            lost_bytes: new_hole_bytes(ack, board, self.seen_forward_ack),
+            rto: self.rto_timer.on_ack(ack),
+            ..Outcome::default()
+        };
+        self.seen_forward_ack = board.forward_ack();
+        match self.phase {
+            Phase::Recovery { until, .. } => {
+                outcome.growth = self.on_ack_recovery(ack);
+                if !self.is_over(until, board) {
+                    return outcome;
+                }
+                self.end_recovery(board);
+            }
+            Phase::Open => outcome.growth = self.on_ack_open(ack, board),
+        }
+        outcome.loss = self.trigger(ack, board);
+        if outcome.loss.is_some() {
+            outcome.growth = Growth::Frozen;
+            if self.entry == EntryRule::Restart {
+                outcome.limit = Some(f64::from(self.smss));
+            }
+        }
+        outcome
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        let board = view.scoreboard;
+        self.rto_edge = board.nxt();
+        self.seen_forward_ack = board.forward_ack();
+        self.waiting = None;
+        self.holes.rewind(board);
+        match (&mut self.phase, self.after_rto) {
+            (Phase::Recovery { head, .. }, AfterRto::Resume) => *head = Head::Sent,
+            _ => self.phase = Phase::Open,
+        }
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        let board = view.scoreboard;
+        board.nxt() - self.edge(board) + self.holes.missing_below(board)
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        let board = view.scoreboard;
+        if self.waiting.is_some() {
+            return Next::Nothing;
+        }
+        let id = self.holes.id();
+        let resend = |rule, clearance| Next::Retransmit {
+            id,
+            why: SendReason::Retransmit(rule),
+            clearance,
+        };
+        if let Phase::Recovery {
+            until,
+            head: Head::Due(rule),
+        } = self.phase
+            && self.holes.hole(board, until).is_some()
+        {
+            return resend(rule, Clearance::Immediate);
+        }
+        if let Some(hole) = self.holes.hole(board, self.resend_limit(board)) {
+            let rule = if hole.start < self.rto_edge {
+                LossRule::Timeout
+            } else {
+                LossRule::ForwardAck
+            };
+            return resend(rule, Clearance::Window);
+        }
+        let before_trigger = self.phase == Phase::Open
+            && board.una() >= self.rto_edge
+            && board.una() < board.forward_ack();
+        match (before_trigger, self.limited_transmit) {
+            (true, LimitedTransmit::Off) => Next::Nothing,
+            (true, LimitedTransmit::On) => new(SendReason::LimitedTransmit),
+            (false, _) => new(SendReason::NewData),
+        }
+    }
+}
+
+fn new(why: SendReason) -> Next {
+    Next::New {
+        why,
+        clearance: Clearance::Window,
+    }
+}
+
+/// A parameter whose `ns2` default is the second word, and the first elsewhere.
+const fn by_dialect(
+    name: &'static str,
+    doc: &'static str,
+    source: &'static str,
+    words: &'static [(&'static str, &'static str)],
+) -> ParameterSpec {
+    ParameterSpec {
+        name,
+        doc,
+        source,
+        kind: Kind::Choice(words),
+        default: Defaults {
+            rfc: Value::Choice(words[0].0),
+            linux: Value::Choice(words[0].0),
+            ns2: Value::Choice(words[1].0),
+        },
+    }
+}
+
+const PARAMETERS: &[ParameterSpec] = &[
+    DUP_THRESHOLD,
+    ParameterSpec {
+        doc: "new data while SACKs arrive and the trigger is not reached, as awnd permits",
+        source: "Mathis and Mahdavi 1996 have the trigger for it; ns-2 and the Momentary paper §4.1",
+        default: Defaults::same(switch(false)),
+        ..LIMITED_TRANSMIT
+    },
+    by_dialect(
+        "entry",
+        "the window when a recovery begins",
+        "Mathis and Mahdavi 1996; ns-2.35",
+        &[
+            ("half", "the control's reduction, and frozen"),
+            (
+                "restart",
+                "one segment, growing on every ACK until it is over",
+            ),
+        ],
+    ),
+    by_dialect(
+        "exit",
+        "when a recovery ends",
+        "Mathis and Mahdavi 1996; ns-2.35",
+        &[
+            (
+                "covered",
+                "when all that was outstanding at its beginning is acknowledged",
+            ),
+            ("beyond", "when more is, and nothing is sacked"),
+        ],
+    ),
+    by_dialect(
+        "after_rto",
+        "what a timeout does to recoveries",
+        "RFC 6675 §5.1; ns-2.35",
+        &[
+            (
+                "suspend",
+                "none until all that was outstanding is acknowledged",
+            ),
+            ("resume", "one goes on, and one may begin at once"),
+        ],
+    ),
+    by_dialect(
+        "lost_retransmission",
+        "what is done when a retransmission is seen to be lost",
+        "ns-2.35",
+        &[
+            ("ignore", "sending goes on, and the timer finds it"),
+            ("wait", "sending stops until the timer expires"),
+        ],
+    ),
+    RtoPolicy::parameter("advance", "head", "every-ack"),
+];
+
+/// The catalog's entry.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "fack",
+    summary: "what is not sacked below the highest SACK is lost",
+    citation: "M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion \
+               Control, SIGCOMM 1996",
+    parameters: PARAMETERS,
+    needs: |_| Needs::SACK,
+    conflicts: &[],
+    build: |parameters, context| Box::new(Fack::new(parameters, context)),
+};

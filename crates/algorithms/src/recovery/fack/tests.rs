@@ -1,0 +1,81 @@
+use super::*;
+use crate::recovery::storm::{SackedSegments, build, storm};
+use crate::testing::{Setup, ack, agrees_with_ns2};
+
+#[test]
+fn it_sends_what_ns2_sends() {
+    agrees_with_ns2(Setup::new(&ENTRY), "fack");
+}
+
+#[test]
+fn one_sack_far_enough_ahead_is_enough() {
+    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    assert_eq!(t.receive(100, ack(0).sack(3, 4)), "fack:0");
+    // awnd = 8 − 4 + 1, and the window half of 8.
+    assert_eq!((t.cwnd(), t.in_flight()), (4.0, 5.0));
+    assert_eq!(t.receive(101, ack(0).sack(3, 5)), "");
+    assert_eq!(t.receive(102, ack(0).sack(3, 6)), "fack:1");
+    assert_eq!(t.receive(103, ack(0).sack(3, 7)), "fack:2");
+    assert_eq!(t.receive(104, ack(0).sack(3, 8)), "new:8");
+    assert_eq!(t.receive(200, ack(1).sack(3, 8)), "new:9");
+    assert_eq!(t.cwnd(), 4.0);
+    assert_eq!(t.receive(201, ack(8)), "new:10 new:11");
+    assert_eq!(t.cwnd(), 4.0);
+}
+
+#[test]
+fn a_gap_of_three_segments_is_not_enough_and_releases_nothing() {
+    let mut t = Setup::new(&ENTRY).window(4.0).start(100);
+    assert_eq!(t.receive(100, ack(0).sack(1, 2)), "");
+    assert_eq!(t.receive(101, ack(0).sack(1, 3)), "");
+    assert_eq!(t.receive(102, ack(0).sack(1, 4)), "fack:0 new:4");
+    let mut t = Setup::new(&ENTRY)
+        .set("limited_transmit", "on")
+        .window(4.0)
+        .start(100);
+    assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:4 limited:5");
+}
+
+#[test]
+fn a_lost_retransmission_stops_ns2s_fack_until_the_timer() {
+    for (word, sent) in [("wait", ""), ("ignore", "new:11")] {
+        let mut t = Setup::new(&ENTRY)
+            .set("lost_retransmission", word)
+            .window(8.0)
+            .start(100);
+        assert_eq!(t.receive(100, ack(0).sack(1, 5)), "fack:0");
+        assert_eq!(t.receive(101, ack(0).sack(1, 6)), "new:8");
+        assert_eq!(t.receive(102, ack(0).sack(1, 7)), "new:9");
+        assert_eq!(t.receive(103, ack(0).sack(1, 8)), "new:10");
+        // 8 was sent after the retransmission of 0, and has arrived.
+        assert_eq!(t.receive(201, ack(0).sack(1, 9)), sent);
+        assert!(t.wait(2000).starts_with("rto:0"));
+    }
+}
+
+#[test]
+fn losses_after_the_trigger_are_another_event() {
+    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    assert_eq!(t.receive(100, ack(0).sack(1, 5)), "fack:0");
+    for n in 6..9 {
+        t.receive(95 + u64::from(n), ack(0).sack(1, n));
+    }
+    // 8 is lost, 9 and 10 arrive: a hole, but of the next event.
+    assert_eq!(t.receive(200, ack(8)), "new:11");
+    assert_eq!(t.receive(201, ack(8).sack(9, 10)), "");
+    assert_eq!(t.receive(202, ack(8).sack(9, 11)), "");
+    assert_eq!(t.receive(300, ack(8).sack(9, 12)), "fack:8 new:12");
+    assert_eq!(t.sender().stats().loss_events, 2);
+}
+
+#[test]
+fn it_survives_any_path_and_peer() {
+    for seed in 0..60 {
+        for dialect in Dialect::ALL {
+            for word in ["on", "off"] {
+                let recovery = build(&ENTRY, dialect, &[("limited_transmit", word)]);
+                storm(recovery, seed, SackedSegments::StayUnsent);
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Momentary: no recovery phase; halve once, and go on with additive increase.
+//!
+//! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm: A New Look at the Traditional
+//! Problem of TCP, IEICE Trans. Commun. E92-B(12), 2009, algorithms 1 and 2. What is lost and
+//! what the window does are decoupled: after three duplicate ACKs the holes below the forward ACK
+//! are lost, the window is halved, and from then on it slides and grows as if they had arrived.
+//!
+//! ```text
+//! moment_ack  normal mode: the cumulative ACK;   recovery mode: the forward ACK
+//! may send    (moment_ack, moment_ack + cwnd − retransmit]
+//!             here: in flight = snd.nxt − moment_ack + retransmit
+//! order       holes first, lowest first; then new data
+//! growth      in recovery mode every ACK, duplicate or not, is worth one increase
+//! ends        when everything outstanding at the loss is cumulatively acknowledged
+//! ```
+//!
+//! `retransmit` is what has been resent and is not acknowledged in any way. There is no fast
+//! retransmit beside the window: the third duplicate ACK moves `moment_ack` to the forward ACK at
+//! once (the example of figure 2 needs it), and what goes out then is what the halved window has
+//! room for. In normal mode the first two duplicate ACKs release one new segment each (figure
+//! 3(d): "2 + 3").
+//!
+//! Readings of what the paper leaves open:
+//! - A segment first sent after the loss was detected may be lost, too, before recovery mode ends.
+//!   It is a new loss event, found as the first was, by three ACKs that report something above it,
+//!   and halves the window again; as it takes a round trip to hear of it, at most once in each
+//!   (`new_loss = halve`). `new_loss = ignore` resends it and lets the window be.
+//! - A lost retransmission is found by the timer only.
+//! - After a timeout everything outstanding is lost, recovery mode ends, what is sacked is not
+//!   resent, and no loss event begins before all of it is acknowledged.
+//!
+//! Against its neighbours: FACK slides its window by the same forward ACK, but needs no three
+//! duplicate ACKs, sends nothing before the loss is detected, and does not let the window grow
+//! before the end. SACK takes a hole for lost only if enough above it is sacked.
+//!
+//! Cost: two cursors that only move forward (`hole_cursor`); amortised O(1).
+
+#[cfg(test)]
+mod tests;
+
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::{DeliveredBy, Scoreboard};
+
+use super::hole_cursor::{HoleCursor, new_hole_bytes};
+use super::rto_policy::RtoPolicy;
+use crate::catalog::spec::{
+    Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
+    Parameters, Value,
+};
+
+/// Momentary recovery.
+#[derive(Debug)]
+struct Momentary {
+    smss: u32,
+    dup_threshold: u32,
+    limited_transmit: LimitedTransmit,
+    new_loss: NewLoss,
+    rto_timer: RtoPolicy,
+    mode: Mode,
+    /// The next hole to resend: what is missing below it is `retransmit`.
+    holes: HoleCursor,
+    /// The first segment that is not sacked and belongs to no loss event yet.
+    fresh: HoleCursor,
+    /// ACKs that reported something above `fresh` since it is where it is: in normal mode, the
+    /// duplicate ACKs.
+    reports: u32,
+    /// Everything outstanding at the last timeout ends here; it is all lost.
+    rto_edge: u64,
+    /// The forward ACK after the last event.
+    seen_forward_ack: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LimitedTransmit {
+    On,
+    Off,
+}
+
+/// What a loss among segments first sent after the loss event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NewLoss {
+    /// Another loss event.
+    Halve,
+    /// Part of the same.
+    Ignore,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Normal,
+    Recovery {
+        /// What was outstanding at the loss event ends here.
+        until: u64,
+    },
+}
+
+impl Momentary {
+    fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            smss: context.smss,
+            dup_threshold: parameters.integer("dup_threshold") as u32,
+            limited_transmit: if parameters.is_on("limited_transmit") {
+                LimitedTransmit::On
+            } else {
+                LimitedTransmit::Off
+            },
+            new_loss: match parameters.choice("new_loss") {
+                "ignore" => NewLoss::Ignore,
+                _ => NewLoss::Halve,
+            },
+            rto_timer: RtoPolicy::of(parameters),
+            mode: Mode::Normal,
+            holes: HoleCursor::default(),
+            fresh: HoleCursor::default(),
+            reports: 0,
+            rto_edge: 0,
+            seen_forward_ack: 0,
+        }
+    }
+
+    /// Whether everything that was outstanding at the last timeout is acknowledged.
+    fn past_timeout(&self, board: &Scoreboard) -> bool {
+        board.una() >= self.rto_edge
+    }
+
+    /// The left edge of the sliding window.
+    fn moment_ack(&self, board: &Scoreboard) -> u64 {
+        match self.mode {
+            Mode::Recovery { .. } => board.forward_ack(),
+            Mode::Normal if self.past_timeout(board) => board.una(),
+            Mode::Normal => board.forward_ack().max(self.rto_edge),
+        }
+    }
+
+    /// Below this holes are to be resent.
+    fn resend_limit(&self, board: &Scoreboard) -> u64 {
+        let recovery = match (self.mode, self.new_loss) {
+            (Mode::Normal, _) => 0,
+            (Mode::Recovery { until }, NewLoss::Halve) => until.min(board.forward_ack()),
+            (Mode::Recovery { .. }, NewLoss::Ignore) => board.forward_ack(),
+        };
+        recovery.max(self.rto_edge)
+    }
+
+    /// Bytes that limited transmit adds to the window (RFC 3042 §2).
+    fn limited_transmit_bytes(&self, board: &Scoreboard) -> u64 {
+        let normal = self.mode == Mode::Normal && self.past_timeout(board);
+        if !normal || self.limited_transmit == LimitedTransmit::Off {
+            return 0;
+        }
+        u64::from(self.reports.min(self.dup_threshold - 1)) * u64::from(self.smss)
+    }
+
+    /// Counts the ACK if it reports something above the first segment of no loss event.
+    fn count_report(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
+        let before = self.fresh.id();
+        self.fresh.on_ack(ack, board);
+        self.fresh.skip_sacked(board);
+        if self.fresh.id() != before {
+            self.reports = 0;
+        }
+        let above = |d: &dupack_tcp::scoreboard::Delivered| {
+            d.by == DeliveredBy::Sack && d.id > self.fresh.id()
+        };
+        if ack.delivered.iter().any(above) {
+            self.reports += 1;
+        }
+    }
+
+    /// A loss event, if enough ACKs have reported something above a hole.
+    fn detect(&mut self, board: &Scoreboard) -> Option<LossEvent> {
+        let repeated = self.mode != Mode::Normal && self.new_loss == NewLoss::Ignore;
+        if self.reports < self.dup_threshold || repeated || !self.past_timeout(board) {
+            return None;
+        }
+        let segment = self.fresh.id();
+        self.fresh.hole(board, board.forward_ack())?;
+        self.mode = Mode::Recovery { until: board.nxt() };
+        self.fresh.leap_to_end(board);
+        self.reports = 0;
+        Some(LossEvent {
+            segment,
+            rule: LossRule::HoleBelowForwardAck,
+        })
+    }
+}
+
+impl Recovery for Momentary {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        if sent.segment.transmissions > 1 {
+            self.holes.pass(sent.id, view.scoreboard);
+            if let Mode::Recovery { until } = &mut self.mode {
+                // Only `ignore` resends beyond it: the mode lasts until that is repaired, too.
+                *until = (*until).max(sent.segment.end());
+            }
+        }
+        self.rto_timer.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let board = view.scoreboard;
+        self.holes.on_ack(ack, board);
+        self.holes.skip_sacked(board);
+        self.count_report(ack, board);
+        let mut outcome = Outcome {
+            lost_bytes: new_hole_bytes(ack, board, self.seen_forward_ack),
+            rto: self.rto_timer.on_ack(ack),
+            ..Outcome::default()
+        };
+        self.seen_forward_ack = board.forward_ack();
+        // Algorithm 1: in recovery mode the increase comes first, and so the last ACK has it.
+        outcome.growth = match self.mode {
+            Mode::Recovery { .. } if ack.kind != AckKind::Other => Growth::EveryAck,
+            Mode::Normal if ack.acked_bytes > 0 => Growth::Acked,
+            _ => Growth::Frozen,
+        };
+        if let Mode::Recovery { until } = self.mode
+            && ack.una >= until
+        {
+            self.mode = Mode::Normal;
+        }
+        outcome.loss = self.detect(board);
+        if outcome.loss.is_some() {
+            outcome.growth = Growth::Frozen;
+        }
+        outcome
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        let board = view.scoreboard;
+        self.mode = Mode::Normal;
+        self.rto_edge = board.nxt();
+        self.seen_forward_ack = board.forward_ack();
+        self.holes.rewind(board);
+        self.fresh.leap_to_end(board);
+        self.reports = 0;
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        let board = view.scoreboard;
+        let sent = board.nxt() - self.moment_ack(board) + self.holes.missing_below(board);
+        sent.saturating_sub(self.limited_transmit_bytes(board))
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        let board = view.scoreboard;
+        if let Some(hole) = self.holes.hole(board, self.resend_limit(board)) {
+            let rule = if hole.start < self.rto_edge {
+                LossRule::Timeout
+            } else {
+                LossRule::HoleBelowForwardAck
+            };
+            return Next::Retransmit {
+                id: self.holes.id(),
+                why: SendReason::Retransmit(rule),
+                clearance: Clearance::Window,
+            };
+        }
+        let why = if self.limited_transmit_bytes(board) > 0 {
+            SendReason::LimitedTransmit
+        } else {
+            SendReason::NewData
+        };
+        Next::New {
+            why,
+            clearance: Clearance::Window,
+        }
+    }
+}
+
+const PARAMETERS: &[ParameterSpec] = &[
+    DUP_THRESHOLD,
+    LIMITED_TRANSMIT,
+    ParameterSpec {
+        name: "new_loss",
+        doc: "what a loss among segments first sent after a loss event is",
+        source: "left open by the paper; our reading",
+        kind: Kind::Choice(&[
+            ("halve", "a new loss event, at most one per round trip"),
+            ("ignore", "part of the same: resent, and the window let be"),
+        ]),
+        default: Defaults::same(Value::Choice("halve")),
+    },
+    RtoPolicy::parameter("advance", "head", "head"),
+];
+
+/// The catalog's entry.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "momentary",
+    summary: "no recovery phase: halve once, slide by the forward ACK, go on increasing",
+    citation: "J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. \
+               Commun. E92-B(12), 2009",
+    parameters: PARAMETERS,
+    needs: |_| Needs::SACK,
+    conflicts: &[],
+    build: |parameters, context| Box::new(Momentary::new(parameters, context)),
+};

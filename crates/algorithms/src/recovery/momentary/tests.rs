@@ -1,0 +1,219 @@
+use std::collections::VecDeque;
+
+use dupack_tcp::receiver::{AckPolicy, Reading};
+use dupack_tcp::segment::Ack;
+use dupack_tcp::sender::{Agreed, TransmitKind};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::{NoWitness, Receiver, ReceiverConfig, Sender, Transmit};
+
+use super::*;
+use crate::catalog::spec::Dialect;
+use crate::recovery::storm::{SackedSegments, build, sender, storm};
+use crate::testing::{SMSS, Setup, ack};
+
+/// What a sender did in answer to one event.
+#[derive(Clone, Debug, PartialEq)]
+struct Step {
+    /// When.
+    at_ms: f64,
+    /// cwnd after it, in segments.
+    cwnd: f64,
+    /// The segments it sent, by number.
+    sent: Vec<u64>,
+}
+
+/// A bottleneck of 1 Mbit/s (8.32 ms for 1040 bytes) with 10 Mbit/s and 1 ms on either side and
+/// a round trip of 200 ms without load; the first transmissions of some segments are dropped.
+struct Dumbbell {
+    sender: Sender,
+    receiver: Receiver,
+    lost: std::ops::Range<u64>,
+    now: Instant,
+    bottleneck_free: Instant,
+    acks: VecDeque<(Instant, Ack)>,
+    data: VecDeque<(Instant, Transmit)>,
+    steps: Vec<Step>,
+}
+
+impl Dumbbell {
+    /// Runs for `ms` milliseconds, losing the first transmissions of the segments `lost`.
+    fn run(recovery: Box<dyn Recovery>, lost: std::ops::Range<u64>, ms: u64) -> Vec<Step> {
+        let receiver = Receiver::new(ReceiverConfig {
+            irs: SeqNumber(0),
+            mss: SMSS,
+            buffer: 1000 * SMSS,
+            ack_policy: AckPolicy::Immediate,
+            sack: Agreed::Yes,
+            dsack: Agreed::No,
+            timestamps: None,
+            order_echo: Agreed::No,
+            application: Reading::AtOnce,
+        });
+        let mut world = Self {
+            sender: sender(recovery, |_| {}),
+            receiver,
+            lost,
+            now: Instant::ZERO,
+            bottleneck_free: Instant::ZERO,
+            acks: VecDeque::new(),
+            data: VecDeque::new(),
+            steps: Vec::new(),
+        };
+        world.sender.write(u64::MAX / 2);
+        world.emit();
+        while world.now < Instant::ZERO + Duration::from_millis(ms) {
+            world.step();
+        }
+        world.steps
+    }
+
+    fn step(&mut self) {
+        let data_at = self.data.front().map(|d| d.0);
+        let ack_at = self.acks.front().map(|a| a.0);
+        let next = [data_at, ack_at, self.sender.next_timeout()];
+        self.now = next.into_iter().flatten().min().expect("something happens");
+        if data_at == Some(self.now) {
+            let (_, transmit) = self.data.pop_front().expect("it is there");
+            self.receiver.handle_data(self.now, &transmit.segment);
+            let ack = self.receiver.poll_ack().expect("every segment is answered");
+            // 40 bytes through 10, 1 and 10 Mbit/s: 32 + 320 + 32 µs.
+            let back = Duration::from_micros(100_384);
+            self.acks.push_back((self.now + back, ack));
+            return;
+        }
+        if ack_at == Some(self.now) {
+            let (_, ack) = self.acks.pop_front().expect("it is there");
+            self.sender.handle_ack(self.now, &ack, &NoWitness);
+        } else {
+            self.sender.handle_timeout(self.now, &NoWitness);
+        }
+        self.emit();
+    }
+
+    fn emit(&mut self) {
+        let mut sent = Vec::new();
+        while let Some(transmit) = self.sender.poll_transmit(self.now) {
+            let number = transmit.offset / u64::from(SMSS);
+            sent.push(number);
+            if transmit.kind == TransmitKind::First && self.lost.contains(&number) {
+                continue;
+            }
+            let arrives = self.now + Duration::from_micros(1832);
+            self.bottleneck_free = self.bottleneck_free.max(arrives) + Duration::from_micros(8320);
+            let there = self.bottleneck_free + Duration::from_micros(98_000 + 1832);
+            self.data.push_back((there, transmit));
+        }
+        self.steps.push(Step {
+            at_ms: self.now.as_nanos() as f64 / 1e6,
+            cwnd: self.sender.window().cwnd / f64::from(SMSS),
+            sent,
+        });
+    }
+}
+
+/// Figures 3(d) and 4: packets 24 to 30 dropped, cwnd 11.408 before and 5.704 after.
+#[test]
+fn the_papers_oracle_to_the_packet() {
+    let recovery = build(&ENTRY, Dialect::Ns2, &[]);
+    let steps = Dumbbell::run(recovery, 24..31, 1800);
+    let halved = steps.windows(2).position(|w| w[1].cwnd < w[0].cwnd);
+    let halved = halved.expect("there is a loss");
+    assert!((steps[halved].cwnd - 11.408).abs() < 0.0005, "{steps:?}");
+    assert!((steps[halved + 1].cwnd - 5.704).abs() < 0.0005, "{steps:?}");
+    // "2 + 3": two by limited transmit, then three retransmissions.
+    let round = |from: f64, to: f64| -> Vec<u64> {
+        let within = steps.iter().filter(|s| (from..to).contains(&s.at_ms));
+        within.flat_map(|s| s.sent.clone()).collect()
+    };
+    assert_eq!(round(1290.0, 1490.0), [35, 36, 24, 25, 26]);
+    // "5 + 1" in the next round trip.
+    assert_eq!(round(1490.0, 1700.0), [27, 28, 29, 30, 37, 38]);
+    // No timeout, and increases all along.
+    let after = &steps[halved + 1..];
+    assert!(after.windows(2).all(|w| w[1].cwnd >= w[0].cwnd));
+}
+
+/// Figure 2: packets 1 to 6 out (here 0 to 5), the first lost, cwnd 6 → 3. The example has no
+/// limited transmit. 1, 7 and 8 (0, 6, 7) leave as the duplicate ACKs arrive; by the time the ACK
+/// for 8 is in, cwnd/2 + 1 = 4 more from 9 (8) on.
+#[test]
+fn the_example_of_figure_2() {
+    let mut t = Setup::new(&ENTRY)
+        .set("limited_transmit", "off")
+        .window(6.0)
+        .ssthresh(3.0)
+        .start(100);
+    assert_eq!(t.receive(100, ack(0).sack(1, 2)), "");
+    assert_eq!(t.receive(101, ack(0).sack(1, 3)), "");
+    assert_eq!(t.receive(102, ack(0).sack(1, 4)), "hole:0");
+    assert_eq!((t.cwnd(), t.in_flight()), (3.0, 3.0));
+    assert_eq!(t.receive(103, ack(0).sack(1, 5)), "new:6");
+    assert_eq!(t.receive(104, ack(0).sack(1, 6)), "new:7");
+    assert_eq!(t.receive(202, ack(6)), "new:8");
+    assert_eq!(t.receive(203, ack(7)), "new:9 new:10");
+    assert_eq!(t.receive(204, ack(8)), "new:11");
+}
+
+#[test]
+fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
+    for (word, events, resent_at) in [("halve", 2, 206), ("ignore", 1, 203)] {
+        let mut t = Setup::new(&ENTRY)
+            .set("new_loss", word)
+            .window(10.0)
+            .ssthresh(5.0)
+            .start(100);
+        // 0 is lost; 10 and 11 leave by limited transmit, and 10 is lost, too. Both were sent
+        // before the loss was found, so that they belong to it.
+        assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
+        assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
+        assert_eq!(t.receive(102, ack(0).sack(1, 4)), "");
+        assert_eq!(t.cwnd(), 5.0);
+        for n in 5..10 {
+            t.receive(98 + u64::from(n), ack(0).sack(1, n));
+        }
+        assert_eq!(t.in_flight(), 4.0 + 1.0);
+        // 10 is a hole of the same event; 12 and on were sent after it.
+        t.receive(110, ack(0).sack(1, 10));
+        assert_eq!(
+            t.receive(201, ack(0).sack(1, 10).sack(11, 12)),
+            "hole:10 new:15"
+        );
+        // 0 has arrived, and 12 is lost: three ACKs report something above it.
+        t.receive(202, ack(10).sack(11, 12));
+        let mut resent = None;
+        for n in 14..18 {
+            let ms = 189 + u64::from(n);
+            let sent = t.receive(ms, ack(10).sack(13, n).sack(11, 12));
+            if sent.contains("hole:12") {
+                resent = Some(ms);
+            }
+        }
+        assert_eq!(t.sender().stats().loss_events, events, "{word}");
+        assert_eq!(resent, Some(resent_at), "{word}");
+    }
+}
+
+#[test]
+fn a_timeout_resends_all_that_is_not_sacked() {
+    let mut t = Setup::new(&ENTRY).window(4.0).start(6);
+    assert_eq!(t.receive(100, ack(0).sack(3, 4)), "limited:4");
+    assert_eq!(t.wait(1300), "rto:0");
+    assert_eq!(t.in_flight(), 1.0);
+    assert_eq!(t.receive(1400, ack(1).sack(3, 4)), "rto:1 rto:2");
+    assert_eq!(t.receive(1500, ack(2).sack(3, 4)), "rto:4");
+    assert_eq!(t.receive(1501, ack(4)), "new:5");
+    assert_eq!(t.in_flight(), 2.0);
+}
+
+#[test]
+fn it_survives_any_path_and_peer() {
+    for seed in 0..60 {
+        for dialect in Dialect::ALL {
+            for word in ["halve", "ignore"] {
+                let recovery = build(&ENTRY, dialect, &[("new_loss", word)]);
+                storm(recovery, seed, SackedSegments::StayUnsent);
+            }
+        }
+    }
+}

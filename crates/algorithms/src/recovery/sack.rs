@@ -1,0 +1,364 @@
+//! SACK: the standard's conservative recovery from selective acknowledgments.
+//!
+//! RFC 6675 (2012). The sender estimates how much is in the network, its `pipe`, and sends
+//! whenever `cwnd − pipe ≥ 1 SMSS`; what it sends, `NextSeg` decides. With `lost(s)` for
+//! "[`DupThresh`](crate::catalog::spec::DUP_THRESHOLD) separate runs of sacked data, or more than
+//! `(DupThresh − 1) · SMSS` sacked bytes, lie above s" (`IsLost`, §4):
+//!
+//! ```text
+//! pipe = Σ over s not sacked:  (1 if not lost(s))  +  (1 if s ≤ HighRxt)             SetPipe
+//!
+//! NextSeg:  1  the lowest hole above HighRxt, if it is lost
+//!           2  new data
+//!           3  the lowest hole above HighRxt and below the highest SACK
+//!           4  once per recovery, the highest hole: a rescue, so that some ACK comes back
+//! ```
+//!
+//! A recovery begins when `DupThresh` ACKs in a row brought news of sacked data, or when the
+//! first outstanding segment is lost; it halves the window, which then stays as it is until
+//! everything outstanding at the beginning (`RecoveryPoint`) is cumulatively acknowledged. Until
+//! a recovery begins, limited transmit comes of itself, as every SACK makes room in `pipe`.
+//! After a timeout (§5.1) everything outstanding counts as lost, what is sacked is not resent,
+//! and no recovery begins before all of it is acknowledged.
+//!
+//! Its neighbours: `fall-floyd` (`sack_fall_floyd`), its ancestor, counts `pipe` by ACKs
+//! and resends any hole at once; FACK takes every hole below the highest SACK for lost, and so
+//! needs no `pipe`; RACK judges by time instead of counting. Like FACK's, its lost
+//! retransmissions wait for the timer.
+//!
+//! Cost: `pipe` and `lost` are read off two cursors that only move forward
+//! (`hole_cursor`, `lost_below`): amortised O(1) per segment and ACK at any window. The
+//! definitions above, word for word, are the reference in this file's tests.
+
+mod lost_below;
+#[cfg(test)]
+mod tests;
+
+use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
+
+use self::lost_below::LostBelow;
+use super::hole_cursor::HoleCursor;
+use super::rto_policy::RtoPolicy;
+use super::sack_fall_floyd::{self, FallFloyd};
+use crate::catalog::spec::{
+    Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
+    Parameters, SWITCH, Value, switch,
+};
+
+/// The recovery of RFC 6675.
+#[derive(Debug)]
+struct Rfc6675 {
+    smss: u32,
+    dup_threshold: u32,
+    limited_transmit: LimitedTransmit,
+    rescue_allowed: RescueRule,
+    rto_timer: RtoPolicy,
+    phase: Phase,
+    /// DupAcks: ACKs in a row that brought news of sacked data.
+    dup_acks: u32,
+    lost: LostBelow,
+    /// `HighRxt`: below the cursor every hole has been resent.
+    high_rxt: HoleCursor,
+    /// `RescueRxt`, as the offset after it: rule 4 applies once SND.UNA is beyond it.
+    rescue_rxt: u64,
+}
+
+/// Whether the first duplicate ACKs release new data (RFC 3042).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LimitedTransmit {
+    On,
+    Off,
+}
+
+/// Whether `NextSeg` has its rule 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RescueRule {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// No loss known of.
+    Open,
+    /// Loss recovery (§5).
+    Recovery {
+        /// `RecoveryPoint`, as the offset after it.
+        until: u64,
+        /// The fast retransmit of step 4.3.
+        head: Head,
+    },
+    /// After a timeout (§5.1).
+    AfterRto {
+        /// What was outstanding at the timeout ends here.
+        until: u64,
+    },
+}
+
+/// The fast retransmit, which needs no room in `pipe`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    /// It has yet to go out, for this reason.
+    Due(LossRule),
+    /// It has gone out.
+    Sent,
+}
+
+impl Rfc6675 {
+    fn new(parameters: &Parameters, context: &Context) -> Self {
+        let dup_threshold = parameters.integer("dup_threshold") as u32;
+        Self {
+            smss: context.smss,
+            dup_threshold,
+            limited_transmit: if parameters.is_on("limited_transmit") {
+                LimitedTransmit::On
+            } else {
+                LimitedTransmit::Off
+            },
+            rescue_allowed: if parameters.is_on("rescue") {
+                RescueRule::On
+            } else {
+                RescueRule::Off
+            },
+            rto_timer: RtoPolicy::of(parameters),
+            phase: Phase::Open,
+            dup_acks: 0,
+            lost: LostBelow::new(dup_threshold, context.smss),
+            high_rxt: HoleCursor::default(),
+            rescue_rxt: 0,
+        }
+    }
+
+    /// An ACK outside loss recovery (§5, before step 1). §2 counts every ACK with news of
+    /// sacked data as a duplicate, even one that advances SND.UNA.
+    fn on_ack_open(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> Option<LossEvent> {
+        if ack.sacked_bytes == 0 {
+            return None;
+        }
+        self.dup_acks += 1;
+        let first_is_lost = self.lost.contains(board.first());
+        if self.dup_acks >= self.dup_threshold {
+            self.enter(LossRule::DuplicateAcks, board)
+        } else if first_is_lost {
+            self.enter(LossRule::SackedAbove, board)
+        } else {
+            None
+        }
+    }
+
+    /// Step 4: enters loss recovery. Not so if no hole lies below a SACK, which only a receiver
+    /// that takes SACKs back can bring about: the timer will see to that.
+    fn enter(&mut self, rule: LossRule, board: &Scoreboard) -> Option<LossEvent> {
+        self.high_rxt.rewind(board);
+        let first = self.high_rxt.hole(board, board.forward_ack())?;
+        self.rescue_rxt = first.end();
+        self.phase = Phase::Recovery {
+            until: board.nxt(),
+            head: Head::Due(rule),
+        };
+        Some(LossEvent {
+            segment: self.high_rxt.id(),
+            rule,
+        })
+    }
+
+    /// `NextSeg`, with the fast retransmit before it.
+    fn next_seg(&self, until: u64, head: Head, view: &View<'_>) -> Next {
+        let board = view.scoreboard;
+        let id = self.high_rxt.id();
+        let resend = |why, clearance| Next::Retransmit { id, why, clearance };
+        if let Head::Due(rule) = head
+            && self.high_rxt.hole(board, until).is_some()
+        {
+            return resend(SendReason::Retransmit(rule), Clearance::Immediate);
+        }
+        let hole = self.high_rxt.hole(board, board.forward_ack());
+        if hole.is_some() && self.lost.contains(id) {
+            let why = SendReason::Retransmit(LossRule::SackedAbove);
+            return resend(why, Clearance::Window);
+        }
+        if view.new_len > 0 {
+            return NEW_DATA;
+        }
+        if hole.is_some() {
+            return resend(SendReason::HoleFill, Clearance::Window);
+        }
+        self.rescue(view).unwrap_or(NEW_DATA)
+    }
+
+    /// Rule 4. The search for the highest hole is not amortised by a cursor: it is made only if
+    /// what it finds can be sent, and so once per recovery.
+    fn rescue(&self, view: &View<'_>) -> Option<Next> {
+        let board = view.scoreboard;
+        let allowed = self.rescue_allowed == RescueRule::On
+            && board.una() > self.rescue_rxt
+            && self.allowance(view) >= u64::from(self.smss);
+        if !allowed {
+            return None;
+        }
+        let mut number = board.end().0;
+        while number > board.first().0 {
+            number -= 1;
+            let id = SegmentId(number);
+            if board.get(id)?.reported == Reported::Missing {
+                return Some(Next::Retransmit {
+                    id,
+                    why: SendReason::Rescue,
+                    clearance: Clearance::Window,
+                });
+            }
+        }
+        None
+    }
+}
+
+const NEW_DATA: Next = Next::New {
+    why: SendReason::NewData,
+    clearance: Clearance::Window,
+};
+
+impl Recovery for Rfc6675 {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        match sent.why {
+            SendReason::Rescue => {
+                // It leaves HighRxt alone, and there is no second one before RecoveryPoint.
+                if let Phase::Recovery { until, .. } = self.phase {
+                    self.rescue_rxt = until;
+                }
+            }
+            SendReason::Retransmit(_) | SendReason::HoleFill => {
+                self.high_rxt.pass(sent.id, view.scoreboard);
+                if let Phase::Recovery { head, .. } = &mut self.phase {
+                    *head = Head::Sent;
+                }
+            }
+            _ => {}
+        }
+        self.rto_timer.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let board = view.scoreboard;
+        let mut outcome = Outcome {
+            lost_bytes: self.lost.on_ack(ack, board),
+            rto: self.rto_timer.on_ack(ack),
+            ..Outcome::default()
+        };
+        self.high_rxt.on_ack(ack, board);
+        self.high_rxt.skip_sacked(board);
+        if ack.acked_bytes > 0 {
+            self.dup_acks = 0;
+        }
+        match self.phase {
+            Phase::Recovery { until, .. } => {
+                // Step A. The window stays as it is on this ACK, too.
+                if ack.una >= until {
+                    self.phase = Phase::Open;
+                    self.high_rxt.rewind(board);
+                }
+                return outcome;
+            }
+            Phase::AfterRto { until } if ack.una < until => {}
+            Phase::AfterRto { .. } => {
+                self.phase = Phase::Open;
+                self.high_rxt.rewind(board);
+                outcome.loss = self.on_ack_open(ack, board);
+            }
+            Phase::Open => outcome.loss = self.on_ack_open(ack, board),
+        }
+        if ack.acked_bytes > 0 && outcome.loss.is_none() {
+            outcome.growth = Growth::Acked;
+        }
+        outcome
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.phase = Phase::AfterRto {
+            until: view.scoreboard.nxt(),
+        };
+        self.dup_acks = 0;
+        self.lost.lose_everything(view.scoreboard);
+        self.high_rxt.rewind(view.scoreboard);
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        self.lost.not_lost_bytes(view.scoreboard) + self.high_rxt.missing_below(view.scoreboard)
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        match self.phase {
+            Phase::Open if self.dup_acks == 0 => NEW_DATA,
+            Phase::Open => match self.limited_transmit {
+                LimitedTransmit::On => Next::New {
+                    why: SendReason::LimitedTransmit,
+                    clearance: Clearance::Window,
+                },
+                LimitedTransmit::Off => Next::Nothing,
+            },
+            Phase::Recovery { until, head } => self.next_seg(until, head, view),
+            Phase::AfterRto { until } => match self.high_rxt.hole(view.scoreboard, until) {
+                Some(_) => Next::Retransmit {
+                    id: self.high_rxt.id(),
+                    why: SendReason::Retransmit(LossRule::Timeout),
+                    clearance: Clearance::Window,
+                },
+                None => NEW_DATA,
+            },
+        }
+    }
+}
+
+fn build(parameters: &Parameters, context: &Context) -> Box<dyn Recovery> {
+    match parameters.choice("pipe") {
+        "fall-floyd" => Box::new(FallFloyd::new(parameters, context)),
+        _ => Box::new(Rfc6675::new(parameters, context)),
+    }
+}
+
+const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "pipe",
+        doc: "how what is in flight is counted, and with it the whole recovery",
+        source: "RFC 6675; ns-2.35's Sack1",
+        kind: Kind::Choice(&[
+            ("rfc6675", "from the scoreboard, by SetPipe and IsLost"),
+            ("fall-floyd", "up with each segment, down with each ACK"),
+        ]),
+        default: Defaults {
+            rfc: Value::Choice("rfc6675"),
+            linux: Value::Choice("rfc6675"),
+            ns2: Value::Choice("fall-floyd"),
+        },
+    },
+    DUP_THRESHOLD,
+    LIMITED_TRANSMIT,
+    ParameterSpec {
+        name: "rescue",
+        doc: "one rescue retransmission per recovery (pipe = rfc6675)",
+        source: "RFC 6675 §4, NextSeg rule 4; Linux has the tail loss probe instead",
+        kind: SWITCH,
+        default: Defaults {
+            rfc: switch(true),
+            linux: switch(false),
+            ns2: switch(true),
+        },
+    },
+    // Fall and Floyd's has its own rules for the timer.
+    RtoPolicy::parameter("advance", "head", "advance"),
+    sack_fall_floyd::PARTIAL_ACK,
+    sack_fall_floyd::AFTER_RTO,
+];
+
+/// The catalog's entry.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "sack",
+    summary: "selective acknowledgments, a pipe, and a window frozen until all is repaired",
+    citation: "RFC 6675; pipe = fall-floyd: K. Fall and S. Floyd, Simulation-based Comparisons \
+               of Tahoe, Reno and SACK TCP, CCR 26(3), 1996",
+    parameters: PARAMETERS,
+    needs: |_| Needs::SACK,
+    conflicts: &[],
+    build,
+};

@@ -1,0 +1,116 @@
+//! `IsLost` of RFC 6675 §4, kept incrementally.
+//!
+//! A segment is lost once `DupThresh` separate runs of sacked segments lie above it, or more
+//! than `(DupThresh − 1) · SMSS` sacked bytes. Both counts can only fall as one looks higher up,
+//! so the lost segments are exactly the unsacked ones below one boundary; and both can only rise
+//! as SACKs arrive, so the boundary only moves up.
+
+use std::collections::VecDeque;
+
+use dupack_tcp::facts::AckFacts;
+use dupack_tcp::scoreboard::{DeliveredBy, Scoreboard, SegmentId};
+
+use super::super::hole_cursor::HoleCursor;
+
+/// The boundary below which whatever is not sacked is lost.
+///
+/// Amortised O(1): a segment is marked once when it is sacked and passed once by the boundary.
+#[derive(Debug)]
+pub(super) struct LostBelow {
+    /// Stands on the first unsacked segment that is not lost.
+    boundary: HoleCursor,
+    /// Whether each segment from the boundary on is sacked, as far as any is: the scoreboard
+    /// shows the state after a whole ACK, and runs must be joined one segment at a time.
+    sacked: VecDeque<bool>,
+    /// Runs of `true` in `sacked`.
+    runs: u64,
+    /// `DupThresh`.
+    dup_threshold: u64,
+    /// `(DupThresh − 1) · SMSS`.
+    byte_threshold: u64,
+}
+
+impl LostBelow {
+    pub(super) fn new(dup_threshold: u32, smss: u32) -> Self {
+        Self {
+            boundary: HoleCursor::default(),
+            sacked: VecDeque::new(),
+            runs: 0,
+            dup_threshold: u64::from(dup_threshold),
+            byte_threshold: u64::from(dup_threshold.saturating_sub(1)) * u64::from(smss),
+        }
+    }
+
+    /// Takes in an ACK; returns how many bytes it newly made lost.
+    pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> u64 {
+        let before = self.boundary.id();
+        self.boundary.on_ack(ack, board);
+        for _ in before.0..self.boundary.id().0 {
+            self.forget_front();
+        }
+        for delivered in ack.delivered {
+            if delivered.by == DeliveredBy::Sack && delivered.id >= self.boundary.id() {
+                self.mark((delivered.id.0 - self.boundary.id().0) as usize);
+            }
+        }
+        self.rise(board)
+    }
+
+    /// Everything outstanding is lost (RFC 6675 §5.1).
+    pub(super) fn lose_everything(&mut self, board: &Scoreboard) {
+        self.boundary.leap_to_end(board);
+        self.sacked.clear();
+        self.runs = 0;
+    }
+
+    /// Whether `id`, not sacked, is lost.
+    pub(super) fn contains(&self, id: SegmentId) -> bool {
+        id < self.boundary.id()
+    }
+
+    /// Bytes neither sacked nor lost (`SetPipe`, rule a).
+    pub(super) fn not_lost_bytes(&self, board: &Scoreboard) -> u64 {
+        self.boundary.missing_above(board)
+    }
+
+    fn mark(&mut self, index: usize) {
+        if index >= self.sacked.len() {
+            self.sacked.resize(index + 1, false);
+        }
+        self.sacked[index] = true;
+        let is_sacked = |i: Option<usize>| i.and_then(|i| self.sacked.get(i)) == Some(&true);
+        let left = is_sacked(index.checked_sub(1));
+        let right = is_sacked(Some(index + 1));
+        self.runs += 1;
+        self.runs -= u64::from(left) + u64::from(right);
+    }
+
+    /// Moves the boundary up as far as the thresholds say.
+    fn rise(&mut self, board: &Scoreboard) -> u64 {
+        let mut lost_bytes = 0;
+        loop {
+            while self.sacked.front() == Some(&true) {
+                self.step(board);
+            }
+            let enough = self.runs >= self.dup_threshold
+                || self.boundary.sacked_above(board) > self.byte_threshold;
+            let Some(segment) = board.get(self.boundary.id()).filter(|_| enough) else {
+                return lost_bytes;
+            };
+            lost_bytes += u64::from(segment.len);
+            self.step(board);
+        }
+    }
+
+    fn step(&mut self, board: &Scoreboard) {
+        self.boundary.step(board);
+        self.forget_front();
+    }
+
+    fn forget_front(&mut self) {
+        let was_sacked = self.sacked.pop_front() == Some(true);
+        if was_sacked && self.sacked.front() != Some(&true) {
+            self.runs -= 1;
+        }
+    }
+}

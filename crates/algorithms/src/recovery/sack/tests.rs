@@ -1,0 +1,285 @@
+use super::*;
+use crate::catalog::spec::Dialect;
+use crate::recovery::storm::{SackedSegments, build, storm};
+use crate::testing::{SMSS, Setup, ack, agrees_with_ns2};
+
+/// RFC 6675 by its words: no state but the scoreboard and the RFC's own variables, everything
+/// computed from scratch at each question, and compared with the recovery's answers.
+#[derive(Debug)]
+struct Literal {
+    subject: Rfc6675,
+    /// `HighRxt`, as the offset after it.
+    high_rxt: u64,
+    /// `RescueRxt`, as the offset after it.
+    rescue_rxt: u64,
+    /// What was outstanding at the last timeout ends here, and is lost.
+    lost_by_rto: u64,
+}
+
+impl Literal {
+    fn new(subject: Rfc6675) -> Self {
+        Self {
+            subject,
+            high_rxt: 0,
+            rescue_rxt: 0,
+            lost_by_rto: 0,
+        }
+    }
+
+    /// `IsLost` (§4).
+    fn is_lost(&self, offset: u64, board: &Scoreboard) -> bool {
+        if offset < self.lost_by_rto {
+            return true;
+        }
+        let threshold = self.subject.dup_threshold;
+        let (mut bytes, mut runs, mut before) = (0, 0, Reported::Missing);
+        for (_, segment) in board.iter_from(board.id_at(offset + 1)) {
+            if segment.reported == Reported::Sacked {
+                bytes += u64::from(segment.len);
+                runs += u32::from(before == Reported::Missing);
+            }
+            before = segment.reported;
+        }
+        runs >= threshold || bytes > u64::from(threshold - 1) * u64::from(SMSS)
+    }
+
+    /// `SetPipe` (§4).
+    fn pipe(&self, board: &Scoreboard) -> u64 {
+        let mut pipe = 0;
+        for (_, segment) in board.iter_from(board.first()) {
+            if segment.reported == Reported::Missing {
+                let len = u64::from(segment.len);
+                pipe += if self.is_lost(segment.start, board) {
+                    0
+                } else {
+                    len
+                };
+                pipe += if segment.start < self.high_rxt {
+                    len
+                } else {
+                    0
+                };
+            }
+        }
+        pipe
+    }
+
+    /// `NextSeg` (§4), during loss recovery and after its fast retransmit.
+    fn next_seg(&self, view: &View<'_>) -> Option<Next> {
+        let board = view.scoreboard;
+        let missing = |s: &dupack_tcp::scoreboard::Segment| s.reported == Reported::Missing;
+        let retransmit = |id, why| {
+            let clearance = Clearance::Window;
+            Some(Next::Retransmit { id, why, clearance })
+        };
+        let segments = || board.iter_from(board.first());
+        let highest_sacked = segments().filter(|(_, s)| !missing(s)).last();
+        let highest_sacked = highest_sacked.map_or(0, |(_, s)| s.end());
+        let hole = segments()
+            .find(|(_, s)| missing(s) && s.start >= self.high_rxt && s.start < highest_sacked);
+        if let Some((id, _)) = hole.filter(|(_, s)| self.is_lost(s.start, board)) {
+            return retransmit(id, SendReason::Retransmit(LossRule::SackedAbove));
+        }
+        if view.new_len > 0 {
+            return Some(NEW_DATA);
+        }
+        if let Some((id, _)) = hole {
+            return retransmit(id, SendReason::HoleFill);
+        }
+        let (id, _) = segments().filter(|(_, s)| missing(s)).last()?;
+        // What cannot be sent need not be found.
+        let room = view.window.whole_bytes() >= self.pipe(board) + u64::from(SMSS);
+        if board.una() > self.rescue_rxt && room {
+            return retransmit(id, SendReason::Rescue);
+        }
+        None
+    }
+}
+
+impl Recovery for Literal {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        match (sent.why, self.subject.phase) {
+            (SendReason::Rescue, Phase::Recovery { until, .. }) => self.rescue_rxt = until,
+            (SendReason::Retransmit(_) | SendReason::HoleFill, _) => {
+                assert!(sent.segment.start >= self.high_rxt, "HighRxt only rises");
+                self.high_rxt = sent.segment.end();
+            }
+            _ => {}
+        }
+        self.subject.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let outcome = self.subject.on_ack(ack, view);
+        if let Some(event) = outcome.loss {
+            let first = view.scoreboard.get(event.segment).expect("outstanding");
+            self.rescue_rxt = first.end();
+        }
+        if self.subject.phase == Phase::Open || outcome.loss.is_some() {
+            self.high_rxt = ack.una;
+        }
+        outcome
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.lost_by_rto = view.scoreboard.nxt();
+        self.high_rxt = view.scoreboard.una();
+        self.subject.on_rto(view);
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        self.subject.in_flight(view)
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        let board = view.scoreboard;
+        assert_eq!(self.subject.in_flight(view), self.pipe(board), "SetPipe");
+        for (id, segment) in board.iter_from(board.first()) {
+            if segment.reported == Reported::Missing {
+                let lost = self.is_lost(segment.start, board);
+                assert_eq!(self.subject.lost.contains(id), lost, "IsLost");
+            }
+        }
+        let next = self.subject.next(view);
+        if let Phase::Recovery {
+            head: Head::Sent, ..
+        } = self.subject.phase
+        {
+            assert_eq!(next, self.next_seg(view).unwrap_or(NEW_DATA), "NextSeg");
+        }
+        next
+    }
+}
+
+#[test]
+fn the_cursors_agree_with_the_rfcs_words_on_any_path() {
+    for seed in 0..200 {
+        let mut parameters = Parameters::defaults(PARAMETERS, Dialect::Rfc);
+        parameters.set("dup_threshold", Value::Integer(1 + seed % 5));
+        let context = Context {
+            smss: SMSS,
+            dialect: Dialect::Rfc,
+        };
+        let subject = Rfc6675::new(&parameters, &context);
+        storm(
+            Box::new(Literal::new(subject)),
+            seed,
+            SackedSegments::StayUnsent,
+        );
+    }
+}
+
+#[test]
+fn it_survives_any_path_and_peer() {
+    for seed in 0..40 {
+        for pipe in ["rfc6675", "fall-floyd"] {
+            for timer in ["advance", "head", "retransmission"] {
+                let settings = [("pipe", pipe), ("rto_timer", timer)];
+                let recovery = build(&ENTRY, Dialect::Rfc, &settings);
+                storm(recovery, seed, SackedSegments::StayUnsent);
+            }
+            for partial in ["deflate", "resend"] {
+                let settings = [("pipe", pipe), ("partial_ack", partial)];
+                let recovery = build(&ENTRY, Dialect::Ns2, &settings);
+                storm(recovery, seed, SackedSegments::MayBeResent);
+            }
+        }
+    }
+}
+
+#[test]
+fn two_limited_transmits_then_the_fast_retransmit_then_what_the_pipe_permits() {
+    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:8");
+    assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:9");
+    // pipe = 10 − 3 sacked − 1 lost + 1 resent = 7; FlightSize without the limited ones is 8.
+    assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0");
+    assert_eq!((t.cwnd(), t.in_flight()), (4.0, 7.0));
+    assert_eq!(t.receive(103, ack(0).sack(1, 5)), "");
+    assert_eq!(t.receive(104, ack(0).sack(1, 6)), "");
+    assert_eq!(t.receive(105, ack(0).sack(1, 7)), "");
+    assert_eq!(t.receive(106, ack(0).sack(1, 8)), "new:10");
+    assert_eq!(t.receive(200, ack(0).sack(1, 9)), "new:11");
+    assert_eq!(t.receive(202, ack(9)), "new:12");
+    assert_eq!(t.cwnd(), 4.0, "frozen until RecoveryPoint");
+    assert_eq!(t.receive(203, ack(10)), "new:13");
+    assert_eq!(t.cwnd(), 4.0, "and on the ACK that covers it");
+    t.receive(300, ack(11));
+    assert_eq!(t.cwnd(), 4.25);
+}
+
+#[test]
+fn a_first_segment_that_is_lost_needs_no_third_duplicate() {
+    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    // One ACK, but three segments above: those before it were lost.
+    assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
+}
+
+#[test]
+fn an_advancing_ack_with_news_is_a_duplicate() {
+    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    assert_eq!(
+        t.receive(100, ack(1).sack(2, 3)),
+        "limited:8 limited:9 limited:10"
+    );
+    assert_eq!(t.receive(101, ack(1).sack(2, 4)), "limited:11");
+    assert_eq!(t.receive(102, ack(1).sack(2, 5)), "dupacks:1");
+}
+
+#[test]
+fn without_new_data_it_fills_holes_and_rescues_the_tail() {
+    let mut t = Setup::new(&ENTRY).window(10.0).start(10);
+    // 0, 4 and 9 are lost.
+    assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
+    t.receive(101, ack(0).sack(1, 4).sack(5, 6));
+    assert_eq!(t.receive(102, ack(0).sack(1, 4).sack(5, 7)), "");
+    assert_eq!(t.receive(103, ack(0).sack(1, 4).sack(5, 8)), "sacked:4");
+    assert_eq!(t.receive(104, ack(0).sack(1, 4).sack(5, 9)), "");
+    assert_eq!(t.receive(200, ack(4).sack(5, 9)), "rescue:9");
+    assert_eq!(t.receive(203, ack(9)), "");
+    assert_eq!(t.receive(300, ack(10)), "");
+    assert_eq!(t.sender().stats().timeouts, 0);
+
+    let mut t = Setup::new(&ENTRY).window(8.0).start(8);
+    // 0 and 5 are lost.
+    assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
+    t.receive(101, ack(0).sack(1, 5));
+    assert_eq!(t.receive(102, ack(0).sack(1, 5).sack(6, 7)), "fill:5");
+}
+
+#[test]
+fn a_timeout_keeps_what_is_sacked_and_forbids_a_recovery_until_all_is_covered() {
+    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    assert_eq!(t.receive(100, ack(0).sack(4, 6)), "limited:8 limited:9");
+    assert_eq!(t.wait(1300), "rto:0");
+    assert_eq!(t.receive(1400, ack(1).sack(4, 6)), "rto:1 rto:2");
+    assert_eq!(t.receive(1500, ack(2).sack(4, 6)), "rto:3 rto:6");
+    // Duplicates with news, below RecoveryPoint: no recovery.
+    t.receive(1501, ack(2).sack(4, 7));
+    t.receive(1502, ack(2).sack(4, 8));
+    t.receive(1503, ack(2).sack(4, 9));
+    assert_eq!(t.sender().stats().loss_events, 0);
+}
+
+#[test]
+fn the_careful_timer_restarts_with_each_retransmission() {
+    for (word, expires) in [("advance", 1000), ("head", 1101), ("retransmission", 1102)] {
+        let mut t = Setup::new(&ENTRY)
+            .set("rto_timer", word)
+            .configure(|c| c.rtt.initial_rto = dupack_tcp::time::Duration::from_secs(1))
+            .window(10.0)
+            .start(10);
+        t.receive(101, ack(0).sack(2, 6));
+        assert_eq!(t.receive(102, ack(0).sack(2, 7)), "sacked:1");
+        assert_eq!(t.rto_at(), Some(expires), "{word}");
+    }
+}
+
+/// Seven packets lost out of eleven: the count of the pipe does not fall to the window, and the
+/// timer must help; with two segments resent per partial ACK, as in the Momentary paper's figure
+/// 3(b), the timer runs on from the first of these, and still expires before the last.
+#[test]
+fn fall_and_floyds_sends_what_ns2_sends() {
+    agrees_with_ns2(Setup::new(&ENTRY), "sack");
+    agrees_with_ns2(Setup::new(&ENTRY).set("partial_ack", "resend"), "sack-pa");
+}

@@ -1,0 +1,440 @@
+//! SACK as Fall and Floyd had it in 1996, and as ns-2's `Sack1` has it: the variant
+//! `pipe = fall-floyd` of [`super::sack`].
+//!
+//! K. Fall and S. Floyd, Simulation-based Comparisons of Tahoe, Reno and SACK TCP, CCR 26(3),
+//! 1996; details from the behaviour of ns-2.35. Outside recovery it is Reno. The third duplicate
+//! ACK halves the window and resends the first segment; from then on the sender keeps a count:
+//!
+//! ```text
+//! at the third duplicate ACK   pipe = FlightSize − 3 SMSS
+//! every ACK                    pipe −= SMSS
+//! a partial ACK                pipe −= SMSS once more   (or two segments at once: `partial_ack`)
+//! every segment sent           pipe += its length       (but the fast retransmit)
+//!
+//! while pipe + SMSS ≤ cwnd:  send the lowest hole not resent yet that has a SACK above it,
+//!                            else new data
+//! ```
+//!
+//! Against RFC 6675, its heir: a count by ACKs does not know that lost segments have left the
+//! network, so a burst of losses empties the ACK clock before `pipe` is down to the window, and
+//! the timer must help: seven losses out of eleven do that. On the other hand a hole is resent as
+//! soon as one SACK lies above it, without waiting for three. A hole is resent once per recovery;
+//! should that be lost, too, only the timer finds out.
+//!
+//! After a timeout ns-2 forgets what was sacked and resends everything in order, go-back-N;
+//! `after_rto = holes` leaves out what is sacked. No fast retransmit follows before more than
+//! what was outstanding at the timeout is acknowledged.
+//!
+//! Cost: a count and cursors that only move forward; amortised O(1).
+
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::Scoreboard;
+
+use super::hole_cursor::HoleCursor;
+use crate::catalog::spec::{Context, Defaults, Kind, ParameterSpec, Parameters, Value};
+
+/// The recovery with a counted pipe.
+#[derive(Debug)]
+pub(super) struct FallFloyd {
+    smss: u64,
+    dup_threshold: u32,
+    limited_transmit: LimitedTransmit,
+    partial_ack: PartialAck,
+    after_rto: AfterRto,
+    phase: Phase,
+    /// Duplicate ACKs in a row that brought news of sacked data.
+    dup_acks: u32,
+    duplicates: Duplicates,
+    /// The end of what was outstanding at the last timeout, until a recovery is over.
+    careful: Option<u64>,
+    /// In recovery, the next hole to resend; after a timeout, the next segment.
+    cursor: HoleCursor,
+    /// With `partial_ack = resend`, the next segment that a partial ACK resends.
+    partial_cursor: HoleCursor,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LimitedTransmit {
+    Off,
+    /// No duplicate ACK is waiting to release a segment.
+    Idle,
+    /// One is.
+    Due,
+}
+
+/// What a partial ACK does beyond what every ACK does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartialAck {
+    /// It takes one more segment off the pipe.
+    Deflate,
+    /// It resends the next two segments that are not sacked, whatever the pipe says.
+    Resend,
+}
+
+/// What a timeout makes of what is sacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterRto {
+    GoBackN,
+    Holes,
+}
+
+/// Whether duplicate ACKs mean anything: not from a timeout to the next advance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Duplicates {
+    Counted,
+    Ignored,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Recovery {
+        /// Ends when this much is acknowledged.
+        until: u64,
+        /// Bytes believed to be in flight.
+        pipe: u64,
+        /// What may be sent on this ACK.
+        turn: Turn,
+        /// Whether there has been a partial ACK.
+        partial: Partial,
+    },
+    /// Everything outstanding is being resent, up to the cursor so far.
+    Resending,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// The fast retransmit.
+    FastRetransmit,
+    /// Nothing more: the ACK that starts a recovery releases only the fast retransmit.
+    Over,
+    /// So many segments at once, for a partial ACK.
+    Partial(u8),
+    /// What the pipe leaves room for.
+    Fill,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Partial {
+    None,
+    Some,
+}
+
+impl FallFloyd {
+    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            smss: u64::from(context.smss),
+            dup_threshold: parameters.integer("dup_threshold") as u32,
+            limited_transmit: if parameters.is_on("limited_transmit") {
+                LimitedTransmit::Idle
+            } else {
+                LimitedTransmit::Off
+            },
+            partial_ack: match parameters.choice(PARTIAL_ACK.name) {
+                "resend" => PartialAck::Resend,
+                _ => PartialAck::Deflate,
+            },
+            after_rto: match parameters.choice(AFTER_RTO.name) {
+                "go-back-n" => AfterRto::GoBackN,
+                _ => AfterRto::Holes,
+            },
+            phase: Phase::Open,
+            dup_acks: 0,
+            duplicates: Duplicates::Counted,
+            careful: None,
+            cursor: HoleCursor::default(),
+            partial_cursor: HoleCursor::default(),
+        }
+    }
+
+    /// An ACK outside recovery.
+    fn on_ack_open(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> Outcome {
+        if self.limited_transmit == LimitedTransmit::Due {
+            self.limited_transmit = LimitedTransmit::Idle;
+        }
+        if ack.acked_bytes > 0 {
+            self.dup_acks = 0;
+            self.duplicates = Duplicates::Counted;
+            return Outcome {
+                growth: Growth::Acked,
+                rto: RtoTimer::Restart,
+                ..Outcome::default()
+            };
+        }
+        let news = ack.kind == AckKind::Duplicate && ack.sacked_bytes > 0;
+        if !news || self.duplicates == Duplicates::Ignored {
+            return Outcome::default();
+        }
+        self.dup_acks += 1;
+        if self.dup_acks == self.dup_threshold {
+            return self.enter(ack, board);
+        }
+        if self.dup_acks < self.dup_threshold && self.limited_transmit == LimitedTransmit::Idle {
+            self.limited_transmit = LimitedTransmit::Due;
+        }
+        Outcome::default()
+    }
+
+    fn enter(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> Outcome {
+        if self.phase != Phase::Open || self.careful.is_some_and(|end| ack.una <= end) {
+            return Outcome::default();
+        }
+        self.cursor.rewind(board);
+        if self.cursor.hole(board, board.forward_ack()).is_none() {
+            // Only a receiver that takes SACKs back can do this; the timer will see to it.
+            return Outcome::default();
+        }
+        let departed = u64::from(self.dup_threshold) * self.smss;
+        self.phase = Phase::Recovery {
+            until: board.nxt(),
+            pipe: board.flight_size().saturating_sub(departed),
+            turn: Turn::FastRetransmit,
+            partial: Partial::None,
+        };
+        self.partial_cursor = self.cursor;
+        Outcome {
+            loss: Some(LossEvent {
+                segment: self.cursor.id(),
+                rule: LossRule::DuplicateAcks,
+            }),
+            rto: RtoTimer::Restart,
+            ..Outcome::default()
+        }
+    }
+
+    /// An ACK in recovery.
+    fn on_ack_recovery(&mut self, ack: &AckFacts<'_>) -> Outcome {
+        let smss = self.smss;
+        let Phase::Recovery {
+            until,
+            pipe,
+            turn,
+            partial,
+        } = &mut self.phase
+        else {
+            return Outcome::default();
+        };
+        let mut outcome = Outcome::default();
+        if ack.una >= *until {
+            self.phase = Phase::Open;
+            self.dup_acks = 0;
+            self.careful = None;
+            outcome.rto = RtoTimer::Restart;
+            return outcome;
+        }
+        if ack.kind == AckKind::Other {
+            return outcome;
+        }
+        *pipe = pipe.saturating_sub(smss);
+        if *turn != Turn::FastRetransmit {
+            *turn = Turn::Fill;
+        }
+        if ack.acked_bytes > 0 {
+            match self.partial_ack {
+                PartialAck::Deflate => {
+                    *pipe = pipe.saturating_sub(smss);
+                    outcome.rto = RtoTimer::Restart;
+                }
+                PartialAck::Resend => {
+                    *pipe += smss;
+                    *turn = Turn::Partial(2);
+                    if *partial == Partial::None {
+                        outcome.rto = RtoTimer::Restart;
+                    }
+                }
+            }
+            *partial = Partial::Some;
+        }
+        outcome
+    }
+
+    /// After a timeout, whether the cursor has come to the end.
+    fn end_resending(&mut self, board: &Scoreboard) {
+        if self.phase != Phase::Resending {
+            return;
+        }
+        if self.after_rto == AfterRto::Holes {
+            self.cursor.skip_sacked(board);
+        }
+        if self.cursor.id() >= board.end() {
+            self.phase = Phase::Open;
+        }
+    }
+
+    /// Outside recovery: the next segment, new or, after a timeout, not.
+    fn next_in_order(&self, view: &View<'_>) -> Next {
+        let (reason, clearance) = if self.dup_acks == 0 {
+            (SendReason::NewData, Clearance::Window)
+        } else if self.limited_transmit == LimitedTransmit::Due && self.limited_transmit_fits(view)
+        {
+            (SendReason::LimitedTransmit, Clearance::Immediate)
+        } else {
+            return Next::Nothing;
+        };
+        if self.phase == Phase::Resending {
+            return Next::Retransmit {
+                id: self.cursor.id(),
+                why: SendReason::Retransmit(LossRule::Timeout),
+                clearance,
+            };
+        }
+        Next::New {
+            why: reason,
+            clearance,
+        }
+    }
+
+    /// A duplicate ACK releases one segment, if it lies within the window enlarged by a segment
+    /// per duplicate (RFC 3042 §2).
+    fn limited_transmit_fits(&self, view: &View<'_>) -> bool {
+        let enlarged = view.window.whole_bytes() + u64::from(self.dup_acks) * self.smss;
+        let len = match self.phase {
+            Phase::Resending => view.scoreboard.get(self.cursor.id()).map_or(0, |s| s.len),
+            _ => view.new_len,
+        };
+        self.in_flight(view) + u64::from(len) <= enlarged
+    }
+}
+
+impl Recovery for FallFloyd {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        let board = view.scoreboard;
+        if self.limited_transmit == LimitedTransmit::Due {
+            self.limited_transmit = LimitedTransmit::Idle;
+        }
+        match &mut self.phase {
+            Phase::Open => {}
+            Phase::Resending => {
+                if sent.id == self.cursor.id() {
+                    self.cursor.step(board);
+                }
+                self.end_resending(board);
+            }
+            Phase::Recovery { pipe, turn, .. } => {
+                match *turn {
+                    Turn::FastRetransmit => *turn = Turn::Over,
+                    Turn::Partial(left) => {
+                        *turn = if left > 1 {
+                            Turn::Partial(left - 1)
+                        } else {
+                            Turn::Fill
+                        };
+                        self.partial_cursor.pass(sent.id, board);
+                    }
+                    Turn::Fill | Turn::Over => *pipe += u64::from(sent.segment.len),
+                }
+                if sent.segment.transmissions > 1 {
+                    self.cursor.pass(sent.id, board);
+                }
+            }
+        }
+        RtoTimer::Keep
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let board = view.scoreboard;
+        self.cursor.on_ack(ack, board);
+        self.partial_cursor.on_ack(ack, board);
+        if let Phase::Recovery { .. } = self.phase {
+            self.cursor.skip_sacked(board);
+            self.partial_cursor.skip_sacked(board);
+            return self.on_ack_recovery(ack);
+        }
+        self.end_resending(board);
+        self.on_ack_open(ack, board)
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        let board = view.scoreboard;
+        self.phase = Phase::Resending;
+        self.dup_acks = 0;
+        self.duplicates = Duplicates::Ignored;
+        if self.limited_transmit == LimitedTransmit::Due {
+            self.limited_transmit = LimitedTransmit::Idle;
+        }
+        self.careful = Some(board.nxt());
+        // The first outstanding segment is not sacked, or the sender would have forgotten it.
+        self.cursor.rewind(board);
+        self.partial_cursor = self.cursor;
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        match self.phase {
+            Phase::Open => view.flight_size(),
+            Phase::Recovery { pipe, .. } => pipe,
+            Phase::Resending => self.cursor.offset(view.scoreboard) - view.scoreboard.una(),
+        }
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        let Phase::Recovery { until, turn, .. } = self.phase else {
+            return self.next_in_order(view);
+        };
+        let board = view.scoreboard;
+        let (cursor, limit, why, clearance) = match turn {
+            Turn::Over => return Next::Nothing,
+            Turn::FastRetransmit => (
+                &self.cursor,
+                until,
+                SendReason::Retransmit(LossRule::DuplicateAcks),
+                Clearance::Immediate,
+            ),
+            Turn::Partial(_) => (
+                &self.partial_cursor,
+                board.nxt(),
+                SendReason::Retransmit(LossRule::PartialAck),
+                Clearance::Immediate,
+            ),
+            Turn::Fill => (
+                &self.cursor,
+                board.forward_ack(),
+                SendReason::Retransmit(LossRule::SackedAbove),
+                Clearance::Window,
+            ),
+        };
+        match cursor.hole(board, limit) {
+            Some(_) => Next::Retransmit {
+                id: cursor.id(),
+                why,
+                clearance,
+            },
+            None => Next::New {
+                why: SendReason::NewData,
+                clearance: Clearance::Window,
+            },
+        }
+    }
+}
+
+/// The parameter `partial_ack` of the catalog's entry `sack`.
+pub(super) const PARTIAL_ACK: ParameterSpec = ParameterSpec {
+    name: "partial_ack",
+    doc: "what a partial ACK does (pipe = fall-floyd)",
+    source: "Fall and Floyd 1996 and ns-2's partial_ack_ false (its default), or true, as in the \
+             Momentary paper's figure 3(b)",
+    kind: Kind::Choice(&[
+        ("deflate", "it takes two segments off the pipe"),
+        (
+            "resend",
+            "it resends the next two segments not sacked, at once",
+        ),
+    ]),
+    default: Defaults::same(Value::Choice("deflate")),
+};
+
+/// The parameter `after_rto` of the catalog's entry `sack`.
+pub(super) const AFTER_RTO: ParameterSpec = ParameterSpec {
+    name: "after_rto",
+    doc: "what a timeout makes the sender resend (pipe = fall-floyd)",
+    source: "ns-2.35; RFC 6675 §5.1",
+    kind: Kind::Choice(&[
+        ("go-back-n", "everything outstanding, even what is sacked"),
+        ("holes", "what is not sacked"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("holes"),
+        linux: Value::Choice("holes"),
+        ns2: Value::Choice("go-back-n"),
+    },
+};

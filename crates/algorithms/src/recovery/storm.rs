@@ -1,0 +1,339 @@
+//! Whatever can go wrong on a path and in a peer, at random, with a check of what every recovery
+//! owes the sender; for the tests of the SACK-based recoveries.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::recovery::Recovery;
+use dupack_tcp::response::Response;
+use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::scoreboard::Reported;
+use dupack_tcp::segment::{Ack, SackBlock};
+use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, TransmitKind, WindowLog};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::window::{Window, WindowRounding};
+use dupack_tcp::{NoWitness, Sender, SenderConfig, Stack, Transmit};
+
+use crate::catalog::spec::{Context, Dialect, Entry, Parameters, Value};
+use crate::testing::{Aimd, SMSS};
+
+#[derive(Debug)]
+struct Nothing;
+
+impl Differentiation for Nothing {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+    fn judge(&mut self, _: &LossFacts) -> LossCause {
+        LossCause::Congestion
+    }
+}
+
+impl Response for Nothing {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+    fn respond(&mut self, _: &LossFacts, congestion: Window) -> Window {
+        congestion
+    }
+}
+
+/// The recovery of `entry` with the defaults of `dialect`, but for `settings`.
+pub(super) fn build(
+    entry: &Entry<dyn Recovery>,
+    dialect: Dialect,
+    settings: &[(&'static str, &'static str)],
+) -> Box<dyn Recovery> {
+    let mut parameters = Parameters::defaults(entry.parameters, dialect);
+    for &(name, word) in settings {
+        parameters.set(name, Value::Choice(word));
+    }
+    let context = Context {
+        smss: SMSS,
+        dialect,
+    };
+    (entry.build)(&parameters, &context)
+}
+
+/// A sender under ns-2's rules, but for what `change` does.
+pub(super) fn sender(
+    recovery: Box<dyn Recovery>,
+    change: impl FnOnce(&mut SenderConfig),
+) -> Sender {
+    let smss = f64::from(SMSS);
+    let mut config = SenderConfig {
+        smss: SMSS,
+        isn: SeqNumber(0),
+        initial_window: smss,
+        initial_ssthresh: 10.0 * smss,
+        max_window: f64::INFINITY,
+        rounding: WindowRounding::NsTwo,
+        rtt: RttConfig {
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(60),
+            granularity: Duration::from_millis(10),
+            variance_floor: VarianceFloor::Granularity,
+            sampling: RttSampling::OnePerWindow,
+            backoff_reset: BackoffReset::OnSample,
+        },
+        timestamps: None,
+        sack: Agreed::Yes,
+        order_echo: Agreed::No,
+        duplicate_ack: DuplicateAckRule::AckNumberOnly,
+        idle: IdleRule::Keep,
+        peer_window: 1000 * SMSS,
+        log: WindowLog::Off,
+    };
+    change(&mut config);
+    let stack = Stack {
+        recovery,
+        control: Box::new(Aimd::Window),
+        differentiation: Box::new(Nothing),
+        response: Box::new(Nothing),
+    };
+    Sender::new(config, stack)
+}
+
+/// A generator of deterministic chances (Vigna's SplitMix64).
+#[derive(Debug)]
+pub(super) struct Chance(u64);
+
+impl Chance {
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.draw() % bound
+    }
+
+    /// Whether something happens that does so `percent` times in a hundred.
+    pub(super) fn happens(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// A receiver with every vice: it forgets what it has sacked, takes and reports parts of
+/// segments, reports its blocks in any order, and closes its window.
+#[derive(Debug)]
+struct Peer {
+    received: Vec<bool>,
+    next: u64,
+    edge: u64,
+}
+
+impl Peer {
+    fn take(&mut self, start: u64, len: u32, chance: &mut Chance) {
+        let end = (start + u64::from(len)).min(self.edge);
+        for byte in start.min(end)..end {
+            self.received[byte as usize] = true;
+        }
+        if chance.happens(1) {
+            // Reneging (RFC 2018 §8).
+            self.received[self.next as usize..].fill(false);
+        }
+        while self.received.get(self.next as usize) == Some(&true) {
+            self.next += 1;
+        }
+    }
+
+    fn ack(&mut self, chance: &mut Chance) -> Ack {
+        let room = match chance.below(10) {
+            0 => 0,
+            1 => chance.below(5000),
+            _ => 40_000,
+        };
+        self.edge = self.edge.max(self.next + room);
+        let mut ack = Ack {
+            ack: SeqNumber(self.next as u32),
+            window: (self.edge - self.next) as u32,
+            ..Ack::default()
+        };
+        let mut runs = self.runs();
+        for _ in 0..3 {
+            if runs.is_empty() {
+                break;
+            }
+            let run = chance.below(runs.len() as u64) as usize;
+            let (start, mut end) = runs.swap_remove(run);
+            if chance.happens(10) {
+                end = start + 1 + chance.below(u64::from(end - start)) as u32;
+            }
+            ack.sacks.push(SackBlock {
+                start: SeqNumber(start),
+                end: SeqNumber(end),
+            });
+        }
+        ack
+    }
+
+    fn runs(&self) -> Vec<(u32, u32)> {
+        let mut runs = Vec::new();
+        let mut at = self.next as usize;
+        let last = self.received.len().min(at + 60_000);
+        while at < last {
+            if self.received[at] {
+                let start = at;
+                while at < last && self.received[at] {
+                    at += 1;
+                }
+                runs.push((start as u32, at as u32));
+            } else {
+                at += 1;
+            }
+        }
+        runs
+    }
+}
+
+/// Whether a sacked segment may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SackedSegments {
+    StayUnsent,
+    MayBeResent,
+}
+
+/// Carries some data over a path that loses, repeats and reorders in both directions, to a peer
+/// as bad, with segments of all sizes; checks that all arrives, and that only outstanding
+/// segments are resent, and sacked ones only if they may be.
+///
+/// # Panics
+/// If a check fails, or nothing will ever happen again.
+pub(super) fn storm(recovery: Box<dyn Recovery>, seed: u64, sacked: SackedSegments) {
+    let mut storm = Storm::new(recovery, seed, sacked);
+    for _ in 0..200_000 {
+        storm.write();
+        storm.emit();
+        if storm.sender.is_done() && storm.written == Storm::BYTES {
+            return;
+        }
+        storm.step();
+    }
+    panic!("seed {seed}: no end: {:?}", storm.sender);
+}
+
+/// The sender, the peer, and what is under way between them.
+struct Storm {
+    seed: u64,
+    chance: Chance,
+    loss_percent: u64,
+    sacked: SackedSegments,
+    sender: Sender,
+    peer: Peer,
+    now: Instant,
+    written: u64,
+    /// When it arrives, where it begins, and how long it is.
+    data: Vec<(Instant, u64, u32)>,
+    acks: Vec<(Instant, Ack)>,
+}
+
+impl Storm {
+    const BYTES: u64 = 150_000;
+
+    fn new(recovery: Box<dyn Recovery>, seed: u64, sacked: SackedSegments) -> Self {
+        let mut chance = Chance::new(seed);
+        let loss_percent = chance.below(30);
+        let sender = sender(recovery, |config| {
+            config.initial_window = 20.0 * f64::from(SMSS);
+            config.peer_window = 10_000;
+            config.duplicate_ack = DuplicateAckRule::Standard;
+            config.rtt.sampling = RttSampling::EverySegment;
+        });
+        Self {
+            seed,
+            chance,
+            loss_percent,
+            sacked,
+            sender,
+            peer: Peer {
+                received: vec![false; Self::BYTES as usize],
+                next: 0,
+                edge: 10_000,
+            },
+            now: Instant::ZERO,
+            written: 0,
+            data: Vec::new(),
+            acks: Vec::new(),
+        }
+    }
+
+    /// Sometimes, and always if the sender has nothing to do, the application writes something.
+    fn write(&mut self) {
+        let left = Self::BYTES - self.written;
+        if left > 0 && (self.sender.is_done() || self.chance.happens(30)) {
+            let more = (self.chance.below(4 * u64::from(SMSS)) + 1).min(left);
+            self.sender.write(more);
+            self.written += more;
+        }
+    }
+
+    fn emit(&mut self) {
+        while let Some(transmit) = self.sender.poll_transmit(self.now) {
+            self.check(&transmit);
+            let copies = 1 + u64::from(self.chance.happens(3));
+            for _ in 0..copies {
+                if !self.chance.happens(self.loss_percent) {
+                    let there = self.now + self.delay(10, 40);
+                    self.data
+                        .push((there, transmit.offset, transmit.segment.len));
+                }
+            }
+        }
+    }
+
+    /// 50 ms, and `percent` times in a hundred up to `late_ms` more.
+    fn delay(&mut self, percent: u64, late_ms: u64) -> Duration {
+        let late = if self.chance.happens(percent) {
+            self.chance.below(late_ms)
+        } else {
+            0
+        };
+        Duration::from_millis(50 + late)
+    }
+
+    fn step(&mut self) {
+        let data_at = self.data.iter().map(|d| d.0).min();
+        let ack_at = self.acks.iter().map(|a| a.0).min();
+        let next = [data_at, ack_at, self.sender.next_timeout()];
+        let Some(next) = next.into_iter().flatten().min() else {
+            let stuck = self.written == Self::BYTES;
+            assert!(!stuck, "seed {}: stuck: {:?}", self.seed, self.sender);
+            return;
+        };
+        self.now = self.now.max(next);
+        if let Some(i) = self.data.iter().position(|d| d.0 <= self.now) {
+            let (_, start, len) = self.data.remove(i);
+            self.peer.take(start, len, &mut self.chance);
+            let ack = self.peer.ack(&mut self.chance);
+            if !self.chance.happens(self.loss_percent / 2) {
+                let there = self.now + self.delay(5, 20);
+                self.acks.push((there, ack));
+            }
+        } else if let Some(i) = self.acks.iter().position(|a| a.0 <= self.now) {
+            let (_, ack) = self.acks.remove(i);
+            self.sender.handle_ack(self.now, &ack, &NoWitness);
+        } else {
+            self.sender.handle_timeout(self.now, &NoWitness);
+        }
+    }
+
+    fn check(&self, transmit: &Transmit) {
+        if transmit.kind != TransmitKind::Repeat {
+            return;
+        }
+        let seed = self.seed;
+        let board = self.sender.scoreboard();
+        assert!(transmit.offset >= board.una(), "seed {seed}: outstanding");
+        let segment = board.get(board.id_at(transmit.offset));
+        let segment = segment.expect("it is outstanding");
+        if self.sacked == SackedSegments::StayUnsent {
+            assert_eq!(segment.reported, Reported::Missing, "seed {seed}: sacked");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Method 1: the window stays what it was before the loss.
+//!
+//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in
+//! wireless networks", Table 1. It is what the differentiation algorithms that the paper
+//! compares take for granted (§4.1), and its best method over many hops.
+//!
+//! `cwnd` and `ssthresh` are both restored: unlike method 13, slow start is not entered, and
+//! unlike method 23, `ssthresh` does not become the window.
+
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
+use dupack_tcp::response::Response;
+use dupack_tcp::window::Window;
+
+use crate::catalog::spec::{Entry, Needs};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Response> = Entry {
+    name: "1",
+    summary: "method 1 (`previous`): cwnd and ssthresh as they were before the loss",
+    citation: "Park et al., A comparative study on responding methods, Table 1",
+    parameters: &[],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |_, _| Box::new(Previous),
+};
+
+/// The response.
+#[derive(Clone, Copy, Debug)]
+pub struct Previous;
+
+impl Response for Previous {
+    fn on_ack(&mut self, _ack: &AckFacts<'_>, _view: &View<'_>) {}
+
+    fn respond(&mut self, loss: &LossFacts, _congestion: Window) -> Window {
+        loss.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::bench::loss_facts;
+
+    #[test]
+    fn it_restores_both_variables() {
+        let before = Window {
+            cwnd: 12_000.0,
+            ssthresh: 7000.0,
+        };
+        let loss = LossFacts {
+            window: before,
+            ..loss_facts(0, 10)
+        };
+        let congestion = Window {
+            cwnd: 6000.0,
+            ssthresh: 6000.0,
+        };
+        assert_eq!(Previous.respond(&loss, congestion), before);
+    }
+}

@@ -1,0 +1,51 @@
+//! Method 0: the response of TCP itself, as if the loss had been congestion.
+//!
+//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in
+//! wireless networks", Table 1.
+//!
+//! The null object of this axis. With a loss differentiation before it, it measures how well
+//! that judges while the sender behaves as it always did.
+
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
+use dupack_tcp::response::Response;
+use dupack_tcp::window::Window;
+
+use crate::catalog::spec::{Entry, Needs};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Response> = Entry {
+    name: "0",
+    summary: "method 0 (`tcp`): as if it had been congestion",
+    citation: "Park et al., A comparative study on responding methods, Table 1",
+    parameters: &[],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |_, _| Box::new(Tcp),
+};
+
+/// The response.
+#[derive(Clone, Copy, Debug)]
+pub struct Tcp;
+
+impl Response for Tcp {
+    fn on_ack(&mut self, _ack: &AckFacts<'_>, _view: &View<'_>) {}
+
+    fn respond(&mut self, _loss: &LossFacts, congestion: Window) -> Window {
+        congestion
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::bench::loss_facts;
+
+    #[test]
+    fn it_does_what_congestion_control_would() {
+        let congestion = Window {
+            cwnd: 5000.0,
+            ssthresh: 5000.0,
+        };
+        assert_eq!(Tcp.respond(&loss_facts(0, 10), congestion), congestion);
+    }
+}

@@ -1,0 +1,265 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use dupack_lab::experiment::DropRule;
+use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
+
+/// TCP loss recovery, from paper to packets: which sender should this path have, and what would
+/// it gain?
+#[derive(Debug, Parser)]
+#[command(name = "dupack", version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compare stacks on a path: goodput, retransmissions, timeouts, queueing delay
+    Compare(Box<CompareArgs>),
+    /// Run an experiment file
+    Run(RunArgs),
+    /// Follow one flow packet by packet: time–sequence figure, pcapng, CSV
+    Trace(TraceArgs),
+    /// Rerun a paper's experiments and judge its claims
+    Papers(PapersArgs),
+    /// List the algorithms that stacks are made of
+    Stacks(StacksArgs),
+    /// Print the JSON Schema of experiment files
+    Schema,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for reading
+    #[default]
+    Table,
+    /// A line per stack, point and measure
+    Csv,
+    /// Everything, in one object
+    Json,
+}
+
+/// Which rules the endpoints follow where TCPs differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    /// As the RFCs in force recommend
+    #[default]
+    Rfc,
+    /// As Linux does
+    Linux,
+    /// As ns-2.35 does, whose results the papers report
+    Ns2,
+}
+
+/// What every command that runs something has in common.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/NAME, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Print every effective parameter, defaults included, and where it comes from
+    #[arg(long)]
+    pub explain: bool,
+    /// Runs at a time [default: one per processor]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack compare
+  dupack compare --rate 50Mbit/s --delay 40ms --buffer 200pkt --loss 0,0.1%,1%
+  dupack compare --trace cellular.down --delay 30ms --stacks sack/reno,le/westwood,rack/cubic
+  dupack compare --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno' --delayed-ack 200ms")]
+pub struct CompareArgs {
+    /// Rate of the bottleneck
+    #[arg(long, default_value = "10Mbit/s", conflicts_with = "trace")]
+    pub rate: Rate,
+    /// One-way propagation delay
+    #[arg(long, default_value = "20ms")]
+    pub delay: Delay,
+    /// Buffer of the bottleneck, in packets or bytes
+    #[arg(long, default_value = "50pkt")]
+    pub buffer: Buffer,
+    /// Loss probabilities of data packets, compared one after the other
+    #[arg(long, value_delimiter = ',', default_value = "0%,0.5%,1%,2%,5%")]
+    pub loss: Vec<Probability>,
+    /// Loss probability of ACKs
+    #[arg(long, value_name = "PROBABILITY", default_value = "0%")]
+    pub ack_loss: Probability,
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Delayed ACKs with this timeout [default: every segment is acknowledged]
+    #[arg(long, value_name = "DELAY")]
+    pub delayed_ack: Option<Delay>,
+    /// Stacks to compare, recovery/control[/lda/response]; the first is the measure of the others
+    #[arg(
+        long,
+        default_value = "newreno/reno,sack/reno,fack/reno,momentary/reno,le/reno,le/westwood,rack/cubic"
+    )]
+    pub stacks: StackList,
+    /// Which rules the endpoints follow where TCPs differ
+    #[arg(long, value_enum, default_value_t)]
+    pub dialect: Dialect,
+    /// Seeds per stack and point
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub seeds: u32,
+    /// Simulated time of a run
+    #[arg(long, default_value = "60s")]
+    pub duration: Delay,
+    /// Flows of the same stack that share the bottleneck
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub flows: u32,
+    /// Payload bytes of a full segment [default: the dialect's]
+    #[arg(long, value_name = "BYTES")]
+    pub segment: Option<ByteCount>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// A list of stacks, split at commas outside parentheses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackList(pub Vec<String>);
+
+impl std::str::FromStr for StackList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut stacks = vec![String::new()];
+        let mut depth = 0_u32;
+        for c in text.chars() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                ',' if depth == 0 => {
+                    stacks.push(String::new());
+                    continue;
+                }
+                _ => {}
+            }
+            stacks.last_mut().expect("there is at least one").push(c);
+        }
+        let stacks: Vec<String> = stacks.iter().map(|s| s.trim().to_owned()).collect();
+        if stacks.iter().any(String::is_empty) {
+            return Err("there is an empty stack between two commas".to_owned());
+        }
+        Ok(Self(stacks))
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The experiment file
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack trace momentary/reno --drop 24-30
+  dupack trace le/reno --drop 10-20 --drop 12#2 --drop 'ack 5' --until 3s
+  dupack trace sack/reno --loss 2% --seed 7 --from 1s --until 2s")]
+pub struct TraceArgs {
+    /// The stack to follow
+    pub stack: String,
+    /// Losses by list: 24, 24-30, 26#2 (second transmission), 'ack 3', 1.5s..2s; may be repeated
+    #[arg(long, value_delimiter = ',')]
+    pub drop: Vec<DropRule>,
+    /// Loss probability of data packets, beside the list
+    #[arg(long, default_value = "0%")]
+    pub loss: Probability,
+    /// Rate of the bottleneck
+    #[arg(long, default_value = "1Mbit/s")]
+    pub rate: Rate,
+    /// One-way propagation delay
+    #[arg(long, default_value = "98ms")]
+    pub delay: Delay,
+    /// Buffer of the bottleneck
+    #[arg(long, default_value = "1000pkt")]
+    pub buffer: Buffer,
+    /// Initial slow start threshold
+    #[arg(long, value_name = "WINDOW", default_value = "10pkt")]
+    pub initial_ssthresh: Buffer,
+    /// Delayed ACKs with this timeout [default: every segment is acknowledged]
+    #[arg(long, value_name = "DELAY")]
+    pub delayed_ack: Option<Delay>,
+    /// Which rules the endpoints follow where TCPs differ
+    #[arg(long, value_enum, default_value = "ns2")]
+    pub dialect: Dialect,
+    /// Payload bytes of a full segment
+    #[arg(long, value_name = "BYTES", default_value = "1000B")]
+    pub segment: ByteCount,
+    /// Seed of the random losses
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Simulated time of the run
+    #[arg(long, default_value = "10s")]
+    pub duration: Delay,
+    /// Beginning of the figure [default: just before the first loss]
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<Delay>,
+    /// End of the figure [default: when the losses are repaired and a little more]
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<Delay>,
+    /// Folder for the files; must be empty or new [default: dupack-out/trace, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print every effective parameter, defaults included
+    #[arg(long)]
+    pub explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PapersArgs {
+    /// Which paper [default: all that are here]
+    pub key: Option<String>,
+    /// Fewer seeds and shorter runs: a look, not a verdict
+    #[arg(long)]
+    pub quick: bool,
+    /// Folder for report, figures and CSV; must be empty or new [default: dupack-out/papers, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Runs at a time [default: one per processor]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub struct StacksArgs {
+    /// Only the algorithm of this name
+    pub name: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn commas_inside_parameters_do_not_split_stacks() {
+        let list: StackList = "newreno(full_ack=alg2,variant=impatient)/reno, sack/reno"
+            .parse()
+            .unwrap();
+        assert_eq!(list.0.len(), 2);
+        assert!("sack/reno,,le/reno".parse::<StackList>().is_err());
+    }
+}

@@ -1,0 +1,437 @@
+//! What is impossible in an experiment, and what defeats itself.
+
+use dupack_algorithms::catalog::StackSpec;
+use dupack_algorithms::catalog::spec::Dialect;
+use dupack_tcp::receiver::AckPolicy;
+
+use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, default_segment};
+use crate::experiment::load::{ExperimentError, Source};
+use crate::experiment::points::Point;
+use crate::experiment::{Experiment, LinkOptions, QueueKind, SenderOptions};
+use crate::units::Buffer;
+
+fn fail<T>(source: &Source, key: &str, message: String, help: &str) -> Result<T, ExperimentError> {
+    let help = (!help.is_empty()).then(|| help.to_owned());
+    Err(ExperimentError::at(source, key, message, help))
+}
+
+/// The stacks under comparison.
+pub(super) fn stacks(e: &Experiment, source: &Source) -> Result<Vec<StackSpec>, ExperimentError> {
+    if e.stacks.is_empty() {
+        let message = "there is no stack to compare".to_owned();
+        return fail(
+            source,
+            "stacks",
+            message,
+            "for example stacks = [\"sack/reno\"]",
+        );
+    }
+    let mut stacks: Vec<StackSpec> = Vec::new();
+    for (n, text) in e.stacks.iter().enumerate() {
+        let stack = parsed(text, source, &format!("stacks.{n}"))?;
+        if stacks.contains(&stack) {
+            let message = format!("the stack {stack} is there twice");
+            return fail(source, &format!("stacks.{n}"), message, "");
+        }
+        stacks.push(stack);
+    }
+    Ok(stacks)
+}
+
+fn parsed(text: &str, source: &Source, key: &str) -> Result<StackSpec, ExperimentError> {
+    text.parse()
+        .or_else(|x: dupack_algorithms::catalog::StackError| {
+            fail(
+                source,
+                key,
+                x.to_string(),
+                "`dupack stacks` lists what there is",
+            )
+        })
+}
+
+/// The stacks of the groups that name one.
+pub(super) fn group_stacks(
+    e: &Experiment,
+    source: &Source,
+) -> Result<Vec<Option<StackSpec>>, ExperimentError> {
+    let groups = e.flows.iter().enumerate();
+    groups
+        .map(|(n, group)| match &group.stack {
+            None => Ok(None),
+            Some(text) => parsed(text, source, &format!("flows.{n}.stack")).map(Some),
+        })
+        .collect()
+}
+
+/// A stack for each group: its own, or the compared one.
+pub(super) fn for_groups(
+    e: &Experiment,
+    own: &[Option<StackSpec>],
+    compared: &StackSpec,
+) -> Vec<StackSpec> {
+    debug_assert_eq!(e.flows.len(), own.len());
+    own.iter()
+        .map(|stack| stack.clone().unwrap_or_else(|| compared.clone()))
+        .collect()
+}
+
+/// The seeds.
+pub(super) fn seeds(e: &Experiment, source: &Source) -> Result<Vec<u64>, ExperimentError> {
+    let seeds = e.seeds.to_vec();
+    if seeds.is_empty() {
+        return fail(
+            source,
+            "seeds",
+            "there is no seed".to_owned(),
+            "for example seeds = 10",
+        );
+    }
+    let mut sorted = seeds.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    if sorted.len() != seeds.len() {
+        let message = "a seed is there twice, which would count its run twice".to_owned();
+        return fail(source, "seeds", message, "");
+    }
+    Ok(seeds)
+}
+
+/// Whatever is impossible at a point.
+pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentError> {
+    let e = &point.experiment;
+    times(e, source)?;
+    place(e, source)?;
+    if let Some(path) = &e.path {
+        link(path, "path", source)?;
+    }
+    for (n, options) in e.links.iter().enumerate() {
+        link(options, &format!("links.{n}"), source)?;
+    }
+    sender(&e.sender, e.dialect.into(), "sender", source)?;
+    flows(e, source)?;
+    udp(e, source)
+}
+
+fn times(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
+    if e.duration.as_nanos() == 0 {
+        let message = "a run of no time measures nothing".to_owned();
+        return fail(
+            source,
+            "duration",
+            message,
+            "for example duration = \"60s\"",
+        );
+    }
+    if e.warm_up >= e.duration {
+        let message = format!(
+            "the warm-up of {} leaves nothing of the {} to measure",
+            e.warm_up, e.duration
+        );
+        return fail(
+            source,
+            "warm_up",
+            message,
+            "make it shorter, or the duration longer",
+        );
+    }
+    Ok(())
+}
+
+fn place(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
+    match (&e.path, e.links.is_empty()) {
+        (None, true) => fail(
+            source,
+            "",
+            "the experiment has neither a [path] nor [[links]]".to_owned(),
+            "for example\n[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"",
+        ),
+        (Some(_), false) => fail(
+            source,
+            "links",
+            "the experiment has both a [path] and [[links]]".to_owned(),
+            "a path is one bottleneck; for more, give every link as [[links]] and no [path]",
+        ),
+        (Some(_), true) if !e.routes.is_empty() => fail(
+            source,
+            "routes",
+            "a [path] has one route only".to_owned(),
+            "routes belong to a topology of [[links]]",
+        ),
+        (None, false) if e.access.is_some() => fail(
+            source,
+            "access",
+            "access links belong to a [path]".to_owned(),
+            "in a topology they are [[links]] like all others",
+        ),
+        (None, false) if e.flows.is_empty() => fail(
+            source,
+            "links",
+            "a topology does not say between which nodes the flow runs".to_owned(),
+            "for example\n[[flows]]\nfrom = \"a\"\nto = \"b\"",
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), ExperimentError> {
+    if options.between.is_some() && key == "path" {
+        let message = "a path joins the senders and the receivers, not named nodes".to_owned();
+        return fail(
+            source,
+            "path.between",
+            message,
+            "leave it out, or use [[links]]",
+        );
+    }
+    if matches!(options.buffer, Some(Buffer::Packets(0) | Buffer::Bytes(0))) {
+        let message = "a queue without room drops every packet that has to wait".to_owned();
+        return fail(source, &format!("{key}.buffer"), message, "at least 1pkt");
+    }
+    match (options.queue, &options.red) {
+        (QueueKind::Red, None) => {
+            let message = "RED needs its thresholds".to_owned();
+            let help = "for example red = { min = 5, max = 15 }";
+            fail(source, &format!("{key}.queue"), message, help)
+        }
+        (QueueKind::DropTail, Some(_)) => {
+            let message = "parameters of RED on a queue that is not RED's do nothing".to_owned();
+            fail(
+                source,
+                &format!("{key}.red"),
+                message,
+                "add queue = \"red\"",
+            )
+        }
+        (QueueKind::Red, Some(red)) if !(red.min > 0.0 && red.min < red.max) => {
+            let message = format!(
+                "RED's thresholds {} and {} are not ascending",
+                red.min, red.max
+            );
+            fail(source, &format!("{key}.red"), message, "0 < min < max")
+        }
+        (QueueKind::Red, Some(red)) if !(red.weight > 0.0 && red.weight <= 1.0) => {
+            let message = format!("RED's weight {} is not above 0 and at most 1", red.weight);
+            fail(
+                source,
+                &format!("{key}.red.weight"),
+                message,
+                "for example 0.002",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+fn sender(
+    options: &SenderOptions,
+    dialect: Dialect,
+    key: &str,
+    source: &Source,
+) -> Result<(), ExperimentError> {
+    let segment = options
+        .segment
+        .map_or(u64::from(default_segment(dialect)), |b| b.as_bytes());
+    if !(1..=65_000).contains(&segment) {
+        let message = format!("a segment of {segment} bytes does not fit into a packet");
+        return fail(source, &format!("{key}.segment"), message, "1B to 65000B");
+    }
+    if options.header.is_some_and(|b| b.as_bytes() > 500) {
+        let message = "a header has at most 500 bytes".to_owned();
+        return fail(
+            source,
+            &format!("{key}.header"),
+            message,
+            "40B is IPv4 and TCP",
+        );
+    }
+    let empty = |w: Option<Buffer>| matches!(w, Some(Buffer::Packets(0) | Buffer::Bytes(0)));
+    for (name, window) in [
+        ("initial_window", options.initial_window),
+        ("initial_ssthresh", options.initial_ssthresh),
+        ("max_window", options.max_window),
+    ] {
+        if empty(window) {
+            let message = format!("{name} of nothing lets nothing be sent");
+            return fail(source, &format!("{key}.{name}"), message, "at least 1pkt");
+        }
+    }
+    if matches!(options.max_window, Some(Buffer::Bytes(bytes)) if bytes < segment) {
+        let message = "max_window is less than one segment".to_owned();
+        return fail(
+            source,
+            &format!("{key}.max_window"),
+            message,
+            "at least 1pkt",
+        );
+    }
+    Ok(())
+}
+
+fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
+    let total: u64 = e.flows.iter().map(|g| u64::from(g.count)).sum();
+    if !e.flows.is_empty() && total == 0 {
+        let message = "every group of flows has a count of 0".to_owned();
+        return fail(source, "flows", message, "at least one flow must run");
+    }
+    if total > 1_000_000 {
+        let message = format!("{total} flows are more than a run can hold");
+        return fail(source, "flows", message, "at most 1000000");
+    }
+    for (n, group) in e.flows.iter().enumerate() {
+        let key = |name: &str| format!("flows.{n}.{name}");
+        if e.path.is_some() && (group.from.is_some() || group.to.is_some()) {
+            let message = "with a [path], flows run from its senders to its receivers".to_owned();
+            let help = "leave out `from` and `to`; `reverse = true` turns them round";
+            return fail(source, &key("from"), message, help);
+        }
+        if e.path.is_none() && group.reverse {
+            let message = "in a topology, `from` and `to` say which way a flow runs".to_owned();
+            return fail(source, &key("reverse"), message, "exchange `from` and `to`");
+        }
+        if group.bytes.is_some_and(|b| b.as_bytes() == 0) {
+            let message = "a transfer of nothing is no transfer".to_owned();
+            return fail(
+                source,
+                &key("bytes"),
+                message,
+                "leave `bytes` out for one without end",
+            );
+        }
+        if group.start >= e.duration {
+            let message = format!(
+                "it starts at {} and the run ends at {}",
+                group.start, e.duration
+            );
+            return fail(source, &key("start"), message, "");
+        }
+        let merged = group.sender.over(&e.sender);
+        sender(&merged, e.dialect.into(), &key("sender"), source)?;
+    }
+    Ok(())
+}
+
+fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
+    for (n, udp) in e.udp.iter().enumerate() {
+        let key = |name: &str| format!("udp.{n}.{name}");
+        if !(1..=65_000).contains(&udp.packet.as_bytes()) {
+            let message = format!("{} do not fit into a packet", udp.packet);
+            return fail(source, &key("packet"), message, "1B to 65000B");
+        }
+        if udp.on.is_some() != udp.off.is_some() {
+            let message = "a source that goes on and off needs both `on` and `off`".to_owned();
+            return fail(source, &key("on"), message, "");
+        }
+        if udp.on.is_some_and(|d| d.as_nanos() == 0) || udp.off.is_some_and(|d| d.as_nanos() == 0) {
+            let message = "on and off periods last longer than no time".to_owned();
+            return fail(
+                source,
+                &key("on"),
+                message,
+                "leave both out for a constant rate",
+            );
+        }
+        if udp.stop.is_some_and(|stop| stop <= udp.start) {
+            let message = "it stops before it starts".to_owned();
+            return fail(source, &key("stop"), message, "");
+        }
+    }
+    Ok(())
+}
+
+/// Pairs that defeat each other.
+pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
+    let e = &scenario.experiment;
+    let mut out = Vec::new();
+    let compared = (e.sender, e.receiver, &scenario.stack);
+    let groups = e.flows.iter().zip(&scenario.group_stacks);
+    let groups = groups.map(|(g, stack)| {
+        (
+            g.sender.over(&e.sender),
+            g.receiver.over(&e.receiver),
+            stack,
+        )
+    });
+    let all: Vec<_> = if e.flows.is_empty() {
+        vec![compared]
+    } else {
+        groups.collect()
+    };
+    for (sender, receiver, stack) in all {
+        let ends = Endpoints::new(e.dialect.into(), stack, &sender, &receiver);
+        endpoint_warnings(&ends, stack, e.dialect.into(), &mut out);
+        if let Some(path) = &e.path {
+            path_warnings(&ends, path, &mut out);
+        }
+    }
+    out
+}
+
+fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out: &mut Vec<String>) {
+    let needs = stack.needs(dialect);
+    if needs.sack && !ends.receiver.sack.is_yes() {
+        out.push(format!(
+            "{stack} repairs losses by SACK, and the receiver sends none: it will wait for timeouts."
+        ));
+    }
+    if !needs.sack && ends.receiver.sack.is_yes() {
+        out.push(format!(
+            "{stack} makes nothing of the SACK blocks that the receiver sends, and an ACK without new ones is no duplicate to it."
+        ));
+    }
+    if needs.trigger_timestamps && ends.sender.timestamps.is_none() {
+        out.push(format!(
+            "{stack} tells transmissions apart by timestamps, and they are off."
+        ));
+    }
+    if let AckPolicy::Delayed(delay) = ends.receiver.ack_policy
+        && delay >= ends.sender.rtt.min_rto
+    {
+        out.push(format!(
+            "ACKs may be delayed by {delay}, and the least retransmission timeout is {}: a lone segment may time out needlessly.",
+            ends.sender.rtt.min_rto
+        ));
+    }
+    if ends.sender.max_window < 4.0 * f64::from(ends.sender.smss) {
+        out.push(
+            "A window of less than four segments cannot yield three duplicate ACKs: every loss will wait for a timeout."
+                .to_owned(),
+        );
+    }
+}
+
+fn path_warnings(ends: &Endpoints, path: &LinkOptions, out: &mut Vec<String>) {
+    let packet = u64::from(ends.sender.smss + ends.headers.data_bytes);
+    let room = match path.buffer.unwrap_or(DEFAULT_BUFFER) {
+        Buffer::Packets(packets) => u64::from(packets),
+        Buffer::Bytes(bytes) => bytes / packet.max(1),
+    };
+    if room == 0 {
+        out.push(format!(
+            "The buffer holds less than one packet of {packet} bytes."
+        ));
+    }
+    let first = (ends.sender.initial_window / f64::from(ends.sender.smss)) as u64;
+    // The packet in transmission does not wait in the buffer.
+    if room + 1 < first {
+        out.push(format!(
+            "The buffer of {room} packets is shorter than the initial window of {first}: the first burst loses packets."
+        ));
+    }
+    if let Some(rate) = path.rate {
+        let back = path
+            .reverse
+            .as_ref()
+            .and_then(|r| r.delay)
+            .unwrap_or(path.delay);
+        let rtt = path.delay.as_seconds() + back.as_seconds();
+        let product = rate.as_bits_per_second() as f64 / 8.0 * rtt;
+        let window = f64::from(ends.receiver.buffer).min(ends.sender.max_window);
+        if window < product {
+            out.push(format!(
+                "The window is at most {:.0} bytes and the path holds {:.0}: it cannot be filled.",
+                window, product
+            ));
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Carrying out the runs of a plan.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dupack_net::host::Progress as Transfer;
+use dupack_net::observer::Observer;
+use dupack_net::report::Report;
+use dupack_net::simulation::Simulation;
+use dupack_net::trace_hash::TraceHash;
+use dupack_tcp::sender::SenderStats;
+use dupack_tcp::time::{Duration, Instant};
+use rayon::prelude::*;
+
+use super::build::{Built, Scenario, span};
+use super::plan::{Job, Plan};
+use crate::results::{Measure, Results, Run, Values};
+use crate::stats::jain_index;
+
+/// Asks running experiments to stop; what is finished by then is kept.
+#[derive(Debug, Default)]
+pub struct Interrupt(AtomicBool);
+
+impl Interrupt {
+    /// Nobody has asked yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody has asked.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Told of every run that finishes, from whichever thread.
+pub trait Progress: Sync {
+    /// One more run is done.
+    fn run_done(&self);
+}
+
+impl Progress for () {
+    fn run_done(&self) {}
+}
+
+/// How a plan is carried out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Execution {
+    /// Runs at a time; one per processor if `None`.
+    pub jobs: Option<usize>,
+}
+
+/// Simulated time between two looks at the interrupt.
+const CHUNK: Duration = Duration::from_secs(1);
+
+impl Plan {
+    /// Does every run, on as many threads as `execution` says. The order in which runs finish
+    /// makes no difference to the results.
+    ///
+    /// # Panics
+    /// If the threads cannot be started.
+    #[must_use]
+    pub fn execute(
+        &self,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Results {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(execution.jobs.unwrap_or(0))
+            .build()
+            .expect("threads can be started");
+        let jobs = self.jobs();
+        let mut runs: Vec<Run> = pool.install(|| {
+            jobs.par_iter()
+                .with_max_len(1)
+                .filter_map(|&job| {
+                    let run = run(self.scenario(job), job, interrupt)?;
+                    progress.run_done();
+                    Some(run)
+                })
+                .collect()
+        });
+        runs.sort_by_key(|run| (run.point, run.stack, run.seed));
+        let mut results = self.empty_results();
+        results.runs = runs;
+        results
+    }
+}
+
+/// One run; `None` if it was interrupted.
+fn run(scenario: &Scenario, job: Job, interrupt: &Interrupt) -> Option<Run> {
+    let mut built = scenario
+        .build(job.seed)
+        .expect("the plan has built it before");
+    let mut hash = TraceHash::default();
+    let stats = advance(scenario, &mut built.simulation, &mut hash, interrupt)?;
+    let report = built.simulation.report();
+    Some(Run {
+        point: job.point,
+        stack: job.stack,
+        seed: job.seed,
+        values: values(&built, &report, &stats),
+        flow_goodputs: report.tcp.iter().map(|f| f.goodput_bps / 1e6).collect(),
+        trace_hash: hash.digest(),
+    })
+}
+
+/// Runs to the end of the experiment, or until every finite transfer is done. Returns the
+/// senders' counters as they stood at the end of the warm-up.
+fn advance<O: Observer>(
+    scenario: &Scenario,
+    simulation: &mut Simulation,
+    observer: &mut O,
+    interrupt: &Interrupt,
+) -> Option<Vec<SenderStats>> {
+    let end = Instant::ZERO + span(scenario.experiment.duration);
+    let warm = Instant::ZERO + span(scenario.experiment.warm_up);
+    run_to(simulation, warm, observer, interrupt)?;
+    simulation.begin_measurement();
+    let stats = simulation.report().tcp.iter().map(|f| f.sender).collect();
+    run_to(simulation, end, observer, interrupt)?;
+    Some(stats)
+}
+
+fn run_to<O: Observer>(
+    simulation: &mut Simulation,
+    end: Instant,
+    observer: &mut O,
+    interrupt: &Interrupt,
+) -> Option<()> {
+    while simulation.now() < end && !simulation.all_finished() {
+        if interrupt.is_asked() {
+            return None;
+        }
+        let next = end.min(simulation.now() + CHUNK);
+        simulation.run_until(next, observer);
+    }
+    Some(())
+}
+
+fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
+    let mut values = Values::default();
+    let compared = || {
+        let flows = report.tcp.iter().zip(before);
+        flows.filter(|(flow, _)| built.compared.contains(&flow.flow))
+    };
+    let sum = |of: &dyn Fn(&dupack_net::report::TcpReport) -> f64| -> f64 {
+        compared().map(|(flow, _)| of(flow)).sum()
+    };
+    let counted = |of: fn(&SenderStats) -> u64| -> f64 {
+        let counts = compared().map(|(flow, before)| of(&flow.sender) - of(before));
+        counts.sum::<u64>() as f64
+    };
+    values.set(Measure::Goodput, sum(&|f| f.goodput_bps / 1e6));
+    let total: f64 = report.tcp.iter().map(|f| f.goodput_bps / 1e6).sum();
+    values.set(Measure::TotalGoodput, total);
+    values.set(Measure::Retransmissions, counted(|s| s.retransmissions));
+    values.set(Measure::Timeouts, counted(|s| s.timeouts));
+    values.set(Measure::LossEvents, counted(|s| s.loss_events));
+    values.set(
+        Measure::Spurious,
+        sum(&|f| f.measured.truth.spurious_retransmissions as f64),
+    );
+    let natural = |nature| {
+        move |f: &dupack_net::report::TcpReport| {
+            f.measured.truth.data_drops.of_nature(nature) as f64
+        }
+    };
+    use dupack_net::link::LossNature;
+    values.set(Measure::QueueDrops, sum(&natural(LossNature::Congestion)));
+    values.set(Measure::LinkLosses, sum(&natural(LossNature::Wireless)));
+    let goodputs: Vec<f64> = compared().map(|(f, _)| f.goodput_bps).collect();
+    if let Some(index) = jain_index(&goodputs) {
+        values.set(Measure::Fairness, index);
+    }
+    links(&mut values, built, report);
+    completion(&mut values, report, built);
+    accuracy(&mut values, &counted);
+    values
+}
+
+/// Queueing delay where it is longest, and use where it is greatest.
+fn links(values: &mut Values, built: &Built, report: &Report) {
+    let links = || {
+        let links = report.links.iter();
+        links.filter(|link| built.measured_links.contains(&link.link))
+    };
+    if let Some(waits) = links().filter_map(|l| l.waits).max_by_key(|w| w.p95) {
+        values.set(Measure::DelayMedian, waits.median.as_secs_f64() * 1e3);
+        values.set(Measure::DelayP95, waits.p95.as_secs_f64() * 1e3);
+    }
+    if let Some(used) = links().filter_map(|l| l.utilisation).max_by(f64::total_cmp) {
+        values.set(Measure::Utilisation, used * 100.0);
+    }
+}
+
+fn completion(values: &mut Values, report: &Report, built: &Built) {
+    let mut last = None;
+    for flow in report
+        .tcp
+        .iter()
+        .filter(|f| built.compared.contains(&f.flow))
+    {
+        match flow.progress {
+            Transfer::Finished(at) => last = last.max(Some(at)),
+            Transfer::NotStarted | Transfer::Running => return,
+        }
+    }
+    if let Some(at) = last {
+        values.set(Measure::Completion, at.as_secs_f64());
+    }
+}
+
+fn accuracy(values: &mut Values, counted: &dyn Fn(fn(&SenderStats) -> u64) -> f64) {
+    let mut share = |measure, right: f64, wrong: f64| {
+        values.set(measure, 100.0 * right / (right + wrong));
+    };
+    share(
+        Measure::AccuracyWireless,
+        counted(|s| s.judgements.wireless_right),
+        counted(|s| s.judgements.wireless_wrong),
+    );
+    share(
+        Measure::AccuracyCongestion,
+        counted(|s| s.judgements.congestion_right),
+        counted(|s| s.judgements.congestion_wrong),
+    );
+}

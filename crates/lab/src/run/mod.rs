@@ -1,0 +1,26 @@
+//! From an experiment to results: a [`Plan`] is checked once, then its runs are carried out on
+//! all processors, in any order, with the same numbers.
+
+mod build;
+mod check;
+mod execute;
+mod explain;
+mod plan;
+
+pub use build::{BuildError, Scenario};
+pub use execute::{Execution, Interrupt, Progress};
+pub use plan::Plan;
+
+use dupack_algorithms::catalog::spec::Dialect;
+
+use crate::experiment::DialectName;
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::Rfc => Self::Rfc,
+            DialectName::Linux => Self::Linux,
+            DialectName::Ns2 => Self::Ns2,
+        }
+    }
+}

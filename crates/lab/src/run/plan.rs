@@ -1,0 +1,170 @@
+//! An experiment that has been checked: its points, its stacks, and the runs to do.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use dupack_algorithms::catalog::StackSpec;
+use dupack_net::link::DeliveryTrace;
+use dupack_tcp::sender::WindowLog;
+
+use super::build::Scenario;
+use super::{check, explain};
+use crate::experiment::load::{ExperimentError, Source};
+use crate::experiment::points::{Point, points};
+use crate::experiment::{Experiment, LinkOptions};
+use crate::results::{Parameter, Results};
+
+/// An experiment that can be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    experiment: Experiment,
+    points: Vec<Point>,
+    stacks: Vec<StackSpec>,
+    seeds: Vec<u64>,
+    /// A scenario per point and stack, stacks varying fastest.
+    scenarios: Vec<Scenario>,
+    warnings: Vec<String>,
+    parameters: Vec<Parameter>,
+}
+
+/// One run to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The point.
+    pub point: usize,
+    /// The stack.
+    pub stack: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Checks `experiment`, whose text is `source`, and makes a plan of it.
+    ///
+    /// # Errors
+    /// If anything in it is impossible: the error points at the place in the text.
+    pub fn new(experiment: Experiment, source: &Source) -> Result<Self, ExperimentError> {
+        let points = points(&experiment, source)?;
+        let stacks = check::stacks(&experiment, source)?;
+        let seeds = check::seeds(&experiment, source)?;
+        let traces = traces(&points, source)?;
+        let mut scenarios = Vec::new();
+        let mut warnings = Vec::new();
+        for point in &points {
+            check::point(point, source)?;
+            let groups = check::group_stacks(&point.experiment, source)?;
+            for stack in &stacks {
+                let scenario = Scenario {
+                    experiment: point.experiment.clone(),
+                    stack: stack.clone(),
+                    group_stacks: check::for_groups(&point.experiment, &groups, stack),
+                    traces: traces.clone(),
+                    log: WindowLog::Off,
+                };
+                scenario.build(seeds[0]).map_err(|fault| {
+                    ExperimentError::at(source, &fault.key, fault.message, None)
+                })?;
+                for warning in check::warnings(&scenario) {
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
+                scenarios.push(scenario);
+            }
+        }
+        let parameters = explain::parameters(&experiment, &scenarios[..stacks.len()]);
+        Ok(Self {
+            experiment,
+            points,
+            stacks,
+            seeds,
+            scenarios,
+            warnings,
+            parameters,
+        })
+    }
+
+    /// The runs to do: all stacks of a seed at a point together, so that what is finished early
+    /// can be compared.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for &seed in &self.seeds {
+            for point in 0..self.points.len() {
+                for stack in 0..self.stacks.len() {
+                    jobs.push(Job { point, stack, seed });
+                }
+            }
+        }
+        jobs
+    }
+
+    /// What a run of `job` consists of.
+    #[must_use]
+    pub fn scenario(&self, job: Job) -> &Scenario {
+        &self.scenarios[job.point * self.stacks.len() + job.stack]
+    }
+
+    /// Pairs that defeat each other.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Results without any run yet.
+    #[must_use]
+    pub fn empty_results(&self) -> Results {
+        Results {
+            experiment: self.experiment.clone(),
+            points: self.points.clone(),
+            stacks: self.stacks.iter().map(ToString::to_string).collect(),
+            runs: Vec::new(),
+            planned: self.points.len() * self.stacks.len() * self.seeds.len(),
+            warnings: self.warnings.clone(),
+            parameters: self.parameters.clone(),
+        }
+    }
+}
+
+/// Reads every trace that a point uses.
+fn traces(
+    points: &[Point],
+    source: &Source,
+) -> Result<BTreeMap<PathBuf, DeliveryTrace>, ExperimentError> {
+    let mut traces = BTreeMap::new();
+    for point in points {
+        let e = &point.experiment;
+        let links = e.links.iter().enumerate();
+        let links = links.map(|(n, link)| (format!("links.{n}.trace"), link));
+        let path = e.path.iter().map(|link| ("path.trace".to_owned(), link));
+        for (key, link) in path.chain(links) {
+            let LinkOptions {
+                trace: Some(name), ..
+            } = link
+            else {
+                continue;
+            };
+            if traces.contains_key(name) {
+                continue;
+            }
+            let fail = |message: String, help: &str| {
+                ExperimentError::at(source, &key, message, Some(help.to_owned()))
+            };
+            let file = source.folder.join(name);
+            let text = std::fs::read_to_string(&file).map_err(|x| {
+                fail(
+                    format!("cannot read the trace {}: {x}", file.display()),
+                    "the path starts at the experiment file's folder",
+                )
+            })?;
+            let trace = DeliveryTrace::parse(&text).map_err(|x| {
+                fail(
+                    format!("{}: {x}", file.display()),
+                    "a trace has a line per 1500-byte delivery opportunity, in milliseconds, ascending",
+                )
+            })?;
+            traces.insert(name.clone(), trace);
+        }
+    }
+    Ok(traces)
+}

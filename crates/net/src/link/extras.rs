@@ -1,0 +1,127 @@
+//! What most links do without: outages, loss models, RED, impairments.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::backlog::Backlog;
+use super::config::{Discipline, LinkConfig, ServiceConfig};
+use super::impairment::{ImpairmentConfig, Impairments};
+use super::loss::{Loss, LossPlacement};
+use super::outage::Outages;
+use super::red::Red;
+use super::{DropCause, Offer};
+use crate::random::Stream;
+
+/// Everything on a link that may drop, delay or copy packets, except its queue limit.
+#[derive(Clone, Debug)]
+pub(super) struct Extras {
+    outages: Option<Outages>,
+    losses_before: Vec<Loss>,
+    red: Option<Red>,
+    losses_after: Vec<Loss>,
+    impairments: Option<Impairments>,
+}
+
+/// What happens to a packet on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Passage {
+    /// When it arrives, or would have.
+    pub(super) arrival: Instant,
+    /// Whether it is lost on the way.
+    pub(super) lost: Option<DropCause>,
+    /// When its second copy arrives, if there is one.
+    pub(super) second_copy: Option<Instant>,
+}
+
+impl Extras {
+    /// What `config` asks for; `None` if that is nothing.
+    pub(super) fn new(config: &LinkConfig, seed: u64, name: &str) -> Option<Self> {
+        let losses_at = |placement| {
+            let all = config.losses.iter().enumerate();
+            all.filter(|(_, loss)| loss.placement == placement)
+                .map(|(i, loss)| Loss::new(loss, Stream::derive(seed, &format!("{name}/loss/{i}"))))
+                .collect()
+        };
+        let impaired = config.impairments != ImpairmentConfig::default();
+        let unreliable = !config.outages.is_empty() || !config.losses.is_empty();
+        if !unreliable && !impaired && config.queue.discipline == Discipline::DropTail {
+            return None;
+        }
+        Some(Self {
+            outages: (!config.outages.is_empty()).then(|| Outages::new(&config.outages)),
+            losses_before: losses_at(LossPlacement::BeforeQueue),
+            red: red_of(config, seed, name),
+            losses_after: losses_at(LossPlacement::AfterTransmission),
+            impairments: impaired.then(|| Impairments::new(config.impairments, seed, name)),
+        })
+    }
+
+    /// Why a packet does not get as far as the queue, if it does not. `idle_since` is when the
+    /// link ran out of work, if it has.
+    pub(super) fn refuse(
+        &mut self,
+        now: Instant,
+        idle_since: Option<Instant>,
+        backlog: &Backlog,
+        packet: &Offer,
+    ) -> Option<DropCause> {
+        if let Some(outages) = &mut self.outages
+            && outages.down(now)
+        {
+            return Some(DropCause::LinkDown);
+        }
+        let lost = first_taker(&mut self.losses_before, now, packet);
+        if lost.is_some() {
+            return lost;
+        }
+        let red = self.red.as_mut()?;
+        red.decide(now, idle_since, backlog, packet.bytes)
+    }
+
+    /// A packet that was not refused found the buffer full.
+    pub(super) const fn overflowed(&mut self) {
+        if let Some(red) = &mut self.red {
+            red.overflowed();
+        }
+    }
+
+    /// What happens to an accepted packet that an ideal wire would deliver at `ideal`.
+    pub(super) fn pass(&mut self, now: Instant, ideal: Instant, packet: &Offer) -> Passage {
+        let (arrival, second_copy) = match &mut self.impairments {
+            None => (ideal, None),
+            Some(impairments) => impairments.pass(ideal),
+        };
+        Passage {
+            arrival,
+            lost: first_taker(&mut self.losses_after, now, packet),
+            second_copy,
+        }
+    }
+
+    /// RED's average queue, if there is RED.
+    pub(super) fn red_average(&self) -> Option<f64> {
+        self.red.as_ref().map(Red::average)
+    }
+}
+
+/// The first model that takes the packet; all of them see it.
+fn first_taker(losses: &mut [Loss], now: Instant, packet: &Offer) -> Option<DropCause> {
+    losses.iter_mut().fold(None, |taken, loss| {
+        let cause = loss.takes(now, packet);
+        taken.or(cause)
+    })
+}
+
+fn red_of(config: &LinkConfig, seed: u64, name: &str) -> Option<Red> {
+    let Discipline::Red(red) = config.queue.discipline else {
+        return None;
+    };
+    let mean_packet_time = match &config.service {
+        ServiceConfig::Unlimited => Duration::ZERO,
+        ServiceConfig::Rate(rate) => rate.transmission_time(u64::from(red.mean_packet_bytes)),
+        ServiceConfig::Trace(trace) => {
+            Duration::from_secs_f64(f64::from(red.mean_packet_bytes) * 8.0 / trace.mean_rate_bps())
+        }
+    };
+    let stream = Stream::derive(seed, &format!("{name}/red"));
+    Some(Red::new(red, mean_packet_time, stream))
+}

@@ -1,0 +1,321 @@
+//! A run: flows over a network, from a seed.
+
+use dupack_tcp::time::Instant;
+
+use crate::fabric::{Fabric, Step, TimerId};
+use crate::host::{Progress, TcpFlow};
+use crate::ids::{FlowId, LinkId};
+use crate::link::{DropCause, DropCounts, LinkCounters};
+use crate::network::{FlowConfig, Network};
+use crate::observer::Observer;
+use crate::packet::{Body, Packet, PacketHandle};
+use crate::random::Stream;
+use crate::route::Hop;
+use crate::sampling::{Samples, SamplingConfig};
+use crate::topology::{Topology, TopologyError};
+use crate::udp::UdpSource;
+
+/// A network at work. The same network and seed give the same packets, on any machine and
+/// however the run is cut into calls of [`Simulation::run_until`].
+#[derive(Debug)]
+pub struct Simulation {
+    topology: Topology,
+    fabric: Fabric,
+    flows: Vec<Flow>,
+    samples: Option<Samples>,
+    measuring_since: Instant,
+    link_baselines: Vec<LinkCounters>,
+}
+
+/// A flow at work.
+// A network has many flows and all of them are TCP as a rule: a box each would cost more.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Flow {
+    /// A TCP transfer.
+    Tcp(TcpFlow),
+    /// A datagram source and its sink.
+    Udp(UdpFlow),
+}
+
+/// A datagram source and its sink.
+#[derive(Debug)]
+pub struct UdpFlow {
+    id: FlowId,
+    source: UdpSource,
+    there: Hop,
+    counters: UdpCounters,
+    baseline: UdpCounters,
+}
+
+/// What a datagram flow has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UdpCounters {
+    /// Datagrams sent.
+    pub sent_packets: u64,
+    /// Datagrams that reached the sink, second copies included.
+    pub received_packets: u64,
+    /// Their bytes on the wire.
+    pub received_bytes: u64,
+    /// Datagrams dropped, by cause.
+    pub drops: DropCounts,
+}
+
+impl UdpCounters {
+    /// What was done since `earlier` was read.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            sent_packets: self.sent_packets - earlier.sent_packets,
+            received_packets: self.received_packets - earlier.received_packets,
+            received_bytes: self.received_bytes - earlier.received_bytes,
+            drops: self.drops.since(&earlier.drops),
+        }
+    }
+}
+
+impl Simulation {
+    /// Sets up the run of `network` with `seed`, at time zero.
+    ///
+    /// # Errors
+    ///
+    /// If a link is configured impossibly or the network is too large.
+    pub fn new(network: Network, seed: u64) -> Result<Self, TopologyError> {
+        let Network { topology, flows } = network;
+        // Two timers per flow, and one for sampling.
+        let mut fabric = topology.fabric(seed, 2 * flows.len() + 1)?;
+        let flows: Vec<Flow> = flows
+            .into_iter()
+            .zip(0..)
+            .map(|(config, n)| Flow::new(FlowId(n), config, &mut fabric, seed))
+            .collect();
+        let link_baselines = vec![LinkCounters::default(); fabric.links().len()];
+        Ok(Self {
+            topology,
+            fabric,
+            flows,
+            samples: None,
+            measuring_since: Instant::ZERO,
+            link_baselines,
+        })
+    }
+
+    /// Samples flows and links from now on.
+    pub fn sample(&mut self, config: &SamplingConfig) {
+        let now = self.now();
+        self.samples = Some(Samples::new(config));
+        self.fabric.set_timer(self.sampling_timer(), now);
+    }
+
+    /// Runs up to and including `until`. Cut long runs into pieces to stay interruptible.
+    pub fn run_until<O: Observer>(&mut self, until: Instant, observer: &mut O) {
+        loop {
+            match self.fabric.step(until, observer) {
+                Step::Delivered(handle) => self.deliver(handle, observer),
+                Step::Dropped(handle, cause) => self.dropped(handle, cause),
+                Step::Timer(timer) => self.timer(timer, observer),
+                Step::Idle => return,
+            }
+        }
+    }
+
+    /// Forgets what was counted, at the end of a warm-up: measures start now.
+    pub fn begin_measurement(&mut self) {
+        self.measuring_since = self.now();
+        for flow in &mut self.flows {
+            match flow {
+                Flow::Tcp(flow) => flow.begin_measurement(),
+                Flow::Udp(flow) => flow.baseline = flow.counters,
+            }
+        }
+        for (link, baseline) in (0..).zip(&mut self.link_baselines) {
+            let link = self.fabric.link_mut(LinkId(link));
+            *baseline = *link.counters();
+            link.clear_waits();
+        }
+    }
+
+    /// The present.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.fabric.now()
+    }
+
+    /// Since when measures are counted.
+    #[must_use]
+    pub const fn measuring_since(&self) -> Instant {
+        self.measuring_since
+    }
+
+    /// All flows, in the order of their ids.
+    #[must_use]
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// The TCP flow `id`, if it is one.
+    #[must_use]
+    pub fn tcp(&self, id: FlowId) -> Option<&TcpFlow> {
+        match self.flows.get(id.index())? {
+            Flow::Tcp(flow) => Some(flow),
+            Flow::Udp(_) => None,
+        }
+    }
+
+    /// Links and packets.
+    #[must_use]
+    pub const fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The map.
+    #[must_use]
+    pub const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// What passed through a link since measuring began.
+    #[must_use]
+    pub fn link_counters(&self, link: LinkId) -> LinkCounters {
+        let now = self.fabric.link(link).counters();
+        now.since(&self.link_baselines[link.index()])
+    }
+
+    /// The time series, if any are sampled.
+    #[must_use]
+    pub const fn samples(&self) -> Option<&Samples> {
+        self.samples.as_ref()
+    }
+
+    /// Whether every finite transfer has been delivered; greedy ones never are.
+    #[must_use]
+    pub fn all_finished(&self) -> bool {
+        self.flows.iter().all(|flow| match flow {
+            Flow::Tcp(flow) => matches!(flow.progress(), Progress::Finished(_)),
+            Flow::Udp(_) => true,
+        })
+    }
+
+    fn deliver<O: Observer>(&mut self, handle: PacketHandle, observer: &mut O) {
+        let Packet {
+            flow,
+            wire_bytes,
+            body,
+            ..
+        } = *self.fabric.packet(handle);
+        self.fabric.release(handle);
+        match (&mut self.flows[flow.index()], &body) {
+            (Flow::Tcp(flow), Body::Data(data)) => {
+                flow.data_arrived(data, &mut self.fabric, observer);
+            }
+            (Flow::Tcp(flow), Body::Ack(ack)) => flow.ack_arrived(ack, &mut self.fabric, observer),
+            (Flow::Udp(flow), Body::Udp) => {
+                flow.counters.received_packets += 1;
+                flow.counters.received_bytes += u64::from(wire_bytes);
+            }
+            (Flow::Tcp(_), Body::Udp) | (Flow::Udp(_), Body::Data(_) | Body::Ack(_)) => {
+                debug_assert!(false, "a packet of the wrong kind");
+            }
+        }
+    }
+
+    fn dropped(&mut self, handle: PacketHandle, cause: DropCause) {
+        let packet = *self.fabric.packet(handle);
+        self.fabric.release(handle);
+        match &mut self.flows[packet.flow.index()] {
+            Flow::Tcp(flow) => flow.dropped(&packet.body, cause),
+            Flow::Udp(flow) => flow.counters.drops.add(cause),
+        }
+    }
+
+    fn timer<O: Observer>(&mut self, timer: TimerId, observer: &mut O) {
+        let Some(flow) = self.flows.get_mut(timer.0 as usize / 2) else {
+            self.take_samples();
+            return;
+        };
+        match flow {
+            Flow::Tcp(flow) if timer.0.is_multiple_of(2) => {
+                flow.sender_timeout(&mut self.fabric, observer);
+            }
+            Flow::Tcp(flow) => flow.receiver_timeout(&mut self.fabric, observer),
+            Flow::Udp(flow) => flow.send(&mut self.fabric, observer),
+        }
+    }
+
+    fn take_samples(&mut self) {
+        let timer = self.sampling_timer();
+        if let Some(samples) = &mut self.samples {
+            samples.take(&mut self.fabric, &self.flows);
+            if let Some(next) = samples.next() {
+                self.fabric.set_timer(timer, next);
+            }
+        }
+    }
+
+    const fn sampling_timer(&self) -> TimerId {
+        TimerId(2 * self.flows.len() as u32)
+    }
+}
+
+impl Flow {
+    fn new(id: FlowId, config: FlowConfig, fabric: &mut Fabric, seed: u64) -> Self {
+        match config {
+            FlowConfig::Tcp {
+                config,
+                there,
+                back,
+            } => {
+                let (there, back) = (fabric.start(there), fabric.start(back));
+                let flow = TcpFlow::new(id, *config, there, back, seed);
+                flow.arm(fabric);
+                Self::Tcp(flow)
+            }
+            FlowConfig::Udp { config, there } => {
+                let stream = Stream::derive(seed, &format!("flow {}/source", id.0));
+                let flow = UdpFlow {
+                    id,
+                    source: UdpSource::new(config.source, stream),
+                    there: fabric.start(there),
+                    counters: UdpCounters::default(),
+                    baseline: UdpCounters::default(),
+                };
+                flow.arm(fabric);
+                Self::Udp(flow)
+            }
+        }
+    }
+}
+
+impl UdpFlow {
+    /// What was done since the start of the run.
+    #[must_use]
+    pub const fn totals(&self) -> UdpCounters {
+        self.counters
+    }
+
+    /// What was done since measuring began.
+    #[must_use]
+    pub fn measured(&self) -> UdpCounters {
+        self.counters.since(&self.baseline)
+    }
+
+    fn arm(&self, fabric: &mut Fabric) {
+        if let Some(at) = self.source.next_send() {
+            fabric.set_timer(TimerId(2 * self.id.0), at);
+        }
+    }
+
+    fn send<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
+        let packet = Packet {
+            flow: self.id,
+            wire_bytes: self.source.packet_bytes(),
+            number: self.source.send(),
+            body: Body::Udp,
+        };
+        self.counters.sent_packets += 1;
+        if let Err(cause) = fabric.send(packet, self.there, observer) {
+            self.counters.drops.add(cause);
+        }
+        self.arm(fabric);
+    }
+}

@@ -1,0 +1,244 @@
+//! The plainest stack that completes a transfer: a fixed window, fast retransmit of the first
+//! hole, go-back-N after a timeout. The network's tests need no better one.
+
+#![allow(dead_code)]
+
+use dupack_net::flow::{
+    Application, HeaderSizes, Path, Reader, Reneging, TcpFlowConfig, TimestampOption,
+};
+use dupack_net::ids::NodeId;
+use dupack_net::link::LinkConfig;
+use dupack_net::network::Network;
+use dupack_net::shapes::Chain;
+use dupack_net::simulation::Simulation;
+use dupack_net::topology::Topology;
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{
+    AckFacts, AckKind, LossCause, LossFacts, LossRule, SendReason, Sent, View,
+};
+use dupack_tcp::receiver::{AckPolicy, Reading};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::response::Response;
+use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::scoreboard::SegmentId;
+use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, WindowLog};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::window::{Window, WindowRounding};
+use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
+
+/// Payload bytes of a full segment in all tests.
+pub const MSS: u32 = 1000;
+
+pub fn at_ms(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+#[derive(Debug, Default)]
+struct PlainRecovery {
+    resend: Option<SegmentId>,
+    /// After a timeout: the next segment to be sent again, and where that ends.
+    go_back: Option<(SegmentId, SegmentId)>,
+    recovery_point: Option<u64>,
+}
+
+impl Recovery for PlainRecovery {
+    fn on_sent(&mut self, sent: &Sent, _view: &View<'_>) -> RtoTimer {
+        if self.resend == Some(sent.id) {
+            self.resend = None;
+        }
+        if let Some((next, end)) = self.go_back
+            && next == sent.id
+        {
+            self.go_back = (next.next() < end).then_some((next.next(), end));
+        }
+        RtoTimer::Keep
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let first = view.scoreboard.first();
+        let advanced = ack.kind == AckKind::Advance;
+        if let Some((next, end)) = self.go_back {
+            let next = next.max(first);
+            self.go_back = (next < end).then_some((next, end));
+        }
+        if self.resend.is_some_and(|id| id < first) {
+            self.resend = None;
+        }
+        let mut loss = None;
+        match self.recovery_point {
+            Some(point) if ack.una >= point => self.recovery_point = None,
+            Some(_) if advanced && self.go_back.is_none() => self.resend = Some(first),
+            None if ack.dup_acks == 3 && self.go_back.is_none() => {
+                self.resend = Some(first);
+                self.recovery_point = Some(view.scoreboard.nxt());
+                loss = Some(LossEvent {
+                    segment: first,
+                    rule: LossRule::DuplicateAcks,
+                });
+            }
+            _ => {}
+        }
+        Outcome {
+            loss,
+            growth: Growth::Acked,
+            rto: if advanced {
+                RtoTimer::Restart
+            } else {
+                RtoTimer::Keep
+            },
+            ..Outcome::default()
+        }
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.resend = None;
+        self.recovery_point = None;
+        self.go_back = Some((view.scoreboard.first(), view.scoreboard.end()));
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        let cursor = self.go_back.and_then(|(next, _)| view.scoreboard.get(next));
+        cursor.map_or_else(
+            || view.flight_size(),
+            |segment| segment.start - view.scoreboard.una(),
+        )
+    }
+
+    fn next(&self, _view: &View<'_>) -> Next {
+        let again = |id, clearance| Next::Retransmit {
+            id,
+            why: SendReason::Retransmit(LossRule::DuplicateAcks),
+            clearance,
+        };
+        match (self.resend, self.go_back) {
+            (Some(id), _) => again(id, Clearance::Immediate),
+            (None, Some((id, _))) => again(id, Clearance::Window),
+            (None, None) => Next::New {
+                why: SendReason::NewData,
+                clearance: Clearance::Window,
+            },
+        }
+    }
+}
+
+#[derive(Debug)]
+struct FixedWindow;
+
+impl CongestionControl for FixedWindow {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: Credit, view: &View<'_>) -> Window {
+        view.window
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+}
+
+/// Believes what the witness says.
+#[derive(Debug)]
+struct Oracle;
+
+impl Differentiation for Oracle {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+
+    fn judge(&mut self, loss: &LossFacts) -> LossCause {
+        loss.truth.unwrap_or(LossCause::Congestion)
+    }
+}
+
+#[derive(Debug)]
+struct NoResponse;
+
+impl Response for NoResponse {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+
+    fn respond(&mut self, loss: &LossFacts, _: Window) -> Window {
+        loss.window
+    }
+}
+
+fn stack() -> Stack {
+    Stack {
+        recovery: Box::new(PlainRecovery::default()),
+        control: Box::new(FixedWindow),
+        differentiation: Box::new(Oracle),
+        response: Box::new(NoResponse),
+    }
+}
+
+/// A transfer with a window of so many segments, ACKs for every segment, and a buffer to match.
+pub fn transfer(from: NodeId, to: NodeId, window: u32, application: Application) -> TcpFlowConfig {
+    let isn = SeqNumber(u32::MAX - 5_000);
+    let sender = SenderConfig {
+        smss: MSS,
+        isn,
+        initial_window: f64::from(window * MSS),
+        initial_ssthresh: f64::INFINITY,
+        max_window: f64::INFINITY,
+        rounding: WindowRounding::Exact,
+        rtt: RttConfig {
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(10),
+            granularity: Duration::ZERO,
+            variance_floor: VarianceFloor::Granularity,
+            sampling: RttSampling::EverySegment,
+            backoff_reset: BackoffReset::OnSample,
+        },
+        timestamps: None,
+        sack: Agreed::Yes,
+        order_echo: Agreed::No,
+        duplicate_ack: DuplicateAckRule::Standard,
+        idle: IdleRule::Keep,
+        peer_window: 1000 * MSS,
+        log: WindowLog::Off,
+    };
+    let receiver = ReceiverConfig {
+        irs: isn,
+        mss: MSS,
+        buffer: 1000 * MSS,
+        ack_policy: AckPolicy::Immediate,
+        sack: Agreed::Yes,
+        dsack: Agreed::Yes,
+        timestamps: None,
+        order_echo: Agreed::No,
+        application: Reading::AtOnce,
+    };
+    TcpFlowConfig {
+        path: Path::Shortest { from, to },
+        start: Instant::ZERO,
+        application,
+        sender,
+        stack: stack(),
+        receiver,
+        reader: Reader::AtOnce,
+        reneging: Reneging::Never,
+        headers: HeaderSizes::rfc(TimestampOption::Absent),
+    }
+}
+
+/// One transfer over one hop.
+pub fn single(
+    there: LinkConfig,
+    back: LinkConfig,
+    change: impl FnOnce(&mut TcpFlowConfig),
+    window: u32,
+    application: Application,
+    seed: u64,
+) -> Simulation {
+    let mut map = Topology::new();
+    let chain = Chain::single(there, back).build(&mut map);
+    let mut config = transfer(chain.nodes[0], chain.nodes[1], window, application);
+    change(&mut config);
+    let mut network = Network::new(map);
+    network.tcp(config).expect("the ends are joined");
+    Simulation::new(network, seed).expect("the links are possible")
+}
