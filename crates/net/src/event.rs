@@ -59,8 +59,7 @@ impl Key {
     /// The smaller of two. Which one it is, is a coin toss: a branch would be mispredicted at
     /// every other step.
     fn min(self, other: Self) -> Self {
-        let less = (other.time < self.time)
-            | ((other.time == self.time) & (other.number_and_slot < self.number_and_slot));
+        let less = other.wide() < self.wide();
         Self {
             time: select_unpredictable(less, other.time, self.time),
             number_and_slot: select_unpredictable(
@@ -69,6 +68,11 @@ impl Key {
                 self.number_and_slot,
             ),
         }
+    }
+
+    /// Both parts as one number.
+    const fn wide(self) -> u128 {
+        (self.time as u128) << 64 | self.number_and_slot as u128
     }
 
     const fn slot(self) -> EventSlot {

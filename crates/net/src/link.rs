@@ -181,6 +181,7 @@ impl Link {
     }
 
     /// When the next packet arrives at the far end, and its place among arrivals at that time.
+    #[inline]
     #[must_use]
     pub fn next_arrival(&self) -> Option<(Instant, InsertionNumber)> {
         self.far_end
@@ -189,6 +190,7 @@ impl Link {
     }
 
     /// Takes the next packet that has arrived at `now`, if one has. Call until it is `None`.
+    #[inline]
     pub fn take_arrival(&mut self, now: Instant) -> Option<Flight> {
         if self.far_end.first()?.arrival > now {
             return None;

@@ -180,3 +180,16 @@ pub struct LossFacts {
     /// What really happened, if the host knows: only a simulation does.
     pub truth: Option<LossCause>,
 }
+
+impl LossFacts {
+    /// FlightSize, but no more than the window in bytes: what RFC 5681 §3.1 halves.
+    ///
+    /// While a hole keeps SND.UNA where it is, and recoveries send new data beyond it,
+    /// SND.NXT − SND.UNA grows to several windows; that much never was in the network at once.
+    /// RFC 5681 prefers FlightSize to `cwnd` because the latter may exceed what is in flight, so
+    /// the lesser of the two is what it means.
+    #[must_use]
+    pub fn flight_within_window(&self) -> f64 {
+        (self.flight_size as f64).min(self.window.cwnd)
+    }
+}

@@ -36,6 +36,8 @@ pub const RECOVERIES: &[&Entry<dyn Recovery>] = &[
     &recovery::sack::ENTRY,
     &recovery::fack::ENTRY,
     &recovery::momentary::ENTRY,
+    &recovery::le::ENTRY,
+    &recovery::rack::ENTRY,
 ];
 
 /// The second axis.

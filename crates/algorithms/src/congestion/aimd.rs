@@ -405,7 +405,7 @@ impl Decrease {
     #[must_use]
     pub fn after_loss(&self, loss: &LossFacts) -> Window {
         let basis = match self.basis {
-            Basis::Flight => (loss.flight_size as f64).min(loss.window.cwnd),
+            Basis::Flight => loss.flight_within_window(),
             Basis::Cwnd => loss.window.cwnd,
         };
         let share = self.factor * basis;
@@ -429,7 +429,7 @@ impl Decrease {
     #[must_use]
     pub fn after_timeout(&mut self, loss: &LossFacts) -> Window {
         let basis = match self.basis {
-            Basis::Flight => loss.flight_size as f64,
+            Basis::Flight => loss.flight_within_window(),
             Basis::Cwnd => loss.window.cwnd,
         };
         let ssthresh = if self.holds(loss) {

@@ -166,7 +166,7 @@ impl Westwood {
         if pipe > 0.0 {
             pipe
         } else {
-            (loss.flight_size as f64 / 2.0).max(self.min_ssthresh)
+            (loss.flight_within_window() / 2.0).max(self.min_ssthresh)
         }
     }
 }

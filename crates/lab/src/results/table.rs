@@ -1,7 +1,8 @@
 //! Tables for the terminal.
 
-use comfy_table::presets::{NOTHING, UTF8_HORIZONTAL_ONLY};
+use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
+use comfy_table::{LineStyle, TableStyle};
 
 use super::{Cell, Comparison, Measure, Results, Standing};
 use crate::stats::Summary;
@@ -14,6 +15,9 @@ pub enum Colour {
     /// It does not, or the output goes to a file.
     No,
 }
+
+/// A line below the header and nothing else: blocks are set apart by empty rows.
+const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
 const COLUMNS: [(&str, Measure); 4] = [
     ("retrans.", Measure::Retransmissions),
@@ -150,7 +154,7 @@ pub fn parameters(results: &Results, width: Option<u16>) -> String {
 fn base(width: Option<u16>) -> Table {
     let mut table = Table::new();
     table
-        .load_style(UTF8_HORIZONTAL_ONLY)
+        .load_style(PLAIN)
         .set_content_arrangement(ContentArrangement::Dynamic);
     if let Some(width) = width {
         table.set_width(width);

@@ -75,6 +75,7 @@ impl FarEnd {
         }
     }
 
+    #[inline]
     pub(super) fn push(&mut self, flight: Flight) {
         match self {
             Self::Fifo(flights) => {
@@ -89,6 +90,7 @@ impl FarEnd {
         }
     }
 
+    #[inline]
     pub(super) fn first(&self) -> Option<&Flight> {
         match self {
             Self::Fifo(flights) => flights.front(),
@@ -96,6 +98,7 @@ impl FarEnd {
         }
     }
 
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Flight> {
         match self {
             Self::Fifo(flights) => flights.pop_front(),

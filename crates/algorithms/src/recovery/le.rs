@@ -1,0 +1,393 @@
+//! LE, *Loss rEsilience*: recovery by the order of transmission, without a recovery phase.
+//!
+//! Kang, Park, Mo, "Implementation and evaluation of a new TCP loss recovery architecture",
+//! EURASIP JWCN 2012:149.
+//!
+//! WAITLIST holds what is in flight in the order in which it was sent, RTXLIST what is known to
+//! be lost; see `two_lists.rs`. An ACK belongs to the transmission X that caused
+//! it, and counts once against every unacknowledged transmission that is not newer than X:
+//!
+//! ```text
+//! dupCnt = number of ACKs since it was sent whose X is not older       (§2.2.1)
+//! lost:    dupCnt = dup_threshold (3)              → end of RTXLIST
+//! send:    while in flight < cwnd: RTXLIST first, then new data        (§2.2.2)
+//! reduce:  on a loss, unless the last reduction is within one RTT      (§2.2.3)
+//! RTO:     set by a transmission into an empty pipe, reset by an advance of the cumulative ACK
+//! ```
+//!
+//! Against its neighbours: SACK and FACK count what is *above* a hole, so a retransmission that
+//! is lost is never found; LE and RACK-TLP count what was sent *later*, so it is. RACK waits for
+//! a time to pass, LE for a number of ACKs. Neither Momentary nor LE freezes the window, but
+//! Momentary still has one loss episode at a time; LE has none. In flight is exact even when
+//! most of a window is gone, so the ACK clock runs on: that is LE's whole point.
+//!
+//! # Why there is no scan
+//!
+//! The rule as written scans WAITLIST on every ACK. It need not. Number the ACKs that count.
+//! Stamp a transmission with *(its value, ACKs counted before it)*, where the value is its TSval
+//! or its order, and ACK number n with *(value of its X, n)*. Values never decrease with the
+//! order of sending.
+//!
+//! **A transmission e is lost exactly if the k-th largest ACK stamp so far exceeds its own**, in
+//! lexicographic order, k being `dup_threshold`. For an ACK raises e's dupCnt if and only if
+//! e was on WAITLIST when it came and value(X) ≥ value(e). If value(X) > value(e), X was sent
+//! after e, so e had been sent when the ACK came: the first component decides, rightly. If the
+//! values are equal, e had been sent if and only if n > ACKs counted before e: the second
+//! component decides, rightly. So dupCnt(e) is the number of ACK stamps above e's stamp, and that
+//! is at least k if and only if the k-th largest is above it. (What is acknowledged never comes
+//! back, so an e that is still unacknowledged was so at every ACK.) ∎
+//!
+//! Stamps never decrease along WAITLIST, so the lost ones are always a prefix of it: look at its
+//! head until it is not lost. ACK stamps mostly arrive in ascending order; one that is late is
+//! inserted from the back among the k that are kept. With that, everything is amortised O(1).
+//!
+//! # Readings
+//! - Every acknowledged entry leaves WAITLIST, older than X or not (§4.3 rather than §2.2.1).
+//! - `first_retransmit`: §2.2.2 sends while in flight < cwnd. The proof of the observation
+//!   in §2.2.4 needs more: the third duplicate ACK sends the head of RTXLIST *while* it cuts
+//!   the window. Without that, three survivors in the middle of a window leave in flight above
+//!   the new window, nothing is sent, no ACK comes, and the timer must help.
+//! - The ACK that begins a loss event does not open the window; every other one that delivers
+//!   something does.
+//! - "An RTT" is the smoothed one. A timeout is a reduction too.
+
+use std::collections::VecDeque;
+
+use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::SegmentId;
+use dupack_tcp::time::Instant;
+
+use super::ambiguity::last_transmission_arrived;
+use super::two_lists::TwoLists;
+use crate::catalog::spec::{
+    Context, DUP_THRESHOLD, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How the transmission that caused an ACK is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// By the timestamp that the ACK echoes (§2.2.1).
+    Timestamp,
+    /// By the transmission order that the ACK echoes (§4.2).
+    OrderEcho,
+    /// From what it newly reports (§4.2's alternative): the last sent of it.
+    Inferred,
+}
+
+/// What the first retransmission of a loss event waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstRetransmit {
+    Immediate,
+    Window,
+}
+
+/// A point in the order of sending, or the reach of an ACK into it; compared in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stamp {
+    /// TSval (unwrapped) or order of the transmission.
+    value: u64,
+    /// ACKs counted before the transmission, or up to and including the ACK.
+    acks: u64,
+}
+
+/// What LE remembers of a segment's last transmission.
+#[derive(Clone, Copy, Debug)]
+struct Tag {
+    stamp: Stamp,
+    timestamp: Option<u32>,
+}
+
+/// The largest stamps of ACKs so far, ascending.
+#[derive(Clone, Debug)]
+struct LargestStamps {
+    stamps: VecDeque<Stamp>,
+    kept: usize,
+}
+
+impl LargestStamps {
+    /// Keeps the `kept` largest: the greatest threshold that will be asked for.
+    fn new(kept: usize) -> Self {
+        Self {
+            stamps: VecDeque::new(),
+            kept,
+        }
+    }
+
+    fn push(&mut self, stamp: Stamp) {
+        let behind = self.stamps.iter().rev().take_while(|&&s| s > stamp).count();
+        self.stamps.insert(self.stamps.len() - behind, stamp);
+        if self.stamps.len() > self.kept {
+            self.stamps.pop_front();
+        }
+    }
+
+    /// The `k`-th largest, if there were as many.
+    fn kth(&self, k: usize) -> Option<Stamp> {
+        let index = self.stamps.len().checked_sub(k)?;
+        self.stamps.get(index).copied()
+    }
+}
+
+/// The recovery. See the [module](self).
+#[derive(Debug)]
+pub struct Le {
+    cause: Cause,
+    first_retransmit: FirstRetransmit,
+    dup_threshold: usize,
+    lists: TwoLists<Tag>,
+    largest: LargestStamps,
+    acks: u64,
+    /// The value of the last transmission.
+    last_value: Option<u64>,
+    /// The value of the last ACK's X.
+    last_cause: Option<u64>,
+    last_loss_time: Option<Instant>,
+    /// The next retransmission goes out whatever the window says.
+    fast_retransmit: bool,
+}
+
+impl Le {
+    fn new(parameters: &Parameters) -> Self {
+        let dup_threshold = parameters.integer("dup_threshold").max(1) as usize;
+        Self {
+            cause: match parameters.choice("cause") {
+                "timestamp" => Cause::Timestamp,
+                "order-echo" => Cause::OrderEcho,
+                _ => Cause::Inferred,
+            },
+            first_retransmit: match parameters.choice("first_retransmit") {
+                "window" => FirstRetransmit::Window,
+                _ => FirstRetransmit::Immediate,
+            },
+            dup_threshold,
+            lists: TwoLists::new(),
+            largest: LargestStamps::new(dup_threshold),
+            acks: 0,
+            last_value: None,
+            last_cause: None,
+            last_loss_time: None,
+            fast_retransmit: false,
+        }
+    }
+
+    /// The value of a transmission: it never decreases.
+    fn value(&self, sent: &Sent) -> u64 {
+        match (self.cause, sent.timestamp) {
+            (Cause::Timestamp, Some(timestamp)) => match self.last_value {
+                Some(last) => last + u64::from(timestamp.wrapping_sub(last as u32)),
+                None => u64::from(timestamp),
+            },
+            _ => sent.segment.order,
+        }
+    }
+
+    /// The value of the transmission that caused the ACK; `None` if it cannot be told.
+    fn value_of_cause(&self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<u64> {
+        let echoed = match self.cause {
+            Cause::Timestamp => self.echoed_value(ack),
+            Cause::OrderEcho => ack.order_echo,
+            Cause::Inferred => None,
+        };
+        if let Some(value) = echoed {
+            // A window update repeats an echo though nothing arrived.
+            let repeated = ack.delivered.is_empty() && self.last_cause == Some(value);
+            return (!repeated).then_some(value);
+        }
+        if self.cause == Cause::Timestamp && ack.timestamp_echo.is_some() {
+            return None;
+        }
+        self.inferred_value(ack, view)
+    }
+
+    /// The echoed timestamp as a value; `None` if it was never sent.
+    fn echoed_value(&self, ack: &AckFacts<'_>) -> Option<u64> {
+        let last = self.last_value?;
+        let behind = (last as u32).wrapping_sub(ack.timestamp_echo?);
+        if (behind as i32) < 0 {
+            return None;
+        }
+        last.checked_sub(u64::from(behind))
+    }
+
+    /// An ACK that reports a transmission for the first time was caused by it or by a later
+    /// one: take the last sent of those it reports.
+    fn inferred_value(&self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<u64> {
+        let values = ack.delivered.iter().filter_map(|delivered| {
+            let tag = self.lists.tag(delivered.id)?;
+            last_transmission_arrived(delivered, tag.timestamp, ack, view)
+                .then_some(tag.stamp.value)
+        });
+        values.max()
+    }
+
+    /// Moves every lost transmission to RTXLIST; answers with the first, and with their bytes.
+    fn find_lost(&mut self, view: &View<'_>) -> Option<(SegmentId, u64)> {
+        // A threshold that adapts to reordering changes `dup_threshold` and needs nothing else:
+        // `largest` has to keep as many stamps as the greatest it may become.
+        let reach = self.largest.kth(self.dup_threshold)?;
+        let mut found = None;
+        while let Some(oldest) = self.lists.oldest() {
+            let stamp = self.lists.tag(oldest.id).map(|tag| tag.stamp);
+            if stamp.is_none_or(|stamp| stamp >= reach) {
+                break;
+            }
+            let rule = LossRule::TransmissionOrder;
+            let len = self.lists.condemn(oldest.id, rule, view.scoreboard);
+            let (_, bytes) = found.get_or_insert((oldest.id, 0));
+            *bytes += u64::from(len);
+        }
+        found
+    }
+
+    /// Whether a loss found now begins a loss event (§2.2.3).
+    fn begins_event(&self, view: &View<'_>) -> bool {
+        let rtt = view.rtt.srtt().unwrap_or_default();
+        self.last_loss_time
+            .is_none_or(|last| view.now.since(last) > rtt)
+    }
+}
+
+impl Recovery for Le {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        let value = self.value(sent);
+        self.last_value = Some(value);
+        let tag = Tag {
+            stamp: Stamp {
+                value,
+                acks: self.acks,
+            },
+            timestamp: sent.timestamp,
+        };
+        self.lists.sent(sent, tag, view.scoreboard);
+        if sent.segment.transmissions > 1 {
+            self.fast_retransmit = false;
+        }
+        let alone = self.lists.in_flight(view.scoreboard) == u64::from(sent.segment.len);
+        if alone {
+            RtoTimer::Restart
+        } else {
+            RtoTimer::Keep
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let cause = self.value_of_cause(ack, view);
+        self.lists.delivered(ack.delivered, view.scoreboard);
+        if let Some(value) = cause {
+            self.last_cause = cause;
+            self.acks += 1;
+            self.largest.push(Stamp {
+                value,
+                acks: self.acks,
+            });
+        }
+        let found = self.find_lost(view);
+        let event = found.filter(|_| self.begins_event(view));
+        if event.is_some() {
+            self.last_loss_time = Some(view.now);
+            self.fast_retransmit = self.first_retransmit == FirstRetransmit::Immediate;
+        } else if self.lists.next_lost().is_none() {
+            self.fast_retransmit = false;
+        }
+        Outcome {
+            loss: event.map(|(segment, _)| LossEvent {
+                segment,
+                rule: LossRule::TransmissionOrder,
+            }),
+            limit: None,
+            growth: if ack.delivered_bytes > 0 && event.is_none() {
+                Growth::EveryAck
+            } else {
+                Growth::Frozen
+            },
+            rto: if ack.acked_bytes > 0 {
+                RtoTimer::Restart
+            } else {
+                RtoTimer::Keep
+            },
+            lost_bytes: found.map_or(0, |(_, bytes)| bytes),
+        }
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.lists.time_out(view.scoreboard, |_, _| true);
+        self.last_loss_time = Some(view.now);
+        self.fast_retransmit = false;
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        self.lists.in_flight(view.scoreboard)
+    }
+
+    fn next(&self, _: &View<'_>) -> Next {
+        match self.lists.next_lost() {
+            Some((id, rule)) => Next::Retransmit {
+                id,
+                why: SendReason::Retransmit(rule),
+                clearance: if self.fast_retransmit {
+                    Clearance::Immediate
+                } else {
+                    Clearance::Window
+                },
+            },
+            None => Next::New {
+                why: SendReason::NewData,
+                clearance: Clearance::Window,
+            },
+        }
+    }
+}
+
+const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "cause",
+        doc: "how the transmission that caused an ACK is found",
+        source: "LE §2.2.1, §4.2; `inferred` is the only one that needs no help of the peer",
+        kind: Kind::Choice(&[
+            ("inferred", "from what the ACK reports for the first time"),
+            ("timestamp", "by a fine timestamp, echoed by the ACK"),
+            ("order-echo", "by the transmission order, echoed by the ACK"),
+        ]),
+        default: Defaults::same(Value::Choice("inferred")),
+    },
+    DUP_THRESHOLD,
+    ParameterSpec {
+        name: "first_retransmit",
+        doc: "what the first retransmission of a loss event waits for",
+        source: "LE §2.2.4, the proof of the observation; §2.2.2 would be `window`",
+        kind: Kind::Choice(&[
+            ("immediate", "nothing: it goes out as the window is cut"),
+            ("window", "room in the window"),
+        ]),
+        default: Defaults::same(Value::Choice("immediate")),
+    },
+];
+
+fn needs(parameters: &Parameters) -> Needs {
+    let cause = parameters.choice("cause");
+    Needs {
+        sack: true,
+        order_echo: cause == "order-echo",
+        trigger_timestamps: cause == "timestamp",
+        ..Needs::NONE
+    }
+}
+
+fn build(parameters: &Parameters, _: &Context) -> Box<dyn Recovery> {
+    Box::new(Le::new(parameters))
+}
+
+/// LE in the catalog.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "le",
+    summary: "two lists in transmission order: constant recovery, lost retransmissions found too",
+    citation: "Kang, Park, Mo, EURASIP JWCN 2012:149",
+    parameters: PARAMETERS,
+    needs,
+    conflicts: &[],
+    build,
+};

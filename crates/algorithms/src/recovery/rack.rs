@@ -1,0 +1,547 @@
+//! RACK-TLP: loss by the time of transmission, and a probe for the tail. Today's standard.
+//!
+//! Cheng, Cardwell, Dukkipati, Jha, "The RACK-TLP Loss Detection Algorithm for TCP", RFC 8985;
+//! the window in recovery is RFC 9937's, see [`prr`](super::prr).
+//!
+//! Let RACK.segment be the most recently *sent* segment that is known to have arrived, and
+//! RACK.rtt how long that took. What was sent before it and is neither here nor overdue by more
+//! than the reordering window is on its way; the rest is lost (§6.2 step 5):
+//!
+//! ```text
+//! lost:  sent before RACK.segment, and  sent_at + RACK.rtt + reo_wnd ≤ now
+//! timer: the last such deadline that has not passed
+//! RTO:   the first segment, and all whose deadline has passed, whatever arrived (§6.3)
+//! ```
+//!
+//! Against its neighbours: SACK counts segments above a hole, LE counts ACKs of later
+//! transmissions, RACK asks for one later transmission and some time. Like LE, and unlike SACK,
+//! it finds lost retransmissions; unlike LE it has a recovery phase, in which the window is cut
+//! once and frozen.
+//!
+//! **Cost.** The RFC scans all segments sent before RACK.segment. Here they are taken off the
+//! list of transmissions, once, into a queue of suspects in the same order; all wait equally
+//! long, so the front is lost first and the back determines the timer. Both ends shed what has
+//! arrived meanwhile: amortised O(1) per ACK at any window.
+//!
+//! Differences from the RFC's letter:
+//! - The engine numbers transmissions, so that number stands for the pair (xmit_ts, end_seq).
+//! - Of several segments that one ACK reports, RACK.rtt is that of the last sent; the RFC takes
+//!   the last looked at.
+//! - min_RTT is the connection's least sample, not a windowed one.
+//! - A probe is not scheduled when §7.3 would not send it, so it does not delay the RTO.
+//! - What is lost is resent in the order in which it was found; the RFC says nothing of it.
+//! - Lost retransmissions do not cut the window again within a recovery (as in Linux).
+
+use std::collections::VecDeque;
+
+use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::{Reported, SegmentId};
+use dupack_tcp::time::{Duration, Instant};
+
+use super::ambiguity::last_transmission_arrived;
+use super::prr::{Bound, Progress, Prr};
+use super::reordering_window::{Recovering, ReorderingWindow, Rule};
+use super::tlp::{ProbeKind, Tlp, Verdict};
+use super::two_lists::{Transmission, TwoLists};
+use crate::catalog::spec::{
+    Context, DUP_THRESHOLD, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, SWITCH, Value,
+    switch,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Where the connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Fast recovery, until SND.UNA reaches RecoveryPoint.
+    Recovery {
+        point: u64,
+    },
+    /// After a timeout, until SND.UNA reaches what had been sent then.
+    Loss {
+        point: u64,
+    },
+}
+
+/// RACK.segment.
+#[derive(Clone, Copy, Debug)]
+struct MostRecent {
+    order: u64,
+    /// RACK.rtt.
+    rtt: Duration,
+}
+
+/// What a round of loss detection found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    first: Option<SegmentId>,
+    bytes: u64,
+}
+
+/// The recovery. See the [module](self).
+#[derive(Debug)]
+pub struct RackTlp {
+    smss: u32,
+    /// In flight with the TSval of each, and lost.
+    lists: TwoLists<Option<u32>>,
+    /// In flight, sent before RACK.segment, but not overdue yet; in order of transmission.
+    suspects: VecDeque<Transmission>,
+    most_recent: Option<MostRecent>,
+    reordering: ReorderingWindow,
+    reordering_timer: Option<Instant>,
+    phase: Phase,
+    /// `None` without PRR.
+    bound: Option<Bound>,
+    prr: Option<Prr>,
+    /// `None` without probes.
+    tlp: Option<Tlp>,
+    /// When the sender's retransmission timer expires.
+    rto_at: Instant,
+    /// A probe repaired a loss and nothing was outstanding to report the loss event on.
+    unanswered: bool,
+    /// The next retransmission goes out whatever the window says.
+    fast_retransmit: bool,
+}
+
+impl RackTlp {
+    fn new(parameters: &Parameters, context: &Context) -> Self {
+        let rule = match parameters.choice("reo_wnd") {
+            "static" => Rule::Static,
+            "none" => Rule::None,
+            _ => Rule::Adaptive,
+        };
+        Self {
+            smss: context.smss,
+            lists: TwoLists::new(),
+            suspects: VecDeque::new(),
+            most_recent: None,
+            reordering: ReorderingWindow::new(
+                rule,
+                parameters.real("reo_wnd_share"),
+                parameters.integer("dup_threshold"),
+                parameters.integer("reo_wnd_persist"),
+            ),
+            reordering_timer: None,
+            phase: Phase::Open,
+            bound: match parameters.choice("prr") {
+                "safe-ack" => Some(Bound::SafeAck),
+                "crb" => Some(Bound::Conservative),
+                "ssrb" => Some(Bound::SlowStart),
+                _ => None,
+            },
+            prr: None,
+            tlp: parameters
+                .is_on("tlp")
+                .then(|| Tlp::new(parameters.time("max_ack_delay"))),
+            rto_at: Instant::FAR_FUTURE,
+            unanswered: false,
+            fast_retransmit: false,
+        }
+    }
+
+    fn recovering(&self) -> Recovering {
+        match self.phase {
+            Phase::Open => Recovering::No,
+            Phase::Recovery { .. } | Phase::Loss { .. } => Recovering::Yes,
+        }
+    }
+
+    /// Advances RACK.segment (§6.2 step 2). To be called while the tags of what was delivered
+    /// are still there.
+    fn update_most_recent(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let certain = ack.delivered.iter().filter(|delivered| {
+            let timestamp = self.lists.tag(delivered.id).flatten();
+            last_transmission_arrived(delivered, timestamp, ack, view)
+        });
+        let Some(last_sent) = certain.max_by_key(|d| d.segment.order) else {
+            return;
+        };
+        let before = self.most_recent.map_or(0, |recent| recent.order);
+        self.most_recent = Some(MostRecent {
+            order: last_sent.segment.order.max(before),
+            rtt: ack.now.since(last_sent.segment.sent_at),
+        });
+    }
+
+    /// Finds what is lost and sets the reordering timer for what may be (§6.2 step 5).
+    fn detect_losses(&mut self, view: &View<'_>) -> Found {
+        self.reordering_timer = None;
+        let mut found = Found::default();
+        let Some(recent) = self.most_recent else {
+            return found;
+        };
+        let board = view.scoreboard;
+        while let Some(overtaken) = self.lists.take_oldest_before(recent.order, board) {
+            self.suspects.push_back(overtaken);
+        }
+        let wait = recent.rtt + self.reordering.now(self.recovering(), view);
+        while let Some(&suspect) = self.suspects.front() {
+            if self.lists.is_in_flight(suspect, board) {
+                if !is_overdue(suspect, wait, view) {
+                    break;
+                }
+                let len = self.lists.condemn(suspect.id, LossRule::Rack, board);
+                found.first.get_or_insert(suspect.id);
+                found.bytes += u64::from(len);
+            }
+            self.suspects.pop_front();
+        }
+        while let Some(&suspect) = self.suspects.back()
+            && !self.lists.is_in_flight(suspect, board)
+        {
+            self.suspects.pop_back();
+        }
+        let last = self.suspects.back().and_then(|last| board.get(last.id));
+        self.reordering_timer = last.map(|segment| segment.sent_at + wait);
+        found
+    }
+
+    /// Begins a fast recovery if a loss was found outside of one.
+    fn enter_recovery(
+        &mut self,
+        found: Found,
+        delivered: u64,
+        view: &View<'_>,
+    ) -> Option<LossEvent> {
+        let segment = found.first?;
+        if self.phase != Phase::Open {
+            return None;
+        }
+        let board = view.scoreboard;
+        self.phase = Phase::Recovery { point: board.nxt() };
+        self.fast_retransmit = true;
+        self.unanswered = false;
+        if let Some(tlp) = &mut self.tlp {
+            tlp.reset();
+        }
+        // RFC 9937 §6.2's RecoverFS: FlightSize before the ACK less what was sacked then.
+        let recover_fs = board.flight_size() - board.sacked_bytes() + delivered;
+        self.prr = self
+            .bound
+            .map(|bound| Prr::new(bound, self.smss, recover_fs));
+        Some(LossEvent {
+            segment,
+            rule: LossRule::Rack,
+        })
+    }
+
+    /// Ends a recovery whose point SND.UNA has reached; answers with how the window may grow on
+    /// this ACK.
+    fn leave_recovery(&mut self, ack: &AckFacts<'_>) -> Growth {
+        let (point, growth) = match self.phase {
+            Phase::Open => return Growth::Acked,
+            Phase::Recovery { point } => (point, Growth::Frozen),
+            Phase::Loss { point } => (point, Growth::Acked),
+        };
+        if ack.una >= point {
+            self.phase = Phase::Open;
+            self.prr = None;
+            self.reordering.recovery_ended();
+        }
+        growth
+    }
+
+    /// The probe's outcome (RFC 8985 §7.4): a loss event if it repaired a loss in secret. The
+    /// event names the first outstanding segment, as the lost one is gone.
+    fn judge_probe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<LossEvent> {
+        let tlp = self.tlp.as_mut()?;
+        self.unanswered |= tlp.on_ack(ack) == Verdict::RepairedLoss;
+        if !self.unanswered || self.phase != Phase::Open || view.scoreboard.is_empty() {
+            return None;
+        }
+        self.unanswered = false;
+        Some(LossEvent {
+            segment: view.scoreboard.first(),
+            rule: LossRule::TailLossProbe,
+        })
+    }
+
+    /// Sets, or cancels, the probe timer after an ACK (§7.2).
+    fn schedule_probe(&mut self, view: &View<'_>, advanced: bool) {
+        let Some(tlp) = &mut self.tlp else {
+            return;
+        };
+        let board = view.scoreboard;
+        if self.phase != Phase::Open || board.sacked_segments() > 0 || board.is_empty() {
+            tlp.cancel();
+        } else if advanced {
+            tlp.schedule(view, self.rto_at);
+        }
+    }
+
+    fn next_probe(&self, view: &View<'_>) -> Option<Next> {
+        if !self.tlp.as_ref()?.is_due() {
+            return None;
+        }
+        let why = SendReason::TailLossProbe;
+        let clearance = Clearance::Immediate;
+        if view.new_len > 0 {
+            return Some(Next::New { why, clearance });
+        }
+        let id = SegmentId(view.scoreboard.end().0.checked_sub(1)?);
+        let last = view.scoreboard.get(id)?;
+        (last.reported == Reported::Missing).then_some(Next::Retransmit { id, why, clearance })
+    }
+}
+
+/// Whether a transmission should have been acknowledged by now, `wait` after it left.
+fn is_overdue(sent: Transmission, wait: Duration, view: &View<'_>) -> bool {
+    let segment = view.scoreboard.get(sent.id);
+    segment.is_some_and(|segment| segment.sent_at + wait <= view.now)
+}
+
+impl Recovery for RackTlp {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        self.lists.sent(sent, sent.timestamp, view.scoreboard);
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(sent.segment.len);
+        }
+        let repeated = sent.segment.transmissions > 1;
+        if repeated {
+            self.fast_retransmit = false;
+        }
+        let probe = sent.why == SendReason::TailLossProbe;
+        if probe || view.scoreboard.len() == 1 && !repeated {
+            self.rto_at = view.now + view.rtt.rto();
+        }
+        if probe {
+            let kind = if repeated {
+                ProbeKind::Repeat
+            } else {
+                ProbeKind::New
+            };
+            if let Some(tlp) = &mut self.tlp {
+                tlp.sent(kind, view.scoreboard.nxt());
+            }
+            return RtoTimer::Restart;
+        }
+        if !repeated {
+            self.schedule_probe(view, true);
+        }
+        RtoTimer::Keep
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let advanced = ack.acked_bytes > 0;
+        self.update_most_recent(ack, view);
+        self.lists.delivered(ack.delivered, view.scoreboard);
+        let growth = self.leave_recovery(ack);
+        self.reordering.observe(ack, view);
+        self.reordering.adapt(ack, view);
+        let found = self.detect_losses(view);
+        let probe_event = self.judge_probe(ack, view);
+        let event = self
+            .enter_recovery(found, ack.delivered_bytes, view)
+            .or(probe_event);
+        if let Some(prr) = &mut self.prr {
+            let progress = if advanced && found.bytes == 0 {
+                Progress::Safe
+            } else {
+                Progress::Unsafe
+            };
+            prr.on_ack(ack.delivered_bytes, progress);
+        }
+        if advanced {
+            self.rto_at = view.now + view.rtt.rto();
+        }
+        self.schedule_probe(view, advanced);
+        Outcome {
+            loss: event,
+            limit: None,
+            growth: if event.is_some() {
+                Growth::Frozen
+            } else {
+                growth
+            },
+            rto: if advanced {
+                RtoTimer::Restart
+            } else {
+                RtoTimer::Keep
+            },
+            lost_bytes: found.bytes,
+        }
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        let board = view.scoreboard;
+        let reo_wnd = self.reordering.now(Recovering::Yes, view);
+        let wait = self.most_recent.map_or(reo_wnd, |r| r.rtt + reo_wnd);
+        // §6.3. Segments not overdue yet stay in flight: RACK or the next timeout finds them.
+        self.lists.time_out(board, |id, segment| {
+            id == board.first() || segment.sent_at + wait <= view.now
+        });
+        self.suspects.clear();
+        self.phase = Phase::Loss { point: board.nxt() };
+        self.prr = None;
+        self.unanswered = false;
+        self.fast_retransmit = true;
+        self.rto_at = view.now + view.rtt.rto();
+        if let Some(tlp) = &mut self.tlp {
+            tlp.reset();
+        }
+        self.detect_losses(view);
+    }
+
+    fn timer(&self) -> Option<Instant> {
+        let probe = self.tlp.as_ref().and_then(Tlp::timer);
+        [self.reordering_timer, probe].into_iter().flatten().min()
+    }
+
+    fn on_timer(&mut self, view: &View<'_>) -> Outcome {
+        let mut outcome = Outcome::default();
+        if self.reordering_timer.is_some_and(|at| at <= view.now) {
+            let found = self.detect_losses(view);
+            let before = self.prr.is_some();
+            outcome.loss = self.enter_recovery(found, 0, view);
+            outcome.lost_bytes = found.bytes;
+            if let Some(prr) = self.prr.as_mut().filter(|_| before && found.bytes > 0) {
+                // No ACK will come for what is lost: a segment's worth, as in Linux.
+                prr.on_ack(u64::from(self.smss), Progress::Unsafe);
+            }
+        }
+        if let Some(tlp) = &mut self.tlp
+            && tlp.expire(view.now)
+        {
+            self.rto_at = view.now + view.rtt.rto();
+            outcome.rto = RtoTimer::Restart;
+        }
+        outcome
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        self.lists.in_flight(view.scoreboard)
+    }
+
+    fn allowance(&self, view: &View<'_>) -> u64 {
+        let in_flight = self.in_flight(view);
+        let window = view.window.whole_bytes();
+        match &self.prr {
+            Some(prr) => prr.sndcnt(window, in_flight),
+            None => window.saturating_sub(in_flight),
+        }
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        if let Some(probe) = self.next_probe(view) {
+            return probe;
+        }
+        if let Some((id, rule)) = self.lists.next_lost() {
+            return Next::Retransmit {
+                id,
+                why: SendReason::Retransmit(rule),
+                clearance: if self.fast_retransmit {
+                    Clearance::Immediate
+                } else {
+                    Clearance::Window
+                },
+            };
+        }
+        // New data that SACKs make room for is limited transmit: it does not count in FlightSize
+        // when the window is cut (RFC 5681 §3.2 step 2).
+        let early = self.phase == Phase::Open && view.scoreboard.sacked_segments() > 0;
+        Next::New {
+            why: if early {
+                SendReason::LimitedTransmit
+            } else {
+                SendReason::NewData
+            },
+            clearance: Clearance::Window,
+        }
+    }
+}
+
+const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "reo_wnd",
+        doc: "how long an overtaken segment may still be on its way",
+        source: "RFC 8985 §6.2 step 4; Linux sysctl tcp_recovery",
+        kind: Kind::Choice(&[
+            (
+                "adaptive",
+                "a share of the least RTT, more after each DSACK",
+            ),
+            ("static", "a share of the least RTT"),
+            ("none", "no time at all"),
+        ]),
+        default: Defaults::same(Value::Choice("adaptive")),
+    },
+    ParameterSpec {
+        name: "reo_wnd_share",
+        doc: "the reordering window's step as a share of the least RTT",
+        source: "RFC 8985 §6.2 step 4",
+        kind: Kind::Real {
+            min: 0.0,
+            max: 1.0,
+            unit: "",
+        },
+        default: Defaults::same(Value::Real(0.25)),
+    },
+    ParameterSpec {
+        name: "reo_wnd_persist",
+        doc: "recoveries without a DSACK after which the reordering window is one step again",
+        source: "RFC 8985 §6.2 step 4",
+        kind: Kind::Integer {
+            min: 1,
+            max: 1000,
+            unit: "recoveries",
+        },
+        default: Defaults::same(Value::Integer(16)),
+    },
+    DUP_THRESHOLD,
+    ParameterSpec {
+        name: "prr",
+        doc: "what paces the window reduction, and how far it may catch up",
+        source: "RFC 9937 §6.2",
+        kind: Kind::Choice(&[
+            ("safe-ack", "PRR; the bound is SSRB on a SafeACK, else CRB"),
+            ("crb", "PRR with the conservative reduction bound"),
+            ("ssrb", "PRR with the slow start reduction bound"),
+            ("off", "nothing: the window is cut at once"),
+        ]),
+        default: Defaults::same(Value::Choice("safe-ack")),
+    },
+    ParameterSpec {
+        name: "tlp",
+        doc: "tail loss probes",
+        source: "RFC 8985 §7",
+        kind: SWITCH,
+        default: Defaults::same(switch(true)),
+    },
+    ParameterSpec {
+        name: "max_ack_delay",
+        doc: "by how much the receiver may delay the ACK of a lone segment",
+        source: "RFC 8985 §7.2, which leaves the value open: RFC 9000 §18.2; \
+                 Linux takes its minimum RTO",
+        kind: Kind::Time,
+        default: Defaults {
+            rfc: Value::Time(Duration::from_millis(25)),
+            linux: Value::Time(Duration::from_millis(200)),
+            ns2: Value::Time(Duration::from_millis(25)),
+        },
+    },
+];
+
+fn needs(_: &Parameters) -> Needs {
+    Needs {
+        dsack: true,
+        ..Needs::SACK
+    }
+}
+
+fn build(parameters: &Parameters, context: &Context) -> Box<dyn Recovery> {
+    Box::new(RackTlp::new(parameters, context))
+}
+
+/// RACK-TLP in the catalog.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "rack",
+    summary: "loss by time of transmission, tail loss probes, proportional rate reduction",
+    citation: "RFC 8985, RFC 9937",
+    parameters: PARAMETERS,
+    needs,
+    conflicts: &[],
+    build,
+};

@@ -1,0 +1,248 @@
+use super::*;
+use crate::recovery::adversary;
+use crate::testing::{AckIn, Setup, Timeline, ack};
+
+/// Ten segments out at once, the first acknowledged after 100 ms: RTT 100, SRTT 100.
+fn ten(setup: Setup, segments: u64) -> Timeline {
+    let mut t = setup.window(10.0).ssthresh(2.0).start(segments);
+    t.receive(100, ack(1));
+    t
+}
+
+fn rack() -> Setup {
+    Setup::new(&ENTRY)
+}
+
+#[test]
+fn any_network_is_survived() {
+    for seed in 0..8_000 {
+        adversary::transfer(&ENTRY, seed, |setup, random| {
+            let setup = setup
+                .set("prr", random.of(&["safe-ack", "crb", "ssrb", "off"]))
+                .set("tlp", random.of(&["on", "off"]))
+                .set("reo_wnd", random.of(&["adaptive", "static", "none"]));
+            let setup = adversary::any_timestamps(setup, random);
+            adversary::any_threshold(setup, random)
+        });
+    }
+}
+
+#[test]
+fn three_sacked_segments_begin_a_recovery_paced_by_prr() {
+    // 1 is lost of 1 to 10. The first two SACKs send new data; with the third there is no
+    // reordering window any more.
+    let mut t = ten(rack(), 40);
+    assert_eq!(t.sent(), "new:10");
+    assert_eq!(t.receive(101, ack(1).sack(2, 3)), "limited:11");
+    assert_eq!(t.receive(102, ack(1).sack(2, 4)), "limited:12");
+    assert_eq!(t.receive(103, ack(1).sack(2, 5)), "rack:1");
+    // FlightSize was 10 without what limited transmit sent: ssthresh 5, RecoverFS 10.
+    assert_eq!((t.cwnd(), t.ssthresh()), (5.0, 5.0));
+    // Every second ACK sends one.
+    let sent: Vec<String> = (6..=11)
+        .map(|end| {
+            t.receive(98 + u64::from(end), ack(1).sack(2, end))
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(sent, ["", "new:13", "", "new:14", "", ""]);
+    // In flight has come down to ssthresh: 1 and 11 to 14.
+    assert_eq!(t.in_flight(), 5.0);
+    // The recovery ends when everything up to 12 is acknowledged, at ssthresh, without growth.
+    t.receive(202, ack(12));
+    t.receive(203, ack(13));
+    assert_eq!((t.cwnd(), t.in_flight()), (5.0, 5.0));
+    t.receive(205, ack(14));
+    assert_eq!(t.cwnd(), 5.2);
+    assert_eq!(t.sender().stats().loss_events, 1);
+}
+
+#[test]
+fn without_prr_the_window_is_cut_at_once() {
+    let mut t = ten(rack().set("prr", "off"), 40);
+    t.receive(101, ack(1).sack(2, 3));
+    t.receive(102, ack(1).sack(2, 4));
+    assert_eq!(t.receive(103, ack(1).sack(2, 5)), "rack:1");
+    let sent: Vec<String> = (6..=11)
+        .map(|end| {
+            t.receive(98 + u64::from(end), ack(1).sack(2, end))
+                .to_owned()
+        })
+        .collect();
+    // In flight 9 after the retransmission; it must fall below 5.
+    assert_eq!(sent, ["", "", "", "", "new:13", "new:14"]);
+}
+
+#[test]
+fn fewer_than_three_wait_for_the_reordering_window() {
+    // Only 1 and 2 are left to report of 0 to 2; 1 is lost. A quarter of the least RTT, 25 ms,
+    // after its ACK was due it is lost without a third SACK.
+    let mut t = rack().window(3.0).start(3);
+    t.receive(100, ack(1));
+    assert_eq!(t.receive(101, ack(1).sack(2, 3)), "");
+    assert_eq!(t.wait(125), "");
+    // RACK.rtt is 101 ms: 1 left at 0 and is overdue at 101 + 25.
+    assert_eq!(t.wait(126), "rack:1");
+    assert_eq!(t.sender().stats().loss_events, 1);
+    assert_eq!(
+        t.sender()
+            .next_timeout()
+            .map(|at| at.as_nanos() / 1_000_000),
+        Some(1100)
+    );
+}
+
+#[test]
+fn reordering_once_seen_is_tolerated_in_recovery_too() {
+    let mut t = ten(rack(), 40);
+    // 1 comes after 2: reordering.
+    t.receive(101, ack(1).sack(2, 3));
+    t.receive(102, ack(3));
+    // 3 comes after 4, 5, 6 and 7, within the window of 25 ms.
+    for end in 5..=8 {
+        t.receive(100 + u64::from(end), ack(3).sack(4, end));
+    }
+    t.receive(110, ack(8));
+    assert_eq!(t.sender().stats().retransmissions, 0);
+    assert_eq!(t.sender().stats().loss_events, 0);
+}
+
+#[test]
+fn a_lost_retransmission_is_found() {
+    let mut t = ten(rack(), 60);
+    t.receive(101, ack(1).sack(2, 3));
+    t.receive(102, ack(1).sack(2, 4));
+    assert_eq!(t.receive(103, ack(1).sack(2, 5)), "rack:1");
+    for end in 6..=13 {
+        t.receive(98 + u64::from(end), ack(1).sack(2, end));
+    }
+    // 13 was sent after the retransmission of 1, and arrives without it.
+    let sent = t.receive(210, ack(1).sack(2, 14)).to_owned();
+    assert!(sent.starts_with("rack:1"), "{sent}");
+    assert_eq!(t.sender().stats().loss_events, 1);
+    assert_eq!(t.sender().stats().timeouts, 0);
+}
+
+#[test]
+fn a_lost_tail_is_probed_for_and_repaired() {
+    // 0 to 9 and nothing else; 7, 8 and 9 are lost.
+    let mut t = rack().window(10.0).ssthresh(2.0).start(10);
+    for next in 1..=7 {
+        t.receive(100 + u64::from(next), ack(next));
+    }
+    // SRTT is about 102: two of them after the last ACK. Nothing new to send, so 9 again.
+    assert_eq!(t.wait(400), "tlp:9");
+    assert!(
+        t.rto_at().is_some_and(|at| at > 1200),
+        "the RTO starts over"
+    );
+    // The probe's SACK shows that 7 and 8 are overdue, reordering window and all. PRR lets one
+    // go for each segment delivered.
+    assert_eq!(t.receive(430, ack(7).sack(9, 10)), "rack:7");
+    assert_eq!(t.receive(530, ack(8).sack(9, 10)), "rack:8");
+    assert_eq!(t.sender().stats().loss_events, 1);
+    assert_eq!(t.sender().stats().timeouts, 0);
+}
+
+/// 0 to 9 of ten; 9 is lost and the probe repeats it. The application then has more.
+fn probe_repeats_nine() -> Timeline {
+    let mut t = rack().window(10.0).ssthresh(2.0).start(10);
+    for next in 1..=9 {
+        t.receive(100 + u64::from(next), ack(next));
+    }
+    assert_eq!(t.wait(400), "tlp:9");
+    t
+}
+
+#[test]
+fn a_loss_that_only_the_probe_knows_of_cuts_the_window() {
+    let mut t = probe_repeats_nine();
+    let before = t.cwnd();
+    assert_eq!(t.receive(430, ack(10)), "");
+    assert_eq!(t.write(2), "new:10 new:11");
+    t.receive(530, ack(11));
+    assert_eq!(t.sender().stats().loss_events, 1);
+    assert!(t.cwnd() < before);
+}
+
+#[test]
+fn a_needless_probe_costs_nothing() {
+    let mut t = probe_repeats_nine();
+    let before = t.cwnd();
+    t.receive(430, ack(10));
+    assert_eq!(t.receive(431, ack(10).sack(9, 10)), "", "a DSACK");
+    t.write(2);
+    t.receive(530, ack(11));
+    assert_eq!(t.sender().stats().loss_events, 0);
+    assert!(t.cwnd() >= before);
+}
+
+#[test]
+fn there_is_one_probe_and_then_the_timeout() {
+    let mut t = probe_repeats_nine();
+    assert_eq!(t.wait(1200), "");
+    assert_eq!(t.wait(2000), "rto:9");
+}
+
+#[test]
+fn new_data_is_the_better_probe() {
+    // The window is full, the data is not at its end: the probe goes beyond the window.
+    let mut t = rack().window(4.0).start(20);
+    assert_eq!(t.wait(999), "");
+    // Without an RTT sample the probe comes after 1 s, just before the timeout.
+    assert_eq!(t.wait(1000), "tlp:4");
+    // Its SACK tells that the RTT is 100 ms, and so that 0 to 3 are long overdue.
+    assert_eq!(t.receive(1100, ack(0).sack(4, 5)), "rack:0");
+}
+
+#[test]
+fn a_lone_segment_waits_for_a_delayed_ack() {
+    let probe_at = |setup: Setup| {
+        let mut t = setup.window(2.0).start(1);
+        t.receive(100, ack(1));
+        t.write(1);
+        t.sender()
+            .next_timeout()
+            .map(|at| at.as_nanos() / 1_000_000)
+    };
+    assert_eq!(probe_at(rack()), Some(100 + 200 + 25));
+    assert_eq!(
+        probe_at(rack().dialect(crate::catalog::spec::Dialect::Linux)),
+        Some(100 + 200 + 200)
+    );
+}
+
+#[test]
+fn after_a_timeout_what_is_not_overdue_stays_in_flight() {
+    let setup = rack().set("tlp", "off");
+    let setup = setup.configure(|c| c.rtt.min_rto = Duration::from_millis(200));
+    // RTO = 100 + 4 · 50 after the first sample: it expires at 400.
+    let mut t = ten(setup, 40);
+    assert_eq!(t.sent(), "new:10");
+    // RACK.rtt is 380 now, and what left at 0 has until 405.
+    assert_eq!(t.receive(380, ack(1).sack(2, 3)), "limited:11");
+    // The timeout takes 1 and 3 to 9 for lost, but not 10 and 11, which left at 100 and 380.
+    assert_eq!(t.wait(400), "rto:1");
+    assert_eq!((t.cwnd(), t.in_flight()), (1.0, 3.0));
+    // With 10 and 11 arrived there is room for the rest.
+    t.receive(480, ack(1).sack(10, 11).sack(2, 3));
+    t.receive(481, ack(1).sack(10, 12).sack(2, 3));
+    assert_eq!(t.receive(500, ack(3).sack(10, 12)), "rto:3 rto:4");
+}
+
+#[test]
+fn a_partial_ack_of_a_lost_segment_is_accounted_for() {
+    // 1 and 2 are lost; when 1.3 is acknowledged, 0.7 of 2 still waits to be resent.
+    let mut t = ten(rack(), 40);
+    t.receive(101, ack(1).sack(3, 4));
+    t.receive(102, ack(1).sack(3, 5));
+    assert_eq!(t.receive(103, ack(1).sack(3, 6)), "rack:1");
+    assert_eq!(t.in_flight(), 8.0, "6 to 12, and 1");
+    let mut partial: AckIn = ack(2).sack(3, 13);
+    partial.0.ack.0 += 300;
+    assert_eq!(
+        t.receive(203, partial),
+        "rack:2 new:13 new:14 new:15 new:16"
+    );
+    assert_eq!(t.in_flight(), 4.7);
+}

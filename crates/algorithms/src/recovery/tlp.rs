@@ -1,0 +1,148 @@
+//! TLP, the tail loss probe: makes the receiver speak when the last ACKs of a flight stay away
+//! (RFC 8985 §7).
+//!
+//! When the tail of a flight is lost no ACK comes, and RACK has nothing to go by until the
+//! retransmission timer expires. The probe timer is shorter:
+//!
+//! ```text
+//! PTO = 2 · SRTT                     (1 s before there is an SRTT)
+//!       + max_ack_delay              if one segment is in flight, whose ACK may be delayed
+//!       at most what is left of the retransmission timer               (§7.2)
+//! ```
+//!
+//! It then sends one segment beyond the window: new data, or else the last segment again (§7.3).
+//! The SACK or ACK that this elicits lets RACK find the losses. If the probe was a repetition and
+//! the only loss was the one that it repaired, nothing else would show it, so §7.4 looks for the
+//! DSACK that a needless probe would cause: without one the loss is answered as any other.
+//!
+//! Not a recovery but a part of RACK-TLP; see [`rack`](super::rack) for the rest.
+
+use dupack_tcp::facts::{AckFacts, View};
+use dupack_tcp::time::{Duration, Instant};
+
+/// The probe timeout before there is a round-trip sample (RFC 8985 §7.2).
+const PTO_WITHOUT_SRTT: Duration = Duration::from_secs(1);
+
+/// What a probe carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProbeKind {
+    /// New data.
+    New,
+    /// The last segment again (TLP.is_retrans).
+    Repeat,
+}
+
+/// A probe whose outcome is not known yet.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// SND.NXT after it (TLP.end_seq).
+    end: u64,
+    kind: ProbeKind,
+}
+
+/// What an ACK says of the probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing that matters.
+    Nothing,
+    /// It repaired a loss that nobody else will notice.
+    RepairedLoss,
+}
+
+/// The probe timer and the probe. See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Tlp {
+    max_ack_delay: Duration,
+    /// When the probe is due.
+    pto_at: Option<Instant>,
+    /// The timer has expired and the probe has not left yet.
+    due: bool,
+    probe: Option<Probe>,
+    /// A round-trip sample was taken since the last probe: only then there is another (§7.3).
+    sampled: bool,
+}
+
+impl Tlp {
+    pub(super) fn new(max_ack_delay: Duration) -> Self {
+        Self {
+            max_ack_delay,
+            pto_at: None,
+            due: false,
+            probe: None,
+            sampled: true,
+        }
+    }
+
+    /// Sets the probe timer anew (§7.2). `rto_at` is when the retransmission timer expires.
+    pub(super) fn schedule(&mut self, view: &View<'_>, rto_at: Instant) {
+        self.cancel();
+        if self.probe.is_some() || !self.sampled || view.scoreboard.is_empty() {
+            return;
+        }
+        let alone = view.scoreboard.len() == 1;
+        let pto = match view.rtt.srtt() {
+            None => PTO_WITHOUT_SRTT,
+            Some(srtt) if alone => srtt * 2 + self.max_ack_delay,
+            Some(srtt) => srtt * 2,
+        };
+        self.pto_at = Some((view.now + pto).min(rto_at));
+    }
+
+    /// No probe for now.
+    pub(super) fn cancel(&mut self) {
+        self.pto_at = None;
+        self.due = false;
+    }
+
+    /// A recovery begins: it will find what there is to find (§7.1).
+    pub(super) fn reset(&mut self) {
+        self.cancel();
+        self.probe = None;
+    }
+
+    pub(super) const fn timer(&self) -> Option<Instant> {
+        self.pto_at
+    }
+
+    /// Time has passed; whether the timer expired.
+    pub(super) fn expire(&mut self, now: Instant) -> bool {
+        if self.pto_at.is_none_or(|at| at > now) {
+            return false;
+        }
+        self.pto_at = None;
+        self.due = true;
+        true
+    }
+
+    /// Whether a probe is to be sent.
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// The probe left.
+    pub(super) fn sent(&mut self, kind: ProbeKind, nxt: u64) {
+        self.cancel();
+        self.probe = Some(Probe { end: nxt, kind });
+        self.sampled = false;
+    }
+
+    /// Judges the probe by an ACK (§7.4).
+    pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>) -> Verdict {
+        self.sampled |= ack.rtt.is_some();
+        let Some(probe) = self.probe.filter(|probe| ack.una >= probe.end) else {
+            return Verdict::Nothing;
+        };
+        let both_arrived = ack.dsack.is_some_and(|(_, end)| end == probe.end)
+            // A receiver without DSACK answers the second copy with a bare duplicate ACK.
+            || (ack.una == probe.end && ack.acked_bytes == 0 && ack.sacked_bytes == 0);
+        if probe.kind == ProbeKind::New || both_arrived {
+            self.probe = None;
+            return Verdict::Nothing;
+        }
+        if ack.una > probe.end {
+            self.probe = None;
+            return Verdict::RepairedLoss;
+        }
+        Verdict::Nothing
+    }
+}

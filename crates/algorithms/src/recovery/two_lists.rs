@@ -1,0 +1,269 @@
+//! Two lists: what is in flight, in order of transmission, and what is lost, in order of
+//! detection (LE §2.1).
+//!
+//! A scoreboard in sequence order cannot say which of two segments was sent later once one of
+//! them was sent twice. LE's two lists can: a transmission is appended to WAITLIST; when it is
+//! judged lost it moves to the end of RTXLIST; what is resent goes to the end of WAITLIST again.
+//! RACK's time-ordered list (RFC 8985 §5.2) is the first of the two. *Who* is lost is the
+//! caller's judgement.
+//!
+//! ```text
+//! in flight = outstanding − sacked − lost            (bytes; exact, and O(1))
+//! ```
+//!
+//! **Cost.** Every operation is amortised O(1). Entries are deleted lazily: one of WAITLIST counts
+//! only while its segment is outstanding, unsacked, not lost, and was not sent again since. Dead
+//! entries are dropped when they reach the front. What is lost is a prefix of WAITLIST, so behind
+//! its head there is at most one entry for each segment (two for one that was probed with): at
+//! most as many as are outstanding, and were when the head was sent.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use dupack_tcp::facts::{LossRule, Sent};
+use dupack_tcp::scoreboard::{Delivered, Reported, Scoreboard, Segment, SegmentId};
+
+/// One transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transmission {
+    /// Of which segment.
+    pub(crate) id: SegmentId,
+    /// Its place in the order of all transmissions.
+    pub(crate) order: u64,
+}
+
+/// WAITLIST and RTXLIST, with a tag of the caller's on every outstanding segment's last
+/// transmission. See the [module](self).
+#[derive(Clone, Debug)]
+pub(crate) struct TwoLists<T> {
+    waiting: VecDeque<Transmission>,
+    lost: VecDeque<SegmentId>,
+    /// One for every outstanding segment, in sequence order.
+    slots: VecDeque<Slot<T>>,
+    /// The number of the segment that the first slot belongs to.
+    first: u64,
+    lost_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot<T> {
+    tag: T,
+    lost: Option<Lost>,
+}
+
+/// A segment on RTXLIST.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    rule: LossRule,
+    /// Its length as it stands in `lost_bytes`.
+    len: u32,
+}
+
+impl<T: Copy + Debug> TwoLists<T> {
+    /// Two empty lists, for a connection that has sent nothing yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            lost: VecDeque::new(),
+            slots: VecDeque::new(),
+            first: 0,
+            lost_bytes: 0,
+        }
+    }
+
+    /// A transmission went out: to the end of WAITLIST, and off RTXLIST if it was there.
+    pub(crate) fn sent(&mut self, sent: &Sent, tag: T, scoreboard: &Scoreboard) {
+        self.unmark(sent.id);
+        while self.first + (self.slots.len() as u64) <= sent.id.0 {
+            self.slots.push_back(Slot { tag, lost: None });
+        }
+        if let Some(slot) = self.slot_mut(sent.id) {
+            slot.tag = tag;
+        }
+        self.waiting.push_back(Transmission {
+            id: sent.id,
+            order: sent.segment.order,
+        });
+        self.tidy(scoreboard);
+    }
+
+    /// An ACK reported segments for the first time: they leave both lists.
+    pub(crate) fn delivered(&mut self, delivered: &[Delivered], scoreboard: &Scoreboard) {
+        for segment in delivered {
+            self.unmark(segment.id);
+        }
+        while self.first < scoreboard.first().0 && self.slots.pop_front().is_some() {
+            self.first += 1;
+        }
+        // An ACK inside the first segment shortens it.
+        if let Some(segment) = scoreboard.get(SegmentId(self.first))
+            && let Some(lost) = self.slots.front_mut().and_then(|s| s.lost.as_mut())
+        {
+            self.lost_bytes -= u64::from(lost.len - segment.len);
+            lost.len = segment.len;
+        }
+        self.tidy(scoreboard);
+    }
+
+    /// Moves a segment to the end of RTXLIST; answers with its length, 0 if it is not in flight.
+    pub(crate) fn condemn(
+        &mut self,
+        id: SegmentId,
+        rule: LossRule,
+        scoreboard: &Scoreboard,
+    ) -> u32 {
+        let Some(segment) = scoreboard
+            .get(id)
+            .filter(|s| s.reported == Reported::Missing)
+        else {
+            return 0;
+        };
+        let len = segment.len;
+        match self.slot_mut(id) {
+            Some(slot) if slot.lost.is_none() => slot.lost = Some(Lost { rule, len }),
+            _ => return 0,
+        }
+        self.lost_bytes += u64::from(len);
+        self.lost.push_back(id);
+        self.tidy(scoreboard);
+        len
+    }
+
+    /// Starts both lists over from the scoreboard, after a timeout: everything unsacked of which
+    /// `is_lost` holds, and everything that was lost before, is lost now, in sequence order; the
+    /// rest is in flight.
+    pub(crate) fn time_out(
+        &mut self,
+        scoreboard: &Scoreboard,
+        mut is_lost: impl FnMut(SegmentId, &Segment) -> bool,
+    ) {
+        self.waiting.clear();
+        self.lost.clear();
+        self.lost_bytes = 0;
+        for (id, segment) in scoreboard.iter_from(scoreboard.first()) {
+            if segment.reported == Reported::Sacked {
+                continue;
+            }
+            let index = (id.0 - self.first) as usize;
+            let Some(slot) = self.slots.get_mut(index) else {
+                break;
+            };
+            if slot.lost.is_some() || is_lost(id, segment) {
+                slot.lost = Some(Lost {
+                    rule: LossRule::Timeout,
+                    len: segment.len,
+                });
+                self.lost_bytes += u64::from(segment.len);
+                self.lost.push_back(id);
+            } else {
+                self.waiting.push_back(Transmission {
+                    id,
+                    order: segment.order,
+                });
+            }
+        }
+        self.waiting
+            .make_contiguous()
+            .sort_unstable_by_key(|t| t.order);
+    }
+
+    /// Bytes in flight: exactly what is on WAITLIST.
+    pub(crate) fn in_flight(&self, scoreboard: &Scoreboard) -> u64 {
+        let outstanding = scoreboard.flight_size() - scoreboard.sacked_bytes();
+        outstanding.saturating_sub(self.lost_bytes)
+    }
+
+    /// The head of WAITLIST: the oldest transmission in flight.
+    pub(crate) fn oldest(&self) -> Option<Transmission> {
+        self.waiting.front().copied()
+    }
+
+    /// Takes the oldest transmission off WAITLIST, without a judgement on it, if it precedes
+    /// the transmission `order`. It still counts as in flight.
+    pub(crate) fn take_oldest_before(
+        &mut self,
+        order: u64,
+        scoreboard: &Scoreboard,
+    ) -> Option<Transmission> {
+        let oldest = self.oldest().filter(|t| t.order < order)?;
+        self.waiting.pop_front();
+        self.tidy(scoreboard);
+        Some(oldest)
+    }
+
+    /// The head of RTXLIST, and why it is lost.
+    pub(crate) fn next_lost(&self) -> Option<(SegmentId, LossRule)> {
+        let id = *self.lost.front()?;
+        Some((id, self.slot(id)?.lost?.rule))
+    }
+
+    /// The tag of a segment's last transmission, if it was outstanding at the last call of
+    /// [`delivered`](Self::delivered).
+    pub(crate) fn tag(&self, id: SegmentId) -> Option<T> {
+        self.slot(id).map(|slot| slot.tag)
+    }
+
+    /// Whether a transmission is in flight: not acknowledged, not lost, and not sent again.
+    pub(crate) fn is_in_flight(&self, sent: Transmission, scoreboard: &Scoreboard) -> bool {
+        let current = scoreboard
+            .get(sent.id)
+            .is_some_and(|s| s.order == sent.order && s.reported == Reported::Missing);
+        current && self.slot(sent.id).is_some_and(|s| s.lost.is_none())
+    }
+
+    /// What is on WAITLIST.
+    #[cfg(test)]
+    pub(crate) fn waiting<'a>(
+        &'a self,
+        scoreboard: &'a Scoreboard,
+    ) -> impl Iterator<Item = SegmentId> + 'a {
+        let live = |t: &&Transmission| self.is_in_flight(**t, scoreboard);
+        self.waiting.iter().filter(live).map(|t| t.id)
+    }
+
+    /// What is on RTXLIST.
+    #[cfg(test)]
+    pub(crate) fn lost(&self) -> impl Iterator<Item = SegmentId> + '_ {
+        self.lost.iter().copied().filter(|&id| self.is_lost(id))
+    }
+
+    /// Entries kept, dead ones included.
+    #[cfg(test)]
+    pub(crate) fn entries(&self) -> usize {
+        self.waiting.len().max(self.lost.len())
+    }
+
+    fn is_lost(&self, id: SegmentId) -> bool {
+        self.slot(id).is_some_and(|s| s.lost.is_some())
+    }
+
+    fn slot(&self, id: SegmentId) -> Option<&Slot<T>> {
+        let index = id.0.checked_sub(self.first)?;
+        self.slots.get(usize::try_from(index).ok()?)
+    }
+
+    fn slot_mut(&mut self, id: SegmentId) -> Option<&mut Slot<T>> {
+        let index = id.0.checked_sub(self.first)?;
+        self.slots.get_mut(usize::try_from(index).ok()?)
+    }
+
+    fn unmark(&mut self, id: SegmentId) {
+        if let Some(lost) = self.slot_mut(id).and_then(|s| s.lost.take()) {
+            self.lost_bytes -= u64::from(lost.len);
+        }
+    }
+
+    /// Drops dead entries from the front of both lists.
+    fn tidy(&mut self, scoreboard: &Scoreboard) {
+        while let Some(&oldest) = self.waiting.front()
+            && !self.is_in_flight(oldest, scoreboard)
+        {
+            self.waiting.pop_front();
+        }
+        while let Some(&id) = self.lost.front()
+            && !self.is_lost(id)
+        {
+            self.lost.pop_front();
+        }
+    }
+}
