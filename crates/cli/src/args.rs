@@ -169,7 +169,9 @@ pub struct RunArgs {
 Examples:
   dupack trace momentary/reno --drop 24-30
   dupack trace le/reno --drop 10-20 --drop 12#2 --drop 'ack 5' --until 3s
-  dupack trace sack/reno --loss 2% --seed 7 --from 1s --until 2s")]
+  dupack trace sack/reno --loss 2% --seed 7 --from 1s --until 2s
+
+Without further options this is the setting of the Momentary paper's figure 3.")]
 pub struct TraceArgs {
     /// The stack to follow
     pub stack: String,
@@ -188,6 +190,10 @@ pub struct TraceArgs {
     /// Buffer of the bottleneck
     #[arg(long, default_value = "1000pkt")]
     pub buffer: Buffer,
+    /// Initial congestion window; with one packet, packet 0 takes the place that ns-2 gives the
+    /// SYN, and packets have the numbers of the papers' figures
+    #[arg(long, value_name = "WINDOW", default_value = "1pkt")]
+    pub initial_window: Buffer,
     /// Initial slow start threshold
     #[arg(long, value_name = "WINDOW", default_value = "10pkt")]
     pub initial_ssthresh: Buffer,

@@ -7,4 +7,5 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;
+pub mod trace;
 pub mod units;

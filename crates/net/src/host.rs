@@ -25,7 +25,8 @@ pub struct TcpFlow {
     id: FlowId,
     sender: Sender,
     receiver: Receiver,
-    reader: ReaderState,
+    /// Most applications read at once, and most receivers keep what they have.
+    reader: Option<Box<ReaderState>>,
     truth: FlowTruth,
     headers: HeaderSizes,
     smss: u64,
@@ -76,16 +77,22 @@ impl FlowCounters {
 const GREEDY_BYTES: u64 = 1 << 62;
 
 impl TcpFlow {
-    pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop, seed: u64) -> Self {
+    pub(crate) fn new(
+        id: FlowId,
+        config: TcpFlowConfig,
+        there: Hop,
+        back: Hop,
+        stream: Stream,
+    ) -> Self {
         let mut receiver = config.receiver;
         receiver.application = config.reader.reading();
-        let stream = Stream::derive(seed, &format!("flow {}/receiver", id.0));
         Self {
             id,
             smss: u64::from(config.sender.smss.max(1)),
             sender: Sender::new(config.sender, config.stack),
             receiver: Receiver::new(receiver),
-            reader: ReaderState::new(config.reader, config.reneging, config.start, stream),
+            reader: ReaderState::new(config.reader, config.reneging, config.start, stream)
+                .map(Box::new),
             truth: FlowTruth::default(),
             headers: config.headers,
             there,
@@ -100,7 +107,7 @@ impl TcpFlow {
     /// Sets the first timers.
     pub(crate) fn arm(&self, fabric: &mut Fabric) {
         fabric.set_timer(self.sender_timer(), self.start);
-        if let Some(at) = self.reader.next_timeout() {
+        if let Some(at) = self.reader.as_ref().and_then(|r| r.next_timeout()) {
             fabric.set_timer(self.receiver_timer(), at);
         }
     }
@@ -127,7 +134,9 @@ impl TcpFlow {
     /// The receiver's timer went off.
     pub(crate) fn receiver_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
-        self.reader.handle_timeout(now, &mut self.receiver);
+        if let Some(reader) = &mut self.reader {
+            reader.handle_timeout(now, &mut self.receiver);
+        }
         self.receiver.handle_timeout(now);
         self.acknowledge(fabric, observer);
     }
@@ -144,7 +153,9 @@ impl TcpFlow {
             self.truth.arrived(data);
         }
         self.receiver.handle_data(now, &data.segment);
-        self.reader.data_arrived(&mut self.receiver);
+        if let Some(reader) = &self.reader {
+            reader.data_arrived(&mut self.receiver);
+        }
         self.note_progress(now);
         self.acknowledge(fabric, observer);
     }
@@ -291,9 +302,9 @@ impl TcpFlow {
             }
         }
         // Once everything has been received, nobody waits for the application.
-        let reading = match self.progress {
-            Progress::Finished(_) => None,
-            Progress::NotStarted | Progress::Running => self.reader.next_timeout(),
+        let reading = match (&self.reader, self.progress) {
+            (None, _) | (_, Progress::Finished(_)) => None,
+            (Some(reader), _) => reader.next_timeout(),
         };
         let deadlines = [self.receiver.next_timeout(), reading];
         if let Some(at) = deadlines.into_iter().flatten().min() {

@@ -1,28 +1,41 @@
 //! A network and what runs over it, before it runs.
 
+use std::collections::BTreeMap;
+
 use crate::flow::{Path, TcpFlowConfig, UdpFlowConfig};
-use crate::ids::{FlowId, RouteId};
+use crate::ids::{FlowId, NodeId, RouteId};
 use crate::topology::{Topology, TopologyError};
 
 /// A map and its flows. [`Simulation::new`](crate::simulation::Simulation::new) sets it going.
 #[derive(Debug, Default)]
 pub struct Network {
     pub(crate) topology: Topology,
-    pub(crate) flows: Vec<FlowConfig>,
+    pub(crate) flows: Vec<FlowEntry>,
+    /// How many flows of a kind run between two nodes.
+    parallel: BTreeMap<(FlowKind, NodeId, NodeId), u32>,
 }
 
-/// A flow and its routes.
+/// A flow, its routes, and the name that determines its random numbers.
+#[derive(Debug)]
+pub(crate) struct FlowEntry {
+    pub(crate) name: String,
+    pub(crate) there: RouteId,
+    pub(crate) config: FlowConfig,
+}
+
 #[derive(Debug)]
 pub(crate) enum FlowConfig {
     Tcp {
         config: Box<TcpFlowConfig>,
-        there: RouteId,
         back: RouteId,
     },
-    Udp {
-        config: UdpFlowConfig,
-        there: RouteId,
-    },
+    Udp(UdpFlowConfig),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum FlowKind {
+    Tcp,
+    Udp,
 }
 
 impl Network {
@@ -32,6 +45,7 @@ impl Network {
         Self {
             topology,
             flows: Vec::new(),
+            parallel: BTreeMap::new(),
         }
     }
 
@@ -48,11 +62,11 @@ impl Network {
             ),
             Path::Explicit { there, back } => (there, back),
         };
-        Ok(self.add(FlowConfig::Tcp {
+        let config = FlowConfig::Tcp {
             config: Box::new(config),
-            there,
             back,
-        }))
+        };
+        Ok(self.add(FlowKind::Tcp, there, config))
     }
 
     /// Adds a datagram source.
@@ -65,7 +79,7 @@ impl Network {
             Path::Shortest { from, to } => self.topology.route(from, to)?,
             Path::Explicit { there, .. } => there,
         };
-        Ok(self.add(FlowConfig::Udp { config, there }))
+        Ok(self.add(FlowKind::Udp, there, FlowConfig::Udp(config)))
     }
 
     /// The map.
@@ -85,8 +99,74 @@ impl Network {
         self.flows.len()
     }
 
-    fn add(&mut self, flow: FlowConfig) -> FlowId {
-        self.flows.push(flow);
+    /// A flow's name: `tcp a->b` after its kind and ends, `tcp a->b#2` for the second such flow.
+    #[must_use]
+    pub fn flow_name(&self, flow: FlowId) -> &str {
+        &self.flows[flow.index()].name
+    }
+
+    fn add(&mut self, kind: FlowKind, there: RouteId, config: FlowConfig) -> FlowId {
+        let name = self.name_of(kind, there);
+        self.flows.push(FlowEntry {
+            name,
+            there,
+            config,
+        });
         FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// Named after its ends, a flow keeps its random numbers when others are added elsewhere.
+    fn name_of(&mut self, kind: FlowKind, route: RouteId) -> String {
+        let kind_name = match kind {
+            FlowKind::Tcp => "tcp",
+            FlowKind::Udp => "udp",
+        };
+        let Some((from, to)) = self.topology.route_ends(route) else {
+            return format!("{kind_name} {}", self.flows.len());
+        };
+        let parallel = self.parallel.entry((kind, from, to)).or_default();
+        *parallel += 1;
+        let (from, to) = (self.topology.node_name(from), self.topology.node_name(to));
+        match *parallel {
+            1 => format!("{kind_name} {from}->{to}"),
+            n => format!("{kind_name} {from}->{to}#{n}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::LinkConfig;
+    use crate::udp::{UdpConfig, UdpPattern};
+    use crate::units::BitRate;
+    use dupack_tcp::time::{Duration, Instant};
+
+    #[test]
+    fn flows_are_named_after_their_ends() {
+        let mut map = Topology::new();
+        let [a, b, c] = ["a", "b", "c"].map(|name| map.node(name));
+        for (from, to) in [(a, b), (b, c)] {
+            map.link(from, to, LinkConfig::pure_delay(Duration::from_millis(1)));
+        }
+        let mut network = Network::new(map);
+        let mut add = |from, to| {
+            let source = UdpConfig {
+                pattern: UdpPattern::Constant {
+                    rate: BitRate::from_mbps(1),
+                },
+                packet_bytes: 100,
+                start: Instant::ZERO,
+                stop: Instant::FAR_FUTURE,
+            };
+            let path = Path::Shortest { from, to };
+            network.udp(UdpFlowConfig { path, source })
+        };
+        assert_eq!(add(a, c), Ok(FlowId(0)));
+        assert_eq!(add(a, b), Ok(FlowId(1)));
+        assert_eq!(add(a, c), Ok(FlowId(2)));
+        assert!(add(c, a).is_err());
+        let names = [0, 1, 2].map(|n| network.flow_name(FlowId(n)));
+        assert_eq!(names, ["udp a->c", "udp a->b", "udp a->c#2"]);
     }
 }

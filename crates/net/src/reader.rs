@@ -39,7 +39,16 @@ impl Reader {
 }
 
 impl ReaderState {
-    pub(crate) fn new(reader: Reader, reneging: Reneging, start: Instant, stream: Stream) -> Self {
+    /// The application, if it has anything to do beyond reading at once.
+    pub(crate) fn new(
+        reader: Reader,
+        reneging: Reneging,
+        start: Instant,
+        stream: Stream,
+    ) -> Option<Self> {
+        if reader == Reader::AtOnce && reneging == Reneging::Never {
+            return None;
+        }
         let mut state = Self {
             reader,
             reneging,
@@ -54,7 +63,7 @@ impl ReaderState {
             Reader::Pausing { reading, .. } => Some(start + reading.max(SHORTEST_INTERVAL)),
         };
         state.next_renege = state.plan_renege(start);
-        state
+        Some(state)
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.

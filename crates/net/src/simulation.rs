@@ -6,7 +6,7 @@ use crate::fabric::{Fabric, Step, TimerId};
 use crate::host::{Progress, TcpFlow};
 use crate::ids::{FlowId, LinkId};
 use crate::link::{DropCause, DropCounts, LinkCounters};
-use crate::network::{FlowConfig, Network};
+use crate::network::{FlowConfig, FlowEntry, Network};
 use crate::observer::Observer;
 use crate::packet::{Body, Packet, PacketHandle};
 use crate::random::Stream;
@@ -22,6 +22,7 @@ pub struct Simulation {
     topology: Topology,
     fabric: Fabric,
     flows: Vec<Flow>,
+    flow_names: Vec<String>,
     samples: Option<Samples>,
     measuring_since: Instant,
     link_baselines: Vec<LinkCounters>,
@@ -81,19 +82,22 @@ impl Simulation {
     ///
     /// If a link is configured impossibly or the network is too large.
     pub fn new(network: Network, seed: u64) -> Result<Self, TopologyError> {
-        let Network { topology, flows } = network;
+        let Network {
+            topology, flows, ..
+        } = network;
         // Two timers per flow, and one for sampling.
         let mut fabric = topology.fabric(seed, 2 * flows.len() + 1)?;
-        let flows: Vec<Flow> = flows
-            .into_iter()
-            .zip(0..)
-            .map(|(config, n)| Flow::new(FlowId(n), config, &mut fabric, seed))
+        let flow_names = flows.iter().map(|flow| flow.name.clone()).collect();
+        let numbered = flows.into_iter().zip(0..);
+        let flows = numbered
+            .map(|(flow, n)| Flow::new(FlowId(n), flow, &mut fabric, seed))
             .collect();
         let link_baselines = vec![LinkCounters::default(); fabric.links().len()];
         Ok(Self {
             topology,
             fabric,
             flows,
+            flow_names,
             samples: None,
             measuring_since: Instant::ZERO,
             link_baselines,
@@ -160,6 +164,12 @@ impl Simulation {
             Flow::Tcp(flow) => Some(flow),
             Flow::Udp(_) => None,
         }
+    }
+
+    /// A flow's name, after its kind and its ends.
+    #[must_use]
+    pub fn flow_name(&self, id: FlowId) -> &str {
+        &self.flow_names[id.index()]
     }
 
     /// Links and packets.
@@ -258,24 +268,20 @@ impl Simulation {
 }
 
 impl Flow {
-    fn new(id: FlowId, config: FlowConfig, fabric: &mut Fabric, seed: u64) -> Self {
-        match config {
-            FlowConfig::Tcp {
-                config,
-                there,
-                back,
-            } => {
-                let (there, back) = (fabric.start(there), fabric.start(back));
-                let flow = TcpFlow::new(id, *config, there, back, seed);
+    fn new(id: FlowId, entry: FlowEntry, fabric: &mut Fabric, seed: u64) -> Self {
+        let there = fabric.start(entry.there);
+        let stream = Stream::derive(seed, &entry.name);
+        match entry.config {
+            FlowConfig::Tcp { config, back } => {
+                let flow = TcpFlow::new(id, *config, there, fabric.start(back), stream);
                 flow.arm(fabric);
                 Self::Tcp(flow)
             }
-            FlowConfig::Udp { config, there } => {
-                let stream = Stream::derive(seed, &format!("flow {}/source", id.0));
+            FlowConfig::Udp(config) => {
                 let flow = UdpFlow {
                     id,
                     source: UdpSource::new(config.source, stream),
-                    there: fabric.start(there),
+                    there,
                     counters: UdpCounters::default(),
                     baseline: UdpCounters::default(),
                 };

@@ -188,6 +188,14 @@ impl Topology {
         self.routes.links(route)
     }
 
+    /// The nodes at which a route starts and ends.
+    #[must_use]
+    pub fn route_ends(&self, route: RouteId) -> Option<(NodeId, NodeId)> {
+        let links = self.route_links(route);
+        let (first, last) = (links.first()?, links.last()?);
+        Some((self.links[first.index()].from, self.links[last.index()].to))
+    }
+
     /// The shortest route between two nodes, computed when first asked for.
     ///
     /// # Errors

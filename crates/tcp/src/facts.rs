@@ -2,6 +2,8 @@
 //!
 //! A new signal is a new field here and changes no signature.
 
+use core::fmt;
+
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Scoreboard, Segment, SegmentId};
 use crate::time::{Duration, Instant};
@@ -145,6 +147,36 @@ pub enum SendReason {
     TailLossProbe,
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     WindowProbe,
+}
+
+impl fmt::Display for LossRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::DuplicateAcks => "three duplicate ACKs",
+            Self::PartialAck => "partial ACK",
+            Self::SackedAbove => "enough sacked above",
+            Self::ForwardAck => "forward ACK far ahead",
+            Self::HoleBelowForwardAck => "hole below the forward ACK",
+            Self::TransmissionOrder => "later transmissions acknowledged",
+            Self::Rack => "later segment delivered (RACK)",
+            Self::TailLossProbe => "no DSACK for the probe",
+            Self::Timeout => "timeout",
+        })
+    }
+}
+
+impl fmt::Display for SendReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NewData => f.write_str("new data"),
+            Self::LimitedTransmit => f.write_str("limited transmit"),
+            Self::Retransmit(rule) => write!(f, "retransmission: {rule}"),
+            Self::HoleFill => f.write_str("retransmission: hole, nothing new to send"),
+            Self::Rescue => f.write_str("retransmission: rescue"),
+            Self::TailLossProbe => f.write_str("tail loss probe"),
+            Self::WindowProbe => f.write_str("window probe"),
+        }
+    }
 }
 
 /// What the sender believes caused a loss.

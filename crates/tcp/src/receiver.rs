@@ -347,6 +347,12 @@ impl Receiver {
         self.recent_len = 0;
     }
 
+    /// The parameters.
+    #[must_use]
+    pub const fn config(&self) -> &ReceiverConfig {
+        &self.config
+    }
+
     /// Stream bytes received in order.
     #[must_use]
     pub const fn in_order_bytes(&self) -> u64 {

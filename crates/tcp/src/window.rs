@@ -41,8 +41,6 @@ pub enum WindowRounding {
 /// Why the window changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowCause {
-    /// The connection began.
-    Start,
     /// Slow start increase.
     SlowStart,
     /// Congestion avoidance increase, or whatever the control does per ACK beyond slow start.
@@ -57,4 +55,18 @@ pub enum WindowCause {
     Timeout,
     /// Restart after an idle period (RFC 5681 §4.1).
     Idle,
+}
+
+impl core::fmt::Display for WindowCause {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::SlowStart => "slow start",
+            Self::Avoidance => "congestion avoidance",
+            Self::Congestion => "congestion loss",
+            Self::Wireless => "wireless loss",
+            Self::RecoveryLimit => "limit by the recovery",
+            Self::Timeout => "timeout",
+            Self::Idle => "idle",
+        })
+    }
 }

@@ -308,14 +308,13 @@ fn answer(results: &Results) -> Section {
     }
 }
 
-const NUMBERS: [Measure; 8] = [
+const NUMBERS: [Measure; 7] = [
     Measure::Goodput,
     Measure::Retransmissions,
     Measure::Spurious,
     Measure::Timeouts,
     Measure::DelayMedian,
     Measure::DelayP95,
-    Measure::Utilisation,
     Measure::Fairness,
 ];
 

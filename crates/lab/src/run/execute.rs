@@ -100,7 +100,7 @@ fn run(scenario: &Scenario, job: Job, interrupt: &Interrupt) -> Option<Run> {
         .build(job.seed)
         .expect("the plan has built it before");
     let mut hash = TraceHash::default();
-    let stats = advance(scenario, &mut built.simulation, &mut hash, interrupt)?;
+    let stats = scenario.advance(&mut built.simulation, &mut hash, interrupt)?;
     let report = built.simulation.report();
     Some(Run {
         point: job.point,
@@ -112,21 +112,23 @@ fn run(scenario: &Scenario, job: Job, interrupt: &Interrupt) -> Option<Run> {
     })
 }
 
-/// Runs to the end of the experiment, or until every finite transfer is done. Returns the
-/// senders' counters as they stood at the end of the warm-up.
-fn advance<O: Observer>(
-    scenario: &Scenario,
-    simulation: &mut Simulation,
-    observer: &mut O,
-    interrupt: &Interrupt,
-) -> Option<Vec<SenderStats>> {
-    let end = Instant::ZERO + span(scenario.experiment.duration);
-    let warm = Instant::ZERO + span(scenario.experiment.warm_up);
-    run_to(simulation, warm, observer, interrupt)?;
-    simulation.begin_measurement();
-    let stats = simulation.report().tcp.iter().map(|f| f.sender).collect();
-    run_to(simulation, end, observer, interrupt)?;
-    Some(stats)
+impl Scenario {
+    /// Runs to the end of the experiment, or until every finite transfer is done. Returns the
+    /// senders' counters as they stood at the end of the warm-up; `None` if it was interrupted.
+    pub(crate) fn advance<O: Observer>(
+        &self,
+        simulation: &mut Simulation,
+        observer: &mut O,
+        interrupt: &Interrupt,
+    ) -> Option<Vec<SenderStats>> {
+        let end = Instant::ZERO + span(self.experiment.duration);
+        let warm = Instant::ZERO + span(self.experiment.warm_up);
+        run_to(simulation, warm, observer, interrupt)?;
+        simulation.begin_measurement();
+        let stats = simulation.report().tcp.iter().map(|f| f.sender).collect();
+        run_to(simulation, end, observer, interrupt)?;
+        Some(stats)
+    }
 }
 
 fn run_to<O: Observer>(

@@ -7,9 +7,9 @@ mod execute;
 mod explain;
 mod plan;
 
-pub use build::{BuildError, Scenario};
+pub use build::{BuildError, Built, Endpoints, Scenario};
 pub use execute::{Execution, Interrupt, Progress};
-pub use plan::Plan;
+pub use plan::{Job, Plan};
 
 use dupack_algorithms::catalog::spec::Dialect;
 

@@ -51,7 +51,7 @@ pub struct QueueConfig {
 /// The size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// No limit.
+    /// No limit. Memory then grows with an overload that does not react, such as datagrams.
     Unlimited,
     /// So many packets.
     Packets(u64),

@@ -1,0 +1,182 @@
+//! One flow, packet by packet: what was sent and why, what was lost and why, what came back,
+//! and what the sender made of it.
+
+mod capture;
+mod csv;
+mod figure;
+mod record;
+
+pub use capture::capture;
+pub use csv::{packets_csv, windows_csv};
+pub use figure::{Span, repair, time_sequence};
+
+use dupack_net::link::DropCause;
+use dupack_tcp::facts::SendReason;
+use dupack_tcp::segment::{Ack, DataSegment};
+use dupack_tcp::sender::{SenderStats, WindowChange};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::{ReceiverConfig, SenderConfig};
+
+/// Everything that happened to one flow.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The stack, in its canonical spelling.
+    pub stack: String,
+    /// The sender's parameters.
+    pub sender: SenderConfig,
+    /// The receiver's parameters.
+    pub receiver: ReceiverConfig,
+    /// What happened, in the order of time.
+    pub events: Vec<Event>,
+    /// The sender's own counters at the end.
+    pub stats: SenderStats,
+    /// Stream bytes received in order at the end.
+    pub delivered_bytes: u64,
+    /// When the run ended.
+    pub end: Instant,
+    /// Events that were not kept, as there were too many.
+    pub left_out: u64,
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum What {
+    /// The sender sent a data segment.
+    Sent(Sent),
+    /// The network dropped a data segment.
+    DataDropped {
+        /// The packet's number: its offset in segments.
+        number: u64,
+        /// The transmission that was lost.
+        order: u64,
+        /// Why.
+        cause: DropCause,
+    },
+    /// A data segment reached the receiver.
+    DataArrived {
+        /// The packet's number.
+        number: u64,
+        /// Which transmission.
+        order: u64,
+    },
+    /// An ACK reached the sender.
+    AckArrived(Ack),
+    /// The network dropped an ACK.
+    AckDropped {
+        /// The ACK's place in the order of sending, from 0.
+        number: u64,
+        /// Why.
+        cause: DropCause,
+    },
+    /// The sender's window changed.
+    Window(WindowChange),
+    /// The sender had handled whatever came before at this time.
+    State(State),
+}
+
+/// A data segment as it was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The header.
+    pub segment: DataSegment,
+    /// The packet's number: its offset in segments.
+    pub number: u64,
+    /// The place in the order of transmissions, from 1.
+    pub order: u64,
+    /// Why.
+    pub why: SendReason,
+    /// Whether it was a retransmission.
+    pub repeated: Repeated,
+    /// What became of it, if the run lasted long enough to tell.
+    pub fate: Fate,
+}
+
+/// Whether a segment had been sent before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// It had not.
+    First,
+    /// It had, and was really lost.
+    Needed,
+    /// It had, and was not lost: the retransmission was needless.
+    Needless,
+}
+
+/// What became of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was still under way at the end.
+    Open,
+    /// It arrived.
+    Arrived,
+    /// It was dropped.
+    Dropped(DropCause),
+}
+
+/// The sender's state after an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    /// Congestion window in bytes.
+    pub cwnd: f64,
+    /// Slow start threshold in bytes.
+    pub ssthresh: f64,
+    /// Bytes in flight as the recovery counts them.
+    pub in_flight: u64,
+    /// Bytes really in flight.
+    pub in_flight_true: u64,
+    /// The last round-trip sample.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout.
+    pub rto: Duration,
+}
+
+impl Trace {
+    /// Payload bytes of a full segment.
+    #[must_use]
+    pub fn segment_bytes(&self) -> f64 {
+        f64::from(self.sender.smss)
+    }
+
+    /// All data segments sent.
+    pub fn sends(&self) -> impl Iterator<Item = (Instant, &Sent)> {
+        self.events.iter().filter_map(|event| match &event.what {
+            What::Sent(sent) => Some((event.at, sent)),
+            _ => None,
+        })
+    }
+
+    /// All window changes.
+    pub fn window_changes(&self) -> impl Iterator<Item = &WindowChange> {
+        self.events.iter().filter_map(|event| match &event.what {
+            What::Window(change) => Some(change),
+            _ => None,
+        })
+    }
+
+    /// The sender's states over time.
+    pub fn states(&self) -> impl Iterator<Item = (Instant, &State)> {
+        self.events.iter().filter_map(|event| match &event.what {
+            What::State(state) => Some((event.at, state)),
+            _ => None,
+        })
+    }
+
+    /// The cumulative acknowledgments that reached the sender, as packets, and their blocks.
+    pub fn acks(&self) -> impl Iterator<Item = (Instant, &Ack)> {
+        self.events.iter().filter_map(|event| match &event.what {
+            What::AckArrived(ack) => Some((event.at, ack)),
+            _ => None,
+        })
+    }
+}

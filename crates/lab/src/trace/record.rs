@@ -1,0 +1,177 @@
+//! Recording a trace.
+
+use std::collections::HashMap;
+
+use dupack_net::ids::FlowId;
+use dupack_net::observer::{Happening, Observer, PacketEvent};
+use dupack_net::packet::{Body, Copy, Data};
+use dupack_tcp::Sender;
+use dupack_tcp::sender::{WindowChange, WindowLog};
+use dupack_tcp::time::Instant;
+
+use super::{Event, Fate, Repeated, Sent, State, Trace, What};
+use crate::run::{BuildError, Interrupt, Scenario};
+
+/// The most events that a trace keeps: what a figure can show, and a capture be read.
+const MOST_EVENTS: usize = 4_000_000;
+
+impl Trace {
+    /// Runs `scenario` with `seed` and records its first flow. Asked to stop, it records no
+    /// further.
+    ///
+    /// # Errors
+    /// If the network cannot be built.
+    ///
+    /// # Panics
+    /// If the scenario has no TCP flow, which no checked experiment lacks.
+    pub fn record(
+        scenario: &Scenario,
+        seed: u64,
+        interrupt: &Interrupt,
+    ) -> Result<Self, BuildError> {
+        let logging = Scenario {
+            log: WindowLog::On,
+            ..scenario.clone()
+        };
+        let mut simulation = logging.build(seed)?.simulation;
+        let mut recorder = Recorder::default();
+        logging.advance(&mut simulation, &mut recorder, interrupt);
+        let flow = simulation
+            .tcp(FlowId(0))
+            .expect("an experiment has at least one TCP flow");
+        let mut trace = Self {
+            stack: scenario.stack.to_string(),
+            sender: *flow.sender().config(),
+            receiver: *flow.receiver().config(),
+            events: recorder.events,
+            stats: *flow.sender().stats(),
+            delivered_bytes: flow.receiver().in_order_bytes(),
+            end: simulation.now(),
+            left_out: recorder.left_out,
+        };
+        trace.settle_fates();
+        Ok(trace)
+    }
+
+    /// Notes beside each transmission what became of it.
+    fn settle_fates(&mut self) {
+        let mut fates = HashMap::new();
+        for event in &self.events {
+            match event.what {
+                What::DataArrived { order, .. } => {
+                    fates.insert(order, Fate::Arrived);
+                }
+                What::DataDropped { order, cause, .. } => {
+                    fates.entry(order).or_insert(Fate::Dropped(cause));
+                }
+                _ => {}
+            }
+        }
+        for event in &mut self.events {
+            if let What::Sent(sent) = &mut event.what
+                && let Some(&fate) = fates.get(&sent.order)
+            {
+                sent.fate = fate;
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Recorder {
+    events: Vec<Event>,
+    left_out: u64,
+    in_flight_true: u64,
+}
+
+impl Recorder {
+    fn keep(&mut self, at: Instant, what: What) {
+        if self.events.len() < MOST_EVENTS {
+            self.events.push(Event { at, what });
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    fn data(&mut self, event: &PacketEvent<'_>, data: &Data) {
+        let number = event.packet.number;
+        let order = data.order;
+        let len = u64::from(data.segment.len);
+        match event.what {
+            Happening::Sent => {
+                self.in_flight_true += len;
+                let sent = Sent {
+                    segment: data.segment,
+                    number,
+                    order,
+                    why: data.why,
+                    repeated: match data.copy {
+                        Copy::First => Repeated::First,
+                        Copy::Needed => Repeated::Needed,
+                        Copy::Spurious | Copy::LinkMade => Repeated::Needless,
+                    },
+                    fate: Fate::Open,
+                };
+                self.keep(event.at, What::Sent(sent));
+            }
+            Happening::Dropped { cause, .. } => {
+                if data.copy.is_senders() {
+                    self.in_flight_true = self.in_flight_true.saturating_sub(len);
+                }
+                let what = What::DataDropped {
+                    number,
+                    order,
+                    cause,
+                };
+                self.keep(event.at, what);
+            }
+            Happening::Delivered => {
+                if data.copy.is_senders() {
+                    self.in_flight_true = self.in_flight_true.saturating_sub(len);
+                }
+                self.keep(event.at, What::DataArrived { number, order });
+            }
+            Happening::Queued { .. } | Happening::Crossed { .. } => {}
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn packet(&mut self, event: &PacketEvent<'_>) {
+        if event.packet.flow != FlowId(0) {
+            return;
+        }
+        match (&event.packet.body, event.what) {
+            (Body::Data(data), _) => self.data(event, data),
+            (Body::Ack(ack), Happening::Delivered) => self.keep(event.at, What::AckArrived(*ack)),
+            (Body::Ack(_), Happening::Dropped { cause, .. }) => {
+                let number = event.packet.number;
+                self.keep(event.at, What::AckDropped { number, cause });
+            }
+            (Body::Ack(_) | Body::Udp, _) => {}
+        }
+    }
+
+    fn sender(&mut self, at: Instant, flow: FlowId, sender: &Sender) {
+        if flow != FlowId(0) {
+            return;
+        }
+        let window = sender.window();
+        let state = State {
+            cwnd: window.cwnd,
+            ssthresh: window.ssthresh,
+            in_flight: sender.in_flight(at),
+            in_flight_true: self.in_flight_true,
+            rtt: sender.rtt().latest(),
+            srtt: sender.rtt().srtt(),
+            rto: sender.rtt().rto(),
+        };
+        self.keep(at, What::State(state));
+    }
+
+    fn window_change(&mut self, flow: FlowId, change: &WindowChange) {
+        if flow == FlowId(0) {
+            self.keep(change.at, What::Window(*change));
+        }
+    }
+}
