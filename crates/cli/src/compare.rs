@@ -1,5 +1,6 @@
 //! `dupack compare`: stacks on a path.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use dupack_lab::experiment::load::Source;
@@ -27,6 +28,10 @@ impl From<Dialect> for DialectName {
     }
 }
 
+fn whole_path(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
 /// The experiment that the flags describe; it is stored with the results, so that `dupack run`
 /// can repeat it.
 fn experiment(args: &CompareArgs) -> Experiment {
@@ -37,7 +42,8 @@ fn experiment(args: &CompareArgs) -> Experiment {
     experiment.duration = args.duration;
     let mut path = LinkOptions {
         rate: args.trace.is_none().then_some(args.rate),
-        trace: args.trace.clone(),
+        // Whole, so that the stored experiment can be run from anywhere.
+        trace: args.trace.as_deref().map(whole_path),
         delay: args.delay,
         buffer: Some(args.buffer),
         ..LinkOptions::default()

@@ -9,9 +9,11 @@ use dupack_lab::report::{comparison, html};
 use dupack_lab::results::store::{self, IfPresent};
 use dupack_lab::results::table::{self, Colour};
 use dupack_lab::results::{OutputFolder, Results};
+use dupack_lab::run::Plan;
 use miette::{IntoDiagnostic, Result};
 
 use crate::args::{Format, OutputArgs};
+use crate::progress::interrupt;
 
 /// Exit code of a command that was interrupted, as shells have it for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
@@ -47,8 +49,18 @@ pub fn terminal() -> (Colour, Option<u16>) {
 }
 
 /// Writes every file of a comparison, prints what was asked for, and says what is missing.
-pub fn deliver(results: &Results, folder: &OutputFolder, args: &OutputArgs) -> Result<ExitCode> {
-    let figures = comparison::figures(results).into_diagnostic()?;
+pub fn deliver(
+    plan: &Plan,
+    results: &Results,
+    folder: &OutputFolder,
+    args: &OutputArgs,
+) -> Result<ExitCode> {
+    let mut figures = comparison::figures(results).into_diagnostic()?;
+    // The middle of a sweep says more over time than its ends.
+    let point = results.points.len() / 2;
+    let timelines = plan.timelines(point, interrupt());
+    let over_time = comparison::over_time(results, point, &timelines, &plan.capacity(point));
+    figures.extend(over_time.into_diagnostic()?);
     for figure in &figures {
         folder.write(
             &format!("figures/{}.svg", figure.name),

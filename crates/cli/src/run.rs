@@ -34,5 +34,5 @@ pub fn carry_out(
     let execution = Execution { jobs: output.jobs };
     let results = plan.execute(execution, &bar, interrupt());
     bar.finish();
-    deliver(&results, &folder, output)
+    deliver(&plan, &results, &folder, output)
 }

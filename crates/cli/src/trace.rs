@@ -20,10 +20,10 @@ pub fn run(args: &TraceArgs) -> Result<ExitCode> {
     let experiment = experiment(args);
     let source = Source::of_flags(&experiment);
     let plan = Plan::new(experiment, &source)?;
-    let folder = folder(args.out.as_deref(), "trace")?;
     let job = plan.jobs()[0];
     let trace = Trace::record(plan.scenario(job), job.seed, interrupt()).into_diagnostic()?;
     let span = span(args, &trace)?;
+    let folder = folder(args.out.as_deref(), "trace")?;
 
     folder.write("experiment.toml", source.text.as_bytes())?;
     folder.write("packets.csv", packets_csv(&trace).as_bytes())?;

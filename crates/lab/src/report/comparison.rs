@@ -1,9 +1,12 @@
 //! The report of a comparison: its figures, and the page around them.
 
 use super::{Block, Cell, Emphasis, Page, Section};
-use crate::figure::{Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series};
+use crate::figure::{
+    Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
+};
 use crate::results::table::spread;
 use crate::results::{Comparison, Measure, Results, Standing, scaled};
+use crate::run::Timeline;
 use crate::stats::Summary;
 
 /// A figure with the name of its file.
@@ -49,6 +52,72 @@ pub fn figures(results: &Results) -> Result<Vec<Figure>, FigureError> {
             })
         })
         .collect()
+}
+
+/// The figures over time of one run per stack: goodput, beside what a recorded trace carries,
+/// and the window.
+///
+/// # Errors
+/// If a picture cannot be drawn.
+pub fn over_time(
+    results: &Results,
+    point: usize,
+    timelines: &[Timeline],
+    capacity: &[(f64, f64)],
+) -> Result<Vec<Figure>, FigureError> {
+    if timelines.is_empty() {
+        return Ok(Vec::new());
+    }
+    let label = results.points[point].label();
+    let at = match label.as_str() {
+        "" => String::new(),
+        label => format!(" ({label})"),
+    };
+    let subtitle = match label.as_str() {
+        "" => subtitle(results),
+        label => format!("{label} · {}", subtitle(results)),
+    };
+    let chart = |title: &str, y_label: &str, series| StepChart {
+        title: title.to_owned(),
+        subtitle: subtitle.clone(),
+        x_label: "time (s)".to_owned(),
+        y_label: y_label.to_owned(),
+        time_range: None,
+        series,
+    };
+    let lines = |of: fn(&Timeline) -> &Vec<(f64, f64)>| -> Vec<StepSeries> {
+        let lines = timelines.iter().map(|t| StepSeries {
+            name: t.stack.clone(),
+            points: of(t).clone(),
+        });
+        lines.collect()
+    };
+    let mut goodput = lines(|t| &t.goodput_mbit_s);
+    let mut beside = "";
+    if !capacity.is_empty() {
+        beside = " beside what the recorded link carries";
+        goodput.push(StepSeries {
+            name: "the link carries".to_owned(),
+            points: capacity.to_vec(),
+        });
+    }
+    Ok(vec![
+        Figure {
+            name: "goodput_over_time".to_owned(),
+            svg: chart("Goodput over time", "goodput (Mbit/s)", goodput).svg()?,
+            caption: format!("Goodput{beside}, in the run with the first seed{at}."),
+        },
+        Figure {
+            name: "cwnd_over_time".to_owned(),
+            svg: chart(
+                "Congestion window over time",
+                "cwnd (segments)",
+                lines(|t| &t.cwnd_segments),
+            )
+            .svg()?,
+            caption: format!("Congestion window in the same run{at}, sampled at each step."),
+        },
+    ])
 }
 
 /// Fairness of a single flow, or the completion of endless ones, is no figure.

@@ -6,10 +6,12 @@ mod check;
 mod execute;
 mod explain;
 mod plan;
+mod timeline;
 
 pub use build::{BuildError, Built, Endpoints, Scenario};
 pub use execute::{Execution, Interrupt, Progress};
 pub use plan::{Job, Plan};
+pub use timeline::Timeline;
 
 use dupack_algorithms::catalog::spec::Dialect;
 
