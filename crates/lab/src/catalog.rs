@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{Cell, ContentArrangement, Table, presets::NOTHING};
-use dupack_algorithms::catalog::spec::{Dialect, ParameterSpec};
+use dupack_algorithms::catalog::spec::{Dialect, Kind, ParameterSpec};
 use dupack_algorithms::catalog::{Axis, Description, describe};
 
 use crate::results::table::Colour;
@@ -12,6 +12,16 @@ use crate::results::table::Colour;
 #[derive(Clone, Debug)]
 pub struct Listing {
     entries: Vec<Description>,
+    detail: Detail,
+}
+
+/// How much is said of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    /// Names, defaults and units, in a line or two.
+    Brief,
+    /// What each does, takes, and where its default comes from.
+    Full,
 }
 
 impl Listing {
@@ -21,7 +31,11 @@ impl Listing {
         let entries: Vec<Description> = describe()
             .filter(|d| name.is_none_or(|name| d.name == name || d.aliases().any(|a| a == name)))
             .collect();
-        (!entries.is_empty()).then_some(Self { entries })
+        let detail = match name {
+            Some(_) => Detail::Full,
+            None => Detail::Brief,
+        };
+        (!entries.is_empty()).then_some(Self { entries, detail })
     }
 
     /// As text for the terminal.
@@ -39,8 +53,11 @@ impl Listing {
             }
             let _ = writeln!(out, "\n{}", heading(axis));
             for entry in entries {
-                out.push_str(&entry_text(entry, colour, width));
+                out.push_str(&entry_text(entry, self.detail, colour, width));
             }
+        }
+        if self.detail == Detail::Brief {
+            out.push_str("\n`dupack stacks NAME` says what each parameter does and takes.\n");
         }
         out
     }
@@ -63,7 +80,7 @@ fn heading(axis: Axis) -> String {
     format!("{name}: {what}")
 }
 
-fn entry_text(entry: &Description, colour: Colour, width: Option<u16>) -> String {
+fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option<u16>) -> String {
     let mut table = Table::new();
     table
         .load_style(NOTHING)
@@ -87,6 +104,10 @@ fn entry_text(entry: &Description, colour: Colour, width: Option<u16>) -> String
         };
         let _ = writeln!(out, "    not with {with}: {}", conflict.why);
     }
+    if detail == Detail::Brief {
+        out.push_str(&brief(entry.parameters));
+        return out;
+    }
     for parameter in entry.parameters {
         let default = Cell::new(defaults(parameter));
         table.add_row(vec![
@@ -103,13 +124,52 @@ fn entry_text(entry: &Description, colour: Colour, width: Option<u16>) -> String
     out
 }
 
+/// The parameters with their defaults, as many to a line as fit.
+fn brief(parameters: &[ParameterSpec]) -> String {
+    let mut out = String::new();
+    let mut column = usize::MAX;
+    for parameter in parameters {
+        let unit = match parameter.kind {
+            Kind::Integer { unit, .. } | Kind::Real { unit, .. } if !unit.is_empty() => {
+                format!(" {unit}")
+            }
+            _ => String::new(),
+        };
+        let word = format!("{} = {}{unit}", parameter.name, defaults(parameter));
+        if column.saturating_add(word.len()) > 100 {
+            out.push_str(if out.is_empty() {
+                "      "
+            } else {
+                ";\n      "
+            });
+            column = 6;
+        } else {
+            out.push_str("; ");
+            column += 2;
+        }
+        column += word.len();
+        out.push_str(&word);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
 /// The default, or the defaults where the dialects differ.
 fn defaults(parameter: &ParameterSpec) -> String {
-    let [rfc, linux, ns2] = Dialect::ALL.map(|d| parameter.default.of(d).to_string());
-    if rfc == linux && linux == ns2 {
+    let rfc = parameter.default.of(Dialect::Rfc).to_string();
+    let others =
+        [Dialect::Linux, Dialect::Ns2].map(|d| (d.name(), parameter.default.of(d).to_string()));
+    let differ: Vec<String> = others
+        .iter()
+        .filter(|(_, value)| *value != rfc)
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    if differ.is_empty() {
         return rfc;
     }
-    format!("rfc {rfc}, linux {linux}, ns2 {ns2}")
+    format!("{rfc} ({})", differ.join(", "))
 }
 
 fn entry_json(entry: &Description) -> serde_json::Value {

@@ -27,6 +27,10 @@ pub enum Measure {
     DelayMedian,
     /// 95th percentile of the same.
     DelayP95,
+    /// Mean of what the sender counts as in flight, in segments.
+    InFlight,
+    /// Mean of what was really in flight, in segments.
+    InFlightTrue,
     /// Share of time in which the busiest link was transmitting, in percent.
     Utilisation,
     /// Jain's fairness index over the flows.
@@ -52,7 +56,7 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
@@ -63,6 +67,8 @@ impl Measure {
         Self::LinkLosses,
         Self::DelayMedian,
         Self::DelayP95,
+        Self::InFlight,
+        Self::InFlightTrue,
         Self::Utilisation,
         Self::Fairness,
         Self::Completion,
@@ -84,6 +90,8 @@ impl Measure {
             Self::LinkLosses => "link_losses",
             Self::DelayMedian => "queueing_delay_median_ms",
             Self::DelayP95 => "queueing_delay_p95_ms",
+            Self::InFlight => "in_flight_believed_segments",
+            Self::InFlightTrue => "in_flight_true_segments",
             Self::Utilisation => "utilisation_percent",
             Self::Fairness => "fairness_jain",
             Self::Completion => "completion_s",
@@ -106,6 +114,8 @@ impl Measure {
             Self::LinkLosses => "link losses",
             Self::DelayMedian => "queueing delay, median (ms)",
             Self::DelayP95 => "queueing delay, 95th percentile (ms)",
+            Self::InFlight => "in flight as the sender counts (segments)",
+            Self::InFlightTrue => "really in flight (segments)",
             Self::Utilisation => "link in use (%)",
             Self::Fairness => "fairness (Jain)",
             Self::Completion => "completion (s)",
@@ -132,6 +142,8 @@ impl Measure {
             | Self::LossEvents
             | Self::QueueDrops
             | Self::LinkLosses
+            | Self::InFlight
+            | Self::InFlightTrue
             | Self::Utilisation => Better::Neither,
         }
     }

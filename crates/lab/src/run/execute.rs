@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dupack_net::host::Progress as Transfer;
 use dupack_net::observer::Observer;
 use dupack_net::report::Report;
+use dupack_net::sampling::SamplingConfig;
 use dupack_net::simulation::Simulation;
 use dupack_net::trace_hash::TraceHash;
 use dupack_tcp::sender::SenderStats;
@@ -56,6 +57,9 @@ pub struct Execution {
     pub jobs: Option<usize>,
 }
 
+/// How often in a run the amount in flight is read.
+const IN_FLIGHT_SAMPLES: u64 = 500;
+
 /// Simulated time between two looks at the interrupt.
 const CHUNK: Duration = Duration::from_secs(1);
 
@@ -99,6 +103,12 @@ fn run(scenario: &Scenario, job: Job, interrupt: &Interrupt) -> Option<Run> {
     let mut built = scenario
         .build(job.seed)
         .expect("the plan has built it before");
+    built.simulation.sample(&SamplingConfig {
+        interval: span(scenario.experiment.duration) / IN_FLIGHT_SAMPLES,
+        capacity: IN_FLIGHT_SAMPLES as usize + 2,
+        flows: built.compared.clone(),
+        links: Vec::new(),
+    });
     let mut hash = TraceHash::default();
     let stats = scenario.advance(&mut built.simulation, &mut hash, interrupt)?;
     let report = built.simulation.report();
@@ -182,10 +192,33 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     if let Some(index) = jain_index(&goodputs) {
         values.set(Measure::Fairness, index);
     }
+    in_flight(&mut values, built);
     links(&mut values, built, report);
     completion(&mut values, report, built);
     accuracy(&mut values, &counted);
     values
+}
+
+/// Belief beside truth, after the warm-up.
+fn in_flight(values: &mut Values, built: &Built) {
+    let Some(samples) = built.simulation.samples() else {
+        return;
+    };
+    let (mut believed, mut real, mut count) = (0.0, 0.0, 0_u64);
+    for (id, series) in samples.flows() {
+        let Some(flow) = built.simulation.tcp(*id) else {
+            continue;
+        };
+        let smss = f64::from(flow.sender().config().smss);
+        let warm = built.simulation.measuring_since();
+        for sample in series.samples().iter().filter(|s| s.at >= warm) {
+            believed += sample.value.in_flight_believed as f64 / smss;
+            real += sample.value.in_flight_true as f64 / smss;
+            count += 1;
+        }
+    }
+    values.set(Measure::InFlight, believed / count as f64);
+    values.set(Measure::InFlightTrue, real / count as f64);
 }
 
 /// Queueing delay where it is longest, and use where it is greatest.
