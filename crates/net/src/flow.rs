@@ -64,6 +64,28 @@ pub enum Application {
     Greedy,
     /// So many bytes.
     Finite(u64),
+    /// The same amount several times over, at regular times, the first at the start: whatever
+    /// the path permits, there may be nothing to send.
+    Writes {
+        /// Bytes per write.
+        bytes: u64,
+        /// How many writes.
+        count: u64,
+        /// Time between two.
+        every: Duration,
+    },
+}
+
+impl Application {
+    /// Bytes in all; `None` if there is no end to them.
+    #[must_use]
+    pub const fn total_bytes(self) -> Option<u64> {
+        match self {
+            Self::Greedy => None,
+            Self::Finite(bytes) => Some(bytes),
+            Self::Writes { bytes, count, .. } => Some(bytes.saturating_mul(count)),
+        }
+    }
 }
 
 /// How a receiving application reads.

@@ -34,6 +34,9 @@ pub struct TcpFlow {
     back: Hop,
     start: Instant,
     application: Application,
+    /// When the application writes next, if it does.
+    next_write: Option<Instant>,
+    writes_left: u64,
     progress: Progress,
     /// Counters as they stood when measuring began.
     baseline: FlowCounters,
@@ -99,6 +102,11 @@ impl TcpFlow {
             back,
             start: config.start,
             application: config.application,
+            next_write: Some(config.start),
+            writes_left: match config.application {
+                Application::Greedy | Application::Finite(_) => 1,
+                Application::Writes { count, .. } => count,
+            },
             progress: Progress::NotStarted,
             baseline: FlowCounters::default(),
         }
@@ -115,16 +123,15 @@ impl TcpFlow {
     /// The sender's timer went off.
     pub(crate) fn sender_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
-        if self.progress == Progress::NotStarted {
-            self.sender.write(match self.application {
-                Application::Greedy => GREEDY_BYTES,
-                Application::Finite(bytes) => bytes,
-            });
-            self.progress = Progress::Running;
-            self.note_progress(now);
-            self.pump(fabric, observer);
-        } else if self.sender.next_timeout().is_some_and(|at| at <= now) {
+        let writes = self.next_write.is_some_and(|at| at <= now);
+        if writes {
+            self.write(now);
+        }
+        let due = self.sender.next_timeout().is_some_and(|at| at <= now);
+        if due {
             self.sender.handle_timeout(now, &self.truth);
+        }
+        if writes || due {
             self.pump(fabric, observer);
         } else {
             self.rearm_sender(fabric);
@@ -235,10 +242,34 @@ impl TcpFlow {
         self.totals().since(&self.baseline)
     }
 
+    /// The application hands over its next bytes, and the first time the transfer begins.
+    fn write(&mut self, now: Instant) {
+        let (bytes, every) = match self.application {
+            Application::Greedy => (GREEDY_BYTES, Duration::ZERO),
+            Application::Finite(bytes) => (bytes, Duration::ZERO),
+            Application::Writes { bytes, every, .. } => (bytes, every),
+        };
+        self.next_write = None;
+        if self.writes_left > 0 {
+            self.sender.write(bytes);
+            self.writes_left -= 1;
+        }
+        if self.writes_left > 0 {
+            self.next_write = Some(no_earlier_than_next(now, now + every));
+        }
+        if self.progress == Progress::NotStarted {
+            self.progress = Progress::Running;
+            self.note_progress(now);
+        }
+    }
+
     /// Sends everything that the sender has to send now.
     fn pump<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
         while let Some(transmit) = self.sender.poll_transmit(now) {
+            if O::ACTIVE {
+                observer.transmission(now, self.id, &transmit, &self.sender);
+            }
             self.transmit(&transmit, fabric, observer);
         }
         // Taken even if nobody looks, so that a log does not grow.
@@ -314,14 +345,15 @@ impl TcpFlow {
     }
 
     fn rearm_sender(&self, fabric: &mut Fabric) {
-        if let Some(at) = self.sender.next_timeout() {
+        let deadlines = [self.sender.next_timeout(), self.next_write];
+        if let Some(at) = deadlines.into_iter().flatten().min() {
             let timer = self.sender_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
         }
     }
 
     fn note_progress(&mut self, now: Instant) {
-        if let Application::Finite(bytes) = self.application
+        if let Some(bytes) = self.application.total_bytes()
             && self.progress == Progress::Running
             && self.receiver.in_order_bytes() >= bytes
         {

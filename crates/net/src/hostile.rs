@@ -27,7 +27,7 @@ pub struct HostilePath {
     pub reader: Reader,
     /// Whether the receiver reneges.
     pub reneging: Reneging,
-    /// The receive buffer in bytes: from less than two segments to many.
+    /// The receive buffer in bytes: from less than a segment to many.
     pub receive_buffer_bytes: u32,
 }
 
@@ -47,18 +47,19 @@ impl HostilePath {
 }
 
 fn draw_link(stream: &mut Stream, mss: u32) -> LinkConfig {
-    let rate = [64_000, 1_000_000, 10_000_000, 1_000_000_000][stream.below(4) as usize];
+    let magnitude = [50_000, 1_000_000, 20_000_000, 1_000_000_000][stream.below(4) as usize];
+    let rate = magnitude + stream.below(9 * magnitude);
     let rate = BitRate::new(rate).unwrap_or(BitRate::from_mbps(1));
     let delay = Duration::from_micros(stream.below(100_000));
     let limit = match stream.below(3) {
         0 => QueueLimit::Packets(1 + stream.below(50)),
-        1 => QueueLimit::Bytes(u64::from(mss) * (2 + stream.below(50))),
+        1 => QueueLimit::Bytes(u64::from(mss) + 100 + stream.below(50 * u64::from(mss))),
         _ => QueueLimit::Unlimited,
     };
     let mut link = LinkConfig::rate(rate, delay).with_queue(limit);
     link.losses = draw_losses(stream);
     link.impairments = draw_impairments(stream);
-    if one_in(stream, 4) {
+    for _ in 0..stream.below(4).saturating_sub(1) {
         let from = Instant::ZERO + Duration::from_millis(stream.below(5_000));
         link.outages.push(TimeWindow {
             from,
@@ -79,12 +80,13 @@ fn draw_losses(stream: &mut Stream) -> Vec<LossConfig> {
         },
         filter: PacketFilter::All,
     };
+    // Light losses more often than heavy ones: beyond a tenth or so there is no fast recovery.
     if one_in(stream, 2) {
-        let p = Probability::clamped(stream.unit() * 0.3);
+        let p = Probability::clamped(square(stream.unit()) * 0.3);
         losses.push(place(stream, LossModel::Bernoulli(p)));
     }
     if one_in(stream, 2) {
-        let (rate, burst) = (stream.unit() * 0.2, 1.0 + stream.unit() * 9.0);
+        let (rate, burst) = (square(stream.unit()) * 0.2, 1.0 + stream.unit() * 9.0);
         if let Some(model) = GilbertElliott::from_loss_rate_and_burst(rate, burst) {
             losses.push(place(stream, LossModel::GilbertElliott(model)));
         }
@@ -94,8 +96,14 @@ fn draw_losses(stream: &mut Stream) -> Vec<LossConfig> {
 
 fn draw_impairments(stream: &mut Stream) -> ImpairmentConfig {
     let jitter = one_in(stream, 2).then(|| Jitter {
-        distribution: JitterDistribution::Uniform {
-            max: Duration::from_micros(stream.below(50_000)),
+        distribution: if one_in(stream, 2) {
+            JitterDistribution::Uniform {
+                max: Duration::from_micros(stream.below(50_000)),
+            }
+        } else {
+            JitterDistribution::Exponential {
+                mean: Duration::from_micros(stream.below(50_000)),
+            }
         },
         order: if one_in(stream, 2) {
             JitterOrder::Overtaking
@@ -144,11 +152,16 @@ fn draw_reneging(stream: &mut Stream) -> Reneging {
 }
 
 fn draw_buffer(stream: &mut Stream, mss: u32) -> u32 {
-    match stream.below(3) {
-        0 => mss + stream.below(u64::from(mss)) as u32,
-        1 => mss * (2 + stream.below(20) as u32),
+    match stream.below(4) {
+        0 => 1 + stream.below(u64::from(mss)) as u32,
+        1 => mss + stream.below(4 * u64::from(mss)) as u32,
+        2 => mss * (2 + stream.below(62) as u32),
         _ => mss * 1000,
     }
+}
+
+fn square(x: f64) -> f64 {
+    x * x
 }
 
 fn one_in(stream: &mut Stream, n: u64) -> bool {
@@ -166,7 +179,7 @@ mod tests {
         for seed in 0..1000 {
             let path = HostilePath::draw(seed, 1000);
             assert_eq!((path.there.fault(), path.back.fault()), (None, None));
-            assert!(path.receive_buffer_bytes >= 1000);
+            assert!(path.receive_buffer_bytes > 0);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! nothing; a pair of observers is an observer.
 
 use dupack_tcp::Sender;
-use dupack_tcp::sender::WindowChange;
+use dupack_tcp::sender::{Transmit, WindowChange};
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::ids::{FlowId, LinkId};
@@ -19,6 +19,11 @@ pub trait Observer {
     /// Something happened to a packet.
     fn packet(&mut self, event: &PacketEvent<'_>) {
         let _ = event;
+    }
+
+    /// A sender has handed out a segment, which is about to leave, and will be asked for more.
+    fn transmission(&mut self, at: Instant, flow: FlowId, transmit: &Transmit, sender: &Sender) {
+        let _ = (at, flow, transmit, sender);
     }
 
     /// A sender has handled an ACK or a timeout, and sent what it had to send.
@@ -87,6 +92,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.packet(event);
     }
 
+    fn transmission(&mut self, at: Instant, flow: FlowId, transmit: &Transmit, sender: &Sender) {
+        self.0.transmission(at, flow, transmit, sender);
+        self.1.transmission(at, flow, transmit, sender);
+    }
+
     fn sender(&mut self, at: Instant, flow: FlowId, sender: &Sender) {
         self.0.sender(at, flow, sender);
         self.1.sender(at, flow, sender);
@@ -103,6 +113,10 @@ impl<O: Observer> Observer for &mut O {
 
     fn packet(&mut self, event: &PacketEvent<'_>) {
         (**self).packet(event);
+    }
+
+    fn transmission(&mut self, at: Instant, flow: FlowId, transmit: &Transmit, sender: &Sender) {
+        (**self).transmission(at, flow, transmit, sender);
     }
 
     fn sender(&mut self, at: Instant, flow: FlowId, sender: &Sender) {

@@ -315,3 +315,20 @@ fn packets_are_seen_sent_queued_crossing_and_delivered() {
         [of(PacketKind::Data), of(PacketKind::Ack)].concat()
     );
 }
+
+#[test]
+fn an_application_may_write_again_and_again() {
+    let writes = Application::Writes {
+        bytes: u64::from(MSS),
+        count: 3,
+        every: Duration::from_millis(700),
+    };
+    let mut run = single(link(), link(), |_| {}, 20, writes, 1);
+    let delivered = |run: &Simulation| run.tcp(FlowId(0)).unwrap().receiver().in_order_bytes();
+    for (ms, segments) in [(600, 1), (1300, 2), (2100, 3)] {
+        assert!(!run.all_finished());
+        run.run_until(at_ms(ms), &mut Unobserved);
+        assert_eq!(delivered(&run), segments * u64::from(MSS));
+    }
+    assert!(run.all_finished());
+}

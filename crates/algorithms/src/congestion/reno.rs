@@ -215,8 +215,12 @@ mod tests {
         b.timeout(0, 16);
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
         // Another segment is another matter.
+        b.window.cwnd = 12_000.0;
         b.timeout(4, 12);
         assert_eq!(b.ssthresh(), 6.0);
+        // What lies unacknowledged beyond the window of one segment is not in flight.
+        b.timeout(8, 12);
+        assert_eq!(b.ssthresh(), 2.0);
 
         let mut b = Bench::new(&ENTRY, Dialect::Ns2, &[], 16.0, 64.0);
         b.timeout(0, 16);

@@ -210,9 +210,9 @@ impl Fack {
         } else {
             return None;
         };
-        self.holes.rewind(board);
-        // No hole below a SACK: the receiver took SACKs back. The timer will see to it.
-        self.holes.hole(board, board.forward_ack())?;
+        // No hole below a SACK: the receiver sends no SACKs, or took them back. The timer will
+        // see to it.
+        self.holes.rewind_below(board, board.forward_ack())?;
         self.phase = Phase::Recovery {
             until: board.nxt(),
             head: Head::Due(rule),
@@ -225,7 +225,8 @@ impl Fack {
 
     /// If something first sent after the oldest retransmission has arrived, and it has not, it
     /// was lost. Retransmissions leave in sequence order, so that the oldest is the first
-    /// outstanding segment.
+    /// outstanding segment, if that lies below the cursor: what does not is yet to be resent,
+    /// whatever became of its retransmission before a timeout.
     fn look_for_lost_retransmission(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let once = ack
             .delivered
@@ -245,6 +246,7 @@ impl Fack {
             && let Some(first) = board.get(board.first())
             && first.reported == Reported::Missing
             && first.transmissions > 1
+            && board.first() < self.holes.id()
             && first.order < self.newest_order
         {
             self.waiting = Some(board.first());

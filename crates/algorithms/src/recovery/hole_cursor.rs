@@ -30,6 +30,20 @@ impl HoleCursor {
         self.skip_sacked(board);
     }
 
+    /// Back to the first hole, which is returned, if it begins before `limit`. Otherwise the
+    /// cursor stays: what was resent before is not resent for an ACK that points at nothing.
+    pub(super) fn rewind_below<'a>(
+        &mut self,
+        board: &'a Scoreboard,
+        limit: u64,
+    ) -> Option<&'a Segment> {
+        let mut rewound = *self;
+        rewound.rewind(board);
+        let hole = rewound.hole(board, limit)?;
+        *self = rewound;
+        Some(hole)
+    }
+
     /// To where the next new segment will be.
     pub(super) fn leap_to_end(&mut self, board: &Scoreboard) {
         self.id = board.end();

@@ -151,8 +151,7 @@ impl Rfc6675 {
     /// Step 4: enters loss recovery. Not so if no hole lies below a SACK, which only a receiver
     /// that takes SACKs back can bring about: the timer will see to that.
     fn enter(&mut self, rule: LossRule, board: &Scoreboard) -> Option<LossEvent> {
-        self.high_rxt.rewind(board);
-        let first = self.high_rxt.hole(board, board.forward_ack())?;
+        let first = self.high_rxt.rewind_below(board, board.forward_ack())?;
         self.rescue_rxt = first.end();
         self.phase = Phase::Recovery {
             until: board.nxt(),

@@ -180,8 +180,8 @@ impl FallFloyd {
         if self.phase != Phase::Open || self.careful.is_some_and(|end| ack.una <= end) {
             return Outcome::default();
         }
-        self.cursor.rewind(board);
-        if self.cursor.hole(board, board.forward_ack()).is_none() {
+        let hole = self.cursor.rewind_below(board, board.forward_ack());
+        if hole.is_none() {
             // Only a receiver that takes SACKs back can do this; the timer will see to it.
             return Outcome::default();
         }

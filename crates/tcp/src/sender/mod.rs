@@ -103,7 +103,7 @@ impl Sender {
             rtt: RttEstimator::new(config.rtt),
             window: Window {
                 cwnd: config.initial_window.min(config.max_window).max(smss),
-                ssthresh: config.initial_ssthresh,
+                ssthresh: config.initial_ssthresh.max(smss),
             },
             written: 0,
             peer_edge: u64::from(config.peer_window),
@@ -576,9 +576,10 @@ impl Sender {
     /// The one place where the window is written.
     fn set_window(&mut self, now: Instant, window: Window, cause: WindowCause) {
         let smss = f64::from(self.config.smss);
-        // `max` also turns a NaN into one segment.
+        // `max` also turns a NaN into one segment. One segment is always admitted, or nothing
+        // would ever be sent again.
         let after = Window {
-            cwnd: window.cwnd.max(smss).min(self.config.max_window),
+            cwnd: window.cwnd.max(smss).min(self.config.max_window.max(smss)),
             ssthresh: window.ssthresh.max(smss),
         };
         if self.config.log == WindowLog::On && after != self.window {

@@ -1,3 +1,5 @@
+use dupack_tcp::sender::DuplicateAckRule;
+
 use super::*;
 use crate::recovery::storm::{SackedSegments, build, storm};
 use crate::testing::{Setup, ack, agrees_with_ns2};
@@ -78,4 +80,46 @@ fn it_survives_any_path_and_peer() {
             }
         }
     }
+}
+
+#[test]
+fn an_ack_that_points_at_no_hole_resends_nothing_again() {
+    let mut t = Setup::new(&ENTRY)
+        .set("after_rto", "resume")
+        .window(8.0)
+        .start(100);
+    assert!(t.wait(2000).starts_with("rto:0"));
+    // The receiver says that it took in 0 to 4, but does not acknowledge them: no hole lies below
+    // its SACK, so that no recovery begins.
+    assert_eq!(t.receive(2100, ack(0).sack(0, 5)), "rto:5");
+    assert_eq!(t.receive(2101, ack(0).sack(0, 5)), "");
+    assert_eq!(t.receive(2102, ack(0).sack(0, 5)), "");
+    assert_eq!(t.sender().stats().loss_events, 0);
+}
+
+#[test]
+fn without_sacks_duplicate_acks_resend_nothing_again() {
+    let mut t = Setup::new(&ENTRY)
+        .set("after_rto", "resume")
+        .window(8.0)
+        .configure(|config| config.duplicate_ack = DuplicateAckRule::AckNumberOnly)
+        .start(100);
+    assert!(t.wait(2000).starts_with("rto:0"));
+    for ms in 2100..2110 {
+        assert_eq!(t.receive(ms, ack(0)), "");
+    }
+}
+
+#[test]
+fn after_a_timeout_what_was_resent_before_it_is_resent_and_not_waited_for() {
+    let mut t = Setup::new(&ENTRY)
+        .set("lost_retransmission", "wait")
+        .set("after_rto", "resume")
+        .window(8.0)
+        .start(100);
+    // 0 and 1 are resent, both retransmissions are lost, and the sender sees it by 8.
+    assert_eq!(t.receive(100, ack(0).sack(2, 7)), "fack:0 fack:1 new:8");
+    assert_eq!(t.receive(200, ack(0).sack(2, 9)), "");
+    assert!(t.wait(2000).starts_with("rto:0"));
+    assert!(t.receive(2100, ack(1).sack(2, 9)).starts_with("rto:1"));
 }

@@ -250,3 +250,14 @@ fn both_variants_send_what_ns2_sends() {
     let steady = Setup::new(&ENTRY).set("variant", "slow-but-steady");
     agrees_with_ns2(steady, "newreno-sbs");
 }
+
+#[test]
+fn a_bound_below_one_segment_still_admits_one() {
+    let mut t = Setup::new(&ENTRY)
+        .window(1.0)
+        .configure(|config| config.max_window = 0.5 * f64::from(config.smss))
+        .start(3);
+    assert_eq!(t.sent(), "new:0");
+    assert_eq!(t.receive(100, ack(1)), "new:1");
+    assert_eq!(t.cwnd(), 1.0);
+}
