@@ -1,0 +1,52 @@
+//! Stacks with parameters drawn at random.
+
+use dupack_algorithms::catalog::spec::{Kind, ParameterSpec};
+use dupack_algorithms::catalog::{Axis, StackSpec};
+use dupack_net::random::Stream;
+
+/// Whole numbers are drawn up to this much above their least value: beyond, thresholds and
+/// windows are larger than any transfer here.
+const INTEGER_SPAN: u64 = 40;
+/// The same for real numbers.
+const REAL_SPAN: f64 = 8.0;
+
+/// The stack with some parameters of each entry given; the stack itself where the values drawn
+/// exclude each other.
+pub fn vary(stack: &StackSpec, stream: &mut Stream) -> StackSpec {
+    let entries = Axis::ALL.map(|axis| {
+        let name = stack.name(axis);
+        let described = axis.descriptions().find(|entry| entry.name == name);
+        let parameters = described.map_or(&[][..], |entry| entry.parameters);
+        let given: Vec<String> = parameters
+            .iter()
+            .filter_map(|spec| value(spec, stream))
+            .collect();
+        if given.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}({})", given.join(","))
+        }
+    });
+    StackSpec::parse(&entries.join("/")).unwrap_or_else(|_| stack.clone())
+}
+
+/// `name=value`, for two parameters in five.
+fn value(spec: &ParameterSpec, stream: &mut Stream) -> Option<String> {
+    let chosen = stream.below(5) < 2;
+    let value = match spec.kind {
+        Kind::Choice(words) => words[stream.below(words.len() as u64) as usize]
+            .0
+            .to_owned(),
+        Kind::Integer { min, max, .. } => {
+            let span = (max - min).min(INTEGER_SPAN);
+            (min + stream.below(span + 1)).to_string()
+        }
+        Kind::Real { min, max, .. } => {
+            let span = (max - min).min(REAL_SPAN);
+            let steps = stream.below(17) as f64 / 16.0;
+            (min + span * steps).to_string()
+        }
+        Kind::Time => format!("{}ms", stream.below(300)),
+    };
+    chosen.then(|| format!("{}={value}", spec.name))
+}
