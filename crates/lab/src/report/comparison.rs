@@ -47,7 +47,7 @@ pub fn figures(results: &Results) -> Result<Vec<Figure>, FigureError> {
                 svg,
                 caption: format!(
                     "{}, mean over the seeds; the whiskers are 95 % confidence intervals.",
-                    capitalised(measure.label())
+                    title(measure)
                 ),
             })
         })
@@ -168,7 +168,7 @@ fn lines(results: &Results, measure: Measure, axis: &str) -> LineChart {
         );
     }
     LineChart {
-        title: capitalised(measure.label()),
+        title: title(measure),
         subtitle: subtitle(results),
         x_label: axis_label(axis, unit),
         y_label: measure.label().to_owned(),
@@ -207,7 +207,7 @@ fn bars(results: &Results, measure: Measure) -> BarChart {
         (labels.collect(), series.collect())
     };
     BarChart {
-        title: capitalised(measure.label()),
+        title: title(measure),
         subtitle: subtitle(results),
         value_label: measure.label().to_owned(),
         categories,
@@ -265,6 +265,12 @@ fn axis_label(key: &str, unit: &str) -> String {
     } else {
         format!("{name} ({unit})")
     }
+}
+
+/// A measure's name without its unit, which the axis has.
+fn title(measure: Measure) -> String {
+    let label = measure.label();
+    capitalised(label.split(" (").next().unwrap_or(label))
 }
 
 fn capitalised(text: &str) -> String {

@@ -1,0 +1,132 @@
+//! The two ends of a flow: the dialect's defaults, what the stack asks for, and what the file says.
+
+use dupack_algorithms::catalog::StackSpec;
+use dupack_algorithms::catalog::dialect::{Headers, WIDE_OPEN, receiver_config, sender_config};
+use dupack_algorithms::catalog::spec::{Dialect, Needs};
+use dupack_net::flow::HeaderSizes;
+use dupack_tcp::receiver::AckPolicy;
+use dupack_tcp::sender::{Agreed, TimestampClock, TimestampValues};
+use dupack_tcp::time::Duration;
+use dupack_tcp::{ReceiverConfig, SenderConfig};
+
+use super::span;
+use crate::experiment::endpoint::bytes_of;
+use crate::experiment::{ReceiverOptions, SenderOptions};
+use crate::units::Buffer;
+
+/// The two ends of a flow with every option in place.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoints {
+    /// The sender's parameters.
+    pub sender: SenderConfig,
+    /// The receiver's.
+    pub receiver: ReceiverConfig,
+    /// Sizes on the wire.
+    pub headers: HeaderSizes,
+}
+
+/// Payload bytes of a full segment if nothing is said.
+pub(in crate::run) const fn default_segment(dialect: Dialect) -> u32 {
+    match dialect {
+        // 1500 bytes of packet less IPv4, TCP and timestamps.
+        Dialect::Rfc | Dialect::Linux => 1448,
+        Dialect::Ns2 => 1000,
+    }
+}
+
+impl Endpoints {
+    /// The ends of a flow of `stack`.
+    #[must_use]
+    pub fn new(
+        dialect: Dialect,
+        stack: &StackSpec,
+        sender: &SenderOptions,
+        receiver: &ReceiverOptions,
+    ) -> Self {
+        let needs = stack.needs(dialect);
+        let smss = sender
+            .segment
+            .map_or(default_segment(dialect), |b| b.as_bytes() as u32);
+        let policy = match receiver.delayed_ack {
+            Some(delay) if delay.as_nanos() > 0 => AckPolicy::Delayed(span(delay)),
+            _ => AckPolicy::Immediate,
+        };
+        let mut ends = Self {
+            sender: sender_config(dialect, smss, &needs),
+            receiver: receiver_config(dialect, smss, &needs, policy),
+            headers: header_sizes(dialect, &needs),
+        };
+        ends.apply_sender(sender, smss);
+        ends.apply_receiver(receiver, smss);
+        ends
+    }
+
+    fn apply_sender(&mut self, options: &SenderOptions, smss: u32) {
+        let config = &mut self.sender;
+        let bytes = |buffer: Buffer| bytes_of(buffer, smss) as f64;
+        if let Some(window) = options.initial_window {
+            config.initial_window = bytes(window);
+        }
+        if let Some(threshold) = options.initial_ssthresh {
+            config.initial_ssthresh = bytes(threshold);
+        }
+        if let Some(window) = options.max_window {
+            config.max_window = bytes(window);
+        }
+        if let Some(rto) = options.min_rto {
+            config.rtt.min_rto = span(rto);
+        }
+        if let Some(rto) = options.initial_rto {
+            config.rtt.initial_rto = span(rto);
+        }
+        if let Some(tick) = options.granularity {
+            config.rtt.granularity = span(tick);
+        }
+        match options.timestamps {
+            Some(false) => {
+                config.timestamps = None;
+                self.receiver.timestamps = None;
+            }
+            Some(true) if config.timestamps.is_none() => {
+                config.timestamps = Some(TimestampClock {
+                    tick: Duration::from_millis(1),
+                    values: TimestampValues::Clock,
+                });
+                self.receiver.timestamps = Some(dupack_tcp::receiver::TimestampEcho::Standard);
+            }
+            _ => {}
+        }
+        if let Some(header) = options.header {
+            self.headers.data_bytes = header.as_bytes() as u32;
+        }
+    }
+
+    fn apply_receiver(&mut self, options: &ReceiverOptions, smss: u32) {
+        let agreed = |yes: bool| if yes { Agreed::Yes } else { Agreed::No };
+        if let Some(buffer) = options.buffer {
+            let bytes = bytes_of(buffer, smss).clamp(1, u64::from(WIDE_OPEN)) as u32;
+            self.receiver.buffer = bytes;
+            self.sender.peer_window = bytes;
+        }
+        if let Some(sack) = options.sack {
+            self.receiver.sack = agreed(sack);
+            self.sender.sack = agreed(sack);
+        }
+        if let Some(dsack) = options.dsack {
+            self.receiver.dsack = agreed(dsack);
+        }
+    }
+}
+
+fn header_sizes(dialect: Dialect, needs: &Needs) -> HeaderSizes {
+    let headers = Headers::new(dialect, needs);
+    let none = headers.ack(0);
+    let one = headers.ack(1) - none;
+    let two = headers.ack(2) - none;
+    HeaderSizes {
+        data_bytes: headers.data,
+        ack_bytes: none,
+        sack_block_bytes: two - one,
+        sack_fixed_bytes: one - (two - one),
+    }
+}

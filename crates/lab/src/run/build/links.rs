@@ -1,0 +1,248 @@
+//! Links, queues, losses and UDP sources of an experiment as the network takes them.
+
+use dupack_net::ids::FlowId;
+use dupack_net::link::{
+    Discipline, Duplication, GilbertElliott, ImpairmentConfig, Jitter, JitterDistribution,
+    JitterOrder, LinkConfig, LossConfig, LossModel, LossPlacement as NetPlacement, LossScript,
+    PacketFilter, QueueConfig, QueueLimit, RedAbove, RedConfig, RedUnit, Reordering, ScriptRule,
+    ServiceConfig, TimeWindow, Transmissions, WaitRecording,
+};
+use dupack_net::udp::{Spans, UdpConfig, UdpPattern};
+use dupack_net::units::{BitRate, Probability as NetProbability};
+use dupack_tcp::time::{Duration, Instant};
+
+use super::endpoints::default_segment;
+use super::{BuildError, DEFAULT_BUFFER, Scenario, bit_rate, complaint, span};
+use crate::experiment::traffic::Periods;
+use crate::experiment::{
+    BurstLoss, Direction, DropRule, LinkOptions, LossPlacement, QueueKind, RedOptions, UdpSource,
+};
+use crate::units::{Buffer, Delay, Probability};
+
+impl Scenario {
+    /// Both directions of a link.
+    pub(super) fn directions(
+        &self,
+        link: &LinkOptions,
+        key: &str,
+        flows: usize,
+    ) -> Result<(LinkConfig, LinkConfig), BuildError> {
+        let service = match (&link.rate, &link.trace) {
+            (Some(rate), None) => ServiceConfig::Rate(bit_rate(*rate, &format!("{key}.rate"))?),
+            (None, Some(path)) => {
+                let trace = self.traces.get(path).cloned();
+                ServiceConfig::Trace(trace.ok_or_else(|| {
+                    complaint(&format!("{key}.trace"), "the trace has not been read")
+                })?)
+            }
+            (None, None) => return Err(complaint(key, "a link has a rate or a trace")),
+            (Some(_), Some(_)) => {
+                let message = "a link has either a rate or a trace, not both";
+                return Err(complaint(&format!("{key}.trace"), message));
+            }
+        };
+        let mut there = LinkConfig::new(service.clone(), span(link.delay));
+        there.queue = queue(
+            link.buffer,
+            link.queue,
+            link.red.as_ref(),
+            self.mean_packet(),
+        );
+        there.waits = WaitRecording::Data;
+        let place = match link.loss_placement {
+            LossPlacement::After => NetPlacement::AfterTransmission,
+            LossPlacement::Before => NetPlacement::BeforeQueue,
+        };
+        there.losses = losses(
+            link.loss,
+            link.burst_loss.as_ref(),
+            &link.drop,
+            place,
+            flows,
+        )
+        .map_err(|m| complaint(&format!("{key}.drop"), &m))?;
+        there.impairments = impairments(link);
+
+        let reverse = link.reverse.clone().unwrap_or_default();
+        let back_service = match reverse.rate {
+            Some(rate) => ServiceConfig::Rate(bit_rate(rate, &format!("{key}.reverse.rate"))?),
+            None => service,
+        };
+        let back = self.backward(link, &reverse, back_service, place, flows, key)?;
+        Ok((there, back))
+    }
+
+    fn backward(
+        &self,
+        link: &LinkOptions,
+        reverse: &Direction,
+        service: ServiceConfig,
+        place: NetPlacement,
+        flows: usize,
+        key: &str,
+    ) -> Result<LinkConfig, BuildError> {
+        let mut back = LinkConfig::new(service, span(reverse.delay.unwrap_or(link.delay)));
+        let buffer = reverse.buffer.or(link.buffer);
+        back.queue = queue(buffer, QueueKind::DropTail, None, self.mean_packet());
+        back.waits = WaitRecording::Data;
+        back.losses = losses(
+            reverse.loss,
+            reverse.burst_loss.as_ref(),
+            &reverse.drop,
+            place,
+            flows,
+        )
+        .map_err(|m| complaint(&format!("{key}.reverse.drop"), &m))?;
+        Ok(back)
+    }
+
+    fn mean_packet(&self) -> u32 {
+        let dialect = self.experiment.dialect.into();
+        let segment = self.experiment.sender.segment;
+        segment.map_or(default_segment(dialect), |b| b.as_bytes() as u32)
+    }
+}
+
+fn queue(
+    buffer: Option<Buffer>,
+    kind: QueueKind,
+    red: Option<&RedOptions>,
+    mean_packet_bytes: u32,
+) -> QueueConfig {
+    let limit = match buffer.unwrap_or(DEFAULT_BUFFER) {
+        Buffer::Packets(packets) => QueueLimit::Packets(u64::from(packets)),
+        Buffer::Bytes(bytes) => QueueLimit::Bytes(bytes),
+    };
+    let discipline = match (kind, red) {
+        (QueueKind::Red, Some(red)) => Discipline::Red(RedConfig {
+            unit: RedUnit::Packets,
+            min_threshold: red.min,
+            max_threshold: red.max,
+            max_probability: red.probability.as_fraction(),
+            weight: red.weight,
+            above: if red.gentle {
+                RedAbove::Gentle
+            } else {
+                RedAbove::DropAll
+            },
+            mean_packet_bytes,
+        }),
+        _ => Discipline::DropTail,
+    };
+    QueueConfig { limit, discipline }
+}
+
+fn losses(
+    each: Probability,
+    burst: Option<&BurstLoss>,
+    drop: &[DropRule],
+    placement: NetPlacement,
+    flows: usize,
+) -> Result<Vec<LossConfig>, String> {
+    let mut losses = Vec::new();
+    let mut add = |model: LossModel, placement| {
+        losses.push(LossConfig {
+            model,
+            placement,
+            filter: PacketFilter::All,
+        });
+    };
+    if each.as_fraction() > 0.0 {
+        add(LossModel::Bernoulli(probability(each)), placement);
+    }
+    if let Some(burst) = burst {
+        let chain = GilbertElliott {
+            good_to_bad: probability(burst.enter),
+            bad_to_good: probability(burst.leave),
+            loss_in_good: probability(burst.good),
+            loss_in_bad: probability(burst.bad),
+        };
+        add(LossModel::GilbertElliott(chain), placement);
+    }
+    if !drop.is_empty() {
+        let script = LossScript::new(script(drop, flows)).map_err(|x| x.to_string())?;
+        add(LossModel::Script(script), NetPlacement::BeforeQueue);
+    }
+    Ok(losses)
+}
+
+/// The rules for every flow: a list speaks of each flow's own packets.
+fn script(drop: &[DropRule], flows: usize) -> Vec<ScriptRule> {
+    let mut rules = Vec::new();
+    for rule in drop {
+        match *rule {
+            DropRule::Time { from, until } => rules.push(ScriptRule::During(TimeWindow {
+                from: Instant::ZERO + span(from),
+                to: Instant::ZERO + span(until),
+            })),
+            DropRule::Data {
+                first,
+                last,
+                transmission,
+            } => rules.extend((0..flows as u32).map(|flow| ScriptRule::Data {
+                flow: FlowId(flow),
+                packets: first..=last,
+                transmissions: Transmissions::Nth(transmission),
+            })),
+            DropRule::Ack { first, last } => {
+                rules.extend((0..flows as u32).map(|flow| ScriptRule::Acks {
+                    flow: FlowId(flow),
+                    acks: first..=last,
+                }));
+            }
+        }
+    }
+    rules
+}
+
+fn impairments(link: &LinkOptions) -> ImpairmentConfig {
+    let some = |p: Probability| p.as_fraction() > 0.0;
+    ImpairmentConfig {
+        jitter: (link.jitter.as_nanos() > 0).then(|| Jitter {
+            distribution: JitterDistribution::Uniform {
+                max: span(link.jitter),
+            },
+            order: JitterOrder::Overtaking,
+        }),
+        reordering: link
+            .reorder
+            .filter(|r| some(r.probability))
+            .map(|r| Reordering {
+                probability: probability(r.probability),
+                delay_min: span(r.delay),
+                delay_max: span(r.delay),
+            }),
+        duplication: some(link.duplicate).then(|| Duplication {
+            probability: probability(link.duplicate),
+            lag: Duration::ZERO,
+        }),
+    }
+}
+
+pub(super) fn udp(source: &UdpSource) -> UdpConfig {
+    let rate = BitRate::new(source.rate.as_bits_per_second()).expect("idle sources are left out");
+    let spans = |delay: Delay| match source.periods {
+        Periods::Fixed => Spans::Constant(span(delay)),
+        Periods::Exponential => Spans::Exponential { mean: span(delay) },
+    };
+    let pattern = match (source.on, source.off) {
+        (Some(on), Some(off)) => UdpPattern::OnOff {
+            rate,
+            on: spans(on),
+            off: spans(off),
+        },
+        _ => UdpPattern::Constant { rate },
+    };
+    UdpConfig {
+        pattern,
+        packet_bytes: source.packet.as_bytes() as u32,
+        start: Instant::ZERO + span(source.start),
+        stop: source
+            .stop
+            .map_or(Instant::FAR_FUTURE, |at| Instant::ZERO + span(at)),
+    }
+}
+
+fn probability(p: Probability) -> NetProbability {
+    NetProbability::clamped(p.as_fraction())
+}

@@ -1,0 +1,192 @@
+//! Nodes, links and routes of an experiment, and where its flows run.
+
+use std::collections::BTreeMap;
+
+use dupack_net::flow::Path;
+use dupack_net::ids::{LinkId, NodeId};
+use dupack_net::link::LinkConfig;
+use dupack_net::topology::Topology;
+
+use super::{BuildError, Scenario, bit_rate, complaint, fault, span};
+use crate::experiment::{FlowGroup, LinkOptions, UdpSource};
+
+/// Nodes and links, and who is where.
+pub(super) struct Map {
+    pub(super) topology: Topology,
+    nodes: BTreeMap<String, NodeId>,
+    /// Both ends of a path, with the hosts' own nodes if there are access links.
+    path: Option<PathEnds>,
+    pub(super) measured: Vec<LinkId>,
+    links: BTreeMap<(NodeId, NodeId), LinkId>,
+    /// Routes given in the file, by their ends.
+    routes: BTreeMap<(NodeId, NodeId), Vec<LinkId>>,
+}
+
+struct PathEnds {
+    left: NodeId,
+    right: NodeId,
+    hosts: Vec<(NodeId, NodeId)>,
+}
+
+impl Map {
+    pub(super) fn new(scenario: &Scenario, flows: usize) -> Result<Self, BuildError> {
+        let e = &scenario.experiment;
+        let mut map = Self {
+            topology: Topology::new(),
+            nodes: BTreeMap::new(),
+            path: None,
+            measured: Vec::new(),
+            links: BTreeMap::new(),
+            routes: BTreeMap::new(),
+        };
+        if let Some(path) = &e.path {
+            map.add_path(scenario, path, flows)?;
+        }
+        for (n, link) in e.links.iter().enumerate() {
+            let Some([a, b]) = &link.between else {
+                let message =
+                    "a link of a topology says between which nodes it is: between = [\"a\", \"b\"]";
+                return Err(complaint(&format!("links.{n}"), message));
+            };
+            let (a, b) = (map.node(a), map.node(b));
+            let (there, back) = scenario.directions(link, &format!("links.{n}"), flows)?;
+            let (there, back) = map.topology.duplex(a, b, there, back);
+            map.measured.extend([there, back]);
+            map.links.insert((a, b), there);
+            map.links.insert((b, a), back);
+        }
+        for (n, route) in e.routes.iter().enumerate() {
+            map.add_route(n, route)?;
+        }
+        Ok(map)
+    }
+
+    fn add_path(
+        &mut self,
+        scenario: &Scenario,
+        path: &LinkOptions,
+        flows: usize,
+    ) -> Result<(), BuildError> {
+        let (there, back) = scenario.directions(path, "path", flows)?;
+        let (left, right) = (self.topology.node("left"), self.topology.node("right"));
+        let (there, _) = self.topology.duplex(left, right, there, back);
+        self.measured.push(there);
+        let mut hosts = Vec::new();
+        if let Some(access) = scenario.experiment.access {
+            let rate = bit_rate(access.rate, "access.rate")?;
+            let link = LinkConfig::rate(rate, span(access.delay));
+            for n in 0..flows {
+                let sender = self.topology.node(format!("sender {n}"));
+                let receiver = self.topology.node(format!("receiver {n}"));
+                self.topology
+                    .duplex(sender, left, link.clone(), link.clone());
+                self.topology
+                    .duplex(right, receiver, link.clone(), link.clone());
+                hosts.push((sender, receiver));
+            }
+        }
+        self.path = Some(PathEnds { left, right, hosts });
+        Ok(())
+    }
+
+    fn add_route(&mut self, n: usize, route: &[String]) -> Result<(), BuildError> {
+        let key = format!("routes.{n}");
+        let nodes: Vec<NodeId> = route
+            .iter()
+            .map(|name| self.known(name, &key))
+            .collect::<Result<_, _>>()?;
+        let hops = nodes.windows(2).enumerate().map(|(hop, pair)| {
+            self.links.get(&(pair[0], pair[1])).copied().ok_or_else(|| {
+                let message = format!("no link joins {} and {}", route[hop], route[hop + 1]);
+                complaint(&key, &message)
+            })
+        });
+        let links: Vec<LinkId> = hops.collect::<Result<_, _>>()?;
+        let (Some(&from), Some(&to)) = (nodes.first(), nodes.last()) else {
+            return Err(complaint(&key, "a route names at least two nodes"));
+        };
+        if links.is_empty() {
+            return Err(complaint(&key, "a route names at least two nodes"));
+        }
+        self.routes.insert((from, to), links);
+        Ok(())
+    }
+
+    /// The way between two nodes and back: as the file says, or the shortest.
+    pub(super) fn way(
+        &self,
+        topology: &mut Topology,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<Path, BuildError> {
+        let mut one = |from: NodeId, to: NodeId| match self.routes.get(&(from, to)) {
+            Some(links) => topology.explicit_route(links),
+            None => topology.route(from, to),
+        };
+        let there = one(from, to).map_err(|x| fault("flows", x))?;
+        let back = one(to, from).map_err(|x| fault("flows", x))?;
+        Ok(Path::Explicit { there, back })
+    }
+
+    fn node(&mut self, name: &str) -> NodeId {
+        if let Some(&id) = self.nodes.get(name) {
+            return id;
+        }
+        let id = self.topology.node(name);
+        self.nodes.insert(name.to_owned(), id);
+        id
+    }
+
+    fn known(&self, name: &str, key: &str) -> Result<NodeId, BuildError> {
+        self.nodes.get(name).copied().ok_or_else(|| {
+            let names: Vec<&str> = self.nodes.keys().map(String::as_str).collect();
+            complaint(
+                key,
+                &format!(
+                    "no link leads to a node `{name}`; the nodes are {}",
+                    names.join(", ")
+                ),
+            )
+        })
+    }
+
+    pub(super) fn ends(&self, group: &FlowGroup, n: usize) -> Result<(NodeId, NodeId), BuildError> {
+        if let Some(path) = &self.path {
+            let (left, right) = match path.hosts.get(n) {
+                Some(&hosts) => hosts,
+                None => (path.left, path.right),
+            };
+            return Ok(if group.reverse {
+                (right, left)
+            } else {
+                (left, right)
+            });
+        }
+        self.named_ends(group.from.as_deref(), group.to.as_deref(), "flows")
+    }
+
+    pub(super) fn udp_ends(&self, source: &UdpSource) -> Result<(NodeId, NodeId), BuildError> {
+        if let Some(path) = &self.path {
+            return Ok((path.left, path.right));
+        }
+        self.named_ends(source.from.as_deref(), source.to.as_deref(), "udp")
+    }
+
+    fn named_ends(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+        key: &str,
+    ) -> Result<(NodeId, NodeId), BuildError> {
+        let (Some(from), Some(to)) = (from, to) else {
+            let message =
+                "in a topology of [[links]] it says where it leads: from = \"…\" and to = \"…\"";
+            return Err(complaint(key, message));
+        };
+        Ok((self.known(from, key)?, self.known(to, key)?))
+    }
+
+    pub(super) fn blame(&self) -> &'static str {
+        if self.path.is_some() { "path" } else { "links" }
+    }
+}
