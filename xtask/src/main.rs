@@ -2,6 +2,7 @@
 
 mod ns2;
 
+use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
@@ -21,6 +22,8 @@ enum Chore {
     Bench,
     /// Measure ns-2.35 anew on the scenarios in peers/ns2 (needs the Debian package `ns2`).
     PeersNs2(ns2::Ns2Args),
+    /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
+    AgreeNs2(ns2::AgreeArgs),
 }
 
 fn main() -> ExitCode {
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Chore::Test => test(),
         Chore::Bench => cargo(&["bench", "--package", "dupack-lab"]),
         Chore::PeersNs2(args) => ns2::run(&args),
+        Chore::AgreeNs2(args) => cargo(&args.command()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -53,8 +57,9 @@ fn test() -> Result<(), String> {
 }
 
 /// Runs cargo with `args`, showing what is run.
-fn cargo(args: &[&str]) -> Result<(), String> {
-    eprintln!("$ cargo {}", args.join(" "));
+fn cargo<S: AsRef<OsStr>>(args: &[S]) -> Result<(), String> {
+    let words: Vec<_> = args.iter().map(|a| a.as_ref().to_string_lossy()).collect();
+    eprintln!("$ cargo {}", words.join(" "));
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let status = Command::new(cargo)
         .args(args)
@@ -64,6 +69,6 @@ fn cargo(args: &[&str]) -> Result<(), String> {
     if status.success() {
         Ok(())
     } else {
-        Err(format!("`cargo {}` failed", args.join(" ")))
+        Err(format!("`cargo {}` failed", words.join(" ")))
     }
 }

@@ -25,6 +25,30 @@ pub struct Ns2Args {
     out: PathBuf,
 }
 
+/// What to compare.
+#[derive(Args)]
+pub struct AgreeArgs {
+    /// Only scenarios whose id contains this; the page is written only if all are run.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Seeds per scenario and sender.
+    #[arg(long, default_value_t = 10)]
+    seeds: u32,
+}
+
+impl AgreeArgs {
+    /// The arguments of cargo that do it: the laboratory is too large to be part of the chores.
+    pub fn command(&self) -> Vec<String> {
+        let fixed = "run --release --package dupack-lab --example agree_ns2 -- --seeds";
+        let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
+        words.push(self.seeds.to_string());
+        if !self.only.is_empty() {
+            words.extend(["--only".to_owned(), self.only.clone()]);
+        }
+        words
+    }
+}
+
 const SENDERS: [&str; 6] = ["reno", "newreno", "newreno-sbs", "sack", "sack-pa", "fack"];
 
 /// The options of `run.tcl`, in the order of the columns of `scenarios.csv` after the id.

@@ -32,10 +32,10 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, SendReason, View};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
-use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::segment::{Ack, SackBlock};
 use dupack_tcp::sender::{
-    Agreed, DuplicateAckRule, IdleRule, TimestampClock, TimestampValues, WindowLog,
+    Agreed, DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues, WindowLog,
 };
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
@@ -232,6 +232,7 @@ impl Setup {
                 min_rto: Duration::from_secs(1),
                 max_rto: Duration::from_secs(60),
                 granularity: Duration::ZERO,
+                arithmetic: RttArithmetic::Exact,
                 variance_floor: VarianceFloor::Granularity,
                 sampling: RttSampling::EverySegment,
                 backoff_reset: BackoffReset::OnSample,
@@ -241,6 +242,7 @@ impl Setup {
                 values: TimestampValues::Unique,
             }),
             sack: agreed(needs.sack),
+            sacks_after_timeout: SackMemory::Keep,
             order_echo: agreed(needs.order_echo),
             duplicate_ack: DuplicateAckRule::Standard,
             idle: IdleRule::Keep,

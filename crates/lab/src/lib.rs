@@ -1,5 +1,6 @@
 //! Experiments: files, sweeps, measures, statistics, papers, reports.
 
+pub mod agreement;
 pub mod catalog;
 pub mod experiment;
 pub mod figure;

@@ -64,8 +64,31 @@ pub struct Outcome {
     pub growth: Growth,
     /// What happens to the retransmission timer.
     pub rto: RtoTimer,
+    /// What becomes of the segment being timed.
+    pub timing: Timing,
     /// Bytes newly judged lost.
     pub lost_bytes: u64,
+}
+
+/// What an ACK means for the segment being timed, and for the backoff of the timeout, if the
+/// sender times one segment at a time
+/// ([`RttSampling::OnePerWindow`](crate::rtt::RttSampling)); else it is of no consequence. The
+/// rules are ns-2.35's, whose recoveries differ in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Timing {
+    /// If the ACK covers it, that is a sample, and ends the backoff (`tcp.cc`, `newack`).
+    #[default]
+    Sample,
+    /// If the ACK covers it, it is dropped, and the backoff ends (`tcp-newreno.cc`,
+    /// `partialnewack`).
+    Discard,
+    /// Like `Discard`; the sample is the age of the echoed timestamp, which in a duplicate ACK
+    /// is that of the last segment in order (`tcp-fack.cc`, `oldack`).
+    Echo,
+    /// It is timed on.
+    Keep,
+    /// It is timed on, but the backoff ends (`tcp-sack1.cc`, `recv`: a partial ACK).
+    KeepAndEndBackoff,
 }
 
 /// The beginning of a loss event.

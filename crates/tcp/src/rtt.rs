@@ -1,6 +1,6 @@
 //! Round-trip time and the retransmission timeout (RFC 6298).
 
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
 /// When the exponential backoff of the timeout ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,19 @@ pub enum RttSampling {
     OnePerWindow,
 }
 
+/// In what SRTT and RTTVAR are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttArithmetic {
+    /// In nanoseconds; samples are rounded to the granularity.
+    Exact,
+    /// In whole ticks of the granularity, as 4.3BSD and ns-2 do (ns-2.35 `tcp.cc`, `rtt_update`):
+    /// a sample is the number of the clock's edges between transmission and ACK, at least one;
+    /// SRTT is kept in eighths and RTTVAR in quarters of a tick, both cut to integers; so is
+    /// the timeout, to whole ticks. Once the backoff exceeds a factor of eight, the next
+    /// sample begins the estimation anew (`rtt_backoff`).
+    Ticks,
+}
+
 /// Parameters of the estimator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttConfig {
@@ -32,6 +45,8 @@ pub struct RttConfig {
     /// Clock granularity G (RFC 6298 §2): samples are rounded to it, and 4·RTTVAR counts for
     /// at least this much. Zero is an ideal clock.
     pub granularity: Duration,
+    /// In what the averages are kept.
+    pub arithmetic: RttArithmetic,
     /// What bounds the variance term from below.
     pub variance_floor: VarianceFloor,
     /// Which segments are timed.
@@ -59,6 +74,14 @@ pub struct RttEstimator {
     latest: Option<Duration>,
     min: Option<Duration>,
     backoff: u32,
+    restart: Restart,
+}
+
+/// Whether the next sample begins the estimation anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Restart {
+    No,
+    Due,
 }
 
 impl RttEstimator {
@@ -72,6 +95,7 @@ impl RttEstimator {
             latest: None,
             min: None,
             backoff: 0,
+            restart: Restart::No,
         }
     }
 
@@ -123,12 +147,50 @@ impl RttEstimator {
             VarianceFloor::Granularity => srtt + variance.max(self.config.granularity),
             VarianceFloor::MinRto => srtt + variance.max(self.config.min_rto),
         };
+        let rto = match self.config.arithmetic {
+            RttArithmetic::Exact => rto,
+            RttArithmetic::Ticks => {
+                let tick = self.config.granularity.as_nanos().max(1);
+                Duration::from_nanos(rto.as_nanos() / tick * tick)
+            }
+        };
         rto.max(self.config.min_rto)
     }
 
-    /// Takes in a sample for the timeout (RFC 6298 §2).
-    pub(crate) fn sample(&mut self, rtt: Duration) {
-        let rtt = rtt.rounded_to(self.config.granularity);
+    /// Takes in a sample for the timeout (RFC 6298 §2), of a segment acknowledged `now`.
+    pub(crate) fn sample(&mut self, rtt: Duration, now: Instant) {
+        self.backoff = 0;
+        match self.config.arithmetic {
+            RttArithmetic::Exact => self.sample_exact(rtt.rounded_to(self.config.granularity)),
+            RttArithmetic::Ticks => self.sample_ticks(rtt, now),
+        }
+    }
+
+    fn sample_ticks(&mut self, rtt: Duration, now: Instant) {
+        let tick = self.config.granularity.as_nanos().max(1);
+        let edge = |at: u64| at / tick;
+        let now = now.as_nanos();
+        let crossed = edge(now) - edge(now.saturating_sub(rtt.as_nanos()));
+        let sample = crossed.max(1) as i64;
+        let first = self.restart == Restart::Due;
+        self.restart = Restart::No;
+        let (srtt8, rttvar4) = match self.srtt {
+            Some(srtt) if !first => {
+                let srtt8 = (srtt.as_nanos() * 8 / tick) as i64;
+                let rttvar4 = (self.rttvar.as_nanos() * 4 / tick) as i64;
+                let error = sample - (srtt8 >> 3);
+                (
+                    (srtt8 + error).max(1),
+                    (rttvar4 + error.abs() - (rttvar4 >> 2)).max(1),
+                )
+            }
+            _ => (8 * sample, 2 * sample),
+        };
+        self.srtt = Some(Duration::from_nanos(srtt8 as u64 * tick / 8));
+        self.rttvar = Duration::from_nanos(rttvar4 as u64 * tick / 4);
+    }
+
+    fn sample_exact(&mut self, rtt: Duration) {
         match self.srtt {
             None => {
                 self.srtt = Some(rtt);
@@ -140,7 +202,6 @@ impl RttEstimator {
                 self.srtt = Some(srtt - srtt / 8 + rtt / 8);
             }
         }
-        self.backoff = 0;
     }
 
     /// Takes note of the delay of one segment as it was: for RTTmin and the latest value only.
@@ -159,6 +220,15 @@ impl RttEstimator {
     /// The timer expired: doubles the timeout (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(32);
+        // A factor of 16.
+        if self.config.arithmetic == RttArithmetic::Ticks && self.backoff >= 4 {
+            self.restart = Restart::Due;
+        }
+    }
+
+    /// Sets the timeouts in a row, where something else than a sample decides on them.
+    pub(crate) fn set_backoff(&mut self, backoff: u32) {
+        self.backoff = backoff;
     }
 
     /// Whether one segment at a time is timed.
@@ -171,11 +241,14 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
+    const NOW: Instant = Instant::ZERO;
+
     const CONFIG: RttConfig = RttConfig {
         initial_rto: Duration::from_secs(1),
         min_rto: Duration::from_millis(200),
         max_rto: Duration::from_secs(60),
         granularity: Duration::ZERO,
+        arithmetic: RttArithmetic::Exact,
         variance_floor: VarianceFloor::Granularity,
         sampling: RttSampling::EverySegment,
         backoff_reset: BackoffReset::OnSample,
@@ -186,17 +259,17 @@ mod tests {
         let mut rtt = RttEstimator::new(CONFIG);
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         // SRTT = 100, RTTVAR = 50: RTO = 100 + 4·50.
-        rtt.sample(Duration::from_millis(100));
+        rtt.sample(Duration::from_millis(100), NOW);
         assert_eq!(rtt.rto(), Duration::from_millis(300));
         // RTTVAR = 3/4·50 + 1/4·|100 − 180| = 57.5, SRTT = 7/8·100 + 1/8·180 = 110.
-        rtt.sample(Duration::from_millis(180));
+        rtt.sample(Duration::from_millis(180), NOW);
         assert_eq!(rtt.rto(), Duration::from_millis(340));
     }
 
     #[test]
     fn backoff_doubles_up_to_the_maximum_and_a_sample_ends_it() {
         let mut rtt = RttEstimator::new(CONFIG);
-        rtt.sample(Duration::from_millis(100));
+        rtt.sample(Duration::from_millis(100), NOW);
         rtt.back_off();
         assert_eq!(rtt.rto(), Duration::from_millis(600));
         rtt.advanced();
@@ -205,7 +278,7 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(60));
-        rtt.sample(Duration::from_millis(100));
+        rtt.sample(Duration::from_millis(100), NOW);
         assert!(rtt.rto() < Duration::from_millis(300));
     }
 
@@ -216,7 +289,53 @@ mod tests {
             granularity: tick,
             ..CONFIG
         });
-        rtt.sample(Duration::from_millis(14));
+        rtt.sample(Duration::from_millis(14), NOW);
         assert_eq!(rtt.srtt(), Some(tick));
+    }
+
+    /// An estimator that counts in ticks of 10 ms, and the samples `(sent, acknowledged)` in ms.
+    fn in_ticks(samples: &[(u64, u64)]) -> RttEstimator {
+        let mut rtt = RttEstimator::new(RttConfig {
+            granularity: Duration::from_millis(10),
+            arithmetic: RttArithmetic::Ticks,
+            min_rto: Duration::ZERO,
+            ..CONFIG
+        });
+        for &(sent, acked) in samples {
+            let now = Instant::ZERO + Duration::from_millis(acked);
+            rtt.sample(Duration::from_millis(acked - sent), now);
+        }
+        rtt
+    }
+
+    #[test]
+    fn ticks_are_edges_of_the_clock() {
+        // 2 ms within a tick and over an edge: one tick each. 18 ms over two edges: two ticks.
+        let srtt = |sent, acked| in_ticks(&[(sent, acked)]).srtt();
+        assert_eq!(srtt(11, 13), Some(Duration::from_millis(10)));
+        assert_eq!(srtt(19, 21), Some(Duration::from_millis(10)));
+        assert_eq!(srtt(19, 37), Some(Duration::from_millis(20)));
+        assert_eq!(srtt(21, 39), Some(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn ticks_are_cut_to_integers() {
+        // One tick: SRTT 8/8, RTTVAR 2/4, timeout 1 + 2 ticks.
+        assert_eq!(in_ticks(&[(0, 10)]).rto(), Duration::from_millis(30));
+        // Then 4 ticks: error 3; SRTT 11/8, RTTVAR 2 + 3 − 0 = 5 quarters; timeout ⌊1.375 + 5⌋.
+        let rtt = in_ticks(&[(0, 10), (0, 40)]);
+        assert_eq!(rtt.srtt(), Some(Duration::from_micros(13_750)));
+        assert_eq!(rtt.rto(), Duration::from_millis(60));
+    }
+
+    #[test]
+    fn a_long_backoff_begins_the_estimation_anew() {
+        let mut rtt = in_ticks(&[(0, 10)]);
+        for _ in 0..4 {
+            rtt.back_off();
+        }
+        let now = Instant::ZERO + Duration::from_millis(100);
+        rtt.sample(Duration::from_millis(100), now);
+        assert_eq!(rtt.srtt(), Some(Duration::from_millis(100)));
     }
 }

@@ -15,9 +15,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
-use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::sender::{
-    Agreed, DuplicateAckRule, IdleRule, TimestampClock, TimestampValues, WindowLog,
+    Agreed, DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues, WindowLog,
 };
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
@@ -59,6 +59,10 @@ pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig
         rtt: rtt_config(dialect),
         timestamps: timestamp_clock(dialect, needs),
         sack: agreed(needs.sack || needs.dsack),
+        sacks_after_timeout: match dialect {
+            Dialect::Rfc | Dialect::Linux => SackMemory::Keep,
+            Dialect::Ns2 => SackMemory::Forget,
+        },
         order_echo: agreed(needs.order_echo),
         duplicate_ack: match dialect {
             // With SACK ns-2 counts what RFC 6675 does: a duplicate ACK that tells news.
@@ -82,6 +86,7 @@ fn rtt_config(dialect: Dialect) -> RttConfig {
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(60),
             granularity: Duration::ZERO,
+            arithmetic: RttArithmetic::Exact,
             variance_floor: VarianceFloor::Granularity,
             sampling: RttSampling::EverySegment,
             backoff_reset: BackoffReset::OnSample,
@@ -91,6 +96,7 @@ fn rtt_config(dialect: Dialect) -> RttConfig {
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             granularity: Duration::from_micros(1),
+            arithmetic: RttArithmetic::Exact,
             variance_floor: VarianceFloor::MinRto,
             sampling: RttSampling::EverySegment,
             backoff_reset: BackoffReset::OnAdvance,
@@ -100,6 +106,7 @@ fn rtt_config(dialect: Dialect) -> RttConfig {
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
             granularity: Duration::from_millis(10),
+            arithmetic: RttArithmetic::Ticks,
             variance_floor: VarianceFloor::Granularity,
             sampling: RttSampling::OnePerWindow,
             backoff_reset: BackoffReset::OnSample,

@@ -26,7 +26,7 @@
 //! nothing is sacked (`exit = beyond`), and goes on through a timeout (`after_rto = resume`); once
 //! it sees that a retransmission was lost, it stops and waits for the timer
 //! (`lost_retransmission = wait`); duplicate ACKs restart the timer (`rto_timer = every-ack`).
-//! Unlike there, what was sacked before a timeout is remembered.
+//! A timeout begins go-back-N (`resend`), as nothing that was sacked before is remembered.
 //!
 //! Cost: one cursor over the holes, which only moves forward (`hole_cursor`); amortised O(1).
 
@@ -34,9 +34,12 @@
 mod tests;
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{
+    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+};
 use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
 
+use super::go_back_n::GoBackN;
 use super::hole_cursor::{HoleCursor, new_hole_bytes};
 use super::rto_policy::RtoPolicy;
 use crate::catalog::spec::{
@@ -60,7 +63,10 @@ struct Fack {
     phase: Phase,
     /// The next hole: what is missing below it is `retran_data`.
     holes: HoleCursor,
-    /// Everything outstanding at the last timeout ends here; it is all lost.
+    /// With `after_rto = resume`, what a timeout has left to be sent again in order.
+    resend: GoBackN,
+    /// With `after_rto = suspend`, everything outstanding at the last timeout ends here; it is
+    /// all lost.
     rto_edge: u64,
     /// The latest transmission known to have arrived of a segment sent once.
     newest_order: u64,
@@ -159,6 +165,7 @@ impl Fack {
             },
             phase: Phase::Open,
             holes: HoleCursor::default(),
+            resend: GoBackN::default(),
             rto_edge: 0,
             newest_order: 0,
             seen_forward_ack: 0,
@@ -198,7 +205,8 @@ impl Fack {
     }
 
     /// Outside recovery: begins one if the forward ACK is far enough ahead.
-    fn trigger(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> Option<LossEvent> {
+    fn trigger(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<LossEvent> {
+        let board = view.scoreboard;
         if self.after_rto == AfterRto::Suspend && board.una() < self.rto_edge {
             return None;
         }
@@ -214,7 +222,7 @@ impl Fack {
         // see to it.
         self.holes.rewind_below(board, board.forward_ack())?;
         self.phase = Phase::Recovery {
-            until: board.nxt(),
+            until: self.resend.offset(view),
             head: Head::Due(rule),
         };
         Some(LossEvent {
@@ -261,6 +269,17 @@ impl Fack {
         }
     }
 
+    /// ns-2 takes the round-trip time from the echoed timestamp wherever an ACK is not a plain
+    /// one outside recovery.
+    fn timing(&self, ack: &AckFacts<'_>, board: &Scoreboard) -> Timing {
+        let plain = ack.acked_bytes > 0 && board.sacked_segments() == 0;
+        if self.phase == Phase::Open && plain {
+            Timing::Sample
+        } else {
+            Timing::Echo
+        }
+    }
+
     /// An ACK outside recovery.
     fn on_ack_open(&self, ack: &AckFacts<'_>, board: &Scoreboard) -> Growth {
         if ack.acked_bytes == 0 {
@@ -275,7 +294,9 @@ impl Fack {
 
 impl Recovery for Fack {
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
-        if sent.segment.transmissions > 1 {
+        let in_order = self.resend.is_at(sent.id);
+        self.resend.on_sent(sent);
+        if sent.segment.transmissions > 1 && !in_order {
             self.holes.pass(sent.id, view.scoreboard);
             if let Phase::Recovery { head, .. } = &mut self.phase {
                 *head = Head::Sent;
@@ -288,10 +309,13 @@ impl Recovery for Fack {
         let board = view.scoreboard;
         self.holes.on_ack(ack, board);
         self.holes.skip_sacked(board);
+        self.resend.on_ack(view);
+        self.resend.skip_to(board.id_at(board.forward_ack()));
         self.look_for_lost_retransmission(ack, board);
         let mut outcome = Outcome {
             lost_bytes: new_hole_bytes(ack, board, self.seen_forward_ack),
             rto: self.rto_timer.on_ack(ack),
+            timing: self.timing(ack, board),
             ..Outcome::default()
         };
         self.seen_forward_ack = board.forward_ack();
@@ -305,7 +329,7 @@ impl Recovery for Fack {
             }
             Phase::Open => outcome.growth = self.on_ack_open(ack, board),
         }
-        outcome.loss = self.trigger(ack, board);
+        outcome.loss = self.trigger(ack, view);
         if outcome.loss.is_some() {
             outcome.growth = Growth::Frozen;
             if self.entry == EntryRule::Restart {
@@ -317,7 +341,14 @@ impl Recovery for Fack {
 
     fn on_rto(&mut self, view: &View<'_>) {
         let board = view.scoreboard;
-        self.rto_edge = board.nxt();
+        match self.after_rto {
+            AfterRto::Resume if board.sacked_segments() == 0 => {
+                self.rto_edge = 0;
+                self.resend.begin(view, LossRule::Timeout);
+            }
+            // What is sacked is still known, and need not be resent.
+            AfterRto::Resume | AfterRto::Suspend => self.rto_edge = board.nxt(),
+        }
         self.seen_forward_ack = board.forward_ack();
         self.waiting = None;
         self.holes.rewind(board);
@@ -329,7 +360,8 @@ impl Recovery for Fack {
 
     fn in_flight(&self, view: &View<'_>) -> u64 {
         let board = view.scoreboard;
-        board.nxt() - self.edge(board) + self.holes.missing_below(board)
+        let sent = self.resend.offset(view);
+        sent.saturating_sub(self.edge(board)) + self.holes.missing_below(board)
     }
 
     fn next(&self, view: &View<'_>) -> Next {
@@ -362,11 +394,16 @@ impl Recovery for Fack {
         let before_trigger = self.phase == Phase::Open
             && board.una() >= self.rto_edge
             && board.una() < board.forward_ack();
-        match (before_trigger, self.limited_transmit) {
-            (true, LimitedTransmit::Off) => Next::Nothing,
-            (true, LimitedTransmit::On) => new(SendReason::LimitedTransmit),
-            (false, _) => new(SendReason::NewData),
+        if before_trigger && self.limited_transmit == LimitedTransmit::Off {
+            return Next::Nothing;
         }
+        self.resend.next().unwrap_or_else(|| {
+            new(if before_trigger {
+                SendReason::LimitedTransmit
+            } else {
+                SendReason::NewData
+            })
+        })
     }
 }
 

@@ -62,6 +62,25 @@ impl GoBackN {
         }
     }
 
+    /// Moves the cursor on to `id`, if it is not there yet: what lies before it has arrived, or
+    /// is somebody else's to resend.
+    pub(super) fn skip_to(&mut self, id: SegmentId) {
+        if let Some(Span { cursor, end, rule }) = self.span {
+            self.set(cursor.max(id), end, rule);
+        }
+    }
+
+    /// Where what is to be sent next begins: at the cursor if there is one, else at SND.NXT.
+    pub(super) fn offset(&self, view: &View<'_>) -> u64 {
+        let cursor = self.span.and_then(|span| view.scoreboard.get(span.cursor));
+        cursor.map_or_else(|| view.scoreboard.nxt(), |segment| segment.start)
+    }
+
+    /// Whether the cursor stands on `id`.
+    pub(super) fn is_at(&self, id: SegmentId) -> bool {
+        self.span.is_some_and(|span| span.cursor == id)
+    }
+
     /// Whether there is something left to resend.
     pub(super) fn is_active(&self) -> bool {
         self.span.is_some()

@@ -54,7 +54,9 @@
 use std::collections::VecDeque;
 
 use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{
+    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+};
 use dupack_tcp::scoreboard::SegmentId;
 use dupack_tcp::time::Instant;
 
@@ -310,6 +312,7 @@ impl Recovery for Le {
                 RtoTimer::Keep
             },
             lost_bytes: found.map_or(0, |(_, bytes)| bytes),
+            timing: Timing::Sample,
         }
     }
 

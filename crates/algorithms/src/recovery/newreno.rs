@@ -29,7 +29,9 @@
 //! if many segments were lost (RFC 6582 §4).
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{
+    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+};
 use dupack_tcp::scoreboard::SegmentId;
 
 use super::duplicate_acks::{DuplicateAcks, careful};
@@ -202,6 +204,7 @@ impl NewReno {
             } else {
                 RtoTimer::Keep
             },
+            timing: Timing::Discard,
             lost_bytes: self.retransmit_first(LossRule::PartialAck, view),
             ..Outcome::default()
         }

@@ -35,7 +35,9 @@
 use std::collections::VecDeque;
 
 use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{
+    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+};
 use dupack_tcp::scoreboard::{Reported, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
 
@@ -362,6 +364,7 @@ impl Recovery for RackTlp {
                 RtoTimer::Keep
             },
             lost_bytes: found.bytes,
+            timing: Timing::Sample,
         }
     }
 

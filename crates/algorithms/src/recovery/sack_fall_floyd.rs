@@ -28,7 +28,9 @@
 //! Cost: a count and cursors that only move forward; amortised O(1).
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{
+    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+};
 use dupack_tcp::scoreboard::Scoreboard;
 
 use super::hole_cursor::HoleCursor;
@@ -92,8 +94,9 @@ enum Phase {
     Recovery {
         /// Ends when this much is acknowledged.
         until: u64,
-        /// Bytes believed to be in flight.
-        pipe: u64,
+        /// Bytes believed to be in flight; below zero if more ACKs came than that, which lets
+        /// more than the window out (ns-2.35 `tcp-sack1.cc`, `recv`: `--pipe_`).
+        pipe: i64,
         /// What may be sent on this ACK.
         turn: Turn,
         /// Whether there has been a partial ACK.
@@ -185,10 +188,10 @@ impl FallFloyd {
             // Only a receiver that takes SACKs back can do this; the timer will see to it.
             return Outcome::default();
         }
-        let departed = u64::from(self.dup_threshold) * self.smss;
+        let departed = i64::from(self.dup_threshold) * self.smss as i64;
         self.phase = Phase::Recovery {
             until: board.nxt(),
-            pipe: board.flight_size().saturating_sub(departed),
+            pipe: board.flight_size() as i64 - departed,
             turn: Turn::FastRetransmit,
             partial: Partial::None,
         };
@@ -205,7 +208,7 @@ impl FallFloyd {
 
     /// An ACK in recovery.
     fn on_ack_recovery(&mut self, ack: &AckFacts<'_>) -> Outcome {
-        let smss = self.smss;
+        let smss = self.smss as i64;
         let Phase::Recovery {
             until,
             pipe,
@@ -223,24 +226,26 @@ impl FallFloyd {
             outcome.rto = RtoTimer::Restart;
             return outcome;
         }
-        if ack.kind == AckKind::Other {
-            return outcome;
-        }
-        *pipe = pipe.saturating_sub(smss);
+        // Every ACK counts, also one without news: what a needless retransmission comes to
+        // (ns-2.35 tcp-sack1.cc, recv).
+        *pipe -= smss;
         if *turn != Turn::FastRetransmit {
             *turn = Turn::Fill;
         }
         if ack.acked_bytes > 0 {
             match self.partial_ack {
                 PartialAck::Deflate => {
-                    *pipe = pipe.saturating_sub(smss);
+                    *pipe -= smss;
                     outcome.rto = RtoTimer::Restart;
+                    outcome.timing = Timing::KeepAndEndBackoff;
                 }
                 PartialAck::Resend => {
                     *pipe += smss;
                     *turn = Turn::Partial(2);
+                    outcome.timing = Timing::Keep;
                     if *partial == Partial::None {
                         outcome.rto = RtoTimer::Restart;
+                        outcome.timing = Timing::KeepAndEndBackoff;
                     }
                 }
             }
@@ -322,7 +327,7 @@ impl Recovery for FallFloyd {
                         };
                         self.partial_cursor.pass(sent.id, board);
                     }
-                    Turn::Fill | Turn::Over => *pipe += u64::from(sent.segment.len),
+                    Turn::Fill | Turn::Over => *pipe += i64::from(sent.segment.len),
                 }
                 if sent.segment.transmissions > 1 {
                     self.cursor.pass(sent.id, board);
@@ -362,8 +367,16 @@ impl Recovery for FallFloyd {
     fn in_flight(&self, view: &View<'_>) -> u64 {
         match self.phase {
             Phase::Open => view.flight_size(),
-            Phase::Recovery { pipe, .. } => pipe,
+            Phase::Recovery { pipe, .. } => pipe.max(0) as u64,
             Phase::Resending => self.cursor.offset(view.scoreboard) - view.scoreboard.una(),
+        }
+    }
+
+    fn allowance(&self, view: &View<'_>) -> u64 {
+        let window = view.window.whole_bytes();
+        match self.phase {
+            Phase::Recovery { pipe, .. } => window.saturating_add_signed(-pipe),
+            Phase::Open | Phase::Resending => window.saturating_sub(self.in_flight(view)),
         }
     }
 
@@ -399,9 +412,13 @@ impl Recovery for FallFloyd {
                 why,
                 clearance,
             },
+            // A partial ACK that finds no more holes sends new data (`partial_ack_action`).
             None => Next::New {
                 why: SendReason::NewData,
-                clearance: Clearance::Window,
+                clearance: match turn {
+                    Turn::Partial(_) => Clearance::Immediate,
+                    _ => Clearance::Window,
+                },
             },
         }
     }

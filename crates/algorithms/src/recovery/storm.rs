@@ -5,10 +5,10 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
-use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::scoreboard::Reported;
 use dupack_tcp::segment::{Ack, SackBlock};
-use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, TransmitKind, WindowLog};
+use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, SackMemory, TransmitKind, WindowLog};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
@@ -69,12 +69,14 @@ pub(super) fn sender(
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
             granularity: Duration::from_millis(10),
+            arithmetic: RttArithmetic::Exact,
             variance_floor: VarianceFloor::Granularity,
             sampling: RttSampling::OnePerWindow,
             backoff_reset: BackoffReset::OnSample,
         },
         timestamps: None,
         sack: Agreed::Yes,
+        sacks_after_timeout: SackMemory::Keep,
         order_echo: Agreed::No,
         duplicate_ack: DuplicateAckRule::AckNumberOnly,
         idle: IdleRule::Keep,

@@ -20,9 +20,9 @@ use dupack_tcp::facts::{
 use dupack_tcp::receiver::{AckPolicy, Reading};
 use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::response::Response;
-use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::scoreboard::SegmentId;
-use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, WindowLog};
+use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, SackMemory, WindowLog};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
@@ -189,12 +189,14 @@ pub fn transfer(from: NodeId, to: NodeId, window: u32, application: Application)
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(10),
             granularity: Duration::ZERO,
+            arithmetic: RttArithmetic::Exact,
             variance_floor: VarianceFloor::Granularity,
             sampling: RttSampling::EverySegment,
             backoff_reset: BackoffReset::OnSample,
         },
         timestamps: None,
         sack: Agreed::Yes,
+        sacks_after_timeout: SackMemory::Keep,
         order_echo: Agreed::No,
         duplicate_ack: DuplicateAckRule::Standard,
         idle: IdleRule::Keep,

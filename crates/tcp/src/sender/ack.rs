@@ -2,7 +2,8 @@
 //! and what it tells of the round-trip time and the peer's window.
 
 use super::{DuplicateAckRule, Persist, Sender, TimestampClock};
-use crate::facts::AckKind;
+use crate::facts::{AckFacts, AckKind};
+use crate::recovery::Timing;
 use crate::rtt::RttSampling;
 use crate::scoreboard::{Applied, Delivered, DeliveredBy};
 use crate::segment::Ack;
@@ -119,12 +120,8 @@ impl Sender {
         }
         match self.rtt.sampling() {
             RttSampling::OnePerWindow => {
-                if let Some((end, sent)) = self.timed
-                    && self.scoreboard.una() >= end
-                {
-                    self.timed = None;
-                    self.rtt.sample(now.since(sent));
-                }
+                // Only the recovery knows what the ACK is worth: see `take_timed_sample`.
+                self.note_echo(delivered);
             }
             RttSampling::EverySegment => {
                 let oldest = delivered
@@ -134,7 +131,7 @@ impl Sender {
                     .min()
                     .map(|sent| now.since(sent));
                 if let Some(rtt) = oldest.or_else(|| self.echoed_rtt(now, ack, applied)) {
-                    self.rtt.sample(rtt);
+                    self.rtt.sample(rtt, now);
                 }
             }
         }
@@ -142,6 +139,51 @@ impl Sender {
             self.rtt.advanced();
         }
         latest
+    }
+
+    /// Notes when the segment was sent that advanced the cumulative acknowledgment: its
+    /// timestamp would be in the echo, in this and all duplicate ACKs that follow.
+    fn note_echo(&mut self, delivered: &[Delivered]) {
+        let advancing = delivered
+            .iter()
+            .filter(|d| d.by == DeliveredBy::Cumulative)
+            .min_by_key(|d| d.id);
+        if let Some(first) = advancing {
+            self.echoed = Some(first.segment.sent_at);
+        }
+    }
+
+    /// With one segment timed at a time, what an ACK says of it.
+    pub(super) fn take_timed_sample(&mut self, now: Instant, facts: &AckFacts<'_>, timing: Timing) {
+        if self.rtt.sampling() != RttSampling::OnePerWindow {
+            return;
+        }
+        let covered = self
+            .timed
+            .filter(|&(end, _)| facts.acked_bytes > 0 && facts.una >= end);
+        match timing {
+            Timing::Sample => {
+                if let Some((_, sent)) = covered {
+                    self.timed = None;
+                    self.rtt.sample(now.since(sent), now);
+                }
+            }
+            Timing::Discard | Timing::Echo => {
+                let backoff = self.rtt.backoff();
+                if timing == Timing::Echo
+                    && let Some(sent) = self.echoed
+                {
+                    self.rtt.sample(now.since(sent), now);
+                    self.rtt.set_backoff(backoff);
+                }
+                if covered.is_some() {
+                    self.timed = None;
+                    self.rtt.set_backoff(0);
+                }
+            }
+            Timing::Keep => {}
+            Timing::KeepAndEndBackoff => self.rtt.set_backoff(0),
+        }
     }
 
     /// The round-trip time that an echoed timestamp tells (RFC 7323 §4): the only sample there

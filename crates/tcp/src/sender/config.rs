@@ -26,6 +26,8 @@ pub struct SenderConfig {
     pub timestamps: Option<TimestampClock>,
     /// SACK blocks are believed, as both ends agreed on them (RFC 2018).
     pub sack: Agreed,
+    /// What a timeout leaves of what is known by SACK.
+    pub sacks_after_timeout: SackMemory,
     /// Transmissions carry their order, which the peer echoes (LE §4.2).
     pub order_echo: Agreed,
     /// What counts as a duplicate acknowledgment.
@@ -72,6 +74,16 @@ pub enum TimestampValues {
     /// The clock's reading, or one more than the last value if that is later: a clock fine
     /// enough to tell any two transmissions apart, as LE §2.2.1 takes for granted.
     Unique,
+}
+
+/// What a timeout leaves of what is known by SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SackMemory {
+    /// All of it, unless the receiver turns out to have reneged (RFC 6675 §5.1).
+    Keep,
+    /// Nothing (RFC 2018 §8; ns-2.35: `ClearScoreBoard` in the `timeout` of `tcp-sack1.cc` and
+    /// `tcp-fack.cc`).
+    Forget,
 }
 
 /// What counts as a duplicate acknowledgment.

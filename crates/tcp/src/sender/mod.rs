@@ -16,7 +16,8 @@ mod stats;
 mod transmit;
 
 pub use config::{
-    Agreed, DuplicateAckRule, IdleRule, SenderConfig, TimestampClock, TimestampValues, WindowLog,
+    Agreed, DuplicateAckRule, IdleRule, SackMemory, SenderConfig, TimestampClock, TimestampValues,
+    WindowLog,
 };
 pub use stats::{Judgements, SenderStats, WindowChange};
 pub use transmit::{Transmit, TransmitKind};
@@ -71,6 +72,8 @@ pub struct Sender {
     last_sent: Instant,
     /// The segment being timed, with [`RttSampling::OnePerWindow`]: its end and when it left.
     timed: Option<(u64, Instant)>,
+    /// With the same, when the segment was sent whose timestamp the peer would echo.
+    echoed: Option<Instant>,
     /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
     limited_transmit_bytes: u64,
     limited_by: LimitedBy,
@@ -115,6 +118,7 @@ impl Sender {
             last_timestamp: None,
             last_sent: Instant::ZERO,
             timed: None,
+            echoed: None,
             limited_transmit_bytes: 0,
             limited_by: LimitedBy::Application,
             rto_at: None,
@@ -189,6 +193,7 @@ impl Sender {
         self.stack.differentiation.on_ack(facts, &view);
         self.stack.response.on_ack(facts, &view);
         let outcome = self.stack.recovery.on_ack(facts, &view);
+        self.take_timed_sample(now, facts, outcome.timing);
         self.carry_out(now, &outcome, facts.prior_flight_unlimited, witness);
 
         let view = View {
@@ -263,6 +268,8 @@ impl Sender {
         let loss = self.loss_facts(now, segment, event.rule, flight_size, witness);
         let cause = self.stack.differentiation.judge(&loss);
         self.stats.loss_events += 1;
+        // ns-2.35 drops the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
+        self.timed = None;
         self.stats.judgements.record(loss.truth, cause);
         let congestion = self.stack.control.reduction(&loss);
         let (chosen, why) = match cause {
@@ -340,6 +347,8 @@ impl Sender {
         if segment.reported == Reported::Sacked {
             self.scoreboard.forget_sacks();
             self.stats.renegings += 1;
+        } else if self.config.sacks_after_timeout == SackMemory::Forget {
+            self.scoreboard.forget_sacks();
         }
         let flight = self.scoreboard.flight_size();
         let unlimited = flight.saturating_sub(self.limited_transmit_bytes);

@@ -86,8 +86,10 @@ impl Sender {
         self.order += 1;
         self.scoreboard.resend(id, now, self.order);
         self.stats.retransmissions += 1;
-        // Karn: a round trip with a retransmission in it is not timed.
-        self.timed = None;
+        // Karn: a segment sent twice is not timed.
+        if self.timed.is_some_and(|(end, _)| end == segment.end()) {
+            self.timed = None;
+        }
         Some(self.emit(now, id, why, TransmitKind::Repeat))
     }
 

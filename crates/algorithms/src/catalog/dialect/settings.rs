@@ -5,8 +5,8 @@
 use std::fmt;
 
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
-use dupack_tcp::rtt::{BackoffReset, RttConfig, RttSampling, VarianceFloor};
-use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, TimestampValues};
+use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, SackMemory, TimestampValues};
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
@@ -153,6 +153,18 @@ impl Table {
             ],
         );
         self.row(
+            "round-trip averages",
+            match rtt.arithmetic {
+                RttArithmetic::Exact => "exact",
+                RttArithmetic::Ticks => "integers in parts of a tick; samples count clock edges",
+            },
+            [
+                "RFC 6298 §2",
+                "tcp_rtt_estimator: microseconds",
+                "tcp.cc, rtt_update",
+            ],
+        );
+        self.row(
             "variance term",
             match rtt.variance_floor {
                 VarianceFloor::Granularity => "at least the granularity",
@@ -206,6 +218,18 @@ impl Table {
         );
         let asked = ["if the stack asks for it"; 3];
         self.row("SACK", on(sender.sack), asked);
+        self.row(
+            "SACKs after a timeout",
+            match sender.sacks_after_timeout {
+                SackMemory::Keep => "remembered",
+                SackMemory::Forget => "forgotten",
+            },
+            [
+                "RFC 6675 §5.1",
+                "tcp_enter_loss",
+                "tcp-sack1.cc and tcp-fack.cc, timeout",
+            ],
+        );
         self.row(
             "DSACK",
             on(receiver.dsack),

@@ -1,0 +1,132 @@
+//! The comparison in words: a line per cell, and the page that is part of the documentation.
+
+use std::fmt::Write as _;
+
+use super::{Cell, TOLERANCE, VERSION, Verdict};
+
+/// A cell as a line for the terminal.
+#[must_use]
+pub fn line(cell: &Cell) -> String {
+    let percent = |share: f64| share * 100.0;
+    format!(
+        "{:26} {:12} {:>9.1} {:>9.1} kB/s  {:.3} ± {:.3}  {:9} | again {:6.3} {:6.3} %  timeouts {:7.4} {:7.4} %",
+        cell.id,
+        cell.sender.name,
+        cell.ours.goodput.mean / 1e3,
+        cell.theirs.goodput.mean / 1e3,
+        cell.ratio(),
+        cell.ratio_error(),
+        word(cell),
+        percent(cell.ours.retransmissions),
+        percent(cell.theirs.retransmissions),
+        percent(cell.ours.timeouts),
+        percent(cell.theirs.timeouts),
+    )
+}
+
+const fn word_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Agrees => "agrees",
+        Verdict::Explained => "explained",
+        Verdict::Differs => "differs",
+    }
+}
+
+fn word(cell: &Cell) -> &'static str {
+    word_of(cell.verdict())
+}
+
+/// How many cells lie how near.
+#[must_use]
+pub fn summary(cells: &[Cell]) -> String {
+    let within = |bound: f64| {
+        let near = cells.iter().filter(|c| (c.ratio() - 1.0).abs() <= bound);
+        near.count()
+    };
+    let mut text = format!(
+        "{} cells: {} within 1 %, {} within 2 %, {} within 5 %",
+        cells.len(),
+        within(0.01),
+        within(0.02),
+        within(TOLERANCE)
+    );
+    let worst = cells
+        .iter()
+        .max_by(|a, b| (a.ratio() - 1.0).abs().total_cmp(&(b.ratio() - 1.0).abs()));
+    if let Some(worst) = worst {
+        let _ = write!(
+            text,
+            "; the worst is {} {}, {:.3}",
+            worst.id,
+            worst.sender.name,
+            worst.ratio()
+        );
+    }
+    text
+}
+
+/// The page.
+#[must_use]
+pub fn page(cells: &[Cell], seeds: u32) -> String {
+    let mut page = format!(
+        "# Agreement with ns-2.35\n\n\
+         Mean goodput of dupack in the dialect `ns2`, over {seeds} seeds, against that of \
+         {VERSION} in\n`peers/ns2`. Written by `cargo xtask agree-ns2`.\n\n\
+         {}.\n\n\
+         Errors are standard errors of the ratio, from the seeds of both. Retransmissions and\n\
+         timeouts are per 1000 delivered packets, ours / ns-2's. Seeds do not correspond.\n\n\
+         | scenario | sender | ours (kB/s) | ns-2 (kB/s) | ratio | retransmissions | timeouts | |\n\
+         | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
+        summary(cells)
+    );
+    for cell in cells {
+        let _ = writeln!(page, "{}", row(cell));
+    }
+    page.push_str(&outside(cells));
+    page
+}
+
+fn row(cell: &Cell) -> String {
+    let (ours, theirs) = (&cell.ours, &cell.theirs);
+    format!(
+        "| {} | {} | {:.1} | {:.1} | {:.3} ± {:.3} | {:.2} / {:.2} | {:.3} / {:.3} | {} |",
+        cell.id,
+        cell.sender.name,
+        ours.goodput.mean / 1e3,
+        theirs.goodput.mean / 1e3,
+        cell.ratio(),
+        cell.ratio_error(),
+        ours.retransmissions * 1e3,
+        theirs.retransmissions * 1e3,
+        ours.timeouts * 1e3,
+        theirs.timeouts * 1e3,
+        word(cell)
+    )
+}
+
+/// The cells outside the tolerance, each with its rule.
+fn outside(cells: &[Cell]) -> String {
+    let mut text = String::from("\n## Outside 5 %\n\n");
+    let mut none = true;
+    for cell in cells {
+        if cell.verdict() == Verdict::Agrees {
+            continue;
+        }
+        none = false;
+        let rule = cell
+            .difference
+            .as_ref()
+            .map_or("not traced to a rule", |d| &d.rule);
+        let _ = writeln!(
+            text,
+            "- {} {}, {:.3}: {rule}.",
+            cell.id,
+            cell.sender.name,
+            cell.ratio()
+        );
+    }
+    if none {
+        text.push_str("None.\n");
+    }
+    text
+}
