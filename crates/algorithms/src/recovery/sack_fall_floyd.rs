@@ -412,13 +412,11 @@ impl Recovery for FallFloyd {
                 why,
                 clearance,
             },
-            // A partial ACK that finds no more holes sends new data (`partial_ack_action`).
+            // ns-2.35 sends new data on a partial ACK whatever the pipe says, and sends it twice
+            // (tcp-sack1.cc, partial_ack_action): that is not followed.
             None => Next::New {
                 why: SendReason::NewData,
-                clearance: match turn {
-                    Turn::Partial(_) => Clearance::Immediate,
-                    _ => Clearance::Window,
-                },
+                clearance: Clearance::Window,
             },
         }
     }

@@ -91,6 +91,8 @@ impl Rules {
                 "le" => Idling::Never,
                 "rack" if word("prr") == Some("off") => Idling::Never,
                 "rack" => Idling::BeforeTimeout,
+                // ns-2's resends holes in a recovery only, and waits for the timer otherwise.
+                "fack" if word("after_rto") == Some("resume") => Idling::Always,
                 "fack" if word("lost_retransmission") == Some("ignore") => Idling::BeforeTimeout,
                 "momentary" => Idling::BeforeTimeout,
                 _ => Idling::Always,
