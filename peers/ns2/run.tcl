@@ -32,6 +32,7 @@ array set agents {
     reno         {TCP/Reno     0 {}}
     newreno      {TCP/Newreno  0 {newreno_changes1_ 1}}
     newreno-sbs  {TCP/Newreno  0 {newreno_changes1_ 0}}
+    newreno-fix  {TCP/Newreno  0 {exit_recovery_fix_ 1}}
     sack         {TCP/Sack1    1 {}}
     sack-pa      {TCP/Sack1    1 {partial_ack_ true}}
     fack         {TCP/Fack     1 {}}

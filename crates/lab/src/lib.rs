@@ -4,6 +4,7 @@ pub mod agreement;
 pub mod catalog;
 pub mod experiment;
 pub mod figure;
+pub mod papers;
 pub mod report;
 pub mod results;
 pub mod run;

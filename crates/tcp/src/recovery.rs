@@ -57,6 +57,9 @@ pub struct Outcome {
     /// A loss event begins: the window is to be reduced, once, by whoever is responsible for
     /// its cause.
     pub loss: Option<LossEvent>,
+    /// The window is to be at least this many bytes, before `limit`: what the recovery took off
+    /// it for its own duration comes back (NewReno's full ACK after ns-2's deflation).
+    pub restore: Option<f64>,
     /// The window is to be at most this many bytes, before any growth (NewReno's full ACK,
     /// Tahoe's restart).
     pub limit: Option<f64>,
@@ -68,6 +71,8 @@ pub struct Outcome {
     pub timing: Timing,
     /// Bytes newly judged lost.
     pub lost_bytes: u64,
+    /// Whether a recovery is over with this ACK.
+    pub exit: Exit,
 }
 
 /// What an ACK means for the segment being timed, and for the backoff of the timeout, if the
@@ -110,6 +115,17 @@ pub enum Growth {
     Acked,
     /// It grows by what was delivered; every ACK counts, duplicate or not.
     EveryAck,
+}
+
+/// Whether a recovery that began with a loss event is over with an ACK. One that a timeout cuts
+/// short is not counted, and an algorithm without such a state (LE, Tahoe) never says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exit {
+    /// It is not, or there was none.
+    #[default]
+    No,
+    /// It is.
+    Recovery,
 }
 
 /// What happens to the retransmission timer.

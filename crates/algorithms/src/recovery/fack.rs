@@ -35,7 +35,7 @@ mod tests;
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
-    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+    Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
 
@@ -326,6 +326,7 @@ impl Recovery for Fack {
                     return outcome;
                 }
                 self.end_recovery(board);
+                outcome.exit = Exit::Recovery;
             }
             Phase::Open => outcome.growth = self.on_ack_open(ack, board),
         }

@@ -55,7 +55,7 @@ use std::collections::VecDeque;
 
 use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
-    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+    Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::SegmentId;
 use dupack_tcp::time::Instant;
@@ -300,6 +300,7 @@ impl Recovery for Le {
                 segment,
                 rule: LossRule::TransmissionOrder,
             }),
+            restore: None,
             limit: None,
             growth: if ack.delivered_bytes > 0 && event.is_none() {
                 Growth::EveryAck
@@ -313,6 +314,7 @@ impl Recovery for Le {
             },
             lost_bytes: found.map_or(0, |(_, bytes)| bytes),
             timing: Timing::Sample,
+            exit: Exit::No,
         }
     }
 

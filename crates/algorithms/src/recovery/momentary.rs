@@ -39,7 +39,7 @@
 mod tests;
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{DeliveredBy, Scoreboard};
 
 use super::hole_cursor::{HoleCursor, new_hole_bytes};
@@ -219,6 +219,7 @@ impl Recovery for Momentary {
             && ack.una >= until
         {
             self.mode = Mode::Normal;
+            outcome.exit = Exit::Recovery;
         }
         outcome.loss = self.detect(board);
         if outcome.loss.is_some() {

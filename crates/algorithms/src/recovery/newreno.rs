@@ -30,7 +30,7 @@
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
-    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+    Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::SegmentId;
 
@@ -62,6 +62,8 @@ struct FastRecovery {
     partial_acks: u32,
     /// New segments sent since the last ACK.
     burst: u64,
+    /// The window before a partial ACK deflated it, in bytes.
+    deflated_from: Option<f64>,
 }
 
 /// The parameters.
@@ -113,6 +115,19 @@ impl FullAck {
         Some(limit as f64)
     }
 
+    /// The least that cwnd is before that bound, in bytes, where the full ACK sets it anew.
+    ///
+    /// The draft, and ns-2 with `exit_recovery_fix_`, start from ssthresh. In ns-2's arithmetic
+    /// cwnd may have fallen below it: by deflation, and because two segments are the least of
+    /// ssthresh and not of cwnd, so that half of three is 2 and 1.5.
+    fn restores(self, recovery: &FastRecovery, smss: u64, view: &View<'_>) -> Option<f64> {
+        if self == Self::Keep {
+            return None;
+        }
+        let least = view.window.ssthresh.min(2.0 * smss as f64);
+        Some(recovery.deflated_from.map_or(least, |cwnd| cwnd.max(least)))
+    }
+
     /// Whether the same ACK opens the window.
     fn growth(self) -> Growth {
         match self {
@@ -137,6 +152,7 @@ impl NewReno {
             inflation: self.dup_acks.departed_bytes() as i64,
             partial_acks: 0,
             burst: 0,
+            deflated_from: None,
         });
         Outcome {
             loss: Some(LossEvent {
@@ -160,12 +176,12 @@ impl NewReno {
             };
         };
         if self.dup_acks.covers_event(ack.una) {
+            let (rule, smss) = (self.policy.full_ack, self.smss as u64);
             return Outcome {
-                limit: self
-                    .policy
-                    .full_ack
-                    .limit(view.flight_size(), self.smss as u64),
-                growth: self.policy.full_ack.growth(),
+                restore: rule.restores(&recovery, smss, view),
+                limit: rule.limit(view.flight_size(), smss),
+                growth: rule.growth(),
+                exit: Exit::Recovery,
                 rto: RtoTimer::Restart,
                 ..Outcome::default()
             };
@@ -184,6 +200,7 @@ impl NewReno {
         let limit = match self.policy.deflation {
             Deflation::Window if excess >= 0 => {
                 recovery.inflation = self.smss;
+                recovery.deflated_from.get_or_insert(view.window.cwnd);
                 Some(view.window.cwnd - excess as f64)
             }
             Deflation::Window | Deflation::Inflation => {

@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 
 use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
-    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+    Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::{Reported, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
@@ -232,18 +232,19 @@ impl RackTlp {
 
     /// Ends a recovery whose point SND.UNA has reached; answers with how the window may grow on
     /// this ACK.
-    fn leave_recovery(&mut self, ack: &AckFacts<'_>) -> Growth {
-        let (point, growth) = match self.phase {
-            Phase::Open => return Growth::Acked,
-            Phase::Recovery { point } => (point, Growth::Frozen),
-            Phase::Loss { point } => (point, Growth::Acked),
+    fn leave_recovery(&mut self, ack: &AckFacts<'_>) -> (Growth, Exit) {
+        let (point, growth, exit) = match self.phase {
+            Phase::Open => return (Growth::Acked, Exit::No),
+            Phase::Recovery { point } => (point, Growth::Frozen, Exit::Recovery),
+            Phase::Loss { point } => (point, Growth::Acked, Exit::No),
         };
-        if ack.una >= point {
-            self.phase = Phase::Open;
-            self.prr = None;
-            self.reordering.recovery_ended();
+        if ack.una < point {
+            return (growth, Exit::No);
         }
-        growth
+        self.phase = Phase::Open;
+        self.prr = None;
+        self.reordering.recovery_ended();
+        (growth, exit)
     }
 
     /// The probe's outcome (RFC 8985 §7.4): a loss event if it repaired a loss in secret. The
@@ -330,7 +331,7 @@ impl Recovery for RackTlp {
         let advanced = ack.acked_bytes > 0;
         self.update_most_recent(ack, view);
         self.lists.delivered(ack.delivered, view.scoreboard);
-        let growth = self.leave_recovery(ack);
+        let (growth, exit) = self.leave_recovery(ack);
         self.reordering.observe(ack, view);
         self.reordering.adapt(ack, view);
         let found = self.detect_losses(view);
@@ -352,6 +353,7 @@ impl Recovery for RackTlp {
         self.schedule_probe(view, advanced);
         Outcome {
             loss: event,
+            restore: None,
             limit: None,
             growth: if event.is_some() {
                 Growth::Frozen
@@ -365,6 +367,7 @@ impl Recovery for RackTlp {
             },
             lost_bytes: found.bytes,
             timing: Timing::Sample,
+            exit,
         }
     }
 

@@ -21,7 +21,7 @@
 //! needs the timer. With `careful=on` (ns-2's default) it is always the timer.
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::SegmentId;
 
 use super::duplicate_acks::{DuplicateAcks, careful};
@@ -67,11 +67,13 @@ impl Reno {
     /// §3.2 step 6).
     fn advance(&mut self) -> Outcome {
         self.retransmit = None;
+        let (growth, exit) = match self.inflation.take() {
+            Some(_) => (self.at_exit, Exit::Recovery),
+            None => (Growth::Acked, Exit::No),
+        };
         Outcome {
-            growth: match self.inflation.take() {
-                Some(_) => self.at_exit,
-                None => Growth::Acked,
-            },
+            growth,
+            exit,
             rto: RtoTimer::Restart,
             ..Outcome::default()
         }

@@ -35,7 +35,7 @@ mod lost_below;
 mod tests;
 
 use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 
 use self::lost_below::LostBelow;
@@ -256,6 +256,7 @@ impl Recovery for Rfc6675 {
                 if ack.una >= until {
                     self.phase = Phase::Open;
                     self.high_rxt.rewind(board);
+                    outcome.exit = Exit::Recovery;
                 }
                 return outcome;
             }

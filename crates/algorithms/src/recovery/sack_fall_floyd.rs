@@ -29,7 +29,7 @@
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
-    Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+    Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::Scoreboard;
 
@@ -224,6 +224,7 @@ impl FallFloyd {
             self.dup_acks = 0;
             self.careful = None;
             outcome.rto = RtoTimer::Restart;
+            outcome.exit = Exit::Recovery;
             return outcome;
         }
         // Every ACK counts, also one without news: what a needless retransmission comes to

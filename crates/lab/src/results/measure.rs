@@ -19,6 +19,10 @@ pub enum Measure {
     Timeouts,
     /// Loss events found without a timeout.
     LossEvents,
+    /// Recoveries that an ACK ended, not a timeout.
+    Recoveries,
+    /// Of these, those whose last ACK left nothing outstanding.
+    RecoveriesLeftEmpty,
     /// Data packets dropped by full queues (or RED).
     QueueDrops,
     /// Data packets lost on links.
@@ -56,13 +60,15 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
         Self::Spurious,
         Self::Timeouts,
         Self::LossEvents,
+        Self::Recoveries,
+        Self::RecoveriesLeftEmpty,
         Self::QueueDrops,
         Self::LinkLosses,
         Self::DelayMedian,
@@ -86,6 +92,8 @@ impl Measure {
             Self::Spurious => "spurious_retransmissions",
             Self::Timeouts => "timeouts",
             Self::LossEvents => "loss_events",
+            Self::Recoveries => "recoveries",
+            Self::RecoveriesLeftEmpty => "recoveries_left_empty",
             Self::QueueDrops => "queue_drops",
             Self::LinkLosses => "link_losses",
             Self::DelayMedian => "queueing_delay_median_ms",
@@ -110,6 +118,8 @@ impl Measure {
             Self::Spurious => "needless retransmissions",
             Self::Timeouts => "timeouts",
             Self::LossEvents => "loss events",
+            Self::Recoveries => "recoveries ended by an ACK",
+            Self::RecoveriesLeftEmpty => "of these, with nothing outstanding",
             Self::QueueDrops => "queue drops",
             Self::LinkLosses => "link losses",
             Self::DelayMedian => "queueing delay, median (ms)",
@@ -140,6 +150,8 @@ impl Measure {
             | Self::Completion => Better::Lower,
             Self::Retransmissions
             | Self::LossEvents
+            | Self::Recoveries
+            | Self::RecoveriesLeftEmpty
             | Self::QueueDrops
             | Self::LinkLosses
             | Self::InFlight

@@ -176,6 +176,11 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     values.set(Measure::Retransmissions, counted(|s| s.retransmissions));
     values.set(Measure::Timeouts, counted(|s| s.timeouts));
     values.set(Measure::LossEvents, counted(|s| s.loss_events));
+    values.set(Measure::Recoveries, counted(|s| s.recoveries));
+    values.set(
+        Measure::RecoveriesLeftEmpty,
+        counted(|s| s.recoveries_left_empty),
+    );
     values.set(
         Measure::Spurious,
         sum(&|f| f.measured.truth.spurious_retransmissions as f64),

@@ -24,7 +24,7 @@ pub use transmit::{Transmit, TransmitKind};
 
 use crate::congestion::Credit;
 use crate::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, View};
-use crate::recovery::{Growth, LossEvent, Outcome, RtoTimer};
+use crate::recovery::{Exit, Growth, LossEvent, Outcome, RtoTimer};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Reported, Scoreboard, Segment};
 use crate::segment::Ack;
@@ -237,12 +237,18 @@ impl Sender {
         if let Some(event) = outcome.loss {
             self.answer_loss(now, event, flight_size, witness);
         }
-        if let Some(limit) = outcome.limit {
+        if outcome.restore.is_some() || outcome.limit.is_some() {
+            let cwnd = self.window.cwnd;
+            let restored = outcome.restore.map_or(cwnd, |least| cwnd.max(least));
             let limited = Window {
-                cwnd: self.window.cwnd.min(limit),
+                cwnd: outcome.limit.map_or(restored, |most| restored.min(most)),
                 ..self.window
             };
             self.set_window(now, limited, WindowCause::RecoveryLimit);
+        }
+        if outcome.exit == Exit::Recovery {
+            self.stats.recoveries += 1;
+            self.stats.recoveries_left_empty += u64::from(self.scoreboard.is_empty());
         }
         if outcome.rto == RtoTimer::Restart {
             self.rto_at = None;

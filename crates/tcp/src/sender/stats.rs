@@ -15,6 +15,10 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Loss events found without a timeout.
     pub loss_events: u64,
+    /// Recoveries that an ACK ended, not a timeout.
+    pub recoveries: u64,
+    /// Of these, those whose last ACK left nothing outstanding.
+    pub recoveries_left_empty: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
     /// Times the receiver was found to have thrown sacked data away.

@@ -1,0 +1,210 @@
+//! Carrying out a paper's experiments.
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use super::claims::{Finding, Judged, Verdict};
+use super::{Extent, Observe, Paper, Reproduction};
+use crate::experiment::load::{ExperimentError, Source};
+use crate::results::Results;
+use crate::run::{Execution, Interrupt, Job, Plan, Progress};
+use crate::trace::Trace;
+
+/// A paper's experiments, checked and ready to run.
+#[derive(Debug)]
+pub struct Campaign {
+    paper: &'static Paper,
+    extent: Extent,
+    parts: Vec<(&'static str, Observe, Plan)>,
+}
+
+/// What came out of a paper's experiments.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    /// In the order of the paper's experiments.
+    pub parts: Vec<Part>,
+}
+
+/// What came out of one experiment.
+#[derive(Debug)]
+pub struct Part {
+    /// The experiment's name.
+    pub name: &'static str,
+    /// Its measures; without runs if packets were recorded instead.
+    pub results: Results,
+    /// Its recorded runs, sorted by point, stack and seed.
+    pub traces: Vec<Traced>,
+}
+
+/// A recorded run.
+#[derive(Debug)]
+pub struct Traced {
+    /// Which run.
+    pub job: Job,
+    /// What happened in it.
+    pub trace: Trace,
+}
+
+impl Part {
+    /// Runs that are missing because the campaign was interrupted.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.results.missing().saturating_sub(self.traces.len())
+    }
+
+    /// The trace of `stack` at `point`.
+    #[must_use]
+    pub fn trace(&self, point: usize, stack: usize) -> Option<&Trace> {
+        self.traces
+            .iter()
+            .find(|traced| traced.job.point == point && traced.job.stack == stack)
+            .map(|traced| &traced.trace)
+    }
+}
+
+impl Evidence {
+    /// What came out of the experiment `name`.
+    #[must_use]
+    pub fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+
+    /// Runs that there should have been.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        self.parts.iter().map(|part| part.results.planned).sum()
+    }
+
+    /// Runs that are missing because the campaign was interrupted.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.parts.iter().map(Part::missing).sum()
+    }
+}
+
+impl Paper {
+    /// Its experiments, checked and ready to run.
+    ///
+    /// # Errors
+    /// If one of them is impossible, which the tests would show.
+    pub fn plan(&'static self, extent: Extent) -> Result<Campaign, ExperimentError> {
+        let parts = self.experiments.iter().map(|file| {
+            let mut source = Source {
+                name: format!("experiments/papers/{}/{}.toml", self.key, file.name),
+                text: file.text.to_owned(),
+                folder: PathBuf::new(),
+            };
+            let mut experiment = source.parse()?;
+            if extent == Extent::Quick {
+                (file.quicken)(&mut experiment);
+                source.text = Source::of_flags(&experiment).text;
+            }
+            Ok((file.name, file.observe, Plan::new(experiment, &source)?))
+        });
+        Ok(Campaign {
+            paper: self,
+            extent,
+            parts: parts.collect::<Result<_, ExperimentError>>()?,
+        })
+    }
+}
+
+impl Campaign {
+    /// How many runs it has.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.parts.iter().map(|(.., plan)| plan.jobs().len()).sum()
+    }
+
+    /// Does every run and judges the claims. What an interrupt leaves undone is missing in the
+    /// outcome; claims that need it cannot be told.
+    #[must_use]
+    pub fn execute(
+        &self,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Reproduction {
+        let parts = self.parts.iter().map(|(name, observe, plan)| {
+            let (results, traces) = match observe {
+                Observe::Measures => (plan.execute(execution, progress, interrupt), Vec::new()),
+                Observe::Packets => (
+                    plan.empty_results(),
+                    record(plan, execution, progress, interrupt),
+                ),
+            };
+            Part {
+                name,
+                results,
+                traces,
+            }
+        });
+        let evidence = Evidence {
+            parts: parts.collect(),
+        };
+        self.judge(evidence)
+    }
+
+    fn judge(&self, evidence: Evidence) -> Reproduction {
+        let mut judgement = (self.paper.judge)(&evidence);
+        let book = self.paper.book();
+        let missing = evidence.missing();
+        let judged = book.claims.iter().map(|claim| {
+            let own = judgement
+                .findings
+                .iter_mut()
+                .find(|(id, _)| *id == claim.id);
+            let why = match (&own, missing) {
+                (None, _) => "no rule of this claim has been built",
+                (Some(_), 0) => "the runs do not show what it is about",
+                (Some(_), _) => "runs that it needs are missing",
+            };
+            let found = own.and_then(|(_, finding)| finding.take());
+            Judged {
+                claim: claim.clone(),
+                finding: found.unwrap_or_else(|| Finding::new(Verdict::CannotBeTold, why)),
+            }
+        });
+        Reproduction {
+            key: self.paper.key,
+            readme: self.paper.readme,
+            extent: self.extent,
+            judged: judged.collect(),
+            exhibits: judgement.exhibits,
+            evidence,
+            book,
+        }
+    }
+}
+
+/// Records every run of `plan`, in its order.
+fn record(
+    plan: &Plan,
+    execution: Execution,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Vec<Traced> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(execution.jobs.unwrap_or(0))
+        .build()
+        .expect("threads can be started");
+    let jobs = plan.jobs();
+    let mut traces: Vec<Traced> = pool.install(|| {
+        jobs.par_iter()
+            .with_max_len(1)
+            .filter_map(|&job| {
+                let trace = Trace::record(plan.scenario(job), job.seed, interrupt)
+                    .expect("the plan has built it before");
+                if interrupt.is_asked() {
+                    // It may have ended early.
+                    return None;
+                }
+                progress.run_done();
+                Some(Traced { job, trace })
+            })
+            .collect()
+    });
+    traces.sort_by_key(|traced| (traced.job.point, traced.job.stack, traced.job.seed));
+    traces
+}
