@@ -68,8 +68,30 @@ pub struct OutputArgs {
     #[arg(long)]
     pub explain: bool,
     /// Runs at a time [default: one per processor]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
+}
+
+/// More threads than this help on no machine.
+const MOST_JOBS: usize = 1024;
+
+fn jobs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(jobs) if (1..=MOST_JOBS).contains(&jobs) => Ok(jobs),
+        _ => Err(format!("write a number of runs, 1 to {MOST_JOBS}")),
+    }
+}
+
+/// A loss probability on the command line, where a bare number would be a guess.
+fn percent(text: &str) -> Result<Probability, String> {
+    let probability: Probability = text.parse().map_err(|e| format!("{e}"))?;
+    if probability.as_fraction() > 0.0 && !text.contains('%') {
+        let number = text.trim();
+        return Err(format!(
+            "`{number}` could be a share or a percentage: write {probability} or {number}%"
+        ));
+    }
+    Ok(probability)
 }
 
 #[derive(Debug, Args)]
@@ -81,19 +103,24 @@ Examples:
   dupack compare --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno' --delayed-ack 200ms")]
 pub struct CompareArgs {
     /// Rate of the bottleneck
-    #[arg(long, default_value = "10Mbit/s", conflicts_with = "trace")]
+    #[arg(
+        long,
+        default_value = "10Mbit/s",
+        conflicts_with = "trace",
+        allow_hyphen_values = true
+    )]
     pub rate: Rate,
     /// One-way propagation delay
-    #[arg(long, default_value = "20ms")]
+    #[arg(long, default_value = "20ms", allow_hyphen_values = true)]
     pub delay: Delay,
     /// Buffer of the bottleneck, in packets or bytes
-    #[arg(long, default_value = "50pkt")]
+    #[arg(long, default_value = "50pkt", allow_hyphen_values = true)]
     pub buffer: Buffer,
     /// Loss probabilities of data packets, compared one after the other
-    #[arg(long, value_delimiter = ',', default_value = "0%,0.5%,1%,2%,5%")]
+    #[arg(long, value_delimiter = ',', default_value = "0%,0.5%,1%,2%,5%", value_parser = percent, allow_hyphen_values = true)]
     pub loss: Vec<Probability>,
     /// Loss probability of ACKs
-    #[arg(long, value_name = "PROBABILITY", default_value = "0%")]
+    #[arg(long, value_name = "PROBABILITY", default_value = "0%", value_parser = percent, allow_hyphen_values = true)]
     pub ack_loss: Probability,
     /// Recorded delivery opportunities in Mahimahi's format, instead of a rate
     #[arg(long, value_name = "FILE")]
@@ -114,7 +141,7 @@ pub struct CompareArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub seeds: u32,
     /// Simulated time of a run
-    #[arg(long, default_value = "60s")]
+    #[arg(long, default_value = "60s", allow_hyphen_values = true)]
     pub duration: Delay,
     /// Flows of the same stack that share the bottleneck
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -179,16 +206,16 @@ pub struct TraceArgs {
     #[arg(long, value_delimiter = ',')]
     pub drop: Vec<DropRule>,
     /// Loss probability of data packets, beside the list
-    #[arg(long, default_value = "0%")]
+    #[arg(long, default_value = "0%", value_parser = percent, allow_hyphen_values = true)]
     pub loss: Probability,
     /// Rate of the bottleneck
-    #[arg(long, default_value = "1Mbit/s")]
+    #[arg(long, default_value = "1Mbit/s", allow_hyphen_values = true)]
     pub rate: Rate,
     /// One-way propagation delay
-    #[arg(long, default_value = "98ms")]
+    #[arg(long, default_value = "98ms", allow_hyphen_values = true)]
     pub delay: Delay,
     /// Buffer of the bottleneck
-    #[arg(long, default_value = "1000pkt")]
+    #[arg(long, default_value = "1000pkt", allow_hyphen_values = true)]
     pub buffer: Buffer,
     /// Initial congestion window; with one packet, packet 0 takes the place that ns-2 gives the
     /// SYN, and packets have the numbers of the papers' figures
@@ -210,7 +237,7 @@ pub struct TraceArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Simulated time of the run
-    #[arg(long, default_value = "10s")]
+    #[arg(long, default_value = "10s", allow_hyphen_values = true)]
     pub duration: Delay,
     /// Beginning of the figure [default: just before the first loss]
     #[arg(long, value_name = "TIME")]
@@ -237,7 +264,7 @@ pub struct PapersArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Runs at a time [default: one per processor]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
 }
 

@@ -111,5 +111,9 @@ fn tables(results: &Results, args: &OutputArgs) -> Result<()> {
     print(
         "\nThe best by goodput (★; ≈ cannot be told from it), mean ± 95 % confidence interval:\n",
     )?;
-    print(&table::winners(results, colour, width))
+    print(&table::winners(results, colour, width))?;
+    if results.has_runs_without_chance() {
+        print("\nWithout ±: every seed gave the same run, as nothing was left to chance.")?;
+    }
+    Ok(())
 }

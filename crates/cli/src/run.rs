@@ -8,7 +8,7 @@ use dupack_lab::run::{Execution, Plan};
 use miette::Result;
 
 use crate::args::{OutputArgs, RunArgs};
-use crate::output::{deliver, folder};
+use crate::output::{INTERRUPTED, deliver, folder};
 use crate::progress::{Bar, interrupt};
 
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
@@ -34,5 +34,9 @@ pub fn carry_out(
     let execution = Execution { jobs: output.jobs };
     let results = plan.execute(execution, &bar, interrupt());
     bar.finish();
+    if results.runs.is_empty() {
+        eprintln!("interrupted before the first run was finished: there is nothing to show");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     deliver(&plan, &results, &folder, output)
 }

@@ -98,7 +98,7 @@ fn span(args: &TraceArgs, trace: &Trace) -> Result<Span> {
         from: args.from.map_or(whole.from, at),
         until: args.until.map_or(whole.until, at),
     };
-    if span.from >= span.until {
+    if span.from >= span.until || span.from >= trace.end {
         return Err(miette!(
             help = "--from must lie before --until, and within the run",
             "the figure from {} to {} shows nothing",

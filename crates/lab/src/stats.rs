@@ -87,6 +87,37 @@ pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
     }
 }
 
+/// How many times as large one quantity is as another, over pairs: the geometric mean of the
+/// ratios, which is the same whichever of the two is called the base, up to its inverse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GeometricRatio {
+    /// The geometric mean of the ratios.
+    pub mean: f64,
+    /// The ends of its 95 % confidence interval, by Student's t on the logarithms; none for a
+    /// single pair.
+    pub interval_95: Option<(f64, f64)>,
+}
+
+/// The geometric mean of `other / base`, pair by pair; none if no pair has two positive values.
+/// Ratios spread as logarithms do: a few pairs in which the base did badly drag an arithmetic
+/// mean away, and its interval below zero.
+#[must_use]
+pub fn geometric_ratio(base: &[f64], other: &[f64]) -> Option<GeometricRatio> {
+    let logarithms: Vec<f64> = base
+        .iter()
+        .zip(other)
+        .filter(|&(&base, &other)| base > 0.0 && other > 0.0)
+        .map(|(base, other)| (other / base).ln())
+        .collect();
+    let summary = Summary::of(&logarithms)?;
+    Some(GeometricRatio {
+        mean: summary.mean.exp(),
+        interval_95: summary
+            .interval_95()
+            .map(|(low, high)| (low.exp(), high.exp())),
+    })
+}
+
 /// The arithmetic mean; none without samples or where it is not finite.
 #[must_use]
 pub fn mean(samples: &[f64]) -> Option<f64> {

@@ -75,6 +75,15 @@ impl UdpCounters {
     }
 }
 
+/// Why a run paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// Everything up to the time asked for has happened.
+    Reached,
+    /// The steps are used up; more is to happen before that time.
+    Steps,
+}
+
 impl Simulation {
     /// Sets up the run of `network` with `seed`, at time zero.
     ///
@@ -113,14 +122,21 @@ impl Simulation {
 
     /// Runs up to and including `until`. Cut long runs into pieces to stay interruptible.
     pub fn run_until<O: Observer>(&mut self, until: Instant, observer: &mut O) {
-        loop {
+        while self.run_some(until, u64::MAX, observer) == Pause::Steps {}
+    }
+
+    /// Runs up to and including `until`, but no more than so many steps: whoever wants to look
+    /// up now and then, however much happens in little time, calls it in a loop.
+    pub fn run_some<O: Observer>(&mut self, until: Instant, steps: u64, observer: &mut O) -> Pause {
+        for _ in 0..steps {
             match self.fabric.step(until, observer) {
                 Step::Delivered(handle) => self.deliver(handle, observer),
                 Step::Dropped(handle, cause) => self.dropped(handle, cause),
                 Step::Timer(timer) => self.timer(timer, observer),
-                Step::Idle => return,
+                Step::Idle => return Pause::Reached,
             }
         }
+        Pause::Steps
     }
 
     /// Forgets what was counted, at the end of a warm-up: measures start now.

@@ -73,8 +73,9 @@ pub struct Accepted {
     pub beyond_window_bytes: u64,
 }
 
-/// Blocks remembered for the next SACK option. One more than fits beside a DSACK.
-const RECENT_BLOCKS: usize = 4;
+/// Blocks remembered for the next SACK options. Twice what fits, as blocks merge and older ones
+/// are to fill the room (RFC 2018 §4: as many as possible).
+const RECENT_BLOCKS: usize = 8;
 
 /// The receiving half of a connection. See the [module](self) for how to drive it.
 #[derive(Clone, Debug)]
@@ -156,6 +157,10 @@ impl Receiver {
         accepted.beyond_window_bytes = end.saturating_sub(self.edge.max(start));
         let (from, until) = (start.max(self.next), end.min(self.edge));
         accepted.duplicate_bytes = from - start;
+        if from > start {
+            // The part that was there before (RFC 2883 §4.2).
+            self.duplicate = Some((start, from));
+        }
         if from >= until {
             self.due = Due::Yes;
             return accepted;
@@ -434,7 +439,7 @@ mod tests {
         assert_eq!(blocks(&ack), [(10, 11), (8, 9), (6, 7), (4, 5)]);
         // Filling 7 joins 6 and 8: one block, and the joined one leads.
         let ack = arrive(&mut r, 0, 7).unwrap();
-        assert_eq!(blocks(&ack), [(6, 9), (10, 11), (4, 5)]);
+        assert_eq!(blocks(&ack), [(6, 9), (10, 11), (4, 5), (2, 3)]);
     }
 
     #[test]

@@ -95,7 +95,7 @@ pub struct Experiment {
 
 /// A value in a sweep, written as it would be at its own place in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected text, a number, or true or false")]
 pub enum SweepValue {
     /// Text, which is what every quantity with a unit is.
     Text(String),
@@ -133,7 +133,10 @@ pub enum DialectName {
 
 /// The seeds of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a number of seeds, as 10, or a list of seeds, as [1, 2, 3]"
+)]
 pub enum Seeds {
     /// This many: 1, 2, 3, …
     Count(u32),

@@ -34,8 +34,10 @@ pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, Ex
     let mut bare = experiment.clone();
     bare.sweep.clear();
     let base = Table::try_from(&bare).expect("an experiment is a TOML table");
+    bounded(experiment, source)?;
     let mut combinations: Vec<Vec<(String, usize, SweepValue)>> = vec![Vec::new()];
     for (key, values) in &experiment.sweep {
+        sweepable(key, source)?;
         if values.is_empty() {
             let message = format!("the sweep over `{key}` has no values");
             let path = format!("sweep.\"{key}\"");
@@ -74,6 +76,38 @@ pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, Ex
             })
         })
         .collect()
+}
+
+/// The most points that a sweep may have.
+const MOST_POINTS: usize = 10_000;
+
+fn bounded(experiment: &Experiment, source: &Source) -> Result<(), ExperimentError> {
+    let counts = experiment.sweep.values().map(Vec::len);
+    let points = counts.fold(1_usize, usize::saturating_mul);
+    if points <= MOST_POINTS {
+        return Ok(());
+    }
+    let message = format!("the sweep has {points} points; the most is {MOST_POINTS}");
+    let help = "every value of a key is combined with every value of the others".to_owned();
+    Err(ExperimentError::at(source, "sweep", message, Some(help)))
+}
+
+/// Stacks and seeds are compared at every point as they are; words change nothing.
+fn sweepable(key: &str, source: &Source) -> Result<(), ExperimentError> {
+    let help = match split(key)[0].as_str() {
+        "stacks" => "list every stack in `stacks`: they are compared at every point",
+        "seeds" => "give the seeds in `seeds`: every point is run with all of them",
+        "title" | "description" | "sweep" => "sweep over what the runs depend on",
+        _ => return Ok(()),
+    };
+    let message = format!("`{key}` cannot be swept");
+    let path = format!("sweep.\"{key}\"");
+    Err(ExperimentError::at(
+        source,
+        &path,
+        message,
+        Some(help.to_owned()),
+    ))
 }
 
 /// Puts `value` at the dotted `key`; tables on the way are made, items of arrays are not.
@@ -191,6 +225,8 @@ mod tests {
             ("\"flows.3.count\" = [1]", "there is no item 3"),
             ("\"path.rate.x\" = [1]", "holds no keys"),
             ("\"path.loss\" = []", "no values"),
+            ("\"stacks.0\" = [\"le/reno\"]", "cannot be swept"),
+            ("\"seeds\" = [1, 2]", "cannot be swept"),
         ] {
             let error = unroll(&format!("{BASE}{line}\n")).unwrap_err();
             assert!(error.contains(part), "{line}: {error}");

@@ -4,7 +4,7 @@ use super::{Block, Cell, Emphasis, Page, Section};
 use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
 };
-use crate::results::table::spread;
+use crate::results::table::{spread, times};
 use crate::results::{Comparison, Measure, Results, Standing, scaled};
 use crate::run::Timeline;
 use crate::stats::Summary;
@@ -344,9 +344,9 @@ fn answer(results: &Results) -> Section {
             .filter(|c| c.standing == Standing::Tied)
             .map(|c| results.stacks[c.stack].as_str())
             .collect();
-        let ratio = match (&winner.ratio.ratio, winner.stack) {
+        let ratio = match (&winner.ratio, winner.stack) {
             (_, 0) => "–".to_owned(),
-            (Some(ratio), _) => format!("×{}", spread(ratio, 2)),
+            (Some(ratio), _) => format!("×{}", times(ratio)),
             (None, _) => "–".to_owned(),
         };
         Some(vec![
@@ -383,9 +383,10 @@ fn answer(results: &Results) -> Section {
     }
 }
 
-const NUMBERS: [Measure; 7] = [
+const NUMBERS: [Measure; 8] = [
     Measure::Goodput,
     Measure::Retransmissions,
+    Measure::RetransmissionShare,
     Measure::Spurious,
     Measure::Timeouts,
     Measure::DelayMedian,
@@ -426,8 +427,8 @@ fn numbers(results: &Results) -> Section {
                     .map_or("–".to_owned(), |s| spread(&s, decimals(measure)));
                 if measure == Measure::Goodput {
                     row.push(Cell::new(text, emphasis));
-                    let ratio = cell.ratio.ratio.as_ref();
-                    let ratio = ratio.map_or("–".to_owned(), |r| spread(r, 2));
+                    let ratio = cell.ratio.as_ref();
+                    let ratio = ratio.map_or("–".to_owned(), times);
                     row.push(Cell::new(ratio, emphasis));
                 } else {
                     row.push(Cell::new(text, Emphasis::Number));
@@ -439,7 +440,7 @@ fn numbers(results: &Results) -> Section {
     Section {
         heading: "Numbers".to_owned(),
         blocks: vec![Block::Table {
-            caption: "Mean over the seeds ± half the 95 % confidence interval. Ratios are paired by seed.".to_owned(),
+            caption: "Mean over the seeds ± half the 95 % confidence interval. Ratios are geometric means over pairs of the same seed, with their intervals. Where there is no ±, every seed gave the same run: nothing was left to chance.".to_owned(),
             header,
             rows,
         }],
@@ -467,7 +468,7 @@ fn record(results: &Results) -> Section {
         heading: "What was run".to_owned(),
         blocks: vec![
             Block::Listing {
-                caption: "The experiment, as `dupack run` takes it:".to_owned(),
+                caption: "The experiment, as the command “dupack run” takes it:".to_owned(),
                 text: toml::to_string_pretty(&results.experiment).unwrap_or_default(),
             },
             Block::Table {

@@ -13,6 +13,8 @@ pub enum Measure {
     TotalGoodput,
     /// Retransmitted segments.
     Retransmissions,
+    /// Retransmitted segments as a share of all segments sent, in percent.
+    RetransmissionShare,
     /// Retransmissions of segments that were not lost.
     Spurious,
     /// Retransmission timeouts.
@@ -60,10 +62,11 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
+        Self::RetransmissionShare,
         Self::Spurious,
         Self::Timeouts,
         Self::LossEvents,
@@ -89,6 +92,7 @@ impl Measure {
             Self::Goodput => "goodput_mbit_s",
             Self::TotalGoodput => "total_goodput_mbit_s",
             Self::Retransmissions => "retransmissions",
+            Self::RetransmissionShare => "retransmitted_percent",
             Self::Spurious => "spurious_retransmissions",
             Self::Timeouts => "timeouts",
             Self::LossEvents => "loss_events",
@@ -115,6 +119,7 @@ impl Measure {
             Self::Goodput => "goodput (Mbit/s)",
             Self::TotalGoodput => "goodput of all flows (Mbit/s)",
             Self::Retransmissions => "retransmissions",
+            Self::RetransmissionShare => "retransmitted (% of segments sent)",
             Self::Spurious => "needless retransmissions",
             Self::Timeouts => "timeouts",
             Self::LossEvents => "loss events",
@@ -149,6 +154,7 @@ impl Measure {
             | Self::DelayP95
             | Self::Completion => Better::Lower,
             Self::Retransmissions
+            | Self::RetransmissionShare
             | Self::LossEvents
             | Self::Recoveries
             | Self::RecoveriesLeftEmpty

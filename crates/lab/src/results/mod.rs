@@ -84,6 +84,16 @@ impl Results {
             .any(|run| run.values.get(measure).is_some())
     }
 
+    /// Whether a stack at a point had the same run under several seeds, as the hash of
+    /// everything that happened shows.
+    #[must_use]
+    pub fn has_runs_without_chance(&self) -> bool {
+        self.runs.windows(2).any(|pair| {
+            let place = |run: &Run| (run.point, run.stack, run.trace_hash);
+            place(&pair[0]) == place(&pair[1])
+        })
+    }
+
     /// Runs that are missing because the experiment was interrupted.
     #[must_use]
     pub fn missing(&self) -> usize {

@@ -137,7 +137,8 @@ pub fn summary_csv(results: &Results) -> Vec<u8> {
         "min",
         "max",
         "ratio_to_first",
-        "ratio_ci95_half_width",
+        "ratio_ci95_low",
+        "ratio_ci95_high",
     ]);
     put(&mut out, header.iter().copied());
     for point in 0..results.points.len() {
@@ -146,7 +147,8 @@ pub fn summary_csv(results: &Results) -> Vec<u8> {
                 let Some(summary) = cell.summary else {
                     continue;
                 };
-                let ratio = cell.ratio.ratio;
+                let ratio = cell.ratio;
+                let ends = ratio.and_then(|r| r.interval_95);
                 let mut row = point_values(results, point);
                 let opt = |v: Option<f64>| v.map_or(String::new(), number);
                 row.extend([
@@ -158,8 +160,9 @@ pub fn summary_csv(results: &Results) -> Vec<u8> {
                     opt(summary.standard_deviation),
                     number(summary.min),
                     number(summary.max),
-                    opt(ratio.as_ref().map(|r| r.mean)),
-                    opt(ratio.as_ref().and_then(|r| r.half_width_95)),
+                    opt(ratio.map(|r| r.mean)),
+                    opt(ends.map(|(low, _)| low)),
+                    opt(ends.map(|(_, high)| high)),
                 ]);
                 put(&mut out, row.iter().map(String::as_str));
             }

@@ -1,7 +1,7 @@
 //! What the runs of each stack say together, and which stack does best.
 
 use super::{Better, Measure, Results};
-use crate::stats::{PairedRatio, Summary, paired_ratio};
+use crate::stats::{GeometricRatio, Summary, geometric_ratio};
 
 /// How a stack stands at a point, by a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub struct Cell {
     pub stack: usize,
     /// The measure over the seeds; `None` if it does not apply.
     pub summary: Option<Summary>,
-    /// Ratio to the first stack, paired by seed.
-    pub ratio: PairedRatio,
+    /// Ratio to the first stack, paired by seed: a geometric mean.
+    pub ratio: Option<GeometricRatio>,
     /// How it stands.
     pub standing: Standing,
 }
@@ -54,7 +54,7 @@ impl Comparison {
                 Cell {
                     stack,
                     summary: Summary::of(&all),
-                    ratio: paired_ratio(&base, &other),
+                    ratio: geometric_ratio(&base, &other),
                     standing: Standing::Behind,
                 }
             })
@@ -108,7 +108,11 @@ fn best(cells: &[Cell], measure: Measure) -> Option<usize> {
         .filter_map(|c| Some((c.stack, c.summary.as_ref()?.mean)));
     let by_mean = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
     match measure.better() {
-        Better::Higher => means.max_by(by_mean).map(|(stack, _)| stack),
+        // Where nothing got across, nobody was best.
+        Better::Higher => means
+            .max_by(by_mean)
+            .filter(|(_, mean)| *mean > 0.0)
+            .map(|(stack, _)| stack),
         Better::Lower => means.min_by(by_mean).map(|(stack, _)| stack),
         Better::Neither => None,
     }
@@ -119,8 +123,7 @@ fn tied(results: &Results, point: usize, measure: Measure, best: usize, stack: u
     if base == other && !base.is_empty() {
         return true;
     }
-    paired_ratio(&base, &other)
-        .ratio
-        .and_then(|ratio| ratio.interval_95())
+    geometric_ratio(&base, &other)
+        .and_then(|ratio| ratio.interval_95)
         .is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
 }

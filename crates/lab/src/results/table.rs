@@ -5,7 +5,7 @@ use comfy_table::{Attribute, Cell as TableCell, CellAlignment, Color, ContentArr
 use comfy_table::{LineStyle, TableStyle};
 
 use super::{Cell, Comparison, Measure, Results, Standing};
-use crate::stats::Summary;
+use crate::stats::{GeometricRatio, Summary};
 
 /// Whether the terminal shows colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +19,19 @@ pub enum Colour {
 /// A line below the header and nothing else: blocks are set apart by empty rows.
 const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
-const COLUMNS: [(&str, Measure); 4] = [
+const COLUMNS: [(&str, Measure); 5] = [
     ("retrans.", Measure::Retransmissions),
+    ("of sent", Measure::RetransmissionShare),
     ("timeouts", Measure::Timeouts),
-    ("queue median", Measure::DelayMedian),
-    ("95th pct.", Measure::DelayP95),
+    ("queue ms", Measure::DelayMedian),
+    ("95 %", Measure::DelayP95),
 ];
 
 /// The table for reading: a block per point, a row per stack, the best of each block marked.
 #[must_use]
 pub fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String {
     let mut table = base(width);
-    let mut header = vec!["", "", "stack", "goodput Mbit/s", "× first"];
+    let mut header = vec!["", "  stack", "goodput Mbit/s", "× first"];
     header.extend(COLUMNS.map(|(name, _)| name));
     table.set_header(header);
     for point in 0..results.points.len() {
@@ -44,10 +45,10 @@ pub fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String
             table.add_row(row(results, point, &label, cell, colour));
         }
         if point + 1 < results.points.len() {
-            table.add_row(vec![TableCell::new(""); 5 + COLUMNS.len()]);
+            table.add_row(vec![TableCell::new(""); 4 + COLUMNS.len()]);
         }
     }
-    align_numbers(&mut table, 3);
+    align_numbers(&mut table, 2);
     table.to_string()
 }
 
@@ -61,20 +62,21 @@ fn row(
     let style = |text: String| styled(text, cell.standing, colour);
     let mut row = vec![
         TableCell::new(label),
-        style(mark(cell.standing).to_owned()),
-        style(results.stacks[cell.stack].clone()),
+        style(format!(
+            "{} {}",
+            mark(cell.standing),
+            results.stacks[cell.stack]
+        )),
         style(
             cell.summary
                 .as_ref()
                 .map_or("–".to_owned(), |s| spread(s, 3)),
         ),
-        style(cell.ratio.ratio.as_ref().map_or("–".to_owned(), |s| {
-            if cell.stack == 0 {
-                "1".to_owned()
-            } else {
-                spread(s, 2)
-            }
-        })),
+        style(match (cell.ratio, cell.stack) {
+            (_, 0) => "1".to_owned(),
+            (Some(ratio), _) => times(&ratio),
+            (None, _) => "–".to_owned(),
+        }),
     ];
     for (_, measure) in COLUMNS {
         let samples: Vec<f64> = results
@@ -82,8 +84,10 @@ fn row(
             .map(|(_, v)| v)
             .collect();
         let text = Summary::of(&samples).map_or("–".to_owned(), |s| match measure {
-            Measure::DelayMedian | Measure::DelayP95 => format!("{:.1} ms", s.mean),
-            Measure::Timeouts => format!("{:.1}", s.mean),
+            Measure::RetransmissionShare => format!("{:.1} %", s.mean),
+            Measure::DelayMedian | Measure::DelayP95 | Measure::Timeouts => {
+                format!("{:.1}", s.mean)
+            }
             _ => format!("{:.0}", s.mean),
         });
         row.push(style(text));
@@ -107,9 +111,9 @@ pub fn winners(results: &Results, colour: Colour, width: Option<u16>) -> String 
             .filter(|c| c.standing == Standing::Tied)
             .map(|c| results.stacks[c.stack].as_str())
             .collect();
-        let gain = match (&winner.ratio.ratio, winner.stack) {
+        let gain = match (&winner.ratio, winner.stack) {
             (_, 0) => "the first stack itself".to_owned(),
-            (Some(ratio), _) => format!("×{} of {}", spread(ratio, 2), results.stacks[0]),
+            (Some(ratio), _) => format!("×{} of {}", times(ratio), results.stacks[0]),
             (None, _) => String::new(),
         };
         let tied = if tied.is_empty() {
@@ -174,7 +178,7 @@ const fn mark(standing: Standing) -> &'static str {
     match standing {
         Standing::Best => "★",
         Standing::Tied => "≈",
-        Standing::Behind => "",
+        Standing::Behind => " ",
     }
 }
 
@@ -186,11 +190,25 @@ fn styled(text: String, standing: Standing, colour: Colour) -> TableCell {
     }
 }
 
+/// A ratio with its 95 % interval: `2.00 (1.85–2.16)`.
+#[must_use]
+pub fn times(ratio: &GeometricRatio) -> String {
+    match ratio.interval_95 {
+        Some((low, high)) if high - low >= 0.005 => {
+            format!("{:.2} ({low:.2}–{high:.2})", ratio.mean)
+        }
+        _ => format!("{:.2}", ratio.mean),
+    }
+}
+
 /// A mean with its 95 % interval: `8.83 ±0.02`.
 #[must_use]
 pub fn spread(summary: &Summary, decimals: usize) -> String {
     match summary.half_width_95 {
-        Some(half) => format!("{:.decimals$} ±{:.decimals$}", summary.mean, half),
-        None => format!("{:.decimals$}", summary.mean),
+        // No spread at all: every seed was the same run.
+        Some(half) if summary.min < summary.max => {
+            format!("{:.decimals$} ±{:.decimals$}", summary.mean, half)
+        }
+        _ => format!("{:.decimals$}", summary.mean),
     }
 }

@@ -7,7 +7,9 @@ use dupack_tcp::receiver::AckPolicy;
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, default_segment};
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::Point;
-use crate::experiment::{Experiment, LinkOptions, QueueKind, SenderOptions};
+use crate::experiment::{
+    Experiment, LinkOptions, QueueKind, ReceiverOptions, Seeds, SenderOptions,
+};
 use crate::units::Buffer;
 
 fn fail<T>(source: &Source, key: &str, message: String, help: &str) -> Result<T, ExperimentError> {
@@ -76,8 +78,15 @@ pub(super) fn for_groups(
         .collect()
 }
 
+/// The most seeds of an experiment.
+const MOST_SEEDS: u32 = 100_000;
+
 /// The seeds.
 pub(super) fn seeds(e: &Experiment, source: &Source) -> Result<Vec<u64>, ExperimentError> {
+    if matches!(e.seeds, Seeds::Count(count) if count > MOST_SEEDS) {
+        let message = format!("more than {MOST_SEEDS} seeds are no better than fewer");
+        return fail(source, "seeds", message, "ten are usual");
+    }
     let seeds = e.seeds.to_vec();
     if seeds.is_empty() {
         return fail(
@@ -109,6 +118,7 @@ pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentErro
         link(options, &format!("links.{n}"), source)?;
     }
     sender(&e.sender, e.dialect.into(), "sender", source)?;
+    receiver(&e.receiver, "receiver", source)?;
     flows(e, source)?;
     udp(e, source)
 }
@@ -187,6 +197,18 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
     if matches!(options.buffer, Some(Buffer::Packets(0) | Buffer::Bytes(0))) {
         let message = "a queue without room drops every packet that has to wait".to_owned();
         return fail(source, &format!("{key}.buffer"), message, "at least 1pkt");
+    }
+    if let Some(burst) = &options.burst_loss
+        && burst.leave.as_fraction() == 0.0
+        && burst.enter.as_fraction() > 0.0
+    {
+        let message = "a burst that is never left loses everything from then on".to_owned();
+        return fail(
+            source,
+            &format!("{key}.burst_loss.leave"),
+            message,
+            "above 0%",
+        );
     }
     match (options.queue, &options.red) {
         (QueueKind::Red, None) => {
@@ -268,6 +290,14 @@ fn sender(
     Ok(())
 }
 
+fn receiver(options: &ReceiverOptions, key: &str, source: &Source) -> Result<(), ExperimentError> {
+    if matches!(options.buffer, Some(Buffer::Packets(0) | Buffer::Bytes(0))) {
+        let message = "a receiver without a buffer can take nothing".to_owned();
+        return fail(source, &format!("{key}.buffer"), message, "at least 1B");
+    }
+    Ok(())
+}
+
 fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     let total: u64 = e.flows.iter().map(|g| u64::from(g.count)).sum();
     if !e.flows.is_empty() && total == 0 {
@@ -305,11 +335,15 @@ fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
             );
             return fail(source, &key("start"), message, "");
         }
+        receiver(&group.receiver, &key("receiver"), source)?;
         let merged = group.sender.over(&e.sender);
         sender(&merged, e.dialect.into(), &key("sender"), source)?;
     }
     Ok(())
 }
+
+/// The most packets of one UDP source: a quarter of an hour of simulation.
+const MOST_DATAGRAMS: f64 = 1e10;
 
 fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     for (n, udp) in e.udp.iter().enumerate() {
@@ -317,6 +351,13 @@ fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
         if !(1..=65_000).contains(&udp.packet.as_bytes()) {
             let message = format!("{} do not fit into a packet", udp.packet);
             return fail(source, &key("packet"), message, "1B to 65000B");
+        }
+        let packets = udp.rate.as_bits_per_second() as f64 / 8.0 / udp.packet.as_bytes() as f64
+            * e.duration.as_seconds();
+        if packets > MOST_DATAGRAMS {
+            let message = format!("it would send {packets:.1e} packets in {}", e.duration);
+            let help = "what the links cannot carry is dropped anyway: lower the rate";
+            return fail(source, &key("rate"), message, help);
         }
         if udp.on.is_some() != udp.off.is_some() {
             let message = "a source that goes on and off needs both `on` and `off`".to_owned();

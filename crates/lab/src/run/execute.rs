@@ -6,7 +6,7 @@ use dupack_net::host::Progress as Transfer;
 use dupack_net::observer::Observer;
 use dupack_net::report::Report;
 use dupack_net::sampling::SamplingConfig;
-use dupack_net::simulation::Simulation;
+use dupack_net::simulation::{Pause, Simulation};
 use dupack_net::trace_hash::TraceHash;
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::{Duration, Instant};
@@ -60,7 +60,10 @@ pub struct Execution {
 /// How often in a run the amount in flight is read.
 const IN_FLIGHT_SAMPLES: u64 = 500;
 
-/// Simulated time between two looks at the interrupt.
+/// Steps of a simulation between two looks at the interrupt: a fraction of a second.
+const STEPS: u64 = 1_000_000;
+
+/// Simulated time between two looks at whether all transfers are done.
 const CHUNK: Duration = Duration::from_secs(1);
 
 impl Plan {
@@ -152,7 +155,11 @@ fn run_to<O: Observer>(
             return None;
         }
         let next = end.min(simulation.now() + CHUNK);
-        simulation.run_until(next, observer);
+        while simulation.run_some(next, STEPS, observer) == Pause::Steps {
+            if interrupt.is_asked() {
+                return None;
+            }
+        }
     }
     Some(())
 }
@@ -174,6 +181,8 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     let total: f64 = report.tcp.iter().map(|f| f.goodput_bps / 1e6).sum();
     values.set(Measure::TotalGoodput, total);
     values.set(Measure::Retransmissions, counted(|s| s.retransmissions));
+    let share = counted(|s| s.retransmissions) / counted(|s| s.segments_sent);
+    values.set(Measure::RetransmissionShare, share * 100.0);
     values.set(Measure::Timeouts, counted(|s| s.timeouts));
     values.set(Measure::LossEvents, counted(|s| s.loss_events));
     values.set(Measure::Recoveries, counted(|s| s.recoveries));
