@@ -23,8 +23,8 @@ const COLUMNS: [(&str, Measure); 5] = [
     ("retrans.", Measure::Retransmissions),
     ("of sent", Measure::RetransmissionShare),
     ("timeouts", Measure::Timeouts),
-    ("queue ms", Measure::DelayMedian),
-    ("95 %", Measure::DelayP95),
+    ("median ms", Measure::DelayMedian),
+    ("95th ms", Measure::DelayP95),
 ];
 
 /// The table for reading: a block per point, a row per stack, the best of each block marked.
