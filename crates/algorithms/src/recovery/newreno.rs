@@ -20,8 +20,8 @@
 //! and a receiver that delays ACKs makes the sender wait for it: draft-nishida-newreno-
 //! modification §4 shows three ways to get there and proposes alg3, which RFC 6582 adopted. RFC
 //! and draft write ssthresh where this file has cwnd. After a loss taken for congestion the two
-//! are one; after any other the response may have set them apart, and it is cwnd that was
-//! inflated.
+//! are one, but for ns-2's arithmetic (`FullAck::restores`); after any other the response may have
+//! set them apart, and it is cwnd that was inflated.
 //!
 //! Against its neighbours: Reno leaves at the first new ACK. SACK recoveries see all holes at once
 //! and repair more than one per round trip. `variant` says what partial ACKs do to the timer:

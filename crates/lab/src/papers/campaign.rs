@@ -118,7 +118,7 @@ impl Campaign {
     }
 
     /// Does every run and judges the claims. What an interrupt leaves undone is missing in the
-    /// outcome; claims that need it cannot be told.
+    /// outcome; claims cannot be told then.
     #[must_use]
     pub fn execute(
         &self,
@@ -161,9 +161,17 @@ impl Campaign {
                 (Some(_), _) => "runs that it needs are missing",
             };
             let found = own.and_then(|(_, finding)| finding.take());
+            let finding = match found {
+                None => Finding::new(Verdict::CannotBeTold, why),
+                // The rules were made for all runs: fewer might seem to refute a claim.
+                Some(finding) if missing > 0 => {
+                    Finding::new(Verdict::CannotBeTold, format!("so far: {}", finding.found))
+                }
+                Some(finding) => finding,
+            };
             Judged {
                 claim: claim.clone(),
-                finding: found.unwrap_or_else(|| Finding::new(Verdict::CannotBeTold, why)),
+                finding,
             }
         });
         Reproduction {

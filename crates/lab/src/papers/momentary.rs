@@ -45,7 +45,7 @@ const SENDERS: [&str; 6] = [
     "FACK",
     "Momentary",
     "SACK, ns-2's default",
-    "FACK, its authors'",
+    "FACK, halving",
 ];
 const NEWRENO: usize = 0;
 const SACK: usize = 1;
@@ -388,7 +388,9 @@ impl Leads {
         let slopes: Vec<String> = others
             .iter()
             .zip(&leads)
-            .map(|(&sender, lead)| format!("{} {:+.1}", SENDERS[sender], slope(lead)))
+            // Rounded first, and a negative zero made positive.
+            .map(|(&sender, lead)| (SENDERS[sender], (slope(lead) * 10.0).round() / 10.0 + 0.0))
+            .map(|(name, slope)| format!("{name} {slope:+.1}"))
             .collect();
         Finding::new(
             Verdict::of(leads.iter().all(rises)),

@@ -26,7 +26,7 @@ pub(super) static PAPER: Paper = Paper {
     judge,
 };
 
-/// A tenth of the packets, an eighth of the seeds.
+/// A fifth of the packets, an eighth of the seeds.
 fn quicken(experiment: &mut Experiment) {
     experiment.seeds = Seeds::Count(5);
     for group in &mut experiment.flows {
@@ -304,10 +304,10 @@ fn events_alike(ours: &Ours<'_>) -> Option<Finding> {
 }
 
 fn exhibits(ours: &Ours<'_>) -> Vec<Exhibit> {
-    let unit = "The draft's table says kbps. It is read as kilobytes per second: ns-2.35 in the same \
-                setting yields eight times the figures as kbit/s would be, and the very figures as kB/s.";
+    let unit = "The draft's table says kbps, and is read as kilobytes per second: in the same setting \
+                ns-2.35 measures these figures in kB/s, and eight times as much in kbit/s.";
     let code = "The draft calls alg1 the original code of ns-2. It is that of ns-2.35 with \
-                exit_recovery_fix_ set; by default ns-2 keeps cwnd at the full ACK (`keep`), \
+                exit_recovery_fix_ set; by default ns-2 keeps cwnd at the full ACK (keep), \
                 and is faster than all three.";
     let mut out = vec![
         Exhibit::Heading("Throughput, in kB/s".to_owned()),

@@ -1,9 +1,11 @@
 //! NewReno's timelines, among them the three logged cases of
 //! draft-nishida-newreno-modification §4.
 
+use dupack_tcp::window::WindowRounding;
+
 use super::*;
 use crate::catalog::spec::Dialect;
-use crate::testing::{Setup, Timeline, ack, agrees_with_ns2};
+use crate::testing::{Aimd, Setup, Timeline, ack, agrees_with_ns2};
 
 const ALGORITHMS: [&str; 3] = ["alg1", "alg2", "alg3"];
 
@@ -260,4 +262,26 @@ fn a_bound_below_one_segment_still_admits_one() {
     assert_eq!(t.sent(), "new:0");
     assert_eq!(t.receive(100, ack(1)), "new:1");
     assert_eq!(t.cwnd(), 1.0);
+}
+
+#[test]
+fn in_ns2_the_full_ack_starts_from_ssthresh_and_not_from_half_a_window_of_three() {
+    let exit = |full_ack| {
+        let mut t = Setup::new(&ENTRY)
+            .dialect(Dialect::Ns2)
+            .control(Aimd::Window)
+            .configure(|c| c.rounding = WindowRounding::NsTwo)
+            .set("full_ack", full_ack)
+            .window(3.0)
+            .start(100);
+        assert_eq!(t.receive(100, ack(0)), "limited:3");
+        assert_eq!(t.receive(101, ack(0)), "limited:4");
+        assert_eq!(t.receive(102, ack(0)), "dupacks:0");
+        assert_eq!((t.cwnd(), t.ssthresh()), (1.5, 2.0));
+        t.receive(202, ack(5));
+        t.cwnd()
+    };
+    assert_eq!(exit("alg1"), 2.0);
+    assert_eq!(exit("alg2"), 1.0);
+    assert_eq!(exit("alg3"), 2.0);
 }

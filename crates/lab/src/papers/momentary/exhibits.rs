@@ -13,8 +13,8 @@ use crate::report::{Cell, Emphasis};
 use crate::trace::{Span, Trace, time_sequence};
 use dupack_tcp::time::{Duration, Instant};
 
-/// The part of figures 3 and 5 that is shown: from before the loss until NewReno is through.
-const SHOWN: (Duration, Duration) = (Duration::from_millis(800), Duration::from_millis(3000));
+/// The part of figures 3 and 5 that is shown at most: from before the loss until NewReno is through.
+const SHOWN: (Duration, Duration) = (Duration::from_millis(600), Duration::from_millis(3000));
 const PATH: &str = "1 Mbit/s · 200 ms · initial ssthresh 10";
 
 /// The panels of figure 3, and after them what the paper does not show.
@@ -50,7 +50,7 @@ pub(super) fn figures_3_and_4(part: &Part, episodes: &Episodes<'_>) -> Vec<Exhib
         Exhibit::Heading("Figure 3: packets and ACKs, seven losses".to_owned()),
         Exhibit::Note(
             "Packets are counted as ns-2 does: its packet 0 is the SYN. The paper's curves are not in our hands; \
-             what its text says of them is judged above."
+             what its text says of them is judged above. Each panel ends three round trips after the repair."
                 .to_owned(),
         ),
     ];
@@ -58,7 +58,12 @@ pub(super) fn figures_3_and_4(part: &Part, episodes: &Episodes<'_>) -> Vec<Exhib
         let Some(trace) = part.trace(0, sender) else {
             continue;
         };
-        out.extend(figure(name, CAPTIONS[sender], panel(trace, title).svg()));
+        let span = span(episodes[sender].as_ref());
+        out.extend(figure(
+            name,
+            CAPTIONS[sender],
+            panel(trace, title, span).svg(),
+        ));
     }
     out.push(Exhibit::Heading(
         "Figure 4: the congestion window".to_owned(),
@@ -81,19 +86,21 @@ fn figure(name: &str, caption: &str, svg: Result<String, FigureError>) -> Option
     }))
 }
 
-fn shown() -> Span {
+/// From before the loss to three round trips after its repair.
+fn span(episode: Option<&Episode<'_>>) -> Span {
+    let until = episode.map_or(Instant::ZERO + SHOWN.1, |e| e.complete + e.rtt * 3);
     Span {
         from: Instant::ZERO + SHOWN.0,
-        until: Instant::ZERO + SHOWN.1,
+        until,
     }
 }
 
 /// A panel of figure 3, its packets counted as ns-2 does.
-fn panel(trace: &Trace, title: &str) -> TimeSequence {
+fn panel(trace: &Trace, title: &str, span: Span) -> TimeSequence {
     let first = LOST[0];
     let last = LOST[LOST.len() - 1];
     let subtitle = format!("{PATH} · first transmissions of {first} to {last} lost");
-    let mut figure = time_sequence(trace, shown(), title, &subtitle);
+    let mut figure = time_sequence(trace, span, title, &subtitle);
     let shift = SYN as f64;
     let own = [&mut figure.sends, &mut figure.acks, &mut figure.drops];
     let repeated = figure.retransmissions.iter_mut().map(|r| &mut r.points);
@@ -188,7 +195,7 @@ pub(super) fn figure_5(part: &Part, leads: Option<&Leads>) -> Vec<Exhibit> {
         out.push(Exhibit::Table(lead_table(leads)));
         out.extend(figure(
             "figure5-lead",
-            "How far Momentary is ahead. Where a line falls, the other sender has got out of the loss in the meantime.",
+            "How far Momentary is ahead. Where a line jumps, the other sender meets its timer.",
             lead_chart(leads).svg(),
         ));
     }
