@@ -12,15 +12,16 @@ pub(super) fn parameters(e: &Experiment, scenarios: &[Scenario]) -> Vec<Paramete
     let mut out = Vec::new();
     run(e, &mut out);
     if let Some(path) = &e.path {
-        link("path", path, e, &mut out);
+        link("path", "path", path, e, &mut out);
     }
     for (n, options) in e.links.iter().enumerate() {
         let owner = match &options.between {
             Some([a, b]) => format!("link {a} – {b}"),
             None => format!("link {n}"),
         };
-        link(&owner, options, e, &mut out);
+        link(&owner, &format!("links.{n}"), options, e, &mut out);
     }
+    traffic(e, &mut out);
     let mut seen: Vec<&StackSpec> = Vec::new();
     for scenario in scenarios {
         for stack in std::iter::once(&scenario.stack).chain(&scenario.group_stacks) {
@@ -34,9 +35,12 @@ pub(super) fn parameters(e: &Experiment, scenarios: &[Scenario]) -> Vec<Paramete
     out
 }
 
-fn given(e: &Experiment, key: &str) -> &'static str {
+/// Where the value of `key` comes from: a value that is the default's was not needed.
+fn origin(e: &Experiment, key: &str, is_default: bool) -> &'static str {
     if e.sweep.contains_key(key) {
         "swept"
+    } else if is_default {
+        "default"
     } else {
         "given"
     }
@@ -52,34 +56,79 @@ fn push(out: &mut Vec<Parameter>, owner: &str, name: &str, value: String, source
 }
 
 fn run(e: &Experiment, out: &mut Vec<Parameter>) {
+    let default = Experiment::new(Vec::new());
     let dialect = format!("{:?}", e.dialect).to_lowercase();
-    push(out, "run", "dialect", dialect, given(e, "dialect"));
-    push(
-        out,
-        "run",
-        "duration",
-        e.duration.to_string(),
-        given(e, "duration"),
-    );
-    push(
-        out,
-        "run",
-        "warm_up",
-        e.warm_up.to_string(),
-        given(e, "warm_up"),
-    );
-    let seeds = e.seeds.to_vec();
-    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    push(out, "run", "seeds", seeds.join(" "), "given");
+    let seeds: Vec<String> = e.seeds.to_vec().iter().map(u64::to_string).collect();
+    for (key, value, is_default) in [
+        ("dialect", dialect, e.dialect == default.dialect),
+        (
+            "duration",
+            e.duration.to_string(),
+            e.duration == default.duration,
+        ),
+        (
+            "warm_up",
+            e.warm_up.to_string(),
+            e.warm_up == default.warm_up,
+        ),
+        ("seeds", seeds.join(" "), e.seeds == default.seeds),
+    ] {
+        push(out, "run", key, value, origin(e, key, is_default));
+    }
     for (key, values) in &e.sweep {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         push(out, "sweep", key, values.join(", "), "given");
     }
 }
 
-fn link(owner: &str, link: &LinkOptions, e: &Experiment, out: &mut Vec<Parameter>) {
+/// What the file says of access links, routes, flows and UDP sources, key by key; what it leaves
+/// out of them is not there, or is the senders' and receivers' common value.
+fn traffic(e: &Experiment, out: &mut Vec<Parameter>) {
+    let all = serde_json::to_value(e).unwrap_or_default();
+    for section in ["access", "routes", "flows", "udp"] {
+        if let Some(value) = all.get(section) {
+            flatten(e, section, value, section, out);
+        }
+    }
+    if e.flows.is_empty() {
+        let one = "one, of the stack under comparison, without end".to_owned();
+        push(out, "flows", "count", one, "default");
+    }
+}
+
+/// A row for every value below `value`, whose path in the file is `key`.
+fn flatten(
+    e: &Experiment,
+    owner: &str,
+    value: &serde_json::Value,
+    key: &str,
+    out: &mut Vec<Parameter>,
+) {
+    let mut below = |name: &str, value| flatten(e, owner, value, &format!("{key}.{name}"), out);
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| below(name, value));
+        }
+        serde_json::Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(n, value)| below(&n.to_string(), value));
+        }
+        leaf => {
+            let text = leaf
+                .as_str()
+                .map_or_else(|| leaf.to_string(), str::to_owned);
+            push(out, owner, key, text, origin(e, key, false));
+        }
+    }
+}
+
+fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut Vec<Parameter>) {
+    let given = serde_json::to_value(link).unwrap_or_default();
+    let default = serde_json::to_value(LinkOptions::default()).unwrap_or_default();
     let mut add = |name: &str, value: String| {
-        push(out, owner, name, value, given(e, &format!("path.{name}")));
+        let is_default = given.get(name) == default.get(name);
+        let source = origin(e, &format!("{place}.{name}"), is_default);
+        push(out, owner, name, value, source);
     };
     if let Some(rate) = link.rate {
         add("rate", rate.to_string());
@@ -124,17 +173,10 @@ fn link(owner: &str, link: &LinkOptions, e: &Experiment, out: &mut Vec<Parameter
         "loss_placement",
         format!("{:?} the queue", link.loss_placement).to_lowercase(),
     );
-    let reverse = link.reverse.clone().unwrap_or_default();
-    add("reverse.loss", reverse.loss.to_string());
-    match link.buffer {
-        Some(buffer) => push(
-            out,
-            owner,
-            "buffer",
-            buffer.to_string(),
-            given(e, "path.buffer"),
-        ),
-        None => push(out, owner, "buffer", DEFAULT_BUFFER.to_string(), "default"),
+    add("buffer", link.buffer.unwrap_or(DEFAULT_BUFFER).to_string());
+    match given.get("reverse") {
+        Some(reverse) => flatten(e, owner, reverse, &format!("{place}.reverse"), out),
+        None => add("reverse", "as forward, without loss".to_owned()),
     }
 }
 
@@ -182,7 +224,40 @@ fn endpoint(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
             let key = format!("{side}.{name}");
-            push(out, &owner, &key, value, given(e, &key));
+            push(out, &owner, &key, value, origin(e, &key, false));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use crate::experiment::load::Source;
+    use crate::run::Plan;
+
+    #[test]
+    fn a_value_is_default_given_or_swept_and_none_is_left_out() {
+        let source = Source {
+            name: "test".to_owned(),
+            text: "stacks = [\"sack/reno\"]\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n\
+                   loss = \"1%\"\n[links.reverse]\nloss = \"2%\"\n[[flows]]\nfrom = \"a\"\nto = \"b\"\n\
+                   count = 3\n[sweep]\n\"links.0.delay\" = [\"1ms\", \"2ms\"]\n"
+                .to_owned(),
+            folder: PathBuf::new(),
+        };
+        let plan = Plan::new(source.parse().unwrap(), &source).unwrap();
+        let parameters = plan.empty_results().parameters;
+        let found = |name: &str| {
+            let hit = parameters.iter().find(|p| p.name == name);
+            hit.map(|p| (p.value.as_str(), p.source.as_str()))
+        };
+        assert_eq!(found("loss"), Some(("1%", "given")));
+        assert_eq!(found("duplicate"), Some(("0%", "default")));
+        assert_eq!(found("buffer"), Some(("50pkt", "default")));
+        assert_eq!(found("duration"), Some(("60s", "default")));
+        assert_eq!(found("delay").map(|(_, source)| source), Some("swept"));
+        assert_eq!(found("links.0.reverse.loss"), Some(("2%", "given")));
+        assert_eq!(found("flows.0.count"), Some(("3", "given")));
     }
 }
