@@ -5,6 +5,7 @@ use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
 
 use crate::ids::{NodeId, RouteId};
 use crate::udp::UdpConfig;
+use crate::video::VideoConfig;
 
 /// A one-way TCP transfer.
 #[derive(Debug)]
@@ -74,6 +75,8 @@ pub enum Application {
         /// Time between two.
         every: Duration,
     },
+    /// Frames at a constant rate, with somebody watching.
+    Video(VideoConfig),
 }
 
 impl Application {
@@ -84,6 +87,7 @@ impl Application {
             Self::Greedy => None,
             Self::Finite(bytes) => Some(bytes),
             Self::Writes { bytes, count, .. } => Some(bytes.saturating_mul(count)),
+            Self::Video(video) => Some(video.frame_bytes.saturating_mul(video.frames)),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::random::Stream;
 use crate::reader::ReaderState;
 use crate::route::Hop;
 use crate::truth::{FlowTruth, TruthCounters};
+use crate::video::{VideoCounters, Viewers};
 
 /// A TCP transfer at work.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub struct TcpFlow {
     receiver: Receiver,
     /// Most applications read at once, and most receivers keep what they have.
     reader: Option<Box<ReaderState>>,
+    viewers: Option<Box<Viewers>>,
     truth: FlowTruth,
     headers: HeaderSizes,
     smss: u64,
@@ -40,6 +42,7 @@ pub struct TcpFlow {
     progress: Progress,
     /// Counters as they stood when measuring began.
     baseline: FlowCounters,
+    video_baseline: VideoCounters,
 }
 
 /// How far a transfer has come.
@@ -106,9 +109,15 @@ impl TcpFlow {
             writes_left: match config.application {
                 Application::Greedy | Application::Finite(_) => 1,
                 Application::Writes { count, .. } => count,
+                Application::Video(video) => video.frames,
             },
             progress: Progress::NotStarted,
             baseline: FlowCounters::default(),
+            video_baseline: VideoCounters::default(),
+            viewers: match config.application {
+                Application::Video(video) => Some(Box::new(Viewers::new(video, config.start))),
+                _ => None,
+            },
         }
     }
 
@@ -192,8 +201,9 @@ impl TcpFlow {
     }
 
     /// Counts from here on.
-    pub(crate) fn begin_measurement(&mut self) {
+    pub(crate) fn begin_measurement(&mut self, now: Instant) {
         self.baseline = self.totals();
+        self.video_baseline = self.video_totals(now).unwrap_or_default();
     }
 
     /// The sender.
@@ -242,12 +252,23 @@ impl TcpFlow {
         self.totals().since(&self.baseline)
     }
 
+    /// What the viewers have seen since measuring began, if the flow carries video.
+    #[must_use]
+    pub fn video(&self, now: Instant) -> Option<VideoCounters> {
+        Some(self.video_totals(now)?.since(&self.video_baseline))
+    }
+
+    fn video_totals(&self, now: Instant) -> Option<VideoCounters> {
+        Some(self.viewers.as_ref()?.counters(now))
+    }
+
     /// The application hands over its next bytes, and the first time the transfer begins.
     fn write(&mut self, now: Instant) {
         let (bytes, every) = match self.application {
             Application::Greedy => (GREEDY_BYTES, Duration::ZERO),
             Application::Finite(bytes) => (bytes, Duration::ZERO),
             Application::Writes { bytes, every, .. } => (bytes, every),
+            Application::Video(video) => (video.frame_bytes, video.every),
         };
         self.next_write = None;
         if self.writes_left > 0 {
@@ -353,6 +374,9 @@ impl TcpFlow {
     }
 
     fn note_progress(&mut self, now: Instant) {
+        if let Some(viewers) = &mut self.viewers {
+            viewers.received(now, self.receiver.in_order_bytes());
+        }
         if let Some(bytes) = self.application.total_bytes()
             && self.progress == Progress::Running
             && self.receiver.in_order_bytes() >= bytes

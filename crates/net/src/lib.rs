@@ -8,7 +8,7 @@
 //! | one link | [`link`] | sans-I/O: packets and times go in, verdicts and arrivals come out |
 //! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
 //! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell and chain |
-//! | hosts | [`flow`], [`host`], [`udp`] | TCP transfers and datagram sources |
+//! | hosts | [`flow`], [`host`], [`udp`], [`video`] | TCP transfers, datagram sources, a viewer |
 //! | truth | [`truth`] | what really happened, beside what the sender believes |
 //! | a run | [`network`], [`simulation`], [`report`] | set up, run, measure |
 //! | measures | [`histogram`], [`series`], [`sampling`], [`observer`], [`trace_hash`] | what may be asked of a run |
@@ -47,3 +47,4 @@ pub mod trace_hash;
 pub mod truth;
 pub mod udp;
 pub mod units;
+pub mod video;

@@ -8,6 +8,7 @@ use crate::host::{FlowCounters, Progress, TcpFlow};
 use crate::ids::{FlowId, LinkId};
 use crate::link::{LinkCounters, ServiceConfig};
 use crate::simulation::{Flow, Simulation, UdpCounters};
+use crate::video::VideoCounters;
 
 /// Everything that was measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +45,8 @@ pub struct TcpReport {
     pub sender: SenderStats,
     /// Payload bytes in flight at the end.
     pub in_flight_true: u64,
+    /// What was seen of its video in the measured interval, if it carries one.
+    pub video: Option<VideoCounters>,
 }
 
 /// The measures of a datagram source.
@@ -166,6 +169,7 @@ impl Simulation {
             totals: flow.totals(),
             sender: *flow.sender().stats(),
             in_flight_true: flow.truth().in_flight_bytes(),
+            video: flow.video(self.now()),
         }
     }
 }

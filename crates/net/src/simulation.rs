@@ -141,10 +141,11 @@ impl Simulation {
 
     /// Forgets what was counted, at the end of a warm-up: measures start now.
     pub fn begin_measurement(&mut self) {
-        self.measuring_since = self.now();
+        let now = self.now();
+        self.measuring_since = now;
         for flow in &mut self.flows {
             match flow {
-                Flow::Tcp(flow) => flow.begin_measurement(),
+                Flow::Tcp(flow) => flow.begin_measurement(now),
                 Flow::Udp(flow) => flow.baseline = flow.counters,
             }
         }

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 pub use drop::DropRule;
 pub use endpoint::{ReceiverOptions, SenderOptions};
 pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
-pub use traffic::{FlowGroup, UdpSource};
+pub use traffic::{FlowGroup, UdpSource, Video};
 
 use crate::units::{Delay, Rate};
 

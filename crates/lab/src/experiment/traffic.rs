@@ -37,6 +37,9 @@ pub struct FlowGroup {
     /// How much each sends; without it there is always more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<ByteCount>,
+    /// Sends frames at a constant rate to somebody who watches, instead of always more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<Video>,
     /// Where its senders differ from the others.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sender: SenderOptions,
@@ -45,8 +48,25 @@ pub struct FlowGroup {
     pub receiver: ReceiverOptions,
 }
 
+/// Video: frames of one size at regular times, each to be shown by a deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Video {
+    /// Rate of the video, in payload.
+    pub rate: Rate,
+    /// Time between two frames.
+    #[serde(default = "default_frame")]
+    pub frame: Delay,
+    /// From when a frame is written until it is to be shown.
+    pub deadline: Delay,
+}
+
 fn one() -> u32 {
     1
+}
+
+fn default_frame() -> Delay {
+    Delay::from_nanos(40_000_000)
 }
 
 impl Default for FlowGroup {
@@ -61,6 +81,7 @@ impl Default for FlowGroup {
             start: Delay::default(),
             start_spread: Delay::default(),
             bytes: None,
+            video: None,
             sender: SenderOptions::default(),
             receiver: ReceiverOptions::default(),
         }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 
 use super::claims::{Finding, Judged, Verdict};
+use super::evidence::{Evidence, Part, Traced};
 use super::{Extent, Observe, Paper, Reproduction};
 use crate::experiment::load::{ExperimentError, Source};
-use crate::results::Results;
-use crate::run::{Execution, Interrupt, Job, Plan, Progress};
+use crate::run::{Execution, Interrupt, Plan, Progress};
 use crate::trace::Trace;
 
 /// A paper's experiments, checked and ready to run.
@@ -17,70 +17,6 @@ pub struct Campaign {
     paper: &'static Paper,
     extent: Extent,
     parts: Vec<(&'static str, Observe, Plan)>,
-}
-
-/// What came out of a paper's experiments.
-#[derive(Debug, Default)]
-pub struct Evidence {
-    /// In the order of the paper's experiments.
-    pub parts: Vec<Part>,
-}
-
-/// What came out of one experiment.
-#[derive(Debug)]
-pub struct Part {
-    /// The experiment's name.
-    pub name: &'static str,
-    /// Its measures; without runs if packets were recorded instead.
-    pub results: Results,
-    /// Its recorded runs, sorted by point, stack and seed.
-    pub traces: Vec<Traced>,
-}
-
-/// A recorded run.
-#[derive(Debug)]
-pub struct Traced {
-    /// Which run.
-    pub job: Job,
-    /// What happened in it.
-    pub trace: Trace,
-}
-
-impl Part {
-    /// Runs that are missing because the campaign was interrupted.
-    #[must_use]
-    pub fn missing(&self) -> usize {
-        self.results.missing().saturating_sub(self.traces.len())
-    }
-
-    /// The trace of `stack` at `point`.
-    #[must_use]
-    pub fn trace(&self, point: usize, stack: usize) -> Option<&Trace> {
-        self.traces
-            .iter()
-            .find(|traced| traced.job.point == point && traced.job.stack == stack)
-            .map(|traced| &traced.trace)
-    }
-}
-
-impl Evidence {
-    /// What came out of the experiment `name`.
-    #[must_use]
-    pub fn part(&self, name: &str) -> Option<&Part> {
-        self.parts.iter().find(|part| part.name == name)
-    }
-
-    /// Runs that there should have been.
-    #[must_use]
-    pub fn planned(&self) -> usize {
-        self.parts.iter().map(|part| part.results.planned).sum()
-    }
-
-    /// Runs that are missing because the campaign was interrupted.
-    #[must_use]
-    pub fn missing(&self) -> usize {
-        self.parts.iter().map(Part::missing).sum()
-    }
 }
 
 impl Paper {

@@ -8,6 +8,8 @@
 
 mod campaign;
 mod claims;
+mod evidence;
+mod judging;
 mod momentary;
 mod newreno_smooth;
 mod reproduction;
@@ -17,8 +19,9 @@ use thiserror::Error;
 
 use crate::experiment::Experiment;
 
-pub use campaign::{Campaign, Evidence, Part, Traced};
+pub use campaign::Campaign;
 pub use claims::{Book, Claim, Finding, Judged, Verdict};
+pub use evidence::{At, Evidence, Part, Traced};
 pub use reproduction::{Exhibit, Reproduction, Table};
 
 /// The papers that are here.

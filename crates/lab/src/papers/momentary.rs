@@ -7,8 +7,8 @@ mod exhibits;
 use dupack_tcp::facts::{LossRule, SendReason};
 use dupack_tcp::time::{Duration, Instant};
 
-use super::campaign::Part;
 use super::claims::{Finding, Verdict};
+use super::evidence::Part;
 use super::{Evidence, ExperimentFile, Judgement, Observe, Paper};
 use crate::experiment::Experiment;
 use crate::trace::{Repeated, Sent};

@@ -2,15 +2,16 @@
 //! of its section 6.
 
 use super::claims::{Finding, Verdict};
+use super::judging::{self, all_below, interval, list};
 use super::reproduction::{Exhibit, Table};
-use super::{Evidence, ExperimentFile, Judgement, Observe, Paper};
+use super::{Evidence, ExperimentFile, Judgement, Observe, Paper, Part};
 use crate::experiment::{Experiment, Seeds};
 use crate::figure::{LineChart, Point, Series};
 use crate::report::comparison::Figure;
 use crate::report::{Cell, Emphasis};
+use crate::results::Measure;
 use crate::results::table::spread;
-use crate::results::{Measure, Results};
-use crate::stats::{Summary, paired_ratio};
+use crate::stats::Summary;
 use crate::units::ByteCount;
 
 pub(super) static PAPER: Paper = Paper {
@@ -84,24 +85,28 @@ enum Quantity {
 }
 
 /// Ours, by algorithm and loss rate.
-struct Ours<'r>(&'r Results);
+struct Ours<'r>(&'r Part);
 
 impl Ours<'_> {
-    fn samples(&self, quantity: Quantity, algorithm: usize, rate: usize) -> Vec<(u64, f64)> {
-        let bytes = self.0.experiment.flows.first().and_then(|f| f.bytes);
+    fn samples(&self, quantity: Quantity, algorithm: usize, rate: usize) -> Vec<f64> {
+        let bytes = self
+            .0
+            .results
+            .experiment
+            .flows
+            .first()
+            .and_then(|f| f.bytes);
         let packets = bytes.map_or(PACKETS, |b| b.as_bytes() as f64 / 1e3);
         let (measure, scale) = match quantity {
             Quantity::Throughput => (Measure::Goodput, 1e3 / 8.0),
             Quantity::Events => (Measure::RecoveriesLeftEmpty, PACKETS / packets),
         };
-        let samples = self.0.samples(rate, algorithm, measure);
-        samples.map(|(seed, value)| (seed, value * scale)).collect()
+        let samples = self.0.results.samples(rate, algorithm, measure);
+        samples.map(|(_, value)| value * scale).collect()
     }
 
     fn summary(&self, quantity: Quantity, algorithm: usize, rate: usize) -> Option<Summary> {
-        let samples = self.samples(quantity, algorithm, rate);
-        let values: Vec<f64> = samples.into_iter().map(|(_, value)| value).collect();
-        Summary::of(&values)
+        Summary::of(&self.samples(quantity, algorithm, rate))
     }
 
     /// All loss rates, if none is missing.
@@ -113,17 +118,7 @@ impl Ours<'_> {
 
     /// Throughput of `algorithm` over that of `base`, paired by seed, at every loss rate.
     fn ratios(&self, algorithm: usize, base: usize) -> Option<Vec<Summary>> {
-        let ratio = |rate| {
-            let others = self.samples(Quantity::Throughput, algorithm, rate);
-            let bases = self.samples(Quantity::Throughput, base, rate);
-            let pairs = bases.iter().filter_map(|(seed, value)| {
-                let (_, other) = others.iter().find(|(s, _)| s == seed)?;
-                Some((*value, *other))
-            });
-            let (bases, others): (Vec<f64>, Vec<f64>) = pairs.unzip();
-            paired_ratio(&bases, &others).ratio
-        };
-        (0..RATES).map(ratio).collect()
+        self.0.ratios(algorithm, base, Measure::Goodput)
     }
 }
 
@@ -132,7 +127,7 @@ fn judge(evidence: &Evidence) -> Judgement {
     let Some(part) = evidence.part("tables") else {
         return judgement;
     };
-    let ours = Ours(&part.results);
+    let ours = Ours(part);
     judgement.findings = vec![
         ("alg2-worst", alg2_worst(&ours)),
         ("alg2-deficit", within(&ours, ALG2, (0.50, 0.85))),
@@ -155,25 +150,9 @@ fn judge(evidence: &Evidence) -> Judgement {
     judgement
 }
 
-/// The interval, or the mean alone if there is only one seed.
-fn interval(summary: &Summary) -> (f64, f64) {
-    summary
-        .interval_95()
-        .unwrap_or((summary.mean, summary.mean))
-}
-
-fn list(summaries: &[Summary], decimals: usize) -> String {
-    let texts: Vec<String> = summaries.iter().map(|s| spread(s, decimals)).collect();
-    texts.join(", ")
-}
-
-fn all_below_one(ratios: &[Summary]) -> bool {
-    ratios.iter().all(|ratio| interval(ratio).1 < 1.0)
-}
-
 fn alg2_worst(ours: &Ours<'_>) -> Option<Finding> {
     let (to_first, to_third) = (ours.ratios(ALG2, ALG1)?, ours.ratios(ALG2, ALG3)?);
-    let holds = all_below_one(&to_first) && all_below_one(&to_third);
+    let holds = all_below(&to_first, 1.0) && all_below(&to_third, 1.0);
     Some(Finding::new(
         Verdict::of(holds),
         format!(
@@ -186,7 +165,7 @@ fn alg2_worst(ours: &Ours<'_>) -> Option<Finding> {
 
 fn alg1_best(ours: &Ours<'_>) -> Option<Finding> {
     let (second, third) = (ours.ratios(ALG2, ALG1)?, ours.ratios(ALG3, ALG1)?);
-    let holds = all_below_one(&second) && all_below_one(&third);
+    let holds = all_below(&second, 1.0) && all_below(&third, 1.0);
     Some(Finding::new(
         Verdict::of(holds),
         format!(
@@ -198,17 +177,9 @@ fn alg1_best(ours: &Ours<'_>) -> Option<Finding> {
 }
 
 /// Whether the ratio to alg1 lies within bounds at every loss rate.
-fn within(ours: &Ours<'_>, algorithm: usize, (low, high): (f64, f64)) -> Option<Finding> {
+fn within(ours: &Ours<'_>, algorithm: usize, bounds: (f64, f64)) -> Option<Finding> {
     let ratios = ours.ratios(algorithm, ALG1)?;
-    let outside = |s: &Summary| interval(s).1 < low || high < interval(s).0;
-    let inside = |s: &Summary| low <= s.mean && s.mean <= high;
-    let verdict = if ratios.iter().any(outside) {
-        Verdict::DoesNotHold
-    } else if ratios.iter().all(inside) {
-        Verdict::Holds
-    } else {
-        Verdict::CannotBeTold
-    };
+    let verdict = judging::all(ratios.iter().map(|s| judging::within(s, bounds)));
     let changes = ratios.iter().map(|s| {
         let half = s
             .half_width_95

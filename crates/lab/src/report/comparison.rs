@@ -20,13 +20,15 @@ pub struct Figure {
     pub caption: String,
 }
 
-const FIGURES: [Measure; 6] = [
+const FIGURES: [Measure; 8] = [
     Measure::Goodput,
     Measure::Retransmissions,
     Measure::Timeouts,
     Measure::DelayP95,
     Measure::Fairness,
     Measure::Completion,
+    Measure::FramesInTime,
+    Measure::StallTime,
 ];
 
 /// The figures of a comparison: one per measure that says something.

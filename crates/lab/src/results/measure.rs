@@ -43,6 +43,12 @@ pub enum Measure {
     Fairness,
     /// Time until every finite flow was done, in s.
     Completion,
+    /// Video frames that were there by their deadline, in percent of those that were due.
+    FramesInTime,
+    /// How often the picture stood still for a viewer who waits.
+    Stalls,
+    /// How long it stood still in all, in s.
+    StallTime,
     /// Share of wireless losses judged rightly (A_w), in percent.
     AccuracyWireless,
     /// Share of congestion losses judged rightly (A_c), in percent.
@@ -62,7 +68,7 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
@@ -81,6 +87,9 @@ impl Measure {
         Self::Utilisation,
         Self::Fairness,
         Self::Completion,
+        Self::FramesInTime,
+        Self::Stalls,
+        Self::StallTime,
         Self::AccuracyWireless,
         Self::AccuracyCongestion,
     ];
@@ -107,6 +116,9 @@ impl Measure {
             Self::Utilisation => "utilisation_percent",
             Self::Fairness => "fairness_jain",
             Self::Completion => "completion_s",
+            Self::FramesInTime => "frames_in_time_percent",
+            Self::Stalls => "stalls",
+            Self::StallTime => "stall_time_s",
             Self::AccuracyWireless => "accuracy_wireless_percent",
             Self::AccuracyCongestion => "accuracy_congestion_percent",
         }
@@ -134,6 +146,9 @@ impl Measure {
             Self::Utilisation => "link in use (%)",
             Self::Fairness => "fairness (Jain)",
             Self::Completion => "completion (s)",
+            Self::FramesInTime => "video frames in time (%)",
+            Self::Stalls => "video stalls",
+            Self::StallTime => "video standing still (s)",
             Self::AccuracyWireless => "wireless losses judged rightly (%)",
             Self::AccuracyCongestion => "congestion losses judged rightly (%)",
         }
@@ -146,13 +161,16 @@ impl Measure {
             Self::Goodput
             | Self::TotalGoodput
             | Self::Fairness
+            | Self::FramesInTime
             | Self::AccuracyWireless
             | Self::AccuracyCongestion => Better::Higher,
             Self::Spurious
             | Self::Timeouts
             | Self::DelayMedian
             | Self::DelayP95
-            | Self::Completion => Better::Lower,
+            | Self::Completion
+            | Self::Stalls
+            | Self::StallTime => Better::Lower,
             Self::Retransmissions
             | Self::RetransmissionShare
             | Self::LossEvents

@@ -16,6 +16,7 @@ use dupack_net::network::Network;
 use dupack_net::random::Stream;
 use dupack_net::simulation::Simulation;
 use dupack_net::units::BitRate;
+use dupack_net::video::VideoConfig;
 use dupack_tcp::sender::WindowLog;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -146,10 +147,7 @@ impl Scenario {
         TcpFlowConfig {
             path,
             start,
-            application: flow
-                .group
-                .bytes
-                .map_or(Application::Greedy, |b| Application::Finite(b.as_bytes())),
+            application: self.application(flow.group),
             sender,
             stack: flow.stack.build(&Context {
                 smss: sender.smss,
@@ -160,6 +158,27 @@ impl Scenario {
             reneging: Reneging::Never,
             headers: endpoints.headers,
         }
+    }
+}
+
+impl Scenario {
+    fn application(&self, group: &FlowGroup) -> Application {
+        if let Some(video) = &group.video {
+            let frame = video.frame.as_seconds();
+            let bytes = video.rate.as_bits_per_second() as f64 / 8.0 * frame;
+            let sending =
+                (self.experiment.duration.as_seconds() - group.start.as_seconds()).max(frame);
+            return Application::Video(VideoConfig {
+                frame_bytes: (bytes.round() as u64).max(1),
+                frames: (sending / frame).ceil() as u64,
+                every: span(video.frame),
+                deadline: span(video.deadline),
+            });
+        }
+        let finite = group
+            .bytes
+            .map(|bytes| Application::Finite(bytes.as_bytes()));
+        finite.unwrap_or(Application::Greedy)
     }
 }
 

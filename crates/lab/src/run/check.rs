@@ -8,7 +8,7 @@ use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, default_segment};
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::Point;
 use crate::experiment::{
-    Experiment, LinkOptions, QueueKind, ReceiverOptions, Seeds, SenderOptions,
+    Experiment, FlowGroup, LinkOptions, QueueKind, ReceiverOptions, Seeds, SenderOptions,
 };
 use crate::units::Buffer;
 
@@ -335,9 +335,35 @@ fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
             );
             return fail(source, &key("start"), message, "");
         }
+        video(group, &key, source)?;
         receiver(&group.receiver, &key("receiver"), source)?;
         let merged = group.sender.over(&e.sender);
         sender(&merged, e.dialect.into(), &key("sender"), source)?;
+    }
+    Ok(())
+}
+
+fn video(
+    group: &FlowGroup,
+    key: &dyn Fn(&str) -> String,
+    source: &Source,
+) -> Result<(), ExperimentError> {
+    let Some(video) = &group.video else {
+        return Ok(());
+    };
+    if group.bytes.is_some() {
+        let message = "a flow carries either so many bytes or video".to_owned();
+        let help = "leave one of `bytes` and `video` out";
+        return fail(source, &key("bytes"), message, help);
+    }
+    if video.frame.as_nanos() < 100_000 {
+        let message = format!("a frame every {} is no video", video.frame);
+        return fail(source, &key("video.frame"), message, "at least \"0.1ms\"");
+    }
+    if video.rate.as_bits_per_second() as f64 * video.frame.as_seconds() < 8.0 {
+        let message = "a frame would be less than a byte".to_owned();
+        let help = "raise `rate` or `frame`";
+        return fail(source, &key("video.rate"), message, help);
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use dupack_net::report::Report;
 use dupack_net::sampling::SamplingConfig;
 use dupack_net::simulation::{Pause, Simulation};
 use dupack_net::trace_hash::TraceHash;
+use dupack_net::video::VideoCounters;
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::{Duration, Instant};
 use rayon::prelude::*;
@@ -210,6 +211,8 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     links(&mut values, built, report);
     completion(&mut values, report, built);
     accuracy(&mut values, &counted);
+    let seen: Vec<VideoCounters> = compared().filter_map(|(f, _)| f.video).collect();
+    video(&mut values, &seen);
     values
 }
 
@@ -265,6 +268,19 @@ fn completion(values: &mut Values, report: &Report, built: &Built) {
     if let Some(at) = last {
         values.set(Measure::Completion, at.as_secs_f64());
     }
+}
+
+/// What the viewers of all flows with video saw together.
+fn video(values: &mut Values, seen: &[VideoCounters]) {
+    if seen.is_empty() {
+        return;
+    }
+    let sum = |of: fn(&VideoCounters) -> u64| seen.iter().map(of).sum::<u64>() as f64;
+    let in_time = sum(|v| v.in_time) / sum(|v| v.due);
+    values.set(Measure::FramesInTime, in_time * 100.0);
+    values.set(Measure::Stalls, sum(|v| v.stalls));
+    let stalled: f64 = seen.iter().map(|v| v.stalled.as_secs_f64()).sum();
+    values.set(Measure::StallTime, stalled);
 }
 
 fn accuracy(values: &mut Values, counted: &dyn Fn(fn(&SenderStats) -> u64) -> f64) {

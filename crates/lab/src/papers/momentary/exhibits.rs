@@ -5,10 +5,10 @@ use super::{
     COMPARED_AT, Episodes, FACK, LOST, Leads, MOMENTARY, NEWRENO, OF_THE_PAPER, SACK, SENDERS,
     later_than_momentary,
 };
-use crate::figure::{FigureError, LineChart, Point, Series, StepChart, StepSeries, TimeSequence};
-use crate::papers::campaign::Part;
+use crate::figure::{LineChart, Point, Series, StepChart, StepSeries, TimeSequence};
+use crate::papers::evidence::Part;
+use crate::papers::judging::figure;
 use crate::papers::reproduction::{Exhibit, Table};
-use crate::report::comparison::Figure;
 use crate::report::{Cell, Emphasis};
 use crate::trace::{Span, Trace, time_sequence};
 use dupack_tcp::time::{Duration, Instant};
@@ -76,14 +76,6 @@ pub(super) fn figures_3_and_4(part: &Part, episodes: &Episodes<'_>) -> Vec<Exhib
     ));
     out.push(Exhibit::Table(recoveries(episodes)));
     out
-}
-
-fn figure(name: &str, caption: &str, svg: Result<String, FigureError>) -> Option<Exhibit> {
-    Some(Exhibit::Figure(Figure {
-        name: name.to_owned(),
-        svg: svg.ok()?,
-        caption: caption.to_owned(),
-    }))
 }
 
 /// From before the loss to three round trips after its repair.
