@@ -45,6 +45,10 @@ pub enum Buffer {
     Bytes(u64),
 }
 
+/// A distance in millimetres, such as that between two radio stations: `"200m"`, `"1.5km"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Distance(u64);
+
 /// A probability between 0 and 1: `"1%"`, `"0.5%"`, `"0.01"`.
 ///
 /// A bare number is a fraction, so `"5"` is an error that asks for `"5%"`.
@@ -117,6 +121,19 @@ const PACKETS: Family = Family {
     diagnose: |_, _| None,
 };
 
+const DISTANCE: Family = Family {
+    units: &[
+        Unit::new("mm", 1),
+        Unit::new("m", 1_000),
+        Unit::new("km", 1_000_000),
+        Unit::alias("cm", 10),
+    ],
+    default_unit: "m",
+    finest: "1mm",
+    zero_needs_unit: true,
+    diagnose: |_, _| None,
+};
+
 impl Rate {
     /// A rate of so many bits per second.
     #[must_use]
@@ -171,6 +188,20 @@ impl ByteCount {
     }
 }
 
+impl Distance {
+    /// A distance of so many millimetres.
+    #[must_use]
+    pub const fn from_millimetres(millimetres: u64) -> Self {
+        Self(millimetres)
+    }
+
+    /// Metres.
+    #[must_use]
+    pub fn as_metres(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+}
+
 impl Probability {
     /// The probability `fraction`.
     ///
@@ -213,6 +244,14 @@ impl FromStr for ByteCount {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         BYTES.parse(text).map(Self)
+    }
+}
+
+impl FromStr for Distance {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        DISTANCE.parse(text).map(Self)
     }
 }
 
@@ -275,6 +314,12 @@ impl fmt::Display for Delay {
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&BYTES.print(self.0))
+    }
+}
+
+impl fmt::Display for Distance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&DISTANCE.print(self.0))
     }
 }
 
@@ -438,6 +483,13 @@ quantity_in_files!(Buffer, "a buffer such as \"50pkt\" or \"64kB\"", {
     "description": "Room in a queue, in packets (pkt) or in bytes (B, kB, KiB, MB, MiB, ...).",
     "pattern": r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(pkts?|packets?|([kMGT]|[KMGT]i)?B)\s*$",
     "examples": ["50pkt", "64kB", "1MiB"],
+});
+
+quantity_in_files!(Distance, "a distance such as \"200m\"", {
+    "type": "string",
+    "description": "A distance: mm, cm, m or km.",
+    "pattern": r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(mm|cm|m|km)\s*$",
+    "examples": ["200m", "1.5km"],
 });
 
 quantity_in_files!(Probability, "a probability such as \"1%\" or 0.01", {

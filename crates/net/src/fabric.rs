@@ -5,12 +5,13 @@
 
 use dupack_tcp::time::Instant;
 
-use crate::event::EventQueue;
-use crate::ids::{EventSlot, FlowId, LinkId, RouteId};
+use crate::event::{EventQueue, InsertionNumber};
+use crate::ids::{EventSlot, FlowId, LinkId, MediumId, RouteId};
 use crate::link::{DropCause, Fate, Flight, Link, Offer, Verdict};
 use crate::observer::{Happening, Observer, PacketEvent};
 use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle};
 use crate::route::{Hop, RouteTable};
+use crate::wireless::{Medium, RadioPort};
 
 /// A timer of the fabric's driver, numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,24 +35,51 @@ pub enum Step {
 #[derive(Clone, Debug)]
 pub struct Fabric {
     now: Instant,
+    /// All links. In a radio link's place stands one that only counts.
     links: Vec<Link>,
+    radios: Radios,
     routes: RouteTable,
     packets: PacketArena,
-    /// One slot per link, then one per timer.
+    /// One slot per link, then one per medium, then one per timer.
     events: EventQueue,
+}
+
+/// Shared channels, and which links lead over them.
+#[derive(Clone, Debug, Default)]
+pub struct Radios {
+    media: Vec<Medium>,
+    /// For each link; empty if no link is a radio link, so that wires need not look.
+    ports: Vec<Option<(MediumId, RadioPort)>>,
+}
+
+impl Radios {
+    /// These media; `ports` says of each link whether it is a radio link, and between which
+    /// stations of which medium.
+    #[must_use]
+    pub fn new(media: Vec<Medium>, mut ports: Vec<Option<(MediumId, RadioPort)>>) -> Self {
+        if ports.iter().all(Option::is_none) {
+            ports.clear();
+        }
+        Self { media, ports }
+    }
+
+    fn port(&self, link: LinkId) -> Option<(MediumId, RadioPort)> {
+        self.ports.get(link.index()).copied().flatten()
+    }
 }
 
 /// Flow and number of a packet offered to a link that does not ask for them.
 const NOBODY: (FlowId, u64) = (FlowId(u32::MAX), u64::MAX);
 
 impl Fabric {
-    /// A fabric of `links` and `timers` timers at time zero.
+    /// A fabric of `links`, some of which may be `radios`, and `timers` timers at time zero.
     #[must_use]
-    pub fn new(links: Vec<Link>, routes: RouteTable, timers: usize) -> Self {
-        let events = EventQueue::new(links.len() + timers);
+    pub fn new(links: Vec<Link>, radios: Radios, routes: RouteTable, timers: usize) -> Self {
+        let events = EventQueue::new(links.len() + radios.media.len() + timers);
         Self {
             now: Instant::ZERO,
             links,
+            radios,
             routes,
             packets: PacketArena::default(),
             events,
@@ -79,6 +107,22 @@ impl Fabric {
     /// The link `id`, to be asked for its backlog or to have its histogram cleared.
     pub fn link_mut(&mut self, id: LinkId) -> &mut Link {
         &mut self.links[id.index()]
+    }
+
+    /// All shared channels, in the order of their ids.
+    #[must_use]
+    pub fn media(&self) -> &[Medium] {
+        &self.radios.media
+    }
+
+    /// Packets and bytes that wait now for their transmission on `link` to begin; for a radio
+    /// link, all that wait at its station.
+    pub fn backlog(&mut self, link: LinkId) -> (u64, u64) {
+        if let Some((medium, port)) = self.radios.port(link) {
+            return self.radios.media[medium.index()].backlog(port.from);
+        }
+        let link = &mut self.links[link.index()];
+        (link.backlog_packets(self.now), link.backlog_bytes(self.now))
     }
 
     /// All links, in the order of their ids.
@@ -160,11 +204,15 @@ impl Fabric {
                 break;
             }
             self.now = at;
-            let Some(link) = self.link_of(slot) else {
+            let step = if let Some(link) = self.link_of(slot) {
+                self.arrive(link, observer)
+            } else if slot.0 >= self.first_timer() {
                 self.events.clear(slot);
-                return Step::Timer(TimerId(slot.0 - self.links.len() as u32));
+                Some(Step::Timer(TimerId(slot.0 - self.first_timer())))
+            } else {
+                self.on_air(MediumId(slot.0 - self.links.len() as u32), observer)
             };
-            if let Some(step) = self.arrive(link, observer) {
+            if let Some(step) = step {
                 return step;
             }
         }
@@ -173,7 +221,11 @@ impl Fabric {
     }
 
     fn slot(&self, timer: TimerId) -> EventSlot {
-        EventSlot(self.links.len() as u32 + timer.0)
+        EventSlot(self.first_timer() + timer.0)
+    }
+
+    const fn first_timer(&self) -> u32 {
+        (self.links.len() + self.radios.media.len()) as u32
     }
 
     fn link_of(&self, slot: EventSlot) -> Option<LinkId> {
@@ -208,6 +260,61 @@ impl Fabric {
         self.forward(&flight, observer)
     }
 
+    /// Handles what is due on a shared channel.
+    fn on_air<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
+        let medium = &mut self.radios.media[id.index()];
+        if !medium.has_outcome() {
+            medium.advance(self.now);
+        }
+        let outcome = medium.take_outcome();
+        self.await_medium(id);
+        let outcome = outcome?;
+        let link = outcome.link;
+        let packet = outcome.packet;
+        let counters = self.links[link.index()].counters_mut();
+        if let Fate::Lost(cause) = outcome.fate {
+            counters.drops.add(cause);
+            if cause == DropCause::Random {
+                counters.carried(packet.bytes);
+            }
+            self.tell(packet.packet, Happening::Dropped { link, cause }, observer);
+            return Some(Step::Dropped(packet.packet, cause));
+        }
+        counters.carried(packet.bytes);
+        self.tell(packet.packet, Happening::Crossed { link }, observer);
+        let flight = Flight {
+            arrival: self.now,
+            number: InsertionNumber(0),
+            packet: packet.packet,
+            hop: packet.hop,
+            bytes: packet.bytes,
+            kind: packet.kind,
+            fate: outcome.fate,
+        };
+        self.forward(&flight, observer)
+    }
+
+    /// Comes back to a medium for its next packet that is through, or when it acts next.
+    fn await_medium(&mut self, id: MediumId) {
+        let slot = EventSlot(self.links.len() as u32 + id.0);
+        let medium = &self.radios.media[id.index()];
+        let next = if medium.has_outcome() {
+            Some(self.now)
+        } else {
+            medium.next_event()
+        };
+        if next == self.events.pending(slot) {
+            return;
+        }
+        match next {
+            Some(at) => {
+                let number = self.events.number();
+                self.events.set(slot, at, number);
+            }
+            None => self.events.clear(slot),
+        }
+    }
+
     /// Sends a packet that has crossed a link on its way.
     fn forward<O: Observer>(&mut self, flight: &Flight, observer: &mut O) -> Option<Step> {
         let hop = flight.hop.next();
@@ -239,6 +346,9 @@ impl Fabric {
         id: LinkId,
         observer: &mut O,
     ) -> Result<(), DropCause> {
+        if let Some((medium, port)) = self.radios.port(id) {
+            return self.offer_by_radio(offer, id, medium, port, observer);
+        }
         let number = self.events.number();
         let link = &mut self.links[id.index()];
         match link.offer(self.now, number, offer) {
@@ -254,6 +364,34 @@ impl Fabric {
             Verdict::Dropped(cause) => {
                 let what = Happening::Dropped { link: id, cause };
                 self.tell(offer.packet, what, observer);
+                Err(cause)
+            }
+        }
+    }
+
+    fn offer_by_radio<O: Observer>(
+        &mut self,
+        offer: &Offer,
+        link: LinkId,
+        medium: MediumId,
+        port: RadioPort,
+        observer: &mut O,
+    ) -> Result<(), DropCause> {
+        let channel = &mut self.radios.media[medium.index()];
+        let verdict = channel.offer(self.now, offer, link, port);
+        let (waiting, _) = channel.backlog(port.from);
+        let counters = self.links[link.index()].counters_mut();
+        counters.offered_packets += 1;
+        counters.backlog_max_packets = counters.backlog_max_packets.max(waiting);
+        self.await_medium(medium);
+        match verdict {
+            Verdict::Accepted { wait } => {
+                self.tell(offer.packet, Happening::Queued { link, wait }, observer);
+                Ok(())
+            }
+            Verdict::Dropped(cause) => {
+                self.links[link.index()].counters_mut().drops.add(cause);
+                self.tell(offer.packet, Happening::Dropped { link, cause }, observer);
                 Err(cause)
             }
         }

@@ -27,6 +27,16 @@ index_type! {
 }
 
 index_type! {
+    /// A shared radio channel, numbered from 0 in the order of creation.
+    MediumId
+}
+
+index_type! {
+    /// A station of a medium, numbered from 0 in the order of creation within that medium.
+    StationId
+}
+
+index_type! {
     /// A flow: a TCP connection or a UDP source, numbered from 0 in the order of creation.
     FlowId
 }

@@ -6,8 +6,9 @@
 //! | --- | --- | --- |
 //! | values | [`ids`], [`units`], [`random`] | names of things, rates, probabilities, random streams |
 //! | one link | [`link`] | sans-I/O: packets and times go in, verdicts and arrivals come out |
+//! | one radio channel | [`wireless`] | sans-I/O: IEEE 802.11 stations that share a channel |
 //! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
-//! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell and chain |
+//! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell, chain, radio |
 //! | hosts | [`flow`], [`host`], [`udp`], [`video`] | TCP transfers, datagram sources, a viewer |
 //! | truth | [`truth`] | what really happened, beside what the sender believes |
 //! | a run | [`network`], [`simulation`], [`report`] | set up, run, measure |
@@ -48,3 +49,4 @@ pub mod truth;
 pub mod udp;
 pub mod units;
 pub mod video;
+pub mod wireless;

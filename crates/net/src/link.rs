@@ -198,9 +198,9 @@ impl Link {
         let flight = self.far_end.pop()?;
         match flight.fate {
             Fate::FirstOfTwo => self.counters.duplicated_packets += 1,
-            Fate::Arrived => self.carried(flight.bytes),
+            Fate::Arrived => self.counters.carried(flight.bytes),
             Fate::Lost(cause) => {
-                self.carried(flight.bytes);
+                self.counters.carried(flight.bytes);
                 self.counters.drops.add(cause);
             }
         }
@@ -211,6 +211,11 @@ impl Link {
     #[must_use]
     pub const fn counters(&self) -> &LinkCounters {
         &self.counters
+    }
+
+    /// The counters, for a fabric that counts what a medium carries in this link's place.
+    pub(crate) const fn counters_mut(&mut self) -> &mut LinkCounters {
+        &mut self.counters
     }
 
     /// Waiting times of the packets that the configuration says, if it says any.
@@ -302,11 +307,6 @@ impl Link {
             }
         }
         self.far_end.push(flight);
-    }
-
-    const fn carried(&mut self, bytes: u32) {
-        self.counters.carried_packets += 1;
-        self.counters.carried_bytes += bytes as u64;
     }
 }
 

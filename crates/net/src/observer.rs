@@ -57,7 +57,8 @@ pub enum Happening {
     Queued {
         /// The link.
         link: LinkId,
-        /// How long it will wait for its transmission to begin.
+        /// How long it will wait for its transmission to begin; zero for a radio link, which
+        /// cannot know.
         wait: Duration,
     },
     /// A link dropped it, at once or on the wire.

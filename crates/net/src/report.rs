@@ -5,10 +5,11 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::histogram::Histogram;
 use crate::host::{FlowCounters, Progress, TcpFlow};
-use crate::ids::{FlowId, LinkId};
+use crate::ids::{FlowId, LinkId, MediumId, NodeId, StationId};
 use crate::link::{LinkCounters, ServiceConfig};
 use crate::simulation::{Flow, Simulation, UdpCounters};
 use crate::video::VideoCounters;
+use crate::wireless::StationCounters;
 
 /// Everything that was measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,8 @@ pub struct Report {
     pub udp: Vec<UdpReport>,
     /// Links, in the order of their ids.
     pub links: Vec<LinkReport>,
+    /// The stations of all radio channels, in the order of media and stations.
+    pub stations: Vec<StationReport>,
 }
 
 /// The measures of a TCP transfer.
@@ -75,6 +78,19 @@ pub struct LinkReport {
     pub waits: Option<WaitSummary>,
 }
 
+/// The measures of a station on a radio channel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StationReport {
+    /// On which medium.
+    pub medium: MediumId,
+    /// Which of its stations.
+    pub station: StationId,
+    /// At which node.
+    pub node: NodeId,
+    /// What its MAC did in the measured interval.
+    pub counters: StationCounters,
+}
+
 /// A distribution of waiting times: from arrival at the queue to the start of transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitSummary {
@@ -114,6 +130,7 @@ impl Simulation {
             tcp: Vec::new(),
             udp: Vec::new(),
             links: Vec::new(),
+            stations: Vec::new(),
         };
         for (flow, n) in self.flows().iter().zip(0..) {
             match flow {
@@ -130,6 +147,7 @@ impl Simulation {
         }
         let links = 0..self.fabric().links().len() as u32;
         report.links = links.map(|n| self.link_report(LinkId(n))).collect();
+        report.stations = self.station_reports();
         report
     }
 
@@ -138,11 +156,12 @@ impl Simulation {
     pub fn link_report(&self, id: LinkId) -> LinkReport {
         let counters = self.link_counters(id);
         let elapsed = self.now().since(self.measuring_since());
-        let capacity_bps = match &self.topology().link_config(id).service {
+        let config = self.topology().link_config(id);
+        let capacity_bps = config.and_then(|config| match &config.service {
             ServiceConfig::Unlimited => None,
             ServiceConfig::Rate(rate) => Some(rate.as_bps() as f64),
             ServiceConfig::Trace(trace) => Some(trace.mean_rate_bps()),
-        };
+        });
         let used_bps = bits_per_second(counters.carried_bytes, elapsed);
         LinkReport {
             link: id,
@@ -151,6 +170,21 @@ impl Simulation {
             utilisation: capacity_bps.map(|capacity| used_bps / capacity),
             waits: self.fabric().link(id).waits().and_then(WaitSummary::of),
         }
+    }
+
+    fn station_reports(&self) -> Vec<StationReport> {
+        let media = (0..self.topology().medium_count() as u32).map(MediumId);
+        let all = media.flat_map(|medium| {
+            let stations = 0..self.topology().station_count(medium) as u32;
+            stations.map(move |n| (medium, StationId(n)))
+        });
+        all.map(|(medium, station)| StationReport {
+            medium,
+            station,
+            node: self.topology().station_node(medium, station),
+            counters: self.station_counters(medium, station),
+        })
+        .collect()
     }
 
     fn tcp_report(&self, id: FlowId, flow: &TcpFlow) -> TcpReport {

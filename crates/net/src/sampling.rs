@@ -101,10 +101,11 @@ impl Samples {
             }
         }
         for (id, series) in &mut self.links {
-            let link = fabric.link_mut(*id);
+            let (backlog_packets, backlog_bytes) = fabric.backlog(*id);
+            let link = fabric.link(*id);
             let sample = LinkSample {
-                backlog_packets: link.backlog_packets(now),
-                backlog_bytes: link.backlog_bytes(now),
+                backlog_packets,
+                backlog_bytes,
                 carried_bytes: link.counters().carried_bytes,
                 dropped_packets: link.counters().drops.total(),
             };

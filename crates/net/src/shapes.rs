@@ -1,8 +1,9 @@
-//! Networks that experiments use again and again: the dumbbell and the chain.
+//! Networks that experiments use again and again: the dumbbell, the chain, and two on the radio.
 
-use crate::ids::{LinkId, NodeId, RouteId};
+use crate::ids::{LinkId, MediumId, NodeId, RouteId};
 use crate::link::LinkConfig;
 use crate::topology::{Topology, TopologyError};
+use crate::wireless::{Position, RadioConfig};
 
 /// *n* senders and *n* receivers on either side of one bottleneck.
 ///
@@ -139,6 +140,114 @@ impl Chain {
             built.there.push(there);
             built.back.push(back);
             last = next;
+        }
+        built
+    }
+}
+
+/// Stations in a row, evenly spaced, that relay for each other over one radio channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioChain {
+    /// How many hops, one less than stations.
+    pub hops: u32,
+    /// Metres between neighbours.
+    pub spacing_m: f64,
+    /// The channel.
+    pub radio: RadioConfig,
+}
+
+/// Where things are in a radio chain.
+#[derive(Clone, Debug)]
+pub struct RadioChainMap {
+    /// The channel. Its stations are numbered along the chain.
+    pub medium: MediumId,
+    /// The nodes, one more than hops.
+    pub nodes: Vec<NodeId>,
+    /// The links towards the end.
+    pub there: Vec<LinkId>,
+    /// The links towards the start, in the order of the hops.
+    pub back: Vec<LinkId>,
+}
+
+impl RadioChain {
+    /// Adds the chain to `map`. The shortest route between two nodes leads over all between.
+    pub fn build(&self, map: &mut Topology) -> RadioChainMap {
+        let medium = map.medium(self.radio.clone());
+        let mut built = RadioChainMap {
+            medium,
+            nodes: Vec::new(),
+            there: Vec::new(),
+            back: Vec::new(),
+        };
+        let mut last = None;
+        for n in 0..=self.hops {
+            let node = map.node(format!("node {n}"));
+            let place = Position::on_line(self.spacing_m * f64::from(n));
+            let station = map.station(medium, node, place);
+            built.nodes.push(node);
+            if let Some(last) = last {
+                let (there, back) = map.radio_duplex(medium, last, station);
+                built.there.push(there);
+                built.back.push(back);
+            }
+            last = Some(station);
+        }
+        built
+    }
+}
+
+/// A cell: stations on a circle around an access point, so near that all hear each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioCell {
+    /// How many stations, the access point not counted.
+    pub stations: u32,
+    /// Metres from the access point to each of them.
+    pub radius_m: f64,
+    /// The channel.
+    pub radio: RadioConfig,
+}
+
+/// Where things are in a cell.
+#[derive(Clone, Debug)]
+pub struct RadioCellMap {
+    /// The channel. Its station 0 is the access point.
+    pub medium: MediumId,
+    /// The access point.
+    pub access_point: NodeId,
+    /// The stations around it.
+    pub stations: Vec<NodeId>,
+    /// Each station's link to the access point.
+    pub up: Vec<LinkId>,
+    /// The links back.
+    pub down: Vec<LinkId>,
+}
+
+impl RadioCell {
+    /// Adds the cell to `map`.
+    pub fn build(&self, map: &mut Topology) -> RadioCellMap {
+        let medium = map.medium(self.radio.clone());
+        let access_point = map.node("access point");
+        let centre = map.station(medium, access_point, Position::default());
+        let mut built = RadioCellMap {
+            medium,
+            access_point,
+            stations: Vec::new(),
+            up: Vec::new(),
+            down: Vec::new(),
+        };
+        for n in 0..self.stations {
+            let turn = f64::from(n) / f64::from(self.stations);
+            let angle = core::f64::consts::TAU * turn;
+            let place = Position {
+                x_m: self.radius_m * libm::cos(angle),
+                y_m: self.radius_m * libm::sin(angle),
+            };
+            let node = map.node(format!("station {n}"));
+            let station = map.station(medium, node, place);
+            let (up, down) = map.radio_duplex(medium, station, centre);
+            built.stations.push(node);
+            built.up.push(up);
+            built.down.push(down);
         }
         built
     }

@@ -4,7 +4,7 @@ use dupack_tcp::time::Instant;
 
 use crate::fabric::{Fabric, Step, TimerId};
 use crate::host::{Progress, TcpFlow};
-use crate::ids::{FlowId, LinkId};
+use crate::ids::{FlowId, LinkId, MediumId, StationId};
 use crate::link::{DropCause, DropCounts, LinkCounters};
 use crate::network::{FlowConfig, FlowEntry, Network};
 use crate::observer::Observer;
@@ -14,6 +14,7 @@ use crate::route::Hop;
 use crate::sampling::{Samples, SamplingConfig};
 use crate::topology::{Topology, TopologyError};
 use crate::udp::UdpSource;
+use crate::wireless::StationCounters;
 
 /// A network at work. The same network and seed give the same packets, on any machine and
 /// however the run is cut into calls of [`Simulation::run_until`].
@@ -26,6 +27,8 @@ pub struct Simulation {
     samples: Option<Samples>,
     measuring_since: Instant,
     link_baselines: Vec<LinkCounters>,
+    /// For each station of each medium.
+    station_baselines: Vec<Vec<StationCounters>>,
 }
 
 /// A flow at work.
@@ -102,6 +105,10 @@ impl Simulation {
             .map(|(flow, n)| Flow::new(FlowId(n), flow, &mut fabric, seed))
             .collect();
         let link_baselines = vec![LinkCounters::default(); fabric.links().len()];
+        let media = fabric.media().iter();
+        let station_baselines = media
+            .map(|medium| vec![StationCounters::default(); medium.station_count()])
+            .collect();
         Ok(Self {
             topology,
             fabric,
@@ -110,6 +117,7 @@ impl Simulation {
             samples: None,
             measuring_since: Instant::ZERO,
             link_baselines,
+            station_baselines,
         })
     }
 
@@ -153,6 +161,11 @@ impl Simulation {
             let link = self.fabric.link_mut(LinkId(link));
             *baseline = *link.counters();
             link.clear_waits();
+        }
+        for (medium, baselines) in self.fabric.media().iter().zip(&mut self.station_baselines) {
+            for (station, baseline) in (0..).zip(baselines) {
+                *baseline = *medium.counters(StationId(station));
+            }
         }
     }
 
@@ -206,6 +219,13 @@ impl Simulation {
     pub fn link_counters(&self, link: LinkId) -> LinkCounters {
         let now = self.fabric.link(link).counters();
         now.since(&self.link_baselines[link.index()])
+    }
+
+    /// What a station's MAC has done since measuring began.
+    #[must_use]
+    pub fn station_counters(&self, medium: MediumId, station: StationId) -> StationCounters {
+        let now = self.fabric.media()[medium.index()].counters(station);
+        now.since(&self.station_baselines[medium.index()][station.index()])
     }
 
     /// The time series, if any are sampled.

@@ -4,21 +4,28 @@
 //! the fewest hops, of these the one found first in the order in which links were created; or it
 //! is given explicitly.
 
+mod radio;
+
 use core::cmp::Reverse;
 use core::fmt;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use dupack_tcp::time::Duration;
+
+use self::radio::MediumPlan;
 use crate::event::MAX_SLOTS;
-use crate::fabric::Fabric;
-use crate::ids::{LinkId, NodeId, RouteId};
+use crate::fabric::{Fabric, Radios};
+use crate::ids::{LinkId, MediumId, NodeId, RouteId};
 use crate::link::{Link, LinkConfig, LinkFault};
 use crate::route::RouteTable;
+use crate::wireless::{RadioFault, RadioPort};
 
 /// Nodes, links and the routes asked for so far.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     nodes: Vec<Node>,
     links: Vec<Edge>,
+    media: Vec<MediumPlan>,
     routes: RouteTable,
     shortest: BTreeMap<(NodeId, NodeId), RouteId>,
 }
@@ -34,7 +41,26 @@ struct Edge {
     name: String,
     from: NodeId,
     to: NodeId,
-    config: LinkConfig,
+    setup: LinkSetup,
+}
+
+/// What a link is made of.
+#[derive(Clone, Debug)]
+enum LinkSetup {
+    /// A channel of its own.
+    Wire(LinkConfig),
+    /// The way from one station to another over a shared channel.
+    Radio { medium: MediumId, port: RadioPort },
+}
+
+impl LinkSetup {
+    /// Propagation delay; none on the radio, whose nodes are metres apart.
+    const fn delay(&self) -> Duration {
+        match self {
+            Self::Wire(config) => config.delay,
+            Self::Radio { .. } => Duration::ZERO,
+        }
+    }
 }
 
 /// Why a network cannot be built.
@@ -66,6 +92,13 @@ pub enum TopologyError {
         /// What is wrong.
         fault: LinkFault,
     },
+    /// A radio channel is configured impossibly, or a link on one.
+    Medium {
+        /// The channel's or the link's name.
+        medium: String,
+        /// What is wrong.
+        fault: RadioFault,
+    },
     /// There are more links and timers than the event queue can tell apart.
     TooLarge {
         /// How many there are.
@@ -92,6 +125,9 @@ impl fmt::Display for TopologyError {
             ),
             Self::Link { link, fault } => {
                 write!(f, "the link {link} cannot work: {}", fault.explain())
+            }
+            Self::Medium { medium, fault } => {
+                write!(f, "the radio of {medium} cannot work: {}", fault.explain())
             }
             Self::TooLarge { slots } => write!(
                 f,
@@ -124,6 +160,10 @@ impl Topology {
     /// It is named after its ends, `a->b`; further links between the same two are `a->b#2`, and
     /// so on. The name determines the link's random numbers.
     pub fn link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
+        self.edge(from, to, LinkSetup::Wire(config))
+    }
+
+    fn edge(&mut self, from: NodeId, to: NodeId, setup: LinkSetup) -> LinkId {
         let id = LinkId(self.links.len() as u32);
         let name = self.link_name_between(from, to);
         self.nodes[from.index()].outgoing.push(id);
@@ -131,7 +171,7 @@ impl Topology {
             name,
             from,
             to,
-            config,
+            setup,
         });
         id
     }
@@ -171,15 +211,22 @@ impl Topology {
         &self.links[link.index()].name
     }
 
-    /// A link's configuration.
+    /// A link's configuration; `None` for a radio link, whose medium has one.
     #[must_use]
-    pub fn link_config(&self, link: LinkId) -> &LinkConfig {
-        &self.links[link.index()].config
+    pub fn link_config(&self, link: LinkId) -> Option<&LinkConfig> {
+        match &self.links[link.index()].setup {
+            LinkSetup::Wire(config) => Some(config),
+            LinkSetup::Radio { .. } => None,
+        }
     }
 
-    /// A link's configuration, to be changed before the network is built.
-    pub fn link_config_mut(&mut self, link: LinkId) -> &mut LinkConfig {
-        &mut self.links[link.index()].config
+    /// A link's configuration, to be changed before the network is built; `None` for a radio
+    /// link.
+    pub fn link_config_mut(&mut self, link: LinkId) -> Option<&mut LinkConfig> {
+        match &mut self.links[link.index()].setup {
+            LinkSetup::Wire(config) => Some(config),
+            LinkSetup::Radio { .. } => None,
+        }
     }
 
     /// The links of a route, in order.
@@ -247,24 +294,41 @@ impl Topology {
     ///
     /// If a link is configured impossibly or there is too much of everything.
     pub fn fabric(&self, seed: u64, timers: usize) -> Result<Fabric, TopologyError> {
-        let slots = self.links.len() + timers;
+        let slots = self.links.len() + self.media.len() + timers;
         if slots > MAX_SLOTS {
             return Err(TopologyError::TooLarge { slots });
         }
         for edge in &self.links {
-            if let Some(fault) = edge.config.fault() {
+            if let LinkSetup::Wire(config) = &edge.setup
+                && let Some(fault) = config.fault()
+            {
                 return Err(TopologyError::Link {
                     link: edge.name.clone(),
                     fault,
                 });
             }
+            if let Some(error) = self.radio_fault(edge) {
+                return Err(error);
+            }
         }
-        let links = self
-            .links
-            .iter()
-            .map(|edge| Link::new(&edge.config, seed, &edge.name))
-            .collect();
-        Ok(Fabric::new(links, self.routes.clone(), timers))
+        let media = self.build_media(seed)?;
+        // In a radio link's place stands a wire that carries nothing and only counts.
+        let counting = LinkConfig::pure_delay(Duration::ZERO);
+        let links = self.links.iter().map(|edge| match &edge.setup {
+            LinkSetup::Wire(config) => Link::new(config, seed, &edge.name),
+            LinkSetup::Radio { .. } => Link::new(&counting, seed, &edge.name),
+        });
+        let ports = self.links.iter().map(|edge| match edge.setup {
+            LinkSetup::Wire(_) => None,
+            LinkSetup::Radio { medium, port } => Some((medium, port)),
+        });
+        let radios = Radios::new(media, ports.collect());
+        Ok(Fabric::new(
+            links.collect(),
+            radios,
+            self.routes.clone(),
+            timers,
+        ))
     }
 
     fn link_name_between(&self, from: NodeId, to: NodeId) -> String {
@@ -340,7 +404,7 @@ struct Cost {
 impl Cost {
     const fn after(self, edge: &Edge) -> Self {
         Self {
-            delay_ns: self.delay_ns.saturating_add(edge.config.delay.as_nanos()),
+            delay_ns: self.delay_ns.saturating_add(edge.setup.delay().as_nanos()),
             hops: self.hops + 1,
         }
     }
@@ -356,7 +420,6 @@ struct Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_tcp::time::Duration;
 
     fn delay(millis: u64) -> LinkConfig {
         LinkConfig::pure_delay(Duration::from_millis(millis))
@@ -375,7 +438,7 @@ mod tests {
         let route = map.route(a, d).unwrap();
         assert_eq!(map.route_links(route), [ab, bd]);
         // Now a-c-b is shorter than a-b.
-        map.link_config_mut(ac).delay = Duration::from_millis(4);
+        map.link_config_mut(ac).unwrap().delay = Duration::from_millis(4);
         let route = map.route(a, b).unwrap();
         assert_eq!(map.route_links(route), [ac, cb]);
         let route = map.explicit_route(&[direct]).unwrap();

@@ -24,6 +24,7 @@ pub mod endpoint;
 pub mod link;
 pub mod load;
 pub mod points;
+pub mod radio;
 pub mod traffic;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ use serde::{Deserialize, Serialize};
 pub use drop::DropRule;
 pub use endpoint::{ReceiverOptions, SenderOptions};
 pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
+pub use radio::RadioOptions;
 pub use traffic::{FlowGroup, UdpSource, Video};
 
 use crate::units::{Delay, Rate};
@@ -73,6 +75,9 @@ pub struct Experiment {
     /// The links of a topology, instead of `path`. Nodes are what the links name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkOptions>,
+    /// A chain of 802.11 stations, instead of `path` or `links`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radio: Option<RadioOptions>,
     /// Routes given node by node, where the shortest path is not wanted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Vec<String>>,
@@ -91,6 +96,9 @@ pub struct Experiment {
     /// Keys of this file and the values that they take in turn; several keys are combined.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sweep: BTreeMap<String, Vec<SweepValue>>,
+    /// Points given one by one, instead of a sweep: each sets the same keys of this file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<BTreeMap<String, SweepValue>>,
 }
 
 /// A value in a sweep, written as it would be at its own place in the file.
@@ -184,6 +192,12 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Experiment {
+    /// Whether `key` takes several values, in a sweep or point by point.
+    #[must_use]
+    pub fn varies(&self, key: &str) -> bool {
+        self.sweep.contains_key(key) || self.points.iter().any(|point| point.contains_key(key))
+    }
+
     /// An experiment with these stacks and everything else at its default; it still wants a
     /// path or links.
     #[must_use]
@@ -199,12 +213,14 @@ impl Experiment {
             path: None,
             access: None,
             links: Vec::new(),
+            radio: None,
             routes: Vec::new(),
             flows: Vec::new(),
             udp: Vec::new(),
             sender: SenderOptions::default(),
             receiver: ReceiverOptions::default(),
             sweep: BTreeMap::new(),
+            points: Vec::new(),
         }
     }
 }

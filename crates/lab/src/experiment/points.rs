@@ -1,4 +1,5 @@
-//! The points of a sweep: the experiment with each combination of swept values in place.
+//! The points of a sweep: the experiment with each combination of swept values in place, or with
+//! the values of each point that the file lists.
 
 use toml::{Table, Value};
 
@@ -26,85 +27,154 @@ impl Point {
     }
 }
 
-/// Every point of the sweep, the last key varying fastest.
+/// A value for a key, and where in the file it stands.
+#[derive(Clone, Debug)]
+struct Setting {
+    key: String,
+    value: SweepValue,
+    place: String,
+}
+
+/// Every point of the sweep, the last key varying fastest, or those given one by one.
 ///
 /// # Errors
 /// If a key names nothing that an experiment has, or a value does not fit its key.
 pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, ExperimentError> {
     let mut bare = experiment.clone();
     bare.sweep.clear();
+    bare.points.clear();
     let base = Table::try_from(&bare).expect("an experiment is a TOML table");
-    bounded(experiment, source)?;
-    let mut combinations: Vec<Vec<(String, usize, SweepValue)>> = vec![Vec::new()];
+    let combinations = if experiment.points.is_empty() {
+        combinations(experiment, source)?
+    } else {
+        listed(experiment, source)?
+    };
+    combinations
+        .into_iter()
+        .map(|settings| point(&base, settings, source))
+        .collect()
+}
+
+/// The experiment with these settings in place of its own.
+fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point, ExperimentError> {
+    let mut table = base.clone();
+    for Setting { key, value, place } in &settings {
+        let fail = |message: String, help: Option<String>| {
+            ExperimentError::at(source, place, message, help)
+        };
+        set(&mut table, key, value).map_err(|m| fail(m, None))?;
+        // One at a time, so that a value that does not fit is the one pointed at.
+        if let Err(error) = table.clone().try_into::<Experiment>() {
+            let help = format!("`{key}` is set to `{value}` here");
+            return Err(fail(error.message().to_owned(), Some(help)));
+        }
+    }
+    Ok(Point {
+        experiment: table.try_into().expect("it was just checked"),
+        values: settings.into_iter().map(|s| (s.key, s.value)).collect(),
+    })
+}
+
+/// Every value of every key with every value of the others.
+fn combinations(
+    experiment: &Experiment,
+    source: &Source,
+) -> Result<Vec<Vec<Setting>>, ExperimentError> {
+    let counts = experiment.sweep.values().map(Vec::len);
+    bounded(counts.fold(1_usize, usize::saturating_mul), "sweep", source)?;
+    let mut combinations: Vec<Vec<Setting>> = vec![Vec::new()];
     for (key, values) in &experiment.sweep {
-        sweepable(key, source)?;
+        let place = format!("sweep.\"{key}\"");
+        sweepable(key, &place, source)?;
         if values.is_empty() {
             let message = format!("the sweep over `{key}` has no values");
-            let path = format!("sweep.\"{key}\"");
-            return Err(ExperimentError::at(source, &path, message, None));
+            return Err(ExperimentError::at(source, &place, message, None));
         }
+        let values = values.iter().enumerate().map(|(i, value)| Setting {
+            key: key.clone(),
+            value: value.clone(),
+            place: format!("{place}.{i}"),
+        });
+        let values: Vec<Setting> = values.collect();
         combinations = combinations
             .into_iter()
             .flat_map(|done| {
-                values.iter().enumerate().map(move |(i, value)| {
+                values.iter().map(move |setting| {
                     let mut next = done.clone();
-                    next.push((key.clone(), i, value.clone()));
+                    next.push(setting.clone());
                     next
                 })
             })
             .collect();
     }
-    combinations
-        .into_iter()
-        .map(|chosen| {
-            let mut table = base.clone();
-            for (key, index, value) in &chosen {
-                let fail = |message: String, help: Option<String>| {
-                    let path = format!("sweep.\"{key}\".{index}");
-                    ExperimentError::at(source, &path, message, help)
-                };
-                set(&mut table, key, value).map_err(|m| fail(m, None))?;
-                // One at a time, so that a value that does not fit is the one pointed at.
-                if let Err(error) = table.clone().try_into::<Experiment>() {
-                    let help = format!("the sweep sets `{key}` to `{value}`");
-                    return Err(fail(error.message().to_owned(), Some(help)));
-                }
-            }
-            Ok(Point {
-                experiment: table.try_into().expect("it was just checked"),
-                values: chosen.into_iter().map(|(k, _, v)| (k, v)).collect(),
+    Ok(combinations)
+}
+
+/// The points as they are listed.
+fn listed(experiment: &Experiment, source: &Source) -> Result<Vec<Vec<Setting>>, ExperimentError> {
+    let fail = |place: &str, message: String, help: &str| {
+        Err(ExperimentError::at(
+            source,
+            place,
+            message,
+            Some(help.to_owned()),
+        ))
+    };
+    if !experiment.sweep.is_empty() {
+        let message = "an experiment has either a sweep or a list of points".to_owned();
+        return fail(
+            "sweep",
+            message,
+            "leave one of `[sweep]` and `[[points]]` out",
+        );
+    }
+    bounded(experiment.points.len(), "points", source)?;
+    let keys: Vec<&String> = experiment.points[0].keys().collect();
+    let mut all = Vec::new();
+    for (n, values) in experiment.points.iter().enumerate() {
+        let place = format!("points.{n}");
+        if !values.keys().eq(keys.iter().copied()) {
+            let message = format!("point {} sets other keys than the first", n + 1);
+            return fail(&place, message, "every point sets the same keys");
+        }
+        let settings = values.iter().map(|(key, value)| {
+            let place = format!("{place}.\"{key}\"");
+            sweepable(key, &place, source)?;
+            Ok(Setting {
+                key: key.clone(),
+                value: value.clone(),
+                place,
             })
-        })
-        .collect()
+        });
+        all.push(settings.collect::<Result<_, ExperimentError>>()?);
+    }
+    Ok(all)
 }
 
 /// The most points that a sweep may have.
 const MOST_POINTS: usize = 10_000;
 
-fn bounded(experiment: &Experiment, source: &Source) -> Result<(), ExperimentError> {
-    let counts = experiment.sweep.values().map(Vec::len);
-    let points = counts.fold(1_usize, usize::saturating_mul);
+fn bounded(points: usize, place: &str, source: &Source) -> Result<(), ExperimentError> {
     if points <= MOST_POINTS {
         return Ok(());
     }
-    let message = format!("the sweep has {points} points; the most is {MOST_POINTS}");
+    let message = format!("there are {points} points; the most is {MOST_POINTS}");
     let help = "every value of a key is combined with every value of the others".to_owned();
-    Err(ExperimentError::at(source, "sweep", message, Some(help)))
+    Err(ExperimentError::at(source, place, message, Some(help)))
 }
 
 /// Stacks and seeds are compared at every point as they are; words change nothing.
-fn sweepable(key: &str, source: &Source) -> Result<(), ExperimentError> {
+fn sweepable(key: &str, place: &str, source: &Source) -> Result<(), ExperimentError> {
     let help = match split(key)[0].as_str() {
         "stacks" => "list every stack in `stacks`: they are compared at every point",
         "seeds" => "give the seeds in `seeds`: every point is run with all of them",
-        "title" | "description" | "sweep" => "sweep over what the runs depend on",
+        "title" | "description" | "sweep" | "points" => "sweep over what the runs depend on",
         _ => return Ok(()),
     };
     let message = format!("`{key}` cannot be swept");
-    let path = format!("sweep.\"{key}\"");
     Err(ExperimentError::at(
         source,
-        &path,
+        place,
         message,
         Some(help.to_owned()),
     ))
@@ -215,6 +285,38 @@ mod tests {
                 .map(|d| d.as_nanos()),
             Some(200_000_000)
         );
+    }
+
+    const LISTED: &str = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\n";
+
+    #[test]
+    fn points_may_be_listed() {
+        let text = format!(
+            "{LISTED}[[points]]\n\"path.loss\" = \"1%\"\n\"path.delay\" = \"5ms\"\n\
+             [[points]]\n\"path.loss\" = \"3%\"\n\"path.delay\" = \"7ms\"\n"
+        );
+        let points = unroll(&text).unwrap();
+        let labels: Vec<String> = points.iter().map(Point::label).collect();
+        assert_eq!(labels, ["delay 5ms, loss 1%", "delay 7ms, loss 3%"]);
+    }
+
+    #[test]
+    fn a_list_of_points_that_does_not_hang_together_is_an_error() {
+        for (lines, part) in [
+            (
+                "[[points]]\n\"path.loss\" = \"1%\"\n[[points]]\n\"path.delay\" = \"1ms\"\n",
+                "other keys than the first",
+            ),
+            (
+                "[[points]]\n\"path.loss\" = \"1%\"\n[sweep]\n\"path.delay\" = [\"1ms\"]\n",
+                "either a sweep or a list",
+            ),
+            ("[[points]]\n\"path.loss\" = \"many\"\n", "many"),
+            ("[[points]]\nseeds = 3\n", "cannot be swept"),
+        ] {
+            let error = unroll(&format!("{LISTED}{lines}")).unwrap_err();
+            assert!(error.contains(part), "{lines}: {error}");
+        }
     }
 
     #[test]

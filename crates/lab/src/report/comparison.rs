@@ -230,7 +230,7 @@ fn summary(results: &Results, point: usize, stack: usize, measure: Measure) -> O
 fn subtitle(results: &Results) -> String {
     let e = &results.experiment;
     let mut parts = Vec::new();
-    let fixed = |key: &str| !e.sweep.contains_key(key);
+    let fixed = |key: &str| !e.varies(key);
     if let Some(path) = &e.path {
         if let Some(rate) = path.rate.filter(|_| fixed("path.rate")) {
             parts.push(rate.to_string());

@@ -95,13 +95,7 @@ impl OutputFolder {
 #[must_use]
 pub fn runs_csv(results: &Results) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let keys: Vec<&str> = results
-        .experiment
-        .sweep
-        .keys()
-        .map(String::as_str)
-        .collect();
-    let mut header: Vec<&str> = keys.clone();
+    let mut header: Vec<&str> = keys(results);
     header.extend(["stack", "seed"]);
     header.extend(Measure::ALL.map(Measure::key));
     header.push("trace_hash");
@@ -121,12 +115,7 @@ pub fn runs_csv(results: &Results) -> Vec<u8> {
 #[must_use]
 pub fn summary_csv(results: &Results) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut header: Vec<&str> = results
-        .experiment
-        .sweep
-        .keys()
-        .map(String::as_str)
-        .collect();
+    let mut header: Vec<&str> = keys(results);
     header.extend([
         "stack",
         "measure",
@@ -220,6 +209,13 @@ pub fn json(results: &Results) -> serde_json::Value {
 fn put<'a>(out: &mut csv::Writer<Vec<u8>>, row: impl IntoIterator<Item = &'a str>) {
     out.write_record(row)
         .expect("rows have equal length and memory does not fail");
+}
+
+/// The keys that vary from point to point.
+fn keys(results: &Results) -> Vec<&str> {
+    let first = results.points.first();
+    let values = first.map_or(&[][..], |point| &point.values);
+    values.iter().map(|(key, _)| key.as_str()).collect()
 }
 
 fn point_values(results: &Results, point: usize) -> Vec<String> {

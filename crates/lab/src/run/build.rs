@@ -3,6 +3,7 @@
 mod endpoints;
 mod links;
 mod map;
+mod radio;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

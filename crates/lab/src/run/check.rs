@@ -148,39 +148,68 @@ fn times(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     Ok(())
 }
 
+/// What the flows run over.
+enum Place {
+    Path,
+    Links,
+    Radio,
+}
+
 fn place(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
-    match (&e.path, e.links.is_empty()) {
-        (None, true) => fail(
+    let places = [
+        e.path.is_some().then_some(Place::Path),
+        (!e.links.is_empty()).then_some(Place::Links),
+        e.radio.is_some().then_some(Place::Radio),
+    ];
+    let mut places = places.into_iter().flatten();
+    let Some(place) = places.next() else {
+        return fail(
             source,
             "",
-            "the experiment has neither a [path] nor [[links]]".to_owned(),
+            "the experiment has no [path], no [[links]] and no [radio]".to_owned(),
             "for example\n[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"",
-        ),
-        (Some(_), false) => fail(
-            source,
-            "links",
-            "the experiment has both a [path] and [[links]]".to_owned(),
-            "a path is one bottleneck; for more, give every link as [[links]] and no [path]",
-        ),
-        (Some(_), true) if !e.routes.is_empty() => fail(
+        );
+    };
+    if let Some(second) = places.next() {
+        let (key, message) = match second {
+            Place::Radio => ("radio", "a [radio] chain is all that flows run over"),
+            _ => ("links", "the experiment has both a [path] and [[links]]"),
+        };
+        let help = "a path is one bottleneck; for more, give every link as [[links]] and no [path]";
+        return fail(source, key, message.to_owned(), help);
+    }
+    match place {
+        Place::Path if !e.routes.is_empty() => fail(
             source,
             "routes",
             "a [path] has one route only".to_owned(),
             "routes belong to a topology of [[links]]",
         ),
-        (None, false) if e.access.is_some() => fail(
+        Place::Radio if !e.routes.is_empty() => fail(
+            source,
+            "routes",
+            "in a [radio] chain packets take every hop between their ends".to_owned(),
+            "routes belong to a topology of [[links]]",
+        ),
+        Place::Links | Place::Radio if e.access.is_some() => fail(
             source,
             "access",
             "access links belong to a [path]".to_owned(),
             "in a topology they are [[links]] like all others",
         ),
-        (None, false) if e.flows.is_empty() => fail(
+        Place::Links if e.flows.is_empty() => fail(
             source,
             "links",
             "a topology does not say between which nodes the flow runs".to_owned(),
             "for example\n[[flows]]\nfrom = \"a\"\nto = \"b\"",
         ),
-        _ => Ok(()),
+        Place::Radio if e.radio.as_ref().is_some_and(|r| r.hops == 0) => fail(
+            source,
+            "radio.hops",
+            "a chain has at least one hop".to_owned(),
+            "for example hops = 5",
+        ),
+        Place::Path | Place::Links | Place::Radio => Ok(()),
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn parameters(e: &Experiment, scenarios: &[Scenario]) -> Vec<Paramete
 
 /// Where the value of `key` comes from: a value that is the default's was not needed.
 fn origin(e: &Experiment, key: &str, is_default: bool) -> &'static str {
-    if e.sweep.contains_key(key) {
+    if e.varies(key) {
         "swept"
     } else if is_default {
         "default"
@@ -79,13 +79,17 @@ fn run(e: &Experiment, out: &mut Vec<Parameter>) {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         push(out, "sweep", key, values.join(", "), "given");
     }
+    if !e.points.is_empty() {
+        let count = format!("{} points, listed in the file", e.points.len());
+        push(out, "points", "count", count, "given");
+    }
 }
 
 /// What the file says of access links, routes, flows and UDP sources, key by key; what it leaves
 /// out of them is not there, or is the senders' and receivers' common value.
 fn traffic(e: &Experiment, out: &mut Vec<Parameter>) {
     let all = serde_json::to_value(e).unwrap_or_default();
-    for section in ["access", "routes", "flows", "udp"] {
+    for section in ["access", "radio", "routes", "flows", "udp"] {
         if let Some(value) = all.get(section) {
             flatten(e, section, value, section, out);
         }

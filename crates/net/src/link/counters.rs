@@ -13,10 +13,12 @@ pub enum DropCause {
     Random,
     /// A loss script named it.
     Script,
-    /// It collided with another packet on a shared channel.
+    /// The retry limit on a shared channel, reached mostly because of other transmissions.
     Collision,
     /// The link was down.
     LinkDown,
+    /// The retry limit on a shared channel, reached mostly because of corrupted frames.
+    FrameError,
 }
 
 /// What a loss says about the path.
@@ -30,7 +32,7 @@ pub enum LossNature {
 
 impl DropCause {
     /// All causes, in the order of their discriminants.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::QueueFull,
         Self::RedEarly,
         Self::RedForced,
@@ -38,14 +40,18 @@ impl DropCause {
         Self::Script,
         Self::Collision,
         Self::LinkDown,
+        Self::FrameError,
     ];
 
-    /// What the loss says about the path: drops by a queue are congestion, all others are not.
+    /// What the loss says about the path: drops by a queue are congestion, and so are collisions,
+    /// for fewer packets on the channel would collide less. All others are not.
     #[must_use]
     pub const fn nature(self) -> LossNature {
         match self {
-            Self::QueueFull | Self::RedEarly | Self::RedForced => LossNature::Congestion,
-            Self::Random | Self::Script | Self::Collision | Self::LinkDown => LossNature::Wireless,
+            Self::QueueFull | Self::RedEarly | Self::RedForced | Self::Collision => {
+                LossNature::Congestion
+            }
+            Self::Random | Self::Script | Self::LinkDown | Self::FrameError => LossNature::Wireless,
         }
     }
 
@@ -60,6 +66,7 @@ impl DropCause {
             Self::Script => "script",
             Self::Collision => "collision",
             Self::LinkDown => "link down",
+            Self::FrameError => "frame error",
         }
     }
 }
@@ -121,6 +128,12 @@ pub struct LinkCounters {
 }
 
 impl LinkCounters {
+    /// Counts a packet of so many bytes that was transmitted.
+    pub(crate) const fn carried(&mut self, bytes: u32) {
+        self.carried_packets += 1;
+        self.carried_bytes += bytes as u64;
+    }
+
     /// What has passed since `earlier` was read.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

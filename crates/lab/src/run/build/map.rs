@@ -7,7 +7,7 @@ use dupack_net::ids::{LinkId, NodeId};
 use dupack_net::link::LinkConfig;
 use dupack_net::topology::Topology;
 
-use super::{BuildError, Scenario, bit_rate, complaint, fault, span};
+use super::{BuildError, Scenario, bit_rate, complaint, fault, radio, span};
 use crate::experiment::{FlowGroup, LinkOptions, UdpSource};
 
 /// Nodes and links, and who is where.
@@ -16,6 +16,8 @@ pub(super) struct Map {
     nodes: BTreeMap<String, NodeId>,
     /// Both ends of a path, with the hosts' own nodes if there are access links.
     path: Option<PathEnds>,
+    /// Both ends of a radio chain.
+    chain: Option<(NodeId, NodeId)>,
     pub(super) measured: Vec<LinkId>,
     links: BTreeMap<(NodeId, NodeId), LinkId>,
     /// Routes given in the file, by their ends.
@@ -35,6 +37,7 @@ impl Map {
             topology: Topology::new(),
             nodes: BTreeMap::new(),
             path: None,
+            chain: None,
             measured: Vec::new(),
             links: BTreeMap::new(),
             routes: BTreeMap::new(),
@@ -54,6 +57,17 @@ impl Map {
             map.measured.extend([there, back]);
             map.links.insert((a, b), there);
             map.links.insert((b, a), back);
+        }
+        if let Some(radio) = &e.radio {
+            let chain = radio::chain(radio)?.build(&mut map.topology);
+            for (n, &node) in chain.nodes.iter().enumerate() {
+                map.nodes.insert(format!("node {n}"), node);
+            }
+            let (Some(&first), Some(&last)) = (chain.nodes.first(), chain.nodes.last()) else {
+                return Err(complaint("radio.hops", "a chain has at least one hop"));
+            };
+            map.chain = Some((first, last));
+            map.measured.extend(chain.there.first());
         }
         for (n, route) in e.routes.iter().enumerate() {
             map.add_route(n, route)?;
@@ -162,12 +176,18 @@ impl Map {
                 (left, right)
             });
         }
+        if let (Some(ends), None, None) = (self.chain, &group.from, &group.to) {
+            return Ok(ends);
+        }
         self.named_ends(group.from.as_deref(), group.to.as_deref(), "flows")
     }
 
     pub(super) fn udp_ends(&self, source: &UdpSource) -> Result<(NodeId, NodeId), BuildError> {
         if let Some(path) = &self.path {
             return Ok((path.left, path.right));
+        }
+        if let (Some(ends), None, None) = (self.chain, &source.from, &source.to) {
+            return Ok(ends);
         }
         self.named_ends(source.from.as_deref(), source.to.as_deref(), "udp")
     }
@@ -187,6 +207,10 @@ impl Map {
     }
 
     pub(super) fn blame(&self) -> &'static str {
-        if self.path.is_some() { "path" } else { "links" }
+        match (&self.path, self.chain) {
+            (Some(_), _) => "path",
+            (None, Some(_)) => "radio",
+            (None, None) => "links",
+        }
     }
 }

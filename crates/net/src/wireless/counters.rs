@@ -1,0 +1,48 @@
+//! What a station counts.
+
+use dupack_tcp::time::Duration;
+
+/// What a station's MAC has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationCounters {
+    /// Data frames transmitted, retries included.
+    pub data_frames: u64,
+    /// RTS frames transmitted.
+    pub rts_frames: u64,
+    /// Data frames that were acknowledged.
+    pub acknowledged: u64,
+    /// Attempts that failed because of other transmissions: the frame or its answer met another
+    /// one, or the receiver did not listen.
+    pub collisions: u64,
+    /// Attempts that failed because the data frame was corrupted.
+    pub frame_errors: u64,
+    /// Packets given up at the retry limit that had not arrived.
+    pub retry_drops: u64,
+    /// Data frames that arrived again because their ACK was lost; not passed on.
+    pub duplicates: u64,
+    /// Packets that the interface queue did not take.
+    pub queue_drops: u64,
+    /// Time on the air, answers included.
+    pub transmitting: Duration,
+    /// Time in which the station transmitted or sensed a carrier.
+    pub busy: Duration,
+}
+
+impl StationCounters {
+    /// What was done since `earlier` was read.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            data_frames: self.data_frames - earlier.data_frames,
+            rts_frames: self.rts_frames - earlier.rts_frames,
+            acknowledged: self.acknowledged - earlier.acknowledged,
+            collisions: self.collisions - earlier.collisions,
+            frame_errors: self.frame_errors - earlier.frame_errors,
+            retry_drops: self.retry_drops - earlier.retry_drops,
+            duplicates: self.duplicates - earlier.duplicates,
+            queue_drops: self.queue_drops - earlier.queue_drops,
+            transmitting: self.transmitting - earlier.transmitting,
+            busy: self.busy - earlier.busy,
+        }
+    }
+}

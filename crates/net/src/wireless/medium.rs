@@ -1,0 +1,584 @@
+//! The channel and the exchanges on it: DCF (IEEE 802.11-2007 §9.2), all stations together.
+//!
+//! Each station has at most one instant at which it acts next, in `due`: the end of its frame,
+//! the SIFS before its answer, the end of its wait for an answer, or its access to the channel.
+//! Backoff slots are no events. While the channel is idle, the access time is known: idle
+//! since + DIFS or EIFS + slots. When a carrier appears, the whole slots that have passed are
+//! taken off. Stations whose access falls on the same instant all transmit, and collide.
+
+use std::collections::VecDeque;
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::airtime::Airtime;
+use super::config::{Position, RadioConfig, RtsThreshold, SensedFrames};
+use super::counters::StationCounters;
+use super::reach::{Reach, Stations, members, only};
+use super::station::{
+    Answer, Arrival, Attempt, Backoff, Frame, FrameKind, Head, Lock, Phase, Protection, Queued,
+    Reception, Station,
+};
+use crate::ids::{LinkId, StationId};
+use crate::link::{DropCause, Fate, Offer, Verdict};
+
+/// A radio link's two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioPort {
+    /// Whose queue packets enter.
+    pub from: StationId,
+    /// The next station.
+    pub to: StationId,
+}
+
+/// A packet that is through with a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The radio link to which it was offered.
+    pub link: LinkId,
+    /// As it was offered.
+    pub packet: Offer,
+    /// Whether it has arrived at the next station. Media deliver nothing twice.
+    pub fate: Fate,
+}
+
+/// A shared channel and its stations at work.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    config: RadioConfig,
+    times: Airtime,
+    reach: Reach,
+    stations: Vec<Station>,
+    /// When each station acts next.
+    due: Vec<Instant>,
+    /// The earliest of them.
+    next: Instant,
+    /// Who transmits.
+    on_air: Stations,
+    outcomes: VecDeque<Outcome>,
+}
+
+/// Nothing is planned.
+const NEVER: Instant = Instant::FAR_FUTURE;
+
+impl Medium {
+    /// A medium of stations, each with its name and place, in the run with `seed`; seed and
+    /// names determine all random numbers. The builder of the topology checks the configuration.
+    #[must_use]
+    pub fn new(config: &RadioConfig, stations: &[(String, Position)], seed: u64) -> Self {
+        let places: Vec<_> = stations.iter().map(|(_, place)| *place).collect();
+        Self {
+            times: Airtime::new(config),
+            reach: Reach::new(config, &places),
+            stations: stations
+                .iter()
+                .map(|(name, _)| Station::new(config.cw_min, seed, name))
+                .collect(),
+            due: vec![NEVER; stations.len()],
+            next: NEVER,
+            on_air: 0,
+            outcomes: VecDeque::new(),
+            config: config.clone(),
+        }
+    }
+
+    /// Hands `link`'s packet to the station at its beginning. Times never go back over calls.
+    pub fn offer(
+        &mut self,
+        now: Instant,
+        packet: &Offer,
+        link: LinkId,
+        port: RadioPort,
+    ) -> Verdict {
+        let s = port.from.index();
+        let queued = Queued {
+            offer: *packet,
+            link,
+            to: port.to.0 as u8,
+        };
+        let station = &mut self.stations[s];
+        if station.head.is_some() {
+            if !station.has_room(self.config.queue, packet.bytes) {
+                station.counters.queue_drops += 1;
+                return Verdict::Dropped(DropCause::QueueFull);
+            }
+            station.push(queued);
+        } else {
+            let head = self.head_of(queued);
+            self.begin_contention(s, head, now);
+        }
+        Verdict::Accepted {
+            wait: Duration::ZERO,
+        }
+    }
+
+    /// When to come back, if nothing is offered before.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        (self.next != NEVER).then_some(self.next)
+    }
+
+    /// Does all that is due at `now`. What has become of packets waits in
+    /// [`Medium::take_outcome`].
+    pub fn advance(&mut self, now: Instant) {
+        let (mut ended, mut expired, mut started) = (0, 0, 0);
+        for (s, &due) in self.due.iter().enumerate() {
+            if due <= now {
+                match self.stations[s].phase {
+                    Phase::Sending(_) => ended |= only(s),
+                    Phase::Awaiting(_) => expired |= only(s),
+                    Phase::Free | Phase::Answering(_) => started |= only(s),
+                }
+            }
+        }
+        self.on_air &= !ended;
+        for s in members(ended) {
+            self.end(s, now);
+        }
+        for s in members(expired) {
+            self.fail(s, now);
+        }
+        for s in members(started) {
+            self.start(s, now);
+        }
+        // Only when all frames that begin at this instant are known, receivers lock on them.
+        for s in members(started) {
+            self.spread(s, now);
+        }
+        self.plan();
+    }
+
+    /// The next packet that is through, in the order in which it happened.
+    pub fn take_outcome(&mut self) -> Option<Outcome> {
+        self.outcomes.pop_front()
+    }
+
+    /// Whether a packet waits in [`Medium::take_outcome`].
+    #[must_use]
+    pub fn has_outcome(&self) -> bool {
+        !self.outcomes.is_empty()
+    }
+
+    /// What a station has done so far. Time busy is counted up to the last change.
+    #[must_use]
+    pub fn counters(&self, station: StationId) -> &StationCounters {
+        &self.stations[station.index()].counters
+    }
+
+    /// How many stations there are.
+    #[must_use]
+    pub fn station_count(&self) -> usize {
+        self.stations.len()
+    }
+
+    /// The times of the channel.
+    #[must_use]
+    pub const fn times(&self) -> &Airtime {
+        &self.times
+    }
+
+    /// Packets and bytes in a station's interface queue; the packet that its MAC works on is not
+    /// among them.
+    #[must_use]
+    pub fn backlog(&self, station: StationId) -> (u64, u64) {
+        let station = &self.stations[station.index()];
+        (station.queue.len() as u64, station.queue_bytes)
+    }
+
+    /// Gives station `s` a packet to contend for, out of the blue.
+    fn begin_contention(&mut self, s: usize, head: Head, now: Instant) {
+        let station = &mut self.stations[s];
+        station.head = Some(head);
+        let idle = station.idle_since != NEVER && station.nav <= now;
+        match station.backoff {
+            // The backoff after the last packet is over.
+            Backoff::Slots(_) if idle && station.access(&self.times) <= now => {
+                station.backoff = Backoff::None;
+            }
+            Backoff::None if !idle || station.phase != Phase::Free => station.draw_backoff(),
+            Backoff::Slots(_) | Backoff::None => {}
+        }
+        self.schedule(s, now);
+        self.next = self.next.min(self.due[s]);
+    }
+
+    fn head_of(&self, queued: Queued) -> Head {
+        let packet_bytes = queued.offer.bytes;
+        let frame_bytes =
+            packet_bytes.saturating_add(self.config.mac_bytes + self.config.llc_bytes);
+        Head {
+            queued,
+            airtime: self.times.data(packet_bytes),
+            protection: match self.config.rts_threshold {
+                RtsThreshold::Above(bytes) if frame_bytes > bytes => Protection::Rts,
+                RtsThreshold::Above(_) | RtsThreshold::Off => Protection::None,
+            },
+            arrival: Arrival::NotYet,
+            short_retries: 0,
+            long_retries: 0,
+            failures: 0,
+            corrupted: 0,
+            attempt: Attempt::Clean,
+        }
+    }
+
+    /// Lets the MAC take the next packet from the queue, if there is one.
+    fn take_next(&mut self, s: usize) {
+        let next = self.stations[s].pop();
+        self.stations[s].head = next.map(|queued| self.head_of(queued));
+    }
+
+    /// Plans a free station's access to the channel.
+    fn schedule(&mut self, s: usize, now: Instant) {
+        let station = &self.stations[s];
+        if station.phase != Phase::Free {
+            return;
+        }
+        self.due[s] = if station.head.is_some() && station.idle_since != NEVER {
+            station.access(&self.times).max(now)
+        } else {
+            NEVER
+        };
+    }
+
+    fn plan(&mut self) {
+        self.next = self.due.iter().copied().min().unwrap_or(NEVER);
+    }
+
+    /// Whether `s` neither senses a carrier nor transmits.
+    fn is_idle(&self, s: usize) -> bool {
+        self.on_air & (self.reach.senses(s) | only(s)) == 0
+    }
+
+    /// The channel has become busy for `s`, if it was not before.
+    fn pause(&mut self, s: usize, now: Instant) {
+        let station = &mut self.stations[s];
+        if station.idle_since == NEVER {
+            return;
+        }
+        station.freeze(now, &self.times);
+        station.busy_from = now;
+        self.schedule(s, now);
+    }
+
+    /// The channel may have become idle for `s`.
+    fn resume(&mut self, s: usize, now: Instant) {
+        if !self.is_idle(s) {
+            return;
+        }
+        let station = &mut self.stations[s];
+        if station.idle_since == NEVER {
+            station.counters.busy += now.since(station.busy_from);
+        }
+        station.idle_since = now;
+        self.schedule(s, now);
+    }
+
+    /// Puts the frame of `s` on the air.
+    fn start(&mut self, s: usize, now: Instant) {
+        let station = &mut self.stations[s];
+        if station.phase == Phase::Free {
+            station.backoff = Backoff::Slots(0);
+        }
+        self.pause(s, now);
+        let station = &mut self.stations[s];
+        let frame = match (station.phase, &station.head) {
+            (Phase::Answering(frame), _) => frame,
+            (_, Some(head)) => {
+                station.backoff = Backoff::None;
+                first_frame(head, &self.times)
+            }
+            (_, None) => {
+                debug_assert!(false, "nothing to send");
+                return;
+            }
+        };
+        let airtime = match (frame.kind, &station.head) {
+            (FrameKind::Data, Some(head)) => {
+                station.counters.data_frames += 1;
+                head.airtime
+            }
+            (FrameKind::Rts, _) => {
+                station.counters.rts_frames += 1;
+                self.times.rts
+            }
+            (FrameKind::Cts, _) => self.times.cts,
+            (FrameKind::Ack | FrameKind::Data, _) => self.times.ack,
+        };
+        station.counters.transmitting += airtime;
+        station.phase = Phase::Sending(frame);
+        station.lock = None;
+        self.due[s] = now + airtime;
+        self.on_air |= only(s);
+    }
+
+    /// Lets all others notice that `x` has begun to transmit.
+    fn spread(&mut self, x: usize, now: Instant) {
+        for r in members(self.reach.affects(x) & !self.on_air) {
+            if self.reach.senses(r) & only(x) != 0 {
+                self.pause(r, now);
+            }
+            self.listen(r, x, now);
+        }
+    }
+
+    /// What the beginning of a frame from `x` does to the reception at `r`.
+    fn listen(&mut self, r: usize, x: usize, now: Instant) {
+        let receivable = self.reach.receives(r) & only(x) != 0;
+        if let Some(lock) = &mut self.stations[r].lock {
+            let sender = usize::from(lock.sender);
+            if self.reach.disturbers(r, sender) & only(x) != 0 {
+                lock.state = Reception::Destroyed;
+            }
+            // Of frames that begin together the strongest one is heard.
+            let stronger = self.reach.nearer(r, sender) & only(x) != 0;
+            if !(receivable && stronger && lock.since == now) {
+                return;
+            }
+        } else if !receivable {
+            return;
+        }
+        let disturbed = self.on_air & self.reach.disturbers(r, x) != 0;
+        self.stations[r].lock = Some(Lock {
+            sender: x as u8,
+            since: now,
+            state: if disturbed {
+                Reception::Destroyed
+            } else {
+                Reception::Intact
+            },
+        });
+        // Who waits for an answer waits until this frame shows whether it is the one.
+        if matches!(self.stations[r].phase, Phase::Awaiting(_)) {
+            self.due[r] = NEVER;
+        }
+    }
+
+    /// Takes the frame of `x` off the air.
+    fn end(&mut self, x: usize, now: Instant) {
+        let Phase::Sending(frame) = self.stations[x].phase else {
+            debug_assert!(false, "no frame to end");
+            return;
+        };
+        let answer = match frame.kind {
+            FrameKind::Data => Some(Answer::Ack),
+            FrameKind::Rts => Some(Answer::Cts),
+            FrameKind::Ack | FrameKind::Cts => None,
+        };
+        self.due[x] = now + self.times.answer_timeout;
+        self.stations[x].phase = answer.map_or(Phase::Free, Phase::Awaiting);
+        self.schedule(x, now);
+        self.resume(x, now);
+        for r in members(self.reach.affects(x)) {
+            let sensed = self.reach.senses(r) & only(x) != 0;
+            match self.stations[r].lock {
+                Some(lock) if usize::from(lock.sender) == x => {
+                    self.stations[r].lock = None;
+                    match self.reception(r, x, frame, lock.state) {
+                        Reception::Intact => self.received(r, x, frame, now),
+                        Reception::Destroyed => self.garbled(r, now),
+                    }
+                }
+                _ if sensed => self.overheard(r, now),
+                _ => {}
+            }
+            if sensed {
+                self.resume(r, now);
+            }
+        }
+    }
+
+    /// How the reception of a frame ends; the addressee of data may find it corrupted.
+    fn reception(&mut self, r: usize, x: usize, frame: Frame, state: Reception) -> Reception {
+        let may_err = state == Reception::Intact
+            && frame.kind == FrameKind::Data
+            && usize::from(frame.to) == r;
+        let sender = &mut self.stations[x];
+        if may_err && sender.random.frame_error.chance(self.config.frame_error) {
+            if let Some(head) = &mut sender.head {
+                head.attempt = Attempt::Corrupted;
+            }
+            return Reception::Destroyed;
+        }
+        state
+    }
+
+    /// `r` has received a frame from `x`.
+    fn received(&mut self, r: usize, x: usize, frame: Frame, now: Instant) {
+        self.stations[r].eifs_until = Instant::ZERO;
+        let ours = usize::from(frame.to) == r;
+        match (frame.kind, self.stations[r].phase) {
+            (FrameKind::Ack, Phase::Awaiting(Answer::Ack)) if ours => return self.succeed(r),
+            (FrameKind::Cts, Phase::Awaiting(Answer::Cts)) if ours => {
+                return self.send_data(r, now);
+            }
+            // Any other frame in place of the answer means that none comes.
+            (_, Phase::Awaiting(_)) => self.fail(r, now),
+            _ => {}
+        }
+        let station = &mut self.stations[r];
+        if !ours {
+            station.nav = station.nav.max(now + frame.reserves);
+            return;
+        }
+        let (kind, reserves) = match frame.kind {
+            FrameKind::Data => (FrameKind::Ack, Duration::ZERO),
+            FrameKind::Rts if station.nav <= now => {
+                let left = frame.reserves - self.times.sifs - self.times.cts;
+                (FrameKind::Cts, left)
+            }
+            FrameKind::Rts | FrameKind::Cts | FrameKind::Ack => return,
+        };
+        station.phase = Phase::Answering(Frame {
+            kind,
+            to: x as u8,
+            reserves,
+        });
+        self.due[r] = now + self.times.sifs;
+        if frame.kind == FrameKind::Data {
+            self.accept(r, x);
+        }
+    }
+
+    /// `r` takes the packet of `x`, unless it has it already.
+    fn accept(&mut self, r: usize, x: usize) {
+        let sender = &mut self.stations[x];
+        let Some(head) = &mut sender.head else {
+            debug_assert!(false, "a data frame without a packet");
+            return;
+        };
+        if head.arrival == Arrival::Done {
+            self.stations[r].counters.duplicates += 1;
+            return;
+        }
+        head.arrival = Arrival::Done;
+        let queued = head.queued;
+        let lost = sender.random.packet_error.chance(self.config.packet_error);
+        self.outcomes.push_back(Outcome {
+            link: queued.link,
+            packet: queued.offer,
+            fate: if lost {
+                Fate::Lost(DropCause::Random)
+            } else {
+                Fate::Arrived
+            },
+        });
+    }
+
+    /// `r` has lost a frame on which it was locked.
+    fn garbled(&mut self, r: usize, now: Instant) {
+        self.stations[r].eifs_until = now + self.times.eifs;
+        if matches!(self.stations[r].phase, Phase::Awaiting(_)) {
+            self.fail(r, now);
+        }
+    }
+
+    /// `r` has sensed a frame that it could not receive.
+    fn overheard(&mut self, r: usize, now: Instant) {
+        let station = &mut self.stations[r];
+        let listening = !matches!(station.phase, Phase::Sending(_));
+        if listening && self.config.sensed_frames == SensedFrames::Eifs {
+            station.eifs_until = now + self.times.eifs;
+        }
+    }
+
+    /// The CTS is there: the data follow.
+    fn send_data(&mut self, s: usize, now: Instant) {
+        let station = &mut self.stations[s];
+        if let Some(head) = &mut station.head {
+            head.short_retries = 0;
+            station.phase = Phase::Answering(data_frame(head, &self.times));
+            self.due[s] = now + self.times.sifs;
+        }
+    }
+
+    /// The ACK is there. The backoff that follows keeps a station from sending two packets in a
+    /// row without contending; the channel becoming idle, as it does now, sets it going.
+    fn succeed(&mut self, s: usize) {
+        let station = &mut self.stations[s];
+        station.counters.acknowledged += 1;
+        station.cw = self.config.cw_min;
+        station.draw_backoff();
+        station.phase = Phase::Free;
+        self.due[s] = NEVER;
+        self.take_next(s);
+    }
+
+    /// No answer: a longer backoff and another attempt, or the end of the packet.
+    fn fail(&mut self, s: usize, now: Instant) {
+        let station = &mut self.stations[s];
+        let awaited = station.phase;
+        station.phase = Phase::Free;
+        let Some(head) = &mut station.head else {
+            debug_assert!(false, "a failure without a packet");
+            return;
+        };
+        head.failures += 1;
+        match head.attempt {
+            Attempt::Clean => station.counters.collisions += 1,
+            Attempt::Corrupted => {
+                head.corrupted += 1;
+                station.counters.frame_errors += 1;
+            }
+        }
+        head.attempt = Attempt::Clean;
+        if head.protection == Protection::Rts && awaited == Phase::Awaiting(Answer::Ack) {
+            head.long_retries += 1;
+        } else {
+            head.short_retries += 1;
+        }
+        let exhausted = head.short_retries >= self.config.short_retry_limit
+            || head.long_retries >= self.config.long_retry_limit;
+        station.cw = if exhausted {
+            self.config.cw_min
+        } else {
+            (2 * station.cw + 1).min(self.config.cw_max)
+        };
+        station.draw_backoff();
+        if exhausted {
+            self.give_up(s);
+        }
+        self.due[s] = NEVER;
+        self.resume(s, now);
+    }
+
+    /// The retry limit: whatever most attempts failed for is the cause.
+    fn give_up(&mut self, s: usize) {
+        let station = &mut self.stations[s];
+        if let Some(head) = station.head
+            && head.arrival == Arrival::NotYet
+        {
+            station.counters.retry_drops += 1;
+            let cause = if 2 * head.corrupted > head.failures {
+                DropCause::FrameError
+            } else {
+                DropCause::Collision
+            };
+            self.outcomes.push_back(Outcome {
+                link: head.queued.link,
+                packet: head.queued.offer,
+                fate: Fate::Lost(cause),
+            });
+        }
+        self.take_next(s);
+    }
+}
+
+/// What a station sends first for its packet.
+fn first_frame(head: &Head, times: &Airtime) -> Frame {
+    match head.protection {
+        Protection::None => data_frame(head, times),
+        Protection::Rts => Frame {
+            kind: FrameKind::Rts,
+            to: head.queued.to,
+            reserves: times.sifs * 3 + times.cts + head.airtime + times.ack,
+        },
+    }
+}
+
+fn data_frame(head: &Head, times: &Airtime) -> Frame {
+    Frame {
+        kind: FrameKind::Data,
+        to: head.queued.to,
+        reserves: times.sifs + times.ack,
+    }
+}

@@ -1,0 +1,250 @@
+//! A station: its interface queue, its backoff, and what its MAC is doing.
+
+use std::collections::VecDeque;
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::airtime::Airtime;
+use super::counters::StationCounters;
+use crate::ids::LinkId;
+use crate::link::{Offer, QueueLimit};
+use crate::random::Stream;
+
+/// A packet in a station's hands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queued {
+    pub(super) offer: Offer,
+    pub(super) link: LinkId,
+    pub(super) to: u8,
+}
+
+/// The packet that the MAC works on, and how its attempts went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub(super) queued: Queued,
+    pub(super) airtime: Duration,
+    pub(super) protection: Protection,
+    /// Whether a copy has arrived; if so, further ones are only acknowledged.
+    pub(super) arrival: Arrival,
+    /// Failed attempts with a short frame or an RTS since a CTS came: the short retry count.
+    pub(super) short_retries: u32,
+    /// Failed attempts with a long frame: the long retry count.
+    pub(super) long_retries: u32,
+    /// Attempts that failed in all, and those of them in which the data frame was corrupted.
+    pub(super) failures: u32,
+    pub(super) corrupted: u32,
+    /// Whether the attempt under way has been corrupted.
+    pub(super) attempt: Attempt,
+}
+
+/// How a data frame gets on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// By basic access.
+    None,
+    /// After RTS and CTS.
+    Rts,
+}
+
+/// Whether a packet has reached the next station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    NotYet,
+    Done,
+}
+
+/// What befell the data frame of the attempt under way, as far as the channel knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Clean,
+    Corrupted,
+}
+
+/// What a station's MAC is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Contending for the channel, or without a packet.
+    Free,
+    /// About to send this frame a SIFS after the one that asked for it.
+    Answering(Frame),
+    /// On the air with this frame.
+    Sending(Frame),
+    /// Waiting for the answer to an RTS or a data frame.
+    Awaiting(Answer),
+}
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) kind: FrameKind,
+    pub(super) to: u8,
+    /// How long the exchange goes on after this frame: what others put into their NAV.
+    pub(super) reserves: Duration,
+}
+
+/// The four frames of DCF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FrameKind {
+    Rts,
+    Cts,
+    Data,
+    Ack,
+}
+
+/// The two answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Cts,
+    Ack,
+}
+
+/// Backoff (IEEE 802.11-2007 §9.2.5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backoff {
+    /// None is due: a packet goes out as soon as the channel has been idle for long enough.
+    None,
+    /// So many idle slots are still to pass.
+    Slots(u32),
+}
+
+/// The frame that a receiver is locked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lock {
+    pub(super) sender: u8,
+    pub(super) since: Instant,
+    pub(super) state: Reception,
+}
+
+/// How a reception goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reception {
+    Intact,
+    Destroyed,
+}
+
+/// A station at work.
+#[derive(Clone, Debug)]
+pub(super) struct Station {
+    pub(super) phase: Phase,
+    pub(super) backoff: Backoff,
+    /// The contention window.
+    pub(super) cw: u32,
+    /// Since when no carrier is sensed and the station itself is silent; far in the future while
+    /// that is not so.
+    pub(super) idle_since: Instant,
+    /// Until when EIFS after a frame in error lasts; a frame that is received ends it.
+    pub(super) eifs_until: Instant,
+    /// Until when others have reserved the channel.
+    pub(super) nav: Instant,
+    pub(super) lock: Option<Lock>,
+    pub(super) head: Option<Head>,
+    pub(super) queue: VecDeque<Queued>,
+    pub(super) queue_bytes: u64,
+    pub(super) busy_from: Instant,
+    pub(super) counters: StationCounters,
+    pub(super) random: Draws,
+}
+
+/// A station's random streams, one per purpose.
+#[derive(Clone, Debug)]
+pub(super) struct Draws {
+    pub(super) backoff: Stream,
+    pub(super) frame_error: Stream,
+    pub(super) packet_error: Stream,
+}
+
+impl Draws {
+    fn derive(seed: u64, name: &str) -> Self {
+        let stream = |purpose: &str| Stream::derive(seed, &format!("{name} {purpose}"));
+        Self {
+            backoff: stream("backoff"),
+            frame_error: stream("frame error"),
+            packet_error: stream("packet error"),
+        }
+    }
+}
+
+impl Station {
+    /// A station called `name` that has been idle for ever.
+    pub(super) fn new(cw_min: u32, seed: u64, name: &str) -> Self {
+        Self {
+            phase: Phase::Free,
+            backoff: Backoff::None,
+            cw: cw_min,
+            idle_since: Instant::ZERO,
+            eifs_until: Instant::ZERO,
+            nav: Instant::ZERO,
+            lock: None,
+            head: None,
+            queue: VecDeque::new(),
+            queue_bytes: 0,
+            busy_from: Instant::ZERO,
+            counters: StationCounters::default(),
+            random: Draws::derive(seed, name),
+        }
+    }
+
+    /// Whether the queue takes a packet of so many bytes.
+    pub(super) fn has_room(&self, limit: QueueLimit, bytes: u32) -> bool {
+        match limit {
+            QueueLimit::Unlimited => true,
+            QueueLimit::Packets(limit) => (self.queue.len() as u64) < limit,
+            QueueLimit::Bytes(limit) => self.queue_bytes + u64::from(bytes) <= limit,
+        }
+    }
+
+    pub(super) fn push(&mut self, queued: Queued) {
+        self.queue_bytes += u64::from(queued.offer.bytes);
+        self.queue.push_back(queued);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Queued> {
+        let first = self.queue.pop_front()?;
+        self.queue_bytes -= u64::from(first.offer.bytes);
+        Some(first)
+    }
+
+    /// From when on backoff slots count: DIFS after the channel became idle and the NAV ran
+    /// out, but not before EIFS after a frame in error is over (IEEE 802.11-2007 §9.2.3).
+    pub(super) fn slots_from(&self, times: &Airtime) -> Instant {
+        (self.idle_since.max(self.nav) + times.difs).max(self.eifs_until)
+    }
+
+    /// When the station may send if the channel stays idle.
+    pub(super) fn access(&self, times: &Airtime) -> Instant {
+        let slots = match self.backoff {
+            Backoff::None => 0,
+            Backoff::Slots(slots) => slots,
+        };
+        self.slots_from(times) + times.slot * u64::from(slots)
+    }
+
+    /// A backoff after a failure or a success, or because the channel was found busy.
+    pub(super) fn draw_backoff(&mut self) {
+        let slots = self.random.backoff.below(u64::from(self.cw) + 1);
+        self.backoff = Backoff::Slots(slots as u32);
+    }
+
+    /// Takes the slots that have passed until `now` off the backoff: the channel becomes busy.
+    pub(super) fn freeze(&mut self, now: Instant, times: &Airtime) {
+        if self.idle_since == Instant::FAR_FUTURE {
+            return;
+        }
+        match self.backoff {
+            Backoff::Slots(slots) => {
+                let passed = now.since(self.slots_from(times)).as_nanos() / times.slot.as_nanos();
+                let left = u64::from(slots).saturating_sub(passed);
+                self.backoff = match (left, self.head) {
+                    (0, None) if now >= self.slots_from(times) => Backoff::None,
+                    _ => Backoff::Slots(left as u32),
+                };
+            }
+            // It was about to send without backoff, but no longer finds the channel idle.
+            Backoff::None if self.head.is_some() && self.phase == Phase::Free => {
+                self.draw_backoff();
+            }
+            Backoff::None => {}
+        }
+        self.idle_since = Instant::FAR_FUTURE;
+    }
+}
