@@ -1,6 +1,7 @@
 //! The project's chores. `cargo xtask test` is the one that everybody runs.
 
 mod ns2;
+mod ns3;
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
@@ -22,6 +23,8 @@ enum Chore {
     Bench,
     /// Measure ns-2.35 anew on the scenarios in peers/ns2 (needs the Debian package `ns2`).
     PeersNs2(ns2::Ns2Args),
+    /// Measure ns-3.37 anew on the scenarios in peers/ns3 (needs the Debian package `libns3-dev`).
+    PeersNs3(ns3::Ns3Args),
     /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
     AgreeNs2(ns2::AgreeArgs),
 }
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         Chore::Test => test(),
         Chore::Bench => cargo(&["bench", "--package", "dupack-lab"]),
         Chore::PeersNs2(args) => ns2::run(&args),
+        Chore::PeersNs3(args) => ns3::run(&args),
         Chore::AgreeNs2(args) => cargo(&args.command()),
     };
     match result {

@@ -131,6 +131,18 @@ impl Response for Null {
     }
 }
 
+/// Every loss is the link's.
+#[derive(Debug)]
+struct AllWireless;
+
+impl Differentiation for AllWireless {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+
+    fn judge(&mut self, _: &LossFacts) -> LossCause {
+        LossCause::Wireless
+    }
+}
+
 /// What is to be tested, and in which surroundings.
 #[derive(Debug)]
 pub(crate) struct Setup {
@@ -139,6 +151,10 @@ pub(crate) struct Setup {
     settings: Vec<(&'static str, Value)>,
     configure: Vec<fn(&mut SenderConfig)>,
     control: Aimd,
+    /// A control of the catalog instead, with its defaults.
+    catalog_control: Option<&'static Entry<dyn CongestionControl>>,
+    /// A response of the catalog, to losses that are then all taken for the link's.
+    response: Option<&'static Entry<dyn Response>>,
     window: f64,
     ssthresh: f64,
 }
@@ -152,6 +168,8 @@ impl Setup {
             settings: Vec::new(),
             configure: Vec::new(),
             control: Aimd::FlightSize,
+            catalog_control: None,
+            response: None,
             window: 10.0,
             ssthresh: f64::INFINITY,
         }
@@ -198,6 +216,18 @@ impl Setup {
     /// What a loss halves: FlightSize unless this says otherwise.
     pub(crate) fn control(mut self, control: Aimd) -> Self {
         self.control = control;
+        self
+    }
+
+    /// A control of the catalog, with its defaults, in place of [`Aimd`].
+    pub(crate) fn controlled_by(mut self, entry: &'static Entry<dyn CongestionControl>) -> Self {
+        self.catalog_control = Some(entry);
+        self
+    }
+
+    /// Takes every loss for the link's, and answers it with a response of the catalog.
+    pub(crate) fn answered_by(mut self, entry: &'static Entry<dyn Response>) -> Self {
+        self.response = Some(entry);
         self
     }
 
@@ -256,11 +286,27 @@ impl Setup {
             smss: SMSS,
             dialect: self.dialect,
         };
+        let control: Box<dyn CongestionControl> = match self.catalog_control {
+            Some(entry) => {
+                let defaults = Parameters::defaults(entry.parameters, self.dialect);
+                (entry.build)(&defaults, &context)
+            }
+            None => Box::new(self.control),
+        };
         let stack = Stack {
             recovery: (self.entry.build)(&parameters, &context),
-            control: Box::new(self.control),
-            differentiation: Box::new(Null),
-            response: Box::new(Null),
+            control,
+            differentiation: match self.response {
+                Some(_) => Box::new(AllWireless),
+                None => Box::new(Null),
+            },
+            response: match self.response {
+                Some(entry) => {
+                    let defaults = Parameters::defaults(entry.parameters, self.dialect);
+                    (entry.build)(&defaults, &context)
+                }
+                None => Box::new(Null),
+            },
         };
         (Sender::new(config, stack), needs)
     }

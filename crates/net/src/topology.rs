@@ -298,6 +298,7 @@ impl Topology {
         if slots > MAX_SLOTS {
             return Err(TopologyError::TooLarge { slots });
         }
+        let media = self.build_media(seed)?;
         for edge in &self.links {
             if let LinkSetup::Wire(config) = &edge.setup
                 && let Some(fault) = config.fault()
@@ -311,7 +312,6 @@ impl Topology {
                 return Err(error);
             }
         }
-        let media = self.build_media(seed)?;
         // In a radio link's place stands a wire that carries nothing and only counts.
         let counting = LinkConfig::pure_delay(Duration::ZERO);
         let links = self.links.iter().map(|edge| match &edge.setup {

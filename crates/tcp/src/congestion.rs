@@ -3,6 +3,7 @@
 use core::fmt::Debug;
 
 use crate::facts::{AckFacts, LossCause, LossFacts, View};
+use crate::rtt::RtoShortening;
 use crate::time::Instant;
 use crate::window::Window;
 
@@ -11,6 +12,17 @@ use crate::window::Window;
 /// Every method returns the window it wants; the sender rounds and bounds it (never below one
 /// segment) and writes it.
 pub trait CongestionControl: Debug + Send {
+    /// The window that the connection opens with, and that an idle period cuts it to;
+    /// `configured` is the one that the configuration gives. Asked before anything has happened.
+    fn opening(&self, configured: Window) -> Window {
+        configured
+    }
+
+    /// By how much the control wants timeouts earlier than RFC 6298's; asked once, at the start.
+    fn rto_shortening(&self) -> Option<RtoShortening> {
+        None
+    }
+
     /// An ACK came in. `credit` says how far the recovery lets the window grow on it; controls
     /// that measure (Westwood, BBR) see every ACK, even when `credit` is nothing.
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window;

@@ -209,6 +209,11 @@ pub struct LossFacts {
     pub rtt_min: Option<Duration>,
     /// The last round-trip time.
     pub rtt_latest: Option<Duration>,
+    /// Segments missing in a row, the lost one the first, before the next that is sacked; 1 if
+    /// nothing is sacked, as then nobody can tell.
+    pub hole: u32,
+    /// When the window was last reduced for congestion: at a loss event judged so, or a timeout.
+    pub reduced_at: Option<Instant>,
     /// What really happened, if the host knows: only a simulation does.
     pub truth: Option<LossCause>,
 }

@@ -7,7 +7,8 @@ use crate::window::Window;
 
 /// A response to losses that the differentiation ascribes to the link.
 pub trait Response: Debug + Send {
-    /// Sees every ACK and the window after it, for averages and maxima.
+    /// Sees every ACK and the window that it found, for averages and maxima. It comes before
+    /// [`respond`](Self::respond) if the ACK reveals a loss.
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>);
 
     /// The window after the loss. `congestion` is what the control would have made of it.

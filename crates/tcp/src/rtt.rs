@@ -65,10 +65,31 @@ pub enum VarianceFloor {
     MinRto,
 }
 
+/// A timeout earlier than RFC 6298's: `factor` of it, but no earlier than `margin` after a
+/// smoothed round-trip time, and no later than it was. Before there is a sample, nothing is
+/// known that a timeout could be too late for, and it stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RtoShortening {
+    /// Share of the timeout that is left.
+    pub factor: f64,
+    /// What an ACK may take longer than SRTT in any case.
+    pub margin: Duration,
+}
+
+impl RtoShortening {
+    fn of(&self, rto: Duration, srtt: Option<Duration>) -> Duration {
+        let Some(srtt) = srtt else { return rto };
+        Duration::from_secs_f64(rto.as_secs_f64() * self.factor)
+            .max(srtt + self.margin)
+            .min(rto)
+    }
+}
+
 /// The estimator: SRTT, RTTVAR, and the timeout with its backoff.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RttConfig,
+    shortening: Option<RtoShortening>,
     srtt: Option<Duration>,
     rttvar: Duration,
     latest: Option<Duration>,
@@ -90,6 +111,7 @@ impl RttEstimator {
     pub fn new(config: RttConfig) -> Self {
         Self {
             config,
+            shortening: None,
             srtt: None,
             rttvar: Duration::ZERO,
             latest: None,
@@ -97,6 +119,13 @@ impl RttEstimator {
             backoff: 0,
             restart: Restart::No,
         }
+    }
+
+    /// With timeouts that are earlier, if a shortening is given.
+    #[must_use]
+    pub const fn shortened(mut self, shortening: Option<RtoShortening>) -> Self {
+        self.shortening = shortening;
+        self
     }
 
     /// Smoothed round-trip time, once there is a sample.
@@ -129,12 +158,13 @@ impl RttEstimator {
         self.backoff
     }
 
-    /// The timeout in force, backoff included.
+    /// The timeout in force, backoff and shortening included.
     #[must_use]
     pub fn rto(&self) -> Duration {
         let base = self.base_rto();
         let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
-        base.saturating_mul(factor).min(self.config.max_rto)
+        let rto = base.saturating_mul(factor).min(self.config.max_rto);
+        self.shortening.map_or(rto, |s| s.of(rto, self.srtt))
     }
 
     /// The timeout before backoff (RFC 6298 §2.2, 2.3).
@@ -280,6 +310,31 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(60));
         rtt.sample(Duration::from_millis(100), NOW);
         assert!(rtt.rto() < Duration::from_millis(300));
+    }
+
+    #[test]
+    fn a_shortened_timeout_is_a_share_but_later_than_a_round_trip() {
+        let ms = Duration::from_millis;
+        let shortened = |factor, margin| {
+            let shortening = RtoShortening {
+                factor,
+                margin: ms(margin),
+            };
+            let mut rtt = RttEstimator::new(CONFIG).shortened(Some(shortening));
+            assert_eq!(rtt.rto(), Duration::from_secs(1));
+            // SRTT = 100, RTO = 300.
+            rtt.sample(ms(100), NOW);
+            rtt
+        };
+        let mut half = shortened(0.5, 20);
+        assert_eq!(half.rto(), ms(150));
+        // Half of 600: the backoff doubles the share, too.
+        half.back_off();
+        assert_eq!(half.rto(), ms(300));
+        // A quarter would be 75; SRTT and the margin are 120.
+        assert_eq!(shortened(0.25, 20).rto(), ms(120));
+        // A margin beyond RFC 6298's timeout makes it no later.
+        assert_eq!(shortened(0.5, 900).rto(), ms(300));
     }
 
     #[test]

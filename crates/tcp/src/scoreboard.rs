@@ -227,6 +227,17 @@ impl Scoreboard {
         SegmentId(self.first + self.segments.partition_point(|s| s.start < offset) as u64)
     }
 
+    /// Segments missing in a row from the one at `offset` on, before the next that is sacked; 1
+    /// if none is. It walks over the hole: for loss events, of which a hole makes few.
+    #[must_use]
+    pub fn hole(&self, offset: u64) -> u32 {
+        let missing = self
+            .iter_from(self.id_at(offset))
+            .take_while(|(_, s)| s.reported == Reported::Missing && s.end() <= self.forward_ack)
+            .count();
+        u32::try_from(missing).unwrap_or(u32::MAX).max(1)
+    }
+
     /// The first segment at or after `id` that is not sacked, or [`Self::end`]. Shortens the
     /// paths that it walks.
     fn find_missing(&mut self, mut id: u64) -> u64 {
@@ -424,6 +435,19 @@ mod tests {
             (board.una(), board.len(), board.sacked_bytes()),
             (6000, 4, 0)
         );
+    }
+
+    #[test]
+    fn a_hole_ends_at_the_next_sacked_segment() {
+        let mut board = board(10);
+        // Nothing is sacked: nobody knows how long it is.
+        assert_eq!(board.hole(0), 1);
+        // 0, 1, 2 are missing, 3 and 4 are not, 5 is; of 7 to 9 nothing is known.
+        apply(&mut board, 0, &[(3000, 5000), (6000, 7000)]);
+        assert_eq!(board.hole(0), 3);
+        assert_eq!(board.hole(1000), 2);
+        assert_eq!(board.hole(5000), 1);
+        assert_eq!(board.hole(7000), 1);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use dupack_tcp::response::Response;
 pub use axis::{Axis, Description, Forbidden, describe, forbids};
 pub use error::{StackError, StackProblem};
 use spec::Entry;
-pub use stack::{Effective, Origin, StackSpec, all_stacks};
+pub use stack::{Effective, Origin, StackSpec, all_stacks, stacks_by_pairs};
 pub use value::ValueError;
 
 use crate::{congestion, differentiation, recovery, response};
@@ -46,14 +46,42 @@ pub const CONTROLS: &[&Entry<dyn CongestionControl>] = &[
     &congestion::fixed::ENTRY,
     &congestion::westwood::ENTRY,
     &congestion::cubic::ENTRY,
+    &congestion::rr::ENTRY,
+    &congestion::vegas::ENTRY,
+    &congestion::veno::ENTRY,
 ];
 
 /// The third axis.
 pub const DIFFERENTIATIONS: &[&Entry<dyn Differentiation>] = &[
     &differentiation::none::ENTRY,
+    &differentiation::always::ENTRY,
     &differentiation::oracle::ENTRY,
+    &differentiation::ncpld::ENTRY,
     &differentiation::veno::ENTRY,
+    &differentiation::spike::ENTRY,
+    &differentiation::spike::BULK_REPEAT_ENTRY,
+    &differentiation::jtcp::ENTRY,
+    &differentiation::relds::ENTRY,
+    &differentiation::lda_eq::ENTRY,
+    &differentiation::zigzag::ENTRY,
 ];
 
 /// The fourth axis.
-pub const RESPONSES: &[&Entry<dyn Response>] = &[&response::tcp::ENTRY, &response::previous::ENTRY];
+pub const RESPONSES: &[&Entry<dyn Response>] = &[
+    &response::tcp::ENTRY,
+    &response::previous::ENTRY,
+    &response::slow_start::METHOD_11,
+    &response::slow_start::METHOD_12,
+    &response::slow_start::METHOD_13,
+    &response::slow_start::METHOD_14,
+    &response::slow_start::METHOD_15,
+    &response::slow_start::METHOD_16,
+    &response::slow_start::METHOD_17,
+    &response::avoidance::METHOD_21,
+    &response::avoidance::METHOD_22,
+    &response::avoidance::METHOD_23,
+    &response::avoidance::METHOD_24,
+    &response::avoidance::METHOD_25,
+    &response::avoidance::METHOD_26,
+    &response::avoidance::METHOD_27,
+];

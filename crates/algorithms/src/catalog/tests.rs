@@ -2,6 +2,8 @@
 
 mod transfer;
 
+use std::collections::BTreeSet;
+
 use dupack_tcp::time::Duration;
 
 use super::spec::{Context, Dialect, Kind, Needs, ParameterSpec, Value};
@@ -79,6 +81,26 @@ fn every_stack_builds_in_every_dialect_and_reads_back() {
             let _ = stack.needs(dialect);
         }
     }
+}
+
+#[test]
+fn pairs_leave_no_two_entries_apart() {
+    let pairs = |stacks: &mut dyn Iterator<Item = StackSpec>| {
+        let mut pairs = BTreeSet::new();
+        let mut count = 0;
+        for stack in stacks {
+            count += 1;
+            let names = stack.names();
+            for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+                pairs.insert((a, names[a], b, names[b]));
+            }
+        }
+        (pairs, count)
+    };
+    let (all, product) = pairs(&mut all_stacks());
+    let (some, few) = pairs(&mut stacks_by_pairs());
+    assert_eq!(all, some);
+    assert!(few < product / 2, "{few} of {product}");
 }
 
 #[test]
@@ -225,9 +247,10 @@ fn errors_about_names() {
         "{text}"
     );
     assert!(error("newreno/reno/veno/prevoius").contains("did you mean `previous`?"));
-    assert!(
-        error("newreno/reno/veno/99").ends_with("There are `0` (or `tcp`), `1` (or `previous`)")
-    );
+    assert!(error("newreno/reno/veno/99").ends_with(
+        "There are `0` (or `tcp`), `1` (or `previous`), `11`, `12`, `13`, `14`, `15`, `16`, `17`, \
+             `21`, `22`, `23`, `24`, `25`, `26`, `27`"
+    ));
 }
 
 #[test]

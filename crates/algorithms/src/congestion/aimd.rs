@@ -380,6 +380,18 @@ impl Decrease {
     /// Down to `factor` of the basis.
     #[must_use]
     pub fn new(parameters: &Parameters, context: &Context, factor: f64) -> Self {
+        Self {
+            floor: match parameters.choice(FLOOR.name) {
+                "ssthresh" => Floor::SsthreshOnly,
+                _ => Floor::Both,
+            },
+            ..Self::at_timeouts(parameters, context, factor)
+        }
+    }
+
+    /// The same for a control that reduces at timeouts only, and has no use for [`FLOOR`].
+    #[must_use]
+    pub fn at_timeouts(parameters: &Parameters, context: &Context, factor: f64) -> Self {
         let smss = f64::from(context.smss);
         Self {
             smss,
@@ -389,10 +401,7 @@ impl Decrease {
                 _ => Basis::Flight,
             },
             min_ssthresh: parameters.integer(MIN_SSTHRESH.name) as f64 * smss,
-            floor: match parameters.choice(FLOOR.name) {
-                "ssthresh" => Floor::SsthreshOnly,
-                _ => Floor::Both,
-            },
+            floor: Floor::Both,
             repeated: match parameters.choice(REPEATED_TIMEOUT.name) {
                 "recompute" => RepeatedTimeout::Recompute,
                 _ => RepeatedTimeout::Hold,

@@ -214,18 +214,20 @@ pub fn loss_facts(number: u64, flight: u64) -> LossFacts {
         srtt: None,
         rtt_min: None,
         rtt_latest: None,
+        hole: 1,
+        reduced_at: None,
         truth: None,
     }
 }
 
 /// The segment `number`, as a sender remembers it.
 pub fn segment(number: u64) -> Segment {
-    let mut config = dialect::sender_config(Dialect::Rfc, SMSS, &Needs::NONE);
-    config.initial_window = f64::INFINITY;
+    let config = dialect::sender_config(Dialect::Rfc, SMSS, &Needs::NONE);
+    let wide_open = [("window", Value::Integer(1_000_000))];
     let stack = Stack {
         recovery: Box::new(OpenLoop),
         control: (super::fixed::ENTRY.build)(
-            &parameters(&super::fixed::ENTRY, Dialect::Rfc, &[]),
+            &parameters(&super::fixed::ENTRY, Dialect::Rfc, &wide_open),
             &context(Dialect::Rfc),
         ),
         differentiation: Box::new(NoDifferentiation),

@@ -13,7 +13,8 @@
 //! it back, which is what a timeout costs every other control.
 //!
 //! What a recovery limits (NewReno's full ACK, Tahoe's restart) is undone on the same ACK. The
-//! connection starts with the dialect's initial window and has the fixed one from the first ACK.
+//! connection opens with the fixed window, whatever the initial window is set to, and an idle
+//! period leaves it alone.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
@@ -108,6 +109,10 @@ impl Fixed {
 }
 
 impl CongestionControl for Fixed {
+    fn opening(&self, _configured: Window) -> Window {
+        self.with(self.window)
+    }
+
     fn on_ack(&mut self, _ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
         if self.phase == Phase::Returning {
             let cwnd = view.window.cwnd + f64::from(credit.acks) * self.smss;
@@ -141,9 +146,13 @@ impl CongestionControl for Fixed {
 
 #[cfg(test)]
 mod tests {
+    use dupack_tcp::sender::IdleRule;
+
     use super::*;
     use crate::catalog::spec::Dialect;
     use crate::congestion::bench::Bench;
+    use crate::recovery::sack;
+    use crate::testing::{Setup, ack};
 
     #[test]
     fn it_is_fixed() {
@@ -177,5 +186,28 @@ mod tests {
         b.ack(1);
         b.ack(1);
         assert_eq!(b.cwnd(), 4.0);
+    }
+
+    #[test]
+    fn the_first_flight_is_the_whole_window() {
+        let setup = || Setup::new(&sack::ENTRY).window(2.0).controlled_by(&ENTRY);
+        assert_eq!(
+            (setup().start(40).cwnd(), setup().start(40).in_flight()),
+            (32.0, 32.0)
+        );
+        let limited = setup().configure(|config| config.max_window = 5.0 * f64::from(config.smss));
+        assert_eq!(limited.start(40).sent(), "new:0 new:1 new:2 new:3 new:4");
+    }
+
+    #[test]
+    fn an_idle_period_does_not_shrink_it() {
+        let setup = Setup::new(&sack::ENTRY).window(2.0).controlled_by(&ENTRY);
+        let mut t = setup
+            .configure(|config| config.idle = IdleRule::Restart)
+            .start(1);
+        t.receive(100, ack(1));
+        t.wait(60_000);
+        t.write(40);
+        assert_eq!((t.cwnd(), t.in_flight()), (32.0, 32.0));
     }
 }

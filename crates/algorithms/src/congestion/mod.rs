@@ -1,11 +1,16 @@
 //! The second axis: how the window grows, and what a congestion loss makes of it.
 //!
-//! One control per file; [`aimd`] holds the two value types that several of them are made of.
+//! One control per file; [`aimd`] holds the two value types that several of them are made of,
+//! [`backlog`] the estimate that Vegas and Veno share.
 
 pub mod aimd;
+pub mod backlog;
 pub mod cubic;
 pub mod fixed;
 pub mod reno;
+pub mod rr;
+pub mod vegas;
+pub mod veno;
 pub mod westwood;
 
 #[cfg(test)]

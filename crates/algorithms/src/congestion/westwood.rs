@@ -13,15 +13,27 @@
 //!             a: +1 up to 4 in slow start, 1 in congestion avoidance
 //! ```
 //!
-//! Between losses it grows as Reno does. §III's general form has one function of BWE · RTTmin
-//! for each phase at each event, f1 to f6; §IV chooses f1(x) = f3(x) = x, f2(x) = f5(x) = x/a,
-//! f4 = f6 = 1: here they are `pipe`, divided by what `Reduction::after` answers.
+//! Between losses it grows as Reno does. §III's general form has one function of x = BWE · RTTmin
+//! for each phase at each event:
+//!
+//! ```text
+//!                    congestion avoidance       slow start
+//! 3 dup ACKs         ssthresh = f1(x)           ssthresh = f2(x)
+//! timeout            ssthresh = f3(x)           ssthresh = f5(x)
+//!                    cwnd = f4(x)               cwnd = f6(x)     (1 if ssthresh is below 2)
+//! ```
+//!
+//! §IV chooses f1(x) = f3(x) = x, f2(x) = f5(x) = x/a, f4 = f6 = 1, the defaults of the parameters
+//! `f1` to `f6`; each is one of `pipe` (x), `reduced` (x/a) and `segment` (1), times its gain.
 //!
 //! Readings:
 //! - §IV.B's listing raises `ssthresh` to 2 if it is *above* 2; §III.B has the comparison right.
 //! - Both values start at zero, as a filter's do. The first ACK opens the first interval.
 //! - ACKs at the same instant have no rate: they count with the next ACK that comes later.
-//! - `cwnd = ssthresh` is neither phase: `a` stays.
+//! - `cwnd = ssthresh` is neither phase: `a` stays, and the functions are those of slow start, as
+//!   §IV's single formula has it. §III answers such a loss with nothing at all.
+//! - After 3 duplicate ACKs §III.A sets `cwnd` to `ssthresh` in congestion avoidance, upwards,
+//!   too; §IV.A only lowers it, and that is the default (`cwnd`).
 //! - A duplicate ACK counts for one segment. What the sender does not take for a duplicate ACK
 //!   and acknowledges nothing (a window update) counts for none, and ends no interval.
 //! - `a` moves when the reduction is Westwood's own. A loss that a response answered in another
@@ -97,6 +109,53 @@ const MIN_SSTHRESH: ParameterSpec = ParameterSpec {
     ..aimd::MIN_SSTHRESH
 };
 
+const CWND: ParameterSpec = ParameterSpec {
+    name: "cwnd",
+    doc: "what 3 duplicate ACKs in congestion avoidance make of cwnd",
+    source: "Westwood §IV.A (lower); §III.A has set",
+    kind: Kind::Choice(&[("lower", "ssthresh, if that is less"), ("set", "ssthresh")]),
+    default: Defaults::same(Value::Choice("lower")),
+};
+
+/// The choice of one of the functions f1 to f6.
+const fn function(name: &'static str, doc: &'static str, default: &'static str) -> ParameterSpec {
+    ParameterSpec {
+        name,
+        doc,
+        source: "Westwood §III, §IV",
+        kind: Kind::Choice(&[
+            ("pipe", "x = BWE · RTTmin"),
+            ("reduced", "x/a"),
+            ("segment", "one segment"),
+        ]),
+        default: Defaults::same(Value::Choice(default)),
+    }
+}
+
+/// What the function is multiplied with.
+const fn gain(name: &'static str) -> ParameterSpec {
+    ParameterSpec {
+        name,
+        doc: "factor of that function",
+        source: "Westwood §IV",
+        kind: FACTOR,
+        default: Defaults::same(Value::Real(1.0)),
+    }
+}
+
+const F1: ParameterSpec = function("f1", "ssthresh after 3 dup ACKs in avoidance", "pipe");
+const F1_GAIN: ParameterSpec = gain("f1_gain");
+const F2: ParameterSpec = function("f2", "ssthresh after 3 dup ACKs in slow start", "reduced");
+const F2_GAIN: ParameterSpec = gain("f2_gain");
+const F3: ParameterSpec = function("f3", "ssthresh after a timeout in avoidance", "pipe");
+const F3_GAIN: ParameterSpec = gain("f3_gain");
+const F4: ParameterSpec = function("f4", "cwnd after a timeout in avoidance", "segment");
+const F4_GAIN: ParameterSpec = gain("f4_gain");
+const F5: ParameterSpec = function("f5", "ssthresh after a timeout in slow start", "reduced");
+const F5_GAIN: ParameterSpec = gain("f5_gain");
+const F6: ParameterSpec = function("f6", "cwnd after a timeout in slow start", "segment");
+const F6_GAIN: ParameterSpec = gain("f6_gain");
+
 const FACTOR: Kind = Kind::Real {
     min: 0.0,
     max: 1000.0,
@@ -115,6 +174,19 @@ pub static ENTRY: Entry<dyn CongestionControl> = Entry {
         TIMEOUT_STEP,
         A_MAX,
         MIN_SSTHRESH,
+        CWND,
+        F1,
+        F1_GAIN,
+        F2,
+        F2_GAIN,
+        F3,
+        F3_GAIN,
+        F4,
+        F4_GAIN,
+        F5,
+        F5_GAIN,
+        F6,
+        F6_GAIN,
         aimd::COUNT,
         aimd::LIMIT,
         aimd::LIMIT_AFTER_TIMEOUT,
@@ -134,6 +206,8 @@ pub struct Westwood {
     acked: AckedCount,
     filter: Filter,
     reduction: Reduction,
+    functions: Functions,
+    cwnd_rule: CwndRule,
     /// Least `ssthresh` after a timeout, in bytes.
     min_ssthresh: f64,
 }
@@ -154,6 +228,11 @@ impl Westwood {
                 a_max: parameters.real(A_MAX.name),
                 step: parameters.real(STEP.name),
                 timeout_step: parameters.real(TIMEOUT_STEP.name),
+            },
+            functions: Functions::new(parameters, smss),
+            cwnd_rule: match parameters.choice(CWND.name) {
+                "set" => CwndRule::Set,
+                _ => CwndRule::Lower,
             },
             min_ssthresh: parameters.integer(MIN_SSTHRESH.name) as f64 * smss,
         }
@@ -182,9 +261,18 @@ impl CongestionControl for Westwood {
 
     fn reduction(&self, loss: &LossFacts) -> Window {
         let a = self.reduction.after(loss.window, self.reduction.step);
-        let ssthresh = self.pipe(loss) / a;
+        let phase = Phase::of(loss.window);
+        let f = match phase {
+            Phase::Avoidance => self.functions.f1,
+            Phase::SlowStart | Phase::Neither => self.functions.f2,
+        };
+        let ssthresh = f.of(self.pipe(loss), a);
         Window {
-            cwnd: loss.window.cwnd.min(ssthresh),
+            cwnd: if phase == Phase::Avoidance && self.cwnd_rule == CwndRule::Set {
+                ssthresh
+            } else {
+                loss.window.cwnd.min(ssthresh)
+            },
             ssthresh,
         }
     }
@@ -201,9 +289,21 @@ impl CongestionControl for Westwood {
             .reduction
             .after(loss.window, self.reduction.timeout_step);
         self.increase.after_timeout();
+        let (for_ssthresh, for_cwnd) = match Phase::of(loss.window) {
+            Phase::Avoidance => (self.functions.f3, self.functions.f4),
+            Phase::SlowStart | Phase::Neither => (self.functions.f5, self.functions.f6),
+        };
+        let pipe = self.pipe(loss);
+        let ssthresh = for_ssthresh.of(pipe, self.reduction.a);
+        if ssthresh < self.min_ssthresh {
+            return Window {
+                cwnd: self.smss,
+                ssthresh: self.min_ssthresh,
+            };
+        }
         Window {
-            cwnd: self.smss,
-            ssthresh: (self.pipe(loss) / self.reduction.a).max(self.min_ssthresh),
+            cwnd: for_cwnd.of(pipe, self.reduction.a),
+            ssthresh,
         }
     }
 
@@ -224,13 +324,98 @@ struct Reduction {
 impl Reduction {
     /// What a loss at this window makes of a.
     fn after(&self, window: Window, step: f64) -> f64 {
-        if window.cwnd < window.ssthresh {
-            (self.a + step).min(self.a_max)
-        } else if window.cwnd > window.ssthresh {
-            1.0
-        } else {
-            self.a
+        match Phase::of(window) {
+            Phase::SlowStart => (self.a + step).min(self.a_max),
+            Phase::Avoidance => 1.0,
+            Phase::Neither => self.a,
         }
+    }
+}
+
+/// In which phase a loss finds the sender, as §III and §IV tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    SlowStart,
+    Avoidance,
+    Neither,
+}
+
+impl Phase {
+    fn of(window: Window) -> Self {
+        if window.cwnd < window.ssthresh {
+            Self::SlowStart
+        } else if window.cwnd > window.ssthresh {
+            Self::Avoidance
+        } else {
+            Self::Neither
+        }
+    }
+}
+
+/// What 3 duplicate ACKs in congestion avoidance make of `cwnd`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CwndRule {
+    Lower,
+    Set,
+}
+
+/// The functions of §III, for windows in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Functions {
+    f1: Function,
+    f2: Function,
+    f3: Function,
+    f4: Function,
+    f5: Function,
+    f6: Function,
+}
+
+impl Functions {
+    fn new(parameters: &Parameters, smss: f64) -> Self {
+        let function = |f: ParameterSpec, gain: ParameterSpec| Function {
+            shape: match parameters.choice(f.name) {
+                "pipe" => Shape::Pipe,
+                "reduced" => Shape::Reduced,
+                _ => Shape::Constant(smss),
+            },
+            gain: parameters.real(gain.name),
+        };
+        Self {
+            f1: function(F1, F1_GAIN),
+            f2: function(F2, F2_GAIN),
+            f3: function(F3, F3_GAIN),
+            f4: function(F4, F4_GAIN),
+            f5: function(F5, F5_GAIN),
+            f6: function(F6, F6_GAIN),
+        }
+    }
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+struct Function {
+    shape: Shape,
+    gain: f64,
+}
+
+/// Its shape.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Pipe,
+    Reduced,
+    /// In bytes.
+    Constant(f64),
+}
+
+impl Function {
+    /// Its value for a pipe of `x` bytes and a reduction factor `a`.
+    fn of(self, x: f64, a: f64) -> f64 {
+        self.gain
+            * match self.shape {
+                Shape::Pipe => x,
+                Shape::Reduced => x / a,
+                Shape::Constant(bytes) => bytes,
+            }
     }
 }
 
@@ -315,168 +500,4 @@ impl Filter {
 }
 
 #[cfg(test)]
-mod tests {
-    use dupack_tcp::time::Duration;
-
-    use super::*;
-    use crate::catalog::spec::Dialect;
-    use crate::congestion::bench::Bench;
-
-    fn close(left: f64, right: f64) -> bool {
-        (left - right).abs() <= 1e-9 * right.abs().max(1.0)
-    }
-
-    #[test]
-    fn acked_count_in_the_example_of_section_2a() {
-        // 100 to 109 lost, 110 to 129 arrive: 20 duplicate ACKs, one segment each.
-        let mut acked = AckedCount::new(1, 65_535);
-        for _ in 0..20 {
-            assert_eq!(acked.count(0), 1);
-        }
-        assert_eq!(acked.accounted_for, 20);
-        // 100 to 109 again: 5 delayed ACKs for 2 segments. Both were accounted for; each ACK
-        // still counts for one.
-        for left in [18, 16, 14, 12, 10] {
-            assert_eq!(acked.count(2), 1);
-            assert_eq!(acked.accounted_for, left);
-        }
-        // One ACK for 110 to 129: 20 less the 10 that are accounted for.
-        assert_eq!(acked.count(20), 10);
-        assert_eq!(acked.accounted_for, 0);
-        // An ordinary delayed ACK counts in full.
-        assert_eq!(acked.count(2), 2);
-        assert_eq!(acked.count(1), 1);
-    }
-
-    #[test]
-    fn one_ack_counts_for_no_more_than_the_limit() {
-        let mut acked = AckedCount::new(1000, 2);
-        assert_eq!(acked.count(20_000), 2000);
-    }
-
-    #[test]
-    fn the_filter_by_hand() {
-        let mut filter = Filter::new(10.0);
-        let ms = |n| Instant::ZERO + Duration::from_millis(n);
-        filter.take(ms(5), 1000);
-        assert_eq!(filter.estimate, 0.0);
-        // 1000 B in 10 ms are 100,000 B/s: BWE = (100,000 + 0)/21.
-        filter.take(ms(15), 1000);
-        assert!(close(filter.estimate, 100_000.0 / 21.0));
-        // 2000 B in 10 ms: BWE = 19/21 · 100,000/21 + (200,000 + 100,000)/21.
-        filter.take(ms(25), 2000);
-        let expected = 19.0 / 21.0 * (100_000.0 / 21.0) + 300_000.0 / 21.0;
-        assert!(close(filter.estimate, expected));
-    }
-
-    #[test]
-    fn acks_at_the_same_instant_count_with_the_next() {
-        let mut filter = Filter::new(10.0);
-        let ms = |n| Instant::ZERO + Duration::from_millis(n);
-        filter.take(ms(0), 1000);
-        filter.take(ms(0), 1000);
-        filter.take(ms(0), 1000);
-        assert_eq!(filter.estimate, 0.0);
-        // 3000 B in 10 ms.
-        filter.take(ms(10), 1000);
-        assert!(close(filter.sample, 300_000.0));
-    }
-
-    #[test]
-    fn the_estimate_of_a_steady_stream_is_its_rate() {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 10.0, 5.0);
-        for n in 0..300 {
-            b.now = Instant::ZERO + Duration::from_millis(10 * n);
-            b.ack(1);
-        }
-        // 1000 B per 10 ms; what is left of the start is (19/21)^299 < 1e-12.
-        let estimate = b.control().bandwidth_estimate().unwrap();
-        assert!(close(estimate, 100_000.0), "{estimate}");
-    }
-
-    /// A path of 100,000 B/s with RTTmin 200 ms: it holds 20 segments.
-    fn measured(cwnd: f64, ssthresh: f64) -> Bench {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], cwnd, ssthresh);
-        b.rtt_sample = Some(Duration::from_millis(200));
-        for n in 0..400 {
-            b.now = Instant::ZERO + Duration::from_millis(10 * n);
-            b.ack_with(1, Credit::default());
-        }
-        b
-    }
-
-    #[test]
-    fn a_loss_in_congestion_avoidance_sets_the_window_to_the_pipe() {
-        let mut b = measured(30.0, 10.0);
-        b.loss(0, 30);
-        assert!(close(b.cwnd(), 20.0));
-        assert!(close(b.ssthresh(), 20.0));
-        // A window below the pipe stays.
-        let mut b = measured(12.0, 10.0);
-        b.loss(0, 12);
-        assert!(close(b.cwnd(), 12.0));
-        assert!(close(b.ssthresh(), 20.0));
-    }
-
-    #[test]
-    fn a_loss_in_slow_start_divides_by_a_growing_factor() {
-        let mut b = measured(30.0, 64.0);
-        b.loss(0, 30);
-        // a = 1.25
-        assert!(close(b.ssthresh(), 16.0));
-        assert!(close(b.cwnd(), 16.0));
-        // cwnd = ssthresh: a stays 1.25. Then slow start again: a = 1.5.
-        b.loss(1, 16);
-        assert!(close(b.ssthresh(), 16.0));
-        b.window.cwnd = 10_000.0;
-        b.loss(2, 10);
-        assert!(close(b.ssthresh(), 20.0 / 1.5));
-        assert!(close(b.cwnd(), 10.0));
-        // Up to 4.
-        for n in 3..30 {
-            b.window.cwnd = 4000.0;
-            b.loss(n, 4);
-        }
-        assert!(close(b.ssthresh(), 5.0));
-        // Above ssthresh it was right: a = 1.
-        b.window.cwnd = 30_000.0;
-        b.loss(30, 30);
-        assert!(close(b.ssthresh(), 20.0));
-    }
-
-    #[test]
-    fn asking_changes_nothing_and_a_wireless_loss_leaves_a_alone() {
-        let mut b = measured(30.0, 64.0);
-        let facts = b.loss_facts(0, 30);
-        let first = b.control().reduction(&facts);
-        assert_eq!(first, b.control().reduction(&facts));
-        b.control()
-            .on_loss(&facts, LossCause::Wireless, facts.window);
-        assert_eq!(first, b.control().reduction(&facts));
-    }
-
-    #[test]
-    fn a_timeout_steps_by_one_and_leaves_two_segments_at_least() {
-        let mut b = measured(30.0, 64.0);
-        b.timeout(0, 30);
-        // a = 2
-        assert_eq!(b.cwnd(), 1.0);
-        assert!(close(b.ssthresh(), 10.0));
-        b.timeout(0, 30);
-        b.timeout(0, 30);
-        b.timeout(0, 30);
-        // a = 4
-        assert!(close(b.ssthresh(), 5.0));
-        b.rtt_sample = Some(Duration::from_millis(20));
-        b.timeout(0, 30);
-        // 2 segments in the pipe, a quarter of them is below 2.
-        assert_eq!(b.ssthresh(), 2.0);
-    }
-
-    #[test]
-    fn without_an_estimate_a_loss_halves() {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 10.0, 5.0);
-        b.loss(0, 10);
-        assert_eq!((b.cwnd(), b.ssthresh()), (5.0, 5.0));
-    }
-}
+mod tests;

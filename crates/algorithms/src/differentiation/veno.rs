@@ -22,6 +22,7 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use crate::catalog::spec::{
     Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
 };
+use crate::congestion::backlog::backlog;
 
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
@@ -91,10 +92,7 @@ impl Veno {
             Delay::Smoothed => loss.srtt,
             Delay::Latest => loss.rtt_latest,
         };
-        let rtt = rtt.filter(|rtt| !rtt.is_zero())?;
-        // A coarse clock may round SRTT to below the least delay: that is no backlog.
-        let queued = rtt.saturating_sub(loss.rtt_min?);
-        Some(loss.window.cwnd / self.smss * queued.as_secs_f64() / rtt.as_secs_f64())
+        backlog(loss.window.cwnd / self.smss, rtt, loss.rtt_min)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use dupack_algorithms::catalog::spec::Dialect;
-use dupack_algorithms::catalog::{StackSpec, all_stacks};
+use dupack_algorithms::catalog::{StackSpec, stacks_by_pairs};
 use dupack_net::random::Stream;
 
 use crate::parameters;
@@ -42,17 +42,19 @@ impl FromStr for Case {
     }
 }
 
-/// The cases of the run with base seed `seed`: every stack of the catalog in every dialect in
-/// turn, every other time with parameters that are not its defaults.
+/// The cases of the run with base seed `seed`: every pair of entries of the catalog in turn, one
+/// dialect after the other, every other time with parameters that are not the defaults. From one
+/// round over the stacks to the next, dialect and parameters move on.
 pub fn draw(seed: u64, count: u64) -> Vec<Case> {
-    let stacks: Vec<StackSpec> = all_stacks().collect();
+    let stacks: Vec<StackSpec> = stacks_by_pairs().collect();
     let mut stream = Stream::derive(seed, "hostile cases");
     let turns = (0..count).zip(stacks.iter().cycle());
     turns
         .map(|(number, stack)| {
-            let round = number as usize / stacks.len();
-            let dialect = Dialect::ALL[round % Dialect::ALL.len()];
-            let vary = (round / Dialect::ALL.len()) % 2 == 1;
+            let number = number as usize;
+            let turn = number % stacks.len() + number / stacks.len();
+            let dialect = Dialect::ALL[turn % Dialect::ALL.len()];
+            let vary = (turn / Dialect::ALL.len()) % 2 == 1;
             Case {
                 dialect,
                 stack: if vary {

@@ -132,7 +132,7 @@ impl Medium {
         }
         self.on_air &= !ended;
         for s in members(ended) {
-            self.end(s, now);
+            self.end(s, ended, now);
         }
         for s in members(expired) {
             self.fail(s, now);
@@ -182,6 +182,18 @@ impl Medium {
     pub fn backlog(&self, station: StationId) -> (u64, u64) {
         let station = &self.stations[station.index()];
         (station.queue.len() as u64, station.queue_bytes)
+    }
+
+    /// Who is on the air with what.
+    #[cfg(test)]
+    pub(super) fn frames(&self) -> Vec<(usize, FrameKind)> {
+        let frames = self.stations.iter().enumerate();
+        frames
+            .filter_map(|(s, station)| match station.phase {
+                Phase::Sending(frame) => Some((s, frame.kind)),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Gives station `s` a packet to contend for, out of the blue.
@@ -353,8 +365,9 @@ impl Medium {
         }
     }
 
-    /// Takes the frame of `x` off the air.
-    fn end(&mut self, x: usize, now: Instant) {
+    /// Takes the frame of `x` off the air. All those that end at this instant are in `ended`:
+    /// they have been deaf to each other.
+    fn end(&mut self, x: usize, ended: Stations, now: Instant) {
         let Phase::Sending(frame) = self.stations[x].phase else {
             debug_assert!(false, "no frame to end");
             return;
@@ -368,7 +381,7 @@ impl Medium {
         self.stations[x].phase = answer.map_or(Phase::Free, Phase::Awaiting);
         self.schedule(x, now);
         self.resume(x, now);
-        for r in members(self.reach.affects(x)) {
+        for r in members(self.reach.affects(x) & !ended) {
             let sensed = self.reach.senses(r) & only(x) != 0;
             match self.stations[r].lock {
                 Some(lock) if usize::from(lock.sender) == x => {

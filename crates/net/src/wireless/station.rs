@@ -248,3 +248,49 @@ impl Station {
         self.idle_since = Instant::FAR_FUTURE;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wireless::RadioConfig;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    /// A station whose channel is idle since 1 ms, with a backoff of ten slots.
+    fn counting() -> (Station, Airtime) {
+        let mut station = Station::new(31, 1, "station");
+        station.idle_since = at(1000);
+        station.backoff = Backoff::Slots(10);
+        (station, Airtime::new(&RadioConfig::DSSS_11_MBPS))
+    }
+
+    #[test]
+    fn whole_slots_after_difs_are_taken_off() {
+        // DIFS ends at 1050; 65 µs later three slots of 20 µs have passed.
+        for (now, left) in [(1030, 10), (1069, 10), (1070, 9), (1115, 7)] {
+            let (mut station, times) = counting();
+            assert_eq!(station.access(&times), at(1250));
+            station.freeze(at(now), &times);
+            assert_eq!(station.backoff, Backoff::Slots(left), "{now}");
+            assert_eq!(station.idle_since, Instant::FAR_FUTURE);
+        }
+    }
+
+    #[test]
+    fn slots_count_after_nav_and_eifs_only() {
+        let (mut station, times) = counting();
+        station.nav = at(1200);
+        assert_eq!(station.access(&times), at(1450));
+        station.eifs_until = at(1300);
+        assert_eq!(station.access(&times), at(1500));
+    }
+
+    #[test]
+    fn without_a_packet_a_backoff_runs_out() {
+        let (mut station, times) = counting();
+        station.freeze(at(1250), &times);
+        assert_eq!(station.backoff, Backoff::None);
+    }
+}

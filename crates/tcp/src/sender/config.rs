@@ -12,9 +12,10 @@ pub struct SenderConfig {
     pub smss: u32,
     /// Sequence number of the first byte.
     pub isn: SeqNumber,
-    /// Initial congestion window in bytes (RFC 6928: 10 segments).
+    /// Initial congestion window in bytes (RFC 6928: 10 segments), unless the control has its
+    /// own ([`opening`](crate::congestion::CongestionControl::opening)).
     pub initial_window: f64,
-    /// Initial slow start threshold in bytes; infinite for none.
+    /// Initial slow start threshold in bytes; infinite for none. The same holds for it.
     pub initial_ssthresh: f64,
     /// The congestion window never exceeds this many bytes; infinite for no bound.
     pub max_window: f64,

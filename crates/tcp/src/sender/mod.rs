@@ -77,6 +77,8 @@ pub struct Sender {
     /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
     limited_transmit_bytes: u64,
     limited_by: LimitedBy,
+    /// When the window was last reduced for congestion.
+    reduced_at: Option<Instant>,
     rto_at: Option<Instant>,
     persist: Persist,
     /// No segment leaves before this, if the control paces.
@@ -102,12 +104,13 @@ impl Sender {
     #[must_use]
     pub fn new(config: SenderConfig, stack: Stack) -> Self {
         let smss = f64::from(config.smss);
+        let opening = opening(&config, &stack);
         Self {
             scoreboard: Scoreboard::new(config.smss),
-            rtt: RttEstimator::new(config.rtt),
+            rtt: RttEstimator::new(config.rtt).shortened(stack.control.rto_shortening()),
             window: Window {
-                cwnd: config.initial_window.min(config.max_window).max(smss),
-                ssthresh: config.initial_ssthresh.max(smss),
+                cwnd: opening.cwnd.min(config.max_window).max(smss),
+                ssthresh: opening.ssthresh.max(smss),
             },
             written: 0,
             peer_edge: u64::from(config.peer_window),
@@ -121,6 +124,7 @@ impl Sender {
             echoed: None,
             limited_transmit_bytes: 0,
             limited_by: LimitedBy::Application,
+            reduced_at: None,
             rto_at: None,
             persist: Persist::default(),
             pace_until: Instant::ZERO,
@@ -279,7 +283,10 @@ impl Sender {
         self.stats.judgements.record(loss.truth, cause);
         let congestion = self.stack.control.reduction(&loss);
         let (chosen, why) = match cause {
-            LossCause::Congestion => (congestion, WindowCause::Congestion),
+            LossCause::Congestion => {
+                self.reduced_at = Some(now);
+                (congestion, WindowCause::Congestion)
+            }
             LossCause::Wireless => (
                 self.stack.response.respond(&loss, congestion),
                 WindowCause::Wireless,
@@ -312,6 +319,8 @@ impl Sender {
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
             rtt_latest: self.rtt.latest(),
+            hole: self.scoreboard.hole(segment.start),
+            reduced_at: self.reduced_at,
             truth: witness.cause_of_loss(segment.start),
         }
     }
@@ -362,6 +371,7 @@ impl Sender {
         let chosen = self.stack.control.on_timeout(&loss);
         let chosen = self.rounded(chosen);
         self.set_window(now, chosen, WindowCause::Timeout);
+        self.reduced_at = Some(now);
         self.dup_acks = 0;
         self.limited_transmit_bytes = 0;
         self.timed = None;
@@ -521,4 +531,12 @@ impl Sender {
     pub fn take_window_changes(&mut self) -> std::vec::Drain<'_, WindowChange> {
         self.changes.drain(..)
     }
+}
+
+/// The window to open with, before it is bounded.
+fn opening(config: &SenderConfig, stack: &Stack) -> Window {
+    stack.control.opening(Window {
+        cwnd: config.initial_window,
+        ssthresh: config.initial_ssthresh,
+    })
 }

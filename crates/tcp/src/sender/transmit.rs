@@ -238,8 +238,9 @@ impl Sender {
             return;
         }
         self.stack.control.on_idle_end(now);
+        let opening = super::opening(&self.config, &self.stack);
         let restart = Window {
-            cwnd: self.window.cwnd.min(self.config.initial_window),
+            cwnd: self.window.cwnd.min(opening.cwnd),
             ..self.window
         };
         self.set_window(now, restart, WindowCause::Idle);

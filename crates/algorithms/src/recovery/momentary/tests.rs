@@ -217,3 +217,73 @@ fn it_survives_any_path_and_peer() {
         }
     }
 }
+
+#[test]
+fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
+    // The paper's future work. Ten segments out in congestion avoidance, the first lost.
+    let cubic = &crate::congestion::cubic::ENTRY;
+    let setup = Setup::new(&ENTRY).controlled_by(cubic).window(10.0);
+    let mut t = setup.ssthresh(10.0).start(1000);
+    assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
+    assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
+    assert_eq!(t.cwnd(), 10.0);
+    // β = 0.7 of the 10, once. Segments 4 to 11 are beyond the forward ACK: no room.
+    assert_eq!(t.receive(102, ack(0).sack(1, 4)), "");
+    assert_eq!((t.cwnd(), t.ssthresh()), (7.0, 7.0));
+    // Each duplicate ACK from here on is worth an increase. The stage begins with the first of
+    // them: W_cubic(0) = 7 is below W_est = 7 + α/7, α = 9/17.
+    assert_eq!(t.receive(103, ack(0).sack(1, 5)), "");
+    let mut w_est = 7.0 + 9.0 / 17.0 / 7.0;
+    assert_close(t.cwnd(), w_est);
+    let mut sent = Vec::new();
+    for n in 6..=10 {
+        sent.push(t.receive(98 + u64::from(n), ack(0).sack(1, n)).to_owned());
+        w_est += 9.0 / 17.0 / w_est;
+        assert_close(t.cwnd(), w_est);
+    }
+    // The hole first, then one new segment per ACK: the window slides by the forward ACK.
+    assert_eq!(sent, ["hole:0", "new:12", "new:13", "new:14", "new:15"]);
+    // The hole is filled, and recovery mode ends with what limited transmit sent: no second
+    // event, and the curve goes on to its plateau at W_max = 10, K = ³√(3/0.4) = 1.957 s away.
+    t.receive(204, ack(10));
+    t.receive(205, ack(12));
+    assert!(t.cwnd() > w_est);
+    assert_eq!((t.ssthresh(), t.sender().stats().loss_events), (7.0, 1));
+    assert_eq!(t.sender().stats().recoveries, 1);
+}
+
+/// Equal up to the order of floating-point additions.
+fn assert_close(left: f64, right: f64) {
+    assert!((left - right).abs() < 1e-9, "{left} for {right}");
+}
+
+#[test]
+fn under_cubic_the_window_is_back_at_its_maximum_after_k() {
+    // 100 segments in flight at a loss, RTT 100 ms: 70, and W_max = 100 after K = 4.217 s, holes
+    // or not. A transfer of 40 s with one loss, as the curve and as Momentary has it.
+    let cubic = &crate::congestion::cubic::ENTRY;
+    let after = |ms: u64| {
+        let setup = Setup::new(&ENTRY).controlled_by(cubic).window(100.0);
+        let mut t = setup.ssthresh(100.0).start(100_000);
+        for n in 2..=100 {
+            t.receive(100, ack(0).sack(1, n));
+        }
+        let mut now = 200;
+        while now <= ms {
+            let nxt = (t.sender().scoreboard().nxt() / u64::from(SMSS)) as u32;
+            let una = (t.sender().scoreboard().una() / u64::from(SMSS)) as u32;
+            for n in una + 1..=nxt {
+                t.receive(now, ack(n));
+            }
+            now += 100;
+        }
+        assert_eq!(t.sender().stats().loss_events, 1);
+        t.cwnd()
+    };
+    // t = 4.2 s into the stage, the plateau: W(4.217 s) = 100.
+    let plateau = after(4300);
+    assert!((99.0..101.0).contains(&plateau), "{plateau}");
+    // t = 9.2 s: 100 + 0.4 · 5³ = 150.
+    let beyond = after(9300);
+    assert!((145.0..152.0).contains(&beyond), "{beyond}");
+}

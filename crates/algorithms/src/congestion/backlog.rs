@@ -1,0 +1,39 @@
+//! The backlog: how many of a connection's segments wait in the bottleneck's queue.
+//!
+//! ```text
+//! N = (cwnd/RTTmin − cwnd/RTT) · RTTmin = cwnd · (RTT − RTTmin) / RTT   segments
+//! ```
+//!
+//! What is expected without a queue less what is actual, times the round trip without a queue:
+//! L. S. Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global
+//! internet", IEEE JSAC 13(8), 1995, §III. [`vegas`](super::vegas) steers by it;
+//! [`veno`](super::veno) and the differentiation of that name take it for a sign of congestion.
+
+use dupack_tcp::time::Duration;
+
+/// N for a window of `cwnd` segments; nothing without a round-trip time.
+///
+/// A coarse clock may round `rtt` to below the least one: that is no backlog.
+#[must_use]
+pub fn backlog(cwnd: f64, rtt: Option<Duration>, rtt_min: Option<Duration>) -> Option<f64> {
+    let rtt = rtt.filter(|rtt| !rtt.is_zero())?;
+    let queued = rtt.saturating_sub(rtt_min?);
+    Some(cwnd * queued.as_secs_f64() / rtt.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let ms = |n| Some(Duration::from_millis(n));
+        // 20 segments, 125 ms of which 25 ms are queueing: 20 · 25/125.
+        assert_eq!(backlog(20.0, ms(125), ms(100)), Some(4.0));
+        assert_eq!(backlog(20.0, ms(100), ms(100)), Some(0.0));
+        assert_eq!(backlog(20.0, ms(99), ms(100)), Some(0.0));
+        assert_eq!(backlog(20.0, ms(0), ms(0)), None);
+        assert_eq!(backlog(20.0, None, ms(100)), None);
+        assert_eq!(backlog(20.0, ms(100), None), None);
+    }
+}

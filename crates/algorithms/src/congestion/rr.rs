@@ -1,0 +1,167 @@
+//! TCP-RR as LE simplifies it: only a timeout is congestion.
+//!
+//! S. Park et al.'s LE, §5.2.2, which names RR-TCP (M. Zhang, B. Karp, S. Floyd, L. Peterson,
+//! ICNP 2003) as its origin and keeps one thought of it.
+//!
+//! ```text
+//! duplicate ACKs   a wireless loss: cwnd and ssthresh stay
+//! timeout          congestion: as Reno
+//! timer            RTO' = factor · RTO, at least SRTT + min, at most RTO
+//! ```
+//!
+//! Growth and timeout are [`reno`](super::reno)'s. It is what Reno would be with a
+//! differentiation that takes every loss but a timeout for the link's and response 1, except for
+//! the timer: a sender that yields to nothing else has to yield to that sooner, or it takes the
+//! room of those that yield to losses.
+//!
+//! Readings: LE gives no number for the earlier timeout. `factor` halves it. `min` keeps it from
+//! coming before the ACKs can: SRTT, and the 40 ms for which Linux's receivers, LE's testbed, delay
+//! an ACK at least. The factor is taken of the timeout in force, its dialect's minimum and backoff
+//! included, and everything that goes by the timeout sees the earlier one. Slow start does not
+//! end with a loss either.
+
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::rtt::RtoShortening;
+use dupack_tcp::time::Duration;
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, Increase};
+use crate::catalog::spec::{
+    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
+};
+
+const FACTOR: ParameterSpec = ParameterSpec {
+    name: "factor",
+    doc: "what is left of the retransmission timeout, as a factor",
+    source: "LE §5.2.2 (a smaller value); a half is our reading",
+    kind: Kind::Real {
+        min: 0.01,
+        max: 1.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.5)),
+};
+
+const MIN: ParameterSpec = ParameterSpec {
+    name: "min",
+    doc: "least time from SRTT to the shortened timeout",
+    source: "our reading: above Linux's shortest delay of an ACK (TCP_DELACK_MIN, 40 ms)",
+    kind: Kind::Time,
+    default: Defaults::same(Value::Time(Duration::from_millis(50))),
+};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn CongestionControl> = Entry {
+    name: "tcp-rr",
+    summary: "only a timeout is congestion, and it comes earlier; other losses leave the window",
+    citation: "LE §5.2.2, after Zhang et al., RR-TCP, ICNP 2003",
+    parameters: &[
+        FACTOR,
+        MIN,
+        aimd::COUNT,
+        aimd::LIMIT,
+        aimd::LIMIT_AFTER_TIMEOUT,
+        aimd::INCREASE,
+        aimd::VALIDATE,
+        aimd::BASIS,
+        aimd::DECREASE,
+        aimd::MIN_SSTHRESH,
+        aimd::REPEATED_TIMEOUT,
+    ],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, context| Box::new(TcpRr::new(parameters, context)),
+};
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct TcpRr {
+    shortening: RtoShortening,
+    increase: Increase,
+    decrease: Decrease,
+}
+
+impl TcpRr {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+        let slope = parameters.real(aimd::INCREASE.name);
+        let factor = parameters.real(aimd::DECREASE.name);
+        Self {
+            shortening: RtoShortening {
+                factor: parameters.real(FACTOR.name),
+                margin: parameters.time(MIN.name),
+            },
+            increase: Increase::new(parameters, context, slope),
+            decrease: Decrease::at_timeouts(parameters, context, factor),
+        }
+    }
+}
+
+impl CongestionControl for TcpRr {
+    fn rto_shortening(&self) -> Option<RtoShortening> {
+        Some(self.shortening)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        self.increase.grown(ack, credit, view.window)
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, _loss: &LossFacts, _cause: LossCause, _chosen: Window) {}
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.increase.after_timeout();
+        self.decrease.after_timeout(loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::spec::Dialect;
+    use crate::congestion::bench::Bench;
+    use crate::congestion::reno;
+    use crate::recovery::sack;
+    use crate::testing::{Setup, ack};
+
+    #[test]
+    fn only_a_timeout_reduces() {
+        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 16.0, 64.0);
+        b.loss(0, 16);
+        assert_eq!((b.cwnd(), b.ssthresh()), (16.0, 64.0));
+        // Slow start goes on.
+        b.ack(1);
+        assert_eq!(b.cwnd(), 17.0);
+        b.timeout(0, 17);
+        assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.5));
+    }
+
+    #[test]
+    fn the_timeout_comes_earlier() {
+        // One sample of 100 ms: SRTT + 4 · RTTVAR = 300 ms, at least 1 s: from 100 ms on that is
+        // 1100 ms. Half of it is 600 ms, later than SRTT + 50 ms.
+        let rto_at = |entry| {
+            let mut t = Setup::new(&sack::ENTRY).controlled_by(entry).start(40);
+            assert_eq!(t.rto_at(), Some(1000));
+            t.receive(100, ack(1));
+            t.rto_at()
+        };
+        assert_eq!(rto_at(&reno::ENTRY), Some(1100));
+        assert_eq!(rto_at(&ENTRY), Some(600));
+    }
+
+    #[test]
+    fn duplicate_acks_leave_the_window_and_what_is_lost_is_resent() {
+        let setup = Setup::new(&sack::ENTRY).controlled_by(&ENTRY);
+        let mut t = setup.ssthresh(10.0).start(40);
+        t.receive(100, ack(0).sack(1, 2));
+        t.receive(101, ack(0).sack(1, 3));
+        assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0 new:12");
+        assert_eq!((t.cwnd(), t.ssthresh()), (10.0, 10.0));
+    }
+}

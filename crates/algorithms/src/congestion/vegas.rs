@@ -1,0 +1,386 @@
+//! Vegas: keep a few segments in the queue, no more and no fewer.
+//!
+//! L. S. Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global
+//! internet", IEEE JSAC 13(8), 1995. Once per round trip the rate that the window would have
+//! without a queue is compared with the one it has; the difference, times the least round-trip
+//! time, is N, the segments in the queue ([`backlog`]).
+//!
+//! ```text
+//! slow start   doubles every other round trip; after one in between, N > γ ends it     (γ = 1)
+//! avoidance    N < α: cwnd + 1 segment,  N > β: cwnd − 1 segment               (α = 1, β = 3)
+//! loss         as Reno;  timeout  as Reno
+//! ```
+//!
+//! The only control here that slows down before a queue is full, and so the first to yield beside
+//! Reno. [`veno`](super::veno) has the same N and never shrinks for it.
+//!
+//! Where implementations differ there is a parameter: which round-trip time is that of a round
+//! (`sample`), how often slow start doubles (`doubling`), and what is left of the window when it
+//! ends (`leave`). Linux also divides by the least round-trip time where the paper's N has the
+//! present one; that is not modelled. Nor are Vegas's own rules for retransmission, which belong
+//! to the recovery.
+//!
+//! Readings:
+//! - The actual rate is `cwnd` over the round's RTT, and the change is made at once, when the
+//!   round ends.
+//! - A round ends when everything is acknowledged that was outstanding when it began. One with
+//!   a loss in it, without a sample, or that ends while the recovery holds the window, says nothing.
+//! - The window does not fall below 2 segments, and does not grow unless it was used (`validate`).
+
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::time::Duration;
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, Increase};
+use super::backlog::backlog;
+use crate::catalog::spec::{
+    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
+};
+
+const SEGMENTS: Kind = Kind::Real {
+    min: 0.0,
+    max: 1e6,
+    unit: "segments",
+};
+
+const ALPHA: ParameterSpec = ParameterSpec {
+    name: "alpha",
+    doc: "backlog below which the window grows (α)",
+    source: "Brakmo, Peterson 1995 §III (1; their other setting has 2); linux: tcp_vegas",
+    kind: SEGMENTS,
+    default: Defaults {
+        rfc: Value::Real(1.0),
+        linux: Value::Real(2.0),
+        ns2: Value::Real(1.0),
+    },
+};
+
+const BETA: ParameterSpec = ParameterSpec {
+    name: "beta",
+    doc: "backlog above which the window shrinks (β)",
+    source: "Brakmo, Peterson 1995 §III (3; their other setting has 4); linux: tcp_vegas",
+    kind: SEGMENTS,
+    default: Defaults {
+        rfc: Value::Real(3.0),
+        linux: Value::Real(4.0),
+        ns2: Value::Real(3.0),
+    },
+};
+
+const GAMMA: ParameterSpec = ParameterSpec {
+    name: "gamma",
+    doc: "backlog above which slow start ends (γ)",
+    source: "Brakmo, Peterson 1995 §III (one buffer)",
+    kind: SEGMENTS,
+    default: Defaults::same(Value::Real(1.0)),
+};
+
+const SAMPLE: ParameterSpec = ParameterSpec {
+    name: "sample",
+    doc: "which round-trip time is that of a round",
+    source: "rfc: Brakmo, Peterson 1995 §III; linux: tcp_vegas; ns2: tcp-vegas.cc",
+    kind: Kind::Choice(&[
+        ("last", "that of the segment whose ACK ends the round"),
+        ("min", "the least in the round"),
+        ("mean", "the mean over the round"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("last"),
+        linux: Value::Choice("min"),
+        ns2: Value::Choice("mean"),
+    },
+};
+
+const DOUBLING: ParameterSpec = ParameterSpec {
+    name: "doubling",
+    doc: "in which round trips slow start doubles the window",
+    source: "rfc, ns2: Brakmo, Peterson 1995 §III; linux: tcp_vegas",
+    kind: Kind::Choice(&[
+        (
+            "every-other",
+            "every other one; the ones in between measure",
+        ),
+        ("every", "every one, and every one measures"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("every-other"),
+        linux: Value::Choice("every"),
+        ns2: Value::Choice("every-other"),
+    },
+};
+
+const LEAVE: ParameterSpec = ParameterSpec {
+    name: "leave",
+    doc: "the window when a backlog ends slow start",
+    source: "rfc: Brakmo, Peterson 1995 tell of no cut; linux: tcp_vegas; ns2: tcp-vegas.cc",
+    kind: Kind::Choice(&[
+        ("keep", "stays"),
+        (
+            "target",
+            "what fills the path without a queue, and 1 segment",
+        ),
+        ("eighth", "loses an eighth"),
+    ]),
+    default: Defaults {
+        rfc: Value::Choice("keep"),
+        linux: Value::Choice("target"),
+        ns2: Value::Choice("eighth"),
+    },
+};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn CongestionControl> = Entry {
+    name: "vegas",
+    summary: "keeps one to three segments in the queue, by the round-trip time",
+    citation: "Brakmo, Peterson, TCP Vegas, IEEE JSAC 13(8), 1995",
+    parameters: &[
+        ALPHA,
+        BETA,
+        GAMMA,
+        SAMPLE,
+        DOUBLING,
+        LEAVE,
+        aimd::COUNT,
+        aimd::LIMIT,
+        aimd::LIMIT_AFTER_TIMEOUT,
+        aimd::INCREASE,
+        aimd::VALIDATE,
+        aimd::BASIS,
+        aimd::DECREASE,
+        aimd::MIN_SSTHRESH,
+        aimd::FLOOR,
+        aimd::REPEATED_TIMEOUT,
+    ],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, context| Box::new(Vegas::new(parameters, context)),
+};
+
+/// Which round-trip time is that of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sample {
+    Last,
+    Min,
+    Mean,
+}
+
+/// In which round trips slow start doubles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubling {
+    EveryOther,
+    Every,
+}
+
+/// What is left of the window after slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leave {
+    Keep,
+    Target,
+    Eighth,
+}
+
+/// What slow start does in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Double,
+    Measure,
+}
+
+/// A round trip.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// It ends when everything before this stream offset is acknowledged.
+    end: u64,
+    purpose: Purpose,
+    last: Option<Duration>,
+    least: Option<Duration>,
+    sum: Duration,
+    samples: u64,
+}
+
+impl Round {
+    fn new(end: u64, purpose: Purpose) -> Self {
+        Self {
+            end,
+            purpose,
+            last: None,
+            least: None,
+            sum: Duration::ZERO,
+            samples: 0,
+        }
+    }
+
+    fn take(&mut self, rtt: Duration) {
+        self.last = Some(rtt);
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.sum += rtt;
+        self.samples += 1;
+    }
+
+    fn rtt(&self, sample: Sample) -> Option<Duration> {
+        match sample {
+            Sample::Last => self.last,
+            Sample::Min => self.least,
+            Sample::Mean => (self.samples > 0).then(|| self.sum / self.samples),
+        }
+    }
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    smss: f64,
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    /// Bytes by which the window changes at the end of a round.
+    step: f64,
+    sample: Sample,
+    doubling: Doubling,
+    leave: Leave,
+    /// Of the AIMD growth only slow start is used.
+    increase: Increase,
+    decrease: Decrease,
+    /// None after a loss, until the next ACK.
+    round: Option<Round>,
+}
+
+impl Vegas {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+        let smss = f64::from(context.smss);
+        let real = |name| parameters.real(name);
+        Self {
+            smss,
+            alpha: real(ALPHA.name),
+            beta: real(BETA.name),
+            gamma: real(GAMMA.name),
+            step: real(aimd::INCREASE.name) * smss,
+            sample: match parameters.choice(SAMPLE.name) {
+                "min" => Sample::Min,
+                "mean" => Sample::Mean,
+                _ => Sample::Last,
+            },
+            doubling: match parameters.choice(DOUBLING.name) {
+                "every" => Doubling::Every,
+                _ => Doubling::EveryOther,
+            },
+            leave: match parameters.choice(LEAVE.name) {
+                "target" => Leave::Target,
+                "eighth" => Leave::Eighth,
+                _ => Leave::Keep,
+            },
+            increase: Increase::new(parameters, context, 0.0),
+            decrease: Decrease::new(parameters, context, real(aimd::DECREASE.name)),
+            round: None,
+        }
+    }
+
+    /// The round that is going on, and the one that ended with this ACK.
+    fn turn(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> (Round, Option<Round>) {
+        let nxt = view.scoreboard.nxt();
+        let Some(mut round) = self.round else {
+            return (Round::new(nxt, Purpose::Double), None);
+        };
+        if let Some(rtt) = ack.rtt {
+            round.take(rtt);
+        }
+        if ack.una < round.end {
+            return (round, None);
+        }
+        let purpose = match (self.doubling, round.purpose) {
+            (Doubling::EveryOther, Purpose::Double) => Purpose::Measure,
+            (Doubling::EveryOther, Purpose::Measure) | (Doubling::Every, _) => Purpose::Double,
+        };
+        (Round::new(nxt, purpose), Some(round))
+    }
+
+    /// The window when slow start ends with a round that took `rtt`.
+    fn leave_slow_start(&self, window: Window, rtt: Duration, rtt_min: Duration) -> Window {
+        let cwnd = window.cwnd;
+        let cwnd = match self.leave {
+            Leave::Keep => cwnd,
+            Leave::Target => {
+                let full = cwnd * rtt_min.as_secs_f64() / rtt.as_secs_f64();
+                cwnd.min(full + self.smss)
+            }
+            Leave::Eighth => cwnd - cwnd / 8.0,
+        };
+        let cwnd = cwnd.max(2.0 * self.smss);
+        Window {
+            cwnd,
+            ssthresh: cwnd,
+        }
+    }
+
+    /// The window in congestion avoidance, at the end of a round with a backlog of `n`.
+    fn steered(&self, ack: &AckFacts<'_>, window: Window, n: f64) -> Window {
+        if n > self.beta {
+            let cwnd = (window.cwnd - self.step).max(2.0 * self.smss);
+            // Below `ssthresh` slow start would begin.
+            Window {
+                cwnd,
+                ssthresh: window.ssthresh.min(cwnd),
+            }
+        } else if n < self.alpha && self.increase.permits(ack) {
+            Window {
+                cwnd: window.cwnd + self.step,
+                ..window
+            }
+        } else {
+            window
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        let window = view.window;
+        let (round, ended) = self.turn(ack, view);
+        self.round = Some(round);
+        if credit.acks == 0 && credit.bytes == 0 {
+            return window;
+        }
+        // What the round that ended tells: its RTT, and the backlog.
+        let told = ended.and_then(|ended| {
+            let rtt = ended.rtt(self.sample)?;
+            let n = backlog(window.cwnd / self.smss, Some(rtt), view.rtt.min())?;
+            Some((ended.purpose, rtt, n))
+        });
+        if !window.in_slow_start() {
+            return told.map_or(window, |(_, _, n)| self.steered(ack, window, n));
+        }
+        if let (Some((purpose, rtt, n)), Some(rtt_min)) = (told, view.rtt.min()) {
+            let measured = self.doubling == Doubling::Every || purpose == Purpose::Measure;
+            if measured && n > self.gamma {
+                return self.leave_slow_start(window, rtt, rtt_min);
+            }
+        }
+        // The ACK that ends a round belongs to it.
+        let purpose = ended.map_or(round.purpose, |ended| ended.purpose);
+        if purpose == Purpose::Double && self.increase.permits(ack) {
+            self.increase.slow_start(window, credit).0
+        } else {
+            window
+        }
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        self.decrease.after_loss(loss)
+    }
+
+    fn on_loss(&mut self, _loss: &LossFacts, _cause: LossCause, _chosen: Window) {
+        self.round = None;
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.round = None;
+        self.increase.after_timeout();
+        self.decrease.after_timeout(loss)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Timelines: a real sender whose whole window is acknowledged once per round trip.
+
+use super::*;
+use crate::catalog::spec::Dialect;
+use crate::congestion::bench::Bench;
+use crate::recovery::sack;
+use crate::testing::{SMSS, Setup, Timeline, ack};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+fn start(dialect: Dialect, window: f64, ssthresh: f64) -> Timeline {
+    let setup = Setup::new(&sack::ENTRY).dialect(dialect);
+    let setup = setup.controlled_by(&ENTRY).window(window);
+    setup.ssthresh(ssthresh).start(1000)
+}
+
+/// Everything outstanding is acknowledged `ms` milliseconds in, segment by segment; answers with
+/// the window in segments.
+fn round(t: &mut Timeline, ms: u64) -> f64 {
+    let board = t.sender().scoreboard();
+    let segments = |offset: u64| (offset / u64::from(SMSS)) as u32;
+    let (una, nxt) = (segments(board.una()), segments(board.nxt()));
+    for next in una + 1..=nxt {
+        t.receive(ms, ack(next));
+    }
+    t.cwnd()
+}
+
+#[test]
+fn slow_start_doubles_every_other_round_trip() {
+    // A round ends with what was outstanding when the ACK came that began it. 4 ACKs make 8 of 4;
+    // the measuring round ends with segment 9 (ACK 10), and of the 12 ACKs at 200 ms the last 2
+    // grow again. That round ends with ACK 17: 5 more at 300 ms. Measuring to ACK 30, growth to 44:
+    // 7 at 400 ms and 7 at 500 ms.
+    let mut t = start(Dialect::Rfc, 4.0, f64::INFINITY);
+    let windows = [100, 200, 300, 400, 500].map(|ms| round(&mut t, ms));
+    assert_eq!(windows, [8.0, 10.0, 15.0, 22.0, 29.0]);
+    let mut t = start(Dialect::Linux, 4.0, f64::INFINITY);
+    let windows = [100, 200, 300].map(|ms| round(&mut t, ms));
+    assert_eq!(windows, [8.0, 16.0, 32.0]);
+}
+
+#[test]
+fn a_backlog_ends_slow_start() {
+    let leave = |dialect| {
+        let mut t = start(dialect, 10.0, f64::INFINITY);
+        assert_eq!(round(&mut t, 100), 20.0);
+        round(&mut t, 300);
+        assert_eq!(t.cwnd(), t.ssthresh());
+        t.cwnd()
+    };
+    // The measuring round takes 200 ms instead of 100: N = 20 · 100/200 = 10 > 1.
+    assert_eq!(leave(Dialect::Rfc), 20.0);
+    assert_eq!(leave(Dialect::Ns2), 17.5);
+    // Linux grows in every round. Its round ends with segment 27; 17 ACKs for 10 to 26 have made
+    // 37. N = 18.5; the target is 37 · 100/200 + 1.
+    assert_eq!(leave(Dialect::Linux), 19.5);
+}
+
+#[test]
+fn in_congestion_avoidance_it_keeps_the_backlog_between_alpha_and_beta() {
+    let mut t = start(Dialect::Rfc, 10.0, 10.0);
+    // RTT 100 ms: N = 0 < 1.
+    assert_eq!(round(&mut t, 100), 11.0);
+    // 125 ms: N = 11 · 25/125 = 2.2.
+    assert_eq!(round(&mut t, 225), 11.0);
+    // 200 ms: N = 5.5 > 3. Slow start does not begin.
+    assert_eq!(round(&mut t, 425), 10.0);
+    assert_eq!(t.ssthresh(), 10.0);
+    assert_eq!(round(&mut t, 525), 11.0);
+    // Linux: between 2 and 4. N = 2.2, and 11 · 60/160 = 4.1 once all of a round took as long:
+    // the least sample counts, and at 385 ms two are of the round trip before.
+    let mut t = start(Dialect::Linux, 10.0, 10.0);
+    assert_eq!(round(&mut t, 100), 11.0);
+    assert_eq!(round(&mut t, 225), 11.0);
+    assert_eq!(round(&mut t, 385), 11.0);
+    assert_eq!(round(&mut t, 545), 10.0);
+}
+
+#[test]
+fn which_sample_is_that_of_a_round() {
+    let mut round = Round::new(0, Purpose::Measure);
+    assert_eq!(round.rtt(Sample::Mean), None);
+    for ms in [100, 200, 120] {
+        round.take(MS(ms));
+    }
+    let rtt = [Sample::Last, Sample::Min, Sample::Mean].map(|s| round.rtt(s));
+    assert_eq!(rtt, [MS(120), MS(100), MS(140)].map(Some));
+}
+
+#[test]
+fn the_window_does_not_fall_below_two_segments() {
+    let mut t = start(Dialect::Rfc, 2.0, 2.0);
+    assert_eq!(round(&mut t, 100), 3.0);
+    let parameters = crate::congestion::bench::parameters(
+        &ENTRY,
+        Dialect::Rfc,
+        &[("beta", Value::Real(0.0)), ("alpha", Value::Real(0.0))],
+    );
+    let context = crate::congestion::bench::context(Dialect::Rfc);
+    let vegas = Vegas::new(&parameters, &context);
+    let facts = crate::congestion::bench::ack_facts(
+        dupack_tcp::time::Instant::ZERO,
+        1,
+        dupack_tcp::facts::LimitedBy::Congestion,
+        None,
+    );
+    let window = Window {
+        cwnd: 2500.0,
+        ssthresh: 2000.0,
+    };
+    assert_eq!(vegas.steered(&facts, window, 1.0).cwnd, 2000.0);
+}
+
+#[test]
+fn losses_and_timeouts_are_renos() {
+    let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 20.0, 10.0);
+    b.loss(0, 20);
+    assert_eq!((b.cwnd(), b.ssthresh()), (10.0, 10.0));
+    b.timeout(1, 10);
+    assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 5.0));
+}
+
+#[test]
+fn nothing_moves_while_the_recovery_holds_the_window() {
+    for ssthresh in [64.0, 2.0] {
+        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 4.0, ssthresh);
+        for _ in 0..5 {
+            b.ack_with(1, Credit::default());
+        }
+        assert_eq!(b.cwnd(), 4.0);
+    }
+}

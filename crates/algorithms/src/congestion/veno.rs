@@ -1,0 +1,266 @@
+//! Veno: Reno that slows down, and halves, only if there is a backlog.
+//!
+//! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access
+//! networks", IEEE JSAC 21(2), 2003. N is Vegas's backlog ([`backlog`]), β = 3.
+//!
+//! ```text
+//! slow start        as Reno
+//! avoidance         N < β: +1/cwnd per ACK      N ≥ β: +1/cwnd on every other ACK
+//! 3 duplicate ACKs  N < β: ssthresh = 4/5 cwnd  N ≥ β: ssthresh = 1/2 cwnd;  cwnd = ssthresh
+//! timeout           as Reno
+//! ```
+//!
+//! [`vegas`](super::vegas) shrinks its window at a backlog; Veno only grows more slowly, so that
+//! it holds its own beside Reno. The differentiation of the same name is its judgement of a loss
+//! alone, for any control and response: here that judgement and its answer are part of the
+//! control, and need neither.
+//!
+//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the least of
+//! the connection. Before there are samples it is Reno. When bytes are counted, the bytes of every
+//! other ACK are left out.
+
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::time::Duration;
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, Increase};
+use super::backlog::backlog;
+use crate::catalog::spec::{
+    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
+};
+
+const BETA: ParameterSpec = ParameterSpec {
+    name: "beta",
+    doc: "backlog N from which there is congestion",
+    source: "Fu, Liew 2003",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1e6,
+        unit: "segments",
+    },
+    default: Defaults::same(Value::Real(3.0)),
+};
+
+const RTT: ParameterSpec = ParameterSpec {
+    name: "rtt",
+    doc: "which round-trip time tells the delay",
+    source: "Fu, Liew 2003 (smoothed)",
+    kind: Kind::Choice(&[
+        ("smoothed", "SRTT (RFC 6298)"),
+        ("latest", "the last sample"),
+    ]),
+    default: Defaults::same(Value::Choice("smoothed")),
+};
+
+const RANDOM_DECREASE: ParameterSpec = ParameterSpec {
+    name: "random_decrease",
+    doc: "what a loss without congestion leaves of the window, as a factor",
+    source: "Fu, Liew 2003 (4/5)",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.8)),
+};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn CongestionControl> = Entry {
+    name: "veno",
+    summary: "Reno that grows half as fast at a backlog, and without one gives up only a fifth",
+    citation: "Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003",
+    parameters: &[
+        BETA,
+        RTT,
+        RANDOM_DECREASE,
+        aimd::COUNT,
+        aimd::LIMIT,
+        aimd::LIMIT_AFTER_TIMEOUT,
+        aimd::INCREASE,
+        aimd::VALIDATE,
+        aimd::BASIS,
+        aimd::DECREASE,
+        aimd::MIN_SSTHRESH,
+        aimd::FLOOR,
+        aimd::REPEATED_TIMEOUT,
+    ],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, context| Box::new(Veno::new(parameters, context)),
+};
+
+/// Which round-trip time is compared with the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Delay {
+    Smoothed,
+    Latest,
+}
+
+impl Delay {
+    fn of(self, smoothed: Option<Duration>, latest: Option<Duration>) -> Option<Duration> {
+        match self {
+            Self::Smoothed => smoothed,
+            Self::Latest => latest,
+        }
+    }
+}
+
+/// What the next ACK at a backlog does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Grow,
+    Rest,
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    smss: f64,
+    beta: f64,
+    delay: Delay,
+    turn: Turn,
+    increase: Increase,
+    congestion: Decrease,
+    random: Decrease,
+}
+
+impl Veno {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+        let real = |name| parameters.real(name);
+        let decrease = |factor| Decrease::new(parameters, context, factor);
+        Self {
+            smss: f64::from(context.smss),
+            beta: real(BETA.name),
+            delay: match parameters.choice(RTT.name) {
+                "latest" => Delay::Latest,
+                _ => Delay::Smoothed,
+            },
+            turn: Turn::Grow,
+            increase: Increase::new(parameters, context, real(aimd::INCREASE.name)),
+            congestion: decrease(real(aimd::DECREASE.name)),
+            random: decrease(real(RANDOM_DECREASE.name)),
+        }
+    }
+
+    /// Whether this ACK is one of those that are left out at a backlog.
+    fn rests(&mut self, credit: Credit, view: &View<'_>) -> bool {
+        let rtt = self.delay.of(view.rtt.srtt(), view.rtt.latest());
+        let backlog = backlog(view.window.cwnd / self.smss, rtt, view.rtt.min());
+        let slowed = !view.window.in_slow_start()
+            && credit.acks > 0
+            && backlog.is_some_and(|n| n >= self.beta);
+        if !slowed {
+            return false;
+        }
+        let turn = self.turn;
+        self.turn = match turn {
+            Turn::Grow => Turn::Rest,
+            Turn::Rest => Turn::Grow,
+        };
+        turn == Turn::Rest
+    }
+}
+
+impl CongestionControl for Veno {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        if self.rests(credit, view) {
+            return view.window;
+        }
+        self.increase.grown(ack, credit, view.window)
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        let rtt = self.delay.of(loss.srtt, loss.rtt_latest);
+        match backlog(loss.window.cwnd / self.smss, rtt, loss.rtt_min) {
+            Some(n) if n < self.beta => self.random.after_loss(loss),
+            _ => self.congestion.after_loss(loss),
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+            self.increase.after_loss();
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.increase.after_timeout();
+        self.congestion.after_timeout(loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::spec::Dialect;
+    use crate::congestion::bench::{Bench, loss_facts};
+    use crate::recovery::sack;
+    use crate::testing::{Setup, ack};
+
+    fn loss(b: &mut Bench, rtt_ms: u64, min_ms: u64) -> Window {
+        let facts = LossFacts {
+            window: b.window,
+            srtt: Some(Duration::from_millis(rtt_ms)),
+            rtt_min: Some(Duration::from_millis(min_ms)),
+            rtt_latest: Some(Duration::from_millis(min_ms)),
+            ..loss_facts(0, 20)
+        };
+        b.control().reduction(&facts)
+    }
+
+    #[test]
+    fn a_loss_costs_a_fifth_or_a_half() {
+        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 20.0, 10.0);
+        // N = 20 · 10/110 = 1.8 < 3.
+        assert_eq!(loss(&mut b, 110, 100).cwnd, 16_000.0);
+        // N = 20 · 25/125 = 4.
+        assert_eq!(loss(&mut b, 125, 100).cwnd, 10_000.0);
+        // N = 15 · 25/125 = 3 is not below 3.
+        b.window.cwnd = 15_000.0;
+        assert_eq!(loss(&mut b, 125, 100).cwnd, 7500.0);
+        let latest = [("rtt", Value::Choice("latest"))];
+        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &latest, 20.0, 10.0);
+        assert_eq!(loss(&mut b, 125, 100).cwnd, 16_000.0);
+        // No samples: Reno.
+        assert_eq!(b.loss(0, 20).cwnd, 10_000.0);
+        assert_eq!(b.timeout(1, 10).cwnd, 1000.0);
+        assert_eq!(b.ssthresh(), 5.0);
+    }
+
+    /// The window after `acks` ACKs of one segment each, up to ten at a time and `rtt` ms apart,
+    /// from 10 segments on in congestion avoidance. The least RTT is 100 ms.
+    fn after(acks: u32, rtt: u64) -> f64 {
+        let setup = Setup::new(&sack::ENTRY).controlled_by(&ENTRY);
+        // One segment alone, and an idle sender.
+        let mut t = setup.ssthresh(10.0).start(1);
+        t.receive(100, ack(1));
+        t.wait(10_000);
+        t.write(100);
+        for n in 0..acks {
+            let trips = u64::from(n / 10) + 1;
+            t.receive(10_000 + trips * rtt, ack(n + 2));
+        }
+        t.cwnd()
+    }
+
+    #[test]
+    fn growth_is_half_as_fast_at_a_backlog() {
+        // Counting bytes: 10 segments acknowledged make one more.
+        assert_eq!((after(9, 100), after(10, 100)), (10.0, 11.0));
+        // SRTT is 7/8 · 100 + 1/8 · 300 = 125 ms with the first ACK (N = 10 · 25/125 = 2), then
+        // 146.9 ms (N = 3.2) and more: from there on every other one counts, so that the tenth
+        // that does is the 18th.
+        assert_eq!((after(17, 300), after(18, 300)), (10.0, 11.0));
+    }
+
+    #[test]
+    fn slow_start_is_renos() {
+        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 2.0, 64.0);
+        b.round(1);
+        b.round(1);
+        assert_eq!(b.cwnd(), 8.0);
+    }
+}

@@ -1,0 +1,50 @@
+//! Always: every loss is the link's.
+//!
+//! The opposite of [`none`](super::none): it is right about every wireless loss and wrong about
+//! every congestion one, A_w = 100 %, A_c = 0 %. It is how Park et al. §4.2 compare responses:
+//! the method under test answers every FR/FR, in the W group, where all are wireless, and in the
+//! C group, where none is. Timeouts are not asked about: they stay congestion.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+
+use crate::catalog::spec::{Entry, Needs};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "always",
+    summary: "every loss is the link's",
+    citation: "Park et al., A comparative study on responding methods, §4.2",
+    parameters: &[],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |_, _| Box::new(Always),
+};
+
+/// The algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Always;
+
+impl Differentiation for Always {
+    fn on_ack(&mut self, _ack: &AckFacts<'_>, _view: &View<'_>) {}
+
+    fn judge(&mut self, _loss: &LossFacts) -> LossCause {
+        LossCause::Wireless
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::bench::loss_facts;
+
+    #[test]
+    fn everything_is_the_links() {
+        let facts = LossFacts {
+            truth: Some(LossCause::Congestion),
+            ..loss_facts(0, 10)
+        };
+        assert_eq!(Always.judge(&facts), LossCause::Wireless);
+        assert_eq!(Always.judge(&loss_facts(0, 1)), LossCause::Wireless);
+    }
+}

@@ -1,0 +1,101 @@
+//! A test bench: one differentiation, and the ACKs and losses that its tests hand it.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{LimitedBy, LossCause, LossFacts, View};
+use dupack_tcp::rtt::RttEstimator;
+use dupack_tcp::scoreboard::Scoreboard;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::window::Window;
+
+use crate::catalog::dialect;
+use crate::catalog::spec::{Dialect, Entry, Needs, Value};
+use crate::congestion::bench::{SMSS, ack_facts, context, loss_facts, parameters};
+
+/// A differentiation with the clock and the samples of its tests, in milliseconds.
+pub(super) struct Bench {
+    lda: Box<dyn Differentiation>,
+    scoreboard: Scoreboard,
+    rtt: RttEstimator,
+    now_ms: u64,
+    latest: Option<Duration>,
+    least: Option<Duration>,
+    /// What every loss reports beside the round-trip times.
+    pub(super) loss: LossFacts,
+}
+
+impl Bench {
+    /// A bench for `entry` with `changes`; losses report a window of 10 segments.
+    pub(super) fn new(entry: &Entry<dyn Differentiation>, changes: &[(&str, Value)]) -> Self {
+        let parameters = parameters(entry, Dialect::Rfc, changes);
+        Self {
+            lda: (entry.build)(&parameters, &context(Dialect::Rfc)),
+            scoreboard: Scoreboard::new(SMSS),
+            rtt: RttEstimator::new(dialect::sender_config(Dialect::Rfc, SMSS, &Needs::NONE).rtt),
+            now_ms: 0,
+            latest: None,
+            least: None,
+            loss: loss_facts(0, 10),
+        }
+    }
+
+    /// The ACK of one segment at `now_ms`, which was sent `rtt_ms` before.
+    pub(super) fn ack(&mut self, now_ms: u64, rtt_ms: u64) {
+        self.acks(now_ms, 1, Some(rtt_ms));
+    }
+
+    /// An ACK at `now_ms` of `segments`, 0 for a duplicate one, and its sample if it gives one.
+    pub(super) fn acks(&mut self, now_ms: u64, segments: u64, rtt_ms: Option<u64>) {
+        self.now_ms = now_ms;
+        let sample = rtt_ms.map(Duration::from_millis);
+        if let Some(rtt) = sample {
+            self.latest = Some(rtt);
+            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        }
+        let now = at(now_ms);
+        let ack = ack_facts(now, segments, LimitedBy::Congestion, sample);
+        self.lda
+            .on_ack(&ack, &view(now, &self.scoreboard, &self.rtt));
+    }
+
+    /// Samples, a millisecond apart from where the clock stands.
+    pub(super) fn samples(&mut self, rtts_ms: &[u64]) {
+        for &rtt_ms in rtts_ms {
+            self.ack(self.now_ms + 1, rtt_ms);
+        }
+    }
+
+    /// What it says of a loss found now. SRTT is the last sample.
+    pub(super) fn judge(&mut self) -> LossCause {
+        self.lda.judge(&LossFacts {
+            now: at(self.now_ms),
+            srtt: self.latest,
+            rtt_min: self.least,
+            rtt_latest: self.latest,
+            ..self.loss
+        })
+    }
+
+    /// What it says of a loss after these samples.
+    pub(super) fn judge_after(&mut self, rtts_ms: &[u64]) -> LossCause {
+        self.samples(rtts_ms);
+        self.judge()
+    }
+}
+
+/// The instant `ms` milliseconds after the origin.
+pub(super) fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn view<'a>(now: Instant, scoreboard: &'a Scoreboard, rtt: &'a RttEstimator) -> View<'a> {
+    View {
+        now,
+        scoreboard,
+        window: Window {
+            cwnd: 10.0 * f64::from(SMSS),
+            ssthresh: f64::INFINITY,
+        },
+        rtt,
+        new_len: SMSS,
+    }
+}

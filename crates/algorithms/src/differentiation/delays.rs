@@ -1,0 +1,26 @@
+//! The least and the greatest round-trip time of a connection: RTTmin and RTTmax.
+
+use dupack_tcp::time::Duration;
+
+/// RTTmin and RTTmax of all samples so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delays(Option<(Duration, Duration)>);
+
+impl Delays {
+    /// Takes in a sample.
+    pub(super) fn observe(&mut self, rtt: Duration) {
+        let (least, greatest) = self.0.unwrap_or((rtt, rtt));
+        self.0 = Some((least.min(rtt), greatest.max(rtt)));
+    }
+
+    /// Where `rtt` lies between them: 0 at RTTmin, 1 at RTTmax, 0 as long as they are the same.
+    /// `None` without a sample.
+    pub(super) fn position(&self, rtt: Duration) -> Option<f64> {
+        let (least, greatest) = self.0?;
+        if greatest == least {
+            return Some(0.0);
+        }
+        let range = (greatest - least).as_nanos() as f64;
+        Some(rtt.saturating_sub(least).as_nanos() as f64 / range)
+    }
+}

@@ -1,0 +1,273 @@
+//! JTCP: a loss is congestion if jitter says that the queue grows.
+//!
+//! E. H.-K. Wu, M.-Z. Chen, "JTCP: jitter-based TCP for heterogeneous wireless networks", IEEE
+//! JSAC 22(4), 2004; Park et al. §2.
+//!
+//! ```text
+//! D(i)  = (R(i) − R(i−1)) − (S(i) − S(i−1))     inter-arrival jitter, as RFC 3550 §6.4.1 has it
+//! Jr    = Σ D(i) / Σ (R(i) − R(i−1))            over one round trip
+//! congestion  ⇔  more than one RTT since the last reduction, and Jr > k/cwnd,   k = 1
+//! ```
+//!
+//! Jr is the share of the round trip by which the queue grew: Jr · cwnd segments. Its neighbours
+//! ask how long the queue is; this one asks whether it grows, so it needs no RTTmin or RTTmax,
+//! and takes a queue that is full and stays so for no congestion. Expect congestion losses taken
+//! for the link's: Reno's own growth, one segment per round trip, lies just at the threshold.
+//! (J.-M. Chen et al., EURASIP JWCN 2011:103027, say of the original that it misjudges so, too.)
+//!
+//! Readings, as the paper was at hand only in what others say of it (Park et al.; the ratio and
+//! the k/cwnd also in US patent 9 432 297):
+//!
+//! - The sender has no arrival times at the receiver. R is when the ACK came and S when the newest
+//!   segment that it reports was sent, so D(i) = RTT(i) − RTT(i−1) and needs no timestamps. The
+//!   way back and delayed ACKs jitter too.
+//! - D keeps its sign, and a queue that grows and drains within the round trip cancels out;
+//!   `jitter = absolute` sums |D| as RFC 3550 does.
+//! - A round trip ends with the ACK of a segment sent after it began; Jr is that of the last
+//!   complete one.
+//! - The last reduction is one for congestion, timeouts included. RTT there is the smoothed one.
+//!   Within one of it every further loss counts as the link's, as the rule says.
+//! - Until a round trip is complete, a loss is congestion.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::catalog::spec::{
+    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
+};
+
+const QUEUED: ParameterSpec = ParameterSpec {
+    name: "queued",
+    doc: "k: growth of the queue in a round trip above which a loss is congestion",
+    source: "Wu, Chen 2004; Park et al. §2 (Jr above 1/cwnd)",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1e6,
+        unit: "segments",
+    },
+    default: Defaults::same(Value::Real(1.0)),
+};
+
+const INTERVAL: ParameterSpec = ParameterSpec {
+    name: "interval",
+    doc: "time since the last reduction up to which a loss is the link's",
+    source: "Wu, Chen 2004; Park et al. §2 (one RTT)",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1000.0,
+        unit: "RTT",
+    },
+    default: Defaults::same(Value::Real(1.0)),
+};
+
+const JITTER: ParameterSpec = ParameterSpec {
+    name: "jitter",
+    doc: "how the jitter of a round trip is summed",
+    source: "our reading: Jr tells growth, so the sign counts",
+    kind: Kind::Choice(&[
+        ("signed", "D: growth less draining"),
+        ("absolute", "|D|: any change (RFC 3550 §6.4.1)"),
+    ]),
+    default: Defaults::same(Value::Choice("signed")),
+};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "jtcp",
+    summary: "congestion if the queue grew by over a segment in a round trip, once per RTT",
+    citation: "Wu, Chen, JTCP, IEEE JSAC 22(4), 2004",
+    parameters: &[QUEUED, INTERVAL, JITTER],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, context| Box::new(Jtcp::new(parameters, context)),
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Jitter {
+    Signed,
+    Absolute,
+}
+
+/// The round trip under way.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    start: Instant,
+    /// Σ D so far, in nanoseconds.
+    sum_ns: f64,
+    /// The last sample.
+    rtt: Duration,
+}
+
+/// The algorithm.
+#[derive(Clone, Debug)]
+pub struct Jtcp {
+    smss: f64,
+    queued: f64,
+    interval: f64,
+    jitter: Jitter,
+    round: Option<Round>,
+    /// Jr of the last complete round trip.
+    ratio: Option<f64>,
+}
+
+impl Jtcp {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            smss: f64::from(context.smss),
+            queued: parameters.real(QUEUED.name),
+            interval: parameters.real(INTERVAL.name),
+            jitter: match parameters.choice(JITTER.name) {
+                "absolute" => Jitter::Absolute,
+                _ => Jitter::Signed,
+            },
+            round: None,
+            ratio: None,
+        }
+    }
+
+    fn sample(&mut self, now: Instant, rtt: Duration) {
+        let fresh = Round {
+            start: now,
+            sum_ns: 0.0,
+            rtt,
+        };
+        let Some(round) = &mut self.round else {
+            self.round = Some(fresh);
+            return;
+        };
+        let difference = rtt.as_nanos() as f64 - round.rtt.as_nanos() as f64;
+        round.sum_ns += match self.jitter {
+            Jitter::Signed => difference,
+            Jitter::Absolute => difference.abs(),
+        };
+        round.rtt = rtt;
+        let span = now.since(round.start);
+        if span >= rtt && !span.is_zero() {
+            self.ratio = Some(round.sum_ns / span.as_nanos() as f64);
+            self.round = Some(fresh);
+        }
+    }
+
+    /// Whether more than one RTT has passed since the last reduction.
+    fn is_due(&self, loss: &LossFacts) -> bool {
+        let (Some(reduced), Some(rtt)) = (loss.reduced_at, loss.srtt) else {
+            return true;
+        };
+        loss.now.since(reduced).as_secs_f64() > self.interval * rtt.as_secs_f64()
+    }
+}
+
+impl Differentiation for Jtcp {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _view: &View<'_>) {
+        if let Some(rtt) = ack.rtt {
+            self.sample(ack.now, rtt);
+        }
+    }
+
+    fn judge(&mut self, loss: &LossFacts) -> LossCause {
+        let Some(ratio) = self.ratio else {
+            return LossCause::Congestion;
+        };
+        if self.is_due(loss) && ratio > self.queued * self.smss / loss.window.cwnd {
+            LossCause::Congestion
+        } else {
+            LossCause::Wireless
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::differentiation::bench::{Bench, at};
+
+    /// A round trip from 100 ms, in which the delay grows from 100 to 112 ms. It ends at 212 ms
+    /// with the ACK of a segment sent at 100 ms: Jr = 12/112 = 0.107.
+    fn growing(changes: &[(&str, Value)]) -> Bench {
+        let mut bench = Bench::new(&ENTRY, changes);
+        for (now, rtt) in [(100, 100), (150, 104), (200, 110), (212, 112)] {
+            bench.ack(now, rtt);
+        }
+        bench
+    }
+
+    #[test]
+    fn a_queue_that_grows_by_more_than_a_segment_is_congestion() {
+        let mut bench = growing(&[]);
+        // 0.107 > 1/10.
+        assert_eq!(bench.judge(), LossCause::Congestion);
+        // 0.107 < 1/9.
+        bench.loss.window.cwnd = 9_000.0;
+        assert_eq!(bench.judge(), LossCause::Wireless);
+    }
+
+    #[test]
+    fn a_long_queue_that_does_not_grow_is_none() {
+        let mut bench = growing(&[]);
+        // The next round trip, from 212 to 325 ms, begins and ends at 112 ms.
+        for now in [250, 300, 325] {
+            bench.ack(now, 112);
+        }
+        assert_eq!(bench.judge(), LossCause::Wireless);
+    }
+
+    #[test]
+    fn jr_is_that_of_the_last_complete_round_trip() {
+        let mut bench = Bench::new(&ENTRY, &[]);
+        for (now, rtt) in [(100, 100), (150, 104), (200, 110)] {
+            bench.ack(now, rtt);
+            assert_eq!(bench.judge(), LossCause::Congestion, "none is complete");
+        }
+        bench.ack(212, 100);
+        // Complete: the queue has drained again, Jr = 0.
+        assert_eq!(bench.judge(), LossCause::Wireless);
+        // The one after it has just begun.
+        bench.ack(214, 150);
+        assert_eq!(bench.judge(), LossCause::Wireless);
+    }
+
+    #[test]
+    fn within_one_rtt_of_a_reduction_a_loss_is_wireless() {
+        // RTT is 112 ms, and the loss is found at 212 ms.
+        let judged = |changes: &[(&str, Value)], reduced| {
+            let mut bench = growing(changes);
+            bench.loss.reduced_at = Some(at(reduced));
+            bench.judge()
+        };
+        assert_eq!(judged(&[], 110), LossCause::Wireless);
+        assert_eq!(judged(&[], 100), LossCause::Wireless);
+        assert_eq!(judged(&[], 99), LossCause::Congestion);
+        // 212 − 110 = 102 ms are more than half an RTT.
+        let half = [("interval", Value::Real(0.5))];
+        assert_eq!(judged(&half, 110), LossCause::Congestion);
+    }
+
+    #[test]
+    fn its_constants_are_parameters() {
+        // 0.107 < 2/10.
+        let mut two = growing(&[("queued", Value::Real(2.0))]);
+        assert_eq!(two.judge(), LossCause::Wireless);
+        // Up by 20 ms and down again in 120 ms: Jr is 0, or 40/120 = 0.33.
+        let zigzag = |changes: &[(&str, Value)]| {
+            let mut bench = Bench::new(&ENTRY, changes);
+            for (now, rtt) in [(100, 100), (160, 120), (220, 100)] {
+                bench.ack(now, rtt);
+            }
+            bench.judge()
+        };
+        assert_eq!(zigzag(&[]), LossCause::Wireless);
+        let absolute = [("jitter", Value::Choice("absolute"))];
+        assert_eq!(zigzag(&absolute), LossCause::Congestion);
+    }
+
+    #[test]
+    fn without_samples_a_loss_is_congestion() {
+        let mut bench = Bench::new(&ENTRY, &[]);
+        bench.acks(100, 1, None);
+        bench.acks(300, 1, None);
+        assert_eq!(bench.judge(), LossCause::Congestion);
+    }
+}

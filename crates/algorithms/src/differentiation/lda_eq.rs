@@ -1,0 +1,117 @@
+//! LDA_EQ: a loss while little of the queue is used is the link's.
+//!
+//! M. Park, S. Chung, P. Sreekumari, "End-to-end loss differentiation algorithm based on
+//! estimation of queue usage in multi-hop wireless networks", IEICE Trans. Inf. & Syst.
+//! E92-D(10), 2009; Park et al. §3.
+//!
+//! ```text
+//! queue usage = (RTT − RTTmin) / (RTTmax − RTTmin)
+//! usage < threshold  →  wireless
+//! ```
+//!
+//! RTTmax − RTTmin stands for the whole queue. Its neighbours: [`spike`](super::spike) compares
+//! the same ratio with two thresholds and remembers a state between them;
+//! [`veno`](super::veno) counts segments of its own window instead, and knows no RTTmax.
+//!
+//! Readings: RTT is the last sample, RTTmin and RTTmax are of the connection. The threshold is
+//! ours, half the queue: the responding paper speaks of a certain threshold and gives none, and
+//! we could not read the cited work. As long as all samples were the same no queue was seen:
+//! usage is 0. Without a sample, a loss is congestion.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+
+use super::delays::Delays;
+use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+
+const THRESHOLD: ParameterSpec = ParameterSpec {
+    name: "threshold",
+    doc: "queue usage from which a loss is congestion",
+    source: "our reading: half the queue; Park et al. §3 names no number",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.5)),
+};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "lda_eq",
+    summary: "wireless if the last delay is in the lower half of those seen",
+    citation: "Park, Chung, Sreekumari, LDA_EQ, IEICE Trans. Inf. & Syst. E92-D(10), 2009",
+    parameters: &[THRESHOLD],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, _| Box::new(LdaEq::new(parameters)),
+};
+
+/// The algorithm.
+#[derive(Clone, Debug)]
+pub struct LdaEq {
+    threshold: f64,
+    delays: Delays,
+}
+
+impl LdaEq {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters) -> Self {
+        Self {
+            threshold: parameters.real(THRESHOLD.name),
+            delays: Delays::default(),
+        }
+    }
+}
+
+impl Differentiation for LdaEq {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _view: &View<'_>) {
+        if let Some(rtt) = ack.rtt {
+            self.delays.observe(rtt);
+        }
+    }
+
+    fn judge(&mut self, loss: &LossFacts) -> LossCause {
+        let usage = loss.rtt_latest.and_then(|rtt| self.delays.position(rtt));
+        match usage {
+            Some(usage) if usage < self.threshold => LossCause::Wireless,
+            _ => LossCause::Congestion,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::differentiation::bench::Bench;
+
+    #[test]
+    fn usage_below_half_is_wireless() {
+        // (140 − 100) / (200 − 100) = 0.4.
+        let mut bench = Bench::new(&ENTRY, &[]);
+        assert_eq!(bench.judge_after(&[100, 200, 140]), LossCause::Wireless);
+        // (150 − 100) / 100 = 0.5 is not below 0.5.
+        assert_eq!(bench.judge_after(&[150]), LossCause::Congestion);
+        assert_eq!(bench.judge_after(&[200]), LossCause::Congestion);
+        // A longer queue was seen, so the same delay is less of it: 50 / 200 = 0.25.
+        assert_eq!(bench.judge_after(&[300, 150]), LossCause::Wireless);
+    }
+
+    #[test]
+    fn the_threshold_is_a_parameter() {
+        let mut strict = Bench::new(&ENTRY, &[("threshold", Value::Real(0.3))]);
+        assert_eq!(strict.judge_after(&[100, 200, 140]), LossCause::Congestion);
+        // 0.2 < 0.3.
+        assert_eq!(strict.judge_after(&[120]), LossCause::Wireless);
+    }
+
+    #[test]
+    fn without_a_sample_congestion_and_without_a_queue_wireless() {
+        let mut bench = Bench::new(&ENTRY, &[]);
+        assert_eq!(bench.judge(), LossCause::Congestion);
+        bench.acks(1, 1, None);
+        assert_eq!(bench.judge(), LossCause::Congestion);
+        assert_eq!(bench.judge_after(&[100, 100]), LossCause::Wireless);
+    }
+}

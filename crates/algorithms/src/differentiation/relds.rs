@@ -1,0 +1,157 @@
+//! RELDS: a loss while the delay is below a threshold that moves with it is the link's.
+//!
+//! C.-H. Lim, J.-W. Jang, "Robust end-to-end loss differentiation scheme for transport control
+//! protocol over wired/wireless networks", IET Communications 2(2), 2008; Park et al. §2.
+//!
+//! **Our reading.** Park et al. say no more than that the threshold is a function of the minimum
+//! and the sample RTT and moves; we could not read the cited work. The simplest form that fits:
+//! a share of the way from the least to the mean round-trip time, the mean following the samples.
+//!
+//! ```text
+//! mean      ← (1 − g) · mean + g · RTT                  at each sample, g = 1/8
+//! threshold = RTTmin + w · (mean − RTTmin)              w = 1/2
+//! RTT < threshold  →  wireless
+//! ```
+//!
+//! So what counts as a long delay is learnt from the delays of late, where
+//! [`lda_eq`](super::lda_eq) and [`spike`](super::spike) hold against the longest ever seen:
+//! one outlier spoils those for the rest of a connection, and this one for some tens of samples.
+//! The price: on a path whose delay hardly varies, a loss near the mean is congestion.
+//!
+//! RTT is the last sample, RTTmin of the connection. Without a sample, a loss is congestion.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+
+use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+
+const GAIN: ParameterSpec = ParameterSpec {
+    name: "gain",
+    doc: "weight of a new sample in the mean round-trip time",
+    source: "our reading: as SRTT's (RFC 6298 §2.3)",
+    kind: Kind::Real {
+        min: 0.001,
+        max: 1.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.125)),
+};
+
+const WEIGHT: ParameterSpec = ParameterSpec {
+    name: "weight",
+    doc: "where the threshold lies between the least (0) and the mean round-trip time (1)",
+    source: "our reading: half-way",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 10.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.5)),
+};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "relds",
+    summary: "wireless if the delay is below a threshold that moves with the mean delay (our \
+              reading)",
+    citation: "Lim, Jang, RELDS, IET Communications 2(2), 2008",
+    parameters: &[GAIN, WEIGHT],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, _| Box::new(Relds::new(parameters)),
+};
+
+/// The algorithm.
+#[derive(Clone, Debug)]
+pub struct Relds {
+    gain: f64,
+    weight: f64,
+    /// Mean round-trip time in seconds.
+    mean: Option<f64>,
+}
+
+impl Relds {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters) -> Self {
+        Self {
+            gain: parameters.real(GAIN.name),
+            weight: parameters.real(WEIGHT.name),
+            mean: None,
+        }
+    }
+
+    /// The threshold in seconds, given RTTmin.
+    fn threshold(&self, least: f64) -> Option<f64> {
+        Some(least + self.weight * (self.mean? - least))
+    }
+}
+
+impl Differentiation for Relds {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _view: &View<'_>) {
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt.as_secs_f64();
+            let mean = self.mean.unwrap_or(rtt);
+            self.mean = Some(mean + self.gain * (rtt - mean));
+        }
+    }
+
+    fn judge(&mut self, loss: &LossFacts) -> LossCause {
+        let threshold = loss.rtt_min.and_then(|m| self.threshold(m.as_secs_f64()));
+        match (loss.rtt_latest, threshold) {
+            (Some(rtt), Some(threshold)) if rtt.as_secs_f64() < threshold => LossCause::Wireless,
+            _ => LossCause::Congestion,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::differentiation::bench::Bench;
+
+    #[test]
+    fn the_threshold_by_hand() {
+        // The mean is 100, then 100 + (260 − 100)/8 = 120, then 120 + (108 − 120)/8 = 118.5 ms:
+        // the threshold is 100 + 18.5/2 = 109.25 ms.
+        let mut bench = Bench::new(&ENTRY, &[]);
+        assert_eq!(bench.judge_after(&[100, 260]), LossCause::Congestion);
+        assert_eq!(bench.judge_after(&[108]), LossCause::Wireless);
+        // Mean 118.5 − 8.5/8 = 117.4, threshold 108.7 < 110 ms.
+        assert_eq!(bench.judge_after(&[110]), LossCause::Congestion);
+    }
+
+    #[test]
+    fn the_threshold_moves_with_the_samples() {
+        // Near 200 ms for long, the threshold is near 150 ms; near 120 ms for long, 110 ms.
+        let mut bench = Bench::new(&ENTRY, &[]);
+        bench.samples(&[100]);
+        bench.samples(&[200; 100]);
+        assert_eq!(bench.judge_after(&[130]), LossCause::Wireless);
+        bench.samples(&[120; 100]);
+        assert_eq!(bench.judge_after(&[130]), LossCause::Congestion);
+    }
+
+    #[test]
+    fn its_constants_are_parameters() {
+        // Mean 120, then 118.75 ms: at 1.5 times the distance the threshold is 128.125 ms; at
+        // half of it, as above, 109.375 ms.
+        let far = ("weight", Value::Real(1.5));
+        let mut bench = Bench::new(&ENTRY, &[far]);
+        assert_eq!(bench.judge_after(&[100, 260, 110]), LossCause::Wireless);
+        assert_eq!(
+            Bench::new(&ENTRY, &[]).judge_after(&[100, 260, 110]),
+            LossCause::Congestion
+        );
+        // The mean is the last sample but for a half: 180, then 145 ms; threshold 122.5 ms.
+        let mut quick = Bench::new(&ENTRY, &[("gain", Value::Real(0.5))]);
+        assert_eq!(quick.judge_after(&[100, 260, 110]), LossCause::Wireless);
+    }
+
+    #[test]
+    fn without_a_sample_a_loss_is_congestion() {
+        let mut bench = Bench::new(&ENTRY, &[]);
+        bench.acks(1, 1, None);
+        assert_eq!(bench.judge(), LossCause::Congestion);
+    }
+}

@@ -1,0 +1,204 @@
+//! Spike: a loss while delays are in a spike is congestion.
+//!
+//! S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless
+//! losses", IEEE/ACM Trans. Networking 11(5), 2003, after Y. Tobe et al., 2000; Park et al. §2.
+//!
+//! ```text
+//! the spike begins above  RTTmin + α (RTTmax − RTTmin)
+//!           and ends below RTTmin + β (RTTmax − RTTmin)
+//! in the spike  →  congestion, otherwise  →  wireless
+//! ```
+//!
+//! Two entries, one algorithm:
+//!
+//! | entry | α | β | from |
+//! | --- | --- | --- | --- |
+//! | `spike` | 1/2 | 1/3 | Cen, Cosman, Voelker 2003 |
+//! | `spike-bulk-repeat` | 0.4 | 0.05 | Yang et al., TCPW Bulk Repeat, 2005; Park et al.'s "West" |
+//!
+//! Between the thresholds the state stays what it was: that hysteresis is what
+//! [`lda_eq`](super::lda_eq) has not. With the second set a spike that has begun hardly ends
+//! before the queue is empty.
+//!
+//! Readings: the original takes relative one-way trip times at a receiver; here it is the
+//! round-trip time at the sender, as in TCPW and Park et al., so a queue on the way back counts
+//! too. RTTmin and RTTmax are of the connection. A sample at a threshold changes nothing. β > α
+//! is allowed and has no hysteresis: between them each sample turns the state over. Without a
+//! sample, a loss is congestion.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+
+use super::delays::Delays;
+use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+
+const ORIGINAL: &str = "Cen, Cosman, Voelker 2003";
+const BULK_REPEAT: &str = "Yang et al., TCPW Bulk Repeat, 2005";
+
+const fn alpha(default: f64, source: &'static str) -> ParameterSpec {
+    ParameterSpec {
+        name: "alpha",
+        doc: "share of the delays' range above which the spike begins",
+        source,
+        kind: Kind::Real {
+            min: 0.0,
+            max: 1.0,
+            unit: "",
+        },
+        default: Defaults::same(Value::Real(default)),
+    }
+}
+
+const fn beta(default: f64, source: &'static str) -> ParameterSpec {
+    ParameterSpec {
+        name: "beta",
+        doc: "share of the delays' range below which the spike ends",
+        source,
+        kind: Kind::Real {
+            min: 0.0,
+            max: 1.0,
+            unit: "",
+        },
+        default: Defaults::same(Value::Real(default)),
+    }
+}
+
+/// The entry with the original's thresholds.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "spike",
+    summary: "congestion while delays are in a spike: begins at 1/2, ends at 1/3 of their range",
+    citation: "Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003; Tobe et al., 2000",
+    parameters: &[alpha(0.5, ORIGINAL), beta(1.0 / 3.0, ORIGINAL)],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, _| Box::new(Spike::new(parameters)),
+};
+
+/// The entry with TCPW Bulk Repeat's thresholds.
+pub static BULK_REPEAT_ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "spike-bulk-repeat",
+    summary: "Spike as in TCPW Bulk Repeat (\"West\"): begins at 0.4, ends at 0.05 of the range",
+    citation: "Yang, Wang, Gerla, Sanadidi, TCPW bulk repeat, Computer Communications 28(5), 2005",
+    parameters: &[alpha(0.4, BULK_REPEAT), beta(0.05, BULK_REPEAT)],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, _| Box::new(Spike::new(parameters)),
+};
+
+/// Whether delays are in a spike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Unknown,
+    Calm,
+    Spike,
+}
+
+/// The algorithm.
+#[derive(Clone, Debug)]
+pub struct Spike {
+    alpha: f64,
+    beta: f64,
+    delays: Delays,
+    state: State,
+}
+
+impl Spike {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters) -> Self {
+        Self {
+            alpha: parameters.real("alpha"),
+            beta: parameters.real("beta"),
+            delays: Delays::default(),
+            state: State::Unknown,
+        }
+    }
+
+    /// The state after a sample that lies at `position` in the range.
+    fn next(&self, position: f64) -> State {
+        match self.state {
+            State::Unknown | State::Calm if position > self.alpha => State::Spike,
+            State::Unknown | State::Calm => State::Calm,
+            State::Spike if position < self.beta => State::Calm,
+            State::Spike => State::Spike,
+        }
+    }
+}
+
+impl Differentiation for Spike {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _view: &View<'_>) {
+        let Some(rtt) = ack.rtt else {
+            return;
+        };
+        self.delays.observe(rtt);
+        if let Some(position) = self.delays.position(rtt) {
+            self.state = self.next(position);
+        }
+    }
+
+    fn judge(&mut self, _loss: &LossFacts) -> LossCause {
+        match self.state {
+            State::Calm => LossCause::Wireless,
+            State::Spike | State::Unknown => LossCause::Congestion,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::differentiation::bench::Bench;
+
+    #[test]
+    fn between_the_thresholds_the_state_stays() {
+        // After 100 and 220 ms the range is 120 ms: the spike begins above 100 + 60 = 160 and
+        // ends below 100 + 40 = 140.
+        let mut bench = Bench::new(&ENTRY, &[]);
+        assert_eq!(bench.judge_after(&[100, 220]), LossCause::Congestion);
+        assert_eq!(bench.judge_after(&[150]), LossCause::Congestion);
+        assert_eq!(bench.judge_after(&[139]), LossCause::Wireless);
+        assert_eq!(bench.judge_after(&[150]), LossCause::Wireless);
+        assert_eq!(bench.judge_after(&[160]), LossCause::Wireless);
+        assert_eq!(bench.judge_after(&[161]), LossCause::Congestion);
+    }
+
+    #[test]
+    fn the_thresholds_move_with_the_range() {
+        let mut bench = Bench::new(&ENTRY, &[]);
+        assert_eq!(bench.judge_after(&[100, 220]), LossCause::Congestion);
+        // A range of 300 ms: the spike ends below 100 + 100 = 200.
+        assert_eq!(bench.judge_after(&[400, 199]), LossCause::Wireless);
+        // It begins above 100 + 150 = 250.
+        assert_eq!(bench.judge_after(&[220]), LossCause::Wireless);
+    }
+
+    #[test]
+    fn bulk_repeat_begins_earlier_and_ends_later() {
+        // Of 100 to 200 ms: begins above 140, ends below 105.
+        let mut bench = Bench::new(&BULK_REPEAT_ENTRY, &[]);
+        assert_eq!(bench.judge_after(&[100, 200, 106]), LossCause::Congestion);
+        assert_eq!(bench.judge_after(&[104]), LossCause::Wireless);
+        assert_eq!(bench.judge_after(&[139]), LossCause::Wireless);
+        assert_eq!(bench.judge_after(&[141]), LossCause::Congestion);
+        // The original over the same samples: 106 < 133 ends it.
+        let mut original = Bench::new(&ENTRY, &[]);
+        assert_eq!(original.judge_after(&[100, 200, 106]), LossCause::Wireless);
+        assert_eq!(original.judge_after(&[141]), LossCause::Wireless);
+    }
+
+    #[test]
+    fn the_thresholds_are_parameters() {
+        let changes = [("alpha", Value::Real(0.4)), ("beta", Value::Real(0.05))];
+        let mut bench = Bench::new(&ENTRY, &changes);
+        assert_eq!(bench.judge_after(&[100, 200, 106]), LossCause::Congestion);
+        assert_eq!(bench.judge_after(&[104, 141]), LossCause::Congestion);
+    }
+
+    #[test]
+    fn without_a_sample_congestion_and_without_a_spike_wireless() {
+        let mut bench = Bench::new(&ENTRY, &[]);
+        bench.acks(1, 1, None);
+        assert_eq!(bench.judge(), LossCause::Congestion);
+        assert_eq!(bench.judge_after(&[100]), LossCause::Wireless);
+    }
+}

@@ -1,0 +1,221 @@
+//! ZigZag: the more segments are lost in a row, the longer a delay still means the link.
+//!
+//! S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless
+//! losses", IEEE/ACM Trans. Networking 11(5), 2003.
+//!
+//! ```text
+//! mean ← (1 − g) · mean + g · RTT                       g = 1/32
+//! dev  ← (1 − h) · dev  + h · |RTT − mean|              h = 2g
+//!
+//! n segments lost in a row   wireless if RTT is below
+//!   1                          mean − dev
+//!   2                          mean − dev/2
+//!   3                          mean
+//!   more                       mean − dev/2
+//! ```
+//!
+//! A burst on a wireless link is rarer than a single loss, and one that a queue drops comes with
+//! a delay well above the mean; hence the rising threshold. It is the only neighbour here that
+//! asks how many were lost; [`relds`](super::relds) too follows the mean of late.
+//!
+//! Readings: the original sees relative one-way trip times (ROTT) at a receiver, in the clocks'
+//! offset; the sender takes the round-trip time in its place, so a queue on the way back counts
+//! too. n is the length of the hole that the first lost segment begins; only SACK tells it, and
+//! without SACK it is 1. The delay at the loss is the last sample, already in the mean. The mean
+//! begins as the first sample, the deviation as 0, and is taken from the mean already moved.
+//! Without a sample, a loss is congestion.
+
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+
+use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+
+const SOURCE: &str = "Cen, Cosman, Voelker 2003";
+
+const fn gain(name: &'static str, doc: &'static str, default: f64) -> ParameterSpec {
+    ParameterSpec {
+        name,
+        doc,
+        source: SOURCE,
+        kind: Kind::Real {
+            min: 0.001,
+            max: 1.0,
+            unit: "",
+        },
+        default: Defaults::same(Value::Real(default)),
+    }
+}
+
+const fn below(name: &'static str, doc: &'static str, default: f64) -> ParameterSpec {
+    ParameterSpec {
+        name,
+        doc,
+        source: SOURCE,
+        kind: Kind::Real {
+            min: -10.0,
+            max: 10.0,
+            unit: "deviations",
+        },
+        default: Defaults::same(Value::Real(default)),
+    }
+}
+
+const GAIN: ParameterSpec = gain("gain", "weight of a new sample in the mean", 1.0 / 32.0);
+const DEVIATION_GAIN: ParameterSpec = gain(
+    "deviation_gain",
+    "weight of a new sample in the mean deviation",
+    1.0 / 16.0,
+);
+const ONE: ParameterSpec = below(
+    "one",
+    "how far below the mean the delay is to be at one loss",
+    1.0,
+);
+const TWO: ParameterSpec = below("two", "the same at two losses in a row", 0.5);
+const THREE: ParameterSpec = below("three", "the same at three losses in a row", 0.0);
+const MORE: ParameterSpec = below("more", "the same at more than three losses in a row", 0.5);
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn Differentiation> = Entry {
+    name: "zigzag",
+    summary: "wireless if the delay is below its mean, the farther the fewer are lost in a row",
+    citation: "Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003",
+    parameters: &[GAIN, DEVIATION_GAIN, ONE, TWO, THREE, MORE],
+    needs: |_| Needs::NONE,
+    conflicts: &[],
+    build: |parameters, _| Box::new(ZigZag::new(parameters)),
+};
+
+/// Mean and mean deviation of the round-trip time, in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Average {
+    mean: f64,
+    deviation: f64,
+}
+
+/// The algorithm.
+#[derive(Clone, Debug)]
+pub struct ZigZag {
+    gain: f64,
+    deviation_gain: f64,
+    /// Deviations below the mean, at 1, 2, 3 and more losses in a row.
+    below: [f64; 4],
+    average: Option<Average>,
+}
+
+impl ZigZag {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters) -> Self {
+        Self {
+            gain: parameters.real(GAIN.name),
+            deviation_gain: parameters.real(DEVIATION_GAIN.name),
+            below: [ONE, TWO, THREE, MORE].map(|spec| parameters.real(spec.name)),
+            average: None,
+        }
+    }
+
+    /// The delay in seconds below which `losses` in a row are the link's.
+    fn threshold(&self, losses: u32) -> Option<f64> {
+        let average = self.average?;
+        let [one, two, three, more] = self.below;
+        let below = match losses {
+            0 | 1 => one,
+            2 => two,
+            3 => three,
+            _ => more,
+        };
+        Some(average.mean - below * average.deviation)
+    }
+}
+
+impl Differentiation for ZigZag {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _view: &View<'_>) {
+        let Some(rtt) = ack.rtt else {
+            return;
+        };
+        let rtt = rtt.as_secs_f64();
+        let average = self.average.unwrap_or(Average {
+            mean: rtt,
+            deviation: 0.0,
+        });
+        let mean = average.mean + self.gain * (rtt - average.mean);
+        let error = (rtt - mean).abs();
+        self.average = Some(Average {
+            mean,
+            deviation: average.deviation + self.deviation_gain * (error - average.deviation),
+        });
+    }
+
+    fn judge(&mut self, loss: &LossFacts) -> LossCause {
+        match (loss.rtt_latest, self.threshold(loss.hole)) {
+            (Some(rtt), Some(threshold)) if rtt.as_secs_f64() < threshold => LossCause::Wireless,
+            _ => LossCause::Congestion,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::differentiation::bench::Bench;
+
+    /// After samples of 100 and 164 ms, and then `last_ms`.
+    ///
+    /// 164 ms: mean 100 + 64/32 = 102, deviation (164 − 102)/16 = 3.875 ms.
+    fn bench(changes: &[(&str, Value)], last_ms: u64) -> Bench {
+        let mut bench = Bench::new(&ENTRY, changes);
+        bench.samples(&[100, 164, last_ms]);
+        bench
+    }
+
+    fn judged(mut bench: Bench, losses: [u32; 4]) -> [LossCause; 4] {
+        losses.map(|losses| {
+            bench.loss.hole = losses;
+            bench.judge()
+        })
+    }
+
+    #[test]
+    fn the_threshold_goes_up_and_down_with_the_losses() {
+        use LossCause::{Congestion as C, Wireless as W};
+        // 97 ms: mean 102 − 5/32 = 101.84, deviation 3.875 + (4.84 − 3.875)/16 = 3.935. The
+        // thresholds are 97.91, 99.88, 101.84, 99.88.
+        assert_eq!(judged(bench(&[], 97), [1, 2, 3, 4]), [W, W, W, W]);
+        // 99 ms: mean 101.91, deviation 3.815: 98.09, 100.00, 101.91, 100.00.
+        assert_eq!(judged(bench(&[], 99), [1, 2, 3, 4]), [C, W, W, W]);
+        // 101 ms: mean 101.97, deviation 3.693: 98.28, 100.12, 101.97, 100.12.
+        assert_eq!(judged(bench(&[], 101), [1, 2, 3, 4]), [C, C, W, C]);
+        assert_eq!(judged(bench(&[], 101), [3, 4, 5, 100]), [W, C, C, C]);
+        // 103 ms: mean 102.03.
+        assert_eq!(judged(bench(&[], 103), [1, 2, 3, 4]), [C, C, C, C]);
+    }
+
+    #[test]
+    fn its_constants_are_parameters() {
+        use LossCause::{Congestion as C, Wireless as W};
+        let with = |name, value, last| {
+            let bench = bench(&[(name, Value::Real(value))], last);
+            judged(bench, [1, 2, 3, 4])
+        };
+        assert_eq!(with("one", 0.5, 99), [W, W, W, W]);
+        assert_eq!(with("two", 1.0, 99), [C, C, W, W]);
+        assert_eq!(with("three", 1.0, 99), [C, W, C, W]);
+        assert_eq!(with("more", 1.0, 99), [C, W, W, C]);
+        // Mean 100 + 32 = 132, then 132 − 29/2 = 117.5; deviation (164 − 132)/16 = 2, then
+        // 2 + (14.5 − 2)/16 = 2.78.
+        assert_eq!(with("gain", 0.5, 103), [W, W, W, W]);
+        // Deviation 62/2 = 31, then 31 + (4.84 − 31)/2 = 17.9: 83.9, 92.9, 101.84, 92.9.
+        assert_eq!(with("deviation_gain", 0.5, 97), [C, C, W, C]);
+    }
+
+    #[test]
+    fn without_a_sample_a_loss_is_congestion() {
+        let mut bench = Bench::new(&ENTRY, &[]);
+        bench.loss.hole = 3;
+        bench.acks(1, 1, None);
+        assert_eq!(bench.judge(), LossCause::Congestion);
+        // One sample is its own mean, and not below it.
+        assert_eq!(bench.judge_after(&[100]), LossCause::Congestion);
+    }
+}

@@ -1,0 +1,306 @@
+//! The seven windows that Park et al. try after a loss that was the link's (Table 1).
+//!
+//! ```text
+//! x1  one segment                     x5  the greatest cwnd so far
+//! x2  what TCP would make of cwnd     x6  the sender's buffer
+//! x3  cwnd as it was                  x7  bandwidth-delay product
+//! x4  the average of cwnd
+//! ```
+//!
+//! x is 1 in [`slow_start`](super::slow_start) and 2 in [`avoidance`](super::avoidance), which
+//! differ in `ssthresh` alone. The sender bounds whatever is chosen here: by its own greatest
+//! window, and what leaves it by the peer's.
+//!
+//! The paper names the seven and defines none. Readings:
+//! - The average is over the ACKs of the connection, each with the window that it found
+//!   (`average = mean`): the plain sense of the word, and what one adds up in a simulator.
+//!   `average = ewma` forgets: every ACK counts for `gain`.
+//! - The greatest window is that of the whole connection, the first slow start included.
+//! - The buffer is one that just admits the paper's greatest window: 48 packets (§4.2).
+//! - The bandwidth is what the ACKs tell, counted round by round (`Bandwidth`); the delay is
+//!   the least round-trip time, so that the product leaves the queue out. Before there is a
+//!   sample, TCP's response stands in.
+
+use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
+use dupack_tcp::time::Instant;
+use dupack_tcp::window::Window;
+
+use crate::catalog::spec::{Context, Defaults, Kind, ParameterSpec, Parameters, Value};
+
+/// How the average is taken (methods 14 and 24).
+pub const AVERAGE: ParameterSpec = ParameterSpec {
+    name: "average",
+    doc: "how cwnd is averaged",
+    source: "left open by Park et al.; our reading",
+    kind: Kind::Choice(&[
+        ("mean", "over all ACKs of the connection"),
+        ("ewma", "exponentially weighted, by `gain` per ACK"),
+    ]),
+    default: Defaults::same(Value::Choice("mean")),
+};
+
+/// The weight of an ACK in an exponentially weighted average (methods 14 and 24).
+pub const GAIN: ParameterSpec = ParameterSpec {
+    name: "gain",
+    doc: "weight of one ACK, with average = ewma",
+    source: "our reading: 100 ACKs are two of the largest windows of Park et al.",
+    kind: Kind::Real {
+        min: 1e-6,
+        max: 1.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.01)),
+};
+
+/// The sender's buffer (methods 16 and 26).
+pub const BUFFER: ParameterSpec = ParameterSpec {
+    name: "buffer",
+    doc: "the sender's buffer",
+    source: "our reading of Park et al. §4.2: what their greatest window, 48 packets, takes",
+    kind: Kind::Integer {
+        min: 1,
+        max: 1_000_000,
+        unit: "segments",
+    },
+    default: Defaults::same(Value::Integer(48)),
+};
+
+/// How the bandwidth is estimated (methods 17 and 27).
+pub const BANDWIDTH: ParameterSpec = ParameterSpec {
+    name: "bandwidth",
+    doc: "which of the delivery rates of the last `rounds` round trips is the bandwidth",
+    source: "left open by Park et al.; our reading, after BBR (Cardwell et al. 2016)",
+    kind: Kind::Choice(&[
+        ("max", "the greatest: what the path could carry"),
+        ("mean", "their mean: what it did carry"),
+    ]),
+    default: Defaults::same(Value::Choice("max")),
+};
+
+/// For how long a delivery rate counts (methods 17 and 27).
+pub const ROUNDS: ParameterSpec = ParameterSpec {
+    name: "rounds",
+    doc: "round trips whose delivery rates count",
+    source: "our reading, after BBR (Cardwell et al. 2016)",
+    kind: Kind::Integer {
+        min: 1,
+        max: 1000,
+        unit: "round trips",
+    },
+    default: Defaults::same(Value::Integer(10)),
+};
+
+/// The delay in the bandwidth-delay product (methods 17 and 27).
+pub const DELAY: ParameterSpec = ParameterSpec {
+    name: "delay",
+    doc: "the delay in the bandwidth-delay product",
+    source: "left open by Park et al.; our reading: the path without its queue",
+    kind: Kind::Choice(&[
+        ("min", "the least round-trip time"),
+        ("smoothed", "SRTT (RFC 6298), queueing included"),
+    ]),
+    default: Defaults::same(Value::Choice("min")),
+};
+
+/// A choice of the window, with what it has to remember. Windows in bytes.
+#[derive(Clone, Debug)]
+pub(super) enum WindowChoice {
+    /// One segment of so many bytes.
+    OneSegment(f64),
+    /// What TCP would do.
+    Tcp,
+    /// What it was.
+    Previous,
+    /// The average so far.
+    Average(Average),
+    /// The greatest so far.
+    Maximum(f64),
+    /// The sender's buffer.
+    Buffer(f64),
+    /// Bandwidth times delay.
+    BandwidthDelay(Bandwidth, Delay),
+}
+
+impl WindowChoice {
+    pub(super) fn one_segment(context: &Context) -> Self {
+        Self::OneSegment(f64::from(context.smss))
+    }
+
+    pub(super) fn average(parameters: &Parameters) -> Self {
+        Self::Average(match parameters.choice(AVERAGE.name) {
+            "ewma" => Average::Weighted {
+                gain: parameters.real(GAIN.name),
+                value: None,
+            },
+            _ => Average::Mean { sum: 0.0, acks: 0 },
+        })
+    }
+
+    pub(super) fn buffer(parameters: &Parameters, context: &Context) -> Self {
+        Self::Buffer(parameters.integer(BUFFER.name) as f64 * f64::from(context.smss))
+    }
+
+    pub(super) fn bandwidth_delay(parameters: &Parameters, context: &Context) -> Self {
+        let delay = match parameters.choice(DELAY.name) {
+            "smoothed" => Delay::Smoothed,
+            _ => Delay::Least,
+        };
+        Self::BandwidthDelay(Bandwidth::new(parameters, context), delay)
+    }
+
+    /// An ACK came in, and found this window.
+    pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        match self {
+            Self::Average(average) => average.take(view.window.cwnd),
+            Self::Maximum(most) => *most = most.max(view.window.cwnd),
+            Self::BandwidthDelay(bandwidth, _) => bandwidth.take(ack, view),
+            Self::OneSegment(_) | Self::Tcp | Self::Previous | Self::Buffer(_) => {}
+        }
+    }
+
+    /// The window for a loss to which TCP's response would be `congestion`.
+    pub(super) fn cwnd(&self, loss: &LossFacts, congestion: Window) -> f64 {
+        match self {
+            Self::OneSegment(bytes) | Self::Buffer(bytes) => *bytes,
+            Self::Tcp => congestion.cwnd,
+            Self::Previous => loss.window.cwnd,
+            Self::Average(average) => average.value().unwrap_or(loss.window.cwnd),
+            Self::Maximum(most) => most.max(loss.window.cwnd),
+            Self::BandwidthDelay(bandwidth, delay) => {
+                let delay = match delay {
+                    Delay::Least => loss.rtt_min,
+                    Delay::Smoothed => loss.srtt,
+                };
+                let product = delay.map_or(0.0, |d| bandwidth.rate() * d.as_secs_f64());
+                if product > 0.0 {
+                    product
+                } else {
+                    congestion.cwnd
+                }
+            }
+        }
+    }
+}
+
+/// An average of the windows that ACKs found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Average {
+    Mean { sum: f64, acks: u64 },
+    Weighted { gain: f64, value: Option<f64> },
+}
+
+impl Average {
+    fn take(&mut self, cwnd: f64) {
+        match self {
+            Self::Mean { sum, acks } => {
+                *sum += cwnd;
+                *acks += 1;
+            }
+            Self::Weighted { gain, value } => {
+                *value = Some(value.map_or(cwnd, |average| average + *gain * (cwnd - average)));
+            }
+        }
+    }
+
+    /// Nothing before the first ACK.
+    fn value(&self) -> Option<f64> {
+        match *self {
+            Self::Mean { acks: 0, .. } => None,
+            Self::Mean { sum, acks } => Some(sum / acks as f64),
+            Self::Weighted { value, .. } => value,
+        }
+    }
+}
+
+/// Which delay the bandwidth is multiplied with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Delay {
+    Least,
+    Smoothed,
+}
+
+/// Which of the rates is the bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pick {
+    Max,
+    Mean,
+}
+
+/// The bandwidth, from what ACKs report as delivered, in bytes per second.
+///
+/// A round lasts at least one SRTT and ends with an ACK; its rate is what was delivered in it
+/// over the time that it took. Without SACK a duplicate ACK stands for one segment, which is
+/// taken off the advance that follows: what arrived above a hole counts when it arrived, and
+/// not once more, all at once, when the hole is filled.
+#[derive(Clone, Debug)]
+pub(super) struct Bandwidth {
+    smss: u64,
+    pick: Pick,
+    /// Rates of the last rounds, in a ring; empty places hold nothing.
+    rates: Vec<f64>,
+    /// Rounds so far.
+    finished: usize,
+    begin: Option<Instant>,
+    /// Bytes in this round.
+    delivered: u64,
+    /// Bytes that duplicate ACKs stood for and no advance has covered yet.
+    announced: u64,
+}
+
+impl Bandwidth {
+    fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            smss: u64::from(context.smss),
+            pick: match parameters.choice(BANDWIDTH.name) {
+                "mean" => Pick::Mean,
+                _ => Pick::Max,
+            },
+            rates: vec![0.0; parameters.integer(ROUNDS.name) as usize],
+            finished: 0,
+            begin: None,
+            delivered: 0,
+            announced: 0,
+        }
+    }
+
+    fn take(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let Some(begin) = self.begin else {
+            // The first ACK opens the first round.
+            self.begin = Some(ack.now);
+            return;
+        };
+        self.delivered += self.news(ack);
+        let took = ack.now.since(begin);
+        if took.is_zero() || view.rtt.srtt().is_none_or(|srtt| took < srtt) {
+            return;
+        }
+        let place = self.finished % self.rates.len();
+        self.rates[place] = self.delivered as f64 / took.as_secs_f64();
+        self.finished += 1;
+        self.begin = Some(ack.now);
+        self.delivered = 0;
+    }
+
+    /// Bytes that arrived, as far as this ACK tells, and no earlier one.
+    fn news(&mut self, ack: &AckFacts<'_>) -> u64 {
+        if ack.kind == AckKind::Duplicate && ack.delivered_bytes == 0 {
+            self.announced += self.smss;
+            return self.smss;
+        }
+        let known = self.announced.min(ack.acked_bytes);
+        self.announced -= known;
+        ack.delivered_bytes.saturating_sub(known)
+    }
+
+    /// The estimate; 0 before a round has ended.
+    fn rate(&self) -> f64 {
+        let known = &self.rates[..self.finished.min(self.rates.len())];
+        match self.pick {
+            Pick::Max => known.iter().copied().fold(0.0, f64::max),
+            Pick::Mean => known.iter().sum::<f64>() / known.len().max(1) as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
