@@ -26,7 +26,6 @@ namespace {
 struct Options {
     std::string id = "-";
     std::string traffic = "udp";
-    std::string recovery = "sack";
     uint32_t hops = 1;
     uint32_t stations = 0;
     uint32_t window = 48;
@@ -86,9 +85,7 @@ void OnRelayDrop(Ptr<const Packet>) { ++counters.relayDrops; }
 
 void OnTcpSend(Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
     const SequenceNumber32 end = header.GetSequenceNumber() + packet->GetSize();
-    if (packet->GetSize() > 0 && end <= nextNewData) {
-        ++counters.tcpRetransmissions;
-    }
+    if (packet->GetSize() > 0 && end <= nextNewData) ++counters.tcpRetransmissions;
     nextNewData = std::max(nextNewData, end);
 }
 
@@ -97,18 +94,15 @@ void WatchTcp(Ptr<BulkSendApplication> source) {
 }
 
 void ShowFrame(uint32_t node, WifiConstPsduMap psdus, WifiTxVector vector, double) {
-    if (framesShown++ >= options.frames) {
-        return;
-    }
+    if (framesShown++ >= options.frames) return;
     const auto psdu = psdus.begin()->second;
     const Time length = WifiPhy::CalculateTxDuration(psdu, vector, WIFI_PHY_BAND_2_4GHZ);
     const char* preamble = vector.GetPreambleType() == WIFI_PREAMBLE_LONG ? "long" : "short";
+    const WifiMacHeader& header = psdu->GetHeader(0);
     std::fprintf(stderr, "%.1f us: node %u, %s%s, %u bytes, %s, %s preamble, %.1f us\n",
-                 Simulator::Now().GetNanoSeconds() / 1e3, node,
-                 psdu->GetHeader(0).GetTypeString(),
-                 psdu->GetHeader(0).IsRetry() ? " again" : "", psdu->GetSize(),
-                 vector.GetMode().GetUniqueName().c_str(), preamble,
-                 length.GetNanoSeconds() / 1e3);
+                 Simulator::Now().GetNanoSeconds() / 1e3, node, header.GetTypeString(),
+                 header.IsRetry() ? " again" : "", psdu->GetSize(),
+                 vector.GetMode().GetUniqueName().c_str(), preamble, length.GetNanoSeconds() / 1e3);
 }
 
 void SetDefaults() {
@@ -122,7 +116,7 @@ void SetDefaults() {
     Config::SetDefault("ns3::WifiRemoteStationManager::MaxSlrc", UintegerValue(4));
 
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpLinuxReno::GetTypeId()));
-    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(options.recovery == "sack"));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
     Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(false));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
@@ -208,12 +202,8 @@ Ipv4Address InstallInternet(const NodeContainer& nodes, const NetDeviceContainer
     const auto address = [&](uint32_t i) { return interfaces.GetAddress(i); };
     for (uint32_t i = 0; options.stations == 0 && i <= last; ++i) {
         auto table = Ipv4StaticRoutingHelper().GetStaticRouting(nodes.Get(i)->GetObject<Ipv4>());
-        if (i + 1 < last) {
-            table->AddHostRouteTo(address(last), address(i + 1), 1);
-        }
-        if (i > 1) {
-            table->AddHostRouteTo(address(0), address(i - 1), 1);
-        }
+        if (i + 1 < last) table->AddHostRouteTo(address(last), address(i + 1), 1);
+        if (i > 1) table->AddHostRouteTo(address(0), address(i - 1), 1);
     }
     return address(last);
 }
@@ -286,7 +276,6 @@ void ParseOptions(int argc, char* argv[]) {
     cmd.AddValue("hops", "length of the chain", options.hops);
     cmd.AddValue("stations", "senders of a single cell; 0: a chain", options.stations);
     cmd.AddValue("window", "send buffer of TCP, segments", options.window);
-    cmd.AddValue("recovery", "sack or newreno", options.recovery);
     cmd.AddValue("rts", "RTS/CTS in front of every data frame", options.rts);
     cmd.AddValue("duration", "measured time after a warm-up of 10 s, s", options.duration);
     cmd.AddValue("spacing", "of the chain, m", options.spacing);
@@ -295,8 +284,6 @@ void ParseOptions(int argc, char* argv[]) {
     cmd.AddValue("per", "print the error-rate model and stop", options.per);
     cmd.Parse(argc, argv);
     NS_ABORT_MSG_UNLESS(options.traffic == "udp" || options.traffic == "tcp", "bad traffic");
-    NS_ABORT_MSG_UNLESS(options.recovery == "sack" || options.recovery == "newreno",
-                        "bad recovery");
     NS_ABORT_MSG_UNLESS(options.hops >= 1 && options.duration > 0, "out of range");
 }
 

@@ -2,6 +2,7 @@
 
 mod ns2;
 mod ns3;
+mod reproduce;
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
@@ -27,6 +28,8 @@ enum Chore {
     PeersNs3(ns3::Ns3Args),
     /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
     AgreeNs2(ns2::AgreeArgs),
+    /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
+    Reproduce(reproduce::ReproduceArgs),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Chore::PeersNs2(args) => ns2::run(&args),
         Chore::PeersNs3(args) => ns3::run(&args),
         Chore::AgreeNs2(args) => cargo(&args.command()),
+        Chore::Reproduce(args) => reproduce::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

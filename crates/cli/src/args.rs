@@ -202,7 +202,7 @@ Without further options this is the setting of the Momentary paper's figure 3.")
 pub struct TraceArgs {
     /// The stack to follow
     pub stack: String,
-    /// Losses by list: 24, 24-30, 26#2 (second transmission), 'ack 3', 1.5s..2s; may be repeated
+    /// Losses by list: 24, 24-30, 26#2 (second transmission), '5 of 40-71' (at random), 'ack 3', 1.5s..2s; may be repeated
     #[arg(long, value_delimiter = ',')]
     pub drop: Vec<DropRule>,
     /// Loss probability of data packets, beside the list
@@ -254,15 +254,31 @@ pub struct TraceArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack papers --list                      # what is here
+  dupack papers --list momentary            # one paper's experiments, and where its systems are
+  dupack papers momentary --quick
+  dupack papers --out all                   # every paper, one report
+  dupack papers --resume all                # go on after an interruption
+
+Finished runs are kept at once in PAPER/EXPERIMENT/runs.jsonl and are not done again, as long as
+experiment, stack, seed and version are the same.")]
 pub struct PapersArgs {
     /// Which paper [default: all that are here]
     pub key: Option<String>,
     /// Fewer seeds and shorter runs: a look, not a verdict
     #[arg(long)]
     pub quick: bool,
+    /// List the papers, or one paper's experiments and systems, and run nothing
+    #[arg(long, conflicts_with_all = ["quick", "out", "resume", "jobs"])]
+    pub list: bool,
     /// Folder for report, figures and CSV; must be empty or new [default: dupack-out/papers, numbered if taken]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Go on with a folder that was begun, with the papers and at the extent that it was begun with
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
     /// Runs at a time [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,

@@ -1,9 +1,12 @@
-//! `dupack papers`: a paper's experiments and claims.
+//! `dupack papers`: papers' experiments and claims.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use dupack_lab::figure::png;
-use dupack_lab::papers::{self, Campaign, Extent, PAPERS, Paper, Part, Reproduction};
+use dupack_lab::papers::{
+    self, Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Part, Reproduction,
+};
 use dupack_lab::report::html;
 use dupack_lab::results::OutputFolder;
 use dupack_lab::results::store;
@@ -13,51 +16,93 @@ use miette::{IntoDiagnostic, Result};
 
 use crate::args::PapersArgs;
 use crate::output::{INTERRUPTED, PNG_SCALE, folder, print, terminal};
-use crate::progress::{Bar, interrupt};
+use crate::progress::{Board, interrupt};
 
 pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     let chosen: Vec<&'static Paper> = match &args.key {
         Some(key) => vec![papers::find(key)?],
         None => PAPERS.to_vec(),
     };
-    let extent = if args.quick {
-        Extent::Quick
-    } else {
-        Extent::Full
-    };
-    let campaigns: Vec<(&Paper, Campaign)> = chosen
-        .into_iter()
-        .map(|paper| Ok((paper, paper.plan(extent)?)))
-        .collect::<Result<_>>()?;
-    let name = args.key.as_deref().unwrap_or("papers");
-    let folder = folder(args.out.as_deref(), name)?;
-    let alone = campaigns.len() == 1;
-    let mut code = ExitCode::SUCCESS;
-    for (paper, campaign) in campaigns {
-        let bar = Bar::new(campaign.runs(), paper.key);
-        let execution = Execution { jobs: args.jobs };
-        let reproduction = campaign.execute(execution, &bar, interrupt());
-        bar.finish();
-        let prefix = if alone {
-            String::new()
-        } else {
-            format!("{}/", paper.key)
-        };
-        write(&reproduction, &folder, &prefix)?;
-        show(&reproduction)?;
-        let report = folder.path().join(format!("{prefix}report.html"));
-        eprintln!("report: {}", report.display());
-        if reproduction.evidence.missing() > 0 {
-            code = ExitCode::from(INTERRUPTED);
-        }
+    if args.list {
+        return list(&chosen, args.key.is_some());
     }
-    Ok(code)
+    let (begun, folder) = begin(args, &chosen)?;
+    let campaigns: Vec<Campaign> = begun
+        .papers()
+        .iter()
+        .map(|paper| Ok(paper.plan(begun.extent())?))
+        .collect::<Result<_>>()?;
+    let go_on = go_on(folder.path(), args.jobs);
+    eprintln!("every finished run is kept; after an interruption go on with: {go_on}");
+    let board = Board::new();
+    let conduct = Conduct {
+        execution: Execution { jobs: args.jobs },
+        watch: &board,
+        interrupt: interrupt(),
+        journals: Some(folder.path()),
+    };
+    let reproductions = papers::carry_out(&campaigns, &conduct);
+    board.finish();
+    let reproductions = reproductions?;
+    for reproduction in &reproductions {
+        write(reproduction, &folder)?;
+        show(reproduction)?;
+    }
+    let page = html(&papers::page(&reproductions));
+    let report = folder.write("report.html", page.as_bytes())?;
+    let markdown = papers::markdown(&reproductions);
+    folder.write("reproduction.md", markdown.as_bytes())?;
+    eprintln!("report: {}", report.display());
+    let missing: usize = reproductions.iter().map(|r| r.evidence.missing()).sum();
+    if missing > 0 {
+        let planned: usize = reproductions.iter().map(|r| r.evidence.planned()).sum();
+        eprintln!("interrupted: {missing} of {planned} runs are missing; go on with: {go_on}");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page, its figures and tables, and what they rest on.
-fn write(reproduction: &Reproduction, folder: &OutputFolder, prefix: &str) -> Result<()> {
-    let put = |name: &str, bytes: &[u8]| folder.write(&format!("{prefix}{name}"), bytes);
-    put("report.html", html(&reproduction.page()).as_bytes())?;
+fn list(chosen: &[&'static Paper], one: bool) -> Result<ExitCode> {
+    let (_, width) = terminal();
+    let text = match chosen {
+        [paper] if one => papers::describe(paper, width)?,
+        _ => papers::list(chosen, width)?,
+    };
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folder that was named to go on with, or a new one for `chosen`.
+fn begin(args: &PapersArgs, chosen: &[&'static Paper]) -> Result<(CampaignFolder, OutputFolder)> {
+    let asked = args.quick.then_some(Extent::Quick);
+    if let Some(path) = &args.resume {
+        let begun = CampaignFolder::open(path)?;
+        begun.expect(args.key.as_deref(), asked)?;
+        return Ok((begun, OutputFolder::reopen(path)));
+    }
+    let name = args.key.as_deref().unwrap_or("papers");
+    let folder = folder(args.out.as_deref(), name)?;
+    let begun = CampaignFolder::begin(&folder, chosen, asked.unwrap_or(Extent::Full))?;
+    Ok((begun, folder))
+}
+
+/// The command that goes on with `folder`.
+fn go_on(folder: &Path, jobs: Option<usize>) -> String {
+    let folder = folder.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
+    let folder = if folder.chars().all(plain) {
+        folder
+    } else {
+        format!("'{}'", folder.replace('\'', r"'\''"))
+    };
+    let jobs = jobs.map_or(String::new(), |jobs| format!(" --jobs {jobs}"));
+    format!("dupack papers --resume {folder}{jobs}")
+}
+
+/// Writes a paper's figures and tables, and what they rest on.
+fn write(reproduction: &Reproduction, folder: &OutputFolder) -> Result<()> {
+    let put =
+        |name: &str, bytes: &[u8]| folder.write(&format!("{}/{name}", reproduction.key), bytes);
     put("verdicts.csv", &reproduction.verdicts_csv())?;
     for figure in reproduction.figures() {
         put(
@@ -119,4 +164,20 @@ fn show(reproduction: &Reproduction) -> Result<()> {
         eprintln!("warning: {warning}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_to_go_on_can_be_pasted() {
+        let line = |path: &str| go_on(Path::new(path), None);
+        assert_eq!(
+            line("dupack-out/papers-2"),
+            "dupack papers --resume dupack-out/papers-2"
+        );
+        assert_eq!(line("it's mine"), r"dupack papers --resume 'it'\''s mine'");
+        assert!(go_on(Path::new("a"), Some(3)).ends_with("a --jobs 3"));
+    }
 }

@@ -1,8 +1,10 @@
 //! Progress bars, and Ctrl-C.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use dupack_lab::papers::{Amount, Watch};
 use dupack_lab::run::{Interrupt, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -50,5 +52,155 @@ impl Bar {
 impl Progress for Bar {
     fn run_done(&self) {
         self.0.inc(1);
+    }
+}
+
+/// Where no bar can be shown, a line is printed this often.
+const LINE_EVERY: Duration = Duration::from_secs(15);
+
+/// A bar over all runs of all papers; lines now and then where it cannot be shown. It is as long
+/// as the runs are in packets, so that the time left can be told although runs differ in length.
+pub struct Board {
+    bar: ProgressBar,
+    state: Mutex<State>,
+    last_line_ms: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    total: Amount,
+    /// What was done before, whose time is not known.
+    before: Amount,
+    done: Amount,
+}
+
+impl Board {
+    /// A board on which nothing has begun.
+    pub fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {prefix}");
+        bar.set_style(style.expect("the template is valid").progress_chars("━╸─"));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self {
+            bar,
+            state: Mutex::default(),
+            last_line_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints a line if the last is long ago.
+    fn line(&self, text: &str) {
+        let now = self.bar.elapsed().as_millis() as u64;
+        let last = self.last_line_ms.load(Ordering::Relaxed);
+        let due = now >= last + LINE_EVERY.as_millis() as u64;
+        let mine = || {
+            let swap = (Ordering::Relaxed, Ordering::Relaxed);
+            self.last_line_ms
+                .compare_exchange(last, now, swap.0, swap.1)
+                .is_ok()
+        };
+        if due && mine() {
+            eprintln!("{text}");
+        }
+    }
+}
+
+impl State {
+    /// `12/960 runs, about 3 min left`.
+    fn words(&self, elapsed: Duration) -> String {
+        let mut words = format!("{}/{} runs", self.done.runs, self.total.runs);
+        let new = self.done.packets.saturating_sub(self.before.packets);
+        if new > 0 {
+            let left = self.total.packets.saturating_sub(self.done.packets);
+            let seconds = elapsed.as_secs_f64() * left as f64 / new as f64;
+            words += &format!(", about {} left", in_words(seconds));
+        }
+        words
+    }
+}
+
+fn in_words(seconds: f64) -> String {
+    if seconds < 90.0 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{:.0} min", seconds / 60.0)
+    }
+}
+
+impl Watch for Board {
+    fn begins(&self, total: Amount, done: Amount) {
+        *self.state() = State {
+            total,
+            before: done,
+            done,
+        };
+        self.bar.reset();
+        self.bar.set_length(total.packets);
+        self.bar.set_position(done.packets);
+        if done.runs > 0 {
+            let taken = format!("{} of {} runs were done before", done.runs, total.runs);
+            self.bar.suspend(|| eprintln!("{taken}"));
+        }
+    }
+
+    fn run_begins(&self, paper: &str, experiment: &str) {
+        self.bar.set_message(format!("{paper}/{experiment}"));
+    }
+
+    fn run_done(&self, packets: u64) {
+        let words = {
+            let mut state = self.state();
+            state.done = state.done.and(packets);
+            state.words(self.bar.elapsed())
+        };
+        self.bar.inc(packets);
+        if self.bar.is_hidden() {
+            self.line(&format!("{}: {words}", self.bar.message()));
+        } else {
+            self.bar.set_prefix(words);
+        }
+    }
+
+    fn note(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("note: {text}"));
+    }
+
+    fn cpu_time(&self) -> Duration {
+        on_this_thread().unwrap_or_else(|| self.bar.elapsed())
+    }
+}
+
+/// Time that the calling thread was on a processor, where the system tells (Linux does).
+fn on_this_thread() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanos = text.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_the_packets_and_not_from_the_runs() {
+        let amount = |runs, packets| Amount { runs, packets };
+        let state = State {
+            total: amount(100, 1000),
+            before: amount(50, 200),
+            done: amount(51, 400),
+        };
+        // 200 packets took 10 s, and 600 are left.
+        let words = state.words(Duration::from_secs(10));
+        assert_eq!(words, "51/100 runs, about 30 s left");
+        assert_eq!(in_words(300.0), "5 min");
     }
 }

@@ -118,6 +118,7 @@ fn mistakes_are_named_with_their_remedy() {
         (vec!["run", "none.toml"], "none.toml"),
         (vec!["stacks", "nosuch"], "nosuch"),
         (vec!["papers", "nosuch"], "nosuch"),
+        (vec!["papers", "--resume", "nosuch"], "papers --out nosuch"),
     ] {
         let output = dupack(&folder.0, &args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -178,4 +179,108 @@ fn the_catalog_and_the_schema_print() {
     let schema = dupack(&folder.0, &["schema"]);
     let json: serde_json::Value = serde_json::from_slice(&schema.stdout).unwrap();
     assert!(json["properties"]["stacks"].is_object());
+}
+
+/// Every file below `folder` with what it holds, without journals, and without the lines that
+/// tell CPU times.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut out = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(folder).unwrap().to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "html" || e == "md") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let lines = text.lines().filter(|line| !line.contains("CPU time: "));
+                out.push((name, lines.collect::<String>().into_bytes()));
+            } else if !path.ends_with("runs.jsonl") {
+                out.push((name, std::fs::read(&path).unwrap()));
+            }
+        }
+    }
+    out.sort();
+    out
+}
+
+#[cfg(unix)]
+#[test]
+fn papers_go_on_after_ctrl_c_and_after_a_crash() {
+    let folder = Folder::new("resume");
+    let quick = ["papers", "newreno-smooth", "--quick", "--jobs", "1"];
+    let journal = folder.0.join("half/newreno-smooth/tables/runs.jsonl");
+    let lines = || {
+        let text = std::fs::read_to_string(&journal).unwrap_or_default();
+        text.matches('\n').count()
+    };
+    // Starts the command, and waits for `more` runs than there were.
+    let begin = |args: &[&str], more: usize| {
+        let before = lines();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_dupack"))
+            .args(args)
+            .current_dir(&folder.0)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        while lines() < before + more && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        child
+    };
+    let child = begin(&[&quick[..], &["--out", "half"]].concat(), 3);
+    let pid = child.id().to_string();
+    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    let stopped = child.wait_with_output().unwrap();
+    assert_eq!(stopped.status.code(), Some(130), "{}", errors(&stopped));
+    let line = "go on with: dupack papers --resume half --jobs 1";
+    assert!(errors(&stopped).contains(line), "{}", errors(&stopped));
+
+    let resume = ["papers", "--resume", "half", "--jobs", "1"];
+    let before = lines();
+    let mut child = begin(&resume, 3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!((before + 3..120).contains(&lines()), "{}", lines());
+
+    for (args, part) in [
+        (vec!["momentary"], "begun for newreno-smooth"),
+        (vec!["--out", "x"], "cannot be used with"),
+    ] {
+        let output = dupack(&folder.0, &[&resume[..], &args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(errors(&output).contains(part), "{}", errors(&output));
+    }
+    let resumed = dupack(&folder.0, &resume);
+    assert!(resumed.status.success(), "{}", errors(&resumed));
+    assert!(errors(&resumed).contains("were done before"));
+    let whole = dupack(&folder.0, &[&quick[..], &["--out", "whole"]].concat());
+    assert!(whole.status.success(), "{}", errors(&whole));
+    assert_eq!(resumed.stdout, whole.stdout);
+    let (half, whole) = (
+        contents(&folder.0.join("half")),
+        contents(&folder.0.join("whole")),
+    );
+    assert!(half.len() > 10);
+    for (ours, theirs) in half.iter().zip(&whole) {
+        assert!(ours == theirs, "{} differs", ours.0.display());
+    }
+    assert_eq!(half.len(), whole.len());
+}
+
+#[test]
+fn papers_are_listed_with_their_systems() {
+    let folder = Folder::new("list");
+    let all = dupack(&folder.0, &["papers", "--list"]);
+    let text = String::from_utf8_lossy(&all.stdout).into_owned();
+    assert!(
+        text.contains("momentary") && text.contains("newreno-smooth"),
+        "{text}"
+    );
+    let one = dupack(&folder.0, &["papers", "momentary", "--list"]);
+    let text = String::from_utf8_lossy(&one.stdout).into_owned();
+    assert!(text.contains("momentary/reno in figure3.toml"), "{text}");
+    assert!(!folder.0.join("dupack-out").exists(), "nothing is run");
 }

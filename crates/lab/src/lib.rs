@@ -9,5 +9,6 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;
+pub mod theory;
 pub mod trace;
 pub mod units;

@@ -1,6 +1,11 @@
 //! Every paper, quickly: each claim gets a verdict, and those that must hold do.
 
-use dupack_lab::papers::{Extent, PAPERS, Reproduction, Verdict, find};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dupack_lab::papers::{
+    Conduct, Extent, PAPERS, Reproduction, Verdict, Watch, carry_out, find, markdown,
+};
 use dupack_lab::run::{Execution, Interrupt};
 
 fn quick(key: &str) -> Reproduction {
@@ -87,4 +92,88 @@ fn what_an_interrupt_leaves_undone_cannot_be_told() {
         let page = dupack_lab::report::html(&reproduction.page());
         assert!(page.contains("cannot be told"));
     }
+}
+
+/// Asks for an interruption after so many runs, and counts them.
+struct StopAfter<'i> {
+    runs: usize,
+    done: AtomicUsize,
+    interrupt: &'i Interrupt,
+}
+
+impl Watch for StopAfter<'_> {
+    fn run_done(&self, _: u64) {
+        if self.done.fetch_add(1, Ordering::Relaxed) + 1 == self.runs {
+            self.interrupt.ask();
+        }
+    }
+}
+
+/// The draft's quick look with journals in `folder`, stopped after `runs` runs; how many were
+/// done in it.
+fn draft(folder: Option<&Path>, runs: usize) -> (Reproduction, usize) {
+    let interrupt = Interrupt::new();
+    let watch = StopAfter {
+        runs,
+        done: AtomicUsize::new(0),
+        interrupt: &interrupt,
+    };
+    let conduct = Conduct {
+        execution: Execution::default(),
+        watch: &watch,
+        interrupt: &interrupt,
+        journals: folder,
+    };
+    let campaign = find("newreno-smooth").unwrap().plan(Extent::Quick).unwrap();
+    let mut done = carry_out(&[campaign], &conduct).unwrap();
+    (done.remove(0), watch.done.into_inner())
+}
+
+/// A folder of its own for a test, gone when the test is over.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn an_interrupted_campaign_goes_on_to_the_same_results() {
+    let name = format!("dupack-resume-{}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    let journal = folder.0.join("newreno-smooth/tables/runs.jsonl");
+    let lines = || std::fs::read_to_string(&journal).unwrap().lines().count();
+    let never = usize::MAX;
+
+    let (whole, runs) = draft(None, never);
+    let (stopped, first) = draft(Some(&folder.0), 7);
+    assert!((7..runs).contains(&first), "{first}");
+    assert_eq!(stopped.evidence.missing(), runs - first);
+    assert_eq!(lines(), first, "each finished run has its line");
+    // A crash in the middle of a line costs that run alone.
+    let mut text = std::fs::read_to_string(&journal).unwrap();
+    text.truncate(text.len() - 20);
+    std::fs::write(&journal, text).unwrap();
+
+    let (resumed, second) = draft(Some(&folder.0), never);
+    assert_eq!(second, runs - first + 1, "nothing else is done twice");
+    assert_eq!(lines(), runs);
+    let runs_of = |r: &Reproduction| r.evidence.parts[0].results.runs.clone();
+    assert_eq!(runs_of(&resumed), runs_of(&whole));
+    let text_of = |r: Reproduction| {
+        let text = markdown(&[r]);
+        let lines = text.lines().filter(|line| !line.starts_with("CPU time"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(text_of(resumed), text_of(whole));
+    let (_, third) = draft(Some(&folder.0), never);
+    assert_eq!(third, 0, "everything is there");
+
+    // The program has changed: what it did before does not come out again.
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let changed = text.replace("\"retransmissions\":", "\"retransmissions\":1");
+    std::fs::write(&journal, changed).unwrap();
+    let (_, fourth) = draft(Some(&folder.0), never);
+    assert_eq!(fourth, runs, "none of it is believed");
 }

@@ -260,7 +260,8 @@ impl Fabric {
         self.forward(&flight, observer)
     }
 
-    /// Handles what is due on a shared channel.
+    /// Handles what is due on a shared channel. Never inlined, to keep the loop over wires tight.
+    #[inline(never)]
     fn on_air<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
         let medium = &mut self.radios.media[id.index()];
         if !medium.has_outcome() {
@@ -369,6 +370,7 @@ impl Fabric {
         }
     }
 
+    #[inline(never)]
     fn offer_by_radio<O: Observer>(
         &mut self,
         offer: &Offer,

@@ -45,6 +45,8 @@ struct Edge {
 }
 
 /// What a link is made of.
+// Most links are wires: a box each would cost more than the space that radio links waste.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 enum LinkSetup {
     /// A channel of its own.

@@ -30,6 +30,8 @@ mod station;
 mod tests;
 
 pub use airtime::Airtime;
-pub use config::{Interference, Position, RadioConfig, RadioFault, RtsThreshold, SensedFrames};
+pub use config::{
+    Answering, Interference, Position, RadioConfig, RadioFault, RtsThreshold, SensedFrames,
+};
 pub use counters::StationCounters;
 pub use medium::{Medium, Outcome, RadioPort};

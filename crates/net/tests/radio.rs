@@ -17,7 +17,9 @@ use dupack_net::trace_hash::TraceHash;
 use dupack_net::udp::{UdpConfig, UdpPattern};
 use dupack_net::units::{BitRate, Probability};
 use dupack_net::wireless::bianchi::{Attempts, saturation};
-use dupack_net::wireless::{Interference, Position, RadioConfig, RtsThreshold, SensedFrames};
+use dupack_net::wireless::{
+    Answering, Interference, Position, RadioConfig, RtsThreshold, SensedFrames,
+};
 use dupack_tcp::time::{Duration, Instant};
 
 const PACKET_BYTES: u32 = 1028;
@@ -298,6 +300,10 @@ fn scene(random: &mut Stream) -> Topology {
         sensed_frames: match random.below(2) {
             0 => SensedFrames::Eifs,
             _ => SensedFrames::Difs,
+        },
+        answering: match random.below(2) {
+            0 => Answering::Busy,
+            _ => Answering::Idle,
         },
         interference: match random.below(2) {
             0 => Interference::AnyOverlap,

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use crate::facts::{AckFacts, LossRule, SendReason, Sent, View};
+use crate::facts::{AckFacts, LossCause, LossFacts, LossRule, SendReason, Sent, View};
 use crate::scoreboard::SegmentId;
 use crate::time::Instant;
 
@@ -24,6 +24,22 @@ pub trait Recovery: Debug + Send {
     /// The retransmission timer expired; the control has already set the window. If the receiver
     /// reneged, the scoreboard holds no SACKs any more.
     fn on_rto(&mut self, view: &View<'_>);
+
+    /// What an expiry of the retransmission timer is taken for. The sender asks whenever the
+    /// timer expires, before it changes anything.
+    fn timeout_rule(&self) -> TimeoutRule {
+        TimeoutRule::Congestion
+    }
+
+    /// A loss was judged: the sender has put it to the loss differentiation, and whoever is
+    /// responsible for `cause` has set the window, which `view` shows. It follows the outcome
+    /// that reported the loss event and precedes what is sent for it; for a timeout, under
+    /// [`TimeoutRule::Judged`] only, it follows [`on_rto`](Self::on_rto).
+    ///
+    /// Most recoveries repair a loss in the same way whatever its cause, and do nothing here.
+    fn on_judged(&mut self, loss: &LossFacts, cause: LossCause, view: &View<'_>) {
+        let _ = (loss, cause, view);
+    }
 
     /// When the recovery wants [`on_timer`](Self::on_timer) called.
     fn timer(&self) -> Option<Instant> {
@@ -126,6 +142,18 @@ pub enum Exit {
     No,
     /// It is.
     Recovery,
+}
+
+/// What an expiry of the retransmission timer is taken for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeoutRule {
+    /// Congestion: the control sets the window (RFC 5681 §3.1), and the timeout is doubled
+    /// (RFC 6298 §5.5).
+    #[default]
+    Congestion,
+    /// What the loss differentiation says. If it is the link's, the response sets the window and
+    /// the timeout stays as it is, without backoff (TCPW Bulk Repeat).
+    Judged,
 }
 
 /// What happens to the retransmission timer.

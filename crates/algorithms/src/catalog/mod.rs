@@ -38,6 +38,9 @@ pub const RECOVERIES: &[&Entry<dyn Recovery>] = &[
     &recovery::momentary::ENTRY,
     &recovery::le::ENTRY,
     &recovery::rack::ENTRY,
+    &recovery::bulk_repeat::ENTRY,
+    &recovery::robust::ENTRY,
+    &recovery::delayed_fast::ENTRY,
 ];
 
 /// The second axis.

@@ -41,6 +41,12 @@
 //! head until it is not lost. ACK stamps mostly arrive in ascending order; one that is late is
 //! inserted from the back among the k that are kept. With that, everything is amortised O(1).
 //!
+//! Nothing in this asks for a constant k: dupCnt(e) is a matter of stamps alone, and the rule
+//! holds at every ACK with the k of the moment, *the k-th newest transmission acknowledged*. So
+//! `threshold = adaptive`, which raises k with the reordering seen (§2.3.4's future work,
+//! `le/reordering.rs`), costs the same: as many stamps are kept as k may become. What was judged
+//! lost before k rose stays lost; k falls only when a timeout has emptied WAITLIST.
+//!
 //! # Readings
 //! - Every acknowledged entry leaves WAITLIST, older than X or not (§4.3 rather than §2.2.1).
 //! - `first_retransmit`: §2.2.2 sends while in flight < cwnd. The proof of the observation
@@ -66,8 +72,11 @@ use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
 };
 
+mod reordering;
 #[cfg(test)]
 mod tests;
+
+use self::reordering::Reordering;
 
 /// How the transmission that caused an ACK is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +136,11 @@ impl LargestStamps {
         }
     }
 
+    /// How many are larger than `stamp`, of those that are kept.
+    fn above(&self, stamp: Stamp) -> usize {
+        self.stamps.len() - self.stamps.partition_point(|&s| s <= stamp)
+    }
+
     /// The `k`-th largest, if there were as many.
     fn kth(&self, k: usize) -> Option<Stamp> {
         let index = self.stamps.len().checked_sub(k)?;
@@ -139,7 +153,10 @@ impl LargestStamps {
 pub struct Le {
     cause: Cause,
     first_retransmit: FirstRetransmit,
+    /// The threshold in force.
     dup_threshold: usize,
+    /// What raises it, if it adapts.
+    reordering: Option<Box<Reordering>>,
     lists: TwoLists<Tag>,
     largest: LargestStamps,
     acks: u64,
@@ -155,6 +172,8 @@ pub struct Le {
 impl Le {
     fn new(parameters: &Parameters) -> Self {
         let dup_threshold = parameters.integer("dup_threshold").max(1) as usize;
+        let reordering = Reordering::new(parameters, dup_threshold);
+        let most = reordering.as_ref().map_or(dup_threshold, |r| r.most());
         Self {
             cause: match parameters.choice("cause") {
                 "timestamp" => Cause::Timestamp,
@@ -166,8 +185,9 @@ impl Le {
                 _ => FirstRetransmit::Immediate,
             },
             dup_threshold,
+            reordering,
             lists: TwoLists::new(),
-            largest: LargestStamps::new(dup_threshold),
+            largest: LargestStamps::new(most),
             acks: 0,
             last_value: None,
             last_cause: None,
@@ -226,16 +246,35 @@ impl Le {
         values.max()
     }
 
+    /// Raises the threshold, if it adapts, to what the ACK tells of reordering. To be called
+    /// before the ACK is counted.
+    fn adapt(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let Some(reordering) = &mut self.reordering else {
+            return;
+        };
+        let lists = &self.lists;
+        let least = reordering.observe(ack, view, &self.largest, |delivered| {
+            let timestamp = lists.tag(delivered.id).and_then(|tag| tag.timestamp);
+            last_transmission_arrived(delivered, timestamp, ack, view)
+        });
+        self.dup_threshold = self.dup_threshold.max(least);
+        if view.scoreboard.is_empty() {
+            // Whatever is sent from now on is newer than all of them.
+            self.largest.stamps.clear();
+        }
+    }
+
     /// Moves every lost transmission to RTXLIST; answers with the first, and with their bytes.
     fn find_lost(&mut self, view: &View<'_>) -> Option<(SegmentId, u64)> {
-        // A threshold that adapts to reordering changes `dup_threshold` and needs nothing else:
-        // `largest` has to keep as many stamps as the greatest it may become.
         let reach = self.largest.kth(self.dup_threshold)?;
         let mut found = None;
         while let Some(oldest) = self.lists.oldest() {
-            let stamp = self.lists.tag(oldest.id).map(|tag| tag.stamp);
-            if stamp.is_none_or(|stamp| stamp >= reach) {
+            let tag = self.lists.tag(oldest.id);
+            let Some(stamp) = tag.map(|tag| tag.stamp).filter(|&stamp| stamp < reach) else {
                 break;
+            };
+            if let Some(reordering) = &mut self.reordering {
+                reordering.judge(oldest.id, oldest.order, stamp);
             }
             let rule = LossRule::TransmissionOrder;
             let len = self.lists.condemn(oldest.id, rule, view.scoreboard);
@@ -278,6 +317,7 @@ impl Recovery for Le {
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
         let cause = self.value_of_cause(ack, view);
+        self.adapt(ack, view);
         self.lists.delivered(ack.delivered, view.scoreboard);
         if let Some(value) = cause {
             self.last_cause = cause;
@@ -320,6 +360,9 @@ impl Recovery for Le {
 
     fn on_rto(&mut self, view: &View<'_>) {
         self.lists.time_out(view.scoreboard, |_, _| true);
+        if let Some(reordering) = &mut self.reordering {
+            self.dup_threshold = reordering.time_out(self.dup_threshold, view.scoreboard);
+        }
         self.last_loss_time = Some(view.now);
         self.fast_retransmit = false;
     }
@@ -370,15 +413,46 @@ const PARAMETERS: &[ParameterSpec] = &[
         ]),
         default: Defaults::same(Value::Choice("immediate")),
     },
+    ParameterSpec {
+        name: "threshold",
+        doc: "whether `dup_threshold` is all there is, or where it begins",
+        source: "LE §2.2.1; §2.3.4 proposes a variable one",
+        kind: Kind::Choice(&[
+            ("fixed", "it is"),
+            (
+                "adaptive",
+                "it grows when a segment judged lost was only late",
+            ),
+        ]),
+        default: Defaults::same(Value::Choice("fixed")),
+    },
+    ParameterSpec {
+        name: "threshold_max",
+        doc: "how far it may grow (threshold = adaptive)",
+        source: "Linux, sysctl tcp_max_reordering",
+        kind: Kind::Integer {
+            min: 1,
+            max: 1000,
+            unit: "ACKs",
+        },
+        default: Defaults::same(Value::Integer(300)),
+    },
+    ParameterSpec {
+        name: "threshold_decay",
+        doc: "what makes it fall back to `dup_threshold` (threshold = adaptive)",
+        source: "Linux, tcp_enter_loss",
+        kind: Kind::Choice(&[("timeout", "a timeout"), ("never", "nothing")]),
+        default: Defaults::same(Value::Choice("timeout")),
+    },
 ];
 
 fn needs(parameters: &Parameters) -> Needs {
     let cause = parameters.choice("cause");
     Needs {
         sack: true,
+        dsack: parameters.choice("threshold") == "adaptive",
         order_echo: cause == "order-echo",
         trigger_timestamps: cause == "timestamp",
-        ..Needs::NONE
     }
 }
 

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod adversary;
 mod ambiguity;
+pub mod bulk_repeat;
+pub mod delayed_fast;
 mod duplicate_acks;
 pub mod fack;
 mod go_back_n;
@@ -14,6 +16,7 @@ pub mod prr;
 pub mod rack;
 pub mod reno;
 mod reordering_window;
+pub mod robust;
 mod rto_policy;
 pub mod sack;
 mod sack_fall_floyd;

@@ -44,7 +44,7 @@ use crate::catalog::spec::{
 
 /// NewReno's recovery. See the [module](self).
 #[derive(Debug)]
-struct NewReno {
+pub(super) struct NewReno {
     policy: Policy,
     dup_acks: DuplicateAcks,
     resend: GoBackN,
@@ -138,6 +138,42 @@ impl FullAck {
 }
 
 impl NewReno {
+    /// One with these parameters.
+    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            policy: Policy::new(parameters),
+            dup_acks: DuplicateAcks::new(parameters, context),
+            resend: GoBackN::default(),
+            recovery: None,
+            retransmit: None,
+            smss: i64::from(context.smss),
+        }
+    }
+
+    /// Everything outstanding is to be sent again in order, in place of fast recovery
+    /// (`bulk_repeat`).
+    pub(super) fn resend_all(&mut self, rule: LossRule, view: &View<'_>) {
+        self.recovery = None;
+        self.retransmit = None;
+        self.resend.begin(view, rule);
+    }
+
+    /// Takes note of an ACK while everything is sent again; it is no sign of a loss.
+    pub(super) fn note_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        self.resend.on_ack(view);
+        self.dup_acks.reveal_loss(ack);
+    }
+
+    /// Bytes in flight while everything is sent again.
+    pub(super) fn resent_bytes(&self, view: &View<'_>) -> u64 {
+        self.resend.flight_size(view)
+    }
+
+    /// What is to be sent next while everything is sent again, if that is not done.
+    pub(super) fn next_resent(&self) -> Option<Next> {
+        self.resend.next()
+    }
+
     /// Sends the first unacknowledged segment again; returns its length.
     fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) -> u64 {
         let first = view.scoreboard.first();
@@ -298,7 +334,7 @@ impl Recovery for NewReno {
     }
 }
 
-const VARIANT: ParameterSpec = ParameterSpec {
+pub(super) const VARIANT: ParameterSpec = ParameterSpec {
     name: "variant",
     doc: "which partial ACKs restart the retransmission timer",
     source: "RFC 6582 §3.2 step 3 and §4; ns-2 newreno_changes1_; Linux restarts it on every \
@@ -314,7 +350,7 @@ const VARIANT: ParameterSpec = ParameterSpec {
     },
 };
 
-const FULL_ACK: ParameterSpec = ParameterSpec {
+pub(super) const FULL_ACK: ParameterSpec = ParameterSpec {
     name: "full_ack",
     doc: "what the full ACK makes of cwnd when it ends the recovery",
     source: "RFC 6582 §3.2 step 3 (alg3); draft-nishida-newreno-modification; ns-2 \
@@ -332,7 +368,7 @@ const FULL_ACK: ParameterSpec = ParameterSpec {
     },
 };
 
-const DEFLATION: ParameterSpec = ParameterSpec {
+pub(super) const DEFLATION: ParameterSpec = ParameterSpec {
     name: "deflation",
     doc: "what shrinks when a partial ACK covers more than the inflation",
     source: "RFC 6582 §3.2 step 3; ns-2 partial window deflation",
@@ -350,7 +386,7 @@ const DEFLATION: ParameterSpec = ParameterSpec {
 /// "No limit" is a number that no window reaches.
 const BURST_UNLIMITED: u64 = 1_000_000;
 
-const BURST: ParameterSpec = ParameterSpec {
+pub(super) const BURST: ParameterSpec = ParameterSpec {
     name: "burst",
     doc: "new segments at most per ACK during the recovery",
     source: "ns-2 allows 2; RFC 6582 does not limit them",
@@ -389,17 +425,6 @@ impl Policy {
     }
 }
 
-fn build(parameters: &Parameters, context: &Context) -> Box<dyn Recovery> {
-    Box::new(NewReno {
-        policy: Policy::new(parameters),
-        dup_acks: DuplicateAcks::new(parameters, context),
-        resend: GoBackN::default(),
-        recovery: None,
-        retransmit: None,
-        smss: i64::from(context.smss),
-    })
-}
-
 /// NewReno in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "newreno",
@@ -417,7 +442,7 @@ pub static ENTRY: Entry<dyn Recovery> = Entry {
     ],
     needs: |_| Needs::NONE,
     conflicts: &[],
-    build,
+    build: |parameters, context| Box::new(NewReno::new(parameters, context)),
 };
 
 #[cfg(test)]

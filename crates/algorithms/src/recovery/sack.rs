@@ -49,7 +49,7 @@ use crate::catalog::spec::{
 
 /// The recovery of RFC 6675.
 #[derive(Debug)]
-struct Rfc6675 {
+pub(super) struct Rfc6675 {
     smss: u32,
     dup_threshold: u32,
     limited_transmit: LimitedTransmit,
@@ -107,7 +107,7 @@ enum Head {
 }
 
 impl Rfc6675 {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
         let dup_threshold = parameters.integer("dup_threshold") as u32;
         Self {
             smss: context.smss,
@@ -128,6 +128,26 @@ impl Rfc6675 {
             lost: LostBelow::new(dup_threshold, context.smss),
             high_rxt: HoleCursor::default(),
             rescue_rxt: 0,
+        }
+    }
+
+    /// Whether the hole `id` is lost.
+    pub(super) fn is_lost(&self, id: SegmentId) -> bool {
+        self.lost.contains(id)
+    }
+
+    /// What was outstanding when the recovery in progress began ends here.
+    pub(super) fn recovery_point(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Recovery { until, .. } => Some(until),
+            Phase::Open | Phase::AfterRto { .. } => None,
+        }
+    }
+
+    /// The recovery in progress is to last until everything outstanding now is acknowledged.
+    pub(super) fn extend_recovery(&mut self, board: &Scoreboard) {
+        if let Phase::Recovery { until, .. } = &mut self.phase {
+            *until = board.nxt();
         }
     }
 
@@ -317,6 +337,19 @@ fn build(parameters: &Parameters, context: &Context) -> Box<dyn Recovery> {
     }
 }
 
+/// Rule 4 of `NextSeg`.
+pub(super) const RESCUE: ParameterSpec = ParameterSpec {
+    name: "rescue",
+    doc: "one rescue retransmission per recovery (not with pipe = fall-floyd)",
+    source: "RFC 6675 §4, NextSeg rule 4; Linux has the tail loss probe instead",
+    kind: SWITCH,
+    default: Defaults {
+        rfc: switch(true),
+        linux: switch(false),
+        ns2: switch(true),
+    },
+};
+
 const PARAMETERS: &[ParameterSpec] = &[
     ParameterSpec {
         name: "pipe",
@@ -334,17 +367,7 @@ const PARAMETERS: &[ParameterSpec] = &[
     },
     DUP_THRESHOLD,
     LIMITED_TRANSMIT,
-    ParameterSpec {
-        name: "rescue",
-        doc: "one rescue retransmission per recovery (pipe = rfc6675)",
-        source: "RFC 6675 §4, NextSeg rule 4; Linux has the tail loss probe instead",
-        kind: SWITCH,
-        default: Defaults {
-            rfc: switch(true),
-            linux: switch(false),
-            ns2: switch(true),
-        },
-    },
+    RESCUE,
     // Fall and Floyd's has its own rules for the timer.
     RtoPolicy::parameter("advance", "head", "advance"),
     sack_fall_floyd::PARTIAL_ACK,

@@ -1,4 +1,5 @@
-//! Losses by list, as one writes them: `24-30`, `26#2`, `ack 3`, `ack 3-5`, `1.5s..2s`.
+//! Losses by list, as one writes them: `24-30`, `26#2`, `5 of 40-71`, `ack 3`, `ack 3-5`,
+//! `1.5s..2s`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,6 +23,17 @@ pub enum DropRule {
         /// Which transmission of each.
         transmission: u32,
     },
+    /// The first transmissions of `count` data packets out of `first..=last`, chosen at random
+    /// by the run's seed, for each flow anew. With the same seed a smaller `count` chooses a
+    /// part of what a larger one does.
+    Chosen {
+        /// How many packets.
+        count: u64,
+        /// First packet that may be chosen.
+        first: u64,
+        /// Last packet that may be chosen.
+        last: u64,
+    },
     /// ACKs `first..=last` of each flow, counted from 0 as they are sent.
     Ack {
         /// First ACK.
@@ -41,7 +53,7 @@ pub enum DropRule {
 /// What is wrong with the text of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no loss rule: {problem}; write `24`, `24-30`, `26#2` (second transmission), `ack 3`, or `1.5s..2s`"
+    "`{text}` is no loss rule: {problem}; write `24`, `24-30`, `26#2` (second transmission), `5 of 40-71` (at random), `ack 3`, or `1.5s..2s`"
 )]
 pub struct DropRuleError {
     text: String,
@@ -70,6 +82,9 @@ impl FromStr for DropRule {
             return Ok(Self::Ack { first, last });
         }
         let data = trimmed.strip_prefix("data").unwrap_or(trimmed);
+        if let Some((count, among)) = data.split_once("of") {
+            return chosen(count, among).map_err(fail);
+        }
         let (numbers, transmission) = match data.split_once('#') {
             None => (data, 1),
             Some((numbers, nth)) => (numbers, nth_transmission(nth).map_err(fail)?),
@@ -80,6 +95,26 @@ impl FromStr for DropRule {
             last,
             transmission,
         })
+    }
+}
+
+/// The most packets that a random choice may be made among: every one takes part in it.
+const CHOICE_MAX: u64 = 10_000;
+
+fn chosen(count: &str, among: &str) -> Result<DropRule, String> {
+    let count = count.trim();
+    let (first, last) = range(among)?;
+    let choice = last.saturating_sub(first).saturating_add(1);
+    if choice > CHOICE_MAX {
+        return Err(format!("the most packets to choose from is {CHOICE_MAX}"));
+    }
+    match count.parse::<u64>() {
+        Ok(0) => Err("it chooses nothing".to_owned()),
+        Ok(wanted) if wanted > choice => {
+            Err(format!("there are only {choice} packets in {first}-{last}"))
+        }
+        Ok(count) => Ok(DropRule::Chosen { count, first, last }),
+        Err(_) => Err(format!("`{count}` is no number of packets")),
     }
 }
 
@@ -133,6 +168,10 @@ impl fmt::Display for DropRule {
                 }
                 Ok(())
             }
+            Self::Chosen { count, first, last } => {
+                write!(f, "{count} of ")?;
+                span(f, first, last)
+            }
             Self::Ack { first, last } => {
                 f.write_str("ack ")?;
                 span(f, first, last)
@@ -163,8 +202,8 @@ impl JsonSchema for DropRule {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "Losses by list: data packets (from 0), their n-th transmission, ACKs, or a span of time.",
-            "examples": ["24-30", "26#2", "ack 3", "1.5s..2s"]
+            "description": "Losses by list: data packets (from 0), their n-th transmission, some of them at random, ACKs, or a span of time.",
+            "examples": ["24-30", "26#2", "5 of 40-71", "ack 3", "1.5s..2s"]
         })
     }
 }
@@ -175,7 +214,16 @@ mod tests {
 
     #[test]
     fn rules_read_back_as_they_are_written() {
-        for text in ["24", "24-30", "26#2", "ack 3", "ack 3-9", "1500ms..2s"] {
+        for text in [
+            "24",
+            "24-30",
+            "26#2",
+            "5 of 40-71",
+            "1 of 7",
+            "ack 3",
+            "ack 3-9",
+            "1500ms..2s",
+        ] {
             let rule: DropRule = text.parse().unwrap();
             assert_eq!(
                 rule.to_string().parse::<DropRule>().unwrap(),
@@ -202,6 +250,13 @@ mod tests {
             "-",
             "3-",
             "99999999999999999999",
+            "0 of 3-5",
+            "4 of 3-5",
+            "of 3-5",
+            "2 of",
+            "x of 3-5",
+            "1 of 0-10000",
+            "1 of 0-18446744073709551615",
         ] {
             let error = text.parse::<DropRule>().unwrap_err().to_string();
             assert!(error.contains("24-30"), "{text}: {error}");

@@ -42,7 +42,8 @@ pub struct LinkOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLoss>,
     /// Losses by list: `"24-30"` (data packets, counted from 0), `"26#2"` (the second
-    /// transmission of 26), `"ack 3"`, `"1.5s..2s"`.
+    /// transmission of 26), `"5 of 40-71"` (five of these, chosen by the run's seed), `"ack 3"`,
+    /// `"1.5s..2s"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<DropRule>,
     /// Whether random losses strike before the queue or after the transmission.

@@ -6,10 +6,11 @@ use super::canvas::{Canvas, Stroke, picture};
 use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
 use super::legend::{Legend, Sample};
 use super::panel::{Frame, Labels, Panel};
-use super::style::{Look, WIDTH, look};
+use super::style::{Look, WIDTH, look, reference_look};
 
 const PANEL_HEIGHT: f64 = 360.0;
 const LINE_WIDTH: f64 = 2.0;
+const REFERENCE_WIDTH: f64 = 1.2;
 /// Up to so many points a series, the spread is drawn as whiskers; beyond, as a band.
 const WHISKERED_POINTS_MAX: usize = 16;
 /// Up to so many points a series, each has its marker.
@@ -34,6 +35,9 @@ pub struct LineChart {
     pub y_from_zero: bool,
     /// The lines, in the order of the legend and the colours.
     pub series: Vec<Series>,
+    /// Lines to compare with, such as a formula's: thin, grey and broken, without markers, last
+    /// in the legend. The axes are the series' own; what lies outside is not drawn.
+    pub references: Vec<Series>,
 }
 
 /// One line of a [`LineChart`].
@@ -108,6 +112,9 @@ impl LineChart {
                 };
                 let panel = Panel { frame, x, y };
                 panel.draw_grid(canvas, Labels::Shown)?;
+                for (index, reference) in self.references.iter().enumerate() {
+                    draw_reference(canvas, &panel, reference, reference_look(index))?;
+                }
                 for (index, series) in self.series.iter().enumerate() {
                     self.draw_spread(canvas, &panel, series, look(index))?;
                 }
@@ -122,7 +129,8 @@ impl LineChart {
     fn legend(&self) -> Legend {
         let mut legend = Legend::default();
         // A single line without a name needs none.
-        if self.series.len() == 1 && self.series.iter().all(|series| series.name.is_empty()) {
+        let nameless = self.series.iter().all(|series| series.name.is_empty());
+        if self.series.len() == 1 && nameless && self.references.is_empty() {
             return legend;
         }
         for (index, series) in self.series.iter().enumerate() {
@@ -133,6 +141,16 @@ impl LineChart {
                     look: look(index),
                     width: LINE_WIDTH,
                     marked,
+                },
+            );
+        }
+        for (index, reference) in self.references.iter().enumerate() {
+            legend.add(
+                &reference.name,
+                Sample::Line {
+                    look: reference_look(index),
+                    width: REFERENCE_WIDTH,
+                    marked: false,
                 },
             );
         }
@@ -229,4 +247,31 @@ impl LineChart {
         }
         Ok(())
     }
+}
+
+/// A reference as far as it lies inside the frame.
+fn draw_reference(
+    canvas: &Canvas<'_>,
+    panel: &Panel,
+    reference: &Series,
+    look: Look,
+) -> Result<(), FigureError> {
+    let frame = panel.frame;
+    let stroke = Stroke {
+        dash: look.dash,
+        ..Stroke::solid(look.color, REFERENCE_WIDTH)
+    };
+    let places: Vec<_> = reference
+        .points
+        .iter()
+        .map(|point| panel.at(point.x, point.mean))
+        .collect();
+    let inside = |&(x, y): &(f64, f64)| {
+        (frame.left - 1.0..=frame.right + 1.0).contains(&x)
+            && (frame.top..=frame.bottom).contains(&y)
+    };
+    for run in places.split(|place| !inside(place)) {
+        canvas.line(run, &stroke)?;
+    }
+    Ok(())
 }

@@ -85,3 +85,12 @@ pub(super) fn look(index: usize) -> Look {
         dash: DASHES[index % DASHES.len()],
     }
 }
+
+/// The look of the `index`-th line to compare with: grey, and broken in its own way.
+pub(super) fn reference_look(index: usize) -> Look {
+    Look {
+        color: GREY,
+        marker: Marker::Dot,
+        dash: DASHES[1 + index % (DASHES.len() - 1)],
+    }
+}

@@ -12,9 +12,42 @@ pub struct Book {
     pub citation: String,
     /// What it is about and what is rerun, in a few sentences.
     pub lead: String,
+    /// The systems that it speaks of, and where they are here.
+    #[serde(default, rename = "system")]
+    pub systems: Vec<System>,
     /// Its claims, in the order in which they are shown.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
+}
+
+/// A system that a paper speaks of, and where it is here: a stack, an experiment, or both.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// Its name in the paper.
+    pub name: String,
+    /// Where the paper describes it.
+    pub section: String,
+    /// The stack that it is, as `dupack compare --stacks` takes it.
+    #[serde(default)]
+    pub stack: Option<String>,
+    /// The experiment of this paper that it is, by its file's name without the ending.
+    #[serde(default)]
+    pub experiment: Option<String>,
+    /// What else a reader should know, such as a dialect's part in it.
+    #[serde(default)]
+    pub note: String,
+}
+
+impl System {
+    /// Where it is here, in words.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let stack = self.stack.iter().cloned();
+        let experiment = self.experiment.iter().map(|e| format!("{e}.toml"));
+        let parts: Vec<String> = stack.chain(experiment).collect();
+        parts.join(" in ")
+    }
 }
 
 /// Something that a paper says and a run can confirm or refute.
@@ -99,6 +132,15 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// What was found, and why it does not hold if it does not.
+    #[must_use]
+    pub fn found(&self) -> String {
+        match self.explanation() {
+            Some(why) => format!("{}\nWhy: {why}", self.finding.found),
+            None => self.finding.found.clone(),
+        }
+    }
+
     /// Why it does not hold, if it does not and somebody knows.
     #[must_use]
     pub fn explanation(&self) -> Option<&str> {

@@ -9,20 +9,33 @@
 mod campaign;
 mod claims;
 mod evidence;
+mod folder;
+mod journal;
 mod judging;
+mod listing;
+mod markdown;
 mod momentary;
 mod newreno_smooth;
+mod page;
 mod reproduction;
+mod schedule;
+mod watch;
 
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::experiment::Experiment;
 
-pub use campaign::Campaign;
-pub use claims::{Book, Claim, Finding, Judged, Verdict};
+pub use campaign::{Campaign, Conduct, carry_out};
+pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
 pub use evidence::{At, Evidence, Part, Traced};
-pub use reproduction::{Exhibit, Reproduction, Table};
+pub use folder::{CampaignFolder, FolderError};
+pub use journal::JournalError;
+pub use listing::{describe, list};
+pub use markdown::markdown;
+pub use page::page;
+pub use reproduction::{Account, Exhibit, Reproduction, Table};
+pub use watch::{Amount, Watch};
 
 /// The papers that are here.
 pub static PAPERS: [&Paper; 2] = [&momentary::PAPER, &newreno_smooth::PAPER];
@@ -149,6 +162,29 @@ mod tests {
             ids.dedup();
             assert_eq!(ids.len(), claims.len(), "{}", paper.key);
             assert!(claims.iter().all(|claim| claim.rule.len() > 20));
+        }
+    }
+
+    #[test]
+    fn every_system_is_where_its_paper_says() {
+        use dupack_algorithms::catalog::StackSpec;
+        for paper in PAPERS {
+            for system in paper.book().systems {
+                let of = format!("{}: {}", paper.key, system.name);
+                assert!(
+                    system.stack.is_some() || system.experiment.is_some(),
+                    "{of}"
+                );
+                if let Some(stack) = &system.stack {
+                    assert!(StackSpec::parse(stack).is_ok(), "{of}: {stack}");
+                }
+                if let Some(name) = &system.experiment {
+                    assert!(
+                        paper.experiments.iter().any(|e| e.name == name),
+                        "{of}: {name}"
+                    );
+                }
+            }
         }
     }
 }

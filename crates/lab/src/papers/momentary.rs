@@ -1,8 +1,14 @@
 //! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. Commun.
-//! E92-B(12), 2009: figures 3, 4 and 5.
+//! E92-B(12), 2009: figures 3, 4 and 5 here; tables 1 to 3 and the future work in files of their own.
 
 mod episode;
 mod exhibits;
+mod future;
+mod numbers;
+mod readings;
+mod table1;
+mod table2;
+mod table3;
 
 use dupack_tcp::facts::{LossRule, SendReason};
 use dupack_tcp::time::{Duration, Instant};
@@ -31,11 +37,71 @@ pub(super) static PAPER: Paper = Paper {
             observe: Observe::Packets,
             quicken,
         },
+        ExperimentFile {
+            name: "table1-alone",
+            text: include_str!("../../../../experiments/papers/momentary/table1-alone.toml"),
+            observe: Observe::Measures,
+            quicken: table1::quicken,
+        },
+        ExperimentFile {
+            name: "table1-300",
+            text: include_str!("../../../../experiments/papers/momentary/table1-300.toml"),
+            observe: Observe::Measures,
+            quicken: table1::quicken,
+        },
+        ExperimentFile {
+            name: "table1-500",
+            text: include_str!("../../../../experiments/papers/momentary/table1-500.toml"),
+            observe: Observe::Measures,
+            quicken: table1::quicken,
+        },
+        ExperimentFile {
+            name: "table1-700",
+            text: include_str!("../../../../experiments/papers/momentary/table1-700.toml"),
+            observe: Observe::Measures,
+            quicken: table1::quicken,
+        },
+        ExperimentFile {
+            name: "table2",
+            text: include_str!("../../../../experiments/papers/momentary/table2.toml"),
+            observe: Observe::Measures,
+            quicken: table2::quicken,
+        },
+        ExperimentFile {
+            name: "table2-readings",
+            text: include_str!("../../../../experiments/papers/momentary/table2-readings.toml"),
+            observe: Observe::Measures,
+            quicken: readings::quicken,
+        },
+        ExperimentFile {
+            name: "table2-red",
+            text: include_str!("../../../../experiments/papers/momentary/table2-red.toml"),
+            observe: Observe::Measures,
+            quicken: readings::quicken,
+        },
+        ExperimentFile {
+            name: "table3",
+            text: include_str!("../../../../experiments/papers/momentary/table3.toml"),
+            observe: Observe::Measures,
+            quicken: table3::quicken,
+        },
+        ExperimentFile {
+            name: "table3-recovery",
+            text: include_str!("../../../../experiments/papers/momentary/table3-recovery.toml"),
+            observe: Observe::Packets,
+            quicken,
+        },
+        ExperimentFile {
+            name: "future",
+            text: include_str!("../../../../experiments/papers/momentary/future.toml"),
+            observe: Observe::Measures,
+            quicken: future::quicken,
+        },
     ],
     judge,
 };
 
-/// It takes no time as it is.
+/// They take no time as they are.
 fn quicken(_: &mut Experiment) {}
 
 /// The senders of both experiments, in their order. The claims are about the first four.
@@ -83,7 +149,35 @@ fn judge(evidence: &Evidence) -> Judgement {
             .exhibits
             .extend(exhibits::figure_5(part, leads.as_ref()));
     }
+    judge_tables(evidence, &mut judgement);
     judgement
+}
+
+fn judge_tables(evidence: &Evidence, judgement: &mut Judgement) {
+    let mixes = table1::Mixes::of(evidence);
+    judgement.findings.extend(table1::findings(mixes.as_ref()));
+    if let Some(mixes) = &mixes {
+        judgement.exhibits.extend(table1::exhibits(mixes));
+    }
+    if let Some(part) = evidence.part("table2") {
+        judgement.findings.extend(table2::findings(part));
+        judgement.exhibits.extend(table2::exhibits(part));
+    }
+    let readings = ["table2-readings", "table2-red"].map(|name| evidence.part(name));
+    judgement
+        .exhibits
+        .extend(readings::exhibits(readings[0], readings[1]));
+    let (table3, recovery) = (evidence.part("table3"), evidence.part("table3-recovery"));
+    judgement
+        .findings
+        .extend(table3::findings(table3, recovery));
+    judgement
+        .exhibits
+        .extend(table3::exhibits(table3, recovery));
+    if let Some(part) = evidence.part("future") {
+        judgement.findings.extend(future::findings(part));
+        judgement.exhibits.extend(future::exhibits(part));
+    }
 }
 
 type Episodes<'e> = [Option<Episode<'e>>];

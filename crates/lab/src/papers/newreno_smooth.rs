@@ -2,13 +2,12 @@
 //! of its section 6.
 
 use super::claims::{Finding, Verdict};
-use super::judging::{self, all_below, interval, list};
+use super::judging::{self, Whose, all_below, interval, list, row};
 use super::reproduction::{Exhibit, Table};
 use super::{Evidence, ExperimentFile, Judgement, Observe, Paper, Part};
 use crate::experiment::{Experiment, Seeds};
 use crate::figure::{LineChart, Point, Series};
-use crate::report::comparison::Figure;
-use crate::report::{Cell, Emphasis};
+use crate::report::Cell;
 use crate::results::Measure;
 use crate::results::table::spread;
 use crate::stats::Summary;
@@ -287,12 +286,12 @@ fn exhibits(ours: &Ours<'_>) -> Vec<Exhibit> {
         Exhibit::Table(throughput_table(ours)),
         Exhibit::Table(ratio_table(ours)),
     ];
-    out.extend(figure(ours, Quantity::Throughput));
+    out.extend(drawn(ours, Quantity::Throughput));
     out.push(Exhibit::Heading(
         "Nothing outstanding after fast recovery".to_owned(),
     ));
     out.push(Exhibit::Table(event_table(ours)));
-    out.extend(figure(ours, Quantity::Events));
+    out.extend(drawn(ours, Quantity::Events));
     out
 }
 
@@ -301,23 +300,6 @@ fn header(first: &str, second: &str) -> Vec<String> {
     [first.to_owned(), second.to_owned()]
         .into_iter()
         .chain(rates)
-        .collect()
-}
-
-/// A row of numbers; ours stand out.
-fn row(group: &str, whose: &str, cells: impl Iterator<Item = String>) -> Vec<Cell> {
-    let emphasis = if whose == "here" {
-        Emphasis::Best
-    } else {
-        Emphasis::Number
-    };
-    let names = [
-        Cell::new(group, Emphasis::Group),
-        Cell::new(whose, Emphasis::Plain),
-    ];
-    names
-        .into_iter()
-        .chain(cells.map(|cell| Cell::new(cell, emphasis)))
         .collect()
 }
 
@@ -332,7 +314,7 @@ fn our_row(
         ours.summary(quantity, algorithm, rate)
             .map_or("–".to_owned(), |s| spread(&s, decimals))
     });
-    row(group, "here", cells)
+    row(group, Whose::Ours, "here", cells)
 }
 
 fn throughput_table(ours: &Ours<'_>) -> Table {
@@ -340,16 +322,21 @@ fn throughput_table(ours: &Ours<'_>) -> Table {
     for (algorithm, figures) in draft(THROUGHPUT).iter().enumerate() {
         let name = ALGORITHMS[algorithm];
         let cells = figures.iter().map(|f| format!("{f:.1}"));
-        rows.push(row(name, "the draft", cells));
+        rows.push(row(name, Whose::Paper, "the draft", cells));
         rows.push(our_row(ours, Quantity::Throughput, algorithm, "", 1));
         if algorithm == ALG1 {
             let cells = ns2(NS2_FIX).into_iter().map(|m| format!("{m:.1}"));
-            rows.push(row("", "ns-2.35, exit_recovery_fix_ 1", cells));
+            rows.push(row(
+                "",
+                Whose::Paper,
+                "ns-2.35, exit_recovery_fix_ 1",
+                cells,
+            ));
         }
     }
     rows.push(our_row(ours, Quantity::Throughput, KEEP, "keep", 1));
     let cells = ns2(NS2).into_iter().map(|m| format!("{m:.1}"));
-    rows.push(row("", "ns-2.35, by default", cells));
+    rows.push(row("", Whose::Paper, "ns-2.35, by default", cells));
     Table {
         name: "throughput".to_owned(),
         caption: "Throughput in kB/s by loss rate. Here: mean over the seeds ± half the 95 % confidence interval; \
@@ -367,9 +354,14 @@ fn ratio_table(ours: &Ours<'_>) -> Table {
         let name = format!("{} / alg1", ALGORITHMS[algorithm]);
         let cells = paper[algorithm].iter().zip(&paper[ALG1]);
         let cells = cells.map(|(a, b)| format!("{:.3}", a / b));
-        rows.push(row(&name, "the draft", cells));
+        rows.push(row(&name, Whose::Paper, "the draft", cells));
         let ratios = ours.ratios(algorithm, ALG1).unwrap_or_default();
-        rows.push(row("", "here", ratios.iter().map(|r| spread(r, 3))));
+        rows.push(row(
+            "",
+            Whose::Ours,
+            "here",
+            ratios.iter().map(|r| spread(r, 3)),
+        ));
     }
     Table {
         name: "throughput-ratios".to_owned(),
@@ -384,7 +376,7 @@ fn event_table(ours: &Ours<'_>) -> Table {
     let mut rows = Vec::new();
     for (algorithm, figures) in draft(EVENTS).iter().enumerate() {
         let cells = figures.iter().map(|f| format!("{f:.0}"));
-        rows.push(row(ALGORITHMS[algorithm], "the draft", cells));
+        rows.push(row(ALGORITHMS[algorithm], Whose::Paper, "the draft", cells));
         rows.push(our_row(ours, Quantity::Events, algorithm, "", 0));
     }
     rows.push(our_row(ours, Quantity::Events, KEEP, "keep", 0));
@@ -399,7 +391,7 @@ fn event_table(ours: &Ours<'_>) -> Table {
 }
 
 /// Ours beside the draft's, over the loss rate.
-fn figure(ours: &Ours<'_>, quantity: Quantity) -> Option<Exhibit> {
+fn drawn(ours: &Ours<'_>, quantity: Quantity) -> Option<Exhibit> {
     let (name, title, y_label, text) = match quantity {
         Quantity::Throughput => (
             "throughput",
@@ -442,13 +434,11 @@ fn figure(ours: &Ours<'_>, quantity: Quantity) -> Option<Exhibit> {
         series,
         ..LineChart::default()
     };
-    let svg = chart.svg().ok()?;
-    Some(Exhibit::Figure(Figure {
-        name: name.to_owned(),
-        svg,
-        caption: "Mean over the seeds; the whiskers are 95 % confidence intervals. The draft gives one figure each."
-            .to_owned(),
-    }))
+    judging::figure(
+        name,
+        "Mean over the seeds; the whiskers are 95 % confidence intervals. The draft gives one figure each.",
+        chart.svg(),
+    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What came out of a paper, for reading: verdicts, figures and tables on a page and as text.
+//! What came out of a paper: verdicts, figures and tables, as text and CSV.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell as TextCell, Color, ContentArrangement};
@@ -7,7 +7,7 @@ use comfy_table::{LineStyle, Table as TextTable, TableStyle};
 use super::claims::{Book, Judged, Verdict};
 use super::{Evidence, Extent};
 use crate::report::comparison::Figure;
-use crate::report::{Block, Cell, Emphasis, Page, Section};
+use crate::report::{Cell, Emphasis};
 use crate::results::table::Colour;
 
 /// A paper rerun and judged.
@@ -27,6 +27,19 @@ pub struct Reproduction {
     pub exhibits: Vec<Exhibit>,
     /// What they rest on.
     pub evidence: Evidence,
+    /// What each experiment took, in their order.
+    pub accounts: Vec<Account>,
+}
+
+/// What an experiment took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The experiment.
+    pub experiment: &'static str,
+    /// Runs that were finished.
+    pub runs: usize,
+    /// CPU time of all of them, on whatever machine they were done.
+    pub cpu: std::time::Duration,
 }
 
 /// Something to look at.
@@ -59,6 +72,11 @@ pub struct Table {
 const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
 impl Verdict {
+    /// Its name after its mark: `✓ holds`.
+    pub(super) fn marked(self) -> String {
+        format!("{} {}", self.mark(), self.name())
+    }
+
     const fn mark(self) -> &'static str {
         match self {
             Self::Holds => "✓",
@@ -67,7 +85,7 @@ impl Verdict {
         }
     }
 
-    const fn emphasis(self) -> Emphasis {
+    pub(super) const fn emphasis(self) -> Emphasis {
         match self {
             Self::Holds => Emphasis::Holds,
             Self::DoesNotHold => Emphasis::Fails,
@@ -175,20 +193,16 @@ impl Reproduction {
         table.set_header(vec!["", "claim", "the paper", "here"]);
         for judged in &self.judged {
             let verdict = judged.finding.verdict;
-            let mark = TextCell::new(format!("{} {}", verdict.mark(), verdict.name()));
+            let mark = TextCell::new(verdict.marked());
             let mark = match colour {
                 Colour::Yes => mark.fg(verdict.colour()).add_attribute(Attribute::Bold),
                 Colour::No => mark,
             };
-            let mut found = judged.finding.found.clone();
-            if let Some(why) = judged.explanation() {
-                found = format!("{found}\nWhy: {why}");
-            }
             table.add_row(vec![
                 mark,
                 TextCell::new(&judged.claim.statement),
                 TextCell::new(&judged.claim.paper),
-                TextCell::new(found),
+                TextCell::new(judged.found()),
             ]);
         }
         table.to_string()
@@ -228,129 +242,20 @@ impl Reproduction {
         table.csv()
     }
 
-    /// The sections of its page.
-    #[must_use]
-    pub fn sections(&self) -> Vec<Section> {
-        let mut sections = vec![self.verdict_section()];
-        for exhibit in &self.exhibits {
-            let block = match exhibit {
-                Exhibit::Heading(heading) => {
-                    sections.push(Section {
-                        heading: heading.clone(),
-                        blocks: Vec::new(),
-                    });
-                    continue;
-                }
-                Exhibit::Note(text) => Block::text(text.clone()),
-                Exhibit::Figure(figure) => Block::Figure {
-                    svg: figure.svg.clone(),
-                    caption: figure.caption.clone(),
-                },
-                Exhibit::Table(table) => Block::Table {
-                    caption: table.caption.clone(),
-                    header: table.header.clone(),
-                    rows: table.rows.clone(),
-                },
-            };
-            if let Some(section) = sections.last_mut() {
-                section.blocks.push(block);
-            }
-        }
-        sections.push(self.choices());
-        sections.push(self.record());
-        sections
-    }
-
-    /// The page.
-    #[must_use]
-    pub fn page(&self) -> Page {
-        Page {
-            title: self.book.title.clone(),
-            lead: format!("{}. {}", self.book.citation, self.book.lead.trim()),
-            sections: self.sections(),
-        }
-    }
-
-    fn verdict_section(&self) -> Section {
-        let mut blocks: Vec<Block> = self
-            .warnings()
-            .into_iter()
-            .map(|text| Block::Warning { text })
-            .collect();
-        let rows = self.judged.iter().map(|judged| {
-            let (claim, finding) = (&judged.claim, &judged.finding);
-            let found = match judged.explanation() {
-                Some(why) => format!("{}\nWhy: {why}", finding.found),
-                None => finding.found.clone(),
-            };
-            vec![
-                Cell::new(finding.verdict.name(), finding.verdict.emphasis()),
-                format!("{} (section {})", claim.statement, claim.section).into(),
-                claim.paper.clone().into(),
-                found.into(),
-                claim.rule.clone().into(),
-            ]
-        });
-        blocks.push(Block::Table {
-            caption: format!("{}.", self.tally()),
-            header: [
-                "verdict",
-                "claim",
-                "the paper",
-                "here",
-                "judged by this rule",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            rows: rows.collect(),
-        });
-        Section {
-            heading: "Verdicts".to_owned(),
-            blocks,
-        }
-    }
-
-    /// The readme's list of choices, item by item.
-    fn choices(&self) -> Section {
+    /// The readme's list of choices, item by item, as Markdown on one line each:
+    /// `**What.** How it was settled.`
+    pub fn choices(&self) -> impl Iterator<Item = String> + '_ {
         let items = self.readme.split("\n- **").skip(1);
-        let rows = items.filter_map(|item| {
-            let (what, text) = item.split_once("**")?;
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let text = text
-                .trim_start_matches(['.', ':', ' '])
-                .replace(['`', '*'], "");
-            let mut what = what.trim_end_matches(['.', ':']).to_owned();
-            what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-            Some(vec![Cell::new(what, Emphasis::Plain), text.into()])
-        });
-        Section {
-            heading: "What the text leaves open, and what we chose".to_owned(),
-            blocks: vec![Block::Table {
-                caption: format!("From experiments/papers/{}/README.md.", self.key),
-                header: vec!["what".to_owned(), "how it was settled".to_owned()],
-                rows: rows.collect(),
-            }],
-        }
-    }
-
-    fn record(&self) -> Section {
-        let mut blocks = Vec::new();
-        for part in &self.evidence.parts {
-            blocks.push(Block::Listing {
-                caption: format!("{}.toml, as `dupack run` takes it:", part.name),
-                text: toml::to_string_pretty(&part.results.experiment).unwrap_or_default(),
-            });
-            let warnings = part.results.warnings.iter();
-            blocks.extend(warnings.map(|text| Block::Warning { text: text.clone() }));
-        }
-        Section {
-            heading: "What was run".to_owned(),
-            blocks,
-        }
+        items.filter_map(|item| {
+            let (item, _) = item.split_once("\n\n").unwrap_or((item, ""));
+            let one_line = item.split_whitespace().collect::<Vec<_>>().join(" ");
+            one_line.contains("**").then(|| format!("**{one_line}"))
+        })
     }
 }
 
-fn empty(width: Option<u16>) -> TextTable {
+/// A table for the terminal without any row yet.
+pub(super) fn empty(width: Option<u16>) -> TextTable {
     let mut table = TextTable::new();
     table
         .load_style(PLAIN)

@@ -1,5 +1,7 @@
 //! The report of a comparison: its figures, and the page around them.
 
+use dupack_algorithms::catalog::{Axis, StackSpec};
+
 use super::{Block, Cell, Emphasis, Page, Section};
 use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
@@ -8,6 +10,7 @@ use crate::results::table::{spread, times};
 use crate::results::{Comparison, Measure, Results, Standing, scaled};
 use crate::run::Timeline;
 use crate::stats::Summary;
+use crate::theory::Connection;
 
 /// A figure with the name of its file.
 #[derive(Clone, Debug)]
@@ -31,6 +34,12 @@ const FIGURES: [Measure; 8] = [
     Measure::StallTime,
 ];
 
+/// What is said of the lines of [`theory`].
+const THEORY: &str = " Grey: what Mathis et al. (1997) and Padhye et al. (1998) say of Reno at this loss, with the \
+     propagation of both directions and the transmission of one packet as the round trip; they \
+     know neither the queue nor the rate of the link, and Padhye et al. take the rest of a round as \
+     lost with its first lost packet.";
+
 /// The figures of a comparison: one per measure that says something.
 ///
 /// # Errors
@@ -44,13 +53,17 @@ pub fn figures(results: &Results) -> Result<Vec<Figure>, FigureError> {
                 Some(axis) => lines(results, measure, &axis).svg()?,
                 None => bars(results, measure).svg()?,
             };
+            let mut caption = format!(
+                "{}, mean over the seeds; the whiskers are 95 % confidence intervals.",
+                title(measure)
+            );
+            if !theory(results, measure).is_empty() {
+                caption.push_str(THEORY);
+            }
             Ok(Figure {
                 name: measure.key().to_owned(),
                 svg,
-                caption: format!(
-                    "{}, mean over the seeds; the whiskers are 95 % confidence intervals.",
-                    title(measure)
-                ),
+                caption,
             })
         })
         .collect()
@@ -178,7 +191,30 @@ fn lines(results: &Results, measure: Measure, axis: &str) -> LineChart {
         y_scale: Scale::default(),
         y_from_zero: true,
         series,
+        references: theory(results, measure),
     }
+}
+
+/// What formulas say of the goodput, where they apply: Reno's control, one flow, and loss the
+/// only thing swept.
+fn theory(results: &Results, measure: Measure) -> Vec<Series> {
+    let sweep = &results.experiment.sweep;
+    if measure != Measure::Goodput || sweep.len() != 1 {
+        return Vec::new();
+    }
+    let Some(losses) = sweep.get("path.loss") else {
+        return Vec::new();
+    };
+    let percents: Vec<f64> = losses.iter().filter_map(scaled).map(|(p, _)| p).collect();
+    let connection = reno(results).and_then(|stack| Connection::of(&results.experiment, &stack));
+    connection.map_or_else(Vec::new, |connection| connection.lines(&percents))
+}
+
+/// The first stack whose congestion control is Reno's.
+fn reno(results: &Results) -> Option<StackSpec> {
+    let stacks = results.stacks.iter();
+    let mut stacks = stacks.filter_map(|text| StackSpec::parse(text).ok());
+    stacks.find(|stack| stack.name(Axis::Control) == "reno")
 }
 
 fn bars(results: &Results, measure: Measure) -> BarChart {
@@ -302,6 +338,7 @@ pub fn page(results: &Results, figures: &[Figure]) -> Page {
                         caption: f.caption.clone(),
                     })
                     .collect(),
+                ..Section::default()
             },
             numbers(results),
             record(results),
@@ -382,6 +419,7 @@ fn answer(results: &Results) -> Section {
     Section {
         heading: "The answer".to_owned(),
         blocks,
+        ..Section::default()
     }
 }
 
@@ -446,6 +484,7 @@ fn numbers(results: &Results) -> Section {
             header,
             rows,
         }],
+        ..Section::default()
     }
 }
 
@@ -481,5 +520,6 @@ fn record(results: &Results) -> Section {
                 rows: rows.collect(),
             },
         ],
+        ..Section::default()
     }
 }

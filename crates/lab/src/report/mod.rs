@@ -1,6 +1,7 @@
 //! One self-contained HTML page: text, tables, and figures inline, nothing to fetch.
 
 pub mod comparison;
+pub mod markdown;
 
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
@@ -21,8 +22,23 @@ pub struct Page {
 pub struct Section {
     /// Its heading.
     pub heading: String,
+    /// Whether it is part of the section before it.
+    pub depth: Depth,
+    /// What the list of contents says of it, after its heading. May be empty.
+    pub note: String,
     /// What stands in it.
     pub blocks: Vec<Block>,
+}
+
+/// Where a section stands among the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Depth {
+    /// On its own.
+    #[default]
+    Section,
+    /// Part of the last [`Depth::Section`] before it.
+    Subsection,
 }
 
 /// A piece of a section.
@@ -168,6 +184,7 @@ mod tests {
                         rows: vec![vec![Cell::new("1", Emphasis::Best)]],
                     },
                 ],
+                ..Section::default()
             }],
             ..Page::default()
         };

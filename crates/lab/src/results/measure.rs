@@ -94,6 +94,12 @@ impl Measure {
         Self::AccuracyCongestion,
     ];
 
+    /// The measure whose column is called `key`.
+    #[must_use]
+    pub fn of_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|measure| measure.key() == key)
+    }
+
     /// Column name in CSV and JSON, with its unit.
     #[must_use]
     pub const fn key(self) -> &'static str {

@@ -13,6 +13,16 @@ use super::{Comparison, Measure, Results};
 #[derive(Clone, Debug)]
 pub struct OutputFolder {
     path: PathBuf,
+    files: Files,
+}
+
+/// What becomes of a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    /// It stays: to write it is an error.
+    Keep,
+    /// It is made anew.
+    Replace,
 }
 
 /// What went wrong on disk.
@@ -66,7 +76,20 @@ impl OutputFolder {
             number += 1;
         }
         fs::create_dir_all(&chosen).map_err(|e| StoreError::new("make", &chosen, e))?;
-        Ok(Self { path: chosen })
+        Ok(Self {
+            path: chosen,
+            files: Files::Keep,
+        })
+    }
+
+    /// The folder at `path`, which was made before, to go on with: what is written takes the
+    /// place of what was there.
+    #[must_use]
+    pub fn reopen(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            files: Files::Replace,
+        }
     }
 
     /// Its path.
@@ -78,13 +101,17 @@ impl OutputFolder {
     /// Writes `bytes` to the file `name`, which may name a folder on the way.
     ///
     /// # Errors
-    /// If the file is there already or cannot be written.
+    /// If the file is there already, unless the folder was reopened, or cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         let path = self.path.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|e| StoreError::new("make", parent, e))?;
         }
-        let mut file = File::create_new(&path).map_err(|e| StoreError::new("write", &path, e))?;
+        let file = match self.files {
+            Files::Keep => File::create_new(&path),
+            Files::Replace => File::create(&path),
+        };
+        let mut file = file.map_err(|e| StoreError::new("write", &path, e))?;
         file.write_all(bytes)
             .map_err(|e| StoreError::new("write", &path, e))?;
         Ok(path)
@@ -239,6 +266,9 @@ mod tests {
         let first = OutputFolder::create(&path, IfPresent::Number).unwrap();
         first.write("figures/a.svg", b"x").unwrap();
         assert!(first.write("figures/a.svg", b"y").is_err());
+        let again = OutputFolder::reopen(first.path());
+        let replaced = again.write("figures/a.svg", b"z").unwrap();
+        assert_eq!(fs::read(replaced).unwrap(), b"z");
         let second = OutputFolder::create(&path, IfPresent::Number).unwrap();
         assert!(second.path().ends_with("out-2"));
         assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());

@@ -4,6 +4,7 @@ mod endpoints;
 mod links;
 mod map;
 mod radio;
+mod script;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -82,7 +83,7 @@ impl Scenario {
     pub fn build(&self, seed: u64) -> Result<Built, BuildError> {
         let e = &self.experiment;
         let flows = self.flows();
-        let mut map = Map::new(self, flows.len())?;
+        let mut map = Map::new(self, flows.len(), seed)?;
         let mut network = Network::new(std::mem::take(&mut map.topology));
         let mut compared = Vec::new();
         for (n, flow) in flows.iter().enumerate() {

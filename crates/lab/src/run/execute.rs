@@ -89,7 +89,7 @@ impl Plan {
             jobs.par_iter()
                 .with_max_len(1)
                 .filter_map(|&job| {
-                    let run = run(self.scenario(job), job, interrupt)?;
+                    let run = self.run(job, interrupt)?;
                     progress.run_done();
                     Some(run)
                 })
@@ -99,6 +99,15 @@ impl Plan {
         let mut results = self.empty_results();
         results.runs = runs;
         results
+    }
+
+    /// Does one run; `None` if it was interrupted.
+    ///
+    /// # Panics
+    /// If `job` is none of this plan's.
+    #[must_use]
+    pub fn run(&self, job: Job, interrupt: &Interrupt) -> Option<Run> {
+        run(self.scenario(job), job, interrupt)
     }
 }
 

@@ -5,11 +5,13 @@ mod build;
 mod check;
 mod execute;
 mod explain;
+mod fingerprint;
 mod plan;
 mod timeline;
 
 pub use build::{BuildError, Built, Endpoints, Scenario};
 pub use execute::{Execution, Interrupt, Progress};
+pub use fingerprint::{ENGINE, Fingerprint};
 pub use plan::{Job, Plan};
 pub use timeline::Timeline;
 

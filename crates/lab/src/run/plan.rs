@@ -105,6 +105,12 @@ impl Plan {
         &self.scenarios[job.point * self.stacks.len() + job.stack]
     }
 
+    /// A point in words.
+    #[must_use]
+    pub fn label(&self, point: usize) -> String {
+        self.points[point].label()
+    }
+
     /// Pairs that defeat each other.
     #[must_use]
     pub fn warnings(&self) -> &[String] {

@@ -94,7 +94,7 @@ impl Rules {
                 // ns-2's resends holes in a recovery only, and waits for the timer otherwise.
                 "fack" if word("after_rto") == Some("resume") => Idling::Always,
                 "fack" if word("lost_retransmission") == Some("ignore") => Idling::BeforeTimeout,
-                "momentary" => Idling::BeforeTimeout,
+                "momentary" | "delayed-fast" => Idling::BeforeTimeout,
                 _ => Idling::Always,
             },
             resends_sacked: !needs.sack || word("after_rto") == Some("go-back-n"),

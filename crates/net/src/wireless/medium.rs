@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::airtime::Airtime;
-use super::config::{Position, RadioConfig, RtsThreshold, SensedFrames};
+use super::config::{Answering, Position, RadioConfig, RtsThreshold, SensedFrames};
 use super::counters::StationCounters;
 use super::reach::{Reach, Stations, members, only};
 use super::station::{
@@ -200,13 +200,14 @@ impl Medium {
     fn begin_contention(&mut self, s: usize, head: Head, now: Instant) {
         let station = &mut self.stations[s];
         station.head = Some(head);
-        let idle = station.idle_since != NEVER && station.nav <= now;
+        let answering = station.phase != Phase::Free && self.config.answering == Answering::Busy;
+        let idle = station.idle_since != NEVER && station.nav <= now && !answering;
         match station.backoff {
             // The backoff after the last packet is over.
             Backoff::Slots(_) if idle && station.access(&self.times) <= now => {
                 station.backoff = Backoff::None;
             }
-            Backoff::None if !idle || station.phase != Phase::Free => station.draw_backoff(),
+            Backoff::None if !idle => station.draw_backoff(),
             Backoff::Slots(_) | Backoff::None => {}
         }
         self.schedule(s, now);
@@ -350,6 +351,10 @@ impl Medium {
             return;
         }
         let disturbed = self.on_air & self.reach.disturbers(r, x) != 0;
+        if disturbed && self.config.sensed_frames == SensedFrames::Difs {
+            // The preamble was drowned: there is no frame, only noise.
+            return;
+        }
         self.stations[r].lock = Some(Lock {
             sender: x as u8,
             since: now,

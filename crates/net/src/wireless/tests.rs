@@ -7,7 +7,9 @@
 use dupack_tcp::time::{Duration, Instant};
 
 use super::station::FrameKind::{self, Ack, Cts, Data, Rts};
-use super::{Interference, Medium, Position, RadioConfig, RadioPort, RtsThreshold, SensedFrames};
+use super::{
+    Answering, Interference, Medium, Position, RadioConfig, RadioPort, RtsThreshold, SensedFrames,
+};
 use crate::ids::{LinkId, StationId};
 use crate::link::{DropCause, Fate, Offer, QueueLimit, Verdict};
 use crate::packet::PacketHandle;
@@ -308,6 +310,25 @@ fn eifs_after_a_frame_that_could_not_be_received() {
 }
 
 #[test]
+fn bystanders_of_a_collision_wait_for_eifs_if_they_take_it_for_frames() {
+    let bystander = |sensed_frames| {
+        let config = RadioConfig {
+            short_retry_limit: 1,
+            sensed_frames,
+            ..certain()
+        };
+        let seen = Scene::new(&config, &[0.0, 200.0, 400.0, 201.0])
+            .packet(1000, 0, 0, 1)
+            .packet(1000, 1, 2, 1)
+            .packet(1500, 2, 3, 1)
+            .play();
+        seen.frames[2]
+    };
+    assert_eq!(bystander(SensedFrames::Eifs), (2330, 3, Data));
+    assert_eq!(bystander(SensedFrames::Difs), (2016, 3, Data));
+}
+
+#[test]
 fn corrupted_frames_are_retried_up_to_the_limit() {
     let config = RadioConfig {
         frame_error: Probability::ALWAYS,
@@ -347,6 +368,29 @@ fn a_lost_ack_costs_a_retry_but_delivers_nothing_twice() {
     assert_eq!(seen.medium.counters(StationId(1)).duplicates, 1);
     let sender = seen.medium.counters(StationId(0));
     assert_eq!((sender.collisions, sender.acknowledged), (1, 1));
+}
+
+#[test]
+fn a_packet_that_arrives_before_the_ack_may_need_a_backoff() {
+    let start = |answering| {
+        let config = RadioConfig {
+            answering,
+            cw_min: 31,
+            cw_max: 31,
+            ..certain()
+        };
+        // Station 1 gets a packet at 1970, between the data that end at 1966 and its ACK, which
+        // ends at 2280.
+        let seen = Scene::new(&config, &[0.0, 200.0])
+            .packet(1000, 0, 0, 1)
+            .packet(1970, 1, 1, 0)
+            .play();
+        assert_eq!(seen.frames[1], (1976, 1, Ack));
+        seen.frames[2].0
+    };
+    assert_eq!(start(Answering::Idle), 2330);
+    let backoff = start(Answering::Busy) - 2330;
+    assert!(backoff > 0 && backoff % 20 == 0 && backoff <= 31 * 20);
 }
 
 #[test]

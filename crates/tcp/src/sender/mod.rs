@@ -24,7 +24,7 @@ pub use transmit::{Transmit, TransmitKind};
 
 use crate::congestion::Credit;
 use crate::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, View};
-use crate::recovery::{Exit, Growth, LossEvent, Outcome, RtoTimer};
+use crate::recovery::{Exit, Growth, LossEvent, Outcome, RtoTimer, TimeoutRule};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Reported, Scoreboard, Segment};
 use crate::segment::Ack;
@@ -281,20 +281,39 @@ impl Sender {
         // ns-2.35 drops the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
         self.timed = None;
         self.stats.judgements.record(loss.truth, cause);
-        let congestion = self.stack.control.reduction(&loss);
+        self.reduce(&loss, cause);
+        self.tell_cause(&loss, cause);
+    }
+
+    /// Has the control or the response, whoever is responsible for `cause`, set the window.
+    fn reduce(&mut self, loss: &LossFacts, cause: LossCause) {
+        let congestion = self.stack.control.reduction(loss);
         let (chosen, why) = match cause {
             LossCause::Congestion => {
-                self.reduced_at = Some(now);
+                self.reduced_at = Some(loss.now);
                 (congestion, WindowCause::Congestion)
             }
             LossCause::Wireless => (
-                self.stack.response.respond(&loss, congestion),
+                self.stack.response.respond(loss, congestion),
                 WindowCause::Wireless,
             ),
         };
         let chosen = self.rounded(chosen);
-        self.stack.control.on_loss(&loss, cause, chosen);
-        self.set_window(now, chosen, why);
+        self.stack.control.on_loss(loss, cause, chosen);
+        self.set_window(loss.now, chosen, why);
+    }
+
+    /// Tells the recovery how a loss was judged.
+    fn tell_cause(&mut self, loss: &LossFacts, cause: LossCause) {
+        let new_len = self.new_len();
+        let view = View {
+            now: loss.now,
+            scoreboard: &self.scoreboard,
+            window: self.window,
+            rtt: &self.rtt,
+            new_len,
+        };
+        self.stack.recovery.on_judged(loss, cause, &view);
     }
 
     fn loss_facts(
@@ -368,14 +387,22 @@ impl Sender {
         let flight = self.scoreboard.flight_size();
         let unlimited = flight.saturating_sub(self.limited_transmit_bytes);
         let loss = self.loss_facts(now, segment, LossRule::Timeout, unlimited, witness);
-        let chosen = self.stack.control.on_timeout(&loss);
-        let chosen = self.rounded(chosen);
-        self.set_window(now, chosen, WindowCause::Timeout);
-        self.reduced_at = Some(now);
+        let judged = match self.stack.recovery.timeout_rule() {
+            TimeoutRule::Congestion => None,
+            TimeoutRule::Judged => Some(self.stack.differentiation.judge(&loss)),
+        };
+        if judged == Some(LossCause::Wireless) {
+            self.reduce(&loss, LossCause::Wireless);
+        } else {
+            let chosen = self.stack.control.on_timeout(&loss);
+            let chosen = self.rounded(chosen);
+            self.set_window(now, chosen, WindowCause::Timeout);
+            self.reduced_at = Some(now);
+            self.rtt.back_off();
+        }
         self.dup_acks = 0;
         self.limited_transmit_bytes = 0;
         self.timed = None;
-        self.rtt.back_off();
         let new_len = self.new_len();
         self.stack.recovery.on_rto(&View {
             now,
@@ -384,6 +411,9 @@ impl Sender {
             rtt: &self.rtt,
             new_len,
         });
+        if let Some(cause) = judged {
+            self.tell_cause(&loss, cause);
+        }
         self.arm_rto(now);
     }
 

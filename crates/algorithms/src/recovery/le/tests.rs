@@ -3,11 +3,18 @@ use crate::recovery::adversary;
 use crate::testing::{Setup, ack, coin};
 use dupack_tcp::scoreboard::{Reported, Scoreboard};
 
-/// §2.2.1 to the letter: a scan of WAITLIST on every ACK.
-#[derive(Debug, Default)]
+/// §2.2.1 to the letter: a scan of WAITLIST on every ACK; and with a threshold that adapts, of
+/// what was judged lost, too.
+#[derive(Debug)]
 struct Literal {
     waitlist: Vec<Waiting>,
     rtxlist: Vec<SegmentId>,
+    threshold: usize,
+    least: usize,
+    /// The transmissions judged lost of segments that are outstanding; dupCnt counts on.
+    judged: Vec<Waiting>,
+    /// Segments that were sent again and arrived, with the dupCnt that they had then.
+    repaired: Vec<(u64, u64, usize)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +32,17 @@ fn unacked(board: &Scoreboard, id: SegmentId) -> bool {
 }
 
 impl Literal {
+    fn new(dup_threshold: usize) -> Self {
+        Self {
+            waitlist: Vec::new(),
+            rtxlist: Vec::new(),
+            threshold: dup_threshold,
+            least: dup_threshold,
+            judged: Vec::new(),
+            repaired: Vec::new(),
+        }
+    }
+
     fn sent(&mut self, sent: &Sent, value: u64) {
         self.rtxlist.retain(|&id| id != sent.id);
         self.waitlist.retain(|entry| entry.id != sent.id);
@@ -36,24 +54,65 @@ impl Literal {
         });
     }
 
-    fn acked(&mut self, cause: Option<u64>, dup_threshold: usize, board: &Scoreboard) {
+    /// What the ACK tells of reordering; `le` has not seen it yet.
+    fn adapt(&mut self, ack: &AckFacts<'_>, le: &Le, view: &View<'_>) {
+        let Some(most) = le.reordering.as_ref().map(|r| r.most()) else {
+            return;
+        };
+        for delivered in ack.delivered {
+            let found = self.judged.iter().position(|j| j.id == delivered.id);
+            let Some(judged) = found.map(|index| self.judged.remove(index)) else {
+                continue;
+            };
+            let timestamp = le.lists.tag(delivered.id).and_then(|tag| tag.timestamp);
+            let again = delivered.segment.order != judged.order;
+            if again && last_transmission_arrived(delivered, timestamp, ack, view) {
+                let segment = delivered.segment;
+                self.repaired
+                    .push((segment.start, segment.end(), judged.dup_cnt));
+            } else {
+                self.threshold = self.threshold.max((judged.dup_cnt + 1).min(most));
+            }
+        }
+        let excess = self.repaired.len().saturating_sub(16);
+        self.repaired.drain(..excess);
+        if let Some((start, end)) = ack.dsack
+            && let Some(index) = self
+                .repaired
+                .iter()
+                .position(|&(s, e, _)| start < e && s < end)
+        {
+            let (.., dup_cnt) = self.repaired.remove(index);
+            self.threshold = self.threshold.max((dup_cnt + 1).min(most));
+        }
+    }
+
+    fn acked(&mut self, cause: Option<u64>, board: &Scoreboard) {
         self.waitlist.retain(|entry| unacked(board, entry.id));
         self.rtxlist.retain(|&id| unacked(board, id));
         let Some(cause) = cause else { return };
+        for entry in self.judged.iter_mut().filter(|j| j.value <= cause) {
+            entry.dup_cnt += 1;
+        }
         for entry in &mut self.waitlist {
             if entry.value > cause {
                 break;
             }
             entry.dup_cnt += 1;
-            if entry.dup_cnt == dup_threshold {
+            if entry.dup_cnt >= self.threshold {
                 self.rtxlist.push(entry.id);
+                self.judged.retain(|judged| judged.id != entry.id);
+                self.judged.push(*entry);
             }
         }
-        self.waitlist.retain(|entry| entry.dup_cnt < dup_threshold);
+        let threshold = self.threshold;
+        self.waitlist.retain(|entry| entry.dup_cnt < threshold);
     }
 
     fn timed_out(&mut self, board: &Scoreboard) {
         self.waitlist.clear();
+        self.judged.clear();
+        self.repaired.clear();
         let all = board.iter_from(board.first()).map(|(id, _)| id);
         self.rtxlist = all.filter(|&id| unacked(board, id)).collect();
     }
@@ -64,6 +123,8 @@ impl Literal {
 struct Checked {
     le: Le,
     literal: Literal,
+    /// Whether a timeout ends the growth of the threshold.
+    falls_back: bool,
     most_outstanding: usize,
 }
 
@@ -74,6 +135,7 @@ impl Checked {
         assert_eq!(waiting, expected, "WAITLIST");
         let lost: Vec<_> = self.le.lists.lost().collect();
         assert_eq!(lost, self.literal.rtxlist, "RTXLIST");
+        assert_eq!(self.le.dup_threshold, self.literal.threshold, "threshold");
         let length = |id: &SegmentId| u64::from(board.get(*id).map_or(0, |s| s.len));
         let in_flight: u64 = waiting.iter().map(length).sum();
         assert_eq!(self.le.lists.in_flight(board), in_flight, "in flight");
@@ -101,9 +163,9 @@ impl Recovery for Checked {
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
         let cause = self.le.value_of_cause(ack, view);
+        self.literal.adapt(ack, &self.le, view);
         let outcome = self.le.on_ack(ack, view);
-        self.literal
-            .acked(cause, self.le.dup_threshold, view.scoreboard);
+        self.literal.acked(cause, view.scoreboard);
         self.agree(view.scoreboard);
         outcome
     }
@@ -111,6 +173,9 @@ impl Recovery for Checked {
     fn on_rto(&mut self, view: &View<'_>) {
         self.le.on_rto(view);
         self.literal.timed_out(view.scoreboard);
+        if self.falls_back {
+            self.literal.threshold = self.literal.least;
+        }
         self.agree(view.scoreboard);
     }
 
@@ -130,9 +195,11 @@ impl Recovery for Checked {
 
 static CHECKED: Entry<dyn Recovery> = Entry {
     build: |parameters, _| {
+        let le = Le::new(parameters);
         Box::new(Checked {
-            le: Le::new(parameters),
-            literal: Literal::default(),
+            literal: Literal::new(le.dup_threshold),
+            le,
+            falls_back: parameters.choice("threshold_decay") == "timeout",
             most_outstanding: 0,
         })
     },
@@ -151,6 +218,10 @@ fn the_third_largest_cause_tells_what_the_scan_tells() {
             let cause = random.of(&["timestamp", "order-echo", "inferred"]);
             let first = random.of(&["immediate", "window"]);
             let setup = setup.set("cause", cause).set("first_retransmit", first);
+            let setup = setup
+                .set("threshold", random.of(&["fixed", "adaptive"]))
+                .set("threshold_decay", random.of(&["timeout", "never"]))
+                .set_value("threshold_max", Value::Integer(random.of(&[1, 5, 20, 300])));
             let setup = adversary::any_timestamps(setup, random);
             adversary::any_threshold(setup, random)
         });
@@ -345,4 +416,96 @@ fn without_the_immediate_retransmission_three_survivors_may_stall() {
     lost[10..13].fill(false);
     assert_eq!(timeouts("immediate", &lost), 0);
     assert_eq!(timeouts("window", &lost), 1);
+}
+
+/// 1 overtakes nothing and is overtaken by 2 to 5: it comes 2 ms after it was sent again.
+fn late(threshold: &'static str) -> crate::testing::Timeline {
+    let setup = Setup::new(&ENTRY).set("threshold", threshold);
+    let mut t = setup.window(8.0).ssthresh(2.0).start(100);
+    assert_eq!(t.receive(100, ack(1)), "new:8");
+    t.receive(101, ack(1).sack(2, 3));
+    t.receive(102, ack(1).sack(2, 4));
+    assert_eq!(t.receive(103, ack(1).sack(2, 5)), "order:1");
+    t.receive(104, ack(1).sack(2, 6));
+    t.receive(105, ack(6));
+    t
+}
+
+#[test]
+fn a_segment_as_late_as_one_before_is_not_lost_again() {
+    // Four ACKs counted against 1, so that five are needed from now on.
+    // 6 is as late as 1 was: overtaken by 7, 8, 9 and 10.
+    let overtaken = |threshold| {
+        let mut t = late(threshold);
+        for (ms, end) in (110..114).zip(8..) {
+            t.receive(ms, ack(6).sack(7, end));
+        }
+        t.receive(115, ack(11));
+        t.sender().stats().retransmissions
+    };
+    assert_eq!((overtaken("fixed"), overtaken("adaptive")), (2, 1));
+}
+
+#[test]
+fn a_dsack_tells_of_a_segment_that_came_late_in_its_own_time() {
+    // The new 1 comes a round trip after it was sent: which of the two it is, nobody can say.
+    let mut t = Setup::new(&ENTRY)
+        .set("threshold", "adaptive")
+        .window(8.0)
+        .ssthresh(2.0)
+        .start(100);
+    t.receive(100, ack(1));
+    for (ms, end) in (101..107).zip(3..) {
+        t.receive(ms, ack(1).sack(2, end));
+    }
+    // Six ACKs counted against the old 1, two more with 8 and 9.
+    t.receive(200, ack(1).sack(2, 9));
+    t.receive(201, ack(1).sack(2, 10));
+    t.receive(203, ack(10));
+    // It came twice: nine ACKs make a loss from now on, and 12 is not one at eight.
+    t.receive(204, ack(11).sack(1, 2));
+    let before = t.sender().stats().retransmissions;
+    t.write(100);
+    let mut end = 13;
+    let mut ms = 300;
+    while end <= 20 {
+        end += 1;
+        ms += 1;
+        assert!(!t.receive(ms, ack(12).sack(13, end)).contains("order"));
+    }
+    assert_eq!(t.sender().stats().retransmissions, before);
+    assert!(
+        t.receive(ms + 1, ack(12).sack(13, end + 1))
+            .contains("order:12")
+    );
+}
+
+#[test]
+fn a_timeout_ends_the_growth_of_the_threshold() {
+    let lost_at_three = |decay| {
+        let setup = Setup::new(&ENTRY).set("threshold", "adaptive");
+        let mut t = setup
+            .set("threshold_decay", decay)
+            .window(8.0)
+            .ssthresh(2.0)
+            .start(100);
+        t.receive(100, ack(1));
+        for (ms, end) in (101..105).zip(3..) {
+            t.receive(ms, ack(1).sack(2, end));
+        }
+        t.receive(105, ack(6));
+        t.wait(1105);
+        t.receive(1200, ack(11));
+        t.receive(1300, ack(12));
+        t.receive(1400, ack(14));
+        let first = t.sender().scoreboard().una() as u32 / 1000;
+        for (ms, end) in (1500..1503).zip(first + 2..) {
+            t.receive(ms, ack(first).sack(first + 1, end));
+        }
+        t.sent().contains("order")
+    };
+    assert_eq!(
+        (lost_at_three("timeout"), lost_at_three("never")),
+        (true, false)
+    );
 }

@@ -1,17 +1,17 @@
 //! Links, queues, losses and UDP sources of an experiment as the network takes them.
 
-use dupack_net::ids::FlowId;
 use dupack_net::link::{
     Discipline, Duplication, GilbertElliott, ImpairmentConfig, Jitter, JitterDistribution,
     JitterOrder, LinkConfig, LossConfig, LossModel, LossPlacement as NetPlacement, LossScript,
-    PacketFilter, QueueConfig, QueueLimit, RedAbove, RedConfig, RedUnit, Reordering, ScriptRule,
-    ServiceConfig, TimeWindow, Transmissions, WaitRecording,
+    PacketFilter, QueueConfig, QueueLimit, RedAbove, RedConfig, RedUnit, Reordering, ServiceConfig,
+    WaitRecording,
 };
 use dupack_net::udp::{Spans, UdpConfig, UdpPattern};
 use dupack_net::units::{BitRate, Probability as NetProbability};
 use dupack_tcp::time::{Duration, Instant};
 
 use super::endpoints::default_segment;
+use super::script::Script;
 use super::{BuildError, DEFAULT_BUFFER, Scenario, bit_rate, complaint, span};
 use crate::experiment::traffic::Periods;
 use crate::experiment::{
@@ -26,6 +26,7 @@ impl Scenario {
         link: &LinkOptions,
         key: &str,
         flows: usize,
+        seed: u64,
     ) -> Result<(LinkConfig, LinkConfig), BuildError> {
         let service = match (&link.rate, &link.trace) {
             (Some(rate), None) => ServiceConfig::Rate(bit_rate(*rate, &format!("{key}.rate"))?),
@@ -53,14 +54,15 @@ impl Scenario {
             LossPlacement::After => NetPlacement::AfterTransmission,
             LossPlacement::Before => NetPlacement::BeforeQueue,
         };
-        there.losses = losses(
-            link.loss,
-            link.burst_loss.as_ref(),
-            &link.drop,
-            place,
+        let drop_key = format!("{key}.drop");
+        let list = Script {
             flows,
-        )
-        .map_err(|m| complaint(&format!("{key}.drop"), &m))?;
+            seed,
+            key: &drop_key,
+        };
+        let burst = link.burst_loss.as_ref();
+        there.losses = losses(link.loss, burst, &link.drop, place, list)
+            .map_err(|m| complaint(&drop_key, &m))?;
         there.impairments = impairments(link);
 
         let reverse = link.reverse.clone().unwrap_or_default();
@@ -68,7 +70,13 @@ impl Scenario {
             Some(rate) => ServiceConfig::Rate(bit_rate(rate, &format!("{key}.reverse.rate"))?),
             None => service,
         };
-        let back = self.backward(link, &reverse, back_service, place, flows, key)?;
+        let drop_key = format!("{key}.reverse.drop");
+        let list = Script {
+            flows,
+            seed,
+            key: &drop_key,
+        };
+        let back = self.backward(link, &reverse, back_service, place, list)?;
         Ok((there, back))
     }
 
@@ -78,21 +86,15 @@ impl Scenario {
         reverse: &Direction,
         service: ServiceConfig,
         place: NetPlacement,
-        flows: usize,
-        key: &str,
+        list: Script<'_>,
     ) -> Result<LinkConfig, BuildError> {
         let mut back = LinkConfig::new(service, span(reverse.delay.unwrap_or(link.delay)));
         let buffer = reverse.buffer.or(link.buffer);
         back.queue = queue(buffer, QueueKind::DropTail, None, self.mean_packet());
         back.waits = WaitRecording::Data;
-        back.losses = losses(
-            reverse.loss,
-            reverse.burst_loss.as_ref(),
-            &reverse.drop,
-            place,
-            flows,
-        )
-        .map_err(|m| complaint(&format!("{key}.reverse.drop"), &m))?;
+        let burst = reverse.burst_loss.as_ref();
+        back.losses = losses(reverse.loss, burst, &reverse.drop, place, list)
+            .map_err(|m| complaint(list.key, &m))?;
         Ok(back)
     }
 
@@ -137,7 +139,7 @@ fn losses(
     burst: Option<&BurstLoss>,
     drop: &[DropRule],
     placement: NetPlacement,
-    flows: usize,
+    list: Script<'_>,
 ) -> Result<Vec<LossConfig>, String> {
     let mut losses = Vec::new();
     let mut add = |model: LossModel, placement| {
@@ -160,39 +162,10 @@ fn losses(
         add(LossModel::GilbertElliott(chain), placement);
     }
     if !drop.is_empty() {
-        let script = LossScript::new(script(drop, flows)).map_err(|x| x.to_string())?;
+        let script = LossScript::new(list.rules(drop)).map_err(|x| x.to_string())?;
         add(LossModel::Script(script), NetPlacement::BeforeQueue);
     }
     Ok(losses)
-}
-
-/// The rules for every flow: a list speaks of each flow's own packets.
-fn script(drop: &[DropRule], flows: usize) -> Vec<ScriptRule> {
-    let mut rules = Vec::new();
-    for rule in drop {
-        match *rule {
-            DropRule::Time { from, until } => rules.push(ScriptRule::During(TimeWindow {
-                from: Instant::ZERO + span(from),
-                to: Instant::ZERO + span(until),
-            })),
-            DropRule::Data {
-                first,
-                last,
-                transmission,
-            } => rules.extend((0..flows as u32).map(|flow| ScriptRule::Data {
-                flow: FlowId(flow),
-                packets: first..=last,
-                transmissions: Transmissions::Nth(transmission),
-            })),
-            DropRule::Ack { first, last } => {
-                rules.extend((0..flows as u32).map(|flow| ScriptRule::Acks {
-                    flow: FlowId(flow),
-                    acks: first..=last,
-                }));
-            }
-        }
-    }
-    rules
 }
 
 fn impairments(link: &LinkOptions) -> ImpairmentConfig {

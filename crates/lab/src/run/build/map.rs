@@ -31,7 +31,7 @@ struct PathEnds {
 }
 
 impl Map {
-    pub(super) fn new(scenario: &Scenario, flows: usize) -> Result<Self, BuildError> {
+    pub(super) fn new(scenario: &Scenario, flows: usize, seed: u64) -> Result<Self, BuildError> {
         let e = &scenario.experiment;
         let mut map = Self {
             topology: Topology::new(),
@@ -43,7 +43,7 @@ impl Map {
             routes: BTreeMap::new(),
         };
         if let Some(path) = &e.path {
-            map.add_path(scenario, path, flows)?;
+            map.add_path(scenario, path, flows, seed)?;
         }
         for (n, link) in e.links.iter().enumerate() {
             let Some([a, b]) = &link.between else {
@@ -52,7 +52,7 @@ impl Map {
                 return Err(complaint(&format!("links.{n}"), message));
             };
             let (a, b) = (map.node(a), map.node(b));
-            let (there, back) = scenario.directions(link, &format!("links.{n}"), flows)?;
+            let (there, back) = scenario.directions(link, &format!("links.{n}"), flows, seed)?;
             let (there, back) = map.topology.duplex(a, b, there, back);
             map.measured.extend([there, back]);
             map.links.insert((a, b), there);
@@ -80,8 +80,9 @@ impl Map {
         scenario: &Scenario,
         path: &LinkOptions,
         flows: usize,
+        seed: u64,
     ) -> Result<(), BuildError> {
-        let (there, back) = scenario.directions(path, "path", flows)?;
+        let (there, back) = scenario.directions(path, "path", flows, seed)?;
         let (left, right) = (self.topology.node("left"), self.topology.node("right"));
         let (there, _) = self.topology.duplex(left, right, there, back);
         self.measured.push(there);

@@ -1,0 +1,237 @@
+//! Bulk Repeat: after a loss of the link's, the whole window again, at full speed.
+//!
+//! G. Yang, R. Wang, M. Gerla, M. Y. Sanadidi, "TCPW with bulk repeat in next generation wireless
+//! networks", ICC 2003; "TCP bulk repeat", Computer Communications 28(5), 2005; after Hwang, Yoo,
+//! Yoo (Momentary) §2. It is made for links that lose so much that retransmissions are lost, too.
+//! For as long as a loss differentiation says that a loss is the link's, three things differ
+//! from NewReno:
+//!
+//! ```text
+//! bulk retransmission    everything outstanding is sent again, from SND.UNA on, and not just the
+//!                        first segment: in flight = cursor − SND.UNA   (see `go_back_n`)
+//! fixed timeout          a timeout is put to the differentiation, too; if it is the link's,
+//!                        the timeout is not doubled                    (`TimeoutRule::Judged`)
+//! fixed window           cwnd stays what it was in spite of the loss   (response `1`)
+//! ```
+//!
+//! A loss that is judged congestion is NewReno's, with all its parameters. The paper's whole
+//! algorithm touches all four axes. In this catalog it is the stack
+//!
+//! ```text
+//! bulk-repeat/westwood/spike(alpha=0.4,beta=0.05)/1
+//! ```
+//!
+//! as its differentiation is Spike with those two constants and its control is Westwood's. This
+//! file is the first axis only: the judgement comes by `Recovery::on_judged`.
+//!
+//! Against its neighbours: NewReno repairs one loss per round trip, SACK and LE resend what is
+//! missing and nothing else. Bulk Repeat needs no SACKs and does not care how many segments of a
+//! window are missing, and pays with a window of duplicates for a single loss. If the
+//! differentiation is wrong, those meet a full queue (the criticism in Momentary §2).
+//!
+//! Readings (the descriptions at hand say no more than the above):
+//! - The bulk lasts until everything outstanding at the loss is cumulatively acknowledged. The
+//!   window does not grow meanwhile, either: it is *fixed*. A timeout judged the link's begins a
+//!   bulk as three duplicate ACKs do.
+//! - The duplicates that the receiver answers within a bulk tell nothing, so they neither
+//!   inflate the window nor begin a loss event. What is lost again waits for the timer; that
+//!   is what the fixed timeout is for.
+//! - The fixed timeout is the one in force, RFC 6298's without another doubling. `timeout =
+//!   backoff` leaves timeouts to RFC 6298, judged by nobody.
+//! - Timeouts in a row without an ACK of new data are congestion from the ninth on
+//!   (`fixed_timeouts`). A timeout shorter than the round trip, a whole window at each, and no
+//!   sample that could lengthen it (Karn) fill any queue faster than it drains, for good.
+//!
+//! Cost: a cursor that only moves forward; a bulk sends a window once per loss event. O(1).
+
+use dupack_tcp::facts::{
+    AckFacts, AckKind, LossCause, LossFacts, LossRule, SendReason, Sent, View,
+};
+use dupack_tcp::recovery::{
+    Clearance, Exit, Growth, Next, Outcome, Recovery, RtoTimer, TimeoutRule, Timing,
+};
+
+use super::duplicate_acks::careful;
+use super::newreno::{self, NewReno};
+use super::reno::FAST_RETRANSMIT_TIMER;
+use crate::catalog::spec::{
+    Conflict, Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs,
+    ParameterSpec, Parameters, Value,
+};
+
+/// Bulk Repeat's recovery. See the [module](self).
+#[derive(Debug)]
+struct BulkRepeat {
+    /// What answers losses that are congestion, and everything between losses.
+    newreno: NewReno,
+    timeout_rule: TimeoutRule,
+    /// Timeouts at most, without an ACK of new data, that may be taken for the link's.
+    fixed_timeouts: u64,
+    /// Timeouts since the last ACK of new data.
+    timeouts: u64,
+    bulk: Option<Bulk>,
+}
+
+/// Everything outstanding is being sent again.
+#[derive(Clone, Copy, Debug)]
+struct Bulk {
+    /// It ends here.
+    until: u64,
+    /// What its end is to the sender: one that a timeout began was never counted as a recovery.
+    exit: Exit,
+}
+
+impl BulkRepeat {
+    fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            newreno: NewReno::new(parameters, context),
+            timeout_rule: match parameters.choice(TIMEOUT.name) {
+                "backoff" => TimeoutRule::Congestion,
+                _ => TimeoutRule::Judged,
+            },
+            fixed_timeouts: parameters.integer(FIXED_TIMEOUTS.name),
+            timeouts: 0,
+            bulk: None,
+        }
+    }
+}
+
+impl Recovery for BulkRepeat {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        self.newreno.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        if ack.acked_bytes > 0 {
+            self.timeouts = 0;
+        }
+        let Some(bulk) = self.bulk else {
+            return self.newreno.on_ack(ack, view);
+        };
+        self.newreno.note_ack(ack, view);
+        let rto = match ack.kind {
+            AckKind::Advance => RtoTimer::Restart,
+            AckKind::Duplicate | AckKind::Other => RtoTimer::Keep,
+        };
+        if ack.una < bulk.until {
+            return Outcome {
+                rto,
+                // As for NewReno's partial ACKs: the segment may have waited for the repetition.
+                timing: Timing::Discard,
+                ..Outcome::default()
+            };
+        }
+        self.bulk = None;
+        Outcome {
+            growth: Growth::Acked,
+            rto,
+            exit: bulk.exit,
+            ..Outcome::default()
+        }
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.newreno.on_rto(view);
+        self.timeouts += 1;
+        self.bulk = None;
+    }
+
+    fn timeout_rule(&self) -> TimeoutRule {
+        if self.timeouts < self.fixed_timeouts {
+            self.timeout_rule
+        } else {
+            TimeoutRule::Congestion
+        }
+    }
+
+    fn on_judged(&mut self, loss: &LossFacts, cause: LossCause, view: &View<'_>) {
+        if cause == LossCause::Congestion {
+            return;
+        }
+        self.newreno.resend_all(loss.rule, view);
+        self.bulk = Some(Bulk {
+            until: view.scoreboard.nxt(),
+            exit: match loss.rule {
+                LossRule::Timeout => Exit::No,
+                _ => Exit::Recovery,
+            },
+        });
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        match self.bulk {
+            Some(_) => self.newreno.resent_bytes(view),
+            None => self.newreno.in_flight(view),
+        }
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        if self.bulk.is_none() {
+            return self.newreno.next(view);
+        }
+        self.newreno.next_resent().unwrap_or(Next::New {
+            why: SendReason::NewData,
+            clearance: Clearance::Window,
+        })
+    }
+}
+
+const TIMEOUT: ParameterSpec = ParameterSpec {
+    name: "timeout",
+    doc: "what a retransmission timeout is taken for",
+    source: "Yang et al. 2003: a fixed value instead of exponential backoff; RFC 6298 §5.5",
+    kind: Kind::Choice(&[
+        (
+            "fixed",
+            "what the differentiation says; no backoff if it is the link's",
+        ),
+        ("backoff", "congestion, with exponential backoff"),
+    ]),
+    default: Defaults::same(Value::Choice("fixed")),
+};
+
+const FIXED_TIMEOUTS: ParameterSpec = ParameterSpec {
+    name: "fixed_timeouts",
+    doc: "timeouts in a row that may be taken for the link's (timeout = fixed)",
+    source: "our reading: without a bound a sender may congest a path for good",
+    kind: Kind::Integer {
+        min: 1,
+        max: 1000,
+        unit: "timeouts",
+    },
+    default: Defaults::same(Value::Integer(8)),
+};
+
+/// NewReno's, and two more.
+const PARAMETERS: &[ParameterSpec] = &[
+    DUP_THRESHOLD,
+    LIMITED_TRANSMIT,
+    careful("RFC 6582 §3.2 step 2; ns-2 bugFix_", "on", "on", "on"),
+    FAST_RETRANSMIT_TIMER,
+    newreno::VARIANT,
+    newreno::FULL_ACK,
+    newreno::DEFLATION,
+    newreno::BURST,
+    TIMEOUT,
+    FIXED_TIMEOUTS,
+];
+
+/// Bulk Repeat in the catalog.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "bulk-repeat",
+    summary: "resends the whole window after a loss of the link's; NewReno after others",
+    citation: "G. Yang, R. Wang, M. Gerla and M. Y. Sanadidi, TCPW with Bulk Repeat, ICC 2003, \
+               and Computer Communications 28(5), 2005",
+    parameters: PARAMETERS,
+    needs: |_| Needs::NONE,
+    conflicts: &[Conflict {
+        with: "none",
+        axis: "differentiation",
+        why: "it repeats in bulk only what a loss differentiation ascribes to the link; without \
+              one it would be NewReno",
+    }],
+    build: |parameters, context| Box::new(BulkRepeat::new(parameters, context)),
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Delayed Fast Recovery: the first loss of a window is taken for chance, the second for
+//! congestion.
+//!
+//! R. K. Kothari, D. Dasgupta, "Delayed fast recovery", 2006, and R. Kothari, J. Gambhava, D.
+//! Dasgupta, "Adaptive flow control", 2007, as Hwang, Yoo, Yoo (Momentary) §2 describe them.
+//! Congestion drops several segments of a window, the reasoning goes, and a noisy link one. So
+//! one loss is repaired at once, but the window is cut only when another follows:
+//!
+//! ```text
+//! first loss     resent at once; cwnd as it is; no loss event for the sender
+//! second loss    the loss event: the window is cut as the control, or the response, says, and
+//!                fast recovery lasts until everything outstanding now is acknowledged
+//! none follows   nothing ever happened: the window grows as outside a recovery
+//! ```
+//!
+//! What is lost, what is in flight and what goes out next is RFC 6675's (`sack`), to the letter.
+//! So the difference between the two is just when the window is cut. That is their weak point:
+//! fast retransmit was made for single losses, and a flow that does not answer them takes the
+//! bandwidth of those that do (Momentary §2).
+//!
+//! Against a loss differentiation, which judges by delay what the loss was: this
+//! counts losses. The two may be combined: the second loss is put to the differentiation as any.
+//!
+//! Readings (the papers' own text was not at hand):
+//! - A second loss is another segment that RFC 6675 takes for lost before everything is
+//!   acknowledged that was outstanding at the first (`second_loss = window`); or before the
+//!   retransmission of the first is acknowledged (`repair`), after which the next is a first one.
+//! - A retransmission that is lost waits for the timer, and a timeout is congestion.
+//!
+//! Cost: one more cursor that only moves forward; amortised O(1).
+
+use dupack_tcp::facts::{AckFacts, LossRule, Sent, View};
+use dupack_tcp::recovery::{Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
+
+use super::hole_cursor::HoleCursor;
+use super::rto_policy::RtoPolicy;
+use super::sack::{self, Rfc6675};
+use crate::catalog::spec::{
+    Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
+    Parameters, Value,
+};
+
+/// Delayed Fast Recovery. See the [module](self).
+#[derive(Debug)]
+struct DelayedFast {
+    /// Repairs losses, and would cut the window at the first.
+    sack: Rfc6675,
+    second_loss: SecondLoss,
+    state: State,
+}
+
+/// Until when another loss is the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SecondLoss {
+    /// Until everything outstanding at the first is acknowledged.
+    Window,
+    /// Until the first is repaired.
+    Repair,
+}
+
+/// What the sender has been told of.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// No loss is being repaired; or a timeout was the last.
+    Open,
+    /// One loss is, of which it was told nothing.
+    Delayed {
+        first: SegmentId,
+        /// The next hole above the first.
+        second: HoleCursor,
+    },
+    /// Fast recovery: the window was cut.
+    Cut,
+}
+
+impl DelayedFast {
+    fn new(parameters: &Parameters, context: &Context) -> Self {
+        Self {
+            sack: Rfc6675::new(parameters, context),
+            second_loss: match parameters.choice(SECOND_LOSS.name) {
+                "repair" => SecondLoss::Repair,
+                _ => SecondLoss::Window,
+            },
+            state: State::Open,
+        }
+    }
+
+    /// What becomes of the state with an ACK that `sack` has made its `outcome` of; answers with
+    /// the loss event that the sender is to be told of.
+    fn advance(
+        &mut self,
+        outcome: &Outcome,
+        ack: &AckFacts<'_>,
+        board: &Scoreboard,
+    ) -> Option<LossEvent> {
+        if let State::Delayed { second, .. } = &mut self.state {
+            second.on_ack(ack, board);
+            second.skip_sacked(board);
+        }
+        if self.sack.recovery_point().is_none() {
+            self.state = State::Open;
+            return None;
+        }
+        if let Some(event) = outcome.loss {
+            self.state = delayed(event.segment, board);
+        }
+        let State::Delayed { first, second } = self.state else {
+            return None;
+        };
+        let id = second.id();
+        if second.hole(board, board.forward_ack()).is_none() || !self.sack.is_lost(id) {
+            return None;
+        }
+        if self.second_loss == SecondLoss::Repair && is_repaired(first, board) {
+            self.state = delayed(id, board);
+            return None;
+        }
+        self.state = State::Cut;
+        self.sack.extend_recovery(board);
+        Some(LossEvent {
+            segment: id,
+            rule: LossRule::SackedAbove,
+        })
+    }
+}
+
+/// One loss is being repaired: `first`.
+fn delayed(first: SegmentId, board: &Scoreboard) -> State {
+    let mut second = HoleCursor::default();
+    second.rewind(board);
+    second.pass(first, board);
+    State::Delayed { first, second }
+}
+
+fn is_repaired(id: SegmentId, board: &Scoreboard) -> bool {
+    board
+        .get(id)
+        .is_none_or(|segment| segment.reported == Reported::Sacked)
+}
+
+impl Recovery for DelayedFast {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        self.sack.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let was_cut = matches!(self.state, State::Cut);
+        let mut outcome = self.sack.on_ack(ack, view);
+        outcome.loss = self.advance(&outcome, ack, view.scoreboard);
+        let is_cut = matches!(self.state, State::Cut);
+        if !was_cut {
+            outcome.exit = Exit::No;
+            if !is_cut && ack.acked_bytes > 0 {
+                outcome.growth = Growth::Acked;
+            }
+        }
+        outcome
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.sack.on_rto(view);
+        self.state = State::Open;
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        self.sack.in_flight(view)
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        self.sack.next(view)
+    }
+}
+
+const SECOND_LOSS: ParameterSpec = ParameterSpec {
+    name: "second_loss",
+    doc: "until when another loss is the second, which cuts the window",
+    source: "our reading of Momentary §2",
+    kind: Kind::Choice(&[
+        (
+            "window",
+            "until everything outstanding at the first is acknowledged",
+        ),
+        ("repair", "until the first is repaired"),
+    ]),
+    default: Defaults::same(Value::Choice("window")),
+};
+
+/// Delayed Fast Recovery in the catalog.
+pub static ENTRY: Entry<dyn Recovery> = Entry {
+    name: "delayed-fast",
+    summary: "SACK that repairs the first loss of a window and cuts the window at the second",
+    citation: "R. K. Kothari and D. Dasgupta, Delayed Fast Recovery, 2006; R. Kothari, \
+               J. Gambhava and D. Dasgupta, 2007",
+    parameters: &[
+        DUP_THRESHOLD,
+        LIMITED_TRANSMIT,
+        sack::RESCUE,
+        RtoPolicy::parameter("advance", "head", "advance"),
+        SECOND_LOSS,
+    ],
+    needs: |_| Needs::SACK,
+    conflicts: &[],
+    build: |parameters, context| Box::new(DelayedFast::new(parameters, context)),
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use super::*;
+use crate::catalog::spec::Dialect;
+use crate::response::previous;
+use crate::testing::{Setup, Timeline, ack, coin};
+
+/// Eight segments out, of which 0 is lost; limited transmit has sent 8 and 9 for the first two
+/// duplicates, and the third is in.
+fn one_loss(setup: Setup) -> Timeline {
+    let mut t = setup.window(8.0).ssthresh(2.0).start(100);
+    assert_eq!(t.receive(100, ack(0)), "limited:8");
+    assert_eq!(t.receive(101, ack(0)), "limited:9");
+    t.receive(102, ack(0));
+    t
+}
+
+#[test]
+fn the_retreat_sends_one_segment_for_two_duplicates() {
+    let mut t = one_loss(Setup::new(&ENTRY));
+    assert_eq!(t.sent(), "dupacks:0");
+    // Half of eight; none of what was outstanding counts.
+    assert_eq!((t.cwnd(), t.in_flight()), (4.0, 0.0));
+    // Two of the three duplicates were limited transmit's: the fourth makes a pair with the third.
+    assert_eq!(t.receive(103, ack(0)), "new:10");
+    assert_eq!(t.receive(104, ack(0)), "");
+    assert_eq!(t.receive(105, ack(0)), "new:11");
+    assert_eq!(t.receive(106, ack(0)), "");
+    // Those of 8 and 9.
+    assert_eq!(t.receive(200, ack(0)), "new:12");
+    assert_eq!(t.receive(201, ack(0)), "");
+    // actnum = 3 is the window, and 10, 11 and 12 are out.
+    assert_eq!(t.receive(202, ack(10)), "");
+    assert_eq!((t.cwnd(), t.in_flight()), (3.0, 3.0));
+    let stats = t.sender().stats();
+    assert_eq!((stats.loss_events, stats.recoveries), (1, 1));
+}
+
+#[test]
+fn there_is_no_retreat_from_a_loss_that_leaves_the_window() {
+    let mut t = one_loss(Setup::new(&ENTRY).answered_by(&previous::ENTRY));
+    assert_eq!(t.sent(), "dupacks:0 new:10");
+    for (ms, sent) in [(103, "new:11"), (104, "new:12"), (105, "new:13")] {
+        assert_eq!(t.receive(ms, ack(0)), sent);
+    }
+    assert_eq!((t.cwnd(), t.in_flight()), (8.0, 4.0));
+}
+
+/// Sixteen segments out, of which 0 and 5 are lost. Fourteen duplicates, and two for what
+/// limited transmit sends, of which 3 − 2 + 13 count: seven new segments, 18 to 24.
+fn probing() -> Timeline {
+    let mut t = Setup::new(&ENTRY).window(16.0).ssthresh(2.0).start(100);
+    for ms in 100..116 {
+        t.receive(ms, ack(0));
+    }
+    assert_eq!((t.cwnd(), t.in_flight()), (8.0, 7.0));
+    // The partial ACK begins the probe sub-phase with actnum = 7 and one segment more.
+    assert_eq!(t.receive(202, ack(5)), "partial:5 new:25");
+    assert_eq!((t.cwnd(), t.in_flight()), (8.125, 8.0));
+    t
+}
+
+#[test]
+fn the_probe_sends_one_for_one_and_one_more() {
+    let mut t = probing();
+    for (ms, segment) in (203..210).zip(26..) {
+        assert_eq!(t.receive(ms, ack(5)), format!("new:{segment}"));
+    }
+    // Seven duplicates for 18 to 24. The window has grown, but what is in flight are 25 to 32.
+    assert!(t.cwnd() > 8.9);
+    assert_eq!(t.receive(302, ack(25)), "");
+    assert_eq!((t.cwnd(), t.in_flight()), (8.0, 8.0));
+    assert_eq!(t.sender().stats().recoveries, 1);
+}
+
+#[test]
+fn fewer_duplicates_than_segments_are_a_further_loss() {
+    // 20 is lost: six duplicates, for which 26 to 31 go out.
+    let mut t = probing();
+    for ms in 203..209 {
+        t.receive(ms, ack(5));
+    }
+    assert_eq!(t.receive(302, ack(20)), "partial:20");
+    // What arrived is the window; 25 to 31 are out. The recovery goes on to 32.
+    assert_eq!((t.cwnd(), t.in_flight()), (6.0, 7.0));
+    assert_eq!(t.receive(303, ack(20)), "");
+    assert_eq!(t.receive(304, ack(20)), "new:32");
+    for ms in 305..310 {
+        t.receive(ms, ack(20));
+    }
+    // 32 to 37. It was no second loss event.
+    t.receive(402, ack(32));
+    assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
+    let stats = t.sender().stats();
+    assert_eq!((stats.loss_events, stats.recoveries), (1, 1));
+    assert_eq!(stats.retransmissions, 3);
+}
+
+#[test]
+fn a_lost_ack_is_no_loss_if_the_next_covers_everything() {
+    let mut t = probing();
+    for ms in 203..209 {
+        t.receive(ms, ack(5));
+    }
+    t.receive(302, ack(25));
+    assert_eq!(t.sender().stats().retransmissions, 2);
+    // 7 − 6 + 1 + 6: as if the lost one were still to come.
+    assert_eq!((t.cwnd(), t.sender().stats().recoveries), (8.0, 1));
+}
+
+#[test]
+fn two_segments_are_the_least_window() {
+    // 0 of 4 is lost. 1 to 3 and limited transmit's 4 and 5 make 3 − 2 + 2: one new segment.
+    let mut t = Setup::new(&ENTRY).window(4.0).ssthresh(2.0).start(100);
+    for ms in 100..103 {
+        t.receive(ms, ack(0));
+    }
+    assert_eq!(t.receive(200, ack(0)), "new:6");
+    assert_eq!(t.receive(201, ack(0)), "");
+    assert_eq!(t.receive(202, ack(6)), "new:7");
+    assert_eq!(t.cwnd(), 2.0);
+}
+
+#[test]
+fn a_lost_retransmission_waits_for_the_timer() {
+    let mut t = one_loss(Setup::new(&ENTRY));
+    for ms in 200..210 {
+        assert!(!t.receive(ms, ack(0)).contains(":0"));
+    }
+    assert_eq!(t.wait(999), "");
+    assert_eq!(t.wait(1000), "rto:0");
+    assert_eq!((t.cwnd(), t.in_flight()), (1.0, 1.0));
+}
+
+#[test]
+fn every_transfer_ends_whatever_is_lost() {
+    for dialect in Dialect::ALL {
+        for seed in 0..40 {
+            let mut lost = coin(seed, 0.015 * seed as f64);
+            let setup = Setup::new(&ENTRY).dialect(dialect);
+            let stats = setup.transfer(300, |_, _| lost()).stats;
+            assert_eq!(stats.segments_sent - stats.retransmissions, 300);
+            assert!(stats.recoveries <= stats.loss_events);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A name for everything that a run depends on, so that a run that was done need not be done again.
+
+use std::fmt;
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::explain;
+use super::plan::{Job, Plan};
+use crate::experiment::Seeds;
+
+/// Counts the changes of behaviour of endpoint, plug-ins, network and measures. Raise it with a
+/// change after which the same experiment and seed give other packets or other measures: runs
+/// done before it are then not taken for runs of today.
+pub const ENGINE: u32 = 1;
+
+/// What a run depends on, as one number. Two runs with the same fingerprint are the same run.
+///
+/// It covers the experiment at the run's point (path, flows, endpoints, duration, dialect;
+/// neither title nor description, nor which other stacks, points and seeds there are), the
+/// canonical spelling of the stack and of the stacks of other flows, every effective parameter
+/// with its value, the text of recorded traces, the seed, the version of this crate, and
+/// [`ENGINE`]. It does not cover the code: that is what [`ENGINE`] is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Fingerprint(u64);
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(print: Fingerprint) -> Self {
+        print.to_string()
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        u64::from_str_radix(&text, 16).map(Self)
+    }
+}
+
+impl Plan {
+    /// The fingerprint of `job`.
+    ///
+    /// # Panics
+    /// If `job` is none of this plan's.
+    #[must_use]
+    pub fn fingerprint(&self, job: Job) -> Fingerprint {
+        Fingerprint(xxh3_64(self.identity(job).as_bytes()))
+    }
+
+    /// What a fingerprint is made of, as text.
+    fn identity(&self, job: Job) -> String {
+        let scenario = self.scenario(job);
+        let mut bare = scenario.experiment.clone();
+        bare.title.clear();
+        bare.description.clear();
+        bare.stacks = vec![scenario.stack.to_string()];
+        bare.seeds = Seeds::List(vec![job.seed]);
+        let mut text = format!(
+            "{} {ENGINE}\n{}",
+            env!("CARGO_PKG_VERSION"),
+            toml::to_string(&bare).unwrap_or_default()
+        );
+        let mut line = |what: fmt::Arguments<'_>| {
+            writeln!(text, "{what}").expect("memory does not fail");
+        };
+        for stack in &scenario.group_stacks {
+            line(format_args!("{stack}"));
+        }
+        for p in explain::parameters(&bare, std::slice::from_ref(scenario)) {
+            line(format_args!("{} {} {}", p.owner, p.name, p.value));
+        }
+        for (path, trace) in &scenario.traces {
+            line(format_args!("{} {trace:?}", path.display()));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::load::Source;
+
+    fn plan(text: &str) -> Plan {
+        let source = Source {
+            name: "test.toml".to_owned(),
+            text: text.to_owned(),
+            folder: std::path::PathBuf::new(),
+        };
+        Plan::new(source.parse().unwrap(), &source).unwrap()
+    }
+
+    const BASE: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 2\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n";
+
+    #[test]
+    fn every_run_of_a_plan_has_a_fingerprint_of_its_own() {
+        let plan = plan(BASE);
+        let mut prints: Vec<_> = plan.jobs().iter().map(|j| plan.fingerprint(*j)).collect();
+        prints.sort_unstable();
+        prints.dedup();
+        assert_eq!(prints.len(), 8);
+    }
+
+    #[test]
+    fn it_depends_on_what_is_run_and_on_nothing_else() {
+        let of = |text: &str| {
+            let plan = plan(text);
+            let job = plan.jobs()[0];
+            plan.fingerprint(job)
+        };
+        let base = of(BASE);
+        let other = |from: &str, to: &str| of(&BASE.replace(from, to));
+        // More seeds, stacks, points, and words do not touch the runs that were there.
+        assert_eq!(other("seeds = 2", "seeds = 5\ntitle = \"x\""), base);
+        assert_eq!(other("\"le/reno\"", "\"fack/reno\""), base);
+        assert_eq!(other("\"2%\"", "\"3%\", \"4%\""), base);
+        assert_ne!(other("1Mbit/s", "2Mbit/s"), base);
+        assert_ne!(other("\"1%\"", "\"1.5%\""), base);
+        assert_ne!(other("\"sack/reno\"", "\"sack/westwood\""), base);
+        assert_ne!(other("seeds = 2", "seeds = 2\ndialect = \"ns2\""), base);
+    }
+
+    #[test]
+    fn it_reads_back() {
+        let print = Fingerprint(0x0123_4567_89ab_cdef);
+        let text = serde_json::to_string(&print).unwrap();
+        assert_eq!(text, "\"0123456789abcdef\"");
+        assert_eq!(serde_json::from_str::<Fingerprint>(&text).unwrap(), print);
+        assert!(serde_json::from_str::<Fingerprint>("\"x\"").is_err());
+    }
+}
