@@ -61,6 +61,10 @@ pub struct RadioOptions {
     /// What a station waits for after a frame that it senses but cannot receive.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sensed_frames: SensedFrames,
+    /// Whether a packet that is queued while the ACK for the one before is awaited needs a
+    /// backoff of its own.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub answering: Answering,
 }
 
 /// Which of two frames that overlap at a receiver survive.
@@ -84,6 +88,17 @@ pub enum SensedFrames {
     Eifs,
     /// DIFS, as after noise; so ns-3.
     Difs,
+}
+
+/// What a station that awaits an ACK is to a packet that is queued meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Answering {
+    /// Busy: the packet is sent after a backoff.
+    #[default]
+    Busy,
+    /// Idle: no backoff; so ns-3.
+    Idle,
 }
 
 fn spacing() -> Distance {

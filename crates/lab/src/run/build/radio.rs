@@ -3,7 +3,7 @@
 use dupack_net::link::QueueLimit;
 use dupack_net::shapes::RadioChain;
 use dupack_net::units::Probability as NetProbability;
-use dupack_net::wireless::{Interference, RadioConfig, RtsThreshold, SensedFrames};
+use dupack_net::wireless::{Answering, Interference, RadioConfig, RtsThreshold, SensedFrames};
 
 use super::{BuildError, bit_rate, complaint, span};
 use crate::experiment::RadioOptions;
@@ -56,6 +56,10 @@ fn config(options: &RadioOptions) -> Result<RadioConfig, BuildError> {
         sensed_frames: match options.sensed_frames {
             radio::SensedFrames::Eifs => SensedFrames::Eifs,
             radio::SensedFrames::Difs => SensedFrames::Difs,
+        },
+        answering: match options.answering {
+            radio::Answering::Busy => Answering::Busy,
+            radio::Answering::Idle => Answering::Idle,
         },
         queue: options
             .buffer
