@@ -271,7 +271,8 @@ impl Recovery for Robust {
 
     fn in_flight(&self, view: &View<'_>) -> u64 {
         match self.recovery {
-            Some(rounds) => rounds.in_flight() * self.smss,
+            // Segments may be short.
+            Some(rounds) => (rounds.in_flight() * self.smss).min(view.flight_size()),
             None => self.resend.flight_size(view).saturating_sub(
                 self.dup_acks
                     .limited_transmit_bytes(self.resend.is_active()),
@@ -281,13 +282,13 @@ impl Recovery for Robust {
 
     /// In a recovery whole segments only: it counts nothing less.
     fn allowance(&self, view: &View<'_>) -> u64 {
-        let room = view
-            .window
-            .whole_bytes()
-            .saturating_sub(self.in_flight(view));
+        let cwnd = view.window.whole_bytes();
         match self.recovery {
-            Some(rounds) => rounds.credit().min(room / self.smss) * self.smss,
-            None => room,
+            Some(rounds) => {
+                let room = (cwnd / self.smss).saturating_sub(rounds.in_flight());
+                rounds.credit().min(room) * self.smss
+            }
+            None => cwnd.saturating_sub(self.in_flight(view)),
         }
     }
 
