@@ -52,6 +52,12 @@ fn momentary_meets_its_oracle() {
         "momentary-increases-at-once",
         "restart-newreno",
         "restart-fack",
+        "loss-of-190",
+        "newreno-76-s",
+        "sack-shorter",
+        "sack-extra",
+        "fack-momentary-clean",
+        "fack-momentary-alike",
     ] {
         assert_eq!(verdict(&momentary, id), Verdict::Holds, "{id}");
     }
@@ -69,6 +75,36 @@ fn alg2_is_the_worst_and_alg3_close_to_alg1() {
     }
     // A quick look may not decide it, but it must not refute it.
     assert_ne!(verdict(&draft, "alg3-close"), Verdict::DoesNotHold);
+}
+
+#[test]
+fn le_repairs_a_window_as_its_paper_says() {
+    let le = quick("le");
+    for id in [
+        "newreno-below-reno",
+        "sack-one-rtt",
+        "sack-timeout",
+        "sack-below-newreno",
+        "timeouts-together",
+        "newreno-fifth",
+        "newreno-ambiguity",
+        "fack-one-rtt",
+        "fack-exponential",
+        "le-no-timeout",
+        "aimd-losses-per-rtt",
+        "fixed-timeouts",
+        "fixed-le-keeps-rate",
+        "westwood-larger-window",
+        "westwood-timeouts",
+        "ten-flows-fill",
+        "testbed-fixed-slow-decrease",
+        "testbed-smaller-gain",
+        "reordering-threshold",
+    ] {
+        assert_eq!(verdict(&le, id), Verdict::Holds, "{id}");
+    }
+    // LE is well ahead under AIMD, too.
+    assert_eq!(verdict(&le, "aimd-alike"), Verdict::DoesNotHold);
 }
 
 #[test]

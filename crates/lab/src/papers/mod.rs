@@ -12,6 +12,7 @@ mod evidence;
 mod folder;
 mod journal;
 mod judging;
+mod le;
 mod listing;
 mod markdown;
 mod momentary;
@@ -38,7 +39,7 @@ pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use watch::{Amount, Watch};
 
 /// The papers that are here.
-pub static PAPERS: [&Paper; 2] = [&momentary::PAPER, &newreno_smooth::PAPER];
+pub static PAPERS: [&Paper; 3] = [&le::PAPER, &momentary::PAPER, &newreno_smooth::PAPER];
 
 /// A paper: what it claims, how it is rerun, and how it is judged.
 #[derive(Debug)]
