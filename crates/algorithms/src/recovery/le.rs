@@ -53,8 +53,10 @@
 //!   in §2.2.4 needs more: the third duplicate ACK sends the head of RTXLIST *while* it cuts
 //!   the window. Without that, three survivors in the middle of a window leave in flight above
 //!   the new window, nothing is sent, no ACK comes, and the timer must help.
-//! - The ACK that begins a loss event does not open the window; every other one that delivers
-//!   something does.
+//! - `opening`: §3.3.1 replaces the loss recovery of Reno and nothing else, so the window opens
+//!   as Reno's does, with ACKs that advance the cumulative acknowledgment. That no period is
+//!   set apart for recovery (§2.2.3) may be taken to mean that every ACK that delivers something
+//!   opens it: `delivery`. The ACK that begins a loss event does not.
 //! - "An RTT" is the smoothed one. A timeout is a reduction too.
 
 use std::collections::VecDeque;
@@ -94,6 +96,23 @@ enum Cause {
 enum FirstRetransmit {
     Immediate,
     Window,
+}
+
+/// Which ACKs open the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    Delivery,
+    Advance,
+}
+
+impl Opening {
+    fn growth(self, ack: &AckFacts<'_>) -> Growth {
+        match self {
+            Self::Delivery if ack.delivered_bytes > 0 => Growth::EveryAck,
+            Self::Advance => Growth::Acked,
+            Self::Delivery => Growth::Frozen,
+        }
+    }
 }
 
 /// A point in the order of sending, or the reach of an ACK into it; compared in this order.
@@ -153,6 +172,7 @@ impl LargestStamps {
 pub struct Le {
     cause: Cause,
     first_retransmit: FirstRetransmit,
+    opening: Opening,
     /// The threshold in force.
     dup_threshold: usize,
     /// What raises it, if it adapts.
@@ -183,6 +203,10 @@ impl Le {
             first_retransmit: match parameters.choice("first_retransmit") {
                 "window" => FirstRetransmit::Window,
                 _ => FirstRetransmit::Immediate,
+            },
+            opening: match parameters.choice("opening") {
+                "delivery" => Opening::Delivery,
+                _ => Opening::Advance,
             },
             dup_threshold,
             reordering,
@@ -342,10 +366,9 @@ impl Recovery for Le {
             }),
             restore: None,
             limit: None,
-            growth: if ack.delivered_bytes > 0 && event.is_none() {
-                Growth::EveryAck
-            } else {
-                Growth::Frozen
+            growth: match event {
+                None => self.opening.growth(ack),
+                Some(_) => Growth::Frozen,
             },
             rto: if ack.acked_bytes > 0 {
                 RtoTimer::Restart
@@ -412,6 +435,19 @@ const PARAMETERS: &[ParameterSpec] = &[
             ("window", "room in the window"),
         ]),
         default: Defaults::same(Value::Choice("immediate")),
+    },
+    ParameterSpec {
+        name: "opening",
+        doc: "which ACKs open the window",
+        source: "LE §3.3.1 replaces Reno's loss recovery and nothing else, and Reno's window opens with new ACKs",
+        kind: Kind::Choice(&[
+            ("delivery", "all that deliver something, duplicate or not"),
+            (
+                "advance",
+                "those that advance the cumulative acknowledgment",
+            ),
+        ]),
+        default: Defaults::same(Value::Choice("advance")),
     },
     ParameterSpec {
         name: "threshold",

@@ -261,8 +261,7 @@ fn lossy() -> crate::testing::Timeline {
 
 #[test]
 fn three_later_transmissions_acknowledged_make_a_loss() {
-    // 1 is lost. Every ACK that delivers something opens the window, duplicate or not, and
-    // releases the segment that left.
+    // 1 is lost. Every ACK that delivers something releases the segment that left.
     let mut t = lossy();
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "new:9");
     assert_eq!(t.receive(102, ack(1).sack(2, 4)), "new:10");
@@ -273,6 +272,23 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
     assert_eq!((t.cwnd(), t.in_flight()), (5.0, 7.0));
     assert_eq!(t.receive(104, ack(1).sack(2, 6)), "");
     assert_eq!(t.in_flight(), 6.0);
+}
+
+#[test]
+fn which_acks_open_the_window_is_a_reading() {
+    // Congestion avoidance at 8: an ACK for one segment adds 1/8.
+    for (opening, after_duplicates) in [("advance", 8.0), ("delivery", 8.125)] {
+        let mut t = Setup::new(&ENTRY)
+            .set("opening", opening)
+            .window(8.0)
+            .ssthresh(2.0)
+            .start(40);
+        t.receive(101, ack(0).sack(1, 2));
+        assert!((t.cwnd() - after_duplicates).abs() < 1e-9, "{opening}");
+        let before = t.cwnd();
+        t.receive(102, ack(2));
+        assert!(t.cwnd() > before, "{opening}");
+    }
 }
 
 #[test]

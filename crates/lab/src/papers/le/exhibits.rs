@@ -173,13 +173,20 @@ fn theory(part: &Part) -> Vec<Series> {
     connection.map_or_else(Vec::new, |connection| connection.lines(&percents(part)))
 }
 
+/// What stands in figure 6(a) beside the paper's five.
+const OTHER_READING: &str = "LE, opening with every delivery";
+
 pub(super) fn figure_6(panels: [&Panel<'_>; 4]) -> Vec<Exhibit> {
     let mut out = vec![Exhibit::Heading(
         "Figure 6: five recoveries, three congestion controls".to_owned(),
     )];
     let stacks: Vec<(usize, &str)> = RECOVERIES.iter().copied().enumerate().collect();
     for ((name, title), panel) in PANELS.into_iter().zip(panels) {
-        let mut chart = goodputs(panel.0, title, PATH, &stacks);
+        let mut shown = stacks.clone();
+        if panel.0.results.stacks.len() > stacks.len() {
+            shown.push((stacks.len(), OTHER_READING));
+        }
+        let mut chart = goodputs(panel.0, title, PATH, &shown);
         let caption = match theory(panel.0) {
             lines if lines.is_empty() => CAPTION.to_owned(),
             lines => {
