@@ -87,4 +87,5 @@ pub const RESPONSES: &[&Entry<dyn Response>] = &[
     &response::avoidance::METHOD_25,
     &response::avoidance::METHOD_26,
     &response::avoidance::METHOD_27,
+    &response::dynamic::ENTRY,
 ];

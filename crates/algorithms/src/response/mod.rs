@@ -4,6 +4,7 @@
 //! of seven share their choice of the window ([`window_choice`]).
 
 pub mod avoidance;
+pub mod dynamic;
 pub mod previous;
 pub mod slow_start;
 pub mod tcp;
