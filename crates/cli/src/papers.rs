@@ -141,6 +141,15 @@ fn write_part(part: &Part, put: &Put<'_>) -> Result<()> {
         let windows = windows_csv(&traced.trace);
         put(&format!("{run}-windows.csv"), windows.as_bytes())?;
     }
+    for followed in &part.followed {
+        let job = followed.job;
+        let stack = file_name(&results.stacks[job.stack]);
+        let run = format!("{name}/point{}-{stack}-seed{}", job.point + 1, job.seed);
+        put(
+            &format!("{run}-series.csv"),
+            followed.course.csv().as_bytes(),
+        )?;
+    }
     Ok(())
 }
 

@@ -36,6 +36,8 @@ pub struct FlowSample {
     pub in_flight_true: u64,
     /// The sender's smoothed round-trip time, once it has one.
     pub srtt: Option<Duration>,
+    /// What its congestion control takes the bandwidth for, in bytes per second, if it measures it.
+    pub bandwidth_estimate: Option<f64>,
 }
 
 /// A link at one moment.
@@ -123,5 +125,6 @@ fn sample_flow(now: Instant, flow: &TcpFlow) -> FlowSample {
         in_flight_believed: sender.in_flight(now),
         in_flight_true: flow.truth().in_flight_bytes(),
         srtt: sender.rtt().srtt(),
+        bandwidth_estimate: sender.stack().control.bandwidth_estimate(),
     }
 }

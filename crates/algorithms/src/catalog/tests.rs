@@ -249,7 +249,7 @@ fn errors_about_names() {
     assert!(error("newreno/reno/veno/prevoius").contains("did you mean `previous`?"));
     assert!(error("newreno/reno/veno/99").ends_with(
         "There are `0` (or `tcp`), `1` (or `previous`), `11`, `12`, `13`, `14`, `15`, `16`, `17`, \
-             `21`, `22`, `23`, `24`, `25`, `26`, `27`"
+             `21`, `22`, `23`, `24`, `25`, `26`, `27`, `dynamic`"
     ));
 }
 

@@ -422,14 +422,16 @@ impl Function {
 /// How much an ACK counts for, so that what duplicate ACKs announced is not counted again
 /// (procedure AckedCount, §II.A). In bytes; the paper counts segments of equal size.
 #[derive(Clone, Copy, Debug)]
-struct AckedCount {
+pub struct AckedCount {
     segment: u64,
     limit: u64,
     accounted_for: u64,
 }
 
 impl AckedCount {
-    fn new(smss: u32, limit_segments: u64) -> Self {
+    /// For segments of `smss` bytes; one ACK counts for `limit_segments` of them at most.
+    #[must_use]
+    pub fn new(smss: u32, limit_segments: u64) -> Self {
         let segment = u64::from(smss);
         Self {
             segment,
@@ -438,7 +440,9 @@ impl AckedCount {
         }
     }
 
-    fn count(&mut self, cumulative: u64) -> u64 {
+    /// The bytes that an ACK counts for which acknowledges `cumulative` bytes; a duplicate ACK
+    /// acknowledges none.
+    pub fn count(&mut self, cumulative: u64) -> u64 {
         let counted = if cumulative == 0 {
             self.accounted_for += self.segment;
             self.segment

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::claims::{Finding, Judged, Verdict};
-use super::evidence::{Evidence, Part, Traced};
+use super::evidence::{Evidence, Followed, Part, Traced};
 use super::journal::{Done, Journal, JournalError};
 use super::reproduction::Account;
 use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
 use super::{Extent, Observe, Paper, Reproduction};
 use crate::experiment::load::{ExperimentError, Source};
-use crate::run::{Execution, Interrupt, Plan, Progress};
+use crate::run::{Execution, Interrupt, Job, Plan, Progress};
 use crate::trace::Trace;
 
 /// A paper's experiments, checked and ready to run.
@@ -81,7 +81,8 @@ impl Paper {
 ///
 /// Runs that a journal holds are taken from it. Of these, the shortest of each stack in each
 /// experiment is done again: if it does not come out the same, the program has changed, and none
-/// of them is taken. Experiments that record packets keep no journal; they take seconds.
+/// of them is taken. What a journal cannot hold is done again: experiments that record packets,
+/// and the runs that are followed over time; they take seconds.
 ///
 /// # Errors
 /// If a journal can be neither read nor begun.
@@ -105,7 +106,7 @@ pub fn carry_out(
         conduct.watch.run_begins(campaign.paper.key, part.name);
         let outcome = part.run(task, conduct)?;
         let journal = &journals[task.campaign][task.part];
-        if let (Outcome::Measured(done), Some(journal)) = (&outcome, journal)
+        if let (Outcome::Measured(done, None), Some(journal)) = (&outcome, journal)
             && let Err(error) = part.note(journal, task, done)
             && !broken.swap(true, Ordering::Relaxed)
         {
@@ -128,7 +129,7 @@ pub fn carry_out(
 
 /// What came of a run.
 enum Outcome {
-    Measured(Done),
+    Measured(Done, Option<Followed>),
     Recorded(Traced, Duration),
 }
 
@@ -138,7 +139,9 @@ type Journals = Vec<Vec<Option<Journal>>>;
 fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Journals, JournalError> {
     let of_part = |campaign: &Campaign, part: &Planned| {
         let folder = match (conduct.journals, part.observe) {
-            (Some(folder), Observe::Measures) => folder.join(campaign.paper.key).join(part.name),
+            (Some(folder), Observe::Measures | Observe::Series) => {
+                folder.join(campaign.paper.key).join(part.name)
+            }
             _ => return Ok(None),
         };
         let journal = Journal::open(&folder)?;
@@ -169,7 +172,7 @@ fn taken(
     for &task in all {
         let part = &campaigns[task.campaign].parts[task.part];
         let journal = journals[task.campaign][task.part].as_ref();
-        let journal = journal.filter(|journal| !journal.is_empty());
+        let journal = journal.filter(|journal| !journal.is_empty() && !part.follows(task.job));
         let found = journal.and_then(|j| j.find(part.plan.fingerprint(task.job), task.job));
         match found {
             Some(done) => held.push((task, done)),
@@ -182,7 +185,7 @@ fn taken(
         .partition(|(task, _)| stale.contains(&group(task)));
     to_do.extend(stale.into_iter().map(|(task, _)| task));
     let good = good.into_iter();
-    let good = good.map(|(task, done)| (task, Outcome::Measured(done)));
+    let good = good.map(|(task, done)| (task, Outcome::Measured(done, None)));
     (good.collect(), to_do)
 }
 
@@ -227,13 +230,30 @@ fn stale(held: &[(Task, Done)], campaigns: &[Campaign], conduct: &Conduct<'_>) -
 }
 
 impl Planned {
+    /// Whether a run is followed over time: of an experiment with series, those of the first seed.
+    fn follows(&self, job: Job) -> bool {
+        let first = self.plan.jobs().first().map(|first| first.seed);
+        self.observe == Observe::Series && first == Some(job.seed)
+    }
+
     fn run(&self, task: &Task, conduct: &Conduct<'_>) -> Option<Outcome> {
         let before = conduct.watch.cpu_time();
         let spent = || conduct.watch.cpu_time().saturating_sub(before);
         match self.observe {
-            Observe::Measures => {
+            Observe::Series if self.follows(task.job) => {
+                let (run, course) = self.plan.follow(task.job, conduct.interrupt)?;
+                let followed = Followed {
+                    job: task.job,
+                    course,
+                };
+                Some(Outcome::Measured(
+                    Done { run, cpu: spent() },
+                    Some(followed),
+                ))
+            }
+            Observe::Measures | Observe::Series => {
                 let run = self.plan.run(task.job, conduct.interrupt)?;
-                Some(Outcome::Measured(Done { run, cpu: spent() }))
+                Some(Outcome::Measured(Done { run, cpu: spent() }, None))
             }
             Observe::Packets => {
                 let scenario = self.plan.scenario(task.job);
@@ -257,13 +277,14 @@ impl Planned {
     /// What came out of it, in an order that does not depend on which run was finished first.
     fn conclude(&self, outcomes: Vec<Outcome>) -> (Part, Account) {
         let mut results = self.plan.empty_results();
-        let mut traces = Vec::new();
+        let (mut traces, mut followed) = (Vec::new(), Vec::new());
         let mut cpu = Duration::ZERO;
         for outcome in outcomes {
             match outcome {
-                Outcome::Measured(done) => {
+                Outcome::Measured(done, course) => {
                     cpu += done.cpu;
                     results.runs.push(done.run);
+                    followed.extend(course);
                 }
                 Outcome::Recorded(traced, spent) => {
                     cpu += spent;
@@ -284,6 +305,7 @@ impl Planned {
             name: self.name,
             results,
             traces,
+            followed,
         };
         (part, account)
     }

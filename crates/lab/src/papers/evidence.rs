@@ -1,7 +1,7 @@
 //! What came out of a paper's experiments, and how a judge asks for it.
 
 use crate::results::{Measure, Results};
-use crate::run::Job;
+use crate::run::{Course, Job};
 use crate::stats::{Summary, paired_ratio};
 use crate::trace::Trace;
 
@@ -21,6 +21,17 @@ pub struct Part {
     pub results: Results,
     /// Its recorded runs, sorted by point, stack and seed.
     pub traces: Vec<Traced>,
+    /// Its runs that were followed over time: those of the first seed, if series were asked for.
+    pub followed: Vec<Followed>,
+}
+
+/// A run over time.
+#[derive(Debug)]
+pub struct Followed {
+    /// Which run.
+    pub job: Job,
+    /// Its first compared flow.
+    pub course: Course,
 }
 
 /// A recorded run.
@@ -46,6 +57,15 @@ impl Part {
             .iter()
             .find(|traced| traced.job.point == point && traced.job.stack == stack)
             .map(|traced| &traced.trace)
+    }
+
+    /// The first compared flow of `stack` at `point` over time.
+    #[must_use]
+    pub fn course(&self, at: At) -> Option<&Course> {
+        self.followed
+            .iter()
+            .find(|f| f.job.point == at.point && f.job.stack == at.stack)
+            .map(|followed| &followed.course)
     }
 }
 

@@ -19,8 +19,10 @@ mod momentary;
 mod newreno_smooth;
 mod page;
 mod reproduction;
+mod responding;
 mod schedule;
 mod watch;
+mod westwood;
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -29,7 +31,7 @@ use crate::experiment::Experiment;
 
 pub use campaign::{Campaign, Conduct, carry_out};
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
-pub use evidence::{At, Evidence, Part, Traced};
+pub use evidence::{At, Evidence, Followed, Part, Traced};
 pub use folder::{CampaignFolder, FolderError};
 pub use journal::JournalError;
 pub use listing::{describe, list};
@@ -39,7 +41,13 @@ pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use watch::{Amount, Watch};
 
 /// The papers that are here.
-pub static PAPERS: [&Paper; 3] = [&le::PAPER, &momentary::PAPER, &newreno_smooth::PAPER];
+pub static PAPERS: [&Paper; 5] = [
+    &le::PAPER,
+    &momentary::PAPER,
+    &newreno_smooth::PAPER,
+    &responding::PAPER,
+    &westwood::PAPER,
+];
 
 /// A paper: what it claims, how it is rerun, and how it is judged.
 #[derive(Debug)]
@@ -68,6 +76,8 @@ struct ExperimentFile {
 enum Observe {
     /// Its measures.
     Measures,
+    /// Its measures, and for the first seed its first flow over time.
+    Series,
     /// Every packet of its first flow.
     Packets,
 }

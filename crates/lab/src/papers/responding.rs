@@ -33,6 +33,10 @@ pub(super) static PAPER: Paper = Paper {
     readme: include_str!("../../../../experiments/papers/responding/README.md"),
     experiments: &[
         file("w", W),
+        file(
+            "w-rto",
+            include_str!("../../../../experiments/papers/responding/w-rto.toml"),
+        ),
         file("c", C),
         file(
             "lda-w",
@@ -102,16 +106,21 @@ fn quicken(experiment: &mut Experiment) {
 fn judge(evidence: &Evidence) -> Judgement {
     let of = |name: &str| evidence.part(name).map(Gains::of);
     let parts = (
-        (of("w"), of("c")),
+        (of("w"), of("w-rto"), of("c")),
         (of("lda-w"), of("lda-c")),
         (of("drawn-w"), of("drawn-c")),
     );
-    let ((Some(w), Some(c)), (Some(lda_w), Some(lda_c)), (Some(drawn_w), Some(drawn_c))) = parts
+    let (
+        (Some(w), Some(w_rto), Some(c)),
+        (Some(lda_w), Some(lda_c)),
+        (Some(drawn_w), Some(drawn_c)),
+    ) = parts
     else {
         return Judgement::default();
     };
     let all = Groups {
         w,
+        w_rto,
         c,
         lda_w,
         lda_c,
@@ -127,6 +136,8 @@ fn judge(evidence: &Evidence) -> Judgement {
 /// What came out of each group.
 struct Groups {
     w: Gains,
+    /// W with a retransmission timer of at least 200 ms.
+    w_rto: Gains,
     c: Gains,
     lda_w: Gains,
     lda_c: Gains,

@@ -19,7 +19,12 @@ pub enum Colour {
 /// A line below the header and nothing else: blocks are set apart by empty rows.
 const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
-const COLUMNS: [(&str, Measure); 5] = [
+/// What is shown beside goodput, if any run has it.
+const COLUMNS: [(&str, Measure); 9] = [
+    ("in time", Measure::FramesInTime),
+    ("stalled s", Measure::StallTime),
+    ("A_w", Measure::AccuracyWireless),
+    ("A_c", Measure::AccuracyCongestion),
     ("retrans.", Measure::Retransmissions),
     ("of sent", Measure::RetransmissionShare),
     ("timeouts", Measure::Timeouts),
@@ -27,12 +32,29 @@ const COLUMNS: [(&str, Measure); 5] = [
     ("95th ms", Measure::DelayP95),
 ];
 
+/// The columns that say something here. How rightly losses are judged says nothing while nobody
+/// judges: a sender without differentiation takes all for congestion.
+fn columns(results: &Results) -> Vec<(&'static str, Measure)> {
+    let judges = |stack: &String| stack.matches('/').count() == 3;
+    let judged = results.stacks.iter().any(judges);
+    let watched = results.has(Measure::FramesInTime);
+    let speaks = |measure: Measure| match measure {
+        // Room for what the viewers saw.
+        Measure::RetransmissionShare | Measure::DelayMedian if watched => false,
+        Measure::AccuracyWireless | Measure::AccuracyCongestion => judged && results.has(measure),
+        _ => results.has(measure),
+    };
+    let all = COLUMNS.into_iter();
+    all.filter(|(_, measure)| speaks(*measure)).collect()
+}
+
 /// The table for reading: a block per point, a row per stack, the best of each block marked.
 #[must_use]
 pub fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String {
     let mut table = base(width);
     let mut header = vec!["", "  stack", "goodput Mbit/s", "× first"];
-    header.extend(COLUMNS.map(|(name, _)| name));
+    let columns = columns(results);
+    header.extend(columns.iter().map(|(name, _)| *name));
     table.set_header(header);
     for point in 0..results.points.len() {
         let comparison = Comparison::of(results, point, Measure::Goodput);
@@ -42,10 +64,10 @@ pub fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String
             } else {
                 String::new()
             };
-            table.add_row(row(results, point, &label, cell, colour));
+            table.add_row(row(results, point, &label, cell, &columns, colour));
         }
         if point + 1 < results.points.len() {
-            table.add_row(vec![TableCell::new(""); 4 + COLUMNS.len()]);
+            table.add_row(vec![TableCell::new(""); 4 + columns.len()]);
         }
     }
     align_numbers(&mut table, 2);
@@ -57,6 +79,7 @@ fn row(
     point: usize,
     label: &str,
     cell: &Cell,
+    columns: &[(&str, Measure)],
     colour: Colour,
 ) -> Vec<TableCell> {
     let style = |text: String| styled(text, cell.standing, colour);
@@ -78,14 +101,15 @@ fn row(
             (None, _) => "–".to_owned(),
         }),
     ];
-    for (_, measure) in COLUMNS {
+    for &(_, measure) in columns {
         let samples: Vec<f64> = results
             .samples(point, cell.stack, measure)
             .map(|(_, v)| v)
             .collect();
         let text = Summary::of(&samples).map_or("–".to_owned(), |s| match measure {
-            Measure::RetransmissionShare => format!("{:.1} %", s.mean),
-            Measure::DelayMedian | Measure::DelayP95 | Measure::Timeouts => {
+            Measure::RetransmissionShare | Measure::FramesInTime => format!("{:.1} %", s.mean),
+            Measure::AccuracyWireless | Measure::AccuracyCongestion => format!("{:.0} %", s.mean),
+            Measure::DelayMedian | Measure::DelayP95 | Measure::Timeouts | Measure::StallTime => {
                 format!("{:.1}", s.mean)
             }
             _ => format!("{:.0}", s.mean),

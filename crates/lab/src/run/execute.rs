@@ -14,6 +14,7 @@ use dupack_tcp::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::build::{Built, Scenario, span};
+use super::course::Course;
 use super::plan::{Job, Plan};
 use crate::results::{Measure, Results, Run, Values};
 use crate::stats::jain_index;
@@ -107,32 +108,71 @@ impl Plan {
     /// If `job` is none of this plan's.
     #[must_use]
     pub fn run(&self, job: Job, interrupt: &Interrupt) -> Option<Run> {
-        run(self.scenario(job), job, interrupt)
+        let (run, _) = run(self.scenario(job), job, Followed::No, interrupt)?;
+        Some(run)
+    }
+
+    /// Does one run and follows its first compared flow over time; the run is the same as
+    /// [`run`](Self::run)'s. `None` if it was interrupted.
+    ///
+    /// # Panics
+    /// If `job` is none of this plan's.
+    #[must_use]
+    pub fn follow(&self, job: Job, interrupt: &Interrupt) -> Option<(Run, Course)> {
+        let (run, built) = run(self.scenario(job), job, Followed::Yes, interrupt)?;
+        let course = Course::of(&built);
+        Some((run, course))
     }
 }
 
-/// One run; `None` if it was interrupted.
-fn run(scenario: &Scenario, job: Job, interrupt: &Interrupt) -> Option<Run> {
+/// Whether a run is followed over time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Followed {
+    No,
+    Yes,
+}
+
+impl Followed {
+    /// How many samples are taken for each that the amount in flight needs.
+    const fn fineness(self) -> u64 {
+        match self {
+            Self::No => 1,
+            Self::Yes => 10,
+        }
+    }
+}
+
+/// One run and what is left of it; `None` if it was interrupted.
+fn run(
+    scenario: &Scenario,
+    job: Job,
+    followed: Followed,
+    interrupt: &Interrupt,
+) -> Option<(Run, Built)> {
     let mut built = scenario
         .build(job.seed)
         .expect("the plan has built it before");
+    let samples = IN_FLIGHT_SAMPLES * followed.fineness();
     built.simulation.sample(&SamplingConfig {
-        interval: span(scenario.experiment.duration) / IN_FLIGHT_SAMPLES,
-        capacity: IN_FLIGHT_SAMPLES as usize + 2,
+        interval: span(scenario.experiment.duration) / samples,
+        capacity: samples as usize + 2,
         flows: built.compared.clone(),
         links: Vec::new(),
     });
     let mut hash = TraceHash::default();
     let stats = scenario.advance(&mut built.simulation, &mut hash, interrupt)?;
     let report = built.simulation.report();
-    Some(Run {
+    let mut values = values(&built, &report, &stats);
+    in_flight(&mut values, &built, followed);
+    let run = Run {
         point: job.point,
         stack: job.stack,
         seed: job.seed,
-        values: values(&built, &report, &stats),
+        values,
         flow_goodputs: report.tcp.iter().map(|f| f.goodput_bps / 1e6).collect(),
         trace_hash: hash.digest(),
-    })
+    };
+    Some((run, built))
 }
 
 impl Scenario {
@@ -216,7 +256,6 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     if let Some(index) = jain_index(&goodputs) {
         values.set(Measure::Fairness, index);
     }
-    in_flight(&mut values, built);
     links(&mut values, built, report);
     completion(&mut values, report, built);
     accuracy(&mut values, &counted);
@@ -225,8 +264,9 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     values
 }
 
-/// Belief beside truth, after the warm-up.
-fn in_flight(values: &mut Values, built: &Built) {
+/// Belief beside truth, after the warm-up: of a run that is followed, no more samples than of
+/// another.
+fn in_flight(values: &mut Values, built: &Built, followed: Followed) {
     let Some(samples) = built.simulation.samples() else {
         return;
     };
@@ -237,7 +277,11 @@ fn in_flight(values: &mut Values, built: &Built) {
         };
         let smss = f64::from(flow.sender().config().smss);
         let warm = built.simulation.measuring_since();
-        for sample in series.samples().iter().filter(|s| s.at >= warm) {
+        let samples = series
+            .samples()
+            .iter()
+            .step_by(followed.fineness() as usize);
+        for sample in samples.filter(|s| s.at >= warm) {
             believed += sample.value.in_flight_believed as f64 / smss;
             real += sample.value.in_flight_true as f64 / smss;
             count += 1;

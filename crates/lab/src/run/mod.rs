@@ -3,6 +3,7 @@
 
 mod build;
 mod check;
+mod course;
 mod execute;
 mod explain;
 mod fingerprint;
@@ -10,6 +11,7 @@ mod plan;
 mod timeline;
 
 pub use build::{BuildError, Built, Endpoints, Scenario};
+pub use course::{Course, Moment};
 pub use execute::{Execution, Interrupt, Progress};
 pub use fingerprint::{ENGINE, Fingerprint};
 pub use plan::{Job, Plan};

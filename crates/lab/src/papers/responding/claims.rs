@@ -17,6 +17,7 @@ pub(super) fn findings(groups: &Groups) -> Vec<Named> {
         lda_c,
         drawn_w,
         drawn_c,
+        ..
     } = groups;
     let mut out = wireless(w);
     out.extend(congestion(c));

@@ -13,7 +13,7 @@ use crate::stats::Summary;
 const NONE: &str = "–";
 
 pub(super) fn exhibits(groups: &Groups) -> Vec<Exhibit> {
-    let mut out = wireless(&groups.w);
+    let mut out = wireless(groups);
     out.extend(congestion(&groups.c));
     out.extend([
         Exhibit::Heading("Both groups: gains and ranks".to_owned()),
@@ -30,7 +30,8 @@ pub(super) fn exhibits(groups: &Groups) -> Vec<Exhibit> {
 
 type Place = Box<dyn Fn(&Scenario) -> bool>;
 
-fn wireless(w: &Gains) -> Vec<Exhibit> {
+fn wireless(groups: &Groups) -> Vec<Exhibit> {
+    let w = &groups.w;
     let losses = [1.0, 3.0, 5.0].map(|loss| {
         let at: Place = Box::new(move |s| s.hops == 1 && (s.loss - loss).abs() < 1e-9);
         (format!("{loss:.0} % loss"), at)
@@ -52,6 +53,23 @@ fn wireless(w: &Gains) -> Vec<Exhibit> {
             "Figure 3(b): responses by hops",
             "loss of 1, 3 and 5 % per hop · one flow",
             w,
+            &hops,
+        )
+        .svg(),
+    ));
+    out.extend(figure(
+        "figure3a-rto",
+        "As figure 3(a), but with a retransmission timer of at least 200 ms, as ns-2 has it, instead of RFC 6298's \
+         1 s. The paper does not say which it had.",
+        chart("Figure 3(a), timer of at least 200 ms", "1 hop · one flow", &groups.w_rto, &losses).svg(),
+    ));
+    out.extend(figure(
+        "figure3b-rto",
+        "As figure 3(b), with that timer.",
+        chart(
+            "Figure 3(b), timer of at least 200 ms",
+            "loss of 1, 3 and 5 % per hop · one flow",
+            &groups.w_rto,
             &hops,
         )
         .svg(),
@@ -152,7 +170,13 @@ fn cell(gain: Option<Summary>, best: bool) -> Cell {
 }
 
 fn gains_table(groups: &Groups) -> Table {
-    let parts = [&groups.w, &groups.c, &groups.drawn_w, &groups.drawn_c];
+    let parts = [
+        &groups.w,
+        &groups.w_rto,
+        &groups.c,
+        &groups.drawn_w,
+        &groups.drawn_c,
+    ];
     let ranked = parts.map(ranks);
     let rows = METHODS.iter().enumerate().map(|(method, name)| {
         let mut row = vec![Cell::new(*name, Emphasis::Group)];
@@ -169,7 +193,7 @@ fn gains_table(groups: &Groups) -> Table {
                   interval, and the method's rank. The drawn groups were drawn after the dynamic response was \
                   designed on W and C."
             .to_owned(),
-        header: ["method", "W", "rank", "C", "rank", "drawn W", "rank", "drawn C", "rank"]
+        header: ["method", "W", "rank", "W, RTO ≥ 200 ms", "rank", "C", "rank", "drawn W", "rank", "drawn C", "rank"]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
@@ -179,6 +203,7 @@ fn gains_table(groups: &Groups) -> Table {
 fn dynamic_table(groups: &Groups) -> Table {
     let rows = [
         ("W", &groups.w),
+        ("W, RTO ≥ 200 ms", &groups.w_rto),
         ("C", &groups.c),
         ("drawn W", &groups.drawn_w),
         ("drawn C", &groups.drawn_c),
