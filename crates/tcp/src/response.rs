@@ -13,4 +13,11 @@ pub trait Response: Debug + Send {
 
     /// The window after the loss. `congestion` is what the control would have made of it.
     fn respond(&mut self, loss: &LossFacts, congestion: Window) -> Window;
+
+    /// Which share of the control's increase in congestion avoidance the window takes until the
+    /// next loss event, from 0 to 1. Asked once after each answer. The methods of Park et al.
+    /// leave the increase as it is.
+    fn growth(&self) -> f64 {
+        1.0
+    }
 }

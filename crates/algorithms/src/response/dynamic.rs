@@ -12,8 +12,11 @@
 //!
 //! ```text
 //! share = cov(flight, RTT) / var(flight) · mean(flight) / mean(RTT)
-//! share ≥ own, or not known:   cwnd = ssthresh = room · √(losses per segment)
-//! otherwise:                   what TCP would do
+//! roomy = room · √(losses per segment)
+//! share ≥ own:       cwnd = ssthresh = roomy
+//! share not known:   cwnd = ssthresh = the larger of roomy · unknown and cwnd before the loss
+//! otherwise:         what TCP would do, and until the next loss a window that grows by `growth` of
+//!                    TCP's increase
 //! ```
 //!
 //! `share` is the part of the round-trip time that goes up and down with what the connection has in
@@ -23,6 +26,11 @@
 //! The window grows with the loss rate, against the habit of TCP's, which goes with 1/√(loss rate): the
 //! more is lost, the more has to be in flight for three duplicate ACKs to come back from it, for the
 //! retransmission and for what is lost besides. With few losses there is no need to fill the queue.
+//!
+//! Where others fill the queue no window after a loss is better than TCP's by more than chance: the
+//! channel is full whatever one of them does. What is left to win is what is sent in vain, and that
+//! is less if the windows grow more slowly into the full queue: hence `growth`, which the paper's
+//! methods do not have.
 //!
 //! [`veno`](crate::differentiation::veno) and the others that hold RTT against its minimum cannot say
 //! whose queue it is, and a flow that starts when the queue is full never sees the true minimum;
@@ -50,7 +58,7 @@ const OWN: ParameterSpec = ParameterSpec {
         max: 10.0,
         unit: "",
     },
-    default: Defaults::same(Value::Real(0.7)),
+    default: Defaults::same(Value::Real(0.5)),
 };
 
 const ROOM: ParameterSpec = ParameterSpec {
@@ -65,19 +73,43 @@ const ROOM: ParameterSpec = ParameterSpec {
     default: Defaults::same(Value::Real(130.0)),
 };
 
+const UNKNOWN: ParameterSpec = ParameterSpec {
+    name: "unknown",
+    doc: "share of that window while it is not known whose the queue is",
+    source: "ours: enough for duplicate ACKs, and half the harm if it is wrong",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.5)),
+};
+
+const GROWTH: ParameterSpec = ParameterSpec {
+    name: "growth",
+    doc: "share of TCP's increase in congestion avoidance where others fill the queue",
+    source: "ours",
+    kind: Kind::Real {
+        min: 0.0,
+        max: 1.0,
+        unit: "",
+    },
+    default: Defaults::same(Value::Real(0.1)),
+};
+
 /// The weight of one interval between losses in its mean: as in RFC 6298 §2 for SRTT.
 const INTERVAL_GAIN: f64 = 1.0 / 8.0;
 
 const GAIN: ParameterSpec = ParameterSpec {
     name: "gain",
     doc: "weight of one RTT sample",
-    source: "ours: 200 samples, some rises and falls of the window",
+    source: "ours: 1000 samples, many rises and falls of the window",
     kind: Kind::Real {
         min: 1e-6,
         max: 1.0,
         unit: "",
     },
-    default: Defaults::same(Value::Real(0.005)),
+    default: Defaults::same(Value::Real(0.001)),
 };
 
 const SAMPLES: ParameterSpec = ParameterSpec {
@@ -95,13 +127,21 @@ const SAMPLES: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Response> = Entry {
     name: "dynamic",
-    summary: "a large window if RTT follows the own window, else as TCP",
+    summary: "a large window if RTT follows the own window, else as TCP with slower growth",
     citation: "ours; the future work of Park et al., A comparative study on responding methods, §5",
-    parameters: &[OWN, ROOM, GAIN, SAMPLES],
+    parameters: &[OWN, ROOM, UNKNOWN, GROWTH, GAIN, SAMPLES],
     needs: |_| Needs::NONE,
     conflicts: &[],
     build: |parameters, context| Box::new(Dynamic::new(parameters, context)),
 };
+
+/// Whose queue it is, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queue {
+    Unknown,
+    Own,
+    Others,
+}
 
 /// The response.
 #[derive(Clone, Debug)]
@@ -110,6 +150,10 @@ struct Dynamic {
     smss: f64,
     /// In segments.
     room: f64,
+    unknown: f64,
+    growth: f64,
+    /// As it was at the last loss.
+    queue: Queue,
     /// Bytes acknowledged since the last loss.
     acked: f64,
     /// Bytes acknowledged between two losses, on average.
@@ -128,6 +172,9 @@ impl Dynamic {
             interval: None,
             own: parameters.real(OWN.name),
             room: parameters.real(ROOM.name),
+            unknown: parameters.real(UNKNOWN.name),
+            growth: parameters.real(GROWTH.name),
+            queue: Queue::Unknown,
             gain: parameters.real(GAIN.name),
             least_samples: parameters.integer(SAMPLES.name),
             moments: Moments::default(),
@@ -141,10 +188,15 @@ impl Dynamic {
         self.room / interval.max(1.0).sqrt() * self.smss
     }
 
-    /// Whether the queue is the connection's own, as far as it is known.
-    fn is_alone(&self) -> bool {
-        self.moments.samples < self.least_samples
-            || self.moments.share().is_some_and(|share| share >= self.own)
+    /// Whose queue it is, by the share of the RTT that follows the own window.
+    fn whose(&self) -> Queue {
+        if self.moments.samples < self.least_samples {
+            return Queue::Unknown;
+        }
+        match self.moments.share() {
+            Some(share) if share >= self.own => Queue::Own,
+            _ => Queue::Others,
+        }
     }
 }
 
@@ -158,18 +210,26 @@ impl Response for Dynamic {
         }
     }
 
-    fn respond(&mut self, _loss: &LossFacts, congestion: Window) -> Window {
+    fn respond(&mut self, loss: &LossFacts, congestion: Window) -> Window {
         let last = std::mem::take(&mut self.acked);
         let mean = |mean: f64| mean + INTERVAL_GAIN * (last - mean);
         self.interval = Some(self.interval.map_or(last, mean));
-        if self.is_alone() {
-            let cwnd = self.roomy().max(self.smss);
-            Window {
-                cwnd,
-                ssthresh: cwnd,
-            }
-        } else {
-            congestion
+        self.queue = self.whose();
+        let cwnd = match self.queue {
+            Queue::Own => self.roomy().max(self.smss),
+            Queue::Unknown => (self.roomy() * self.unknown).max(loss.window.cwnd),
+            Queue::Others => return congestion,
+        };
+        Window {
+            cwnd,
+            ssthresh: cwnd,
+        }
+    }
+
+    fn growth(&self) -> f64 {
+        match self.queue {
+            Queue::Own | Queue::Unknown => 1.0,
+            Queue::Others => self.growth,
         }
     }
 }
@@ -252,19 +312,33 @@ mod tests {
 
     #[test]
     fn a_queue_of_others_makes_it_tcp() {
-        // Of 28.5 ms + 3 ms a segment, at 9.5 segments on average, 28.5 ms follow the window: half.
-        let response = after(100, |segments| 3 * segments + 28);
+        // Of 60 ms + 3 ms a segment, at 9.5 segments on average, 28.5 ms of 88.5 follow the window.
+        let response = after(100, |segments| 3 * segments + 60);
         let share = response.moments.share().unwrap();
-        assert!((share - 0.5).abs() < 0.01, "{share}");
+        assert!((share - 28.5 / 88.5).abs() < 0.01, "{share}");
         assert_eq!(answer(response), CONGESTION);
         // And if it makes no difference at all.
         assert_eq!(answer(after(100, |_| 90)), CONGESTION);
     }
 
     #[test]
-    fn what_is_not_known_yet_is_the_links() {
-        assert_eq!(answer(after(19, |_| 90)), ROOMY);
+    fn while_nothing_is_known_the_window_stays_or_becomes_half_of_what_there_may_be_room_for() {
+        // 10 segments before the loss, and 13 / 2 = 6.5 for which there may be room.
+        let before = loss_facts(0, 10).window.cwnd;
+        assert_eq!(answer(after(19, |_| 90)).cwnd, before);
+        let response = after(19, |_| 90).respond(&loss_facts(0, 4), CONGESTION);
+        assert_eq!(response.cwnd, 6.5 * f64::from(SMSS));
         assert_eq!(answer(after(20, |_| 90)), CONGESTION);
+    }
+
+    #[test]
+    fn among_others_the_window_grows_more_slowly() {
+        let mut alone = after(100, |segments| 3 * segments);
+        alone.respond(&loss_facts(0, 10), CONGESTION);
+        assert_eq!(alone.growth(), 1.0);
+        let mut among = after(100, |_| 90);
+        among.respond(&loss_facts(0, 10), CONGESTION);
+        assert_eq!(among.growth(), 0.1);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. Commun.
-//! E92-B(12), 2009: figures 3, 4 and 5 here; tables 1 to 3 and the future work in files of their own.
+//! E92-B(12), 2009: figures 3, 4 and 5 here; tables 1 to 3, the future work and related
+//! work in files of their own.
 
 mod episode;
 mod exhibits;
 mod future;
 mod numbers;
 mod readings;
+mod related;
 mod table1;
 mod table2;
 mod table3;
@@ -42,6 +44,12 @@ pub(super) static PAPER: Paper = Paper {
             text: include_str!("../../../../experiments/papers/momentary/table1-alone.toml"),
             observe: Observe::Measures,
             quicken: table1::quicken,
+        },
+        ExperimentFile {
+            name: "table1-start",
+            text: include_str!("../../../../experiments/papers/momentary/table1-start.toml"),
+            observe: Observe::Measures,
+            quicken: table1::quicken_start,
         },
         ExperimentFile {
             name: "table1-300",
@@ -86,6 +94,12 @@ pub(super) static PAPER: Paper = Paper {
             quicken: table3::quicken,
         },
         ExperimentFile {
+            name: "table3-newreno",
+            text: include_str!("../../../../experiments/papers/momentary/table3-newreno.toml"),
+            observe: Observe::Packets,
+            quicken,
+        },
+        ExperimentFile {
             name: "table3-recovery",
             text: include_str!("../../../../experiments/papers/momentary/table3-recovery.toml"),
             observe: Observe::Packets,
@@ -96,6 +110,18 @@ pub(super) static PAPER: Paper = Paper {
             text: include_str!("../../../../experiments/papers/momentary/future.toml"),
             observe: Observe::Measures,
             quicken: future::quicken,
+        },
+        ExperimentFile {
+            name: "related-work",
+            text: include_str!("../../../../experiments/papers/momentary/related-work.toml"),
+            observe: Observe::Measures,
+            quicken: related::quicken_chain,
+        },
+        ExperimentFile {
+            name: "related-fair",
+            text: include_str!("../../../../experiments/papers/momentary/related-fair.toml"),
+            observe: Observe::Measures,
+            quicken: related::quicken_fair,
         },
     ],
     judge,
@@ -167,17 +193,21 @@ fn judge_tables(evidence: &Evidence, judgement: &mut Judgement) {
     judgement
         .exhibits
         .extend(readings::exhibits(readings[0], readings[1]));
-    let (table3, recovery) = (evidence.part("table3"), evidence.part("table3-recovery"));
-    judgement
-        .findings
-        .extend(table3::findings(table3, recovery));
-    judgement
-        .exhibits
-        .extend(table3::exhibits(table3, recovery));
+    let table3 = evidence.part("table3");
+    let traced = ["table3-newreno", "table3-recovery"].map(|name| evidence.part(name));
+    judgement.findings.extend(table3::findings(table3, traced));
+    judgement.exhibits.extend(table3::exhibits(table3, traced));
     if let Some(part) = evidence.part("future") {
         judgement.findings.extend(future::findings(part));
         judgement.exhibits.extend(future::exhibits(part));
     }
+    let related = ["related-work", "related-fair"].map(|name| evidence.part(name));
+    judgement
+        .findings
+        .extend(related::findings(related[0], related[1]));
+    judgement
+        .exhibits
+        .extend(related::exhibits(related[0], related[1]));
 }
 
 type Episodes<'e> = [Option<Episode<'e>>];

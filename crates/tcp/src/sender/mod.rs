@@ -79,6 +79,8 @@ pub struct Sender {
     limited_by: LimitedBy,
     /// When the window was last reduced for congestion.
     reduced_at: Option<Instant>,
+    /// Which share of the control's increase the window takes.
+    growth: f64,
     rto_at: Option<Instant>,
     persist: Persist,
     /// No segment leaves before this, if the control paces.
@@ -125,6 +127,7 @@ impl Sender {
             limited_transmit_bytes: 0,
             limited_by: LimitedBy::Application,
             reduced_at: None,
+            growth: 1.0,
             rto_at: None,
             persist: Persist::default(),
             pace_until: Instant::ZERO,
@@ -226,7 +229,11 @@ impl Sender {
         } else {
             WindowCause::Avoidance
         };
-        let grown = self.stack.control.on_ack(facts, credit, &view);
+        let mut grown = self.stack.control.on_ack(facts, credit, &view);
+        if self.growth < 1.0 && cause == WindowCause::Avoidance {
+            let increase = (grown.cwnd - self.window.cwnd).max(0.0);
+            grown.cwnd -= increase * (1.0 - self.growth);
+        }
         self.set_window(now, grown, cause);
     }
 
@@ -297,6 +304,10 @@ impl Sender {
                 self.stack.response.respond(loss, congestion),
                 WindowCause::Wireless,
             ),
+        };
+        self.growth = match cause {
+            LossCause::Congestion => 1.0,
+            LossCause::Wireless => self.stack.response.growth().clamp(0.0, 1.0),
         };
         let chosen = self.rounded(chosen);
         self.stack.control.on_loss(loss, cause, chosen);

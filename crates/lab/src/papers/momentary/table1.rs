@@ -18,10 +18,13 @@ const FLOWS: u32 = 1000;
 /// By how much a quick look divides flows, rate and buffer, so that the share of each stays.
 const QUICK: u32 = 20;
 const QUICK_DURATION: Delay = Delay::from_nanos(30_000_000_000);
+/// What is not measured of it.
+const QUICK_START: Delay = Delay::from_nanos(10_000_000_000);
 
 /// Fewer flows on a link that is slower in proportion, and half a minute.
 pub(super) fn quicken(experiment: &mut Experiment) {
     experiment.duration = QUICK_DURATION;
+    experiment.warm_up = QUICK_START;
     for group in &mut experiment.flows {
         group.count /= QUICK;
     }
@@ -36,6 +39,13 @@ pub(super) fn quicken(experiment: &mut Experiment) {
     }
 }
 
+/// The same of the beginning alone.
+pub(super) fn quicken_start(experiment: &mut Experiment) {
+    quicken(experiment);
+    experiment.duration = QUICK_START;
+    experiment.warm_up = Delay::default();
+}
+
 /// A row of the table: what the flows of each kind got, in kbit/s.
 struct Mix {
     /// Flows of the standard among [`FLOWS`].
@@ -45,7 +55,11 @@ struct Mix {
 }
 
 /// The table, as far as its runs are there.
-pub(super) struct Mixes(Vec<Mix>);
+pub(super) struct Mixes {
+    mixes: Vec<Mix>,
+    /// The mix of halves with its beginning.
+    whole: Option<Mix>,
+}
 
 /// The experiments that mix, and how many standard flows they have.
 const MIXED: [(&str, u32); 3] = [
@@ -64,6 +78,7 @@ impl Mixes {
     /// In the order of the paper's table; nothing if a run is missing.
     pub(super) fn of(evidence: &Evidence) -> Option<Self> {
         let alone = evidence.part("table1-alone")?;
+        let whole = whole_run(evidence.part("table1-500"), evidence.part("table1-start"));
         let mut mixes = vec![Mix {
             standard_flows: 0,
             standard: Vec::new(),
@@ -71,35 +86,28 @@ impl Mixes {
         }];
         for (name, standard_flows) in MIXED {
             let part = evidence.part(name)?;
-            let mut standard = goodputs(part, 0)?;
-            let count = part.results.experiment.flows.first()?.count;
-            let momentary = standard.split_off((count as usize).min(standard.len()));
-            mixes.push(Mix {
-                standard_flows,
-                standard,
-                momentary,
-            });
+            mixes.push(Mix::of(part, standard_flows, goodputs(part, 0)?)?);
         }
         mixes.push(Mix {
             standard_flows: FLOWS,
             standard: goodputs(alone, 0)?,
             momentary: Vec::new(),
         });
-        Some(Self(mixes))
+        Some(Self { mixes, whole })
     }
 
     fn mixed(&self) -> impl Iterator<Item = &Mix> {
         let both = |mix: &&Mix| !mix.standard.is_empty() && !mix.momentary.is_empty();
-        self.0.iter().filter(both)
+        self.mixes.iter().filter(both)
     }
 
     /// What 1000 standard flows get.
     fn all_standard(&self) -> Option<Summary> {
-        Summary::of(&self.0.last()?.standard)
+        Summary::of(&self.mixes.last()?.standard)
     }
 
     fn all_momentary(&self) -> Option<Summary> {
-        Summary::of(&self.0.first()?.momentary)
+        Summary::of(&self.mixes.first()?.momentary)
     }
 
     /// What the standard flows of each mix keep of that.
@@ -122,9 +130,36 @@ impl Mixes {
 
     /// Jain's index over the Momentary flows of each run that has any.
     fn fairness(&self) -> Option<Vec<f64>> {
-        let with = self.0.iter().filter(|mix| !mix.momentary.is_empty());
+        let with = self.mixes.iter().filter(|mix| !mix.momentary.is_empty());
         with.map(|mix| jain_index(&mix.momentary)).collect()
     }
+}
+
+impl Mix {
+    /// From the goodputs of all flows of a run, standard flows first.
+    fn of(part: &Part, standard_flows: u32, mut standard: Vec<f64>) -> Option<Self> {
+        let count = part.results.experiment.flows.first()?.count;
+        let momentary = standard.split_off((count as usize).min(standard.len()));
+        Some(Self {
+            standard_flows,
+            standard,
+            momentary,
+        })
+    }
+}
+
+/// A mix over its whole length, from what was measured and the beginning, which was not.
+fn whole_run(measured: Option<&Part>, start: Option<&Part>) -> Option<Mix> {
+    let (measured, start) = (measured?, start?);
+    let experiment = &measured.results.experiment;
+    let end = experiment.duration.as_nanos() as f64;
+    let share = experiment.warm_up.as_nanos() as f64 / end;
+    let goodputs: Vec<f64> = goodputs(measured, 0)?
+        .iter()
+        .zip(goodputs(start, 0)?)
+        .map(|(later, before)| later * (1.0 - share) + before * share)
+        .collect();
+    Mix::of(measured, FLOWS / 2, goodputs)
 }
 
 /// The ratio of two means of samples that are not paired, with an interval to first order.
@@ -222,7 +257,7 @@ pub(super) fn exhibits(mixes: &Mixes) -> Vec<Exhibit> {
 fn table(mixes: &Mixes) -> Table {
     let paper = paper_rows(PAPER);
     let mut rows = Vec::new();
-    for mix in &mixes.0 {
+    for mix in &mixes.mixes {
         let group = format!("{} / {}", mix.standard_flows, FLOWS - mix.standard_flows);
         let figures = paper
             .iter()
@@ -240,11 +275,15 @@ fn table(mixes: &Mixes) -> Table {
             cells.into_iter().chain([ratio]).chain(none),
         ));
         rows.push(row("", Whose::Ours, "here", ours(mix)));
+        let whole = mixes.whole.iter();
+        for whole in whole.filter(|whole| whole.standard_flows == mix.standard_flows) {
+            rows.push(row("", Whose::Paper, "with its beginning", ours(whole)));
+        }
     }
     Table {
         name: "table1".to_owned(),
-        caption: "Goodput per flow in kbit/s, standard flows / Momentary flows. Here: mean over the flows of one run ± half \
-                  the 95 % confidence interval."
+        caption: "Goodput per flow in kbit/s, standard flows / Momentary flows. Here: mean over the flows of one run \
+                  after its first 100 s ± half the 95 % confidence interval."
             .to_owned(),
         header: [
             "flows",
@@ -299,16 +338,16 @@ fn chart(mixes: &Mixes) -> BarChart {
     let series = [
         (
             "standard, here",
-            mixes.0.iter().map(|m| bar(&m.standard)).collect(),
+            mixes.mixes.iter().map(|m| bar(&m.standard)).collect(),
         ),
         ("standard, the paper", of_paper(2)),
         (
             "Momentary, here",
-            mixes.0.iter().map(|m| bar(&m.momentary)).collect(),
+            mixes.mixes.iter().map(|m| bar(&m.momentary)).collect(),
         ),
         ("Momentary, the paper", of_paper(3)),
     ];
-    let categories = mixes.0.iter().map(|mix| {
+    let categories = mixes.mixes.iter().map(|mix| {
         let standard = mix.standard_flows;
         format!("{standard} + {}", FLOWS - standard)
     });
