@@ -1,13 +1,14 @@
 //! Scenarios drawn after the dynamic response was designed: the files `drawn-w.toml` and
 //! `drawn-c.toml` are what this yields for the stated seed.
 //!
-//! The seed was fixed before the first draw. It is written as a date and was not searched for. Only the
-//! tests need this: the files are what runs.
+//! The seed is written as a date and was not searched for. It is that of the second draw: the first,
+//! of the day before, was made for an earlier design, which failed on it. Only the tests need this: the
+//! files are what runs.
 
 use std::fmt::Write as _;
 
 /// The seed of the draw.
-pub(super) const SEED: u64 = 20_261_121;
+pub(super) const SEED: u64 = 20_261_122;
 /// Scenarios in each group, as many as the paper has.
 pub(super) const SCENARIOS: usize = 60;
 
