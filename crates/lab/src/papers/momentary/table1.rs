@@ -68,10 +68,13 @@ const MIXED: [(&str, u32); 3] = [
     ("table1-700", 700),
 ];
 
-/// Goodputs of a run's flows in kbit/s.
-fn goodputs(part: &Part, stack: usize) -> Option<Vec<f64>> {
-    let run = part.results.runs.iter().find(|run| run.stack == stack)?;
-    Some(run.flow_goodputs.iter().map(|mbps| mbps * 1e3).collect())
+/// Goodputs of the flows of each run in kbit/s, in the order of the seeds; nothing if there is none.
+fn goodputs(part: &Part, stack: usize) -> Option<Vec<Vec<f64>>> {
+    let runs = part.results.runs.iter().filter(|run| run.stack == stack);
+    let in_kbps = |mbps: &f64| mbps * 1e3;
+    let runs = runs.map(|run| run.flow_goodputs.iter().map(in_kbps).collect());
+    let runs: Vec<Vec<f64>> = runs.collect();
+    (!runs.is_empty()).then_some(runs)
 }
 
 impl Mixes {
@@ -82,15 +85,15 @@ impl Mixes {
         let mut mixes = vec![Mix {
             standard_flows: 0,
             standard: Vec::new(),
-            momentary: goodputs(alone, 1)?,
+            momentary: goodputs(alone, 1)?.concat(),
         }];
         for (name, standard_flows) in MIXED {
             let part = evidence.part(name)?;
-            mixes.push(Mix::of(part, standard_flows, goodputs(part, 0)?)?);
+            mixes.push(Mix::of(part, standard_flows, &goodputs(part, 0)?)?);
         }
         mixes.push(Mix {
             standard_flows: FLOWS,
-            standard: goodputs(alone, 0)?,
+            standard: goodputs(alone, 0)?.concat(),
             momentary: Vec::new(),
         });
         Some(Self { mixes, whole })
@@ -128,7 +131,7 @@ impl Mixes {
             .collect()
     }
 
-    /// Jain's index over the Momentary flows of each run that has any.
+    /// Jain's index over the Momentary flows of each mix that has any, of all runs together.
     fn fairness(&self) -> Option<Vec<f64>> {
         let with = self.mixes.iter().filter(|mix| !mix.momentary.is_empty());
         with.map(|mix| jain_index(&mix.momentary)).collect()
@@ -136,15 +139,20 @@ impl Mixes {
 }
 
 impl Mix {
-    /// From the goodputs of all flows of a run, standard flows first.
-    fn of(part: &Part, standard_flows: u32, mut standard: Vec<f64>) -> Option<Self> {
-        let count = part.results.experiment.flows.first()?.count;
-        let momentary = standard.split_off((count as usize).min(standard.len()));
-        Some(Self {
+    /// From the goodputs of all flows of each run, standard flows first.
+    fn of(part: &Part, standard_flows: u32, runs: &[Vec<f64>]) -> Option<Self> {
+        let count = part.results.experiment.flows.first()?.count as usize;
+        let mut mix = Self {
             standard_flows,
-            standard,
-            momentary,
-        })
+            standard: Vec::new(),
+            momentary: Vec::new(),
+        };
+        for run in runs {
+            let (standard, momentary) = run.split_at_checked(count)?;
+            mix.standard.extend(standard);
+            mix.momentary.extend(momentary);
+        }
+        Some(mix)
     }
 }
 
@@ -154,12 +162,14 @@ fn whole_run(measured: Option<&Part>, start: Option<&Part>) -> Option<Mix> {
     let experiment = &measured.results.experiment;
     let end = experiment.duration.as_nanos() as f64;
     let share = experiment.warm_up.as_nanos() as f64 / end;
-    let goodputs: Vec<f64> = goodputs(measured, 0)?
+    let (later, before) = (goodputs(measured, 0)?, goodputs(start, 0)?);
+    // The first seed's: the beginning was run with it alone.
+    let goodputs: Vec<f64> = later[0]
         .iter()
-        .zip(goodputs(start, 0)?)
+        .zip(&before[0])
         .map(|(later, before)| later * (1.0 - share) + before * share)
         .collect();
-    Mix::of(measured, FLOWS / 2, goodputs)
+    Mix::of(measured, FLOWS / 2, &[goodputs])
 }
 
 /// The ratio of two means of samples that are not paired, with an interval to first order.
@@ -282,8 +292,8 @@ fn table(mixes: &Mixes) -> Table {
     }
     Table {
         name: "table1".to_owned(),
-        caption: "Goodput per flow in kbit/s, standard flows / Momentary flows. Here: mean over the flows of one run \
-                  after its first 100 s ± half the 95 % confidence interval."
+        caption: "Goodput per flow in kbit/s, standard flows / Momentary flows. Here: mean over the flows of three runs \
+                  after their first 100 s ± half the 95 % confidence interval."
             .to_owned(),
         header: [
             "flows",
