@@ -27,10 +27,10 @@
 //! more is lost, the more has to be in flight for three duplicate ACKs to come back from it, for the
 //! retransmission and for what is lost besides. With few losses there is no need to fill the queue.
 //!
-//! Where others fill the queue no window after a loss is better than TCP's by more than chance: the
-//! channel is full whatever one of them does. What is left to win is what is sent in vain, and that
-//! is less if the windows grow more slowly into the full queue: hence `growth`, which the paper's
-//! methods do not have.
+//! Where others fill the queue none of the paper's windows after a loss is better than TCP's by more
+//! than chance (group C of `dupack papers responding`): the channel is full whatever one of them
+//! does. What is left to win is what is sent in vain, and that is less if the windows grow more
+//! slowly into the full queue: hence `growth`, which the paper's methods do not have.
 //!
 //! [`veno`](crate::differentiation::veno) and the others that hold RTT against its minimum cannot say
 //! whose queue it is, and a flow that starts when the queue is full never sees the true minimum;
