@@ -1,31 +1,34 @@
-//! The dynamic response: a large window where the queue is the connection's own, TCP's where others
-//! fill it.
+//! The dynamic response: no less than before where the queue is the connection's own, TCP's answer and
+//! slower growth where others fill it.
 //!
 //! Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless
 //! networks", §5, name a response that reacts to the network as future work; this one is ours.
 //!
 //! The paper finds no method that is the best everywhere, and its two groups of scenarios ask for
-//! opposites: alone on a lossy path a large window pays, for its queue harms nobody and it brings the
-//! duplicate ACKs that save a timeout; among other flows it fills the buffer that all share. What
-//! tells the two apart is how the round-trip time follows the connection's own window. Alone, twice
-//! the packets in flight wait twice as long; among others it hardly matters what one of them does.
+//! opposites: alone on a lossy path it pays to give nothing up, for the queue harms nobody and a
+//! small window has no duplicate ACKs to find the next loss by; among other flows the window fills
+//! the buffer that all share. What tells the two apart is how the round-trip time follows the
+//! connection's own window. Alone, twice the packets in flight wait twice as long; among others it
+//! hardly matters what one of them does.
 //!
 //! ```text
 //! share = cov(flight, RTT) / var(flight) · mean(flight) / mean(RTT)
-//! roomy = room · √(losses per segment)
-//! share ≥ own:       cwnd = ssthresh = roomy
-//! share not known:   cwnd = ssthresh = the larger of roomy · unknown and cwnd before the loss
-//! otherwise:         what TCP would do, and until the next loss a window that grows by `growth` of
-//!                    TCP's increase
+//! needed = the larger of least and room · losses per segment · RTO / SRTT
+//! share ≥ own, or not known:  cwnd = max(cwnd, needed), ssthresh = max(ssthresh, needed)
+//! otherwise:                  what TCP would do, and until the next loss a window that grows by
+//!                             `growth` of TCP's increase
 //! ```
 //!
 //! `share` is the part of the round-trip time that goes up and down with what the connection has in
 //! flight: 1 if RTT is proportional to it, 0 if the two have nothing to do with each other. Means and
 //! (co)variances are exponentially weighted, so an ACK costs O(1).
 //!
-//! The window grows with the loss rate, against the habit of TCP's, which goes with 1/√(loss rate): the
-//! more is lost, the more has to be in flight for three duplicate ACKs to come back from it, for the
-//! retransmission and for what is lost besides. With few losses there is no need to fill the queue.
+//! With `needed` at its least the first answer is [method 1](super::previous), the paper's best over
+//! many hops. What is needed are duplicate ACKs, to find the next loss by, or it waits for the timer.
+//! The least window brings them: one segment lost, three that bring duplicate ACKs, and three more
+//! that may be lost, or their ACKs. The more is lost, and the more round trips a timeout lasts, the
+//! more it pays to have in flight; the second makes the answer right for a timer of at least 200 ms
+//! and for one of at least 1 s, which want windows apart by a factor of three.
 //!
 //! Where others fill the queue none of the paper's windows after a loss is better than TCP's by more
 //! than chance (group C of `dupack papers responding`): the channel is full whatever one of them
@@ -34,8 +37,7 @@
 //!
 //! [`veno`](crate::differentiation::veno) and the others that hold RTT against its minimum cannot say
 //! whose queue it is, and a flow that starts when the queue is full never sees the true minimum;
-//! `share` needs no minimum. Methods [25 and 26](super::avoidance) also choose large windows, but
-//! under all conditions.
+//! `share` needs no minimum.
 //!
 //! On a path with a large bandwidth-delay product and no queue at all, RTT does not follow the window
 //! either: `share` is 0 and the answer is TCP's.
@@ -61,28 +63,28 @@ const OWN: ParameterSpec = ParameterSpec {
     default: Defaults::same(Value::Real(0.5)),
 };
 
-const ROOM: ParameterSpec = ParameterSpec {
-    name: "room",
-    doc: "the window where the queue is its own, over the root of the losses per segment",
-    source: "ours: 13 segments at 1 % of loss, 41 at 10 %",
+const LEAST: ParameterSpec = ParameterSpec {
+    name: "least",
+    doc: "least window after a loss while the queue is its own or nobody's known",
+    source: "ours: one lost, three for duplicate ACKs, three that may be lost",
     kind: Kind::Real {
         min: 1.0,
         max: 1e6,
         unit: "segments",
     },
-    default: Defaults::same(Value::Real(130.0)),
+    default: Defaults::same(Value::Real(7.0)),
 };
 
-const UNKNOWN: ParameterSpec = ParameterSpec {
-    name: "unknown",
-    doc: "share of that window while it is not known whose the queue is",
-    source: "ours: enough for duplicate ACKs, and half the harm if it is wrong",
+const ROOM: ParameterSpec = ParameterSpec {
+    name: "room",
+    doc: "window after a loss, over the losses per segment and the timeout in round trips",
+    source: "ours: chosen on groups W and C of the study",
     kind: Kind::Real {
         min: 0.0,
-        max: 1.0,
-        unit: "",
+        max: 1e6,
+        unit: "segments",
     },
-    default: Defaults::same(Value::Real(0.5)),
+    default: Defaults::same(Value::Real(30.0)),
 };
 
 const GROWTH: ParameterSpec = ParameterSpec {
@@ -127,9 +129,9 @@ const SAMPLES: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Response> = Entry {
     name: "dynamic",
-    summary: "a large window if RTT follows the own window, else as TCP with slower growth",
+    summary: "the window before if RTT follows the own window, else as TCP with slower growth",
     citation: "ours; the future work of Park et al., A comparative study on responding methods, §5",
-    parameters: &[OWN, ROOM, UNKNOWN, GROWTH, GAIN, SAMPLES],
+    parameters: &[OWN, LEAST, ROOM, GROWTH, GAIN, SAMPLES],
     needs: |_| Needs::NONE,
     conflicts: &[],
     build: |parameters, context| Box::new(Dynamic::new(parameters, context)),
@@ -149,43 +151,55 @@ struct Dynamic {
     own: f64,
     smss: f64,
     /// In segments.
+    least: f64,
+    /// In segments.
     room: f64,
-    unknown: f64,
     growth: f64,
+    gain: f64,
+    /// Samples before the share is known.
+    least_samples: u64,
     /// As it was at the last loss.
     queue: Queue,
+    moments: Moments,
     /// Bytes acknowledged since the last loss.
     acked: f64,
     /// Bytes acknowledged between two losses, on average.
     interval: Option<f64>,
-    gain: f64,
-    /// Samples before the share is known.
-    least_samples: u64,
-    moments: Moments,
+    /// The timeout in round trips.
+    timeout: f64,
 }
 
 impl Dynamic {
     fn new(parameters: &Parameters, context: &Context) -> Self {
         Self {
-            smss: f64::from(context.smss),
-            acked: 0.0,
-            interval: None,
             own: parameters.real(OWN.name),
+            smss: f64::from(context.smss),
+            least: parameters.real(LEAST.name),
             room: parameters.real(ROOM.name),
-            unknown: parameters.real(UNKNOWN.name),
             growth: parameters.real(GROWTH.name),
-            queue: Queue::Unknown,
             gain: parameters.real(GAIN.name),
             least_samples: parameters.integer(SAMPLES.name),
+            queue: Queue::Unknown,
             moments: Moments::default(),
+            acked: 0.0,
+            interval: None,
+            timeout: 1.0,
         }
     }
 
-    /// The window in bytes where the queue is the connection's own.
-    fn roomy(&self) -> f64 {
+    /// A loss ends the interval since the one before.
+    fn end_interval(&mut self) {
+        let last = std::mem::take(&mut self.acked);
+        let mean = |mean: f64| mean + INTERVAL_GAIN * (last - mean);
+        self.interval = Some(self.interval.map_or(last, mean));
+    }
+
+    /// The window in bytes that brings the next loss to light in time.
+    fn needed(&self) -> f64 {
         let interval = self.interval.unwrap_or(0.0) / self.smss;
         // More than a loss per segment is none to extrapolate to.
-        self.room / interval.max(1.0).sqrt() * self.smss
+        let needed = self.room / interval.max(1.0) * self.timeout;
+        needed.max(self.least) * self.smss
     }
 
     /// Whose queue it is, by the share of the RTT that follows the own window.
@@ -203,6 +217,10 @@ impl Dynamic {
 impl Response for Dynamic {
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         self.acked += ack.acked_bytes as f64;
+        let srtt = view.rtt.srtt().filter(|srtt| *srtt > Duration::ZERO);
+        if let (Some(srtt), 0) = (srtt, view.rtt.backoff()) {
+            self.timeout = view.rtt.rto().as_secs_f64() / srtt.as_secs_f64();
+        }
         if let Some(rtt) = ack.rtt {
             // While a hole keeps SND.UNA where it is, FlightSize is more than what is in the network.
             let flight = (ack.prior_flight_unlimited as f64).min(view.window.cwnd);
@@ -211,18 +229,15 @@ impl Response for Dynamic {
     }
 
     fn respond(&mut self, loss: &LossFacts, congestion: Window) -> Window {
-        let last = std::mem::take(&mut self.acked);
-        let mean = |mean: f64| mean + INTERVAL_GAIN * (last - mean);
-        self.interval = Some(self.interval.map_or(last, mean));
+        self.end_interval();
         self.queue = self.whose();
-        let cwnd = match self.queue {
-            Queue::Own => self.roomy().max(self.smss),
-            Queue::Unknown => (self.roomy() * self.unknown).max(loss.window.cwnd),
-            Queue::Others => return congestion,
-        };
+        if self.queue == Queue::Others {
+            return congestion;
+        }
+        let needed = self.needed();
         Window {
-            cwnd,
-            ssthresh: cwnd,
+            cwnd: loss.window.cwnd.max(needed),
+            ssthresh: loss.window.ssthresh.max(needed),
         }
     }
 
@@ -296,18 +311,38 @@ mod tests {
         response.respond(&loss_facts(0, 10), CONGESTION)
     }
 
-    /// 130 / √100 segments.
-    const ROOMY: Window = Window {
-        cwnd: 13.0 * SMSS as f64,
-        ssthresh: 13.0 * SMSS as f64,
-    };
+    /// What it was before the loss of [`answer`].
+    fn before() -> Window {
+        loss_facts(0, 10).window
+    }
 
     #[test]
-    fn a_queue_of_its_own_is_used() {
+    fn a_queue_of_its_own_is_kept() {
         // 3 ms a segment and nothing else: all of RTT follows the window.
         let response = after(100, |segments| 3 * segments);
         assert!((response.moments.share().unwrap() - 1.0).abs() < 1e-9);
-        assert_eq!(answer(response), ROOMY);
+        assert_eq!(answer(response), before());
+    }
+
+    #[test]
+    fn a_small_window_becomes_the_least() {
+        let mut response = after(100, |segments| 3 * segments);
+        let window = response.respond(&loss_facts(0, 4), CONGESTION);
+        let least = 7.0 * f64::from(SMSS);
+        assert_eq!((window.cwnd, window.ssthresh >= least), (least, true));
+    }
+
+    #[test]
+    fn losses_and_a_late_timer_ask_for_more() {
+        let mut response = after(100, |segments| 3 * segments);
+        // One loss in 100 segments and a timeout of 50 round trips: 30 · 0.01 · 50 segments.
+        response.timeout = 50.0;
+        let window = response.respond(&loss_facts(0, 10), CONGESTION);
+        assert_eq!(window.cwnd, 15.0 * f64::from(SMSS));
+        // Then one after 20: 100 + (20 − 100) / 8 = 90 segments between losses.
+        response.acked = 20.0 * f64::from(SMSS);
+        let segments = answer(response).cwnd / f64::from(SMSS);
+        assert!((segments - 30.0 / 90.0 * 50.0).abs() < 1e-9, "{segments}");
     }
 
     #[test]
@@ -322,12 +357,8 @@ mod tests {
     }
 
     #[test]
-    fn while_nothing_is_known_the_window_stays_or_becomes_half_of_what_there_may_be_room_for() {
-        // 10 segments before the loss, and 13 / 2 = 6.5 for which there may be room.
-        let before = loss_facts(0, 10).window.cwnd;
-        assert_eq!(answer(after(19, |_| 90)).cwnd, before);
-        let response = after(19, |_| 90).respond(&loss_facts(0, 4), CONGESTION);
-        assert_eq!(response.cwnd, 6.5 * f64::from(SMSS));
+    fn while_nothing_is_known_the_window_is_kept() {
+        assert_eq!(answer(after(19, |_| 90)), before());
         assert_eq!(answer(after(20, |_| 90)), CONGESTION);
     }
 
@@ -339,19 +370,6 @@ mod tests {
         let mut among = after(100, |_| 90);
         among.respond(&loss_facts(0, 10), CONGESTION);
         assert_eq!(among.growth(), 0.1);
-    }
-
-    #[test]
-    fn more_losses_make_a_larger_window() {
-        let mut response = after(100, |segments| 3 * segments);
-        response.respond(&loss_facts(0, 10), CONGESTION);
-        response.acked = 20.0 * f64::from(SMSS);
-        // 100 + (20 − 100) / 8 = 90 segments between losses: 130 / √90 = 13.7.
-        let segments = answer(response).cwnd / f64::from(SMSS);
-        assert!(
-            (segments - 130.0 / 90_f64.sqrt()).abs() < 1e-9,
-            "{segments}"
-        );
     }
 
     #[test]
