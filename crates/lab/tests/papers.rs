@@ -113,7 +113,7 @@ fn responding_is_judged_in_all_its_groups() {
     for id in ["tcp-accuracy", "no-single-best", "no-lda-always-helps"] {
         assert_eq!(verdict(&responding, id), Verdict::Holds, "{id}");
     }
-    // In group W a large window costs nothing here: the README says why.
+    // Three of the four lose severely in group W; the maximum so far (25) does not.
     let id = "w-large-windows-lose";
     assert_eq!(verdict(&responding, id), Verdict::DoesNotHold, "{id}");
 }

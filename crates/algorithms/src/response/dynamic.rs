@@ -285,6 +285,8 @@ mod tests {
     use super::*;
     use crate::catalog::spec::Dialect;
     use crate::congestion::bench::{SMSS, context, loss_facts, parameters};
+    use crate::recovery::newreno;
+    use crate::testing::{Setup, ack};
 
     /// What TCP would do.
     const CONGESTION: Window = Window {
@@ -381,5 +383,34 @@ mod tests {
         }
         assert_eq!(response.moments.share(), None);
         assert_eq!(answer(response), CONGESTION);
+    }
+
+    /// The sender makes `growth` of TCP's increase, and only in congestion avoidance.
+    #[test]
+    fn the_sender_grows_by_the_share_until_the_next_loss() {
+        let setup = Setup::new(&newreno::ENTRY)
+            .set("full_ack", "keep")
+            .answered_by(&ENTRY);
+        let mut t = setup.window(4.0).start(1000);
+        // Three round trips of 100 ms in slow start, whatever is in flight: others' queue.
+        let mut next = 0;
+        for (round, window) in [(1, 4), (2, 8), (3, 16)] {
+            for _ in 0..window {
+                next += 1;
+                t.receive(100 * round, ack(next));
+            }
+        }
+        assert_eq!((next, t.cwnd()), (28, 32.0));
+        // 28 is lost, and everything sent before the fast retransmit comes at once thereafter.
+        for ms in 0..3 {
+            t.receive(400 + ms, ack(next));
+        }
+        assert_eq!(t.ssthresh(), 16.0);
+        t.receive(500, ack(62));
+        let before = t.cwnd();
+        assert!(before <= 17.0, "{before}");
+        t.receive(501, ack(63));
+        let grown = t.cwnd() - before;
+        assert!((grown - 0.1 / before).abs() < 1e-9, "{grown}");
     }
 }

@@ -16,6 +16,8 @@ const W: &str = include_str!("../../../../experiments/papers/responding/w.toml")
 const C: &str = include_str!("../../../../experiments/papers/responding/c.toml");
 const DRAWN_W: &str = include_str!("../../../../experiments/papers/responding/drawn-w.toml");
 const DRAWN_C: &str = include_str!("../../../../experiments/papers/responding/drawn-c.toml");
+const DRAWN_W_1S: &str = include_str!("../../../../experiments/papers/responding/drawn-w-1s.toml");
+const DRAWN_C_1S: &str = include_str!("../../../../experiments/papers/responding/drawn-c-1s.toml");
 
 /// An experiment of this paper, of which only the measures are kept.
 const fn file(name: &'static str, text: &'static str) -> ExperimentFile {
@@ -34,8 +36,8 @@ pub(super) static PAPER: Paper = Paper {
     experiments: &[
         file("w", W),
         file(
-            "w-rto",
-            include_str!("../../../../experiments/papers/responding/w-rto.toml"),
+            "w-1s",
+            include_str!("../../../../experiments/papers/responding/w-1s.toml"),
         ),
         file("c", C),
         file(
@@ -48,6 +50,8 @@ pub(super) static PAPER: Paper = Paper {
         ),
         file("drawn-w", DRAWN_W),
         file("drawn-c", DRAWN_C),
+        file("drawn-w-1s", DRAWN_W_1S),
+        file("drawn-c-1s", DRAWN_C_1S),
     ],
     judge,
 };
@@ -106,26 +110,30 @@ fn quicken(experiment: &mut Experiment) {
 fn judge(evidence: &Evidence) -> Judgement {
     let of = |name: &str| evidence.part(name).map(Gains::of);
     let parts = (
-        (of("w"), of("w-rto"), of("c")),
+        (of("w"), of("w-1s"), of("c")),
         (of("lda-w"), of("lda-c")),
         (of("drawn-w"), of("drawn-c")),
+        (of("drawn-w-1s"), of("drawn-c-1s")),
     );
     let (
-        (Some(w), Some(w_rto), Some(c)),
+        (Some(w), Some(w_1s), Some(c)),
         (Some(lda_w), Some(lda_c)),
         (Some(drawn_w), Some(drawn_c)),
+        (Some(drawn_w_1s), Some(drawn_c_1s)),
     ) = parts
     else {
         return Judgement::default();
     };
     let all = Groups {
         w,
-        w_rto,
+        w_1s,
         c,
         lda_w,
         lda_c,
         drawn_w,
         drawn_c,
+        drawn_w_1s,
+        drawn_c_1s,
     };
     Judgement {
         findings: claims::findings(&all),
@@ -136,11 +144,14 @@ fn judge(evidence: &Evidence) -> Judgement {
 /// What came out of each group.
 struct Groups {
     w: Gains,
-    /// W with a retransmission timer of at least 200 ms.
-    w_rto: Gains,
+    /// W with a retransmission timer of at least 1 s.
+    w_1s: Gains,
     c: Gains,
     lda_w: Gains,
     lda_c: Gains,
     drawn_w: Gains,
     drawn_c: Gains,
+    /// As those drawn, with a retransmission timer of at least 1 s.
+    drawn_w_1s: Gains,
+    drawn_c_1s: Gains,
 }

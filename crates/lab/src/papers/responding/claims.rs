@@ -17,6 +17,8 @@ pub(super) fn findings(groups: &Groups) -> Vec<Named> {
         lda_c,
         drawn_w,
         drawn_c,
+        drawn_w_1s,
+        drawn_c_1s,
         ..
     } = groups;
     let mut out = wireless(w);
@@ -28,6 +30,8 @@ pub(super) fn findings(groups: &Groups) -> Vec<Named> {
         ("dynamic-c", beats_all(c)),
         ("dynamic-drawn-w", beats_all(drawn_w)),
         ("dynamic-drawn-c", beats_all(drawn_c)),
+        ("dynamic-drawn-w-1s", beats_all(drawn_w_1s)),
+        ("dynamic-drawn-c-1s", beats_all(drawn_c_1s)),
     ]);
     out
 }
