@@ -1,6 +1,7 @@
 //! The sans-I/O TCP endpoint: a [`Sender`] and a [`Receiver`] without clock, socket, thread,
 //! payload or random number, and the four plug-in traits that decide how the sender recovers
-//! from loss.
+//! from loss. A [`Connection`](connection::Connection) is both at once, opened and closed as
+//! RFC 9293 has it, for real packets.
 //!
 //! Packets and time go in; segments, ACKs and the next wake-up come out. The same code runs in
 //! a simulation and on real packets.
@@ -19,6 +20,7 @@
 //! reach the sender, so each can be read, and tested, alone.
 
 pub mod congestion;
+pub mod connection;
 pub mod differentiation;
 pub mod facts;
 mod reassembly;

@@ -34,6 +34,12 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
+    /// Ranges held.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// The range that contains `offset`.
     #[must_use]
     pub fn containing(&self, offset: u64) -> Option<(u64, u64)> {

@@ -273,9 +273,11 @@ impl Receiver {
     /// The next ACK to send, if one is due.
     #[must_use]
     pub fn poll_ack(&mut self) -> Option<Ack> {
-        if self.due == Due::No {
-            return None;
-        }
+        (self.due == Due::Yes).then(|| self.ack())
+    }
+
+    /// An ACK, whether one is due or not, for a segment that goes out anyway. None is due after.
+    pub fn ack(&mut self) -> Ack {
         self.due = Due::No;
         self.delayed_until = None;
         self.unacked = 0;
@@ -287,7 +289,7 @@ impl Receiver {
             self.edge = self.edge_now();
         }
         let sacks = self.sack_blocks();
-        Some(Ack {
+        Ack {
             ack: self.config.irs.at(self.next),
             window: u32::try_from(self.edge - self.next).unwrap_or(u32::MAX),
             timestamp_echo: self.config.timestamps.map(|_| self.ts_recent),
@@ -296,7 +298,7 @@ impl Receiver {
                 .take()
                 .filter(|_| self.config.order_echo.is_yes()),
             sacks,
-        })
+        }
     }
 
     fn sack_blocks(&mut self) -> SackBlocks {
@@ -380,6 +382,12 @@ impl Receiver {
     #[must_use]
     pub const fn out_of_order_bytes(&self) -> u64 {
         self.out_of_order.bytes()
+    }
+
+    /// Separate ranges received out of order and kept.
+    #[must_use]
+    pub fn out_of_order_ranges(&self) -> usize {
+        self.out_of_order.len()
     }
 
     /// ACKs sent so far.

@@ -16,8 +16,11 @@
 //! `LO` marks the order of the segment itself, `LE` the echo of an order. Neither identifier is
 //! registered with IANA; they are for laboratories.
 
-use dupack_tcp::segment::SackBlocks;
+use dupack_tcp::connection;
+pub use dupack_tcp::connection::Timestamps;
+use dupack_tcp::segment::{SackBlock, SackBlocks};
 use dupack_tcp::sender::Agreed;
+use dupack_tcp::seq::SeqNumber;
 
 /// Most bytes of options that a TCP header has room for (RFC 9293 §3.1: data offset 15).
 pub const MAX_OPTION_BYTES: usize = 40;
@@ -34,6 +37,7 @@ pub const TIMESTAMPS_BYTES: u16 = 12;
 /// Bytes that an order takes in the header.
 pub const ORDER_BYTES: u16 = 8;
 
+const END: u8 = 0;
 const NOP: u8 = 1;
 const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
@@ -41,15 +45,6 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const EXPERIMENTAL: u8 = 253;
-
-/// The timestamps option (RFC 7323 §3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timestamps {
-    /// TSval, in ticks of the clock of whoever sends the segment.
-    pub value: u32,
-    /// TSecr, in ticks of the other end's clock.
-    pub echo: u32,
-}
 
 /// The place of a transmission in the order of sending (LE §4.2), low 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +83,95 @@ impl Options {
         order: None,
         sacks: SackBlocks::NONE,
     };
+
+    /// Reads an option field. Options that are unknown, or not as long as they must be, are
+    /// passed over; one that says it is longer than the field, or shorter than an option can
+    /// be, ends it (RFC 9293 §3.1, MUST-7: illegal lengths may come). The last of two of a kind
+    /// counts.
+    #[must_use]
+    pub fn parse(mut field: &[u8]) -> Self {
+        let mut options = Self::NONE;
+        loop {
+            field = match *field {
+                [] | [END, ..] => return options,
+                [NOP, ref rest @ ..] => rest,
+                [kind, len, ..] => {
+                    let len = usize::from(len);
+                    let (Some(value), Some(rest)) = (field.get(2..len), field.get(len..)) else {
+                        return options;
+                    };
+                    options.read(kind, value);
+                    rest
+                }
+                [_] => return options,
+            };
+        }
+    }
+
+    /// Takes down one option.
+    fn read(&mut self, kind: u8, value: &[u8]) {
+        match (kind, value) {
+            (MAXIMUM_SEGMENT_SIZE, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
+            (WINDOW_SCALE, &[shift]) => self.window_scale = Some(shift),
+            (SACK_PERMITTED, &[]) => self.sack_permitted = Agreed::Yes,
+            (SACK, blocks) => {
+                if let (blocks, []) = blocks.as_chunks::<8>() {
+                    self.sacks = read_sacks(blocks);
+                }
+            }
+            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => {
+                self.timestamps = Some(Timestamps {
+                    value: u32::from_be_bytes([a, b, c, d]),
+                    echo: u32::from_be_bytes([e, f, g, h]),
+                });
+            }
+            (EXPERIMENTAL, &[a, b, c, d, e, f]) => {
+                let order = u32::from_be_bytes([c, d, e, f]);
+                match u16::from_be_bytes([a, b]) {
+                    ORDER_EXID => self.order = Some(Order::Sent(order)),
+                    ORDER_ECHO_EXID => self.order = Some(Order::Echo(order)),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn read_sacks(blocks: &[[u8; 8]]) -> SackBlocks {
+    let mut sacks = SackBlocks::NONE;
+    for &[a, b, c, d, e, f, g, h] in blocks {
+        sacks.push(SackBlock {
+            start: SeqNumber(u32::from_be_bytes([a, b, c, d])),
+            end: SeqNumber(u32::from_be_bytes([e, f, g, h])),
+        });
+    }
+    sacks
+}
+
+impl From<connection::Options> for Options {
+    fn from(options: connection::Options) -> Self {
+        Self {
+            mss: options.mss,
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            timestamps: options.timestamps,
+            order: None,
+            sacks: options.sacks,
+        }
+    }
+}
+
+impl From<Options> for connection::Options {
+    fn from(options: Options) -> Self {
+        Self {
+            mss: options.mss,
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            timestamps: options.timestamps,
+            sacks: options.sacks,
+        }
+    }
 }
 
 /// An option field, a multiple of four bytes long.
@@ -184,9 +268,6 @@ impl OptionField {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_tcp::segment::SackBlock;
-    use dupack_tcp::seq::SeqNumber;
-
     fn blocks(count: u32) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         for i in 0..count {

@@ -1,0 +1,325 @@
+//! Segments that arrive on an established connection (RFC 9293 §3.10.7.4), in the RFC's order:
+//! RST, SYN, timestamps, sequence number, ACK, data, FIN. What may be forged is answered as RFC
+//! 5961 says.
+
+use crate::segment::{Ack, DataSegment};
+use crate::sender::NoWitness;
+use crate::time::Instant;
+
+use super::clock::{Carries, Place};
+use super::engine::Engine;
+use super::header::{Flags, Segment, Store};
+use super::state::Step;
+use super::{Connection, Due, Reason, State};
+
+/// Where a segment lies to the receive window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Some of it may be new, or it is empty and inside the window.
+    Acceptable,
+    /// All of it was received before; or it is empty and below the window, as probes are.
+    Old,
+    /// Nothing of it is in the window, or ever was.
+    Outside,
+}
+
+/// What became of a segment's ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It was taken in.
+    Taken,
+    /// It is missing: the segment is ignored (RFC 9293 §3.10.7.4, fifth).
+    Missing,
+    /// It acknowledges what was never sent, or what was acknowledged long ago (RFC 5961 §5).
+    Impossible,
+}
+
+impl Connection {
+    /// Takes in a segment in a synchronized state.
+    pub(super) fn arrive(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
+        let engine = self.engine.as_mut()?;
+        if segment.is(Flags::RST) {
+            self.arrive_reset(now, segment);
+            return None;
+        }
+        if segment.is(Flags::SYN) {
+            // Whatever its number (RFC 5961 §4).
+            self.challenge(now);
+            return None;
+        }
+        if let Some(clock) = &self.clock {
+            // Without timestamps after they were agreed on: dropped (RFC 7323 §3.2).
+            let stamps = segment.options.timestamps?;
+            if clock.is_stale(now, stamps.value) {
+                self.challenge_or_acknowledge(now, segment);
+                return None;
+            }
+        }
+        let standing = engine.standing(segment);
+        if standing == Standing::Outside {
+            self.challenge_or_acknowledge(now, segment);
+            return None;
+        }
+        match self.take_ack(now, segment) {
+            Verdict::Taken => {}
+            Verdict::Missing => return None,
+            Verdict::Impossible => {
+                self.challenge(now);
+                return None;
+            }
+        }
+        self.note_heard(now, segment);
+        self.after_ack(now);
+        if self.state == State::Closed {
+            return None;
+        }
+        if segment.sequence_len() > 0 {
+            return self.take_data(now, segment);
+        }
+        if standing == Standing::Old {
+            // A probe of the window or of the connection wants an answer.
+            self.challenge(now);
+        }
+        None
+    }
+
+    /// RFC 5961 §3: only a RST with exactly the expected number ends the connection; in
+    /// TIME-WAIT none does (RFC 1337).
+    fn arrive_reset(&mut self, now: Instant, segment: &Segment) {
+        let Some(engine) = &self.engine else { return };
+        if self.state == State::TimeWait {
+            return;
+        }
+        if segment.seq == engine.expected() {
+            self.end(Reason::Reset);
+        } else if engine.standing(segment) == Standing::Acceptable {
+            self.challenge(now);
+        }
+    }
+
+    /// Answers with an ACK, unless too many such answers have been given.
+    fn challenge(&mut self, now: Instant) {
+        if let Some(engine) = &mut self.engine
+            && self.limiter.admits(now)
+        {
+            engine.ack = Due::Yes;
+        }
+    }
+
+    /// Answers a segment that is not taken. Data is answered each time (an ACK for a segment
+    /// makes no storm); what carries none is, within bounds.
+    fn challenge_or_acknowledge(&mut self, now: Instant, segment: &Segment) {
+        match &mut self.engine {
+            Some(engine) if segment.sequence_len() > 0 => engine.ack = Due::Yes,
+            _ => self.challenge(now),
+        }
+    }
+
+    fn take_ack(&mut self, now: Instant, segment: &Segment) -> Verdict {
+        let (Some(engine), Some(number)) = (&mut self.engine, segment.ack) else {
+            return Verdict::Missing;
+        };
+        let una = engine.una();
+        let distance = number.0.wrapping_sub(engine.first().at(una).0) as i32;
+        let ahead = i64::from(distance);
+        if ahead > (engine.nxt() - una) as i64 || -ahead > i64::from(engine.peer_window_max) {
+            return Verdict::Impossible;
+        }
+        let Some(offset) = una.checked_add_signed(ahead) else {
+            return Verdict::Taken;
+        };
+        let window = engine.window_in(segment, offset);
+        // An ACK that says nothing new beside data is no duplicate (RFC 5681 §2).
+        let silent = ahead <= 0
+            && segment.sequence_len() > 0
+            && segment.options.sacks.is_empty()
+            && offset + u64::from(window) == engine.sender.peer_edge();
+        if silent {
+            return Verdict::Taken;
+        }
+        let stamps = segment.options.timestamps.zip(self.clock.as_ref());
+        let ack = Ack {
+            ack: number,
+            window,
+            timestamp_echo: stamps.and_then(|(stamps, clock)| clock.echoed(stamps.echo)),
+            order_echo: None,
+            sacks: segment.options.sacks,
+        };
+        engine.sender.handle_ack(now, &ack, &NoWitness);
+        if engine.una() > una {
+            self.pending.acknowledged = Some(engine.acknowledged());
+        }
+        Verdict::Taken
+    }
+
+    /// The peer is alive, and its clock has moved on.
+    fn note_heard(&mut self, now: Instant, segment: &Segment) {
+        let Some(engine) = &mut self.engine else {
+            return;
+        };
+        engine.heard_at = now;
+        engine.probes = 0;
+        engine.probe = Due::No;
+        if let (Some(clock), Some(stamps)) = (&mut self.clock, segment.options.timestamps) {
+            let last_ack = engine.receiver.config().irs.at(engine.last_ack_sent);
+            let later = segment.seq.0.wrapping_sub(last_ack.0) as i32 > 0;
+            let place = if later {
+                Place::Later
+            } else {
+                Place::AtOrBeforeLastAck
+            };
+            let carries = if segment.sequence_len() > 0 {
+                Carries::Data
+            } else {
+                Carries::Nothing
+            };
+            clock.note(now, stamps.value, place, carries);
+        }
+    }
+
+    /// Moves on if this end's FIN is acknowledged.
+    fn after_ack(&mut self, now: Instant) {
+        if self.engine.as_ref().is_some_and(Engine::fin_acknowledged) {
+            self.step(now, Step::FinAcknowledged);
+        }
+    }
+
+    /// Data and FIN.
+    fn take_data(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
+        let engine = self.engine.as_mut()?;
+        let next = engine.receiver.in_order_bytes();
+        let fin = engine.fin_in(segment, next);
+        if engine.contradicts_fin(segment, fin) || engine.leaves_too_many_gaps(segment) {
+            engine.ack = Due::Yes;
+            return None;
+        }
+        let store = engine.store(segment, next);
+        let _ = engine.receiver.handle_data(
+            now,
+            &DataSegment {
+                seq: segment.seq,
+                len: segment.sequence_len(),
+                timestamp: None,
+                order: None,
+            },
+        );
+        let edge = engine.receiver.advertised_edge();
+        if let Some(store) = store {
+            engine.highest = engine.highest.max(store.offset + u64::from(store.len));
+        }
+        if let Some(fin) = fin.filter(|&fin| fin < edge) {
+            engine.peer_fin = Some(fin);
+            engine.highest = engine.highest.max(fin + 1);
+            engine.ack = Due::Yes;
+        }
+        let readable = engine.readable();
+        if readable > next {
+            self.pending.readable = Some(readable);
+        }
+        self.after_data(now, segment);
+        store
+    }
+
+    /// Moves on if the peer's stream is complete.
+    fn after_data(&mut self, now: Instant, segment: &Segment) {
+        let Some(engine) = &mut self.engine else {
+            return;
+        };
+        if !engine.peer_finished() {
+            return;
+        }
+        match self.state {
+            // The FIN again: the ACK was lost (RFC 9293 §3.10.7.4, eighth).
+            State::TimeWait if segment.is(Flags::FIN) => self.restart_time_wait(now),
+            State::Established | State::FinWait1 | State::FinWait2 => {
+                engine.ack = Due::Yes;
+                self.pending.finished = engine.peer_fin;
+                self.step(now, Step::PeerFinished);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Engine {
+    /// How far `segment` begins behind RCV.NXT, negative if before it.
+    fn distance(&self, segment: &Segment) -> i64 {
+        i64::from(segment.seq.0.wrapping_sub(self.expected().0) as i32)
+    }
+
+    /// RFC 9293 §3.4's four cases, with two allowances: a segment that begins at RCV.NXT is
+    /// acceptable with a window of zero too (its ACK counts, its data is cut off), and one below
+    /// the window, by no more than a window, may bring an ACK.
+    fn standing(&self, segment: &Segment) -> Standing {
+        let receiver = &self.receiver;
+        let window = (receiver.advertised_edge() - receiver.in_order_bytes()) as i64;
+        let begin = self.distance(segment);
+        let end = begin + i64::from(segment.sequence_len());
+        let lowest = -i64::from(receiver.config().buffer).max(i64::from(u16::MAX));
+        if begin == 0 || (0..window).contains(&begin) || (begin < 0 && end > 0) {
+            Standing::Acceptable
+        } else if begin < 0 && begin >= lowest {
+            Standing::Old
+        } else {
+            Standing::Outside
+        }
+    }
+
+    /// The peer's window in bytes, counted from `ack`, if the segment brings news of it (RFC
+    /// 9293 §3.10.7.4: SND.WL1 and SND.WL2); else what is known already.
+    fn window_in(&mut self, segment: &Segment, ack: u64) -> u32 {
+        let next = self.receiver.in_order_bytes();
+        let seq = next.saturating_add_signed(self.distance(segment));
+        let (last_seq, last_ack) = self.window_news;
+        if seq > last_seq || (seq == last_seq && ack >= last_ack) {
+            self.window_news = (seq, ack);
+            let window = u32::from(segment.window) << self.negotiated.shifts.peers;
+            self.peer_window_max = self.peer_window_max.max(window);
+            return window;
+        }
+        let known = self.sender.peer_edge().saturating_sub(ack);
+        u32::try_from(known).unwrap_or(u32::MAX)
+    }
+
+    /// Position of the segment's FIN in the peer's stream, if it has one.
+    fn fin_in(&self, segment: &Segment, next: u64) -> Option<u64> {
+        if !segment.is(Flags::FIN) {
+            return None;
+        }
+        let start = next.checked_add_signed(self.distance(segment))?;
+        start.checked_add(u64::from(segment.len))
+    }
+
+    /// Whether the segment ends the stream elsewhere than an earlier one did, or goes on after
+    /// its end. Such a peer is broken, or such a segment forged: nothing of it is taken.
+    fn contradicts_fin(&self, segment: &Segment, fin: Option<u64>) -> bool {
+        let next = self.receiver.in_order_bytes();
+        let end = next.saturating_add_signed(self.distance(segment) + i64::from(segment.len));
+        match (self.peer_fin, fin) {
+            (Some(known), Some(fin)) => fin != known,
+            (Some(known), None) => end > known,
+            (None, Some(fin)) => fin < self.highest.max(next),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether the segment would leave one gap more than this end is ready to remember.
+    fn leaves_too_many_gaps(&self, segment: &Segment) -> bool {
+        self.distance(segment) > 0 && self.is_fragmented()
+    }
+
+    /// What of the payload is new and inside the window.
+    fn store(&self, segment: &Segment, next: u64) -> Option<Store> {
+        let distance = self.distance(segment);
+        let start = next.checked_add_signed(distance)?;
+        let end = start + u64::from(segment.len);
+        let from = start.max(next);
+        let until = end.min(self.receiver.advertised_edge());
+        (from < until).then(|| Store {
+            offset: from,
+            // Both are bounded by the segment's length.
+            skip: (from - start) as u32,
+            len: (until - from) as u32,
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! How many answers a connection gives to segments that may be forged.
+//!
+//! RFC 5961 has a connection answer a suspect segment with an ACK, from which the true peer, if
+//! it sent the segment, learns where it stands. §7 bounds these answers. One bound for the whole
+//! host tells strangers about connections that are not theirs (CVE-2016-5696), and a bound that
+//! is known can be used up on purpose and counted: so each connection has its own, and its size
+//! and its period's phase follow from the connection's secret. The same bound holds for other
+//! answers to segments without data, so that two ends that disagree on where they stand cannot
+//! answer each other's answers for ever.
+
+use crate::time::{Duration, Instant};
+
+/// Length of the period in which answers are counted (RFC 5961 §7: say 5 s; shorter, as a true
+/// peer that lost its way waits for it).
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Fewest answers in a period. RFC 5961 §7 suggests 10 in 5 s for the host.
+const ANSWERS_MIN: u64 = 10;
+
+/// How many more there may be, by the secret.
+const ANSWERS_SPREAD: u64 = 11;
+
+/// The bound on a connection's answers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limiter {
+    secret: u64,
+    period: u64,
+    given: u64,
+}
+
+impl Limiter {
+    pub(super) const fn new(secret: u64) -> Self {
+        Self {
+            secret,
+            period: 0,
+            given: 0,
+        }
+    }
+
+    /// Whether one more answer may be given now; if so, it counts as given.
+    #[must_use]
+    pub(super) fn admits(&mut self, now: Instant) -> bool {
+        let phase = mix(self.secret) % PERIOD.as_nanos();
+        let period = now.as_nanos().saturating_add(phase) / PERIOD.as_nanos();
+        if period != self.period {
+            self.period = period;
+            self.given = 0;
+        }
+        if self.given >= ANSWERS_MIN + mix(self.secret ^ mix(period)) % ANSWERS_SPREAD {
+            return false;
+        }
+        self.given += 1;
+        true
+    }
+}
+
+/// SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014): enough to make a stranger's guess
+/// of a number below eleven useless when the secret is random.
+const fn mix(value: u64) -> u64 {
+    let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers in the `period`th second when far more are asked for.
+    fn answers(secret: u64, period: u64) -> u64 {
+        let mut limiter = Limiter::new(secret);
+        let phase = mix(secret) % PERIOD.as_nanos();
+        let start = period * PERIOD.as_nanos() - phase;
+        (0..1000)
+            .filter(|n| limiter.admits(Instant::from_nanos(start + n * 1000)))
+            .count() as u64
+    }
+
+    #[test]
+    fn the_bound_is_kept_and_differs_by_secret_and_period() {
+        let counts: Vec<u64> = (1..40).map(|n| answers(7, n)).collect();
+        assert!(
+            counts
+                .iter()
+                .all(|c| (ANSWERS_MIN..ANSWERS_MIN + ANSWERS_SPREAD).contains(c))
+        );
+        assert!(counts.iter().any(|c| *c != counts[0]));
+        assert!((1..40).any(|secret| answers(secret, 5) != answers(0, 5)));
+    }
+}

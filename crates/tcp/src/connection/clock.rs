@@ -1,0 +1,190 @@
+//! Timestamps on a connection (RFC 7323 §3 to §5): what is stamped, what is echoed, and what is
+//! too old to be believed.
+
+use crate::receiver::TimestampEcho;
+use crate::sender::TimestampClock;
+use crate::time::{Duration, Instant};
+
+use super::header::Timestamps;
+
+/// How long TS.Recent stays valid without news (RFC 7323 §5.5: 24 days).
+const RECENT_LIFETIME: Duration = Duration::from_secs(24 * 24 * 3600);
+
+/// This end's clock, and the newest time on the peer's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    clock: TimestampClock,
+    offset: u32,
+    policy: TimestampEcho,
+    /// The last TSval sent.
+    last: u32,
+    /// Ticks from the first TSval to the last.
+    span: u64,
+    /// TS.Recent (RFC 7323 §4.3), and when it was set.
+    recent: u32,
+    recent_at: Instant,
+    /// TSval of the last data segment, for [`TimestampEcho::Trigger`].
+    trigger: u32,
+}
+
+impl Clock {
+    /// A clock that has stamped nothing and heard nothing.
+    pub(super) fn new(
+        clock: TimestampClock,
+        offset: u32,
+        policy: TimestampEcho,
+        now: Instant,
+    ) -> Self {
+        let mut new = Self {
+            clock,
+            offset,
+            policy,
+            last: 0,
+            span: 0,
+            recent: 0,
+            recent_at: now,
+            trigger: 0,
+        };
+        new.last = new.reading(now).wrapping_add(offset);
+        new
+    }
+
+    /// The reading at `now` before the offset, as the sender takes it.
+    fn reading(&self, now: Instant) -> u32 {
+        (now.as_nanos() / self.clock.tick.as_nanos().max(1)) as u32
+    }
+
+    /// The option of a segment that leaves now; `value` is the sender's own stamp, if it made
+    /// one.
+    pub(super) fn stamp(&mut self, now: Instant, value: Option<u32>) -> Timestamps {
+        let value = value
+            .unwrap_or_else(|| self.reading(now))
+            .wrapping_add(self.offset);
+        let step = value.wrapping_sub(self.last) as i32;
+        if step > 0 {
+            self.last = value;
+            self.span = self.span.saturating_add(u64::from(step.unsigned_abs()));
+        }
+        Timestamps {
+            value: self.last,
+            echo: match self.policy {
+                TimestampEcho::Standard => self.recent,
+                TimestampEcho::Trigger => self.trigger,
+            },
+        }
+    }
+
+    /// The peer's echo in terms of the sender's stamps; `None` if no such value was ever sent,
+    /// so that a peer cannot make up round-trip times.
+    pub(super) fn echoed(&self, echo: u32) -> Option<u32> {
+        let age = u64::from(self.last.wrapping_sub(echo));
+        (age <= self.span.min(1 << 31)).then(|| echo.wrapping_sub(self.offset))
+    }
+
+    /// Whether a segment with this TSval is an old duplicate (RFC 7323 §5.3 R1).
+    pub(super) fn is_stale(&self, now: Instant, value: u32) -> bool {
+        let older = (value.wrapping_sub(self.recent) as i32) < 0;
+        older && now.since(self.recent_at) <= RECENT_LIFETIME
+    }
+
+    /// An acceptable segment came with this TSval (RFC 7323 §4.3 (2)).
+    pub(super) fn note(&mut self, now: Instant, value: u32, place: Place, carries: Carries) {
+        if carries == Carries::Data {
+            self.trigger = value;
+        }
+        if place == Place::AtOrBeforeLastAck && !self.is_stale(now, value) {
+            self.recent = value;
+            self.recent_at = now;
+        }
+    }
+
+    /// The peer's SYN came with this TSval.
+    pub(super) fn begin(&mut self, now: Instant, value: u32) {
+        self.recent = value;
+        self.recent_at = now;
+        self.trigger = value;
+    }
+}
+
+/// Where a segment begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// No later than Last.ACK.sent.
+    AtOrBeforeLastAck,
+    /// Later.
+    Later,
+}
+
+/// Whether a segment has a payload or FIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Carries {
+    /// It has.
+    Data,
+    /// It has not.
+    Nothing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::TimestampValues;
+
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+
+    fn clock(offset: u32) -> Clock {
+        let milliseconds = TimestampClock {
+            tick: Duration::from_millis(1),
+            values: TimestampValues::Clock,
+        };
+        Clock::new(milliseconds, offset, TimestampEcho::Standard, at(0))
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn only_values_that_were_sent_are_taken_for_echoes() {
+        let mut clock = clock(u32::MAX - 10);
+        // 5, 15 and 25 ms in: across the wrap of the sum.
+        let sent = [5, 15, 25].map(|ms| clock.stamp(at(ms), None).value);
+        assert_eq!(sent, [u32::MAX - 5, 4, 14]);
+        assert_eq!(sent.map(|value| clock.echoed(value)), [5, 15, 25].map(Some));
+        for never in [15, u32::MAX - 11, 1 << 31] {
+            assert_eq!(clock.echoed(never), None, "{never}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_of_the_senders_own_is_not_overtaken_by_the_clock() {
+        let mut clock = clock(0);
+        assert_eq!(clock.stamp(at(5), Some(8)).value, 8);
+        assert_eq!(clock.stamp(at(6), None).value, 8);
+        assert_eq!(clock.stamp(at(9), None).value, 9);
+    }
+
+    #[test]
+    fn old_is_what_lies_behind_on_the_circle() {
+        let mut clock = clock(0);
+        clock.begin(at(0), u32::MAX - 1);
+        assert!(!clock.is_stale(at(1), 3));
+        assert!(clock.is_stale(at(1), u32::MAX - 2));
+        clock.note(at(1), 3, Place::AtOrBeforeLastAck, Carries::Data);
+        assert!(clock.is_stale(at(2), u32::MAX - 1));
+        // What lies beyond a gap does not move it (RFC 7323 §4.3).
+        clock.note(at(2), 9, Place::Later, Carries::Data);
+        assert_eq!(clock.stamp(at(2), None).echo, 3);
+    }
+
+    #[test]
+    fn what_is_older_than_24_days_is_not_believed() {
+        let mut clock = clock(0);
+        clock.begin(at(0), 1000);
+        let value = 1000 + (1 << 31) + 5;
+        assert!(clock.is_stale(at(0) + DAY * 24, value));
+        let later = at(0) + DAY * 25;
+        assert!(!clock.is_stale(later, value));
+        clock.note(later, value, Place::AtOrBeforeLastAck, Carries::Nothing);
+        assert_eq!(clock.stamp(later, None).echo, value);
+    }
+}

@@ -1,0 +1,197 @@
+//! The parameters of a connection, and what the handshake makes of them.
+
+use core::fmt;
+
+use crate::receiver::{AckPolicy, TimestampEcho};
+use crate::sender::{Agreed, SenderConfig, TimestampClock};
+use crate::seq::SeqNumber;
+use crate::stack::Stack;
+use crate::time::Duration;
+
+/// The least MSS that a peer is believed to need: what it says below counts as this much.
+///
+/// A full segment less than its headers makes the sender work, and remember, more than it sends.
+/// 88 is Linux's floor: a packet of 128 bytes, in which the longest IPv4 and TCP headers leave
+/// eight bytes of data. Links in use carry at least 576 bytes (RFC 9293 §3.7.1: MSS 536).
+pub const MIN_MSS: u16 = 88;
+
+/// The MSS of an IPv4 peer that does not say (RFC 9293 §3.7.1).
+pub const DEFAULT_MSS_IPV4: u16 = 536;
+
+/// The MSS of an IPv6 peer that does not say (RFC 9293 §3.7.1).
+pub const DEFAULT_MSS_IPV6: u16 = 1220;
+
+/// The largest shift of a window (RFC 7323 §2.3).
+pub const MAX_WINDOW_SHIFT: u8 = 14;
+
+/// Bytes that timestamps take in every header, padding included (RFC 7323 Appendix A).
+pub const TIMESTAMP_OPTION_BYTES: u16 = 12;
+
+/// Makes the sender's parameters and its plug-ins once the handshake has shown the size of a
+/// segment.
+///
+/// Of the [`SenderConfig`] the connection itself sets `smss`, `isn`, `peer_window`, `sack`,
+/// `timestamps`, `order_echo` (which has no negotiation, and is off) and the initial timeout;
+/// the rest is taken as it is.
+pub type BuildSender = Box<dyn FnOnce(&Negotiated) -> (SenderConfig, Stack) + Send>;
+
+/// The parameters of a connection. [`Config::new`] has the RFCs' values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Initial send sequence number. The host makes it hard to guess (RFC 6528).
+    pub iss: SeqNumber,
+    /// MTU of the link less IP header (without options) and 20 bytes of TCP header: announced
+    /// as MSS, and no segment sent is longer.
+    pub mss: u16,
+    /// The peer's MSS if it does not say: [`DEFAULT_MSS_IPV4`] or [`DEFAULT_MSS_IPV6`].
+    pub default_peer_mss: u16,
+    /// Bytes that the host keeps of the peer's stream: the largest window.
+    pub receive_buffer: u32,
+    /// What is offered to the peer.
+    pub offer: Offer,
+    /// Which timestamp is echoed.
+    pub timestamp_echo: TimestampEcho,
+    /// Added to every TSval, so that it does not tell how long the host has been up. Random.
+    pub timestamp_offset: u32,
+    /// When data in order is acknowledged.
+    pub ack_policy: AckPolicy,
+    /// Time from the first SYN to its first repetition; doubles with each (RFC 6298 §2.1: 1 s).
+    pub syn_timeout: Duration,
+    /// How long a handshake may take (RFC 9293 §3.8.3: at least 3 min).
+    pub open_timeout: Duration,
+    /// How long data may wait for an acknowledgment, or for the peer's window, without any
+    /// progress (RFC 9293 §3.9.1.1: 5 min; RFC 5482).
+    ///
+    /// It bounds a zero window too, though RFC 9293 §3.8.6.1 would let a peer that answers
+    /// probes hold the connection for ever: RFC 6429 leaves ending it to the system.
+    pub user_timeout: Duration,
+    /// Probes of an idle connection (RFC 9293 §3.8.4: off unless asked for).
+    pub keep_alive: Option<KeepAlive>,
+    /// Maximum segment lifetime; TIME-WAIT takes two (RFC 9293 §3.4.2: 2 min).
+    pub msl: Duration,
+    /// A secret of this connection, random: how many answers to suspect segments it gives, and
+    /// when it counts anew, follow from it (RFC 5961 §7).
+    pub challenge_secret: u64,
+}
+
+/// What a SYN offers, or accepts if the peer's SYN offered it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Windows beyond 64 KiB (RFC 7323 §2).
+    pub window_scale: Agreed,
+    /// Selective acknowledgment (RFC 2018).
+    pub sack: Agreed,
+    /// Reports of duplicates, where SACK is agreed on (RFC 2883; no negotiation).
+    pub dsack: Agreed,
+    /// Timestamps, and the clock behind them (RFC 7323 §3). A peer takes a value for old when
+    /// it lags by 2³¹ ticks: the connection must not be idle for as long (25 days at 1 ms, 36
+    /// minutes at 1 µs; see [`KeepAlive`]).
+    pub timestamps: Option<TimestampClock>,
+}
+
+/// Probes of an idle connection (RFC 9293 §3.8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Silence before the first probe (RFC 9293 §3.8.4: no less than two hours by default).
+    pub idle: Duration,
+    /// Time between probes.
+    pub interval: Duration,
+    /// Probes without an answer after which the connection is dead.
+    pub probes: u32,
+}
+
+impl KeepAlive {
+    /// Two hours, then nine probes 75 s apart, as 4.4BSD and Linux have it.
+    pub const STANDARD: Self = Self {
+        idle: Duration::from_secs(7200),
+        interval: Duration::from_secs(75),
+        probes: 9,
+    };
+}
+
+impl Config {
+    /// The RFCs' values, everything offered, timestamps by the millisecond, for a link that
+    /// carries `mss` bytes beside IPv4 and TCP headers. The three numbers that ought to be
+    /// random (`iss`, `timestamp_offset`, `challenge_secret`) are the host's to set: here they
+    /// are zero.
+    #[must_use]
+    pub const fn new(mss: u16) -> Self {
+        Self {
+            iss: SeqNumber(0),
+            mss,
+            default_peer_mss: DEFAULT_MSS_IPV4,
+            receive_buffer: 1 << 20,
+            offer: Offer {
+                window_scale: Agreed::Yes,
+                sack: Agreed::Yes,
+                dsack: Agreed::Yes,
+                timestamps: Some(TimestampClock {
+                    tick: Duration::from_millis(1),
+                    values: crate::sender::TimestampValues::Clock,
+                }),
+            },
+            timestamp_echo: TimestampEcho::Standard,
+            timestamp_offset: 0,
+            ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
+            syn_timeout: Duration::from_secs(1),
+            open_timeout: Duration::from_secs(180),
+            user_timeout: Duration::from_secs(300),
+            keep_alive: None,
+            msl: Duration::from_secs(120),
+            challenge_secret: 0,
+        }
+    }
+
+    /// Shift with which this end's windows are told: the least that gets the buffer into 16
+    /// bits.
+    #[must_use]
+    pub const fn window_shift(&self) -> u8 {
+        let mut shift = 0;
+        while shift < MAX_WINDOW_SHIFT && self.receive_buffer >> shift > u16::MAX as u32 {
+            shift += 1;
+        }
+        shift
+    }
+}
+
+/// What both ends agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Negotiated {
+    /// Payload bytes of a full segment that this end sends: what the smaller of the link and
+    /// the peer permits, less the options that every segment carries.
+    pub smss: u32,
+    /// The same of the other direction, as far as this end can know: for delayed ACKs.
+    pub peer_smss: u32,
+    /// Shifts of the windows: 0 if scaling was not agreed on.
+    pub shifts: WindowShifts,
+    /// Selective acknowledgment.
+    pub sack: Agreed,
+    /// Timestamps on every segment.
+    pub timestamps: Agreed,
+    /// The handshake's round-trip time, if its SYN went out once.
+    pub handshake_rtt: Option<Duration>,
+}
+
+/// By how much the windows of the two directions are shifted (RFC 7323 §2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowShifts {
+    /// Of the windows that this end tells.
+    pub ours: u8,
+    /// Of the windows that the peer tells.
+    pub peers: u8,
+}
+
+impl fmt::Display for Negotiated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |agreed: Agreed| if agreed.is_yes() { "yes" } else { "no" };
+        write!(
+            f,
+            "segments of {} bytes, SACK {}, timestamps {}, window shifts {} and {}",
+            self.smss,
+            word(self.sack),
+            word(self.timestamps),
+            self.shifts.ours,
+            self.shifts.peers
+        )
+    }
+}

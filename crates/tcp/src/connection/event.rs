@@ -1,0 +1,94 @@
+//! What a connection tells its host.
+
+use core::fmt;
+
+use super::config::Negotiated;
+
+/// Something that the host wants to know. Events of a kind are merged until they are taken, so
+/// that no number of packets makes a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The connection is established.
+    Connected(Negotiated),
+    /// The peer's stream is complete up to this offset: the host may hand it to the application
+    /// and then call [`Connection::read`](super::Connection::read).
+    Readable {
+        /// The offset after the last readable byte.
+        until: u64,
+    },
+    /// The peer has acknowledged the stream up to this offset: the host need not keep those
+    /// bytes.
+    Acknowledged {
+        /// The offset after the last acknowledged byte.
+        until: u64,
+    },
+    /// The peer will send nothing more; its stream has this length, and has arrived whole.
+    PeerFinished {
+        /// Length of the peer's stream.
+        at: u64,
+    },
+    /// The connection is over; nothing follows.
+    Closed(Reason),
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Both ends have said that they are done, and each has acknowledged it.
+    Finished,
+    /// The peer's RST answered this end's SYN.
+    Refused,
+    /// The peer's RST.
+    Reset,
+    /// [`Connection::abort`](super::Connection::abort).
+    Aborted,
+    /// The handshake took too long.
+    OpenTimedOut,
+    /// Data waited too long for an acknowledgment or for the peer's window.
+    TimedOut,
+    /// The peer answered no keep-alive probe.
+    PeerSilent,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Finished => "finished",
+            Self::Refused => "connection refused",
+            Self::Reset => "connection reset by peer",
+            Self::Aborted => "aborted",
+            Self::OpenTimedOut => "the peer did not answer the SYN in time",
+            Self::TimedOut => "the peer acknowledged nothing, or took nothing, for too long",
+            Self::PeerSilent => "the peer answered no keep-alive probe",
+        })
+    }
+}
+
+/// Events not taken yet: at most one of each kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pending {
+    pub(super) connected: Option<Negotiated>,
+    pub(super) acknowledged: Option<u64>,
+    pub(super) readable: Option<u64>,
+    pub(super) finished: Option<u64>,
+    pub(super) closed: Option<Reason>,
+}
+
+impl Pending {
+    /// The next event, in the order in which a host can deal with them.
+    pub(super) fn take(&mut self) -> Option<Event> {
+        if let Some(negotiated) = self.connected.take() {
+            return Some(Event::Connected(negotiated));
+        }
+        if let Some(until) = self.acknowledged.take() {
+            return Some(Event::Acknowledged { until });
+        }
+        if let Some(until) = self.readable.take() {
+            return Some(Event::Readable { until });
+        }
+        if let Some(at) = self.finished.take() {
+            return Some(Event::PeerFinished { at });
+        }
+        self.closed.take().map(Event::Closed)
+    }
+}

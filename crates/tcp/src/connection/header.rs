@@ -1,0 +1,193 @@
+//! A TCP header as a connection takes and gives it: every field parsed, no bytes.
+//!
+//! Nothing here has been checked against the connection: numbers are modular, the window is as
+//! it stands on the wire, and any combination of control bits may come.
+
+use core::ops::Range;
+
+use crate::facts::SendReason;
+use crate::segment::SackBlocks;
+use crate::sender::Agreed;
+use crate::seq::SeqNumber;
+
+/// The control bits of a header (RFC 9293 §3.1), as one byte in the order of the wire.
+///
+/// ACK is not among those that [`Segment`] keeps here: it is told by
+/// [`Segment::ack`] being there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No bit.
+    pub const NONE: Self = Self(0);
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Opens a connection.
+    pub const SYN: Self = Self(0x02);
+    /// Ends a connection without further ado.
+    pub const RST: Self = Self(0x04);
+    /// The data is to be handed to the application now.
+    pub const PSH: Self = Self(0x08);
+    /// The urgent pointer counts. It is not supported (RFC 6093 advises against it): the bit
+    /// is read and ignored.
+    pub const URG: Self = Self(0x20);
+    /// ECN echo (RFC 3168). Read and ignored: a connection never agrees on ECN.
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced (RFC 3168). Read and ignored.
+    pub const CWR: Self = Self(0x80);
+
+    /// ACK, which is no bit of this type.
+    const ACK: u8 = 0x10;
+
+    /// The bits of a header's flag byte, without ACK.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & !Self::ACK)
+    }
+
+    /// The bits as they stand in a header, without ACK.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether all bits of `other` are set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These bits and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The timestamps option (RFC 7323 §3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval, in ticks of the clock of whoever sends the segment.
+    pub value: u32,
+    /// TSecr, in ticks of the other end's clock.
+    pub echo: u32,
+}
+
+/// The options that a connection understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Maximum segment size in bytes, options included (RFC 6691). Heeded in a SYN only.
+    pub mss: Option<u16>,
+    /// Shift of the windows that follow (RFC 7323 §2.2). Heeded in a SYN only.
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 §2). Heeded in a SYN only.
+    pub sack_permitted: Agreed,
+    /// SACK blocks (RFC 2018 §3).
+    pub sacks: SackBlocks,
+    /// Timestamps.
+    pub timestamps: Option<Timestamps>,
+}
+
+impl Options {
+    /// No option at all.
+    pub const NONE: Self = Self {
+        mss: None,
+        window_scale: None,
+        sack_permitted: Agreed::No,
+        sacks: SackBlocks::NONE,
+        timestamps: None,
+    };
+}
+
+/// A segment's header and the length of its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Number of the first byte, or of the SYN.
+    pub seq: SeqNumber,
+    /// The acknowledgment number, if the ACK bit is set.
+    pub ack: Option<SeqNumber>,
+    /// The other control bits.
+    pub flags: Flags,
+    /// The window field as it stands in the header, before scaling.
+    pub window: u16,
+    /// Options.
+    pub options: Options,
+    /// Payload length in bytes.
+    pub len: u32,
+}
+
+impl Segment {
+    /// A header that says nothing but `seq`.
+    #[must_use]
+    pub const fn new(seq: SeqNumber) -> Self {
+        Self {
+            seq,
+            ack: None,
+            flags: Flags::NONE,
+            window: 0,
+            options: Options::NONE,
+            len: 0,
+        }
+    }
+
+    /// Whether all of `flags` are set.
+    #[must_use]
+    pub const fn is(&self, flags: Flags) -> bool {
+        self.flags.contains(flags)
+    }
+
+    /// SEG.LEN (RFC 9293 §3.4): the sequence numbers that it takes, SYN and FIN included.
+    #[must_use]
+    pub const fn sequence_len(&self) -> u32 {
+        self.len
+            .saturating_add(self.is(Flags::SYN) as u32)
+            .saturating_add(self.is(Flags::FIN) as u32)
+    }
+
+    /// The answer to a segment for which there is no connection (RFC 9293 §3.10.7.1); none to a
+    /// RST.
+    #[must_use]
+    pub fn reset(&self) -> Option<Self> {
+        if self.is(Flags::RST) {
+            return None;
+        }
+        let mut reset = match self.ack {
+            Some(ack) => Self::new(ack),
+            None => Self {
+                ack: Some(self.seq.at(u64::from(self.sequence_len()))),
+                ..Self::new(SeqNumber(0))
+            },
+        };
+        reset.flags = Flags::RST;
+        Some(reset)
+    }
+}
+
+/// A segment to put on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Its header.
+    pub segment: Segment,
+    /// The stream offsets whose bytes the host adds as payload: `segment.len` of them. Offset 0
+    /// is the first byte that the application ever wrote.
+    pub data: Range<u64>,
+    /// Why the sender sent it; `None` for what carries no data of the stream (handshake, ACK,
+    /// RST, keep-alive).
+    pub why: Option<SendReason>,
+}
+
+/// The part of an arrived payload that the host is to keep.
+///
+/// It never overlaps what was readable before, and may overlap what was stored beyond a gap:
+/// the later copy may replace the earlier. All of it lies within
+/// [`Config::receive_buffer`](super::Config::receive_buffer) bytes of what has been read, so a
+/// ring of so many bytes holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// Where its first byte belongs in the peer's stream.
+    pub offset: u64,
+    /// Bytes of the payload to leave out at its start.
+    pub skip: u32,
+    /// Bytes to keep; at least one.
+    pub len: u32,
+}

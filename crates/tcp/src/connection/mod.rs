@@ -1,0 +1,343 @@
+//! A connection from its first SYN to the end of TIME-WAIT (RFC 9293), around a [`Sender`] and a
+//! [`Receiver`].
+//!
+//! Like them it is a state machine without clock, socket, payload or random number. Its host
+//! 1. opens it ([`Connection::connect`], [`Connection::listen`]),
+//! 2. hands in segments ([`Connection::handle_segment`]), lapses of time
+//!    ([`Connection::handle_timeout`]) and what the application does ([`Connection::write`],
+//!    [`read`](Connection::read), [`close`](Connection::close), [`abort`](Connection::abort)),
+//! 3. after each of these takes segments until there are no more
+//!    ([`Connection::poll_transmit`]), then events ([`Connection::poll_event`]), and
+//! 4. calls `handle_timeout` no later than [`Connection::next_timeout`] says after that.
+//!
+//! The host keeps the bytes: those written until they are acknowledged, those received until
+//! they are read. Offsets count each direction's stream from 0 and never wrap.
+//!
+//! ```text
+//!               segments                              segments
+//!  host ──▶ handle_segment ─┬─ open.rs    handshake      ▲
+//!                           └─ arrive.rs  the rest       │
+//!                                  │                     │
+//!                   Engine: Sender, Receiver ──▶ transmit.rs
+//! ```
+//!
+//! A FIN is one more position at the end of the stream, for sender and receiver alike: loss of
+//! a FIN is recovered as loss of a byte is.
+//!
+//! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), ECN, data
+//! in a SYN (it is ignored, and so sent again), RFC 6191's early reuse of a connection in
+//! TIME-WAIT, discovery of the path's MTU (the link tells it), Nagle's algorithm (what is
+//! written goes out).
+
+mod arrive;
+mod challenge;
+mod clock;
+mod config;
+mod engine;
+mod event;
+mod header;
+mod open;
+mod state;
+mod timers;
+mod transmit;
+
+use core::fmt;
+
+pub use config::{
+    BuildSender, Config, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, KeepAlive, MAX_WINDOW_SHIFT, MIN_MSS,
+    Negotiated, Offer, TIMESTAMP_OPTION_BYTES, WindowShifts,
+};
+pub use event::{Event, Reason};
+pub use header::{Flags, Options, Outgoing, Segment, Store, Timestamps};
+pub use state::State;
+
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::seq::SeqNumber;
+use crate::time::Instant;
+use challenge::Limiter;
+use clock::Clock;
+use engine::Engine;
+use event::Pending;
+use open::{Opening, Peer};
+use state::Step;
+
+/// A TCP connection. See the [module](self) for how to drive it.
+pub struct Connection {
+    config: Config,
+    role: Role,
+    state: State,
+    /// Initial send sequence number: that of the SYN.
+    iss: SeqNumber,
+    opening: Opening,
+    /// What the peer's SYN said, once there was one.
+    peer: Option<Peer>,
+    /// Taken when the connection is established.
+    build: Option<BuildSender>,
+    /// There as long as timestamps are offered or agreed on.
+    clock: Option<Clock>,
+    /// There from ESTABLISHED on.
+    engine: Option<Engine>,
+    limiter: Limiter,
+    /// A RST that is due, with the numbers that the offending segment calls for.
+    reply: Option<Segment>,
+    pending: Pending,
+    /// Bytes that the application has written, ever.
+    written: u64,
+    output: Output,
+    time_wait_until: Option<Instant>,
+}
+
+/// Who opened the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// This end.
+    Active,
+    /// The peer.
+    Passive,
+}
+
+/// Whether the application may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Output {
+    Open,
+    /// [`Connection::close`] was called.
+    Finished,
+}
+
+/// Whether something is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    No,
+    Yes,
+}
+
+/// The application has closed the connection, or it is over: nothing can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closing;
+
+impl fmt::Display for Closing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection takes no more data: it is closed or closing")
+    }
+}
+
+impl core::error::Error for Closing {}
+
+impl Connection {
+    /// Opens a connection actively: the SYN is due at once.
+    #[must_use]
+    pub fn connect(config: Config, build: BuildSender) -> Self {
+        let mut connection = Self::new(config, build, Role::Active, State::SynSent);
+        connection.opening.due = Due::Yes;
+        connection
+    }
+
+    /// Opens a connection passively: it waits for a SYN.
+    ///
+    /// It is for one peer. A host that listens makes one when a SYN arrives for which it has no
+    /// connection, so that it can choose the initial sequence number by the peer's address
+    /// (RFC 6528), and hands it that SYN.
+    #[must_use]
+    pub fn listen(config: Config, build: BuildSender) -> Self {
+        Self::new(config, build, Role::Passive, State::Listen)
+    }
+
+    fn new(config: Config, build: BuildSender, role: Role, state: State) -> Self {
+        let config = Config {
+            mss: config.mss.max(MIN_MSS),
+            receive_buffer: config.receive_buffer.max(1),
+            ..config
+        };
+        Self {
+            role,
+            state,
+            iss: config.iss,
+            opening: Opening::default(),
+            peer: None,
+            build: Some(build),
+            clock: None,
+            engine: None,
+            limiter: Limiter::new(config.challenge_secret),
+            reply: None,
+            pending: Pending::default(),
+            written: 0,
+            output: Output::Open,
+            time_wait_until: None,
+            config,
+        }
+    }
+
+    /// Takes in a segment that came from the peer. Returns what part of its payload the host is
+    /// to keep, and where.
+    #[must_use = "what is not stored is acknowledged all the same"]
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
+        match self.state {
+            State::Closed => {
+                self.reply = segment.reset();
+                None
+            }
+            State::Listen => {
+                self.arrive_in_listen(now, segment);
+                None
+            }
+            State::SynSent => {
+                self.arrive_in_syn_sent(now, segment);
+                None
+            }
+            State::SynReceived => self.arrive_in_syn_received(now, segment),
+            _ => self.arrive(now, segment),
+        }
+    }
+
+    /// The application has `bytes` more bytes to send. May be called before the connection is
+    /// established.
+    ///
+    /// # Errors
+    ///
+    /// If the application has closed the connection, or it is over.
+    pub fn write(&mut self, bytes: u64) -> Result<(), Closing> {
+        if self.output == Output::Finished || self.state == State::Closed {
+            return Err(Closing);
+        }
+        self.written = self.written.saturating_add(bytes);
+        if let Some(engine) = &mut self.engine {
+            engine.sender.write(bytes);
+        }
+        Ok(())
+    }
+
+    /// The application takes up to `bytes` readable bytes; returns how many there were. The
+    /// window may open: poll for segments.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        self.engine.as_mut().map_or(0, |engine| engine.read(bytes))
+    }
+
+    /// The application is done: after what it has written goes a FIN. Data still comes in.
+    ///
+    /// Before the connection is established this too is kept for when it is: nothing written is
+    /// lost. RFC 9293 §3.10.4 would give the connection up, which [`abort`](Self::abort) does.
+    ///
+    /// A peer that never ends its own direction keeps the connection in FIN-WAIT-2 as long as it
+    /// answers keep-alive probes; a host that does not want that calls [`abort`](Self::abort).
+    pub fn close(&mut self) {
+        if self.output == Output::Finished {
+            return;
+        }
+        self.output = Output::Finished;
+        if self.state.is_synchronized() {
+            self.finish_output();
+        }
+    }
+
+    /// Appends the FIN to the stream.
+    fn finish_output(&mut self) {
+        if let Some(engine) = &mut self.engine {
+            engine.finish(self.written);
+            self.state = self.state.after(Step::Close);
+        }
+    }
+
+    /// Ends the connection at once; the peer is told by a RST (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        if self.state.is_synchronized() && self.state != State::TimeWait {
+            self.reply = self.engine.as_ref().map(Engine::abort);
+        } else if self.state == State::SynReceived {
+            self.reply = Some(self.reset_before_established());
+        }
+        self.end(Reason::Aborted);
+    }
+
+    /// The connection is over.
+    fn end(&mut self, reason: Reason) {
+        if self.state == State::Closed {
+            return;
+        }
+        self.state = State::Closed;
+        self.opening = Opening::default();
+        self.time_wait_until = None;
+        self.pending.closed = Some(reason);
+    }
+
+    /// Takes a step between synchronized states, with what belongs to it.
+    fn step(&mut self, now: Instant, step: Step) {
+        let after = self.state.after(step);
+        if after == self.state {
+            return;
+        }
+        match after {
+            State::TimeWait => {
+                self.state = after;
+                self.restart_time_wait(now);
+            }
+            State::Closed => self.end(Reason::Finished),
+            _ => self.state = after,
+        }
+    }
+
+    /// The next event; `None` if there is none. Call it until it returns `None`.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.pending.take()
+    }
+
+    /// Where the connection stands.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// What both ends agreed on, once the connection is established.
+    #[must_use]
+    pub fn negotiated(&self) -> Option<&Negotiated> {
+        self.engine.as_ref().map(|engine| &engine.negotiated)
+    }
+
+    /// The sending half, from ESTABLISHED on. Its stream is one position longer than what was
+    /// written once the connection is closed: the FIN.
+    #[must_use]
+    pub fn sender(&self) -> Option<&Sender> {
+        self.engine.as_ref().map(|engine| &engine.sender)
+    }
+
+    /// The receiving half, from ESTABLISHED on.
+    #[must_use]
+    pub fn receiver(&self) -> Option<&Receiver> {
+        self.engine.as_ref().map(|engine| &engine.receiver)
+    }
+
+    /// Bytes that the application has written, ever.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Bytes of the stream that the peer has acknowledged.
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        self.engine.as_ref().map_or(0, Engine::acknowledged)
+    }
+
+    /// Up to which offset the peer's stream is complete.
+    #[must_use]
+    pub fn readable(&self) -> u64 {
+        self.engine.as_ref().map_or(0, Engine::readable)
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("state", &self.state)
+            .field("role", &self.role)
+            .field("written", &self.written)
+            .field("acknowledged", &self.acknowledged())
+            .field("readable", &self.readable())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,328 @@
+//! The handshake: LISTEN, SYN-SENT and SYN-RECEIVED (RFC 9293 §3.10.7.2 to §3.10.7.4).
+
+use crate::receiver::{Reading, Receiver, ReceiverConfig, TimestampEcho};
+use crate::sender::{Agreed, Sender};
+use crate::seq::SeqNumber;
+use crate::time::{Duration, Instant};
+
+use super::clock::Clock;
+use super::config::{MAX_WINDOW_SHIFT, MIN_MSS, TIMESTAMP_OPTION_BYTES};
+use super::engine::Engine;
+use super::header::{Flags, Options, Segment, Store};
+use super::{Connection, Due, Negotiated, Output, Reason, Role, State, WindowShifts};
+
+/// The timeout before the first round-trip sample if the SYN had to be repeated (RFC 6298 §5.7).
+const RTO_AFTER_REPEATED_SYN: Duration = Duration::from_secs(3);
+
+/// Time in which RFC 6528's clock moves initial sequence numbers by one.
+const ISN_TICK: Duration = Duration::from_micros(4);
+
+/// The handshake's repetitions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    /// A SYN or SYN with ACK is to be sent.
+    pub(super) due: Due,
+    /// How often it has been sent.
+    pub(super) attempts: u32,
+    /// When it was first sent.
+    pub(super) since: Option<Instant>,
+    /// When it is sent again.
+    pub(super) again_at: Option<Instant>,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        Self {
+            due: Due::No,
+            attempts: 0,
+            since: None,
+            again_at: None,
+        }
+    }
+}
+
+/// What the peer's SYN said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer {
+    /// Its number.
+    pub(super) irs: SeqNumber,
+    pub(super) negotiated: Negotiated,
+    /// Whether windows are scaled, if only by nothing.
+    scaled: Agreed,
+}
+
+impl Connection {
+    pub(super) fn arrive_in_listen(&mut self, now: Instant, segment: &Segment) {
+        if segment.is(Flags::RST) {
+            return;
+        }
+        if segment.ack.is_some() {
+            self.reply = segment.reset();
+            return;
+        }
+        if !segment.is(Flags::SYN) {
+            return;
+        }
+        self.clock = self.new_clock(now);
+        self.note_syn(now, segment);
+        self.state = State::SynReceived;
+        self.opening = Opening {
+            due: Due::Yes,
+            ..Opening::default()
+        };
+    }
+
+    pub(super) fn arrive_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
+        if segment.ack.is_some_and(|ack| ack != self.iss.at(1)) {
+            self.reply = segment.reset();
+            return;
+        }
+        if segment.is(Flags::RST) {
+            if segment.ack.is_some() {
+                self.end(Reason::Refused);
+            }
+            return;
+        }
+        if !segment.is(Flags::SYN) {
+            return;
+        }
+        self.note_syn(now, segment);
+        if segment.ack.is_some() {
+            self.establish(now, u32::from(segment.window));
+            if let Some(engine) = &mut self.engine {
+                engine.ack = Due::Yes;
+            }
+        } else {
+            // Both ends have sent a SYN (RFC 9293 §3.5, figure 7).
+            self.state = State::SynReceived;
+            self.opening.due = Due::Yes;
+        }
+    }
+
+    pub(super) fn arrive_in_syn_received(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+    ) -> Option<Store> {
+        let peer = self.peer?;
+        let mut segment = *segment;
+        let acknowledges = segment.ack == Some(self.iss.at(1));
+        if segment.is(Flags::SYN) && segment.seq == peer.irs && !segment.is(Flags::RST) {
+            if !acknowledges {
+                // The peer's SYN again: what answered it was lost.
+                if segment.ack.is_none() && self.limiter.admits(now) {
+                    self.opening.due = Due::Yes;
+                }
+                return None;
+            }
+            // A simultaneous open: what follows the SYN is an ordinary ACK.
+            segment = Segment {
+                seq: peer.irs.at(1),
+                flags: Flags::NONE,
+                len: 0,
+                ..segment
+            };
+        }
+        let distance = segment.seq.0.wrapping_sub(peer.irs.at(1).0);
+        let window = self.config.receive_buffer.min(u32::from(u16::MAX));
+        if segment.is(Flags::RST) {
+            if distance == 0 {
+                self.refuse(now);
+            } else if distance < window {
+                self.answer_syn_received(now);
+            }
+            return None;
+        }
+        if distance >= window || segment.is(Flags::SYN) || !self.is_timely(now, &segment) {
+            self.answer_syn_received(now);
+            return None;
+        }
+        segment.ack?;
+        if !acknowledges {
+            self.reply = segment.reset();
+            return None;
+        }
+        let window = u32::from(segment.window) << peer.negotiated.shifts.peers;
+        self.establish(now, window);
+        self.arrive(now, &segment)
+    }
+
+    /// Whether the segment carries the timestamps that it should, and they are not old.
+    fn is_timely(&self, now: Instant, segment: &Segment) -> bool {
+        match (&self.clock, segment.options.timestamps) {
+            (Some(clock), Some(stamps)) => !clock.is_stale(now, stamps.value),
+            (Some(_), None) => false,
+            (None, _) => true,
+        }
+    }
+
+    /// A suspect segment in SYN-RECEIVED is answered by what the peer is waiting for.
+    fn answer_syn_received(&mut self, now: Instant) {
+        if self.limiter.admits(now) {
+            self.opening.due = Due::Yes;
+        }
+    }
+
+    /// The peer took its SYN back: a passive connection listens again (RFC 9293 §3.10.7.4,
+    /// second).
+    fn refuse(&mut self, now: Instant) {
+        if self.role == Role::Active {
+            self.end(Reason::Refused);
+            return;
+        }
+        // The next SYN gets the number that RFC 6528's clock would give it by now.
+        let since = self.opening.since.map_or(Duration::ZERO, |t| now.since(t));
+        self.iss = self.iss.at(1 + since.as_nanos() / ISN_TICK.as_nanos());
+        self.state = State::Listen;
+        self.opening = Opening::default();
+        self.peer = None;
+        self.clock = None;
+    }
+
+    /// RST for a connection that is given up before it is established.
+    pub(super) fn reset_before_established(&self) -> Segment {
+        Segment {
+            flags: Flags::RST,
+            ack: self.peer.map(|peer| peer.irs.at(1)),
+            ..Segment::new(self.iss.at(1))
+        }
+    }
+
+    pub(super) fn new_clock(&self, now: Instant) -> Option<Clock> {
+        let clock = self.config.offer.timestamps?;
+        Some(Clock::new(
+            clock,
+            self.config.timestamp_offset,
+            self.config.timestamp_echo,
+            now,
+        ))
+    }
+
+    /// Takes down what the peer's SYN says, and settles the options.
+    fn note_syn(&mut self, now: Instant, syn: &Segment) {
+        let both = |ours: Agreed, theirs: bool| match ours {
+            Agreed::Yes if theirs => Agreed::Yes,
+            _ => Agreed::No,
+        };
+        match (&mut self.clock, syn.options.timestamps) {
+            (Some(clock), Some(stamps)) => clock.begin(now, stamps.value),
+            _ => self.clock = None,
+        }
+        let offer = &self.config.offer;
+        let stamped = self.clock.is_some();
+        let option_bytes = if stamped { TIMESTAMP_OPTION_BYTES } else { 0 };
+        let peer_mss = syn.options.mss.unwrap_or(self.config.default_peer_mss);
+        let smss = peer_mss.max(MIN_MSS).min(self.config.mss) - option_bytes;
+        let scaled = both(offer.window_scale, syn.options.window_scale.is_some());
+        self.peer = Some(Peer {
+            irs: syn.seq,
+            scaled,
+            negotiated: Negotiated {
+                smss: u32::from(smss),
+                peer_smss: u32::from(smss),
+                shifts: match scaled {
+                    Agreed::Yes => WindowShifts {
+                        ours: self.config.window_shift(),
+                        peers: syn.options.window_scale.unwrap_or(0).min(MAX_WINDOW_SHIFT),
+                    },
+                    Agreed::No => WindowShifts::default(),
+                },
+                sack: both(offer.sack, syn.options.sack_permitted.is_yes()),
+                timestamps: if stamped { Agreed::Yes } else { Agreed::No },
+                handshake_rtt: None,
+            },
+        });
+    }
+
+    /// The handshake is over: makes the two halves. `peer_window` is in bytes.
+    fn establish(&mut self, now: Instant, peer_window: u32) {
+        let (Some(peer), Some(build)) = (self.peer, self.build.take()) else {
+            return;
+        };
+        let once = self.opening.attempts <= 1;
+        let negotiated = Negotiated {
+            handshake_rtt: self.opening.since.filter(|_| once).map(|at| now.since(at)),
+            ..peer.negotiated
+        };
+        let sender = self.make_sender(build, &negotiated, peer_window);
+        let receiver = Receiver::new(self.receiver_config(peer.irs, &negotiated));
+        let mut engine = Engine::new(&self.config, negotiated, sender, receiver, now);
+        engine.sender.write(self.written);
+        self.engine = Some(engine);
+        self.opening = Opening::default();
+        self.state = State::Established;
+        self.pending.connected = Some(negotiated);
+        if self.output == Output::Finished {
+            self.finish_output();
+        }
+    }
+
+    fn make_sender(
+        &self,
+        build: super::BuildSender,
+        negotiated: &Negotiated,
+        peer_window: u32,
+    ) -> Sender {
+        let (mut config, stack) = build(negotiated);
+        config.smss = negotiated.smss;
+        config.isn = self.iss.at(1);
+        config.peer_window = peer_window;
+        config.sack = negotiated.sack;
+        config.order_echo = Agreed::No;
+        config.timestamps = match negotiated.timestamps {
+            Agreed::Yes => self.config.offer.timestamps,
+            Agreed::No => None,
+        };
+        config.rtt.initial_rto = match negotiated.handshake_rtt {
+            // RFC 6298 §2.2 for the first sample: SRTT + 4 · SRTT/2.
+            Some(rtt) => (rtt * 3).max(config.rtt.min_rto).min(config.rtt.max_rto),
+            None => config.rtt.initial_rto.max(RTO_AFTER_REPEATED_SYN),
+        };
+        Sender::new(config, stack)
+    }
+
+    fn receiver_config(&self, irs: SeqNumber, negotiated: &Negotiated) -> ReceiverConfig {
+        ReceiverConfig {
+            irs: irs.at(1),
+            mss: negotiated.peer_smss,
+            buffer: self.config.receive_buffer,
+            ack_policy: self.config.ack_policy,
+            sack: negotiated.sack,
+            dsack: self.config.offer.dsack,
+            // For the room that they take beside SACK blocks: the echo is the clock's.
+            timestamps: match negotiated.timestamps {
+                Agreed::Yes => Some(TimestampEcho::Standard),
+                Agreed::No => None,
+            },
+            order_echo: Agreed::No,
+            application: Reading::OnDemand,
+        }
+    }
+
+    /// The SYN, or SYN with ACK, that the state calls for.
+    pub(super) fn syn(&mut self, now: Instant) -> Segment {
+        if self.state == State::SynSent && self.clock.is_none() {
+            self.clock = self.new_clock(now);
+        }
+        let offer = &self.config.offer;
+        let shift = self.config.window_shift();
+        let (ack, scaled, sack_permitted) = match self.peer {
+            None => (None, offer.window_scale, offer.sack),
+            Some(peer) => (Some(peer.irs.at(1)), peer.scaled, peer.negotiated.sack),
+        };
+        let timestamps = self.clock.as_mut().map(|clock| clock.stamp(now, None));
+        Segment {
+            ack,
+            flags: Flags::SYN,
+            window: u16::try_from(self.config.receive_buffer).unwrap_or(u16::MAX),
+            options: Options {
+                mss: Some(self.config.mss),
+                window_scale: scaled.is_yes().then_some(shift),
+                sack_permitted,
+                timestamps,
+                ..Options::NONE
+            },
+            ..Segment::new(self.iss)
+        }
+    }
+}

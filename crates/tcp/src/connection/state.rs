@@ -1,0 +1,111 @@
+//! The states of a connection and the ways between them (RFC 9293 §3.3.2).
+
+use core::fmt;
+
+/// Where a connection stands. The names are RFC 9293's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Waits for a SYN.
+    Listen,
+    /// Has sent a SYN.
+    SynSent,
+    /// Has a SYN, has sent its own, and waits for the acknowledgment.
+    SynReceived,
+    /// Open both ways.
+    Established,
+    /// This end is done; its FIN is queued or on its way.
+    FinWait1,
+    /// This end's FIN is acknowledged; the peer may go on.
+    FinWait2,
+    /// The peer is done; this end may go on.
+    CloseWait,
+    /// Both are done; this end's FIN is not acknowledged yet.
+    Closing,
+    /// The peer was done first; this end's FIN is not acknowledged yet.
+    LastAck,
+    /// All is acknowledged; waits for what may still be in the network.
+    TimeWait,
+    /// Over.
+    Closed,
+}
+
+/// What moves an established connection on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The application is done.
+    Close,
+    /// The peer has acknowledged this end's FIN.
+    FinAcknowledged,
+    /// The peer's FIN has arrived, and everything before it.
+    PeerFinished,
+}
+
+impl State {
+    /// The state after `step`; the same if the step means nothing here.
+    pub(super) const fn after(self, step: Step) -> Self {
+        match (self, step) {
+            (Self::Established, Step::Close) => Self::FinWait1,
+            (Self::CloseWait, Step::Close) => Self::LastAck,
+            (Self::FinWait1, Step::FinAcknowledged) => Self::FinWait2,
+            (Self::Closing, Step::FinAcknowledged) => Self::TimeWait,
+            (Self::LastAck, Step::FinAcknowledged) => Self::Closed,
+            (Self::Established, Step::PeerFinished) => Self::CloseWait,
+            (Self::FinWait1, Step::PeerFinished) => Self::Closing,
+            (Self::FinWait2, Step::PeerFinished) => Self::TimeWait,
+            (state, _) => state,
+        }
+    }
+
+    /// Whether both ends know each other's sequence numbers for certain.
+    #[must_use]
+    pub const fn is_synchronized(self) -> bool {
+        !matches!(
+            self,
+            Self::Listen | Self::SynSent | Self::SynReceived | Self::Closed
+        )
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Listen => "LISTEN",
+            Self::SynSent => "SYN-SENT",
+            Self::SynReceived => "SYN-RECEIVED",
+            Self::Established => "ESTABLISHED",
+            Self::FinWait1 => "FIN-WAIT-1",
+            Self::FinWait2 => "FIN-WAIT-2",
+            Self::CloseWait => "CLOSE-WAIT",
+            Self::Closing => "CLOSING",
+            Self::LastAck => "LAST-ACK",
+            Self::TimeWait => "TIME-WAIT",
+            Self::Closed => "CLOSED",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_closes_first_every_way_ends_where_the_rfc_says() {
+        use Step::{Close, FinAcknowledged, PeerFinished};
+        let walk = |steps: [Step; 3]| {
+            steps
+                .into_iter()
+                .fold(State::Established, |state, step| state.after(step))
+        };
+        // RFC 9293 §3.3.2, figure 5.
+        for (steps, end) in [
+            ([Close, FinAcknowledged, PeerFinished], State::TimeWait),
+            ([Close, PeerFinished, FinAcknowledged], State::TimeWait),
+            ([PeerFinished, Close, FinAcknowledged], State::Closed),
+        ] {
+            assert_eq!(walk(steps), end, "{steps:?}");
+        }
+        for state in [State::TimeWait, State::Closed, State::Listen] {
+            assert_eq!(state.after(Close), state);
+        }
+    }
+}

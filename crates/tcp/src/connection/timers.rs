@@ -1,0 +1,144 @@
+//! What a connection does as time passes, beside what its two halves do.
+
+use crate::sender::NoWitness;
+use crate::time::{Duration, Instant};
+
+use super::engine::Engine;
+use super::{Connection, Due, Reason, State};
+
+/// The longest time between two repetitions of a SYN (the least that RFC 6298 §2.5 permits).
+const SYN_TIMEOUT_MAX: Duration = Duration::from_secs(60);
+
+impl Connection {
+    /// Time has passed: expires every timer that is due. Calling it early does no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        match self.state {
+            State::Closed | State::Listen => {}
+            State::SynSent | State::SynReceived => self.expire_opening(now),
+            _ => self.expire_established(now),
+        }
+    }
+
+    fn expire_opening(&mut self, now: Instant) {
+        if self.open_deadline().is_some_and(|at| at <= now) {
+            self.end(Reason::OpenTimedOut);
+        } else if self.opening.again_at.is_some_and(|at| at <= now) {
+            self.opening.again_at = None;
+            self.opening.due = Due::Yes;
+        }
+    }
+
+    fn open_deadline(&self) -> Option<Instant> {
+        Some(self.opening.since? + self.config.open_timeout)
+    }
+
+    /// A SYN has left: when is it sent again?
+    pub(super) fn arm_opening(&mut self, now: Instant) {
+        let opening = &mut self.opening;
+        opening.since.get_or_insert(now);
+        let factor = 1_u64.checked_shl(opening.attempts).unwrap_or(u64::MAX);
+        let wait = self.config.syn_timeout.saturating_mul(factor);
+        opening.again_at = Some(now + wait.min(SYN_TIMEOUT_MAX));
+        opening.attempts = opening.attempts.saturating_add(1);
+    }
+
+    fn expire_established(&mut self, now: Instant) {
+        if self.time_wait_until.is_some_and(|at| at <= now) {
+            self.end(Reason::Finished);
+            return;
+        }
+        if self.user_deadline().is_some_and(|at| at <= now) {
+            self.end(Reason::TimedOut);
+            return;
+        }
+        if self.keep_alive_at().is_some_and(|at| at <= now) {
+            self.expire_keep_alive();
+        }
+        if let Some(engine) = &mut self.engine {
+            engine.sender.handle_timeout(now, &NoWitness);
+            engine.receiver.handle_timeout(now);
+        }
+    }
+
+    /// When what waits has waited too long.
+    fn user_deadline(&self) -> Option<Instant> {
+        let (since, _) = self.engine.as_ref()?.waiting?;
+        Some(since + self.config.user_timeout)
+    }
+
+    /// When the next keep-alive probe is due, or the connection is given up for lack of answers.
+    fn keep_alive_at(&self) -> Option<Instant> {
+        let keep_alive = self.config.keep_alive?;
+        let engine = self.engine.as_ref()?;
+        // With something outstanding the retransmission timer sees to it.
+        if self.state == State::TimeWait || !engine.sender.is_done() {
+            return None;
+        }
+        let probed = keep_alive.interval * u64::from(engine.probes);
+        Some(engine.heard_at + keep_alive.idle + probed)
+    }
+
+    fn expire_keep_alive(&mut self) {
+        let (Some(keep_alive), Some(engine)) = (self.config.keep_alive, &mut self.engine) else {
+            return;
+        };
+        if engine.probes >= keep_alive.probes {
+            // A RST, for a peer that is only slow (RFC 9293 §3.8.4 leaves it open).
+            self.abort();
+            self.pending.closed = Some(Reason::PeerSilent);
+            return;
+        }
+        engine.probes += 1;
+        engine.probe = Due::Yes;
+    }
+
+    pub(super) fn restart_time_wait(&mut self, now: Instant) {
+        self.time_wait_until = Some(now + self.config.msl * 2);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout), and then
+    /// [`poll_transmit`](Self::poll_transmit), must be called again at the latest; `None` if
+    /// only a segment or the application can make a difference.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        match self.state {
+            State::Closed | State::Listen => None,
+            State::SynSent | State::SynReceived => {
+                earliest([self.opening.again_at, self.open_deadline(), None, None])
+            }
+            State::TimeWait => {
+                let delayed_ack = self.engine.as_ref()?.receiver.next_timeout();
+                earliest([self.time_wait_until, delayed_ack, None, None])
+            }
+            _ => {
+                let engine = self.engine.as_ref()?;
+                earliest([
+                    engine.sender.next_timeout(),
+                    engine.receiver.next_timeout(),
+                    self.user_deadline(),
+                    self.keep_alive_at(),
+                ])
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Keeps track of how long the oldest thing that waits has waited: from when there was
+    /// something, or from the last progress.
+    pub(super) fn note_progress(&mut self, now: Instant) {
+        if self.sender.is_done() {
+            self.waiting = None;
+            return;
+        }
+        let una = self.una();
+        match self.waiting {
+            Some((_, before)) if before == una => {}
+            _ => self.waiting = Some((now, una)),
+        }
+    }
+}
+
+fn earliest(times: [Option<Instant>; 4]) -> Option<Instant> {
+    times.into_iter().flatten().min()
+}

@@ -1,0 +1,146 @@
+//! What a connection sends, and the headers of it.
+
+use crate::segment::Ack;
+use crate::sender::Transmit;
+use crate::seq::SeqNumber;
+use crate::time::Instant;
+
+use super::clock::Clock;
+use super::engine::Engine;
+use super::header::{Flags, Outgoing, Segment};
+use super::{Connection, Due, State};
+
+/// Bytes of a SACK option with `blocks` blocks, padding included (RFC 2018 §3).
+const fn sack_option_bytes(blocks: usize) -> u32 {
+    4 + 8 * blocks as u32
+}
+
+impl Connection {
+    /// The next segment to put on the wire now; `None` if there is none. Call it until it
+    /// returns `None`, after every other call.
+    #[must_use]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        if let Some(reply) = self.reply.take() {
+            return Some(bare(reply));
+        }
+        match self.state {
+            State::Closed | State::Listen => None,
+            State::SynSent | State::SynReceived => self.poll_syn(now),
+            _ => self.poll_established(now),
+        }
+    }
+
+    fn poll_syn(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.opening.due == Due::No {
+            return None;
+        }
+        self.opening.due = Due::No;
+        let syn = self.syn(now);
+        self.arm_opening(now);
+        Some(bare(syn))
+    }
+
+    fn poll_established(&mut self, now: Instant) -> Option<Outgoing> {
+        let engine = self.engine.as_mut()?;
+        let clock = &mut self.clock;
+        if engine.ack == Due::Yes {
+            engine.ack = Due::No;
+            let ack = engine.receiver.ack();
+            return Some(engine.pure_ack(now, &ack, clock));
+        }
+        if let Some(ack) = engine.stashed.take() {
+            return Some(engine.pure_ack(now, &ack, clock));
+        }
+        let transmit = engine.sender.poll_transmit(now);
+        engine.note_progress(now);
+        if let Some(transmit) = transmit {
+            return Some(engine.data(now, &transmit, clock, self.written));
+        }
+        if let Some(ack) = engine.receiver.poll_ack() {
+            return Some(engine.pure_ack(now, &ack, clock));
+        }
+        if engine.probe == Due::Yes {
+            engine.probe = Due::No;
+            let ack = engine.receiver.ack();
+            let mut probe = engine.pure_ack(now, &ack, clock);
+            // Just below the peer's window: it must answer (RFC 9293 §3.8.4).
+            probe.segment.seq = SeqNumber(engine.first().at(engine.nxt()).0.wrapping_sub(1));
+            return Some(probe);
+        }
+        None
+    }
+}
+
+impl Engine {
+    /// A segment without data.
+    fn pure_ack(&mut self, now: Instant, ack: &Ack, clock: &mut Option<Clock>) -> Outgoing {
+        let stamps = clock.as_mut().map(|clock| clock.stamp(now, None));
+        let mut segment = self.header(self.sequence(), ack);
+        segment.options.timestamps = stamps;
+        segment.options.sacks = ack.sacks;
+        bare(segment)
+    }
+
+    /// A segment of the stream, or a probe of the peer's window; the acknowledgment rides
+    /// along.
+    fn data(
+        &mut self,
+        now: Instant,
+        transmit: &Transmit,
+        clock: &mut Option<Clock>,
+        written: u64,
+    ) -> Outgoing {
+        // Whether an ACK is due decides whether its SACK blocks are news.
+        let due = self.receiver.poll_ack();
+        let ack = due.unwrap_or_else(|| self.receiver.ack());
+        let mut segment = self.header(transmit.segment.seq, &ack);
+        segment.options.timestamps = clock
+            .as_mut()
+            .map(|clock| clock.stamp(now, transmit.segment.timestamp));
+        let mut end = transmit.offset + u64::from(transmit.segment.len);
+        if transmit.segment.len > 0 && self.fin.is_some_and(|fin| end > fin) {
+            end -= 1;
+            segment.flags = segment.flags.with(Flags::FIN);
+        }
+        if end > transmit.offset && end == written {
+            segment.flags = segment.flags.with(Flags::PSH);
+        }
+        let data = transmit.offset..end;
+        // No longer than the sender's segment, which has 32 bits.
+        segment.len = (data.end - data.start) as u32;
+        let blocks = ack.sacks.as_slice().len();
+        let room = self.negotiated.smss.saturating_sub(segment.len);
+        if due.is_some() && blocks > 0 {
+            if sack_option_bytes(blocks) <= room {
+                segment.options.sacks = ack.sacks;
+            } else {
+                self.stashed = Some(ack);
+            }
+        }
+        Outgoing {
+            segment,
+            data,
+            why: Some(transmit.why),
+        }
+    }
+
+    /// A header with what every segment of an established connection says.
+    fn header(&mut self, seq: SeqNumber, ack: &Ack) -> Segment {
+        self.last_ack_sent = self.receiver.in_order_bytes();
+        let window = ack.window >> self.negotiated.shifts.ours;
+        Segment {
+            ack: Some(ack.ack),
+            window: u16::try_from(window).unwrap_or(u16::MAX),
+            ..Segment::new(seq)
+        }
+    }
+}
+
+/// A segment without data of the stream.
+fn bare(segment: Segment) -> Outgoing {
+    Outgoing {
+        segment,
+        data: 0..0,
+        why: None,
+    }
+}

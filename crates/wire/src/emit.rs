@@ -1,0 +1,233 @@
+//! Writes a connection's segment as an IPv4 or IPv6 packet into the caller's buffer.
+//!
+//! Nothing is allocated, and the payload is written once, in its place. Capture files have
+//! their own builder ([`codec`](crate::codec)), as they have no payload to write.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dupack_tcp::connection::Segment;
+use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
+use thiserror::Error;
+
+use crate::options::{OptionField, Options, Order};
+
+/// Most bytes of an IPv6 header and a TCP header together; those of IPv4 need less.
+pub const MAX_HEADER_BYTES: usize = Ipv6Header::LEN + TcpHeader::MAX_LEN;
+
+/// Initial time to live, or hop limit (the IANA default).
+const HOP_LIMIT: u8 = 64;
+
+/// Offset of the flags in a TCP header.
+const FLAGS_AT: usize = 13;
+
+/// Offset of the checksum in a TCP header.
+pub const CHECKSUM_AT: usize = 16;
+
+/// What a packet has beside its segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Where it comes from.
+    pub source: SocketAddr,
+    /// Where it goes; of the same family.
+    pub destination: SocketAddr,
+    /// The identification field of an IPv4 header.
+    pub identification: u16,
+    /// Who computes the TCP checksum.
+    pub checksum: Checksum,
+}
+
+/// Who computes a packet's TCP checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// It is written.
+    Full,
+    /// Whoever takes the packet: what is written is the sum over the pseudo-header, as a device
+    /// with checksum offload wants it. The rest is summed from the start of the TCP header, and
+    /// the result belongs [`CHECKSUM_AT`] bytes into it.
+    Offloaded,
+}
+
+/// Why a segment could not be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// The packet is longer than the caller's buffer.
+    #[error("the packet has {needed} bytes, the buffer {given}")]
+    BufferTooShort {
+        /// Length of the packet.
+        needed: usize,
+        /// Length of the buffer.
+        given: usize,
+    },
+    /// IP counts a packet's length in 16 bits.
+    #[error("a payload of {payload_len} bytes does not fit an IP packet")]
+    PayloadTooLong {
+        /// Length of the payload.
+        payload_len: u32,
+    },
+    /// One address is IPv4, the other IPv6.
+    #[error("a packet cannot go from {source_ip} to {destination_ip}")]
+    MixedFamilies {
+        /// Where it was to come from.
+        source_ip: IpAddr,
+        /// Where it was to go.
+        destination_ip: IpAddr,
+    },
+}
+
+/// Writes the packet that carries `segment` to the start of `buffer`; `fill` writes the payload,
+/// and is given exactly `segment.len` bytes. Returns the packet's length.
+///
+/// SACK blocks for which the header has no room are left out, the last first.
+///
+/// # Errors
+///
+/// If the packet does not fit, or there can be none. Then the buffer's contents are undefined.
+pub fn emit(
+    buffer: &mut [u8],
+    envelope: &Envelope,
+    segment: &Segment,
+    fill: impl FnOnce(&mut [u8]),
+) -> Result<usize, EmitError> {
+    emit_with_order(buffer, envelope, segment, None, fill)
+}
+
+/// As [`emit`], with the order of a transmission (LE §4.2) as one option more.
+///
+/// # Errors
+///
+/// As for [`emit`].
+pub fn emit_with_order(
+    buffer: &mut [u8],
+    envelope: &Envelope,
+    segment: &Segment,
+    order: Option<Order>,
+    fill: impl FnOnce(&mut [u8]),
+) -> Result<usize, EmitError> {
+    let too_long = EmitError::PayloadTooLong {
+        payload_len: segment.len,
+    };
+    let field = OptionField::of(&Options {
+        order,
+        ..segment.options.into()
+    });
+    let tcp_len = TcpHeader::MIN_LEN + field.as_slice().len();
+    let payload_len = usize::try_from(segment.len).map_err(|_| too_long)?;
+    let (ip_len, transport_max) = match envelope.source {
+        SocketAddr::V4(_) => (Ipv4Header::MIN_LEN, 0xffff - Ipv4Header::MIN_LEN),
+        SocketAddr::V6(_) => (Ipv6Header::LEN, 0xffff),
+    };
+    if payload_len > transport_max - tcp_len {
+        return Err(too_long);
+    }
+    let needed = ip_len + tcp_len + payload_len;
+    let given = buffer.len();
+    let packet = buffer
+        .get_mut(..needed)
+        .ok_or(EmitError::BufferTooShort { needed, given })?;
+    let (headers, payload) = packet.split_at_mut(ip_len + tcp_len);
+    let (ip, tcp) = headers.split_at_mut(ip_len);
+    fill(payload);
+    write_tcp(tcp, envelope, segment, field.as_slice());
+    // At most 0xffff, as just checked.
+    let transport_len = (tcp_len + payload_len) as u16;
+    let pseudo = write_ip(ip, envelope, transport_len, too_long)?;
+    let sum = match envelope.checksum {
+        Checksum::Full => !fold(pseudo + sum_words(tcp) + sum_words(payload)),
+        Checksum::Offloaded => fold(pseudo),
+    };
+    put(tcp, CHECKSUM_AT, &sum.to_be_bytes());
+    Ok(needed)
+}
+
+/// Writes everything of a TCP header but the checksum, which is left zero.
+fn write_tcp(tcp: &mut [u8], envelope: &Envelope, segment: &Segment, options: &[u8]) {
+    let mut header = TcpHeader::new(
+        envelope.source.port(),
+        envelope.destination.port(),
+        segment.seq.0,
+        segment.window,
+    );
+    header.ack = segment.ack.is_some();
+    header.acknowledgment_number = segment.ack.unwrap_or_default().0;
+    // An option field is at most 40 bytes long, the only thing that this checks.
+    let _ = header.set_options_raw(options);
+    put(tcp, 0, &header.to_bytes());
+    if let Some(flags) = tcp.get_mut(FLAGS_AT) {
+        *flags |= segment.flags.bits();
+    }
+}
+
+/// Writes the IP header, and returns the sum over the pseudo-header.
+fn write_ip(
+    ip: &mut [u8],
+    envelope: &Envelope,
+    transport_len: u16,
+    too_long: EmitError,
+) -> Result<u64, EmitError> {
+    let fixed = u64::from(transport_len) + u64::from(IpNumber::TCP.0);
+    match (envelope.source.ip(), envelope.destination.ip()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            let (source, destination) = (source.octets(), destination.octets());
+            let mut header =
+                Ipv4Header::new(transport_len, HOP_LIMIT, IpNumber::TCP, source, destination)
+                    .map_err(|_| too_long)?;
+            header.dont_fragment = true;
+            header.identification = envelope.identification;
+            header.header_checksum = header.calc_header_checksum();
+            put(ip, 0, &header.to_bytes());
+            Ok(fixed + sum_words(&source) + sum_words(&destination))
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            let (source, destination) = (source.octets(), destination.octets());
+            let header = Ipv6Header {
+                payload_length: transport_len,
+                next_header: IpNumber::TCP,
+                hop_limit: HOP_LIMIT,
+                source,
+                destination,
+                ..Ipv6Header::default()
+            };
+            put(ip, 0, &header.to_bytes());
+            Ok(fixed + sum_words(&source) + sum_words(&destination))
+        }
+        (source_ip, destination_ip) => Err(EmitError::MixedFamilies {
+            source_ip,
+            destination_ip,
+        }),
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, what: &[u8]) {
+    debug_assert!(at + what.len() <= bytes.len());
+    if let Some(room) = bytes.get_mut(at..at + what.len()) {
+        room.copy_from_slice(what);
+    }
+}
+
+/// The sum of `bytes` as big-endian 16-bit words, the last padded with a zero (RFC 1071),
+/// carries not yet folded in. Up to 64 KiB it cannot overflow.
+pub(crate) fn sum_words(bytes: &[u8]) -> u64 {
+    // Wide words first: 2³² ≡ 1 (mod 2¹⁶ − 1), so halves may be added up in any order.
+    let (wide, rest) = bytes.as_chunks::<4>();
+    let wide: u64 = wide
+        .iter()
+        .map(|word| u64::from(u32::from_be_bytes(*word)))
+        .sum();
+    let (words, last) = rest.as_chunks::<2>();
+    let words: u64 = words
+        .iter()
+        .map(|word| u64::from(u16::from_be_bytes(*word)))
+        .sum();
+    let last: u64 = last.iter().map(|byte| u64::from(*byte) << 8).sum();
+    wide + words + last
+}
+
+/// Folds the carries into sixteen bits.
+pub(crate) const fn fold(sum: u64) -> u16 {
+    let mut sum = sum;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

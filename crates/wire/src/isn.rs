@@ -1,0 +1,106 @@
+//! Initial sequence numbers (RFC 6528): a clock, plus a keyed hash of the addresses.
+//!
+//! The clock keeps a new connection's numbers away from those of the last one between the same
+//! ends; the hash keeps strangers from knowing one connection's numbers by another's.
+
+use std::hash::{Hash, Hasher};
+use std::net::SocketAddr;
+
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Instant;
+use siphasher::sip::SipHasher24;
+
+/// Nanoseconds in which the clock moves a number by one (RFC 6528 §3: 4 µs).
+const TICK_NANOS: u64 = 4_000;
+
+/// Makes initial sequence numbers, and other numbers that strangers must not guess.
+#[derive(Clone, Debug)]
+pub struct Secret {
+    hasher: SipHasher24,
+}
+
+/// What a number is for; two purposes share none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Purpose {
+    Isn,
+    TimestampOffset,
+    Challenge,
+}
+
+impl Secret {
+    /// `key` is random, kept as long as the host runs, and told to nobody.
+    #[must_use]
+    pub fn new(key: &[u8; 16]) -> Self {
+        Self {
+            hasher: SipHasher24::new_with_key(key),
+        }
+    }
+
+    /// The initial sequence number of a connection between these two that opens now.
+    #[must_use]
+    pub fn isn(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> SeqNumber {
+        let ticks = now.as_nanos() / TICK_NANOS;
+        SeqNumber(self.hash(Purpose::Isn, local, remote) as u32).at(ticks)
+    }
+
+    /// What is added to the timestamps of connections between these two: always the same, so
+    /// that they grow from one connection to the next (RFC 7323 §5.4, RFC 6191).
+    #[must_use]
+    pub fn timestamp_offset(&self, local: SocketAddr, remote: SocketAddr) -> u32 {
+        self.hash(Purpose::TimestampOffset, local, remote) as u32
+    }
+
+    /// The secret of a connection's answers to suspect segments
+    /// ([`Config::challenge_secret`](dupack_tcp::connection::Config::challenge_secret)).
+    #[must_use]
+    pub fn challenge(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> u64 {
+        let mut hasher = self.hasher;
+        now.as_nanos().hash(&mut hasher);
+        (Purpose::Challenge, local, remote).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn hash(&self, purpose: Purpose, local: SocketAddr, remote: SocketAddr) -> u64 {
+        let mut hasher = self.hasher;
+        (purpose, local, remote).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_tcp::time::Duration;
+
+    fn ends() -> (SocketAddr, SocketAddr) {
+        (
+            SocketAddr::from(([192, 0, 2, 1], 1000)),
+            SocketAddr::from(([192, 0, 2, 2], 80)),
+        )
+    }
+
+    #[test]
+    fn the_clock_moves_it_by_one_every_four_microseconds() {
+        let secret = Secret::new(&[7; 16]);
+        let (local, remote) = ends();
+        let start = Instant::from_nanos(1 << 40);
+        let first = secret.isn(start, local, remote);
+        let later = secret.isn(start + Duration::from_secs(1), local, remote);
+        assert_eq!(later.0.wrapping_sub(first.0), 250_000);
+    }
+
+    #[test]
+    fn ends_and_keys_have_numbers_of_their_own() {
+        let secret = Secret::new(&[7; 16]);
+        let (local, remote) = ends();
+        let isn = |secret: &Secret, local| secret.isn(Instant::ZERO, local, remote);
+        let mut other = local;
+        other.set_port(1001);
+        assert_ne!(isn(&secret, local), isn(&secret, other));
+        assert_ne!(isn(&secret, local), isn(&Secret::new(&[8; 16]), local));
+        assert_ne!(
+            isn(&secret, local).0,
+            secret.timestamp_offset(local, remote)
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! Reads packets: IPv4 or IPv6, then TCP, checksums and all.
+//!
+//! Any bytes may come. What is no whole TCP segment is an error that says why; of a segment that
+//! is one, options that make no sense are passed over, as hosts do.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dupack_tcp::connection::{Flags, Segment};
+use dupack_tcp::seq::SeqNumber;
+use etherparse::{IpNumber, IpSlice, TcpSlice};
+use thiserror::Error;
+
+use crate::emit::{fold, sum_words};
+use crate::options::{Options, Order};
+
+/// A TCP segment as it came from the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parsed<'a> {
+    /// Where it comes from.
+    pub source: SocketAddr,
+    /// Where it goes.
+    pub destination: SocketAddr,
+    /// Its header.
+    pub segment: Segment,
+    /// The order of a transmission (LE §4.2), if it carries one.
+    pub order: Option<Order>,
+    /// Its payload: `segment.len` bytes.
+    pub payload: &'a [u8],
+}
+
+/// Whether checksums are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// They must be right.
+    Checksums,
+    /// They are not looked at: the device has done so, or the packet has never left the
+    /// machine and its checksum was never computed.
+    Nothing,
+}
+
+/// Why bytes are no TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// It is no whole IP packet.
+    #[error("this is no IPv4 or IPv6 packet, or not all of one")]
+    Ip,
+    /// The checksum of the IPv4 header is wrong.
+    #[error("the checksum of the IPv4 header is wrong")]
+    IpChecksum,
+    /// It is part of a packet.
+    #[error("this is a fragment")]
+    Fragment,
+    /// It is IP, but not TCP.
+    #[error("this is not TCP but protocol {protocol}")]
+    NotTcp {
+        /// The protocol number that IANA assigns.
+        protocol: u8,
+    },
+    /// The TCP header is cut off, or says that it is shorter than it can be.
+    #[error("the TCP header is not whole")]
+    Tcp,
+    /// The TCP checksum is wrong.
+    #[error("the TCP checksum is wrong")]
+    TcpChecksum,
+}
+
+/// Reads one packet. Bytes after its end, which links pad short frames with, are left out.
+///
+/// IPv6 extension headers are skipped where they may be (hop-by-hop, destination, routing,
+/// authentication); a fragment is refused, whole or not.
+///
+/// # Errors
+///
+/// If it is no whole TCP segment.
+pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
+    let ip = IpSlice::from_slice(packet).map_err(|_| ParseError::Ip)?;
+    if let (Some(v4), Verify::Checksums) = (ip.ipv4(), verify)
+        && fold(sum_words(v4.header().slice())) != 0xffff
+    {
+        return Err(ParseError::IpChecksum);
+    }
+    if ip.is_fragmenting_payload() {
+        return Err(ParseError::Fragment);
+    }
+    let protocol = ip.payload_ip_number();
+    if protocol != IpNumber::TCP {
+        return Err(ParseError::NotTcp {
+            protocol: protocol.0,
+        });
+    }
+    let (source, destination) = (ip.source_addr(), ip.destination_addr());
+    let bytes = transport(ip);
+    if verify == Verify::Checksums && !verifies(source, destination, bytes) {
+        return Err(ParseError::TcpChecksum);
+    }
+    let tcp = TcpSlice::from_slice(bytes).map_err(|_| ParseError::Tcp)?;
+    let options = Options::parse(tcp.options());
+    let payload = tcp.payload();
+    Ok(Parsed {
+        source: SocketAddr::new(source, tcp.source_port()),
+        destination: SocketAddr::new(destination, tcp.destination_port()),
+        segment: Segment {
+            seq: SeqNumber(tcp.sequence_number()),
+            ack: tcp.ack().then(|| SeqNumber(tcp.acknowledgment_number())),
+            flags: flags(&tcp),
+            window: tcp.window_size(),
+            options: options.into(),
+            // A part of a packet of at most 64 KiB (IPv6 jumbograms are not read as such).
+            len: u32::try_from(payload.len()).map_err(|_| ParseError::Ip)?,
+        },
+        order: options.order,
+        payload,
+    })
+}
+
+/// The bytes after the IP headers.
+fn transport(ip: IpSlice<'_>) -> &[u8] {
+    match ip {
+        IpSlice::Ipv4(v4) => v4.payload().payload,
+        IpSlice::Ipv6(v6) => v6.payload().payload,
+    }
+}
+
+/// Offset of the flags in a TCP header.
+const FLAGS_AT: usize = 13;
+
+fn flags(tcp: &TcpSlice<'_>) -> Flags {
+    Flags::from_bits(tcp.header_slice().get(FLAGS_AT).copied().unwrap_or(0))
+}
+
+/// Whether the checksum over pseudo-header, header and payload is right (RFC 9293 §3.1).
+fn verifies(source: IpAddr, destination: IpAddr, bytes: &[u8]) -> bool {
+    let addresses = match (source, destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            sum_words(&source.octets()) + sum_words(&destination.octets())
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            sum_words(&source.octets()) + sum_words(&destination.octets())
+        }
+        _ => return false,
+    };
+    let sum = addresses + bytes.len() as u64 + u64::from(IpNumber::TCP.0) + sum_words(bytes);
+    fold(sum) == 0xffff
+}

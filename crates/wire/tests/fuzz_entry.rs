@@ -1,0 +1,48 @@
+//! The fuzzers' entry points, on bytes from a seed: what a stable compiler can do of `fuzz/`.
+
+#[path = "fuzz_entry/mod.rs"]
+mod entry;
+
+use dupack_net::random::Stream;
+
+/// `length` bytes of which some are likelier than others.
+fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
+    let byte = |stream: &mut Stream| match stream.below(3) {
+        0 => stream.below(8) as u8,
+        _ => stream.bits() as u8,
+    };
+    (0..length).map(|_| byte(stream)).collect()
+}
+
+#[test]
+fn scripts_from_a_seed_do_a_connection_no_harm() {
+    let mut stream = Stream::derive(1, "endpoint scripts");
+    for _ in 0..60_000 {
+        let length = stream.below(600);
+        let mut script = draw(&mut stream, length);
+        // Most begin with a handshake: operation 6 after 16 bytes that choose the connection.
+        if script.len() > 20 && stream.below(8) > 0 {
+            script[17] = 6;
+        }
+        entry::endpoint(&script);
+    }
+}
+
+#[test]
+fn packets_from_a_seed_are_read_or_refused() {
+    let mut stream = Stream::derive(1, "packets");
+    for _ in 0..50_000 {
+        let length = stream.below(200);
+        let mut packet = draw(&mut stream, length);
+        // Many are almost a packet.
+        if packet.len() >= 60 && stream.below(4) > 0 {
+            packet[0] = if stream.below(2) == 0 { 0x45 } else { 0x60 };
+            let (at, protocol) = if packet[0] == 0x45 { (2, 9) } else { (4, 6) };
+            let said = length - if at == 4 { 40 } else { 0 };
+            packet[at..at + 2].copy_from_slice(&(said as u16).to_be_bytes());
+            packet[protocol] = 6;
+            packet[6..8].copy_from_slice(&[if at == 4 { 6 } else { 0 }, 0]);
+        }
+        entry::codec(&packet);
+    }
+}

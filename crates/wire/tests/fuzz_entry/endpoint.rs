@@ -1,0 +1,329 @@
+//! A connection against a peer, a network and an application that do whatever the bytes say.
+
+use std::sync::OnceLock;
+
+use dupack_algorithms::catalog::dialect::sender_config;
+use dupack_algorithms::catalog::spec::{Context, Dialect};
+use dupack_algorithms::catalog::{Axis, RECOVERIES, StackSpec, all_stacks};
+use dupack_tcp::connection::{
+    Config, Connection, Event, Flags, KeepAlive, Negotiated, Options, Segment, State, Timestamps,
+};
+use dupack_tcp::segment::{SackBlock, SackBlocks};
+use dupack_tcp::sender::Agreed;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+/// Segments that one input may draw at most: a window of the smallest segments, and some.
+const ANSWERS_MAX: usize = 4000;
+
+/// Bytes that the application writes at a time, at most; and the receive buffer, at most.
+const BYTES_MAX: u64 = 100_000;
+
+/// Runs `bytes` as a script: the first choose the connection, the rest are what happens.
+pub fn endpoint(bytes: &[u8]) {
+    let mut script = Bytes { rest: bytes };
+    let Some(mut world) = World::new(&mut script) else {
+        return;
+    };
+    world.drain();
+    while let Some(what) = script.byte() {
+        world.happen(what, &mut script);
+        world.drain();
+        world.check();
+    }
+    world.finish();
+}
+
+/// A stack for every recovery of the catalog.
+fn stacks() -> &'static [StackSpec] {
+    static STACKS: OnceLock<Vec<StackSpec>> = OnceLock::new();
+    STACKS.get_or_init(|| {
+        let with = |name| all_stacks().find(|stack| stack.name(Axis::Recovery) == name);
+        let stacks = RECOVERIES.iter().filter_map(|entry| with(entry.name));
+        stacks.collect()
+    })
+}
+
+/// The script, read front to back; what is missing at its end is zero.
+struct Bytes<'a> {
+    rest: &'a [u8],
+}
+
+impl Bytes<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    fn small(&mut self) -> u32 {
+        u32::from(self.byte().unwrap_or(0))
+    }
+
+    fn word(&mut self) -> u32 {
+        (0..4).fold(0, |word, _| word << 8 | self.small())
+    }
+
+    /// A number that is often near zero, either side of it, and sometimes anything.
+    fn near(&mut self) -> u32 {
+        let kind = self.small();
+        let value = self.small();
+        match kind % 6 {
+            0 => 0,
+            1 => value,
+            2 => value.wrapping_neg(),
+            3 => value * 257,
+            4 => (value * 997).wrapping_neg(),
+            _ => self.word(),
+        }
+    }
+}
+
+struct World {
+    connection: Connection,
+    now: Instant,
+    /// What the peer may have seen of our numbers.
+    our_next: SeqNumber,
+    our_una: SeqNumber,
+    peer_next: SeqNumber,
+    last_timestamp: u32,
+    read: u64,
+    acknowledged: u64,
+    closed: bool,
+}
+
+impl World {
+    fn new(script: &mut Bytes<'_>) -> Option<Self> {
+        let choice = script.byte()?;
+        let stacks = stacks();
+        let stack = stacks[usize::from(choice) % stacks.len()].clone();
+        let dialect = Dialect::ALL[script.small() as usize % Dialect::ALL.len()];
+        let switches = script.small();
+        let iss = script.word();
+        let config = Self::config(&stack, dialect, switches, iss, script);
+        let build = Box::new(move |agreed: &Negotiated| {
+            let smss = agreed.smss;
+            let needs = stack.needs(dialect);
+            let context = Context { smss, dialect };
+            (sender_config(dialect, smss, &needs), stack.build(&context))
+        });
+        let connection = if switches & 1 == 0 {
+            Connection::connect(config, build)
+        } else {
+            Connection::listen(config, build)
+        };
+        Some(Self {
+            connection,
+            now: Instant::ZERO + Duration::from_secs(1),
+            our_next: SeqNumber(iss),
+            our_una: SeqNumber(iss),
+            peer_next: SeqNumber(script.word()),
+            last_timestamp: 0,
+            read: 0,
+            acknowledged: 0,
+            closed: false,
+        })
+    }
+
+    fn config(
+        stack: &StackSpec,
+        dialect: Dialect,
+        switches: u32,
+        iss: u32,
+        script: &mut Bytes<'_>,
+    ) -> Config {
+        let sender = sender_config(dialect, 1448, &stack.needs(dialect));
+        let mut config = Config::new(script.small() as u16 * 8);
+        config.iss = SeqNumber(iss);
+        config.receive_buffer = (script.word() as u64 % BYTES_MAX) as u32;
+        config.offer.sack = sender.sack;
+        config.offer.timestamps = sender.timestamps.filter(|_| switches & 2 == 0);
+        config.timestamp_offset = iss.rotate_left(9);
+        config.challenge_secret = u64::from(iss);
+        if switches & 4 == 0 {
+            config.offer.window_scale = Agreed::No;
+        }
+        if switches & 8 == 0 {
+            config.keep_alive = Some(KeepAlive::STANDARD);
+        }
+        config
+    }
+
+    fn happen(&mut self, what: u8, script: &mut Bytes<'_>) {
+        match what % 16 {
+            0 => self.pass(Duration::from_millis(u64::from(script.small()))),
+            1 => self.pass(Duration::from_millis(u64::from(script.word() % 1_000_000))),
+            2 => {
+                let bytes = u64::from(script.word()) % BYTES_MAX;
+                let _ = self.connection.write(bytes);
+            }
+            3 => self.read += self.connection.read(u64::from(script.word())),
+            4 if script.small() < 32 => self.connection.close(),
+            5 if script.small() < 4 => self.connection.abort(),
+            6 => self.handshake(script),
+            _ => self.segment(what, script),
+        }
+    }
+
+    fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        for _ in 0..200 {
+            let next = self.connection.next_timeout();
+            let Some(at) = next.filter(|at| *at <= until) else {
+                break;
+            };
+            self.now = self.now.max(at);
+            self.connection.handle_timeout(self.now);
+            self.drain();
+        }
+        self.now = self.now.max(until);
+        self.connection.handle_timeout(self.now);
+    }
+
+    /// What an honest peer would answer to a SYN, or begin with.
+    fn handshake(&mut self, script: &mut Bytes<'_>) {
+        let mut syn = Segment::new(self.peer_next);
+        syn.flags = Flags::SYN;
+        if self.connection.state() == State::SynSent {
+            syn.ack = Some(self.our_next);
+        }
+        syn.window = script.word() as u16;
+        syn.options = Options {
+            mss: Some(script.small() as u16 * 8),
+            window_scale: Some(script.small() as u8),
+            sack_permitted: Agreed::Yes,
+            timestamps: Some(self.timestamps(script)),
+            sacks: SackBlocks::NONE,
+        };
+        self.peer_next = self.peer_next.at(1);
+        let _ = self.connection.handle_segment(self.now, &syn);
+        self.drain();
+        if self.connection.state() == State::SynReceived {
+            let mut ack = Segment::new(self.peer_next);
+            ack.ack = Some(self.our_next);
+            ack.window = syn.window;
+            ack.options.timestamps = syn.options.timestamps;
+            let _ = self.connection.handle_segment(self.now, &ack);
+        }
+    }
+
+    fn timestamps(&mut self, script: &mut Bytes<'_>) -> Timestamps {
+        Timestamps {
+            value: ((self.now.as_nanos() / 1_000_000) as u32).wrapping_add(script.near()),
+            echo: self.last_timestamp.wrapping_sub(script.near()),
+        }
+    }
+
+    fn segment(&mut self, what: u8, script: &mut Bytes<'_>) {
+        let mut segment = Segment::new(self.peer_next.at(u64::from(script.near())));
+        let bits = script.small();
+        segment.flags = match bits % 8 {
+            0 => Flags::from_bits(script.small() as u8),
+            1 => Flags::FIN,
+            _ => Flags::NONE,
+        };
+        let base = if bits & 16 == 0 {
+            self.our_next
+        } else {
+            self.our_una
+        };
+        if bits & 32 == 0 {
+            segment.ack = Some(base.at(u64::from(script.near())));
+        }
+        segment.window = script.near() as u16;
+        segment.len = match what & 16 {
+            0 => 0,
+            _ => script.near() & 0xffff,
+        };
+        if bits & 64 == 0 {
+            segment.options.timestamps = Some(self.timestamps(script));
+        }
+        if what & 32 != 0 {
+            segment.options.sacks = self.sacks(script);
+        }
+        if what & 64 != 0 {
+            segment.options.mss = Some(script.small() as u16);
+            segment.options.window_scale = Some(script.small() as u8);
+        }
+        self.arrive(&segment);
+    }
+
+    fn sacks(&self, script: &mut Bytes<'_>) -> SackBlocks {
+        let mut sacks = SackBlocks::NONE;
+        for _ in 0..script.small() % 5 {
+            let start = self.our_una.at(u64::from(script.near()));
+            let end = start.at(u64::from(script.near()));
+            sacks.push(SackBlock { start, end });
+        }
+        sacks
+    }
+
+    fn arrive(&mut self, segment: &Segment) {
+        let before = self.connection.readable();
+        let Some(store) = self.connection.handle_segment(self.now, segment) else {
+            return;
+        };
+        let end = store.offset + u64::from(store.len);
+        let buffer = u64::from(self.connection.config().receive_buffer);
+        assert!(store.len > 0 && store.skip + store.len <= segment.len);
+        assert!(store.offset >= before, "what is readable stays");
+        assert!(end <= self.read + buffer, "the host has no room for it");
+        let next = self.connection.readable();
+        if next > before {
+            self.peer_next = self.peer_next.at(next - before);
+        }
+    }
+
+    /// Takes everything that the connection has to say.
+    fn drain(&mut self) {
+        let mut count = 0;
+        while let Some(outgoing) = self.connection.poll_transmit(self.now) {
+            let segment = &outgoing.segment;
+            count += 1;
+            assert!(count < ANSWERS_MAX, "it never stops");
+            assert!(outgoing.data.end <= self.connection.written());
+            assert!(segment.len <= u32::from(self.connection.config().mss));
+            let end = segment.seq.at(u64::from(segment.sequence_len()));
+            if segment.sequence_len() > 0 && end.0.wrapping_sub(self.our_next.0) as i32 > 0 {
+                self.our_next = end;
+            }
+            if let Some(stamps) = segment.options.timestamps {
+                self.last_timestamp = stamps.value;
+            }
+        }
+        while let Some(event) = self.connection.poll_event() {
+            assert!(!self.closed, "nothing follows the end");
+            self.closed = matches!(event, Event::Closed(_));
+        }
+    }
+
+    fn check(&mut self) {
+        let acknowledged = self.connection.acknowledged();
+        assert!(acknowledged >= self.acknowledged && acknowledged <= self.connection.written());
+        self.our_una = self.our_una.at(acknowledged - self.acknowledged);
+        self.acknowledged = acknowledged;
+        assert_eq!(self.closed, self.connection.state() == State::Closed);
+        if let Some(sender) = self.connection.sender() {
+            let window = sender.window();
+            assert!(window.cwnd.is_finite() && window.cwnd > 0.0 && !window.ssthresh.is_nan());
+        }
+        if let Some(receiver) = self.connection.receiver() {
+            let buffer = self.connection.config().receive_buffer as usize;
+            assert!(receiver.out_of_order_bytes() <= buffer as u64 + 1);
+            assert!(receiver.out_of_order_ranges() <= buffer / 100 + 17);
+        }
+    }
+
+    /// Left alone with something to send, the connection ends by itself; if it does not, it had
+    /// nothing to wait for.
+    fn finish(&mut self) {
+        if self.connection.state() == State::Closed {
+            assert_eq!(self.connection.next_timeout(), None);
+            return;
+        }
+        self.pass(Duration::from_secs(400));
+        let idle = self.connection.sender().is_none_or(|s| s.is_done());
+        let waits = matches!(self.connection.state(), State::Listen | State::Closed);
+        assert!(idle || waits, "{:?} waits for ever", self.connection);
+    }
+}

@@ -1,0 +1,192 @@
+//! From the first FIN, or the RST, to CLOSED.
+
+use dupack_tcp::connection::{Event, Flags, Reason, Segment, State};
+use dupack_tcp::seq::SeqNumber;
+
+use crate::endpoint::script::{Script, plain};
+
+#[test]
+fn this_end_closes_first() {
+    let mut t = Script::established(plain());
+    t.connection.write(10).expect("open");
+    t.connection.close();
+    t.is(State::FinWait1);
+    t.sends(&["FP. 1:11 ack 1"]);
+    t.arrive(". 1 ack 12");
+    t.is(State::FinWait2);
+    // Half-closed: the peer may go on.
+    assert!(t.arrive("P. 1:51 ack 12").is_some());
+    t.sends(&[". 12 ack 51"]);
+    t.arrive("F. 51 ack 12");
+    t.is(State::TimeWait);
+    t.sends(&[". 12 ack 52"]);
+    let events = t.events();
+    assert_eq!(
+        events,
+        [
+            Event::Acknowledged { until: 10 },
+            Event::Readable { until: 50 },
+            Event::PeerFinished { at: 50 }
+        ]
+    );
+    assert!(t.pass(239_999).is_empty());
+    t.is(State::TimeWait);
+    t.pass(1);
+    t.is(State::Closed);
+    assert_eq!(t.events(), [Event::Closed(Reason::Finished)]);
+}
+
+#[test]
+fn the_peer_closes_first() {
+    let mut t = Script::established(plain());
+    t.arrive("F. 1 ack 1");
+    t.is(State::CloseWait);
+    t.sends(&[". 1 ack 2"]);
+    t.connection.write(100).expect("this direction is open");
+    t.sends(&["P. 1:101 ack 2"]);
+    t.connection.close();
+    t.is(State::LastAck);
+    t.sends(&["F. 101 ack 2"]);
+    t.arrive(". 2 ack 101");
+    t.is(State::LastAck);
+    t.arrive(". 2 ack 102");
+    t.is(State::Closed);
+    t.sends(&[]);
+    assert!(t.events().contains(&Event::Closed(Reason::Finished)));
+}
+
+#[test]
+fn both_ends_close_at_once() {
+    let mut t = Script::established(plain());
+    t.connection.close();
+    t.sends(&["F. 1 ack 1"]);
+    t.arrive("F. 1 ack 1");
+    t.is(State::Closing);
+    t.sends(&[". 2 ack 2"]);
+    t.arrive(". 2 ack 2");
+    t.is(State::TimeWait);
+}
+
+#[test]
+fn one_segment_may_acknowledge_the_fin_and_bring_one() {
+    let mut t = Script::established(plain());
+    t.connection.close();
+    t.sends(&["F. 1 ack 1"]);
+    t.arrive("F. 1 ack 2");
+    t.is(State::TimeWait);
+    t.sends(&[". 2 ack 2"]);
+}
+
+#[test]
+fn a_lost_fin_is_sent_again() {
+    let mut t = Script::established(plain());
+    t.connection.close();
+    t.sends(&["F. 1 ack 1"]);
+    assert_eq!(t.pass(1000), ["F. 1 ack 1"]);
+    assert_eq!(t.pass(2000), ["F. 1 ack 1"]);
+}
+
+#[test]
+fn a_fin_that_overtakes_data_waits_for_it() {
+    let mut t = Script::established(plain());
+    t.arrive("F. 101:201 ack 1");
+    t.is(State::Established);
+    t.sends(&[". 1 ack 1"]);
+    let sacks = t.last.clone().expect("the ACK").segment.options.sacks;
+    let block = sacks.as_slice()[0];
+    // The FIN is one of the positions that the block covers.
+    assert_eq!(block.end.0.wrapping_sub(block.start.0), 101);
+    t.arrive(". 1:101 ack 1");
+    t.is(State::CloseWait);
+    t.sends(&[". 1 ack 202"]);
+    assert!(t.events().contains(&Event::PeerFinished { at: 200 }));
+}
+
+#[test]
+fn time_wait_answers_the_fin_and_starts_over() {
+    let mut t = Script::established(plain());
+    t.connection.close();
+    t.sends(&["F. 1 ack 1"]);
+    t.arrive("F. 1 ack 2");
+    t.sends(&[". 2 ack 2"]);
+    t.pass(200_000);
+    t.arrive("F. 1 ack 2");
+    t.sends(&[". 2 ack 2"]);
+    t.pass(200_000);
+    t.is(State::TimeWait);
+    t.pass(40_000);
+    t.is(State::Closed);
+}
+
+#[test]
+fn time_wait_is_not_cut_short_by_a_rst() {
+    // RFC 1337.
+    let mut t = Script::established(plain());
+    t.connection.close();
+    t.sends(&["F. 1 ack 1"]);
+    t.arrive("F. 1 ack 2");
+    t.sends(&[". 2 ack 2"]);
+    t.arrive("R 2");
+    t.is(State::TimeWait);
+}
+
+#[test]
+fn an_abort_sends_a_rst_and_whatever_comes_then_gets_one_too() {
+    let mut t = Script::established(plain());
+    t.connection.write(10).expect("open");
+    t.sends(&["P. 1:11 ack 1"]);
+    t.connection.abort();
+    t.is(State::Closed);
+    t.sends(&["R. 11 ack 1"]);
+    assert_eq!(t.events(), [Event::Closed(Reason::Aborted)]);
+    t.arrive("P. 1:101 ack 1");
+    t.sends(&["R 1"]);
+    t.arrive("P 1:101");
+    // Number 0, which lies 51 after our SYN.
+    t.sends(&["R. 51 ack 101"]);
+    t.arrive("R 1");
+    t.sends(&[]);
+    assert_eq!(t.connection.next_timeout(), None);
+}
+
+#[test]
+fn an_abort_in_the_middle_of_the_handshake() {
+    let mut t = Script::passive(plain());
+    t.arrive("S 0");
+    t.sends(&["S. 0 ack 1"]);
+    t.connection.abort();
+    t.sends(&["R. 1 ack 1"]);
+    let mut t = Script::active(plain());
+    t.sends(&["S 0"]);
+    t.connection.abort();
+    t.sends(&[]);
+    t.is(State::Closed);
+}
+
+#[test]
+fn a_reset_ends_the_connection_in_every_open_state() {
+    for close in [false, true] {
+        let mut t = Script::established(plain());
+        if close {
+            t.connection.close();
+            t.drain();
+        }
+        t.arrive("R 1");
+        t.is(State::Closed);
+        t.sends(&[]);
+        assert_eq!(t.events(), [Event::Closed(Reason::Reset)]);
+    }
+}
+
+#[test]
+fn a_segment_without_a_connection_is_answered_as_the_rfc_says() {
+    let mut segment = Segment::new(SeqNumber(100));
+    segment.flags = Flags::SYN;
+    let reset = segment.reset().expect("an answer");
+    assert_eq!((reset.seq, reset.ack), (SeqNumber(0), Some(SeqNumber(101))));
+    segment.ack = Some(SeqNumber(7));
+    let reset = segment.reset().expect("an answer");
+    assert_eq!((reset.seq, reset.ack), (SeqNumber(7), None));
+    segment.flags = Flags::RST;
+    assert_eq!(segment.reset(), None);
+}

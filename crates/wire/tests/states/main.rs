@@ -1,0 +1,8 @@
+//! The states of RFC 9293 one way after another, as timelines: what the peer sends, what the
+//! connection answers.
+
+mod closing;
+#[path = "../endpoint/mod.rs"]
+mod endpoint;
+mod open;
+mod opening;

@@ -1,0 +1,286 @@
+//! While the connection is open: data, windows, timers, timestamps.
+
+use dupack_tcp::connection::{Event, KeepAlive, Reason, Segment, State, Timestamps};
+use dupack_tcp::sender::Agreed;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::endpoint::script::{PEER_ISS, Script, plain, stamped};
+
+#[test]
+fn data_goes_both_ways_and_acknowledgments_ride_along() {
+    let mut t = Script::established(plain());
+    t.connection.write(1500).expect("open");
+    t.arrive("P. 1:101 ack 1");
+    t.sends(&[". 1:1001 ack 101", "P. 1001:1501 ack 101"]);
+    assert_eq!(t.last.clone().expect("data").data, 1000..1500);
+    t.arrive(". 101 ack 1501");
+    assert!(t.events().contains(&Event::Acknowledged { until: 1500 }));
+}
+
+#[test]
+fn a_closed_window_is_probed_and_an_update_reopens_it() {
+    let mut t = Script::established(plain());
+    t.connection.write(3000).expect("open");
+    t.window = 1000;
+    t.arrive(". 1 ack 1");
+    t.sends(&[". 1:1001 ack 1"]);
+    t.window = 0;
+    t.arrive(". 1 ack 1001");
+    t.sends(&[]);
+    // One below the window, without data: the peer must answer.
+    assert_eq!(t.pass(1000), [". 1000 ack 1"]);
+    t.arrive(". 1 ack 1001");
+    assert_eq!(t.pass(2000), [". 1000 ack 1"]);
+    t.window = 5000;
+    t.arrive(". 1 ack 1001");
+    t.sends(&[". 1001:2001 ack 1", "P. 2001:3001 ack 1"]);
+}
+
+#[test]
+fn our_window_closes_when_nothing_is_read_and_opens_again() {
+    let mut config = plain();
+    config.receive_buffer = 2000;
+    let mut t = Script::established(config);
+    t.arrive(". 1:1001 ack 1");
+    t.arrive(". 1001:2001 ack 1");
+    t.sends(&[". 1 ack 2001"]);
+    assert_eq!(t.last.clone().expect("the ACK").segment.window, 0);
+    // A probe with a byte that there is no room for.
+    assert_eq!(t.arrive(". 2001:2002 ack 1"), None);
+    t.sends(&[". 1 ack 2001"]);
+    assert_eq!(t.connection.read(5000), 2000);
+    t.sends(&[". 1 ack 2001"]);
+    assert_eq!(t.last.clone().expect("the update").segment.window, 2000);
+}
+
+#[test]
+fn an_older_segment_brings_no_news_of_the_window() {
+    let mut t = Script::established(plain());
+    t.window = 5000;
+    t.arrive(". 1:101 ack 1");
+    let edge = |t: &Script| t.connection.sender().expect("established").peer_edge();
+    assert_eq!(edge(&t), 5000);
+    t.window = 9000;
+    t.arrive(". 101:201 ack 1");
+    assert_eq!(edge(&t), 9000);
+    // The first once more, by a detour.
+    t.window = 100;
+    t.arrive(". 1:101 ack 1");
+    assert_eq!(edge(&t), 9000);
+}
+
+#[test]
+fn an_idle_connection_is_probed_and_given_up() {
+    let mut config = plain();
+    config.keep_alive = Some(KeepAlive {
+        idle: Duration::from_secs(100),
+        interval: Duration::from_secs(10),
+        probes: 3,
+    });
+    let mut t = Script::established(config);
+    assert_eq!(t.pass(100_000), [". 0 ack 1"]);
+    t.arrive(". 1 ack 1");
+    t.sends(&[]);
+    assert!(t.pass(99_000).is_empty(), "the answer starts the time anew");
+    let sent = t.pass(1000 + 30_000);
+    assert_eq!(sent, [". 0 ack 1", ". 0 ack 1", ". 0 ack 1", "R. 1 ack 1"]);
+    assert_eq!(t.events(), [Event::Closed(Reason::PeerSilent)]);
+}
+
+#[test]
+fn a_probe_of_the_peer_is_answered() {
+    let mut t = Script::established(plain());
+    t.arrive(". 0 ack 1");
+    t.sends(&[". 1 ack 1"]);
+}
+
+#[test]
+fn data_that_nobody_acknowledges_ends_the_connection() {
+    let mut t = Script::established(plain());
+    t.connection.write(100).expect("open");
+    t.sends(&["P. 1:101 ack 1"]);
+    let sent = t.pass(299_999);
+    // RTO 1 s, doubling to 60 s at most: after 1, 3, 7, 15, 31, 63, then every 60 s.
+    assert_eq!(sent.len(), 9);
+    t.is(State::Established);
+    t.pass(1);
+    assert_eq!(t.events(), [Event::Closed(Reason::TimedOut)]);
+    assert_eq!(t.connection.next_timeout(), None);
+}
+
+#[test]
+fn progress_keeps_the_connection() {
+    let mut t = Script::established(plain());
+    t.connection.write(100).expect("open");
+    t.drain();
+    t.pass(250_000);
+    t.arrive(". 1 ack 51");
+    t.drain();
+    t.pass(250_000);
+    t.is(State::Established);
+}
+
+#[test]
+fn the_last_byte_before_the_number_space_ends_is_nothing_special() {
+    // 0xffff_ffff is the 51st number after our SYN: a transfer of 100 bytes wraps.
+    let mut t = Script::established(plain());
+    t.connection.write(100).expect("open");
+    t.sends(&["P. 1:101 ack 1"]);
+    let seq = t.last.clone().expect("data").segment.seq;
+    assert!(seq.0 > seq.0.wrapping_add(100));
+    t.arrive(". 1 ack 101");
+    assert_eq!(t.connection.acknowledged(), 100);
+    assert!(PEER_ISS > PEER_ISS.wrapping_add(101));
+    assert!(t.arrive("P. 1:101 ack 101").is_some());
+    t.sends(&[". 101 ack 101"]);
+}
+
+#[test]
+fn our_timestamps_count_ticks_from_a_secret_and_never_go_back() {
+    let mut config = stamped();
+    config.timestamp_offset = u32::MAX - 1_000_000;
+    let mut t = Script::active(config);
+    t.peer_time = Some(9);
+    t.sends(&["S 0"]);
+    let value = |t: &Script| {
+        let segment = t.last.clone().expect("a segment").segment;
+        segment.options.timestamps.expect("stamps").value
+    };
+    // A thousand seconds of milliseconds after the offset.
+    assert_eq!(value(&t), u32::MAX);
+    t.now += Duration::from_millis(50);
+    t.arrive("S. 0 ack 1");
+    t.sends(&[". 1 ack 1"]);
+    assert_eq!(value(&t), 49);
+}
+
+#[test]
+fn a_round_trip_time_comes_from_the_echo_even_of_a_retransmission() {
+    let config = stamped();
+    let mut t = Script::active(config);
+    t.peer_time = Some(9);
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.drain();
+    t.connection.write(100).expect("open");
+    t.sends(&["P. 1:101 ack 1"]);
+    assert_eq!(t.pass(1000), ["P. 1:101 ack 1"]);
+    t.now += Duration::from_millis(70);
+    t.arrive(". 1 ack 101");
+    let srtt = t.connection.sender().expect("established").rtt().srtt();
+    assert_eq!(srtt, Some(Duration::from_millis(70)));
+}
+
+#[test]
+fn the_timestamp_of_the_first_unacknowledged_segment_is_echoed() {
+    let mut config = stamped();
+    config.ack_policy = dupack_tcp::receiver::AckPolicy::Delayed(Duration::from_millis(40));
+    let mut t = Script::active(config);
+    // A clock that is about to pass 2³¹, as seen from zero.
+    t.peer_time = Some(0x7fff_fff0);
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.drain();
+    let mut at = |words: &str, value: u32| {
+        let mut segment: Segment = t.segment(words);
+        segment.options.timestamps = Some(Timestamps { value, echo: 0 });
+        let _ = t.handle(&segment);
+        let sent = t.drain();
+        let last = t.last.clone().expect("an ACK").segment;
+        (sent.len(), last.options.timestamps.map(|s| s.echo))
+    };
+    assert_eq!(at("P. 1:989 ack 1", 0x7fff_fff8).0, 0);
+    assert_eq!(at("P. 989:1977 ack 1", 0x8000_0003), (1, Some(0x7fff_fff8)));
+}
+
+#[test]
+fn nothing_is_due_before_its_time() {
+    let mut t = Script::established(plain());
+    assert_eq!(t.connection.next_timeout(), None);
+    t.connection.handle_timeout(Instant::FAR_FUTURE);
+    t.sends(&[]);
+    t.is(State::Established);
+}
+
+#[test]
+fn data_that_comes_the_other_way_is_no_duplicate_ack() {
+    // RFC 5681 §2: a duplicate ACK carries no data.
+    let mut config = plain();
+    config.offer.sack = Agreed::No;
+    let mut t = Script::established_with(config, "newreno/reno");
+    t.connection.write(5000).expect("open");
+    assert_eq!(t.drain().len(), 5);
+    for n in 0..10 {
+        let (from, until) = (1 + n * 100, 101 + n * 100);
+        t.arrive(&format!(". {from}:{until} ack 1"));
+        t.sends(&[&format!(". 5001 ack {until}")]);
+    }
+    for _ in 0..3 {
+        t.arrive(". 1001 ack 1");
+    }
+    t.sends(&[". 1:1001 ack 1001"]);
+}
+
+#[test]
+fn sack_blocks_ride_along_where_there_is_room_and_follow_where_there_is_none() {
+    let mut t = Script::established(plain());
+    t.connection.write(100).expect("open");
+    t.arrive(". 101:201 ack 1");
+    t.sends(&["P. 1:101 ack 1"]);
+    let blocks = |t: &Script| {
+        let segment = t.last.clone().expect("a segment").segment;
+        segment.options.sacks.as_slice().len()
+    };
+    assert_eq!(blocks(&t), 1);
+    // A full segment has no room for them.
+    t.connection.write(1000).expect("open");
+    t.arrive(". 301:401 ack 1");
+    t.sends(&["P. 101:1101 ack 1", ". 1101 ack 1"]);
+    assert_eq!(blocks(&t), 2);
+    // Nothing is new: nothing is repeated.
+    t.connection.write(100).expect("open");
+    t.sends(&["P. 1101:1201 ack 1"]);
+    assert_eq!(blocks(&t), 0);
+}
+
+#[test]
+fn an_ack_stays_within_a_window_that_was_taken_back() {
+    let mut t = Script::established(plain());
+    t.connection.write(5000).expect("open");
+    t.drain();
+    t.window = 1500;
+    t.arrive(". 1 ack 1001");
+    t.drain();
+    // SND.NXT is 5001, the window ends at 2501: RFC 9293's SND.NXT would be out of it.
+    t.arrive("P. 1:11 ack 1001");
+    t.sends(&[". 2501 ack 11"]);
+}
+
+#[test]
+fn what_is_outstanding_is_no_reason_for_a_keep_alive_probe() {
+    let mut config = plain();
+    config.keep_alive = Some(KeepAlive {
+        idle: Duration::from_secs(2),
+        interval: Duration::from_secs(1),
+        probes: 3,
+    });
+    let mut t = Script::established(config);
+    t.connection.write(100).expect("open");
+    t.sends(&["P. 1:101 ack 1"]);
+    let sent = t.pass(20_000);
+    assert!(sent.iter().all(|words| words == "P. 1:101 ack 1"));
+    t.is(State::Established);
+}
+
+#[test]
+fn an_ack_counts_though_its_data_finds_no_room() {
+    // RFC 9293 §3.10.7.4, first: with a window of zero too.
+    let mut config = plain();
+    config.receive_buffer = 1000;
+    let mut t = Script::established(config);
+    t.connection.write(100).expect("open");
+    t.arrive(". 1:1001 ack 1");
+    t.drain();
+    assert_eq!(t.arrive("P. 1001:1101 ack 101"), None);
+    assert_eq!(t.connection.acknowledged(), 100);
+}

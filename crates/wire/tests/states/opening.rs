@@ -1,0 +1,228 @@
+//! From the first SYN to ESTABLISHED.
+
+use dupack_tcp::connection::{Event, Options, Reason, State, WindowShifts};
+use dupack_tcp::sender::Agreed;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Duration;
+
+use crate::endpoint::script::{OUR_ISS, Script, plain, stamped};
+
+#[test]
+fn an_active_open_offers_everything_and_takes_what_the_peer_has() {
+    let mut config = stamped();
+    config.receive_buffer = 1 << 20;
+    let mut t = Script::active(config);
+    t.is(State::SynSent);
+    t.sends(&["S 0"]);
+    let syn = t.last.clone().expect("the SYN").segment;
+    assert_eq!(syn.options.mss, Some(1000));
+    assert_eq!(syn.options.window_scale, Some(5), "2^20 / 2^5 < 2^16");
+    assert_eq!(syn.options.sack_permitted, Agreed::Yes);
+    assert!(syn.options.timestamps.is_some());
+    assert_eq!(syn.window, u16::MAX, "the window of a SYN is not scaled");
+
+    t.now += Duration::from_millis(30);
+    t.options.mss = Some(700);
+    t.options.window_scale = Some(200);
+    t.peer_time = Some(5000);
+    t.arrive("S. 0 ack 1");
+    t.is(State::Established);
+    t.sends(&[". 1 ack 1"]);
+    let ack = t.last.clone().expect("the ACK").segment;
+    assert_eq!(ack.options.timestamps.map(|s| s.echo), Some(5001));
+    assert_eq!(u32::from(ack.window), (1 << 20) >> 5);
+    let [Event::Connected(agreed)] = t.events()[..] else {
+        panic!("it is connected");
+    };
+    assert_eq!(agreed.smss, 700 - 12);
+    // RFC 7323 §2.3: 14 at most.
+    assert_eq!(agreed.shifts, WindowShifts { ours: 5, peers: 14 });
+    assert_eq!(agreed.handshake_rtt, Some(Duration::from_millis(30)));
+}
+
+#[test]
+fn options_that_the_peer_does_not_have_are_not_used() {
+    let mut config = stamped();
+    config.receive_buffer = 1 << 20;
+    let mut t = Script::active(config);
+    t.sends(&["S 0"]);
+    t.options = Options::NONE;
+    t.arrive("S. 0 ack 1");
+    t.sends(&[". 1 ack 1"]);
+    let ack = t.last.clone().expect("the ACK").segment;
+    assert_eq!((ack.options, ack.window), (Options::NONE, u16::MAX));
+    let agreed = *t.connection.negotiated().expect("it is established");
+    assert_eq!((agreed.smss, agreed.sack), (536, Agreed::No));
+}
+
+#[test]
+fn a_passive_open_answers_with_what_the_syn_offered() {
+    let mut t = Script::passive(plain());
+    t.is(State::Listen);
+    t.sends(&[]);
+    t.arrive("S 0");
+    t.is(State::SynReceived);
+    t.sends(&["S. 0 ack 1"]);
+    let answer = t.last.clone().expect("the answer").segment.options;
+    assert_eq!((answer.mss, answer.window_scale), (Some(1000), None));
+    assert_eq!(
+        (answer.sack_permitted, answer.timestamps),
+        (Agreed::Yes, None)
+    );
+    t.arrive(". 1 ack 1");
+    t.is(State::Established);
+    t.sends(&[]);
+}
+
+#[test]
+fn the_segment_that_completes_a_passive_open_may_bring_data() {
+    let mut t = Script::passive(plain());
+    t.arrive("S 0");
+    t.sends(&["S. 0 ack 1"]);
+    let store = t.arrive("P. 1:101 ack 1").expect("data");
+    assert_eq!((store.offset, store.skip, store.len), (0, 0, 100));
+    t.sends(&[". 1 ack 101"]);
+    let events = t.events();
+    assert!(
+        events.contains(&Event::Readable { until: 100 }),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_listener_ignores_rst_and_answers_ack_with_rst() {
+    let mut t = Script::passive(plain());
+    t.arrive("R 5");
+    t.sends(&[]);
+    t.arrive(". 5 ack 77");
+    t.sends(&["R 77"]);
+    t.arrive("F 5");
+    t.sends(&[]);
+    t.is(State::Listen);
+}
+
+#[test]
+fn both_ends_open_at_once() {
+    // RFC 9293 §3.5, figure 7.
+    let mut t = Script::active(plain());
+    t.sends(&["S 0"]);
+    t.arrive("S 0");
+    t.is(State::SynReceived);
+    t.sends(&["S. 0 ack 1"]);
+    t.arrive("S. 0 ack 1");
+    t.is(State::Established);
+    t.sends(&[]);
+}
+
+#[test]
+fn both_ends_open_at_once_and_the_answers_cross_with_a_loss() {
+    let mut t = Script::active(plain());
+    t.sends(&["S 0"]);
+    t.arrive("S 0");
+    t.sends(&["S. 0 ack 1"]);
+    // The peer's answer is lost, ours is not: the peer is established and acknowledges.
+    t.arrive(". 1 ack 1");
+    t.is(State::Established);
+    // The peer did not get ours, and sends its own again.
+    t.arrive("S. 0 ack 1");
+    t.sends(&[". 1 ack 1"]);
+}
+
+#[test]
+fn a_syn_is_repeated_with_backoff_for_three_minutes() {
+    let mut t = Script::active(plain());
+    let start = t.now;
+    t.sends(&["S 0"]);
+    let mut times = Vec::new();
+    while let Some(at) = t.connection.next_timeout() {
+        t.now = at;
+        t.connection.handle_timeout(at);
+        if t.drain() == ["S 0"] {
+            times.push(at.since(start).as_nanos() / 1_000_000_000);
+        }
+    }
+    // Doubling from 1 s up to 60 s: 1, 2, 4, 8, 16, 32, 60.
+    assert_eq!(times, [1, 3, 7, 15, 31, 63, 123]);
+    assert_eq!(t.now.since(start), Duration::from_secs(180));
+    assert_eq!(t.events(), [Event::Closed(Reason::OpenTimedOut)]);
+}
+
+#[test]
+fn a_repeated_syn_starts_with_a_timeout_of_three_seconds() {
+    let mut t = Script::active(plain());
+    t.sends(&["S 0"]);
+    assert_eq!(t.pass(1500), ["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.sends(&[". 1 ack 1"]);
+    let agreed = t.connection.negotiated().expect("established");
+    assert_eq!(agreed.handshake_rtt, None, "Karn: which SYN was answered?");
+    t.connection.write(10).expect("open");
+    t.sends(&["P. 1:11 ack 1"]);
+    // RFC 6298 §5.7.
+    let sender = t.connection.sender().expect("established");
+    assert_eq!(sender.rto_at(), Some(t.now + Duration::from_secs(3)));
+}
+
+#[test]
+fn a_refused_open_says_so() {
+    let mut t = Script::active(plain());
+    t.sends(&["S 0"]);
+    // Without ACK, and with a wrong one: neither is the peer's answer to our SYN.
+    t.arrive("R 0");
+    t.arrive("R. 0 ack 2");
+    t.is(State::SynSent);
+    t.arrive("R. 0 ack 1");
+    t.is(State::Closed);
+    t.sends(&[]);
+    assert_eq!(t.events(), [Event::Closed(Reason::Refused)]);
+}
+
+#[test]
+fn an_old_duplicate_in_syn_sent_is_reset() {
+    // RFC 9293 §3.5.1, figure 9: the peer is in an old connection.
+    let mut t = Script::active(plain());
+    t.sends(&["S 0"]);
+    t.arrive(". 300 ack 100");
+    t.sends(&["R 100"]);
+    t.is(State::SynSent);
+    t.arrive("S. 0 ack 1");
+    t.is(State::Established);
+}
+
+#[test]
+fn a_syn_that_comes_again_is_answered_again() {
+    let mut t = Script::passive(plain());
+    t.arrive("S 0");
+    t.sends(&["S. 0 ack 1"]);
+    t.arrive("S 0");
+    t.sends(&["S. 0 ack 1"]);
+    assert_eq!(t.pass(4000).len(), 1, "after the second answer 2 s pass");
+}
+
+#[test]
+fn a_passive_open_that_the_peer_takes_back_listens_again() {
+    let mut t = Script::passive(plain());
+    t.arrive("S 0");
+    t.sends(&["S. 0 ack 1"]);
+    t.now += Duration::from_millis(1);
+    t.arrive("R 1");
+    t.is(State::Listen);
+    assert_eq!(t.events(), []);
+    // The next one has another number: RFC 6528's clock has ticked 250 times in the millisecond.
+    t.arrive("S 0");
+    t.sends(&["S. 251 ack 1"]);
+    let again = t.last.clone().expect("an answer").segment.seq;
+    assert_eq!(again, SeqNumber(OUR_ISS.wrapping_add(251)));
+}
+
+#[test]
+fn what_is_written_before_the_handshake_goes_out_after_it() {
+    let mut t = Script::active(plain());
+    t.connection.write(100).expect("open");
+    t.connection.close();
+    assert!(t.connection.write(1).is_err());
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.is(State::FinWait1);
+    t.sends(&[". 1 ack 1", "FP. 1:101 ack 1"]);
+}
