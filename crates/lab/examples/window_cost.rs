@@ -1,0 +1,149 @@
+//! What does an ACK cost the sender, by recovery and window, with and without losses?
+//!
+//! `cargo run --release -p dupack-lab --example window_cost [RECOVERY [WINDOW]]` prints a table
+//! in ns per ACK: taking in the ACK, and every segment that leaves for it. A window of the size
+//! named is kept in flight over a path that loses nothing, or every hundredth segment at random;
+//! every segment is acknowledged. The congestion window is fixed, so that the recoveries differ in
+//! nothing else. With losses a recovery without SACK repairs one segment per round trip and the
+//! sender's record of what is outstanding grows to the receive window of a million segments.
+//!
+//! The network takes no part in what is measured: it is run once, the ACKs are recorded, and a
+//! second sender is given the same ACKs at the same times while the clock runs.
+
+use std::collections::VecDeque;
+use std::error::Error;
+
+use dupack_algorithms::catalog::spec::{Context, Dialect};
+use dupack_algorithms::catalog::{RECOVERIES, StackSpec};
+use dupack_lab::experiment::{ReceiverOptions, SenderOptions};
+use dupack_lab::run::Endpoints;
+use dupack_lab::units::ByteCount;
+use dupack_net::random::Stream;
+use dupack_net::units::Probability;
+use dupack_tcp::segment::{Ack, DataSegment};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::{NoWitness, Receiver, Sender};
+
+const WINDOWS: [u64; 4] = [10, 1000, 100_000, 1_000_000];
+const LOSSES: [f64; 2] = [0.0, 0.01];
+
+/// Between two segments on the path.
+const GAP: Duration = Duration::from_nanos(100);
+
+/// The least number of ACKs to be measured.
+const ACKS: u64 = 1_000_000;
+
+/// The fastest of so many rounds counts.
+const ROUNDS: u32 = 3;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let recovery = arguments.next();
+    let window = arguments.next().map(|n| n.parse()).transpose()?;
+    let windows: Vec<u64> = window.map_or(WINDOWS.to_vec(), |window| vec![window]);
+    print!("{:14} {:>5}", "ns per ACK", "loss");
+    for window in &windows {
+        print!("{window:>9}");
+    }
+    println!("{:>20}", "largest / smallest");
+    let names = RECOVERIES.iter().map(|entry| entry.name);
+    for name in names.filter(|name| recovery.as_deref().is_none_or(|only| only == *name)) {
+        for loss in LOSSES {
+            print!("{name:14} {:>4}%", loss * 100.0);
+            let mut costs = Vec::new();
+            for &window in &windows {
+                let cost = cost(name, window, loss)?;
+                print!("{cost:9.1}");
+                costs.push(cost);
+            }
+            let largest = costs.iter().copied().fold(0.0, f64::max);
+            let smallest = costs.iter().copied().fold(f64::INFINITY, f64::min);
+            println!("{:20.2}", largest / smallest);
+        }
+    }
+    Ok(())
+}
+
+/// Nanoseconds per ACK.
+fn cost(recovery: &str, window: u64, loss: f64) -> Result<f64, Box<dyn Error>> {
+    let spec: StackSpec = format!("{recovery}/fixed(window={window})").parse()?;
+    let events = record(&spec, window, loss)?;
+    let acks = events.iter().filter(|(_, ack)| ack.is_some()).count();
+    let mut fastest = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        fastest = fastest.min(replay(&spec, &events)? / acks as f64);
+    }
+    Ok(fastest)
+}
+
+/// What happens to a sender: an ACK, or nothing but a timeout.
+type Event = (Instant, Option<Ack>);
+
+fn endpoints(spec: &StackSpec) -> Result<(Sender, Receiver), Box<dyn Error>> {
+    let options = SenderOptions {
+        segment: Some(ByteCount::from_bytes(1000)),
+        ..SenderOptions::default()
+    };
+    let ends = Endpoints::new(Dialect::Rfc, spec, &options, &ReceiverOptions::default());
+    let stack = spec.build(&Context {
+        smss: ends.sender.smss,
+        dialect: Dialect::Rfc,
+    });
+    let mut sender = Sender::new(ends.sender, stack);
+    sender.write(1 << 62);
+    Ok((sender, Receiver::new(ends.receiver)))
+}
+
+/// Runs sender, path and receiver; what the sender is told after its first window has left.
+fn record(spec: &StackSpec, window: u64, loss: f64) -> Result<Vec<Event>, Box<dyn Error>> {
+    let (mut sender, mut receiver) = endpoints(spec)?;
+    let mut losses = Stream::derive(window, "losses");
+    let loss = Probability::clamped(loss);
+    let mut path: VecDeque<(Instant, DataSegment)> = VecDeque::new();
+    let mut events = Vec::new();
+    let (mut now, mut free) = (Instant::ZERO, Instant::ZERO);
+    let mut acks = 0;
+    while acks < ACKS.max(4 * window) {
+        while let Some(transmit) = sender.poll_transmit(now) {
+            free = (free + GAP).max(now + GAP * window);
+            if !losses.chance(loss) {
+                path.push_back((free, transmit.segment));
+            }
+        }
+        let due = sender
+            .next_timeout()
+            .filter(|&at| path.front().is_none_or(|&(arrival, _)| at <= arrival));
+        if let Some(at) = due {
+            now = at.max(now);
+            sender.handle_timeout(now, &NoWitness);
+            events.push((now, None));
+            continue;
+        }
+        let (arrival, segment) = path.pop_front().ok_or("the sender has stopped")?;
+        now = arrival;
+        receiver.handle_data(now, &segment);
+        if let Some(ack) = receiver.poll_ack() {
+            acks += 1;
+            sender.handle_ack(now, &ack, &NoWitness);
+            events.push((now, Some(ack)));
+        }
+    }
+    Ok(events)
+}
+
+/// Nanoseconds that a sender takes for all of these events.
+// Wall-clock time is what this example is about.
+#[allow(clippy::disallowed_methods)]
+fn replay(spec: &StackSpec, events: &[Event]) -> Result<f64, Box<dyn Error>> {
+    let (mut sender, _) = endpoints(spec)?;
+    while sender.poll_transmit(Instant::ZERO).is_some() {}
+    let started = std::time::Instant::now();
+    for (now, ack) in events {
+        match ack {
+            Some(ack) => sender.handle_ack(*now, ack, &NoWitness),
+            None => sender.handle_timeout(*now, &NoWitness),
+        }
+        while sender.poll_transmit(*now).is_some() {}
+    }
+    Ok(started.elapsed().as_nanos() as f64)
+}
