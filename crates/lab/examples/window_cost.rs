@@ -66,7 +66,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Nanoseconds per ACK.
 fn cost(recovery: &str, window: u64, loss: f64) -> Result<f64, Box<dyn Error>> {
-    let spec: StackSpec = format!("{recovery}/fixed(window={window})").parse()?;
+    // Bulk repeat wants losses to be told apart.
+    let judge = if recovery == "bulk-repeat" {
+        "/spike/1"
+    } else {
+        ""
+    };
+    let spec: StackSpec = format!("{recovery}/fixed(window={window}){judge}").parse()?;
     let events = record(&spec, window, loss)?;
     let acks = events.iter().filter(|(_, ack)| ack.is_some()).count();
     let mut fastest = f64::INFINITY;
