@@ -226,7 +226,7 @@ impl Receiver {
         let mut kept = [offset; RECENT_BLOCKS];
         let mut len = 1;
         for &other in &self.recent[..self.recent_len] {
-            let same = self.out_of_order.containing(other) == block;
+            let same = block.is_some_and(|(start, end)| start <= other && other < end);
             if !same && other >= self.next && len < RECENT_BLOCKS {
                 kept[len] = other;
                 len += 1;

@@ -50,8 +50,9 @@ pub struct Segment {
     pub order: u64,
     /// What the receiver said of it.
     pub reported: Reported,
-    /// Some segment at or after this one before which all are sacked (union-find parent).
-    skip: u64,
+    /// How far on some segment is before which all from this one on are sacked (the union-find
+    /// parent, by difference).
+    skip: u32,
 }
 
 impl Segment {
@@ -247,39 +248,43 @@ impl Scoreboard {
             let Some(segment) = self.segments.get(slot(id)) else {
                 return id;
             };
-            if segment.skip == id {
+            if segment.skip == 0 {
                 return id;
             }
-            let parent = segment.skip;
-            let grandparent = self.segments.get(slot(parent)).map_or(parent, |s| s.skip);
-            self.segments[slot(id)].skip = grandparent;
-            id = grandparent;
+            let parent = id + u64::from(segment.skip);
+            let further = self.segments.get(slot(parent)).map_or(0, |s| s.skip);
+            let skip = segment.skip + further;
+            self.segments[slot(id)].skip = skip;
+            id += u64::from(skip);
         }
     }
 
-    /// Records a new segment of `len` bytes at SND.NXT.
-    pub(crate) fn push(&mut self, len: u32, now: Instant, order: u64) -> SegmentId {
+    /// Records a new segment of `len` bytes at SND.NXT; returns it as it is now recorded.
+    #[inline]
+    pub(crate) fn push(&mut self, len: u32, now: Instant, order: u64) -> (SegmentId, Segment) {
         let id = self.end();
-        self.segments.push_back(Segment {
+        let segment = Segment {
             start: self.nxt,
             len,
             transmissions: 1,
             sent_at: now,
             order,
             reported: Reported::Missing,
-            skip: id.0,
-        });
+            skip: 0,
+        };
+        self.segments.push_back(segment);
         self.nxt += u64::from(len);
-        id
+        (id, segment)
     }
 
-    /// Records that segment `id` was sent again.
-    pub(crate) fn resend(&mut self, id: SegmentId, now: Instant, order: u64) {
+    /// Records that segment `id` was sent again; returns it as it is now recorded.
+    pub(crate) fn resend(&mut self, id: SegmentId, now: Instant, order: u64) -> Segment {
         let index = (id.0 - self.first) as usize;
         let segment = &mut self.segments[index];
         segment.transmissions = segment.transmissions.saturating_add(1);
         segment.sent_at = now;
         segment.order = order;
+        *segment
     }
 
     /// Applies a cumulative acknowledgment and SACK blocks (as offset ranges), appending every
@@ -372,7 +377,7 @@ impl Scoreboard {
                 by: DeliveredBy::Sack,
             });
             segment.reported = Reported::Sacked;
-            segment.skip = id + 1;
+            segment.skip = 1;
             let len = u64::from(segment.len);
             self.forward_ack = self.forward_ack.max(segment.end());
             self.sacked_bytes += len;
@@ -385,9 +390,9 @@ impl Scoreboard {
 
     /// Forgets every SACK: the receiver has shown that it threw sacked data away (RFC 2018 §8).
     pub(crate) fn forget_sacks(&mut self) {
-        for (segment, number) in self.segments.iter_mut().zip(self.first..) {
+        for segment in &mut self.segments {
             segment.reported = Reported::Missing;
-            segment.skip = number;
+            segment.skip = 0;
         }
         self.sacked_bytes = 0;
         self.sacked_segments = 0;

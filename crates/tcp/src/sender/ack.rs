@@ -102,19 +102,8 @@ impl Sender {
         applied: &Applied,
         delivered: &[Delivered],
     ) -> Option<Duration> {
-        let once = |d: &&Delivered| d.segment.transmissions == 1;
-        let repeated = delivered
-            .iter()
-            .any(|d| d.segment.transmissions > 1 && d.by == DeliveredBy::Cumulative);
-        // A cumulative ACK that a retransmission caused may cover segments that arrived long
-        // ago: their age is no round-trip time.
-        let timeable = |d: &&Delivered| once(d) && !(repeated && d.by == DeliveredBy::Cumulative);
-        let latest = delivered
-            .iter()
-            .filter(timeable)
-            .map(|d| d.segment.sent_at)
-            .max()
-            .map(|sent| now.since(sent));
+        let sent = sending_times(delivered);
+        let latest = sent.map(|(_, latest)| now.since(latest));
         if let Some(rtt) = latest {
             self.rtt.observe(rtt);
         }
@@ -124,12 +113,7 @@ impl Sender {
                 self.note_echo(delivered);
             }
             RttSampling::EverySegment => {
-                let oldest = delivered
-                    .iter()
-                    .filter(timeable)
-                    .map(|d| d.segment.sent_at)
-                    .min()
-                    .map(|sent| now.since(sent));
+                let oldest = sent.map(|(oldest, _)| now.since(oldest));
                 if let Some(rtt) = oldest.or_else(|| self.echoed_rtt(now, ack, applied)) {
                     self.rtt.sample(rtt, now);
                 }
@@ -212,4 +196,26 @@ impl Sender {
             .checked_sub(u64::from(behind))
             .filter(|&order| order > 0)
     }
+}
+
+/// When the first and the last were sent of the segments reported that can be timed: those that
+/// were sent once.
+///
+/// A cumulative ACK that a retransmission caused may cover segments that arrived long ago: their
+/// age is no round-trip time, and none of them is timed.
+fn sending_times(delivered: &[Delivered]) -> Option<(Instant, Instant)> {
+    let repeated = delivered
+        .iter()
+        .any(|d| d.segment.transmissions > 1 && d.by == DeliveredBy::Cumulative);
+    let timeable = delivered
+        .iter()
+        .filter(|d| d.segment.transmissions == 1 && !(repeated && d.by == DeliveredBy::Cumulative));
+    timeable.fold(None, |times, d| {
+        let sent = d.segment.sent_at;
+        Some(
+            times.map_or((sent, sent), |(first, last): (Instant, Instant)| {
+                (first.min(sent), last.max(sent))
+            }),
+        )
+    })
 }

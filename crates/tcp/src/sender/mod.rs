@@ -156,7 +156,6 @@ impl Sender {
         }
         let prior_flight = self.scoreboard.flight_size();
         let prior_unlimited = prior_flight.saturating_sub(self.limited_transmit_bytes);
-        let prior_in_flight = self.stack.recovery.in_flight(&self.view(now));
 
         let mut delivered = core::mem::take(&mut self.delivered);
         delivered.clear();
@@ -176,7 +175,6 @@ impl Sender {
             dsack,
             prior_flight,
             prior_flight_unlimited: prior_unlimited,
-            prior_in_flight,
             rtt,
             timestamp_echo: self.config.timestamps.and(ack.timestamp_echo),
             order_echo: self.unwrap_order(ack.order_echo),
@@ -443,16 +441,14 @@ impl Sender {
     /// only an ACK or new data can make a difference.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        let pace = self.pacing.then_some(self.pace_until);
-        [
-            self.rto_at,
-            self.stack.recovery.timer(),
-            self.persist.at,
-            pace,
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        let mut next = earlier(self.rto_at, self.stack.recovery.timer());
+        if self.persist.at.is_some() {
+            next = earlier(next, self.persist.at);
+        }
+        if self.pacing {
+            next = earlier(next, Some(self.pace_until));
+        }
+        next
     }
 
     /// The plug-ins' window, rounded as the dialect does after a loss.
@@ -571,6 +567,14 @@ impl Sender {
     /// The window changes since the last call, if they are logged.
     pub fn take_window_changes(&mut self) -> std::vec::Drain<'_, WindowChange> {
         self.changes.drain(..)
+    }
+}
+
+/// The earlier of two deadlines.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{IdleRule, Persist, Sender, TimestampValues};
 use crate::facts::{LimitedBy, SendReason, Sent, View};
 use crate::recovery::{Clearance, Next, RtoTimer};
 use crate::rtt::RttSampling;
-use crate::scoreboard::SegmentId;
+use crate::scoreboard::{Segment, SegmentId};
 use crate::segment::DataSegment;
 use crate::time::{Duration, Instant};
 use crate::window::{Window, WindowCause};
@@ -84,13 +84,13 @@ impl Sender {
             return None;
         }
         self.order += 1;
-        self.scoreboard.resend(id, now, self.order);
+        let resent = self.scoreboard.resend(id, now, self.order);
         self.stats.retransmissions += 1;
         // Karn: a segment sent twice is not timed.
         if self.timed.is_some_and(|(end, _)| end == segment.end()) {
             self.timed = None;
         }
-        Some(self.emit(now, id, why, TransmitKind::Repeat))
+        Some(self.emit(now, id, resent, why, TransmitKind::Repeat))
     }
 
     fn send_new(
@@ -110,14 +110,14 @@ impl Sender {
         }
         self.persist = Persist::default();
         self.order += 1;
-        let id = self.scoreboard.push(len, now, self.order);
+        let (id, segment) = self.scoreboard.push(len, now, self.order);
         if why == SendReason::LimitedTransmit {
             self.limited_transmit_bytes += u64::from(len);
         }
         if self.rtt.sampling() == RttSampling::OnePerWindow && self.timed.is_none() {
             self.timed = Some((self.scoreboard.nxt(), now));
         }
-        Some(self.emit(now, id, why, TransmitKind::First))
+        Some(self.emit(now, id, segment, why, TransmitKind::First))
     }
 
     /// The application or the peer permits no new segment. If only the peer can change that and
@@ -137,14 +137,15 @@ impl Sender {
     }
 
     /// Bookkeeping common to every data segment, and the segment itself.
+    #[inline]
     fn emit(
         &mut self,
         now: Instant,
         id: SegmentId,
+        segment: Segment,
         why: SendReason,
         kind: TransmitKind,
     ) -> Transmit {
-        let segment = *self.scoreboard.get(id).expect("it was just recorded");
         let timestamp = self.timestamp(now);
         let sent = Sent {
             id,
