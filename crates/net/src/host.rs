@@ -40,9 +40,16 @@ pub struct TcpFlow {
     next_write: Option<Instant>,
     writes_left: u64,
     progress: Progress,
-    /// Counters as they stood when measuring began.
-    baseline: FlowCounters,
-    video_baseline: VideoCounters,
+    /// Counters as they stood when measuring began; none if all stood at zero, as without a
+    /// warm-up.
+    baseline: Option<Box<Baseline>>,
+}
+
+/// Counters of a flow and of its video.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Baseline {
+    flow: FlowCounters,
+    video: VideoCounters,
 }
 
 /// How far a transfer has come.
@@ -112,8 +119,7 @@ impl TcpFlow {
                 Application::Video(video) => video.frames,
             },
             progress: Progress::NotStarted,
-            baseline: FlowCounters::default(),
-            video_baseline: VideoCounters::default(),
+            baseline: None,
             viewers: match config.application {
                 Application::Video(video) => Some(Box::new(Viewers::new(video, config.start))),
                 _ => None,
@@ -202,8 +208,11 @@ impl TcpFlow {
 
     /// Counts from here on.
     pub(crate) fn begin_measurement(&mut self, now: Instant) {
-        self.baseline = self.totals();
-        self.video_baseline = self.video_totals(now).unwrap_or_default();
+        let baseline = Baseline {
+            flow: self.totals(),
+            video: self.video_totals(now).unwrap_or_default(),
+        };
+        self.baseline = (baseline != Baseline::default()).then(|| Box::new(baseline));
     }
 
     /// The sender.
@@ -249,13 +258,20 @@ impl TcpFlow {
     /// What was done since measuring began.
     #[must_use]
     pub fn measured(&self) -> FlowCounters {
-        self.totals().since(&self.baseline)
+        match &self.baseline {
+            Some(baseline) => self.totals().since(&baseline.flow),
+            None => self.totals(),
+        }
     }
 
     /// What the viewers have seen since measuring began, if the flow carries video.
     #[must_use]
     pub fn video(&self, now: Instant) -> Option<VideoCounters> {
-        Some(self.video_totals(now)?.since(&self.video_baseline))
+        let totals = self.video_totals(now)?;
+        Some(match &self.baseline {
+            Some(baseline) => totals.since(&baseline.video),
+            None => totals,
+        })
     }
 
     fn video_totals(&self, now: Instant) -> Option<VideoCounters> {
@@ -305,6 +321,7 @@ impl TcpFlow {
         self.rearm_sender(fabric);
     }
 
+    #[inline(always)]
     fn transmit<O: Observer>(
         &mut self,
         transmit: &Transmit,
@@ -358,16 +375,14 @@ impl TcpFlow {
             (None, _) | (_, Progress::Finished(_)) => None,
             (Some(reader), _) => reader.next_timeout(),
         };
-        let deadlines = [self.receiver.next_timeout(), reading];
-        if let Some(at) = deadlines.into_iter().flatten().min() {
+        if let Some(at) = earlier(self.receiver.next_timeout(), reading) {
             let timer = self.receiver_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
         }
     }
 
     fn rearm_sender(&self, fabric: &mut Fabric) {
-        let deadlines = [self.sender.next_timeout(), self.next_write];
-        if let Some(at) = deadlines.into_iter().flatten().min() {
+        if let Some(at) = earlier(self.sender.next_timeout(), self.next_write) {
             let timer = self.sender_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
         }
@@ -391,6 +406,14 @@ impl TcpFlow {
 
     const fn receiver_timer(&self) -> TimerId {
         TimerId(2 * self.id.0 + 1)
+    }
+}
+
+/// The earlier of two deadlines.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
     }
 }
 
