@@ -1,31 +1,41 @@
 //! The event queue: who is due next.
 //!
-//! Links and timers own a *slot* each and have at most one pending entry; packets have none. So
-//! the queue's size is fixed at set-up, an entry can be moved earlier or later at any time, and
+//! Links, media and timers own a *slot* each and have at most one pending entry; packets have none.
+//! So the queue's size is fixed at set-up, an entry can be moved earlier or later at any time, and
 //! nothing goes stale in it.
 //!
-//! It is a winner tree (Knuth, TAOCP vol. 3 §5.4.1) of degree four: the leaves are the slots'
-//! keys, every inner node holds the smallest of four, the root the next event. Setting a key
-//! walks one path upwards; each step reads one cache line and takes no branch that depends on
-//! the order of keys, which a binary heap cannot avoid.
+//! Behind it stand two structures, and the next event is the earlier of their first ones. Links
+//! are due soon and often: their entries lie in a [wheel] of time, where setting and
+//! taking one costs the same however many there are. Timers are due late and seldom, for a
+//! deadline that moves back is not told to the queue: theirs lie in a [tree], as does whatever is
+//! due beyond the wheel's turn, and everything in a network of a few links.
 
-use core::hint::select_unpredictable;
+mod tree;
+mod wheel;
 
 use dupack_tcp::time::Instant;
 
+use self::tree::Tree;
+use self::wheel::Wheel;
 use crate::ids::EventSlot;
 
 /// Pending entries ordered by (time, insertion number).
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// Element `k` of group `g` is the smallest of group `4g + 1 + k`; the last groups hold the
-    /// slots themselves.
-    groups: Vec<Group>,
-    /// The first of those last groups.
-    leaves: usize,
-    /// The smallest of group 0.
-    first: Key,
+    near: Wheel,
+    far: Tree,
+    /// Where each link's entry is, unless there are few links.
+    places: Vec<Place>,
     next_number: u64,
+}
+
+/// Where a link's entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It has none.
+    Nowhere,
+    Near,
+    Far,
 }
 
 /// The place of something in the total order of insertions: the tie-breaker among events due at
@@ -40,11 +50,6 @@ struct Key {
     number_and_slot: u64,
 }
 
-/// Four keys: a cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Group([Key; 4]);
-
 const SLOT_BITS: u32 = 20;
 const NUMBER_BITS: u32 = u64::BITS - SLOT_BITS;
 const NOTHING: Key = Key {
@@ -52,21 +57,17 @@ const NOTHING: Key = Key {
     number_and_slot: u64::MAX,
 };
 
+/// So many links do without the wheel: their tree has two or three levels and is the faster one.
+const FEW_LINKS: usize = 64;
+
 /// The most slots a queue can have.
 pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
 
 impl Key {
-    /// The smaller of two. Which one it is, is a coin toss: a branch would be mispredicted at
-    /// every other step.
-    fn min(self, other: Self) -> Self {
-        let less = other.wide() < self.wide();
+    const fn new(slot: EventSlot, at: Instant, number: InsertionNumber) -> Self {
         Self {
-            time: select_unpredictable(less, other.time, self.time),
-            number_and_slot: select_unpredictable(
-                less,
-                other.number_and_slot,
-                self.number_and_slot,
-            ),
+            time: at.as_nanos(),
+            number_and_slot: number.0 << SLOT_BITS | slot.0 as u64,
         }
     }
 
@@ -86,29 +87,32 @@ impl Key {
 }
 
 impl EventQueue {
-    /// A queue of `slots` slots without any pending entry.
+    /// A queue without any pending entry, of so many slots for links and so many for everything
+    /// else, whose numbers follow those of the links.
     ///
     /// # Panics
     ///
-    /// If `slots` exceeds [`MAX_SLOTS`]; the topology builder rejects such networks first.
+    /// If there are more slots than [`MAX_SLOTS`]; the topology builder rejects such networks
+    /// first.
     #[must_use]
-    pub fn new(slots: usize) -> Self {
+    pub fn new(links: usize, others: usize) -> Self {
+        let on_wheel = if links > FEW_LINKS { links } else { 0 };
+        Self::with_wheel(on_wheel, links + others)
+    }
+
+    /// A queue of so many slots, the first of which have the wheel beside the tree.
+    fn with_wheel(on_wheel: usize, slots: usize) -> Self {
         assert!(slots <= MAX_SLOTS, "{slots} event slots");
-        let leaf_groups = slots.div_ceil(4).max(1);
-        let (mut leaves, mut width) = (0, 1);
-        while width < leaf_groups {
-            leaves += width;
-            width *= 4;
-        }
         Self {
-            groups: vec![Group([NOTHING; 4]); leaves + leaf_groups],
-            leaves,
-            first: NOTHING,
+            near: Wheel::new(on_wheel),
+            far: Tree::new(slots),
+            places: vec![Place::Nowhere; on_wheel],
             next_number: 0,
         }
     }
 
     /// The next insertion number, for a packet entering a link or a timer being set.
+    #[inline]
     pub fn number(&mut self) -> InsertionNumber {
         let number = self.next_number;
         debug_assert!(number < 1 << NUMBER_BITS);
@@ -117,143 +121,87 @@ impl EventQueue {
     }
 
     /// Makes `slot` due at `at`, replacing its pending entry if it has one.
+    #[inline]
     pub fn set(&mut self, slot: EventSlot, at: Instant, number: InsertionNumber) {
-        let key = Key {
-            time: at.as_nanos(),
-            number_and_slot: number.0 << SLOT_BITS | u64::from(slot.0),
+        let key = Key::new(slot, at, number);
+        let Some(place) = self.places.get_mut(slot.index()) else {
+            self.far.replace(slot, key);
+            return;
         };
-        self.replace(slot, key);
+        match *place {
+            Place::Nowhere => {}
+            Place::Near => self.near.remove(slot),
+            Place::Far => self.far.replace(slot, NOTHING),
+        }
+        if self.near.reaches(at) {
+            *place = Place::Near;
+            self.near.insert(key);
+        } else {
+            *place = Place::Far;
+            self.far.replace(slot, key);
+        }
     }
 
     /// Removes the pending entry of `slot`, if there is one.
+    #[inline]
     pub fn clear(&mut self, slot: EventSlot) {
-        self.replace(slot, NOTHING);
+        let Some(place) = self.places.get_mut(slot.index()) else {
+            self.far.replace(slot, NOTHING);
+            return;
+        };
+        match *place {
+            Place::Nowhere => {}
+            Place::Near => self.near.remove(slot),
+            Place::Far => self.far.replace(slot, NOTHING),
+        }
+        *place = Place::Nowhere;
     }
 
     /// When `slot` is due.
     #[must_use]
     pub fn pending(&self, slot: EventSlot) -> Option<Instant> {
-        self.groups[self.leaves + slot.index() / 4].0[slot.index() % 4].due()
+        match self.places.get(slot.index()) {
+            Some(Place::Nowhere) => None,
+            Some(Place::Near) => self.near.key(slot).due(),
+            Some(Place::Far) | None => self.far.key(slot).due(),
+        }
     }
 
     /// The slot that is due first, and when; it stays pending.
+    #[inline]
     #[must_use]
-    pub fn earliest(&self) -> Option<(Instant, EventSlot)> {
-        Some((self.first.due()?, self.first.slot()))
+    pub fn earliest(&mut self) -> Option<(Instant, EventSlot)> {
+        let first = if self.places.is_empty() {
+            self.far.first()
+        } else {
+            self.earliest_of_both()
+        };
+        Some((first.due()?, first.slot()))
     }
 
-    fn replace(&mut self, slot: EventSlot, key: Key) {
-        let mut group = self.leaves + slot.index() / 4;
-        let mut element = slot.index() % 4;
-        let mut winner = key;
-        loop {
-            let Group(keys) = &mut self.groups[group];
-            if keys[element] == winner {
-                return;
+    fn earliest_of_both(&mut self) -> Key {
+        let (near, far) = (self.near.first(), self.far.first());
+        let first = if near.wide() < far.wide() { near } else { far };
+        if let Some(due) = first.due()
+            && self.near.turn(due)
+        {
+            self.refit();
+        }
+        first
+    }
+
+    #[cold]
+    fn refit(&mut self) {
+        for key in self.near.refit() {
+            if self.near.reaches(Instant::from_nanos(key.time)) {
+                self.near.insert(key);
+            } else {
+                self.places[key.slot().index()] = Place::Far;
+                self.far.replace(key.slot(), key);
             }
-            keys[element] = winner;
-            // The three others do not depend on the step before: only the last comparison waits.
-            let others = keys[element ^ 1]
-                .min(keys[element ^ 2])
-                .min(keys[element ^ 3]);
-            winner = winner.min(others);
-            if group == 0 {
-                self.first = winner;
-                return;
-            }
-            element = (group - 1) % 4;
-            group = (group - 1) / 4;
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::Stream;
-
-    fn at(nanos: u64) -> Instant {
-        Instant::from_nanos(nanos)
-    }
-
-    fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
-        let mut order = Vec::new();
-        while let Some((time, slot)) = queue.earliest() {
-            order.push((time.as_nanos(), slot.0));
-            queue.clear(slot);
-        }
-        order
-    }
-
-    #[test]
-    fn ties_are_broken_by_insertion_and_not_by_slot() {
-        let mut queue = EventQueue::new(5);
-        for (slot, time) in [(3, 70), (0, 70), (4, 70), (1, 50), (2, 90)] {
-            let number = queue.number();
-            queue.set(EventSlot(slot), at(time), number);
-        }
-        assert_eq!(
-            drain(&mut queue),
-            [(50, 1), (70, 3), (70, 0), (70, 4), (90, 2)]
-        );
-    }
-
-    #[test]
-    fn an_entry_can_be_moved_both_ways() {
-        let mut queue = EventQueue::new(2);
-        let (first, second, third) = (queue.number(), queue.number(), queue.number());
-        queue.set(EventSlot(0), at(100), first);
-        queue.set(EventSlot(1), at(50), second);
-        queue.set(EventSlot(1), at(150), third);
-        assert_eq!(queue.pending(EventSlot(1)), Some(at(150)));
-        assert_eq!(queue.earliest(), Some((at(100), EventSlot(0))));
-        queue.set(EventSlot(1), at(10), third);
-        assert_eq!(queue.earliest(), Some((at(10), EventSlot(1))));
-    }
-
-    #[test]
-    fn it_agrees_with_a_sorted_list() {
-        let mut stream = Stream::derive(3, "event queue");
-        let mut queue = EventQueue::new(37);
-        let mut model: Vec<Option<(u64, u64)>> = vec![None; 37];
-        for _ in 0..20_000 {
-            let slot = stream.below(37) as usize;
-            if stream.below(4) == 0 {
-                queue.clear(EventSlot(slot as u32));
-                model[slot] = None;
-            } else {
-                let (time, number) = (stream.below(50), queue.number());
-                queue.set(EventSlot(slot as u32), at(time), number);
-                model[slot] = Some((time, number.0));
-            }
-            let expected = (0..37)
-                .filter_map(|s| model[s].map(|key| (key, s)))
-                .min()
-                .map(|((time, _), s)| (at(time), EventSlot(s as u32)));
-            assert_eq!(queue.earliest(), expected);
-        }
-    }
-
-    #[test]
-    fn any_number_of_slots_comes_out_in_order() {
-        for slots in 1..=70 {
-            let mut queue = EventQueue::new(slots);
-            for slot in 0..slots as u32 {
-                let number = queue.number();
-                queue.set(EventSlot(slot), at(u64::from(slot * 37 % 71)), number);
-            }
-            let order = drain(&mut queue);
-            assert_eq!(order.len(), slots);
-            assert!(order.is_sorted_by_key(|&(time, _)| time), "{slots} slots");
-        }
-    }
-
-    #[test]
-    fn a_queue_of_one_slot_works() {
-        let mut queue = EventQueue::new(1);
-        let number = queue.number();
-        assert_eq!(queue.earliest(), None);
-        queue.set(EventSlot(0), at(1), number);
-        assert_eq!(drain(&mut queue), [(1, 0)]);
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 //! The fabric knows nothing of hosts. Whoever drives it calls [`Fabric::step`] and handles what
 //! comes back: a packet at its destination, a packet that ended on the way, a timer.
 
-use dupack_tcp::time::Instant;
+use dupack_tcp::time::{Duration, Instant};
 
 use crate::event::{EventQueue, InsertionNumber};
 use crate::ids::{EventSlot, FlowId, LinkId, MediumId, RouteId};
@@ -75,7 +75,7 @@ impl Fabric {
     /// A fabric of `links`, some of which may be `radios`, and `timers` timers at time zero.
     #[must_use]
     pub fn new(links: Vec<Link>, radios: Radios, routes: RouteTable, timers: usize) -> Self {
-        let events = EventQueue::new(links.len() + radios.media.len() + timers);
+        let events = EventQueue::new(links.len(), radios.media.len() + timers);
         Self {
             now: Instant::ZERO,
             links,
@@ -153,6 +153,7 @@ impl Fabric {
     /// # Errors
     ///
     /// If that link drops it at once, with the cause; nothing is left to release then.
+    #[inline(always)]
     pub fn send<O: Observer>(
         &mut self,
         packet: Packet,
@@ -166,6 +167,19 @@ impl Fabric {
             self.release(handle);
             return Err(DropCause::LinkDown);
         };
+        if let Some(arrival) = self.links[link.index()].pass_at_once(self.now, packet.wire_bytes) {
+            let flight = Flight {
+                arrival,
+                number: self.events.number(),
+                packet: handle,
+                hop,
+                bytes: packet.wire_bytes,
+                kind: packet.kind(),
+                fate: Fate::Arrived,
+            };
+            self.on_its_way(link, flight, observer);
+            return Ok(());
+        }
         let offer = Offer {
             packet: handle,
             hop,
@@ -235,12 +249,36 @@ impl Fabric {
     /// Handles the next arrival at the far end of `id`.
     fn arrive<O: Observer>(&mut self, id: LinkId, observer: &mut O) -> Option<Step> {
         let link = &mut self.links[id.index()];
-        let flight = link.take_arrival(self.now);
-        match link.next_arrival() {
+        let Some(flight) = link.take_arrival(self.now) else {
+            self.await_link(id);
+            return None;
+        };
+        self.await_link(id);
+        if flight.fate == Fate::Arrived {
+            self.tell(flight.packet, Happening::Crossed { link: id }, observer);
+            return self.forward(flight, observer);
+        }
+        self.arrive_with_fate(id, flight, observer)
+    }
+
+    /// Comes back to a link for its next arrival.
+    #[inline(always)]
+    fn await_link(&mut self, id: LinkId) {
+        match self.links[id.index()].next_arrival() {
             Some((at, number)) => self.events.set(EventSlot(id.0), at, number),
             None => self.events.clear(EventSlot(id.0)),
         }
-        let mut flight = flight?;
+    }
+
+    /// Handles an arrival out of the ordinary: a loss on the wire, or the first of two copies.
+    #[cold]
+    #[inline(never)]
+    fn arrive_with_fate<O: Observer>(
+        &mut self,
+        id: LinkId,
+        mut flight: Flight,
+        observer: &mut O,
+    ) -> Option<Step> {
         match flight.fate {
             Fate::Arrived => {}
             Fate::FirstOfTwo => {
@@ -249,6 +287,7 @@ impl Fabric {
                     data.copy = Copy::LinkMade;
                 }
                 flight.packet = self.packets.insert(packet);
+                flight.fate = Fate::Arrived;
             }
             Fate::Lost(cause) => {
                 let what = Happening::Dropped { link: id, cause };
@@ -257,7 +296,7 @@ impl Fabric {
             }
         }
         self.tell(flight.packet, Happening::Crossed { link: id }, observer);
-        self.forward(&flight, observer)
+        self.forward(flight, observer)
     }
 
     /// Handles what is due on a shared channel. Never inlined, to keep the loop over wires tight.
@@ -292,7 +331,7 @@ impl Fabric {
             kind: packet.kind,
             fate: outcome.fate,
         };
-        self.forward(&flight, observer)
+        self.forward(flight, observer)
     }
 
     /// Comes back to a medium for its next packet that is through, or when it acts next.
@@ -317,13 +356,53 @@ impl Fabric {
     }
 
     /// Sends a packet that has crossed a link on its way.
-    fn forward<O: Observer>(&mut self, flight: &Flight, observer: &mut O) -> Option<Step> {
+    #[inline(always)]
+    fn forward<O: Observer>(&mut self, flight: Flight, observer: &mut O) -> Option<Step> {
         let hop = flight.hop.next();
-        let Some(link) = self.routes.link(hop) else {
+        let Some(id) = self.routes.link(hop) else {
             self.tell(flight.packet, Happening::Delivered, observer);
             return Some(Step::Delivered(flight.packet));
         };
-        let (flow, number) = if self.links[link.index()].tells_packets_apart() {
+        if let Some(arrival) = self.links[id.index()].pass_at_once(self.now, flight.bytes) {
+            let number = self.events.number();
+            let flight = Flight {
+                arrival,
+                number,
+                hop,
+                ..flight
+            };
+            self.on_its_way(id, flight, observer);
+            return None;
+        }
+        let cause = self.forward_by_any(flight, hop, id, observer).err()?;
+        Some(Step::Dropped(flight.packet, cause))
+    }
+
+    /// A plain link at rest has taken a packet.
+    #[inline(always)]
+    fn on_its_way<O: Observer>(&mut self, id: LinkId, flight: Flight, observer: &mut O) {
+        if self.links[id.index()].launch_plain(flight) {
+            self.events
+                .set(EventSlot(id.0), flight.arrival, flight.number);
+        }
+        let wait = Duration::ZERO;
+        self.tell(
+            flight.packet,
+            Happening::Queued { link: id, wait },
+            observer,
+        );
+    }
+
+    /// As [`forward`](Self::forward), over any link in any state.
+    #[inline(never)]
+    fn forward_by_any<O: Observer>(
+        &mut self,
+        flight: Flight,
+        hop: Hop,
+        id: LinkId,
+        observer: &mut O,
+    ) -> Result<(), DropCause> {
+        let (flow, number) = if self.links[id.index()].tells_packets_apart() {
             let packet = self.packets.get(flight.packet);
             (packet.flow, packet.number)
         } else {
@@ -337,8 +416,7 @@ impl Fabric {
             flow,
             number,
         };
-        let cause = self.offer(&offer, link, observer).err()?;
-        Some(Step::Dropped(flight.packet, cause))
+        self.offer(&offer, id, observer)
     }
 
     fn offer<O: Observer>(
@@ -411,158 +489,4 @@ impl Fabric {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ids::NodeId;
-    use crate::link::{Duplication, LinkConfig, QueueLimit};
-    use crate::observer::Unobserved;
-    use crate::topology::Topology;
-    use crate::units::{BitRate, Probability};
-    use dupack_tcp::time::Duration;
-
-    fn at(micros: u64) -> Instant {
-        Instant::ZERO + Duration::from_micros(micros)
-    }
-
-    fn packet(number: u64) -> Packet {
-        Packet {
-            flow: FlowId(0),
-            wire_bytes: 1000,
-            number,
-            body: Body::Udp,
-        }
-    }
-
-    /// Nodes a, b, c with the given links from a to b and from b to c, and two timers.
-    fn two_hops(first: LinkConfig, second: LinkConfig) -> (Fabric, Hop) {
-        let mut map = Topology::new();
-        let [a, b, c]: [NodeId; 3] = ["a", "b", "c"].map(|name| map.node(name));
-        map.link(a, b, first);
-        map.link(b, c, second);
-        let route = map.route(a, c).unwrap();
-        let fabric = map.fabric(1, 2).unwrap();
-        let start = fabric.start(route);
-        (fabric, start)
-    }
-
-    /// A byte per microsecond and 100 µs of delay.
-    fn slow() -> LinkConfig {
-        LinkConfig::rate(BitRate::from_mbps(8), Duration::from_micros(100))
-    }
-
-    /// Everything that happens, as (µs, what, packet number or timer).
-    fn events(fabric: &mut Fabric) -> Vec<(u64, &'static str, u64)> {
-        let mut seen = Vec::new();
-        loop {
-            let step = fabric.step(Instant::FAR_FUTURE, &mut Unobserved);
-            let now = fabric.now().as_nanos() / 1000;
-            match step {
-                Step::Delivered(handle) => {
-                    seen.push((now, "delivered", fabric.packet(handle).number));
-                    fabric.release(handle);
-                }
-                Step::Dropped(handle, _) => {
-                    seen.push((now, "dropped", fabric.packet(handle).number));
-                    fabric.release(handle);
-                }
-                Step::Timer(timer) => seen.push((now, "timer", u64::from(timer.0))),
-                Step::Idle => return seen,
-            }
-        }
-    }
-
-    #[test]
-    fn packets_are_stored_and_forwarded() {
-        let (mut fabric, start) = two_hops(slow(), slow());
-        for n in 0..2 {
-            fabric.send(packet(n), start, &mut Unobserved).unwrap();
-        }
-        // Packet 0: 1000 + 100 µs per hop. Packet 1 follows one transmission time later.
-        let expected = [(2200, "delivered", 0), (3200, "delivered", 1)];
-        assert_eq!(events(&mut fabric), expected);
-        assert_eq!(fabric.packets().live(), 0);
-    }
-
-    #[test]
-    fn a_packet_may_end_at_the_second_link() {
-        let tight = LinkConfig::rate(BitRate::from_mbps(4), Duration::ZERO)
-            .with_queue(QueueLimit::Packets(1));
-        let (mut fabric, start) = two_hops(slow(), tight);
-        for n in 0..4 {
-            fabric.send(packet(n), start, &mut Unobserved).unwrap();
-        }
-        // They reach b at 1100, 2100, 3100, 4100 µs; each takes 2000 µs from there. At 3100 one
-        // transmission has just begun and none waits; at 4100 packet 2 waits, so 3 is dropped.
-        let expected = [
-            (3100, "delivered", 0),
-            (4100, "dropped", 3),
-            (5100, "delivered", 1),
-            (7100, "delivered", 2),
-        ];
-        assert_eq!(events(&mut fabric), expected);
-        assert_eq!(fabric.packets().live(), 0);
-    }
-
-    #[test]
-    fn a_first_link_refuses_on_the_spot() {
-        let (mut fabric, start) = two_hops(slow().with_queue(QueueLimit::Packets(1)), slow());
-        let mut send = |n| fabric.send(packet(n), start, &mut Unobserved);
-        assert_eq!(send(0), Ok(()));
-        assert_eq!(send(1), Ok(()));
-        assert_eq!(send(2), Err(DropCause::QueueFull));
-        assert_eq!(fabric.packets().live(), 2);
-    }
-
-    #[test]
-    fn what_is_due_together_happens_in_the_order_of_insertion() {
-        let (mut fabric, start) = two_hops(slow(), LinkConfig::pure_delay(Duration::ZERO));
-        // The packet enters first, then timer 1, then timer 0; all are due at 1100 µs. The
-        // second hop takes no time, but the packet enters it later than the timers were set.
-        fabric.send(packet(0), start, &mut Unobserved).unwrap();
-        fabric.set_timer(TimerId(1), at(1100));
-        fabric.set_timer(TimerId(0), at(1100));
-        let expected = [
-            (1100, "timer", 1),
-            (1100, "timer", 0),
-            (1100, "delivered", 0),
-        ];
-        assert_eq!(events(&mut fabric), expected);
-    }
-
-    #[test]
-    fn a_lazy_timer_moves_forward_only() {
-        let (mut fabric, _) = two_hops(slow(), slow());
-        fabric.set_timer_lazily(TimerId(0), at(50));
-        fabric.set_timer_lazily(TimerId(0), at(70));
-        fabric.set_timer_lazily(TimerId(1), at(90));
-        fabric.set_timer_lazily(TimerId(1), at(60));
-        assert_eq!(events(&mut fabric), [(50, "timer", 0), (60, "timer", 1)]);
-    }
-
-    #[test]
-    fn copies_made_by_a_link_are_packets_of_their_own() {
-        let mut twice = slow();
-        twice.impairments.duplication = Some(Duplication {
-            probability: Probability::ALWAYS,
-            lag: Duration::from_micros(10),
-        });
-        let (mut fabric, start) = two_hops(twice.clone(), twice);
-        fabric.send(packet(5), start, &mut Unobserved).unwrap();
-        // The copies leave b's transmitter at 2100 and 3100 µs and double once more.
-        let times: Vec<u64> = events(&mut fabric).iter().map(|event| event.0).collect();
-        assert_eq!(times, [2200, 2210, 3200, 3210]);
-        assert_eq!(fabric.packets().live(), 0);
-    }
-
-    #[test]
-    fn time_stops_where_it_is_told_to() {
-        let (mut fabric, start) = two_hops(slow(), slow());
-        fabric.send(packet(0), start, &mut Unobserved).unwrap();
-        assert_eq!(fabric.step(at(2199), &mut Unobserved), Step::Idle);
-        assert_eq!(fabric.now(), at(2199));
-        assert_eq!(
-            fabric.step(at(2200), &mut Unobserved),
-            Step::Delivered(PacketHandle(0))
-        );
-    }
-}
+mod tests;

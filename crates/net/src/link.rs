@@ -112,12 +112,31 @@ pub enum Verdict {
 pub struct Link {
     service: Service,
     delay: Duration,
+    nature: Nature,
     backlog: Backlog,
     limit: QueueLimit,
     far_end: FarEnd,
     extras: Option<Box<Extras>>,
     waits: Option<Box<Waits>>,
     counters: LinkCounters,
+}
+
+/// Whether a link that is at rest passes every packet on as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nature {
+    /// It does: it has a rate, a delay and a queue.
+    Plain,
+    /// It drops, delays, copies or records by rules of its own.
+    Special,
+}
+
+impl Nature {
+    fn of(config: &LinkConfig) -> Self {
+        let plain = matches!(config.service, ServiceConfig::Rate(_))
+            && !Extras::wanted(config)
+            && config.waits == WaitRecording::Off;
+        if plain { Self::Plain } else { Self::Special }
+    }
 }
 
 /// Recorded waiting times.
@@ -134,6 +153,7 @@ impl Link {
         Self {
             service: Service::new(&config.service),
             delay: config.delay,
+            nature: Nature::of(config),
             limit: config.queue.limit,
             backlog: Backlog::default(),
             far_end: FarEnd::new(&config.impairments),
@@ -180,8 +200,31 @@ impl Link {
         Verdict::Accepted { wait }
     }
 
+    /// Takes a packet that a plain link at rest passes on as it is, and says when it arrives: what
+    /// [`offer`](Self::offer) comes to on most links at most times. Nothing waits, nothing is
+    /// drawn, and nobody records. `None` if there is anything to it; else
+    /// [`launch_plain`](Self::launch_plain) is to follow.
+    #[inline(always)]
+    pub(crate) fn pass_at_once(&mut self, now: Instant, bytes: u32) -> Option<Instant> {
+        let Service::Rate(clock) = &mut self.service else {
+            return None;
+        };
+        if self.nature == Nature::Special || clock.idle_from() > now {
+            return None;
+        }
+        self.counters.offered_packets += 1;
+        Some(clock.book(now, bytes).end + self.delay)
+    }
+
+    /// Puts a packet on the wire of a plain link; whether it is the next to arrive.
+    #[inline(always)]
+    pub(crate) fn launch_plain(&mut self, flight: Flight) -> bool {
+        self.far_end.push(flight);
+        self.far_end.len() == 1
+    }
+
     /// When the next packet arrives at the far end, and its place among arrivals at that time.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn next_arrival(&self) -> Option<(Instant, InsertionNumber)> {
         self.far_end
@@ -190,15 +233,16 @@ impl Link {
     }
 
     /// Takes the next packet that has arrived at `now`, if one has. Call until it is `None`.
-    #[inline]
+    #[inline(always)]
     pub fn take_arrival(&mut self, now: Instant) -> Option<Flight> {
-        if self.far_end.first()?.arrival > now {
+        let flight = *self.far_end.first()?;
+        if flight.arrival > now {
             return None;
         }
-        let flight = self.far_end.pop()?;
+        self.far_end.drop_first();
         match flight.fate {
-            Fate::FirstOfTwo => self.counters.duplicated_packets += 1,
             Fate::Arrived => self.counters.carried(flight.bytes),
+            Fate::FirstOfTwo => self.counters.duplicated_packets += 1,
             Fate::Lost(cause) => {
                 self.counters.carried(flight.bytes);
                 self.counters.drops.add(cause);
@@ -284,15 +328,7 @@ impl Link {
 
     /// Puts an accepted packet on the wire, where an ideal one would deliver it at `ideal`.
     fn launch(&mut self, now: Instant, number: InsertionNumber, packet: &Offer, ideal: Instant) {
-        let mut flight = Flight {
-            arrival: ideal,
-            number,
-            packet: packet.packet,
-            hop: packet.hop,
-            bytes: packet.bytes,
-            kind: packet.kind,
-            fate: Fate::Arrived,
-        };
+        let mut flight = Flight::of(packet, number, ideal);
         if let Some(extras) = &mut self.extras {
             let passage = extras.pass(now, ideal, packet);
             flight.arrival = passage.arrival;

@@ -107,6 +107,7 @@ pub struct PacketArena {
 
 impl PacketArena {
     /// Takes in `packet`.
+    #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketHandle {
         if let Some(handle) = self.free.pop() {
             self.packets[handle.0 as usize] = packet;

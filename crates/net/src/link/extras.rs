@@ -42,17 +42,20 @@ impl Extras {
                 .collect()
         };
         let impaired = config.impairments != ImpairmentConfig::default();
-        let unreliable = !config.outages.is_empty() || !config.losses.is_empty();
-        if !unreliable && !impaired && config.queue.discipline == Discipline::DropTail {
-            return None;
-        }
-        Some(Self {
+        Self::wanted(config).then(|| Self {
             outages: (!config.outages.is_empty()).then(|| Outages::new(&config.outages)),
             losses_before: losses_at(LossPlacement::BeforeQueue),
             red: red_of(config, seed, name),
             losses_after: losses_at(LossPlacement::AfterTransmission),
             impairments: impaired.then(|| Impairments::new(config.impairments, seed, name)),
         })
+    }
+
+    /// Whether `config` asks for anything of this.
+    pub(super) fn wanted(config: &LinkConfig) -> bool {
+        let impaired = config.impairments != ImpairmentConfig::default();
+        let unreliable = !config.outages.is_empty() || !config.losses.is_empty();
+        unreliable || impaired || config.queue.discipline != Discipline::DropTail
     }
 
     /// Why a packet does not get as far as the queue, if it does not. `idle_since` is when the

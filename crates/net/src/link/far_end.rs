@@ -1,12 +1,12 @@
 //! The packets under way on a link, in the order of their arrival at its far end.
 
 use core::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use dupack_tcp::time::Instant;
 
-use super::DropCause;
 use super::impairment::ImpairmentConfig;
+use super::{DropCause, Offer};
 use crate::event::InsertionNumber;
 use crate::packet::{PacketHandle, PacketKind};
 use crate::route::Hop;
@@ -32,6 +32,22 @@ pub struct Flight {
     pub kind: PacketKind,
     /// What arrives.
     pub fate: Fate,
+}
+
+impl Flight {
+    /// A packet that arrives at `arrival`, whole.
+    #[inline]
+    pub(super) const fn of(offer: &Offer, number: InsertionNumber, arrival: Instant) -> Self {
+        Self {
+            arrival,
+            number,
+            packet: offer.packet,
+            hop: offer.hop,
+            bytes: offer.bytes,
+            kind: offer.kind,
+            fate: Fate::Arrived,
+        }
+    }
 }
 
 impl Ord for Flight {
@@ -62,7 +78,7 @@ pub enum Fate {
 /// First-in first-out unless the wire reorders.
 #[derive(Clone, Debug)]
 pub(super) enum FarEnd {
-    Fifo(VecDeque<Flight>),
+    Fifo(Ring),
     Sorted(BinaryHeap<Reverse<Flight>>),
 }
 
@@ -71,45 +87,125 @@ impl FarEnd {
         if impairments.reorders() {
             Self::Sorted(BinaryHeap::new())
         } else {
-            Self::Fifo(VecDeque::new())
+            Self::Fifo(Ring::default())
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, flight: Flight) {
         match self {
-            Self::Fifo(flights) => {
-                debug_assert!(
-                    flights
-                        .back()
-                        .is_none_or(|last| last.arrival <= flight.arrival)
-                );
-                flights.push_back(flight);
-            }
+            Self::Fifo(flights) => flights.push(flight),
             Self::Sorted(flights) => flights.push(Reverse(flight)),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn first(&self) -> Option<&Flight> {
         match self {
-            Self::Fifo(flights) => flights.front(),
+            Self::Fifo(flights) => flights.first(),
             Self::Sorted(flights) => flights.peek().map(|Reverse(flight)| flight),
         }
     }
 
-    #[inline]
-    pub(super) fn pop(&mut self) -> Option<Flight> {
+    /// Forgets the first, of which there is one.
+    #[inline(always)]
+    pub(super) fn drop_first(&mut self) {
         match self {
-            Self::Fifo(flights) => flights.pop_front(),
-            Self::Sorted(flights) => flights.pop().map(|Reverse(flight)| flight),
+            Self::Fifo(flights) => flights.drop_first(),
+            Self::Sorted(flights) => {
+                flights.pop();
+            }
         }
     }
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Fifo(flights) => flights.len(),
+            Self::Fifo(flights) => flights.len,
             Self::Sorted(flights) => flights.len(),
         }
+    }
+}
+
+/// First-in first-out, in as many places as a power of two, so that places are counted with a
+/// mask: a packet is added and taken on every hop.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ring {
+    places: Vec<Flight>,
+    /// The place of the first, counted on and on.
+    head: usize,
+    len: usize,
+}
+
+/// Places that a ring begins with.
+const FIRST_PLACES: usize = 4;
+
+impl Ring {
+    #[inline(always)]
+    fn first(&self) -> Option<&Flight> {
+        if self.len == 0 {
+            return None;
+        }
+        let last_place = self.places.len().wrapping_sub(1);
+        self.places.get(self.head & last_place)
+    }
+
+    #[inline(always)]
+    fn push(&mut self, flight: Flight) {
+        if self.len == self.places.len() {
+            self.grow(flight);
+        }
+        let last_place = self.places.len().wrapping_sub(1);
+        let place = self.head.wrapping_add(self.len) & last_place;
+        if let Some(place) = self.places.get_mut(place) {
+            *place = flight;
+            self.len += 1;
+        }
+    }
+
+    /// Forgets the first, of which there is one.
+    #[inline(always)]
+    fn drop_first(&mut self) {
+        self.head = self.head.wrapping_add(1);
+        self.len -= 1;
+    }
+
+    /// Doubles the places; `any` flight fills the new ones.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, any: Flight) {
+        let places = self.places.len();
+        if places > 0 {
+            self.places.rotate_left(self.head & (places - 1));
+        }
+        self.head = 0;
+        self.places.resize((2 * places).max(FIRST_PLACES), any);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketHandle;
+
+    #[test]
+    fn a_ring_gives_back_what_was_put_in_whatever_its_size() {
+        // Three in, two out: it grows while its head stands anywhere.
+        let mut far_end = FarEnd::new(&ImpairmentConfig::default());
+        let mut taken = 0;
+        for n in 0..3000 {
+            let offer = Offer {
+                packet: PacketHandle(n),
+                ..Offer::default()
+            };
+            let number = InsertionNumber(u64::from(n));
+            far_end.push(Flight::of(&offer, number, Instant::ZERO));
+            if n % 3 > 0 {
+                let first = far_end.first().map(|flight| flight.packet);
+                assert_eq!(first, Some(PacketHandle(taken)));
+                far_end.drop_first();
+                taken += 1;
+            }
+        }
+        assert_eq!((taken, far_end.len()), (2000, 1000));
     }
 }

@@ -48,6 +48,7 @@ impl RateClock {
     }
 
     /// Books the next transmission of `bytes`, offered at `now`.
+    #[inline]
     pub(crate) fn book(&mut self, now: Instant, bytes: u32) -> Transmission {
         if now > self.idle_from {
             self.idle_from = now;
@@ -57,9 +58,14 @@ impl RateClock {
             self.cached = TransmissionTime::of(bytes, self.rate);
         }
         let start = self.idle_from;
-        let fraction = u128::from(self.carry) + u128::from(self.cached.remainder);
-        let whole = u64::from(fraction >= u128::from(self.rate));
-        self.carry = (fraction - u128::from(whole) * u128::from(self.rate)) as u64;
+        // Both are below the rate, so their sum is below twice that.
+        let missing = self.rate - self.cached.remainder;
+        let whole = u64::from(self.carry >= missing);
+        self.carry = if whole == 1 {
+            self.carry - missing
+        } else {
+            self.carry + self.cached.remainder
+        };
         self.idle_from = start + Duration::from_nanos(self.cached.nanos + whole);
         Transmission {
             start,

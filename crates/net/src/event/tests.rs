@@ -1,0 +1,157 @@
+//! The queue against a model, and at its edges.
+
+use super::*;
+use crate::random::Stream;
+
+fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
+    let mut order = Vec::new();
+    while let Some((time, slot)) = queue.earliest() {
+        order.push((time.as_nanos(), slot.0));
+        queue.clear(slot);
+    }
+    order
+}
+
+#[test]
+fn ties_are_broken_by_insertion_and_not_by_slot() {
+    let mut queue = EventQueue::with_wheel(3, 5);
+    for (slot, time) in [(3, 70), (0, 70), (4, 70), (1, 50), (2, 90)] {
+        let number = queue.number();
+        queue.set(EventSlot(slot), at(time), number);
+    }
+    assert_eq!(
+        drain(&mut queue),
+        [(50, 1), (70, 3), (70, 0), (70, 4), (90, 2)]
+    );
+}
+
+#[test]
+fn an_entry_can_be_moved_both_ways() {
+    let mut queue = EventQueue::with_wheel(1, 2);
+    let (first, second, third) = (queue.number(), queue.number(), queue.number());
+    queue.set(EventSlot(0), at(100), first);
+    queue.set(EventSlot(1), at(50), second);
+    queue.set(EventSlot(1), at(150), third);
+    assert_eq!(queue.pending(EventSlot(1)), Some(at(150)));
+    assert_eq!(queue.earliest(), Some((at(100), EventSlot(0))));
+    queue.set(EventSlot(1), at(10), third);
+    assert_eq!(queue.earliest(), Some((at(10), EventSlot(1))));
+}
+
+/// The queue beside a list in which one looks for the smallest.
+struct Compared {
+    queue: EventQueue,
+    model: Vec<Option<(u64, u64)>>,
+}
+
+impl Compared {
+    fn new(links: usize, others: usize) -> Self {
+        Self {
+            queue: EventQueue::with_wheel(links, links + others),
+            model: vec![None; links + others],
+        }
+    }
+
+    fn set(&mut self, slot: usize, time: u64) {
+        let number = self.queue.number();
+        self.queue.set(EventSlot(slot as u32), at(time), number);
+        self.model[slot] = Some((time, number.0));
+    }
+
+    fn clear(&mut self, slot: usize) {
+        self.queue.clear(EventSlot(slot as u32));
+        self.model[slot] = None;
+    }
+
+    fn check(&mut self) -> Option<(Instant, EventSlot)> {
+        let slots = 0..self.model.len();
+        let expected = slots
+            .clone()
+            .filter_map(|s| self.model[s].map(|key| (key, s)))
+            .min()
+            .map(|((time, _), s)| (at(time), EventSlot(s as u32)));
+        assert_eq!(self.queue.earliest(), expected);
+        for slot in slots {
+            let due = self.model[slot].map(|(time, _)| at(time));
+            assert_eq!(self.queue.pending(EventSlot(slot as u32)), due);
+        }
+        expected
+    }
+}
+
+#[test]
+fn it_agrees_with_a_sorted_list() {
+    // Times go back and forth, and often are the same.
+    let mut stream = Stream::derive(3, "event queue");
+    // With the wheel for some slots, for all, and for none.
+    for (links, span) in [(37, 50), (20, 50), (0, 50), (20, 100_000_000)] {
+        let mut compared = Compared::new(links, 37 - links);
+        for _ in 0..20_000 {
+            let slot = stream.below(37) as usize;
+            if stream.below(4) == 0 {
+                compared.clear(slot);
+            } else {
+                compared.set(slot, stream.below(span));
+            }
+            compared.check();
+        }
+    }
+}
+
+#[test]
+fn it_agrees_with_a_sorted_list_while_time_goes_on() {
+    // As a run uses it; the pace changes by powers of ten, so the wheel is refitted, and what is
+    // due late lies in the tree for a while.
+    let mut stream = Stream::derive(4, "event queue");
+    let mut compared = Compared::new(20, 10);
+    let mut now = 0;
+    for slot in 0..30 {
+        compared.set(slot, stream.below(1000));
+    }
+    let mut refits = 0;
+    for step in 0..60_000 {
+        let width = compared.queue.near.width_ns();
+        let (time, slot) = compared.check().expect("there is always something");
+        refits += u32::from(compared.queue.near.width_ns() != width);
+        assert!(time.as_nanos() >= now);
+        now = time.as_nanos();
+        let reach = 10_u64.pow(2 + (step / 10_000) % 6);
+        let late = if stream.below(10) == 0 { 100_000 } else { 1 };
+        compared.set(slot.index(), now + stream.below(reach) * late);
+        // Another is moved, or nothing is pending for a while.
+        let other = stream.below(30) as usize;
+        match stream.below(3) {
+            0 if other != slot.index() => compared.clear(other),
+            1 => compared.set(other, now + stream.below(reach)),
+            _ => {}
+        }
+    }
+    assert!(refits > 3, "{refits}");
+}
+
+#[test]
+fn any_number_of_slots_comes_out_in_order() {
+    for slots in 1..=70 {
+        let mut queue = EventQueue::with_wheel(slots / 2, slots);
+        for slot in 0..slots as u32 {
+            let number = queue.number();
+            queue.set(EventSlot(slot), at(u64::from(slot * 37 % 71)), number);
+        }
+        let order = drain(&mut queue);
+        assert_eq!(order.len(), slots);
+        assert!(order.is_sorted_by_key(|&(time, _)| time), "{slots} slots");
+    }
+}
+
+#[test]
+fn a_queue_of_one_slot_works() {
+    let mut queue = EventQueue::with_wheel(1, 1);
+    let number = queue.number();
+    assert_eq!(queue.earliest(), None);
+    queue.set(EventSlot(0), at(1), number);
+    assert_eq!(drain(&mut queue), [(1, 0)]);
+}

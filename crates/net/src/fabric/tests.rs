@@ -1,0 +1,154 @@
+//! Packets over two hops, timers, and what becomes of them.
+
+use super::*;
+use crate::ids::NodeId;
+use crate::link::{Duplication, LinkConfig, QueueLimit};
+use crate::observer::Unobserved;
+use crate::topology::Topology;
+use crate::units::{BitRate, Probability};
+
+fn at(micros: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+fn packet(number: u64) -> Packet {
+    Packet {
+        flow: FlowId(0),
+        wire_bytes: 1000,
+        number,
+        body: Body::Udp,
+    }
+}
+
+/// Nodes a, b, c with the given links from a to b and from b to c, and two timers.
+fn two_hops(first: LinkConfig, second: LinkConfig) -> (Fabric, Hop) {
+    let mut map = Topology::new();
+    let [a, b, c]: [NodeId; 3] = ["a", "b", "c"].map(|name| map.node(name));
+    map.link(a, b, first);
+    map.link(b, c, second);
+    let route = map.route(a, c).unwrap();
+    let fabric = map.fabric(1, 2).unwrap();
+    let start = fabric.start(route);
+    (fabric, start)
+}
+
+/// A byte per microsecond and 100 µs of delay.
+fn slow() -> LinkConfig {
+    LinkConfig::rate(BitRate::from_mbps(8), Duration::from_micros(100))
+}
+
+/// Everything that happens, as (µs, what, packet number or timer).
+fn events(fabric: &mut Fabric) -> Vec<(u64, &'static str, u64)> {
+    let mut seen = Vec::new();
+    loop {
+        let step = fabric.step(Instant::FAR_FUTURE, &mut Unobserved);
+        let now = fabric.now().as_nanos() / 1000;
+        match step {
+            Step::Delivered(handle) => {
+                seen.push((now, "delivered", fabric.packet(handle).number));
+                fabric.release(handle);
+            }
+            Step::Dropped(handle, _) => {
+                seen.push((now, "dropped", fabric.packet(handle).number));
+                fabric.release(handle);
+            }
+            Step::Timer(timer) => seen.push((now, "timer", u64::from(timer.0))),
+            Step::Idle => return seen,
+        }
+    }
+}
+
+#[test]
+fn packets_are_stored_and_forwarded() {
+    let (mut fabric, start) = two_hops(slow(), slow());
+    for n in 0..2 {
+        fabric.send(packet(n), start, &mut Unobserved).unwrap();
+    }
+    // Packet 0: 1000 + 100 µs per hop. Packet 1 follows one transmission time later.
+    let expected = [(2200, "delivered", 0), (3200, "delivered", 1)];
+    assert_eq!(events(&mut fabric), expected);
+    assert_eq!(fabric.packets().live(), 0);
+}
+
+#[test]
+fn a_packet_may_end_at_the_second_link() {
+    let tight =
+        LinkConfig::rate(BitRate::from_mbps(4), Duration::ZERO).with_queue(QueueLimit::Packets(1));
+    let (mut fabric, start) = two_hops(slow(), tight);
+    for n in 0..4 {
+        fabric.send(packet(n), start, &mut Unobserved).unwrap();
+    }
+    // They reach b at 1100, 2100, 3100, 4100 µs; each takes 2000 µs from there. At 3100 one
+    // transmission has just begun and none waits; at 4100 packet 2 waits, so 3 is dropped.
+    let expected = [
+        (3100, "delivered", 0),
+        (4100, "dropped", 3),
+        (5100, "delivered", 1),
+        (7100, "delivered", 2),
+    ];
+    assert_eq!(events(&mut fabric), expected);
+    assert_eq!(fabric.packets().live(), 0);
+}
+
+#[test]
+fn a_first_link_refuses_on_the_spot() {
+    let (mut fabric, start) = two_hops(slow().with_queue(QueueLimit::Packets(1)), slow());
+    let mut send = |n| fabric.send(packet(n), start, &mut Unobserved);
+    assert_eq!(send(0), Ok(()));
+    assert_eq!(send(1), Ok(()));
+    assert_eq!(send(2), Err(DropCause::QueueFull));
+    assert_eq!(fabric.packets().live(), 2);
+}
+
+#[test]
+fn what_is_due_together_happens_in_the_order_of_insertion() {
+    let (mut fabric, start) = two_hops(slow(), LinkConfig::pure_delay(Duration::ZERO));
+    // The packet enters first, then timer 1, then timer 0; all are due at 1100 µs. The
+    // second hop takes no time, but the packet enters it later than the timers were set.
+    fabric.send(packet(0), start, &mut Unobserved).unwrap();
+    fabric.set_timer(TimerId(1), at(1100));
+    fabric.set_timer(TimerId(0), at(1100));
+    let expected = [
+        (1100, "timer", 1),
+        (1100, "timer", 0),
+        (1100, "delivered", 0),
+    ];
+    assert_eq!(events(&mut fabric), expected);
+}
+
+#[test]
+fn a_lazy_timer_moves_forward_only() {
+    let (mut fabric, _) = two_hops(slow(), slow());
+    fabric.set_timer_lazily(TimerId(0), at(50));
+    fabric.set_timer_lazily(TimerId(0), at(70));
+    fabric.set_timer_lazily(TimerId(1), at(90));
+    fabric.set_timer_lazily(TimerId(1), at(60));
+    assert_eq!(events(&mut fabric), [(50, "timer", 0), (60, "timer", 1)]);
+}
+
+#[test]
+fn copies_made_by_a_link_are_packets_of_their_own() {
+    let mut twice = slow();
+    twice.impairments.duplication = Some(Duplication {
+        probability: Probability::ALWAYS,
+        lag: Duration::from_micros(10),
+    });
+    let (mut fabric, start) = two_hops(twice.clone(), twice);
+    fabric.send(packet(5), start, &mut Unobserved).unwrap();
+    // The copies leave b's transmitter at 2100 and 3100 µs and double once more.
+    let times: Vec<u64> = events(&mut fabric).iter().map(|event| event.0).collect();
+    assert_eq!(times, [2200, 2210, 3200, 3210]);
+    assert_eq!(fabric.packets().live(), 0);
+}
+
+#[test]
+fn time_stops_where_it_is_told_to() {
+    let (mut fabric, start) = two_hops(slow(), slow());
+    fabric.send(packet(0), start, &mut Unobserved).unwrap();
+    assert_eq!(fabric.step(at(2199), &mut Unobserved), Step::Idle);
+    assert_eq!(fabric.now(), at(2199));
+    assert_eq!(
+        fabric.step(at(2200), &mut Unobserved),
+        Step::Delivered(PacketHandle(0))
+    );
+}
