@@ -5,9 +5,9 @@
 //! nothing goes stale in it.
 //!
 //! Behind it stand two structures, and the next event is the earlier of their first ones. Links
-//! are due soon and often: their entries lie in a [wheel] of time, where setting and
+//! are due soon and often: their entries lie in a wheel of time, where setting and
 //! taking one costs the same however many there are. Timers are due late and seldom, for a
-//! deadline that moves back is not told to the queue: theirs lie in a [tree], as does whatever is
+//! deadline that moves back is not told to the queue: theirs lie in a tree, as does whatever is
 //! due beyond the wheel's turn, and everything in a network of a few links.
 
 mod tree;

@@ -303,8 +303,7 @@ impl Link {
     fn refuse(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
         if let Some(extras) = &mut self.extras {
             let idle_from = self.service.idle_from();
-            let idle_since = (idle_from <= now && self.backlog.packets() == 0).then_some(idle_from);
-            let cause = extras.refuse(now, idle_since, &self.backlog, packet);
+            let cause = extras.refuse(now, idle_from, &self.backlog, packet);
             if cause.is_some() {
                 return cause;
             }
@@ -329,7 +328,9 @@ impl Link {
     /// Puts an accepted packet on the wire, where an ideal one would deliver it at `ideal`.
     fn launch(&mut self, now: Instant, number: InsertionNumber, packet: &Offer, ideal: Instant) {
         let mut flight = Flight::of(packet, number, ideal);
-        if let Some(extras) = &mut self.extras {
+        if let Some(extras) = &mut self.extras
+            && extras.touches_wire()
+        {
             let passage = extras.pass(now, ideal, packet);
             flight.arrival = passage.arrival;
             if let Some(cause) = passage.lost {

@@ -58,12 +58,12 @@ impl Extras {
         unreliable || impaired || config.queue.discipline != Discipline::DropTail
     }
 
-    /// Why a packet does not get as far as the queue, if it does not. `idle_since` is when the
-    /// link ran out of work, if it has.
+    /// Why a packet does not get as far as the queue, if it does not. The transmitter is idle
+    /// from `idle_from` on.
     pub(super) fn refuse(
         &mut self,
         now: Instant,
-        idle_since: Option<Instant>,
+        idle_from: Instant,
         backlog: &Backlog,
         packet: &Offer,
     ) -> Option<DropCause> {
@@ -77,6 +77,7 @@ impl Extras {
             return lost;
         }
         let red = self.red.as_mut()?;
+        let idle_since = (idle_from <= now && backlog.packets() == 0).then_some(idle_from);
         red.decide(now, idle_since, backlog, packet.bytes)
     }
 
@@ -85,6 +86,11 @@ impl Extras {
         if let Some(red) = &mut self.red {
             red.overflowed();
         }
+    }
+
+    /// Whether anything can happen to a packet on the wire.
+    pub(super) const fn touches_wire(&self) -> bool {
+        self.impairments.is_some() || !self.losses_after.is_empty()
     }
 
     /// What happens to an accepted packet that an ideal wire would deliver at `ideal`.
@@ -107,11 +113,14 @@ impl Extras {
 }
 
 /// The first model that takes the packet; all of them see it.
+#[inline]
 fn first_taker(losses: &mut [Loss], now: Instant, packet: &Offer) -> Option<DropCause> {
-    losses.iter_mut().fold(None, |taken, loss| {
+    let mut taken = None;
+    for loss in losses {
         let cause = loss.takes(now, packet);
-        taken.or(cause)
-    })
+        taken = taken.or(cause);
+    }
+    taken
 }
 
 fn red_of(config: &LinkConfig, seed: u64, name: &str) -> Option<Red> {

@@ -57,7 +57,18 @@ impl Sender {
                 None
             }
             Next::Retransmit { id, why, clearance } => self.retransmit(now, id, why, clearance),
-            Next::New { why, clearance } => self.send_new(now, why, clearance),
+            Next::New { why, clearance } => {
+                let len = view.new_len;
+                if len == 0 {
+                    self.stopped_short(now);
+                    return None;
+                }
+                if !self.cleared(&view, clearance, len) {
+                    self.limited_by = LimitedBy::Congestion;
+                    return None;
+                }
+                Some(self.send_new(now, why, len))
+            }
         }
     }
 
@@ -93,21 +104,7 @@ impl Sender {
         Some(self.emit(now, id, resent, why, TransmitKind::Repeat))
     }
 
-    fn send_new(
-        &mut self,
-        now: Instant,
-        why: SendReason,
-        clearance: Clearance,
-    ) -> Option<Transmit> {
-        let len = self.new_len();
-        if len == 0 {
-            self.stopped_short(now);
-            return None;
-        }
-        if !self.cleared(&self.view(now), clearance, len) {
-            self.limited_by = LimitedBy::Congestion;
-            return None;
-        }
+    fn send_new(&mut self, now: Instant, why: SendReason, len: u32) -> Transmit {
         self.persist = Persist::default();
         self.order += 1;
         let (id, segment) = self.scoreboard.push(len, now, self.order);
@@ -117,7 +114,7 @@ impl Sender {
         if self.rtt.sampling() == RttSampling::OnePerWindow && self.timed.is_none() {
             self.timed = Some((self.scoreboard.nxt(), now));
         }
-        Some(self.emit(now, id, segment, why, TransmitKind::First))
+        self.emit(now, id, segment, why, TransmitKind::First)
     }
 
     /// The application or the peer permits no new segment. If only the peer can change that and
