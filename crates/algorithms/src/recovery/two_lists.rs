@@ -73,7 +73,10 @@ impl<T: Copy + Debug> TwoLists<T> {
 
     /// A transmission went out: to the end of WAITLIST, and off RTXLIST if it was there.
     pub(crate) fn sent(&mut self, sent: &Sent, tag: T, scoreboard: &Scoreboard) {
-        self.unmark(sent.id);
+        let repeated = sent.segment.transmissions > 1;
+        if repeated {
+            self.unmark(sent.id);
+        }
         while self.first + (self.slots.len() as u64) <= sent.id.0 {
             self.slots.push_back(Slot { tag, lost: None });
         }
@@ -84,7 +87,10 @@ impl<T: Copy + Debug> TwoLists<T> {
             id: sent.id,
             order: sent.segment.order,
         });
-        self.tidy(scoreboard);
+        // A new segment makes no other entry dead.
+        if repeated {
+            self.tidy(scoreboard);
+        }
     }
 
     /// An ACK reported segments for the first time: they leave both lists.
