@@ -1,13 +1,18 @@
 //! The project's chores. `cargo xtask test` is the one that everybody runs.
 
+mod build;
+mod instructions;
 mod ns2;
 mod ns3;
+mod peers;
 mod reproduce;
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
+
+use instructions::Counting;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's chores.")]
@@ -18,10 +23,15 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Format check, lint, documentation and every test: what continuous integration runs.
-    Test,
-    /// The benchmarks.
+    /// Format check, lint, documentation, every test, and the gate on instructions per packet: what
+    /// continuous integration runs.
+    Test(TestArgs),
+    /// The benchmarks, and instructions per packet: for watching our own speed.
     Bench,
+    /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
+    Count(instructions::CountArgs),
+    /// Run ns-2, ns-3 and htsim beside dupack on the same work, and write docs/performance.md.
+    Peers(peers::PeersArgs),
     /// Measure ns-2.35 anew on the scenarios in peers/ns2 (needs the Debian package `ns2`).
     PeersNs2(ns2::Ns2Args),
     /// Measure ns-3.37 anew on the scenarios in peers/ns3 (needs the Debian package `libns3-dev`).
@@ -32,10 +42,19 @@ enum Chore {
     Reproduce(reproduce::ReproduceArgs),
 }
 
+#[derive(clap::Args)]
+struct TestArgs {
+    /// Leave the gate on instructions per packet out.
+    #[arg(long)]
+    without_valgrind: bool,
+}
+
 fn main() -> ExitCode {
     let result = match Args::parse().chore {
-        Chore::Test => test(),
-        Chore::Bench => cargo(&["bench", "--package", "dupack-lab"]),
+        Chore::Test(args) => test(&args),
+        Chore::Bench => bench(),
+        Chore::Count(args) => instructions::run(&args),
+        Chore::Peers(args) => peers::run(&args),
         Chore::PeersNs2(args) => ns2::run(&args),
         Chore::PeersNs3(args) => ns3::run(&args),
         Chore::AgreeNs2(args) => cargo(&args.command()),
@@ -50,7 +69,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn test() -> Result<(), String> {
+fn test(args: &TestArgs) -> Result<(), String> {
+    // Asked first, so that nobody waits for the tests to learn that something must be installed.
+    let gate = match args.without_valgrind {
+        true => None,
+        false => Some(instructions::available()?),
+    };
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&[
         "clippy",
@@ -61,22 +85,53 @@ fn test() -> Result<(), String> {
         "warnings",
     ])?;
     cargo(&["doc", "--workspace", "--no-deps", "--quiet"])?;
-    cargo(&["test", "--workspace"])
+    cargo(&["test", "--workspace"])?;
+    match gate {
+        Some(Counting::Possible) => instructions::gate(),
+        Some(Counting::Elsewhere) => {
+            eprintln!("SKIPPED: instructions per packet, which are counted on x86-64 Linux only");
+            Ok(())
+        }
+        None => {
+            eprintln!("SKIPPED: instructions per packet, as asked");
+            Ok(())
+        }
+    }
+}
+
+fn bench() -> Result<(), String> {
+    let counting = instructions::available();
+    cargo(&["bench", "--package", "dupack-lab", "--bench", "simulation"])?;
+    match counting {
+        Ok(Counting::Possible) => instructions::gate(),
+        Ok(Counting::Elsewhere) => Ok(()),
+        Err(message) => Err(message),
+    }
 }
 
 /// Runs cargo with `args`, showing what is run.
 fn cargo<S: AsRef<OsStr>>(args: &[S]) -> Result<(), String> {
-    let words: Vec<_> = args.iter().map(|a| a.as_ref().to_string_lossy()).collect();
-    eprintln!("$ cargo {}", words.join(" "));
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let status = Command::new(cargo)
-        .args(args)
-        .env("RUSTDOCFLAGS", "--deny warnings")
+    succeed(command(args).env("RUSTDOCFLAGS", "--deny warnings"))
+}
+
+/// Cargo with `args`, in the workspace.
+fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
+    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    command.args(args);
+    command
+}
+
+/// Runs a command, showing what is run.
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+    let words = words.join(" ");
+    eprintln!("$ cargo {words}");
+    let status = command
         .status()
         .map_err(|e| format!("cannot start cargo: {e}"))?;
     if status.success() {
         Ok(())
     } else {
-        Err(format!("`cargo {}` failed", words.join(" ")))
+        Err(format!("`cargo {words}` failed"))
     }
 }

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::build::root;
+
 /// What to measure.
 #[derive(Args)]
 pub struct Ns3Args {
@@ -31,7 +33,12 @@ const OPTIONS: [&str; 7] = [
     "traffic", "hops", "stations", "window", "rts", "far", "duration",
 ];
 
-const MODULES: [&str; 3] = ["ns3-wifi", "ns3-internet", "ns3-applications"];
+const MODULES: [&str; 4] = [
+    "ns3-wifi",
+    "ns3-internet",
+    "ns3-applications",
+    "ns3-point-to-point",
+];
 
 /// Two-sided 95 % quantiles of Student's t for 1, 2, … degrees of freedom.
 const T95: [f64; 9] = [
@@ -39,13 +46,13 @@ const T95: [f64; 9] = [
 ];
 
 pub fn run(args: &Ns3Args) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     if let Some(file) = &args.table {
         print!("{}", table(&read(&root.join(file))?)?);
         return Ok(());
     }
     let runs = runs(&read(&root.join("peers/ns3/scenarios.csv"))?, &args.only)?;
-    let program = build(&root)?;
+    let program = build(root, "wifi-chain")?;
     let out = root.join(&args.out);
     let mut text = format!("{HEADER}\n");
     for (index, run) in runs.iter().enumerate() {
@@ -64,8 +71,8 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
 }
 
-/// Compiles the program into `target/` and says where it is.
-fn build(root: &Path) -> Result<PathBuf, String> {
+/// Compiles `peers/ns3/NAME.cc` into `target/` and says where it is.
+pub fn build(root: &Path, name: &str) -> Result<PathBuf, String> {
     const WANTED: &str = "apt-get install g++ pkg-config libns3-dev libgsl-dev";
     let flags = Command::new("pkg-config")
         .args(["--cflags", "--libs"])
@@ -77,11 +84,12 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     }
     let directory = root.join("target");
     fs::create_dir_all(&directory).map_err(|e| format!("cannot make target/: {e}"))?;
-    let program = directory.join("ns3-wifi-chain");
+    let program = directory.join(format!("ns3-{name}"));
+    let source = format!("peers/ns3/{name}.cc");
     let status = Command::new("g++")
         .args(["-std=c++17", "-O2", "-Wall", "-Wextra", "-o"])
         .arg(&program)
-        .arg(root.join("peers/ns3/wifi-chain.cc"))
+        .arg(root.join(&source))
         // Debian's files name the directory `/usr;`, which is not one.
         .args(
             String::from_utf8_lossy(&flags.stdout)
@@ -93,7 +101,7 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     if status.success() {
         Ok(program)
     } else {
-        Err("peers/ns3/wifi-chain.cc does not compile".to_owned())
+        Err(format!("{source} does not compile"))
     }
 }
 

@@ -1,0 +1,182 @@
+//! Work whose instructions are counted: `counted WORK AMOUNT` does it and prints `packets=N`, the
+//! data packets delivered in order.
+//!
+//! `cargo xtask count`, and with it `cargo xtask test`, runs this under callgrind with a smaller
+//! and a larger amount; the instructions of the difference over its packets are held against
+//! `xtask/instructions.toml`. The amount is in packets where one flow sends them over a wire, else
+//! in simulated seconds. `counted recoveries` does nothing but print the names of the catalog.
+//!
+//! It stands here and not in the laboratory because it must be built with every optimisation each
+//! time the tests are run: without the laboratory that takes seconds and not minutes.
+
+use std::error::Error;
+
+use dupack_algorithms::catalog::dialect::{Headers, receiver_config, sender_config};
+use dupack_algorithms::catalog::spec::{Context, Dialect};
+use dupack_algorithms::catalog::{RECOVERIES, StackSpec};
+use dupack_net::flow::{Application, HeaderSizes, Path, Reader, Reneging, TcpFlowConfig};
+use dupack_net::link::{LinkConfig, QueueLimit, WaitRecording};
+use dupack_net::network::Network;
+use dupack_net::observer::Unobserved;
+use dupack_net::shapes::{Chain, Dumbbell, PairAccess, RadioChain};
+use dupack_net::simulation::Simulation;
+use dupack_net::topology::Topology;
+use dupack_net::units::{BitRate, Probability};
+use dupack_net::wireless::RadioConfig;
+use dupack_tcp::receiver::AckPolicy;
+use dupack_tcp::time::{Duration, Instant};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const USAGE: &str = "usage: counted newreno|le|rack|dumbbell|radio AMOUNT, or counted recoveries";
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let packets = match words[..] {
+        ["recoveries"] => {
+            let names = RECOVERIES.iter().map(|entry| entry.name);
+            names.for_each(|name| println!("{name}"));
+            return Ok(());
+        }
+        ["newreno", amount] => lossy("newreno/reno", amount.parse()?)?,
+        ["le", amount] => lossy("le/westwood", amount.parse()?)?,
+        ["rack", amount] => lossy("rack/cubic", amount.parse()?)?,
+        ["dumbbell", amount] => dumbbell(amount.parse()?)?,
+        ["radio", amount] => radio(amount.parse()?)?,
+        _ => return Err(USAGE.into()),
+    };
+    println!("packets={packets}");
+    Ok(())
+}
+
+/// So many packets of 1000 bytes over 10 Mbit/s, 2 ms and 1 % loss, with delayed ACKs.
+fn lossy(stack: &str, packets: u64) -> Result<u64> {
+    let link = LinkConfig::rate(BitRate::from_mbps(10), Duration::from_millis(2));
+    let there = link
+        .clone()
+        .with_queue(QueueLimit::Packets(50))
+        .with_bernoulli(Probability::clamped(0.01))
+        .recording_waits(WaitRecording::Data);
+    let mut map = Topology::new();
+    let nodes = Chain::single(there, link).build(&mut map).nodes;
+    let mut network = Network::new(map);
+    let (from, to) = (nodes[0], nodes[1]);
+    let flow = Flow {
+        dialect: Dialect::Ns2,
+        smss: 1000,
+        acks: AckPolicy::Delayed(Duration::from_millis(200)),
+        application: Application::Finite(packets * 1000),
+    };
+    network.tcp(flow.config(stack, Path::Shortest { from, to })?)?;
+    run(network, Instant::FAR_FUTURE)
+}
+
+/// Ten SACK flows through 100 Mbit/s and a queue of 333 packets, with a round trip of 44 ms.
+fn dumbbell(seconds: u64) -> Result<u64> {
+    const PAIRS: usize = 10;
+    let access = LinkConfig::rate(BitRate::from_mbps(1000), Duration::from_millis(1));
+    let trunk = LinkConfig::rate(BitRate::from_mbps(100), Duration::from_millis(20));
+    let pair = PairAccess {
+        sender: access.clone(),
+        receiver: access,
+    };
+    let shape = Dumbbell {
+        bottleneck: trunk
+            .clone()
+            .with_queue(QueueLimit::Packets(333))
+            .recording_waits(WaitRecording::Data),
+        reverse: trunk,
+        pairs: vec![pair; PAIRS],
+    };
+    let mut map = Topology::new();
+    let nodes = shape.build(&mut map)?;
+    let mut network = Network::new(map);
+    let flow = Flow {
+        dialect: Dialect::Rfc,
+        smss: 1448,
+        acks: AckPolicy::Immediate,
+        application: Application::Greedy,
+    };
+    for n in 0..PAIRS {
+        let (there, back) = (nodes.there[n], nodes.back[n]);
+        let mut config = flow.config("sack/reno", Path::Explicit { there, back })?;
+        config.start = Instant::ZERO + Duration::from_millis(100 * n as u64);
+        network.tcp(config)?;
+    }
+    run(network, Instant::ZERO + Duration::from_secs(seconds))
+}
+
+/// One flow with a window of eight segments over five hops of 802.11b.
+fn radio(seconds: u64) -> Result<u64> {
+    let mut map = Topology::new();
+    let shape = RadioChain {
+        hops: 5,
+        spacing_m: 200.0,
+        radio: RadioConfig::DSSS_11_MBPS,
+    };
+    let nodes = shape.build(&mut map).nodes;
+    let mut network = Network::new(map);
+    let (from, to) = (nodes[0], nodes[5]);
+    let flow = Flow {
+        dialect: Dialect::Ns2,
+        smss: 1000,
+        acks: AckPolicy::Immediate,
+        application: Application::Greedy,
+    };
+    let mut config = flow.config("newreno/reno", Path::Shortest { from, to })?;
+    config.sender.max_window = 8000.0;
+    network.tcp(config)?;
+    run(network, Instant::ZERO + Duration::from_secs(seconds))
+}
+
+/// What the flows of a work have in common.
+struct Flow {
+    dialect: Dialect,
+    smss: u32,
+    acks: AckPolicy,
+    application: Application,
+}
+
+impl Flow {
+    fn config(&self, stack: &str, path: Path) -> Result<TcpFlowConfig> {
+        let spec: StackSpec = stack.parse()?;
+        let needs = spec.needs(self.dialect);
+        let headers = Headers::new(self.dialect, &needs);
+        let blocks = |n| headers.ack(n) - headers.ack(0);
+        Ok(TcpFlowConfig {
+            path,
+            start: Instant::ZERO,
+            application: self.application,
+            sender: sender_config(self.dialect, self.smss, &needs),
+            stack: spec.build(&Context {
+                smss: self.smss,
+                dialect: self.dialect,
+            }),
+            receiver: receiver_config(self.dialect, self.smss, &needs, self.acks),
+            reader: Reader::AtOnce,
+            reneging: Reneging::Never,
+            headers: HeaderSizes {
+                data_bytes: headers.data,
+                ack_bytes: headers.ack(0),
+                sack_block_bytes: blocks(2) - blocks(1),
+                sack_fixed_bytes: 2 * blocks(1) - blocks(2),
+            },
+        })
+    }
+}
+
+/// Runs until then or until everything is delivered; the data packets delivered in order.
+fn run(network: Network, end: Instant) -> Result<u64> {
+    let mut simulation = Simulation::new(network, 1)?;
+    while simulation.now() < end && !simulation.all_finished() {
+        let next = end.min(simulation.now() + Duration::from_secs(10));
+        simulation.run_until(next, &mut Unobserved);
+    }
+    let flows = simulation.report().tcp;
+    let packets = flows.iter().filter_map(|report| {
+        let smss = simulation.tcp(report.flow)?.sender().config().smss;
+        Some(report.totals.delivered_bytes / u64::from(smss))
+    });
+    Ok(packets.sum())
+}

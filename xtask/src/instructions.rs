@@ -1,0 +1,291 @@
+//! Counting instructions per packet under callgrind, and holding them against a committed number.
+//!
+//! Times depend on the machine and on what else it does; instructions hardly do. Each work is done
+//! twice, with a smaller and a larger amount: what is common to both, such as the start of the
+//! process, drops out of the difference.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use crate::build::{output, release_example, root, rustc};
+
+/// What to count, and what to do with it.
+#[derive(Args)]
+pub struct CountArgs {
+    /// Write the counts as the new committed numbers instead of comparing with them.
+    #[arg(long)]
+    renew: bool,
+}
+
+const FILE: &str = "xtask/instructions.toml";
+
+const HEADER: &str = "\
+# Instructions per delivered data packet, counted by callgrind. `cargo xtask test` fails when one of
+# them rises by more than 10 %. `cargo xtask count --renew` writes this file: do that, and say why
+# in the commit, when a rise is worth it or a new compiler counts otherwise.
+
+";
+
+/// A rise beyond this share fails. Counts of the same program differ by less than 0.1 %.
+const RISE_MAX: f64 = 0.10;
+
+/// What to install where the tool is missing.
+const WANTED: &str = "valgrind is missing, and with it the gate on instructions per packet: \
+                      apt-get install valgrind, or say `cargo xtask test --without-valgrind`";
+
+/// One work of `xtask/examples/counted.rs`, with its smaller and its larger amount.
+struct Work {
+    name: &'static str,
+    amounts: [u64; 2],
+}
+
+const WORKS: [Work; 5] = [
+    Work {
+        name: "newreno",
+        amounts: [20_000, 120_000],
+    },
+    Work {
+        name: "le",
+        amounts: [20_000, 120_000],
+    },
+    Work {
+        name: "rack",
+        amounts: [20_000, 120_000],
+    },
+    Work {
+        name: "dumbbell",
+        amounts: [10, 40],
+    },
+    Work {
+        name: "radio",
+        amounts: [10, 40],
+    },
+];
+
+/// The committed numbers, and the compiler by which they came about.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    rustc: String,
+    instructions_per_packet: BTreeMap<String, f64>,
+}
+
+/// Whether instructions can be counted here.
+pub enum Counting {
+    /// They can.
+    Possible,
+    /// The committed numbers are for another kind of processor or system.
+    Elsewhere,
+}
+
+/// Finds out before anything else is done.
+///
+/// # Errors
+/// If they could be counted here were the tool installed, with what to install.
+pub fn available() -> Result<Counting, String> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Ok(Counting::Elsewhere);
+    }
+    match Command::new("valgrind").arg("--version").output() {
+        Ok(_) => Ok(Counting::Possible),
+        Err(_) => Err(WANTED.to_owned()),
+    }
+}
+
+/// `cargo xtask count`.
+///
+/// # Errors
+/// If counting is impossible here or fails, or a number has risen too far.
+pub fn run(args: &CountArgs) -> Result<(), String> {
+    if let Counting::Elsewhere = available()? {
+        return Err("the committed numbers are for x86-64 and Linux".to_owned());
+    }
+    if args.renew { renew() } else { gate() }
+}
+
+/// Counts, prints, and fails if a number has risen too far.
+///
+/// # Errors
+/// As [`run`].
+pub fn gate() -> Result<(), String> {
+    let path = root().join(FILE);
+    let text =
+        fs::read_to_string(&path).map_err(|e| format!("{FILE}: {e}: cargo xtask count --renew"))?;
+    let committed: Counts = toml::from_str(&text).map_err(|e| format!("{FILE}: {e}"))?;
+    let counted = count()?;
+    let (table, risen) = compare(&committed, &counted);
+    print!("{table}");
+    if risen.is_empty() {
+        return Ok(());
+    }
+    let compilers = if committed.rustc == counted.rustc {
+        String::new()
+    } else {
+        format!(
+            " They were counted with {}, this is {}: if the old code rises as well, renew them.",
+            committed.rustc, counted.rustc
+        )
+    };
+    Err(format!(
+        "instructions per packet have risen by more than {:.0} %: {}.{compilers} What costs them: \
+         `valgrind --tool=callgrind target/release/examples/counted WORK AMOUNT`, then \
+         `callgrind_annotate`. If the rise is worth it: `cargo xtask count --renew`.",
+        RISE_MAX * 100.0,
+        risen.join(", ")
+    ))
+}
+
+fn renew() -> Result<(), String> {
+    let counted = count()?;
+    let text = toml::to_string(&counted).map_err(|e| format!("cannot write TOML: {e}"))?;
+    fs::write(root().join(FILE), format!("{HEADER}{text}"))
+        .map_err(|e| format!("cannot write {FILE}: {e}"))?;
+    print!("{text}");
+    Ok(())
+}
+
+/// The table of old and new, and the names of works that have risen too far or have no number.
+fn compare(committed: &Counts, counted: &Counts) -> (String, Vec<String>) {
+    let mut table = format!(
+        "{:12}{:>12}{:>12}{:>10}\n",
+        "per packet", "committed", "counted", "change"
+    );
+    let mut risen = Vec::new();
+    for (work, &new) in &counted.instructions_per_packet {
+        let Some(&old) = committed.instructions_per_packet.get(work) else {
+            table += &format!("{work:12}{:>12}{new:12.1}\n", "—");
+            risen.push(format!("{work} (never committed)"));
+            continue;
+        };
+        let change = new / old - 1.0;
+        table += &format!("{work:12}{old:12.1}{new:12.1}{:+9.1} %\n", change * 100.0);
+        if change > RISE_MAX || change.is_nan() {
+            risen.push(format!("{work} ({:+.1} %)", change * 100.0));
+        }
+    }
+    (table, risen)
+}
+
+fn count() -> Result<Counts, String> {
+    let program = release_example("xtask", "counted")?;
+    let mut instructions_per_packet = BTreeMap::new();
+    for work in &WORKS {
+        eprintln!("counting the instructions of {}", work.name);
+        let [small, large] = work.amounts;
+        let (small, large) = (
+            callgrind(&program, work, small)?,
+            callgrind(&program, work, large)?,
+        );
+        let count = per_packet(small, large)
+            .ok_or_else(|| format!("{}: the larger amount is not larger", work.name))?;
+        instructions_per_packet.insert(work.name.to_owned(), count);
+    }
+    Ok(Counts {
+        rustc: rustc()?,
+        instructions_per_packet,
+    })
+}
+
+/// One run under callgrind.
+#[derive(Clone, Copy)]
+struct Counted {
+    instructions: u64,
+    packets: u64,
+}
+
+/// To a tenth.
+fn per_packet(small: Counted, large: Counted) -> Option<f64> {
+    let instructions = large.instructions.checked_sub(small.instructions)?;
+    let packets = large.packets.checked_sub(small.packets)?;
+    (packets > 0).then(|| (10.0 * instructions as f64 / packets as f64).round() / 10.0)
+}
+
+fn callgrind(program: &Path, work: &Work, amount: u64) -> Result<Counted, String> {
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args([work.name, &amount.to_string()]);
+    let (stdout, stderr) = output(&mut command)?;
+    let instructions = number_after(&stderr, "Collected : ");
+    let packets = number_after(&stdout, "packets=");
+    match (instructions, packets) {
+        (Some(instructions), Some(packets)) => Ok(Counted {
+            instructions,
+            packets,
+        }),
+        _ => Err(format!("callgrind did not count: {stderr}{stdout}")),
+    }
+}
+
+/// The number that follows `label` in `text`.
+fn number_after(text: &str, label: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(label)?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit());
+    rest[..digits.unwrap_or(rest.len())].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(values: &[(&str, f64)]) -> Counts {
+        let pairs = values.iter().map(|&(name, n)| (name.to_owned(), n));
+        Counts {
+            rustc: "rustc 1".to_owned(),
+            instructions_per_packet: pairs.collect(),
+        }
+    }
+
+    #[test]
+    fn a_rise_of_more_than_a_tenth_is_named() {
+        let committed = counts(&[("le", 1000.0), ("rack", 1000.0), ("sack", 1000.0)]);
+        let counted = counts(&[("le", 1099.0), ("rack", 1101.0), ("sack", 500.0)]);
+        let (table, risen) = compare(&committed, &counted);
+        assert_eq!(risen, ["rack (+10.1 %)"]);
+        assert_eq!(table.lines().count(), 4);
+    }
+
+    #[test]
+    fn a_work_without_a_number_fails() {
+        let (_, risen) = compare(&counts(&[]), &counts(&[("le", 1.0)]));
+        assert_eq!(risen, ["le (never committed)"]);
+        let nothing = counts(&[("le", 0.0)]);
+        let (_, risen) = compare(&nothing, &counts(&[("le", 0.0)]));
+        assert_eq!(risen.len(), 1);
+    }
+
+    #[test]
+    fn what_both_amounts_need_drops_out() {
+        let counted = |instructions, packets| Counted {
+            instructions,
+            packets,
+        };
+        let count = per_packet(counted(5_000_400, 10), counted(5_000_900, 20));
+        assert_eq!(count, Some(50.0));
+        assert_eq!(per_packet(counted(1, 10), counted(2, 10)), None);
+    }
+
+    #[test]
+    fn callgrinds_words_are_understood() {
+        let text = "==7== Events    : Ir\n==7== Collected : 2871093\n==7==\n";
+        assert_eq!(number_after(text, "Collected : "), Some(2_871_093));
+        assert_eq!(number_after("packets=12", "packets="), Some(12));
+        assert_eq!(number_after(text, "packets="), None);
+    }
+
+    #[test]
+    fn the_committed_file_names_every_work() {
+        let text = fs::read_to_string(root().join(FILE)).expect("it is committed");
+        let committed: Counts = toml::from_str(&text).expect("it is as it was written");
+        let names: Vec<_> = committed.instructions_per_packet.into_keys().collect();
+        let mut works = WORKS.map(|work| work.name);
+        works.sort_unstable();
+        assert_eq!(names, works);
+    }
+}

@@ -1,0 +1,83 @@
+//! The machine on which a comparison is made, and how quiet it was.
+
+use std::fs;
+use std::process::Command;
+
+use crate::build::output;
+
+/// What a reader needs to know of it.
+pub struct Machine {
+    processor: String,
+    processors: usize,
+    memory: String,
+    system: String,
+    date: String,
+    /// Processes that ran or waited when the comparison began, on average over a minute.
+    load: f64,
+}
+
+/// More than this, and times say more about the machine than about the simulators.
+const LOAD_MAX: f64 = 0.5;
+
+impl Machine {
+    /// This one, now.
+    pub fn here() -> Self {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let said = |program: &str, words: &[&str]| {
+            let said = output(Command::new(program).args(words));
+            said.map_or("unknown".to_owned(), |(out, _)| out.trim().to_owned())
+        };
+        let load = read("/proc/loadavg");
+        let load = load.split(' ').next().and_then(|load| load.parse().ok());
+        Self {
+            processor: field(&read("/proc/cpuinfo"), "model name"),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: field(&read("/proc/meminfo"), "MemTotal"),
+            system: said("uname", &["-sr"]),
+            date: said("date", &["-u", "+%Y-%m-%d"]),
+            load: load.unwrap_or(f64::NAN),
+        }
+    }
+
+    /// What to tell whoever measures, if it is not quiet.
+    pub fn warning(&self) -> Option<String> {
+        let busy = self.load > LOAD_MAX;
+        busy.then(|| {
+            format!(
+                "the machine is busy (load {:.2}): times will be too long",
+                self.load
+            )
+        })
+    }
+
+    /// For the page.
+    pub fn lines(&self) -> [String; 3] {
+        [
+            format!("on {}, load {:.2} at the start", self.date, self.load),
+            format!(
+                "{}, {} processors, memory {}",
+                self.processor, self.processors, self.memory
+            ),
+            self.system.clone(),
+        ]
+    }
+}
+
+/// What follows `name` and a colon in the first line that begins with it.
+fn field(text: &str, name: &str) -> String {
+    let line = text.lines().find(|line| line.starts_with(name));
+    let value = line.and_then(|line| line.split_once(':'));
+    value.map_or("unknown".to_owned(), |(_, value)| value.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_proc_are_found() {
+        let text = "processor\t: 0\nmodel name\t: Some CPU\nmodel name\t: Another\n";
+        assert_eq!(field(text, "model name"), "Some CPU");
+        assert_eq!(field(text, "MemTotal"), "unknown");
+    }
+}

@@ -1,0 +1,251 @@
+//! The page: one table as the goals are written, and behind it everything that was measured.
+
+use super::machine::Machine;
+use super::rows::{Entry, Part, Row};
+use super::sample::{Ending, SECONDS_MAX, Sample, Store};
+use super::spread::{Spread, short};
+use super::tools::{Simulator, Tools};
+use super::verdict::{Verdict, delivered, dupacks, ratio};
+
+/// Everything that the page tells.
+pub struct Page<'a> {
+    pub rows: &'a [Row],
+    pub store: &'a Store,
+    pub tools: &'a Tools,
+    pub machine: &'a Machine,
+    /// What `window_cost` printed.
+    pub window_cost: &'a str,
+    pub command: &'a str,
+}
+
+const INTRODUCTION: &str = "\
+# Performance
+
+How long dupack, ns-2, ns-3 and htsim take for the same work, on one machine, in one sitting, in turn. This page is
+written by `cargo xtask peers`; [how an event travels](how-an-event-travels.md) tells where dupack's time goes.
+
+A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. A ratio
+is time per delivered data packet over dupack's in the same round; with several rounds it is the median, and the
+[spread](#every-measurement) is below. A cell without a number was not measured or cannot be.
+
+";
+
+const DIFFERENCES: &str = "\
+## What is the same, and what is not
+
+All simulators move the same packets over the same links with the same queues; the packets delivered are in the last
+table and differ by what each TCP is. Nothing is traced or logged. Every data packet is acknowledged, but for the first
+two rows, in which a delayed ACK acknowledges two. Flows start at random times within the first second.
+
+- **ns-2** counts whole packets and has no connection set-up worth the name. Its set-up computes routes between all
+  nodes, which grows faster than the square of their number; it is a column of its own. In the row of 100,000 flows it
+  attaches all agents to two nodes, as dupack does, and takes the square of their number to find each a port.
+- **ns-3** does part of the work where all of it would take minutes; its packets count in full. Losses are drawn when
+  a packet is received, not before the queue. Its router scans all its interfaces for every packet, which is what it
+  spends its time on at 1000 flows; with nix-vector routing it was slower still. 100,000 flows were not tried.
+- **htsim** has no SACK (its TCP is NewReno), no headers and no connection set-up to speak of. It has no 802.11 and no
+  delayed ACK.
+- **802.11**: ranges, rates, frame times and queue are the same. ns-3 judges interference by error rates and not by
+  a distance of 10 dB; its first 10 s are run but their packets not counted. ns-2 finds its routes by AODV and again
+  whenever it takes a lost frame for a broken link.
+
+";
+
+const DETAILS: &str = "\
+## Every measurement
+
+Times and ratios: least / median / most of the rounds; the rest are medians. A slow entry has fewer rounds. The packets
+are also given as a share of those that dupack delivers in the same part of the work, and MB are those of the largest
+resident set.
+
+| row | simulator | rounds | packets | of dupack's | seconds | set-up, s | ns per packet | MB | time per packet over \
+dupack's |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+";
+
+impl Page<'_> {
+    /// The page in Markdown.
+    pub fn text(&self) -> String {
+        let mut text = INTRODUCTION.to_owned();
+        text += &self.goals();
+        text += &self.recoveries();
+        text += &self.windows();
+        text += DIFFERENCES;
+        text += &self.details();
+        text += &self.circumstances();
+        text
+    }
+
+    fn goals(&self) -> String {
+        let mut text = "| work | ns-2 | ns-3 | htsim | dupack | aim | reached |\n\
+                        | --- | --- | --- | --- | --- | --- | --- |\n"
+            .to_owned();
+        for row in self.rows {
+            text += &format!("| {} |", row.work);
+            for simulator in [Simulator::Ns2, Simulator::Ns3, Simulator::Htsim] {
+                let mut entries = row.entries.iter().filter(|e| e.simulator == simulator);
+                let cell = entries.next().map(|entry| self.peer_cell(row, entry));
+                text += &format!(" {} |", cell.unwrap_or_default());
+            }
+            let verdict = Verdict::of(row, self.store);
+            let ours = verdict.ours.as_deref().unwrap_or("—");
+            let reached = word(verdict.reached);
+            text += &format!(" **{ours}** | {} | {reached} |\n", verdict.aim);
+        }
+        let worst = worst_ratio(self.window_cost);
+        text += &format!(
+            "| cost per ACK at windows of 10 to 1,000,000 segments, with and without loss, each \
+             recovery: largest over smallest | | | | **{}** | ≤ 2 | {} |\n\n",
+            worst.map_or("—".to_owned(), |worst| format!("{worst:.2}")),
+            word(worst.map(|worst| worst <= 2.0))
+        );
+        text
+    }
+
+    /// A peer's time and ratio.
+    fn peer_cell(&self, row: &Row, entry: &Entry) -> String {
+        let samples = self.store.finished(row.id, entry);
+        let Some(time) = Spread::of(samples.iter().map(|s| s.seconds)) else {
+            let stopped = self.store.of(row.id, entry).first().map(|s| s.ending);
+            return match stopped {
+                Some(Ending::Stopped) => format!("over {SECONDS_MAX} s"),
+                Some(Ending::Failed) => "fails".to_owned(),
+                _ => String::new(),
+            };
+        };
+        let part = match entry.part {
+            Part::All => String::new(),
+            Part::Share(_, words) => format!(" for {words}"),
+        };
+        let ratio = ratio(row, entry, self.store);
+        let ratio = ratio.map_or(String::new(), |r| format!(": × {}", short(r.median)));
+        format!("{} s{part}{ratio}", short(time.median))
+    }
+
+    /// Rows in which dupack stands for itself, in several variants.
+    fn recoveries(&self) -> String {
+        let Some(row) = self.rows.iter().find(|row| row.id == "recoveries") else {
+            return String::new();
+        };
+        let mut text = "## Each recovery\n\nOne million packets as in the first row, with Reno's \
+                        congestion control.\n\n\
+                        | recovery | rounds | seconds: least | median | most |\n\
+                        | --- | --- | --- | --- | --- |\n"
+            .to_owned();
+        for entry in dupacks(row) {
+            let samples = self.store.finished(row.id, entry);
+            let Some(time) = Spread::of(samples.iter().map(|s| s.seconds)) else {
+                continue;
+            };
+            text += &format!(
+                "| `{}` | {} | {:.3} | {:.3} | {:.3} |\n",
+                entry.variant,
+                samples.len(),
+                time.least,
+                time.median,
+                time.most
+            );
+        }
+        text + "\n"
+    }
+
+    fn windows(&self) -> String {
+        if self.window_cost.is_empty() {
+            return String::new();
+        }
+        format!(
+            "## Cost per ACK by window\n\nNanoseconds for one ACK and the segments that leave for \
+             it, at a window of so many segments that is fixed and full; every segment is \
+             acknowledged, and the lost ones are repaired. `cargo run --release -p dupack-lab \
+             --example window_cost`\n\n```text\n{}\n```\n\n",
+            self.window_cost.trim_end()
+        )
+    }
+
+    fn details(&self) -> String {
+        let mut text = DETAILS.to_owned();
+        for row in self.rows.iter().filter(|row| row.id != "recoveries") {
+            for entry in &row.entries {
+                text += &self.detail(row, entry);
+            }
+        }
+        text += "\nThe commands, after `cargo xtask peers` has built the programs:\n\n";
+        for row in self.rows.iter().filter(|row| row.id != "recoveries") {
+            for entry in row.entries.iter().filter(|e| self.tools.has(e.program)) {
+                text += &format!("- {}, {}: `{}`\n", row.id, entry.name(), entry.command());
+            }
+        }
+        text + "\n"
+    }
+
+    fn detail(&self, row: &Row, entry: &Entry) -> String {
+        let samples = self.store.finished(row.id, entry);
+        let Some(time) = Spread::of(samples.iter().map(|s| s.seconds)) else {
+            return String::new();
+        };
+        let part = match entry.part {
+            Part::All => String::new(),
+            Part::Share(_, words) => format!(" ({words})"),
+        };
+        let median = |of: fn(&Sample) -> Option<f64>| {
+            Spread::of(samples.iter().filter_map(|s| of(s))).map(|s| s.median)
+        };
+        let packets = median(|s| Some(s.packets as f64)).unwrap_or(0.0);
+        let share = delivered(row, self.store).map(|ours| packets / ours / entry.part.share());
+        let share = share.filter(|_| entry.simulator != Simulator::Dupack);
+        let per_packet = median(|s| Some(s.seconds * 1e9 / s.packets as f64));
+        let rss_mb = median(|s| Some(s.rss_kb? as f64 * 1024.0 / 1e6));
+        let or_nothing = |text: Option<String>| text.unwrap_or_default();
+        format!(
+            "| {} | {}{part} | {} | {packets:.0} | {} | {} | {} | {:.0} | {} | {} |\n",
+            row.id,
+            entry.name(),
+            samples.len(),
+            or_nothing(share.map(|share| format!("{:.0} %", share * 100.0))),
+            time.text(),
+            or_nothing(median(|s| s.setup_s).map(short)),
+            per_packet.unwrap_or(0.0),
+            or_nothing(rss_mb.map(|mb| format!("{mb:.0}"))),
+            or_nothing(ratio(row, entry, self.store).map(|ratio| ratio.text())),
+        )
+    }
+
+    fn circumstances(&self) -> String {
+        let mut text = "## Circumstances\n\n".to_owned();
+        text += &format!("- measured by `{}`\n", self.command);
+        for line in self.machine.lines() {
+            text += &format!("- {line}\n");
+        }
+        for (name, version) in &self.tools.versions {
+            text += &format!("- {name}: {version}\n");
+        }
+        text
+    }
+}
+
+fn word(reached: Option<bool>) -> &'static str {
+    match reached {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "",
+    }
+}
+
+/// The largest number in the last column of what `window_cost` printed.
+fn worst_ratio(text: &str) -> Option<f64> {
+    let lines = text.lines().skip(1);
+    let ratios = lines.filter_map(|line| line.split_whitespace().last()?.parse().ok());
+    ratios.reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_ratio_is_found() {
+        let text = "ns per ACK  loss  10 largest / smallest\nle 0% 9.1 1.40\nle 1% 9.1 2.10\n";
+        assert_eq!(worst_ratio(text), Some(2.1));
+        assert_eq!(worst_ratio(""), None);
+    }
+}

@@ -1,0 +1,265 @@
+//! The rows of the comparison: which work, who does it, and what is aimed at.
+
+use super::tools::{Program, Simulator};
+
+/// One row: some work, done by several.
+pub struct Row {
+    /// As `--only` names it.
+    pub id: &'static str,
+    /// What the work is.
+    pub work: &'static str,
+    pub goal: Goal,
+    pub entries: Vec<Entry>,
+}
+
+/// Who does the work of a row, and how.
+pub struct Entry {
+    pub simulator: Simulator,
+    /// Tells entries of one simulator apart; empty if there is one.
+    pub variant: String,
+    pub program: Program,
+    pub arguments: Vec<String>,
+    pub reading: Reading,
+    /// The part of the row's work that is done, where all of it would take minutes.
+    pub part: Part,
+    pub length: Length,
+}
+
+/// How much of a row's work an entry does.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Part {
+    All,
+    /// This share, said in these words.
+    Share(f64, &'static str),
+}
+
+impl Part {
+    /// Of the row's packets.
+    pub fn share(self) -> f64 {
+        match self {
+            Self::All => 1.0,
+            Self::Share(share, _) => share,
+        }
+    }
+}
+
+/// Whether `--quick` leaves it out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    Short,
+    Long,
+}
+
+/// Where the number of packets is found in what a program prints.
+#[derive(Clone, Copy)]
+pub enum Reading {
+    /// In a line `packets=N setup_s=S run_s=S rss_kb=K`, in which all but the first may be missing.
+    Line,
+    /// Nowhere: it transfers so many.
+    Known(u64),
+    /// In the line of `wifi-chain.cc`, whose third field is the goodput in bit/s over so many
+    /// seconds, in packets of 1000 bytes.
+    WifiChain(f64),
+}
+
+/// What dupack is to reach in a row.
+#[derive(Clone, Copy)]
+pub enum Goal {
+    /// Each entry of dupack in so many seconds.
+    Seconds(f64),
+    /// In so many seconds and MB.
+    SecondsAndMemory(f64, f64),
+    /// Data packets per second.
+    PacketsPerSecond(f64),
+    /// So many times the speed of the fastest of the others.
+    TimesTheFastest(f64),
+    /// Two threads against one.
+    SpeedUp(f64),
+    /// Bytes of memory per flow more, from the second variant's flows to the first's.
+    BytesPerFlow(f64),
+}
+
+/// Flows of the two variants by which memory per flow is told.
+pub const FLOWS: [u32; 2] = [100_000, 1000];
+
+const NS2_RUN: Program = Program::Ns2("run.tcl");
+const NS2_DUMBBELL: Program = Program::Ns2("dumbbell.tcl");
+
+/// All rows; `recoveries` are the names of the catalog.
+pub fn rows(recoveries: &[String]) -> Vec<Row> {
+    let one_recovery = |name: &String| dupack(name, &["one", name]);
+    vec![
+        one(),
+        Row {
+            id: "recoveries",
+            work: "the same with each recovery of the catalog, with Reno's congestion control",
+            goal: Goal::Seconds(0.13),
+            entries: recoveries.iter().map(one_recovery).collect(),
+        },
+        ten(),
+        hundred(),
+        thousand(),
+        huge(),
+        Row {
+            id: "sweep",
+            work: "a sweep of 1000 runs of 10 s: SACK and LE, five loss rates, 100 seeds",
+            goal: Goal::SpeedUp(1.9),
+            entries: vec![
+                dupack("1 thread", &["sweep", "1"]),
+                dupack("2 threads", &["sweep", "2"]),
+            ],
+        },
+        chain(),
+    ]
+}
+
+fn one() -> Row {
+    let ns2 = "-recovery newreno -delay 0.002 -loss 0.01 -buffer 50 -delack 0.2 -packets 1000000";
+    let ns3 = "--flows=1 --rate=10e6 --delay=0.002 --loss=0.01 --buffer=50 --access-rate=0 \
+               --size=1000 --delack=0.2 --sack=0 --spread=0.001 --packets=300000";
+    Row {
+        id: "one",
+        work: "1,000,000 packets of 1000 B, 10 Mbit/s, 2 ms, 1 % loss, NewReno, delayed ACK",
+        goal: Goal::Seconds(0.10),
+        entries: vec![
+            dupack("", &["one", "newreno"]),
+            Entry {
+                reading: Reading::Known(1_000_000),
+                ..peer(Simulator::Ns2, NS2_RUN, ns2)
+            },
+            Entry {
+                part: Part::Share(0.3, "300,000 packets"),
+                ..peer(Simulator::Ns3, Program::Ns3("dumbbell"), ns3)
+            },
+        ],
+    }
+}
+
+fn ten() -> Row {
+    Row {
+        id: "ten",
+        work: "10 SACK flows, 100 Mbit/s, 44 ms RTT, 1500 B, DropTail of 333 packets, 200 s",
+        goal: Goal::PacketsPerSecond(6e6),
+        entries: vec![
+            dupack("", &["ten", "200"]),
+            peer(Simulator::Ns2, NS2_DUMBBELL, "-duration 200"),
+            Entry {
+                part: Part::Share(0.05, "10 s"),
+                ..peer(Simulator::Ns3, Program::Ns3("dumbbell"), "--duration=10")
+            },
+            peer(Simulator::Htsim, Program::Htsim, "-duration 200"),
+        ],
+    }
+}
+
+fn hundred() -> Row {
+    let ns2 = "-flows 100 -rate 100e6 -delay 0.010 -access-delay 0.005 -buffer 400 -duration 20";
+    let ns3 = "--flows=100 --rate=100e6 --delay=0.010 --access-delay=0.005 --buffer=400 \
+               --duration=5";
+    Row {
+        id: "hundred",
+        work: "100 SACK flows, 100 Mbit/s, 40 ms RTT, 1500 B, access links of 5 ms, 20 s",
+        goal: Goal::Seconds(0.10),
+        entries: vec![
+            dupack("", &["hundred"]),
+            peer(Simulator::Ns2, NS2_DUMBBELL, ns2),
+            Entry {
+                part: Part::Share(0.25, "5 s"),
+                ..peer(Simulator::Ns3, Program::Ns3("dumbbell"), ns3)
+            },
+            peer(Simulator::Htsim, Program::Htsim, ns2),
+        ],
+    }
+}
+
+fn thousand() -> Row {
+    let ns2 = "-flows 1000 -rate 1e9 -delay 0.010 -access-delay 0.005 -buffer 4000 -duration 20";
+    let ns3 = "--flows=1000 --rate=1e9 --delay=0.010 --access-delay=0.005 --buffer=4000 \
+               --window=200 --duration=1";
+    Row {
+        id: "thousand",
+        work: "1000 SACK flows, 1 Gbit/s, 40 ms RTT, 1500 B, access links of 5 ms, 20 s",
+        goal: Goal::SecondsAndMemory(1.0, 40.0),
+        entries: vec![
+            dupack("", &["thousand"]),
+            Entry {
+                length: Length::Long,
+                ..peer(Simulator::Ns2, NS2_DUMBBELL, ns2)
+            },
+            Entry {
+                part: Part::Share(0.05, "1 s"),
+                length: Length::Long,
+                ..peer(Simulator::Ns3, Program::Ns3("dumbbell"), ns3)
+            },
+            peer(Simulator::Htsim, Program::Htsim, ns2),
+        ],
+    }
+}
+
+fn huge() -> Row {
+    let ns2 = "-flows 10000 -rate 10e9 -delay 0.020 -access-rate 0 -buffer 40000 -spread 0.5 \
+               -duration 1";
+    let [many, few] = FLOWS.map(|flows| flows.to_string());
+    Row {
+        id: "huge",
+        work: "100,000 SACK flows, 100 Gbit/s, 40 ms RTT, 1500 B, one hop, 1 s",
+        goal: Goal::BytesPerFlow(2048.0),
+        entries: vec![
+            dupack("100,000 flows", &["huge", &many]),
+            dupack("1000 flows", &["huge", &few]),
+            Entry {
+                part: Part::Share(0.1, "10,000 flows"),
+                length: Length::Long,
+                ..peer(Simulator::Ns2, NS2_DUMBBELL, ns2)
+            },
+        ],
+    }
+}
+
+fn chain() -> Row {
+    let ns3 = "--id=chain --traffic=tcp --hops=5 --window=8 --duration=190";
+    Row {
+        id: "chain",
+        work: "five-hop 802.11b chain, one TCP flow with a window of 8 packets of 1000 B, 200 s",
+        goal: Goal::TimesTheFastest(20.0),
+        entries: vec![
+            dupack("", &["chain", "200"]),
+            peer(
+                Simulator::Ns2,
+                Program::Ns2("wifi-chain.tcl"),
+                "-duration 200",
+            ),
+            Entry {
+                reading: Reading::WifiChain(190.0),
+                part: Part::Share(0.95, "packets of the last 190 s"),
+                length: Length::Long,
+                ..peer(Simulator::Ns3, Program::Ns3("wifi-chain"), ns3)
+            },
+        ],
+    }
+}
+
+fn dupack(variant: &str, arguments: &[&str]) -> Entry {
+    Entry {
+        simulator: Simulator::Dupack,
+        variant: variant.to_owned(),
+        program: Program::Dupack,
+        arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
+        reading: Reading::Line,
+        part: Part::All,
+        length: Length::Short,
+    }
+}
+
+/// All of the work with these arguments, separated by spaces.
+fn peer(simulator: Simulator, program: Program, arguments: &str) -> Entry {
+    Entry {
+        simulator,
+        variant: String::new(),
+        program,
+        arguments: arguments.split_whitespace().map(str::to_owned).collect(),
+        reading: Reading::Line,
+        part: Part::All,
+        length: Length::Short,
+    }
+}

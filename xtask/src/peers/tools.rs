@@ -1,0 +1,172 @@
+//! The simulators: whether they are here, how they are built, which version they are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::build::{output, release_example, root, target};
+use crate::ns3;
+
+/// Who is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Simulator {
+    Dupack,
+    Ns2,
+    Ns3,
+    Htsim,
+}
+
+impl Simulator {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dupack => "dupack",
+            Self::Ns2 => "ns-2",
+            Self::Ns3 => "ns-3",
+            Self::Htsim => "htsim",
+        }
+    }
+}
+
+/// What an entry runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Program {
+    /// `crates/lab/examples/work.rs`.
+    Dupack,
+    /// A script in `peers/ns2`.
+    Ns2(&'static str),
+    /// A program in `peers/ns3`, without its `.cc`.
+    Ns3(&'static str),
+    /// `peers/htsim/dumbbell.cpp`.
+    Htsim,
+}
+
+/// Everything that is installed and built.
+pub struct Tools {
+    programs: BTreeMap<Program, PathBuf>,
+    /// Name and version of each simulator and compiler.
+    pub versions: Vec<(String, String)>,
+    htsim: Option<PathBuf>,
+}
+
+const NS2_WANTED: &str = "ns-2 is missing: apt-get install ns2, or say --without ns2";
+
+impl Tools {
+    /// Finds everything and builds what must be built; nothing is installed.
+    ///
+    /// # Errors
+    /// If something is missing, with what to install.
+    pub fn prepare(without: &[Simulator], htsim: Option<&Path>) -> Result<Self, String> {
+        let ns2 = || Command::new("ns").arg("/dev/null").output();
+        if !without.contains(&Simulator::Ns2) && ns2().is_err() {
+            return Err(NS2_WANTED.to_owned());
+        }
+        let mut programs = BTreeMap::new();
+        if !without.contains(&Simulator::Ns3) {
+            for name in ["dumbbell", "wifi-chain"] {
+                let program =
+                    ns3::build(root(), name).map_err(|e| format!("{e}, or say --without ns3"))?;
+                programs.insert(Program::Ns3(name), program);
+            }
+        }
+        let htsim = htsim.map(built_htsim).transpose()?;
+        if let Some(folder) = &htsim {
+            programs.insert(Program::Htsim, build_htsim(folder)?);
+        }
+        programs.insert(Program::Dupack, release_example("dupack-lab", "work")?);
+        let mut tools = Self {
+            programs,
+            versions: Vec::new(),
+            htsim,
+        };
+        tools.versions = tools.find_versions(without)?;
+        Ok(tools)
+    }
+
+    /// Whether `program` can be run.
+    pub fn has(&self, program: Program) -> bool {
+        matches!(program, Program::Ns2(_)) && self.has_version("ns-2")
+            || self.programs.contains_key(&program)
+    }
+
+    /// The program and what comes before its arguments.
+    pub fn words(&self, program: Program) -> Vec<PathBuf> {
+        match (program, self.programs.get(&program)) {
+            (_, Some(path)) => vec![path.clone()],
+            (Program::Ns2(script), None) => {
+                vec!["ns".into(), root().join("peers/ns2").join(script)]
+            }
+            (_, None) => Vec::new(),
+        }
+    }
+
+    fn has_version(&self, name: &str) -> bool {
+        self.versions.iter().any(|(simulator, _)| simulator == name)
+    }
+
+    fn find_versions(&self, without: &[Simulator]) -> Result<Vec<(String, String)>, String> {
+        let mut versions = Vec::new();
+        let mut add = |name: &str, version: String| versions.push((name.to_owned(), version));
+        let said = |program: &str, words: &[&str]| {
+            let (stdout, _) = output(Command::new(program).args(words).current_dir(root()))?;
+            Ok::<_, String>(stdout.lines().next().unwrap_or_default().trim().to_owned())
+        };
+        let unknown = |_| "unknown".to_owned();
+        let commit = said("git", &["describe", "--always", "--dirty"]).unwrap_or_else(unknown);
+        add("dupack", format!("commit {commit}"));
+        add("rustc", crate::build::rustc()?);
+        let package = |name| said("dpkg-query", &["--show", "--showformat=${Version}", name]);
+        if !without.contains(&Simulator::Ns2) {
+            let version = package("ns2").map(|v| format!("{v} (Debian's package ns2)"));
+            add("ns-2", version.unwrap_or_else(unknown));
+        }
+        if !without.contains(&Simulator::Ns3) {
+            let version = package("libns3-dev").map(|v| format!("{v} (Debian's libns3-dev)"));
+            add("ns-3", version.unwrap_or_else(unknown));
+            add("g++", said("g++", &["--version"])?);
+        }
+        if let Some(folder) = &self.htsim {
+            let folder = folder.display().to_string();
+            let commit = said("git", &["-C", &folder, "rev-parse", "HEAD"]);
+            add(
+                "htsim",
+                format!("commit {}", commit.unwrap_or_else(unknown)),
+            );
+        }
+        Ok(versions)
+    }
+}
+
+/// The folder with htsim's headers and library.
+fn built_htsim(folder: &Path) -> Result<PathBuf, String> {
+    let folders = [folder.join("sim"), folder.to_owned()];
+    let built = folders.into_iter().find(|f| f.join("libhtsim.a").exists());
+    built.ok_or_else(|| {
+        format!(
+            "{} holds no libhtsim.a: `git clone https://github.com/Broadcom/csg-htsim`, \
+             `make -C csg-htsim/sim libhtsim.a`, and point --htsim to csg-htsim",
+            folder.display()
+        )
+    })
+}
+
+fn build_htsim(folder: &Path) -> Result<PathBuf, String> {
+    let program = folder_for_programs()?.join("htsim-dumbbell");
+    output(
+        Command::new("g++")
+            .args(["-std=c++11", "-O3", "-w", "-I"])
+            .arg(folder)
+            .arg("-o")
+            .arg(&program)
+            .arg(root().join("peers/htsim/dumbbell.cpp"))
+            .arg(folder.join("libhtsim.a")),
+    )?;
+    Ok(program)
+}
+
+/// Where programs and samples are kept.
+pub fn folder_for_programs() -> Result<PathBuf, String> {
+    let folder = target().join("peers");
+    fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    Ok(folder)
+}

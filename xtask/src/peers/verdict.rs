@@ -1,0 +1,178 @@
+//! What dupack does in a row, and whether that is what was aimed at.
+
+use super::rows::{Entry, FLOWS, Goal, Row};
+use super::sample::{Sample, Store};
+use super::spread::{Spread, short};
+use super::tools::Simulator;
+
+/// The last cells of a row.
+pub struct Verdict {
+    /// What dupack does, if it was measured.
+    pub ours: Option<String>,
+    pub aim: String,
+    /// Nothing if it cannot be told.
+    pub reached: Option<bool>,
+}
+
+impl Verdict {
+    /// By the medians of what was measured.
+    pub fn of(row: &Row, store: &Store) -> Self {
+        let measured = Measured { row, store };
+        let aim = aim(row.goal);
+        match measured.against(row.goal) {
+            Some((ours, reached)) => Self {
+                ours: Some(ours),
+                aim,
+                reached,
+            },
+            None => Self {
+                ours: None,
+                aim,
+                reached: None,
+            },
+        }
+    }
+}
+
+fn aim(goal: Goal) -> String {
+    match goal {
+        Goal::Seconds(most) => format!("≤ {most:.2} s"),
+        Goal::SecondsAndMemory(most, mb) => format!("≤ {most:.1} s, ≤ {mb:.0} MB"),
+        Goal::PacketsPerSecond(least) => format!("≥ {:.0} M packets/s", least / 1e6),
+        Goal::TimesTheFastest(least) => format!("≥ {least:.0} × the faster"),
+        Goal::SpeedUp(least) => format!("≥ {least} × one thread"),
+        Goal::BytesPerFlow(most) => format!("runs, ≤ {most:.0} bytes per flow beside its window"),
+    }
+}
+
+/// A row with its samples.
+struct Measured<'a> {
+    row: &'a Row,
+    store: &'a Store,
+}
+
+impl Measured<'_> {
+    fn against(&self, goal: Goal) -> Option<(String, Option<bool>)> {
+        match goal {
+            Goal::Seconds(most) => {
+                let time = self.slowest()?;
+                let words = match dupacks(self.row).count() {
+                    1 => "",
+                    _ => " at most",
+                };
+                Some((format!("{} s{words}", short(time)), Some(time <= most)))
+            }
+            Goal::SecondsAndMemory(most, most_mb) => {
+                let (time, mb) = (self.slowest()?, self.memory_bytes(self.first()?)? / 1e6);
+                let reached = time <= most && mb <= most_mb;
+                Some((format!("{} s, {mb:.0} MB", short(time)), Some(reached)))
+            }
+            Goal::PacketsPerSecond(least) => {
+                let rate = |s: &Sample| Some(s.packets as f64 / s.seconds);
+                let rate = self.median(self.first()?, rate)?;
+                let text = format!("{:.1} M packets/s", rate / 1e6);
+                Some((text, Some(rate >= least)))
+            }
+            Goal::TimesTheFastest(least) => {
+                let ratios = self
+                    .row
+                    .entries
+                    .iter()
+                    .filter_map(|e| ratio(self.row, e, self.store));
+                let ratio = ratios.map(|r| r.median).reduce(f64::min)?;
+                let text = format!("{} s: × {}", short(self.slowest()?), short(ratio));
+                Some((text, Some(ratio >= least)))
+            }
+            Goal::SpeedUp(least) => {
+                let [one, two] = self.pair()?;
+                let gains = paired(self.row, one, two, self.store, |a, b| a.seconds / b.seconds);
+                let gain = Spread::of(gains)?.median;
+                let time = short(self.seconds(two)?);
+                Some((
+                    format!("{gain:.2} ×: {time} s on 2 cores"),
+                    Some(gain >= least),
+                ))
+            }
+            Goal::BytesPerFlow(most) => {
+                let [many, few] = self.pair()?;
+                let more = self.memory_bytes(many)? - self.memory_bytes(few)?;
+                let bytes = more / f64::from(FLOWS[0] - FLOWS[1]);
+                let time = short(self.seconds(many)?);
+                // More than aimed at may still be less beside the window.
+                let reached = (bytes <= most).then_some(true);
+                Some((
+                    format!("{time} s, {bytes:.0} bytes with the window"),
+                    reached,
+                ))
+            }
+        }
+    }
+
+    fn first(&self) -> Option<&Entry> {
+        dupacks(self.row).next()
+    }
+
+    /// The two variants of a row that compares dupack with itself.
+    fn pair(&self) -> Option<[&Entry; 2]> {
+        let ours: Vec<_> = dupacks(self.row).collect();
+        ours.try_into().ok()
+    }
+
+    fn median(&self, entry: &Entry, of: fn(&Sample) -> Option<f64>) -> Option<f64> {
+        let samples = self.store.finished(self.row.id, entry);
+        Some(Spread::of(samples.iter().filter_map(|s| of(s)))?.median)
+    }
+
+    fn seconds(&self, entry: &Entry) -> Option<f64> {
+        self.median(entry, |sample| Some(sample.seconds))
+    }
+
+    /// Of dupack's entries.
+    fn slowest(&self) -> Option<f64> {
+        let times = dupacks(self.row).filter_map(|entry| self.seconds(entry));
+        times.reduce(f64::max)
+    }
+
+    fn memory_bytes(&self, entry: &Entry) -> Option<f64> {
+        self.median(entry, |sample| Some(sample.rss_kb? as f64 * 1024.0))
+    }
+}
+
+/// Dupack's entries of a row.
+pub fn dupacks(row: &Row) -> impl Iterator<Item = &Entry> {
+    let entries = row.entries.iter();
+    entries.filter(|entry| entry.simulator == Simulator::Dupack)
+}
+
+/// Data packets that dupack's first entry delivers.
+pub fn delivered(row: &Row, store: &Store) -> Option<f64> {
+    let samples = store.finished(row.id, dupacks(row).next()?);
+    Some(Spread::of(samples.iter().map(|s| s.packets as f64))?.median)
+}
+
+/// A peer's time per packet over that of dupack's first entry in the same round.
+pub fn ratio(row: &Row, entry: &Entry, store: &Store) -> Option<Spread> {
+    if entry.simulator == Simulator::Dupack {
+        return None;
+    }
+    let ours = dupacks(row).next()?;
+    let per_packet = |s: &Sample| s.seconds / s.packets as f64;
+    let of = |a: &Sample, b: &Sample| per_packet(a) / per_packet(b);
+    Spread::of(paired(row, entry, ours, store, of))
+}
+
+/// A comparison of two entries in each round that both have.
+fn paired(
+    row: &Row,
+    one: &Entry,
+    two: &Entry,
+    store: &Store,
+    of: impl Fn(&Sample, &Sample) -> f64,
+) -> Vec<f64> {
+    let (ones, twos) = (store.finished(row.id, one), store.finished(row.id, two));
+    let pair = |a: &&Sample| {
+        let b = twos.iter().find(|b| b.round == a.round)?;
+        Some(of(a, b))
+    };
+    ones.iter().filter_map(pair).collect()
+}
