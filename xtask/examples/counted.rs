@@ -4,7 +4,8 @@
 //! `cargo xtask count`, and with it `cargo xtask test`, runs this under callgrind with a smaller
 //! and a larger amount; the instructions of the difference over its packets are held against
 //! `xtask/instructions.toml`. The amount is in packets where one flow sends them over a wire, else
-//! in simulated seconds. `counted recoveries` does nothing but print the names of the catalog.
+//! in simulated seconds. `counted STACK PACKETS` does the same work with any stack, and `counted
+//! stacks` does nothing but print one for each recovery of the catalog.
 //!
 //! It stands here and not in the laboratory because it must be built with every optimisation each
 //! time the tests are run: without the laboratory that takes seconds and not minutes.
@@ -28,17 +29,18 @@ use dupack_tcp::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: counted newreno|le|rack|dumbbell|radio AMOUNT, or counted recoveries";
+const USAGE: &str = "usage: counted newreno|le|rack|dumbbell|radio AMOUNT, \
+                     counted STACK PACKETS, or counted stacks";
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let packets = match words[..] {
-        ["recoveries"] => {
-            let names = RECOVERIES.iter().map(|entry| entry.name);
-            names.for_each(|name| println!("{name}"));
+        ["stacks"] => {
+            stacks().for_each(|stack| println!("{stack}"));
             return Ok(());
         }
+        [stack, amount] if stack.contains('/') => lossy(stack, amount.parse()?)?,
         ["newreno", amount] => lossy("newreno/reno", amount.parse()?)?,
         ["le", amount] => lossy("le/westwood", amount.parse()?)?,
         ["rack", amount] => lossy("rack/cubic", amount.parse()?)?,
@@ -48,6 +50,19 @@ fn main() -> Result<()> {
     };
     println!("packets={packets}");
     Ok(())
+}
+
+/// Each recovery of the catalog with Reno's congestion control, and with a loss differentiation if it
+/// asks for one.
+fn stacks() -> impl Iterator<Item = String> {
+    let names = RECOVERIES.iter().map(|entry| entry.name);
+    names.map(|name| {
+        let plain = format!("{name}/reno");
+        match plain.parse::<StackSpec>() {
+            Ok(_) => plain,
+            Err(_) => format!("{plain}/veno"),
+        }
+    })
 }
 
 /// So many packets of 1000 bytes over 10 Mbit/s, 2 ms and 1 % loss, with delayed ACKs.

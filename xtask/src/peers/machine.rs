@@ -32,7 +32,7 @@ impl Machine {
         Self {
             processor: field(&read("/proc/cpuinfo"), "model name"),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
-            memory: field(&read("/proc/meminfo"), "MemTotal"),
+            memory: memory(&field(&read("/proc/meminfo"), "MemTotal")),
             system: said("uname", &["-sr"]),
             date: said("date", &["-u", "+%Y-%m-%d"]),
             load: load.unwrap_or(f64::NAN),
@@ -70,6 +70,16 @@ fn field(text: &str, name: &str) -> String {
     value.map_or("unknown".to_owned(), |(_, value)| value.trim().to_owned())
 }
 
+/// `24684084 kB` in GB.
+fn memory(text: &str) -> String {
+    let kb = text
+        .strip_suffix(" kB")
+        .and_then(|kb| kb.parse::<f64>().ok());
+    kb.map_or("unknown".to_owned(), |kb| {
+        format!("{:.0} GB", kb * 1024.0 / 1e9)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +89,7 @@ mod tests {
         let text = "processor\t: 0\nmodel name\t: Some CPU\nmodel name\t: Another\n";
         assert_eq!(field(text, "model name"), "Some CPU");
         assert_eq!(field(text, "MemTotal"), "unknown");
+        assert_eq!(memory("24684084 kB"), "25 GB");
+        assert_eq!(memory("unknown"), "unknown");
     }
 }

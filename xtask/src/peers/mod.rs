@@ -60,7 +60,7 @@ const SECONDS_ENOUGH: f64 = 120.0;
 pub fn run(args: &PeersArgs) -> Result<(), String> {
     let machine = Machine::here();
     let tools = Tools::prepare(&args.without, args.htsim.as_deref())?;
-    let rows = rows(&recoveries()?);
+    let rows = rows(&tools.stacks()?);
     let asked = asked(&rows, &args.only)?;
     if let Some(warning) = machine.warning() {
         eprintln!("warning: {warning}");
@@ -112,13 +112,6 @@ where
     }
 }
 
-/// The recoveries of the catalog.
-fn recoveries() -> Result<Vec<String>, String> {
-    let program = release_example("xtask", "counted")?;
-    let (names, _) = output(Command::new(program).arg("recoveries"))?;
-    Ok(names.lines().map(str::to_owned).collect())
-}
-
 /// All rounds of a row.
 fn measure(row: &Row, args: &PeersArgs, tools: &Tools, store: &mut Store) -> Result<(), String> {
     let rounds = if args.quick { 1 } else { args.rounds };
@@ -158,9 +151,18 @@ fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, S
     Ok(table)
 }
 
-/// As it was typed.
+/// As it was typed, but for where htsim is.
 fn command_line() -> String {
-    let words = std::env::args().skip(1);
-    let words: Vec<String> = words.collect();
-    format!("cargo xtask {}", words.join(" "))
+    let mut text = "cargo xtask".to_owned();
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        if word == "--htsim" {
+            words.next();
+        }
+        match word.starts_with("--htsim") {
+            true => text += " --htsim csg-htsim",
+            false => text += &format!(" {word}"),
+        }
+    }
+    text
 }

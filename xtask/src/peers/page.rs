@@ -1,7 +1,7 @@
 //! The page: one table as the goals are written, and behind it everything that was measured.
 
 use super::machine::Machine;
-use super::rows::{Entry, Part, Row};
+use super::rows::{Entry, Goal, Part, Row};
 use super::sample::{Ending, SECONDS_MAX, Sample, Store};
 use super::spread::{Spread, short};
 use super::tools::{Simulator, Tools};
@@ -119,6 +119,11 @@ impl Page<'_> {
         };
         let ratio = ratio(row, entry, self.store);
         let ratio = ratio.map_or(String::new(), |r| format!(": × {}", short(r.median)));
+        if let Goal::PacketsPerSecond(_) = row.goal {
+            let rates = samples.iter().map(|s| s.packets as f64 / s.seconds / 1e6);
+            let rate = Spread::of(rates).map_or(0.0, |rate| rate.median);
+            return format!("{} M packets/s{part}{ratio}", short(rate));
+        }
         format!("{} s{part}{ratio}", short(time.median))
     }
 
@@ -127,9 +132,9 @@ impl Page<'_> {
         let Some(row) = self.rows.iter().find(|row| row.id == "recoveries") else {
             return String::new();
         };
-        let mut text = "## Each recovery\n\nOne million packets as in the first row, with Reno's \
-                        congestion control.\n\n\
-                        | recovery | rounds | seconds: least | median | most |\n\
+        let mut text = "## Each recovery\n\nOne million packets as in the first row, by \
+                        `target/release/examples/counted STACK 1000000`.\n\n\
+                        | stack | rounds | seconds: least | median | most |\n\
                         | --- | --- | --- | --- | --- |\n"
             .to_owned();
         for entry in dupacks(row) {

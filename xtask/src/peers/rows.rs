@@ -85,16 +85,19 @@ pub const FLOWS: [u32; 2] = [100_000, 1000];
 const NS2_RUN: Program = Program::Ns2("run.tcl");
 const NS2_DUMBBELL: Program = Program::Ns2("dumbbell.tcl");
 
-/// All rows; `recoveries` are the names of the catalog.
-pub fn rows(recoveries: &[String]) -> Vec<Row> {
-    let one_recovery = |name: &String| dupack(name, &["one", name]);
+/// All rows; `stacks` has one for each recovery of the catalog.
+pub fn rows(stacks: &[String]) -> Vec<Row> {
+    let with_stack = |stack: &String| Entry {
+        program: Program::Counted,
+        ..dupack(stack, &[stack, "1000000"])
+    };
     vec![
         one(),
         Row {
             id: "recoveries",
-            work: "the same with each recovery of the catalog, with Reno's congestion control",
+            work: "the same with each recovery of the catalog",
             goal: Goal::Seconds(0.13),
-            entries: recoveries.iter().map(one_recovery).collect(),
+            entries: stacks.iter().map(with_stack).collect(),
         },
         ten(),
         hundred(),

@@ -60,6 +60,7 @@ impl Entry {
     pub fn command(&self) -> String {
         let program = match self.program {
             Program::Dupack => "target/release/examples/work".to_owned(),
+            Program::Counted => "target/release/examples/counted".to_owned(),
             Program::Ns2(script) => format!("ns peers/ns2/{script}"),
             Program::Ns3(name) => format!("target/ns3-{name}"),
             Program::Htsim => "target/peers/htsim-dumbbell".to_owned(),

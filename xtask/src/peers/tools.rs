@@ -33,6 +33,8 @@ impl Simulator {
 pub enum Program {
     /// `crates/lab/examples/work.rs`.
     Dupack,
+    /// `xtask/examples/counted.rs`, which takes any stack.
+    Counted,
     /// A script in `peers/ns2`.
     Ns2(&'static str),
     /// A program in `peers/ns3`, without its `.cc`.
@@ -74,6 +76,7 @@ impl Tools {
             programs.insert(Program::Htsim, build_htsim(folder)?);
         }
         programs.insert(Program::Dupack, release_example("dupack-lab", "work")?);
+        programs.insert(Program::Counted, release_example("xtask", "counted")?);
         let mut tools = Self {
             programs,
             versions: Vec::new(),
@@ -98,6 +101,17 @@ impl Tools {
             }
             (_, None) => Vec::new(),
         }
+    }
+
+    /// A stack for each recovery of the catalog.
+    ///
+    /// # Errors
+    /// If the program that knows them fails.
+    pub fn stacks(&self) -> Result<Vec<String>, String> {
+        let program = self.programs.get(&Program::Counted);
+        let program = program.ok_or("it was built before")?;
+        let (stacks, _) = output(Command::new(program).arg("stacks"))?;
+        Ok(stacks.lines().map(str::to_owned).collect())
     }
 
     fn has_version(&self, name: &str) -> bool {
