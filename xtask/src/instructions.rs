@@ -12,7 +12,8 @@ use std::process::Command;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::build::{output, release_example, root, rustc};
+use crate::build::{output, release_example, root, rustc, target};
+use crate::profile::Profile;
 
 /// What to count, and what to do with it.
 #[derive(Args)]
@@ -20,6 +21,10 @@ pub struct CountArgs {
     /// Write the counts as the new committed numbers instead of comparing with them.
     #[arg(long)]
     renew: bool,
+    /// Print which source files the instructions of one work come from: newreno, le, rack, dumbbell
+    /// or radio.
+    #[arg(long, value_name = "WORK", conflicts_with = "renew")]
+    by_file: Option<String>,
 }
 
 const FILE: &str = "xtask/instructions.toml";
@@ -105,7 +110,11 @@ pub fn run(args: &CountArgs) -> Result<(), String> {
     if let Counting::Elsewhere = available()? {
         return Err("the committed numbers are for x86-64 and Linux".to_owned());
     }
-    if args.renew { renew() } else { gate() }
+    match &args.by_file {
+        Some(work) => by_file(work),
+        None if args.renew => renew(),
+        None => gate(),
+    }
 }
 
 /// Counts, prints, and fails if a number has risen too far.
@@ -133,8 +142,7 @@ pub fn gate() -> Result<(), String> {
     };
     Err(format!(
         "instructions per packet have risen by more than {:.0} %: {}.{compilers} What costs them: \
-         `valgrind --tool=callgrind target/release/examples/counted WORK AMOUNT`, then \
-         `callgrind_annotate`. If the rise is worth it: `cargo xtask count --renew`.",
+         `cargo xtask count --by-file WORK`. If the rise is worth it: `cargo xtask count --renew`.",
         RISE_MAX * 100.0,
         risen.join(", ")
     ))
@@ -146,6 +154,29 @@ fn renew() -> Result<(), String> {
     fs::write(root().join(FILE), format!("{HEADER}{text}"))
         .map_err(|e| format!("cannot write {FILE}: {e}"))?;
     print!("{text}");
+    Ok(())
+}
+
+/// Prints where the instructions between the two amounts of a work come from.
+fn by_file(name: &str) -> Result<(), String> {
+    let names = WORKS.map(|work| work.name).join(", ");
+    let work = WORKS.iter().find(|work| work.name == name);
+    let work = work.ok_or(format!("no work `{name}`; there are {names}"))?;
+    let program = release_example("xtask", "counted")?;
+    let file = target().join("callgrind.out");
+    let [small, large] = work.amounts;
+    let profiled = |amount| {
+        let counted = callgrind(&program, work, amount, &file)?;
+        let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        Ok::<_, String>((Profile::read(&text), counted.packets))
+    };
+    let ((small, before), (large, after)) = (profiled(small)?, profiled(large)?);
+    print!(
+        "{}",
+        large
+            .since(&small)
+            .table(after.saturating_sub(before).max(1))
+    );
     Ok(())
 }
 
@@ -177,9 +208,10 @@ fn count() -> Result<Counts, String> {
     for work in &WORKS {
         eprintln!("counting the instructions of {}", work.name);
         let [small, large] = work.amounts;
+        let nowhere = Path::new("/dev/null");
         let (small, large) = (
-            callgrind(&program, work, small)?,
-            callgrind(&program, work, large)?,
+            callgrind(&program, work, small, nowhere)?,
+            callgrind(&program, work, large, nowhere)?,
         );
         let count = per_packet(small, large)
             .ok_or_else(|| format!("{}: the larger amount is not larger", work.name))?;
@@ -205,10 +237,12 @@ fn per_packet(small: Counted, large: Counted) -> Option<f64> {
     (packets > 0).then(|| (10.0 * instructions as f64 / packets as f64).round() / 10.0)
 }
 
-fn callgrind(program: &Path, work: &Work, amount: u64) -> Result<Counted, String> {
+/// Runs a work under callgrind, which writes its profile to `file`.
+fn callgrind(program: &Path, work: &Work, amount: u64, file: &Path) -> Result<Counted, String> {
     let mut command = Command::new("valgrind");
     command
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg("--tool=callgrind")
+        .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(program)
         .args([work.name, &amount.to_string()]);
     let (stdout, stderr) = output(&mut command)?;

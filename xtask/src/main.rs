@@ -5,6 +5,7 @@ mod instructions;
 mod ns2;
 mod ns3;
 mod peers;
+mod profile;
 mod reproduce;
 
 use std::ffi::OsStr;
