@@ -18,7 +18,8 @@ use crate::profile::Profile;
 /// What to count, and what to do with it.
 #[derive(Args)]
 pub struct CountArgs {
-    /// Write the counts as the new committed numbers instead of comparing with them.
+    /// Write the counts as the new committed numbers instead of comparing with them, and the tables
+    /// in docs/how-an-event-travels.md.
     #[arg(long)]
     renew: bool,
     /// Print which source files the instructions of one work come from: newreno, le, rack, dumbbell
@@ -28,6 +29,10 @@ pub struct CountArgs {
 }
 
 const FILE: &str = "xtask/instructions.toml";
+
+/// The page that shows where instructions come from, and what ends a table in it.
+const PAGE: &str = "docs/how-an-event-travels.md";
+const END: &str = "<!-- end -->";
 
 const HEADER: &str = "\
 # Instructions per delivered data packet, counted by callgrind. `cargo xtask test` fails when one of
@@ -154,30 +159,57 @@ fn renew() -> Result<(), String> {
     fs::write(root().join(FILE), format!("{HEADER}{text}"))
         .map_err(|e| format!("cannot write {FILE}: {e}"))?;
     print!("{text}");
-    Ok(())
+    renew_page()
 }
 
-/// Prints where the instructions between the two amounts of a work come from.
+/// Prints where the instructions of a work come from.
 fn by_file(name: &str) -> Result<(), String> {
     let names = WORKS.map(|work| work.name).join(", ");
     let work = WORKS.iter().find(|work| work.name == name);
     let work = work.ok_or(format!("no work `{name}`; there are {names}"))?;
+    print!("{}", files_of(work)?);
+    Ok(())
+}
+
+/// The table of instructions by source file, of what is between the two amounts of a work.
+fn files_of(work: &Work) -> Result<String, String> {
     let program = release_example("xtask", "counted")?;
     let file = target().join("callgrind.out");
-    let [small, large] = work.amounts;
     let profiled = |amount| {
         let counted = callgrind(&program, work, amount, &file)?;
         let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         Ok::<_, String>((Profile::read(&text), counted.packets))
     };
+    let [small, large] = work.amounts;
     let ((small, before), (large, after)) = (profiled(small)?, profiled(large)?);
-    print!(
-        "{}",
-        large
-            .since(&small)
-            .table(after.saturating_sub(before).max(1))
-    );
-    Ok(())
+    let packets = after.saturating_sub(before).max(1);
+    Ok(large.since(&small).table(packets))
+}
+
+/// Puts the tables by source file that `PAGE` shows in the place of the old ones.
+fn renew_page() -> Result<(), String> {
+    let path = root().join(PAGE);
+    let mut page = fs::read_to_string(&path).map_err(|e| format!("{PAGE}: {e}"))?;
+    for work in &WORKS {
+        if page.contains(&mark(work.name)) {
+            page = replaced(&page, work.name, &files_of(work)?)
+                .ok_or_else(|| format!("{PAGE}: no `{END}` after `{}`", mark(work.name)))?;
+        }
+    }
+    fs::write(&path, page).map_err(|e| format!("cannot write {PAGE}: {e}"))
+}
+
+/// What stands above the table of a work in the page.
+fn mark(work: &str) -> String {
+    format!("<!-- by file: {work} -->")
+}
+
+/// `page` with another table between the marks of a work, if it has them.
+fn replaced(page: &str, work: &str, table: &str) -> Option<String> {
+    let mark = mark(work);
+    let (before, rest) = page.split_once(&mark)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{mark}\n{table}{END}{after}"))
 }
 
 /// The table of old and new, and the names of works that have risen too far or have no number.
@@ -303,6 +335,14 @@ mod tests {
         let count = per_packet(counted(5_000_400, 10), counted(5_000_900, 20));
         assert_eq!(count, Some(50.0));
         assert_eq!(per_packet(counted(1, 10), counted(2, 10)), None);
+    }
+
+    #[test]
+    fn a_table_in_the_page_is_replaced() {
+        let page = "a\n<!-- by file: le -->\nold\n<!-- end -->\nb\n";
+        let new = "a\n<!-- by file: le -->\nnew\n<!-- end -->\nb\n";
+        assert_eq!(replaced(page, "le", "new\n").as_deref(), Some(new));
+        assert_eq!(replaced(page, "rack", "new\n"), None);
     }
 
     #[test]
