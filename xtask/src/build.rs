@@ -21,7 +21,9 @@ pub fn release_example(package: &str, name: &str) -> Result<PathBuf, String> {
     let args = ["build", "--release", "--package", package, "--example"];
     let mut command = super::command(&[&args[..], &[name]].concat());
     let changes = |variable: &str| {
-        variable.starts_with("CARGO_PROFILE_RELEASE_") || variable.ends_with("RUSTFLAGS")
+        variable.starts_with("CARGO_PROFILE_RELEASE_")
+            || variable.ends_with("RUSTFLAGS")
+            || variable == "CARGO_INCREMENTAL"
     };
     for (variable, _) in std::env::vars_os() {
         if variable.to_str().is_some_and(changes) {
