@@ -39,8 +39,8 @@ pub struct PeersArgs {
     /// Leave a simulator out.
     #[arg(long, value_name = "SIMULATOR")]
     without: Vec<Simulator>,
-    /// A copy of htsim (https://github.com/Broadcom/csg-htsim) in which `make -C sim libhtsim.a`
-    /// was run; left out, htsim does not take part.
+    /// A copy of htsim (peers/htsim/README.md says how it is fetched) in which
+    /// `make -C sim libhtsim.a` was run; left out, htsim does not take part.
     #[arg(long, value_name = "DIR")]
     htsim: Option<PathBuf>,
     /// Where to write; by default docs/performance.md if everything is measured, else the folder of

@@ -51,7 +51,8 @@ pub struct Tools {
     htsim: Option<PathBuf>,
 }
 
-const NS2_WANTED: &str = "ns-2 is missing: apt-get install ns2, or say --without ns2";
+const NS2_WANTED: &str = "ns-2 is missing: apt-get install ns2, or say --without ns2. (What ns-3 needs: \
+     apt-get install g++ pkg-config libns3-dev libgsl-dev)";
 
 impl Tools {
     /// Finds everything and builds what must be built; nothing is installed.
