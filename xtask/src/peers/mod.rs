@@ -18,7 +18,7 @@ use crate::build::{output, release_example, root};
 use machine::Machine;
 use page::Page;
 use rows::{Entry, Length, Row, rows};
-use sample::Store;
+use sample::{Ending, Sample, Store};
 use tools::{Simulator, Tools, folder_for_programs};
 
 /// What to compare.
@@ -122,7 +122,8 @@ fn measure(row: &Row, args: &PeersArgs, tools: &Tools, store: &mut Store) -> Res
     };
     for round in 1..=rounds {
         for entry in row.entries.iter().filter(takes_part) {
-            let done = store.of(row.id, entry).iter().any(|s| s.round == round);
+            let tried = |s: &&Sample| s.round == round && s.ending != Ending::Failed;
+            let done = store.of(row.id, entry).iter().any(tried);
             let spent: f64 = store.of(row.id, entry).iter().map(|s| s.seconds).sum();
             if done || spent > SECONDS_ENOUGH {
                 continue;
@@ -146,7 +147,14 @@ fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, S
     }
     let program = release_example("dupack-lab", "window_cost")?;
     eprintln!("cost per ACK by window: some minutes …");
-    let (table, _) = output(&mut Command::new(program))?;
+    let table = match output(&mut Command::new(program)) {
+        Ok((table, _)) => table,
+        Err(message) => {
+            // The rest of the page is worth having.
+            eprintln!("error: {message}");
+            return Ok(kept);
+        }
+    };
     fs::write(&path, &table).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(table)
 }

@@ -104,18 +104,18 @@ impl Page<'_> {
 
     /// A peer's time and ratio.
     fn peer_cell(&self, row: &Row, entry: &Entry) -> String {
+        let part = match entry.part {
+            Part::All => String::new(),
+            Part::Share(_, words) => format!(" for {words}"),
+        };
         let samples = self.store.finished(row.id, entry);
         let Some(time) = Spread::of(samples.iter().map(|s| s.seconds)) else {
             let stopped = self.store.of(row.id, entry).first().map(|s| s.ending);
             return match stopped {
-                Some(Ending::Stopped) => format!("over {SECONDS_MAX} s"),
+                Some(Ending::Stopped) => format!("over {SECONDS_MAX} s{part}"),
                 Some(Ending::Failed) => "fails".to_owned(),
                 _ => String::new(),
             };
-        };
-        let part = match entry.part {
-            Part::All => String::new(),
-            Part::Share(_, words) => format!(" for {words}"),
         };
         let ratio = ratio(row, entry, self.store);
         let ratio = ratio.map_or(String::new(), |r| format!(": × {}", short(r.median)));
