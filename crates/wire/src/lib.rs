@@ -1,8 +1,18 @@
-//! TCP/IP on the wire: packets of a real connection, and capture files that other tools read.
+//! TCP/IP on the wire: real connections over real packets, and capture files that other tools
+//! read.
 //!
 //! [`emit`](emit()) writes a [connection](dupack_tcp::connection)'s segment as an IPv4 or IPv6
 //! packet, [`parse`](parse()) reads one, and [`Secret`] makes the numbers that strangers must
 //! not guess.
+//!
+//! On Linux there is the rest of a testbed, from the bottom up:
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `namespace` | network namespaces that vanish with the process |
+//! | `tun` | a TUN device, with offload where the kernel has it |
+//! | `path` | the simulator's links in real time between two devices |
+//! | `host` | connections over a device, and what uses them |
 //!
 //! A simulated flow has no headers and no payload. [`codec`] gives it both, [`capture`] writes
 //! the packets to a pcapng file, and [`FlowCapture`] puts the two together: it dresses up what
@@ -10,12 +20,24 @@
 //! Wireshark and tcptrace analyse it as they would a real one.
 
 pub mod capture;
+#[cfg(target_os = "linux")]
+pub mod clock;
 pub mod codec;
 pub mod emit;
 pub mod flow;
+#[cfg(target_os = "linux")]
+pub mod host;
 pub mod isn;
+#[cfg(target_os = "linux")]
+pub mod namespace;
 pub mod options;
 pub mod parse;
+#[cfg(target_os = "linux")]
+pub mod path;
+#[cfg(target_os = "linux")]
+mod poll;
+#[cfg(target_os = "linux")]
+pub mod tun;
 
 pub use capture::{CaptureError, CaptureTime, CaptureWriter, Snap};
 pub use codec::{CodecError, Control, Direction, Endpoints, Packet, Route, WireSegment};

@@ -1,0 +1,38 @@
+//! Real time on the time axis of the endpoint and the links.
+//!
+//! The one place of this crate that looks at a clock. Everything else is handed the time.
+
+use dupack_tcp::time::{Duration, Instant};
+
+/// A monotonic clock that starts at zero when it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct WallClock {
+    origin: std::time::Instant,
+}
+
+impl WallClock {
+    /// A clock that reads zero now. Copies of it agree.
+    #[must_use]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "real packets move in real time, not in that of an event queue"
+    )]
+    pub fn start() -> Self {
+        Self {
+            origin: std::time::Instant::now(),
+        }
+    }
+
+    /// The time since the start.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        let nanos = self.origin.elapsed().as_nanos();
+        Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// How long it is from now to `until`; zero if that has passed.
+    #[must_use]
+    pub fn remaining(&self, until: Instant) -> Duration {
+        until.since(self.now())
+    }
+}

@@ -1,0 +1,504 @@
+//! The endpoint on real packets: connections of [`dupack_tcp`] over a TUN device.
+//!
+//! ```text
+//!                 Application (bytes)            Application
+//!                        │   ▲                      │   ▲
+//!                      Endpoint                  Endpoint         Connection and two rings
+//!                        └─────────┬────────────────┘
+//!   TUN ─▶ read, stamp, parse ─▶ Host ─▶ Outbox: emit, join ─▶ TUN
+//! ```
+//!
+//! A host has one thread, that which calls [`Host::run`]. It has addresses of its own on the
+//! device's network; the kernel is its neighbour there, and routes for it if told to.
+//!
+//! Deliberately absent: ICMP, UDP, IP options and fragments; a host is TCP and nothing else.
+
+mod application;
+mod endpoint;
+mod outbox;
+mod ring;
+
+pub use application::{Application, Digest, Outcome, Pattern, Supply};
+pub use outbox::OutboxCounters;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dupack_tcp::connection::{
+    BuildSender, Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Flags, Outgoing,
+};
+use dupack_tcp::time::{Duration, Instant};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use thiserror::Error;
+
+use self::endpoint::Endpoint;
+use self::outbox::{Ends, Outbox};
+use self::ring::Ring;
+use crate::clock::WallClock;
+use crate::isn::Secret;
+use crate::parse::{Parsed, Verify, parse};
+use crate::poll;
+use crate::tun::{ChecksumState, MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Received, Tun};
+
+/// Packets read before timers and applications get their turn.
+const READS_AT_ONCE: usize = 64;
+
+/// Ports for connections that this end opens (RFC 6335 §6: the dynamic ports).
+const EPHEMERAL: std::ops::RangeInclusive<u16> = 49_152..=65_535;
+
+/// Headers without options: IPv4 and TCP, IPv6 and TCP (RFC 9293 §3.7.1).
+const HEADERS_V4: u16 = 40;
+const HEADERS_V6: u16 = 60;
+
+/// What a host shall be.
+#[derive(Clone, Debug)]
+pub struct HostConfig {
+    /// Its own addresses, which are not the kernel's.
+    pub addresses: Vec<IpAddr>,
+    /// Bytes that it keeps of a stream until they are acknowledged.
+    pub send_buffer: usize,
+    /// How long it stays to answer the peer after its last connection has come to TIME-WAIT.
+    pub linger: Duration,
+    /// Connections at once; a SYN beyond them gets no answer.
+    pub connections_max: usize,
+}
+
+impl HostConfig {
+    /// A host at `addresses`: 4 MiB of send buffer, a second to linger, 1024 connections.
+    #[must_use]
+    pub const fn new(addresses: Vec<IpAddr>) -> Self {
+        Self {
+            addresses,
+            send_buffer: 4 << 20,
+            linger: Duration::from_secs(1),
+            connections_max: 1024,
+        }
+    }
+}
+
+/// A connection that is to be.
+pub struct Opening {
+    /// Its parameters. The host sets the numbers that must be random and the sizes that follow
+    /// from the device: `iss`, `mss`, `default_peer_mss`, `timestamp_offset` and
+    /// `challenge_secret`.
+    pub config: Config,
+    /// Makes its sender.
+    pub build: BuildSender,
+    /// What uses it.
+    pub application: Box<dyn Application>,
+}
+
+/// Who accepts connections at a port.
+pub trait Listener: Send {
+    /// A connection for `peer`; `None` to refuse it.
+    fn accept(&mut self, peer: SocketAddr) -> Option<Opening>;
+
+    /// Whether there will be more to accept. Once there will not, the port is closed.
+    fn is_open(&self) -> bool;
+}
+
+/// Why a connection cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The host has no address of the peer's family.
+    #[error("the host has no address from which {peer} could be reached")]
+    NoAddress {
+        /// The peer.
+        peer: SocketAddr,
+    },
+    /// There are too many connections.
+    #[error("the host has as many connections as it may have")]
+    TooMany,
+}
+
+/// Wakes a host, or ends it, from other threads.
+#[derive(Clone, Debug)]
+pub struct Waker {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    stopping: AtomicBool,
+    woken: AtomicBool,
+    bell: EventFd,
+}
+
+impl Waker {
+    fn new() -> io::Result<Self> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                stopping: AtomicBool::new(false),
+                woken: AtomicBool::new(false),
+                bell: EventFd::from_flags(flags)?,
+            }),
+        })
+    }
+
+    /// Has the host ask its applications again for bytes to send or to take.
+    pub fn wake(&self) {
+        self.shared.woken.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    /// Ends the host: its connections are aborted, and it returns.
+    pub fn stop(&self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    fn ring(&self) {
+        // It fails only if the bell rings already.
+        let _ = self.shared.bell.write(1);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.shared.stopping.load(Ordering::Acquire)
+    }
+
+    /// Whether the host was woken since this was asked last.
+    fn take_call(&self) -> bool {
+        // It fails only if the bell has not rung.
+        let _ = self.shared.bell.read();
+        self.shared.woken.swap(false, Ordering::AcqRel)
+    }
+}
+
+/// What a host has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostCounters {
+    /// TCP packets for this host.
+    pub received: u64,
+    /// Packets that are not TCP, not for this host, or damaged.
+    pub ignored: u64,
+    /// What it has sent.
+    pub sent: OutboxCounters,
+}
+
+/// TCP connections over a device.
+pub struct Host {
+    config: HostConfig,
+    tun: Tun,
+    clock: WallClock,
+    secret: Secret,
+    waker: Waker,
+    endpoints: Vec<Endpoint>,
+    by_ends: HashMap<Ends, usize>,
+    listeners: HashMap<u16, Box<dyn Listener>>,
+    outbox: Outbox,
+    /// What resets are sent from: nothing.
+    no_stream: Ring,
+    counters: HostCounters,
+}
+
+/// When a host has something to do again.
+enum NextWork {
+    /// Never.
+    None,
+    /// When something comes.
+    OnArrival,
+    /// At this time, or when something comes.
+    At(Instant),
+}
+
+/// 128 random bits of the kernel's.
+///
+/// # Errors
+///
+/// If the kernel gives none.
+pub fn random_key() -> io::Result<[u8; 16]> {
+    let mut key = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+impl Host {
+    /// A host on `tun` that keeps no number secret but by `secret`; see [`random_key`].
+    ///
+    /// # Errors
+    ///
+    /// If there is no room for a file descriptor.
+    pub fn new(config: HostConfig, tun: Tun, secret: Secret) -> io::Result<Self> {
+        Ok(Self {
+            config,
+            tun,
+            clock: WallClock::start(),
+            secret,
+            waker: Waker::new()?,
+            endpoints: Vec::new(),
+            by_ends: HashMap::new(),
+            listeners: HashMap::new(),
+            outbox: Outbox::new(),
+            no_stream: Ring::new(1),
+            counters: HostCounters::default(),
+        })
+    }
+
+    /// Wakes or ends this host from other threads.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// Opens a connection to `peer` from a random port.
+    ///
+    /// # Errors
+    ///
+    /// If the host has no address for it, or too many connections.
+    pub fn connect(&mut self, peer: SocketAddr, opening: Opening) -> Result<(), ConnectError> {
+        let same_family = |address: &&IpAddr| address.is_ipv4() == peer.is_ipv4();
+        let address = self.config.addresses.iter().find(same_family);
+        let address = *address.ok_or(ConnectError::NoAddress { peer })?;
+        if self.endpoints.len() >= self.config.connections_max {
+            return Err(ConnectError::TooMany);
+        }
+        let ends = Ends {
+            local: SocketAddr::new(address, self.free_port(address, peer)),
+            remote: peer,
+        };
+        let config = self.complete(opening.config, ends);
+        let connection = Connection::connect(config, opening.build);
+        self.add(connection, ends, opening.application);
+        Ok(())
+    }
+
+    /// Accepts connections at `port`.
+    pub fn listen(&mut self, port: u16, listener: Box<dyn Listener>) {
+        self.listeners.insert(port, listener);
+    }
+
+    /// Runs until nobody listens and all connections are done with, or until
+    /// [`Waker::stop`].
+    ///
+    /// # Errors
+    ///
+    /// If the device goes away.
+    pub fn run(&mut self) -> io::Result<()> {
+        poll::sharpen_timers();
+        let mut buffer = vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES];
+        self.work_all()?;
+        loop {
+            self.read(&mut buffer)?;
+            self.lapse()?;
+            if self.waker.take_call() {
+                self.work_all()?;
+            }
+            self.forget();
+            if self.waker.is_stopping() {
+                return self.abort_all();
+            }
+            let now = self.clock.now();
+            let timeout = match self.next_work(now) {
+                NextWork::None => return Ok(()),
+                NextWork::OnArrival => None,
+                NextWork::At(due) => Some(due.since(now)),
+            };
+            let bell = self.waker.shared.bell.as_fd();
+            poll::readable(&[self.tun.as_fd(), bell], timeout)?;
+        }
+    }
+
+    /// What has come and gone.
+    #[must_use]
+    pub const fn counters(&self) -> HostCounters {
+        HostCounters {
+            sent: self.outbox.counters(),
+            ..self.counters
+        }
+    }
+
+    /// The state machines of all connections that are not over.
+    pub fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.endpoints.iter().map(Endpoint::connection)
+    }
+
+    /// Takes in what has come, up to a limit.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        for _ in 0..READS_AT_ONCE {
+            match self.tun.read(&self.clock, buffer)? {
+                Reading::Packet(received) => self.arrive(&received)?,
+                Reading::Garbage => self.counters.ignored += 1,
+                Reading::Empty => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, received: &Received<'_>) -> io::Result<()> {
+        let verify = match received.pending.checksum {
+            ChecksumState::Unverified => Verify::Checksums,
+            ChecksumState::Verified | ChecksumState::Partial { .. } => Verify::Nothing,
+        };
+        let addresses = &self.config.addresses;
+        let ours = |packet: &Parsed<'_>| addresses.contains(&packet.destination.ip());
+        let Some(packet) = parse(received.bytes, verify).ok().filter(ours) else {
+            self.counters.ignored += 1;
+            return Ok(());
+        };
+        self.counters.received += 1;
+        let ends = Ends {
+            local: packet.destination,
+            remote: packet.source,
+        };
+        let known = self.by_ends.get(&ends).copied();
+        match known.or_else(|| self.accept(ends, &packet)) {
+            Some(index) => {
+                let endpoint = &mut self.endpoints[index];
+                endpoint.arrive(received.at, &packet);
+                endpoint.work(received.at, &mut self.outbox, &self.tun)
+            }
+            None => self.refuse(ends, &packet),
+        }
+    }
+
+    /// Makes a connection for a SYN that somebody listens for.
+    fn accept(&mut self, ends: Ends, packet: &Parsed<'_>) -> Option<usize> {
+        let segment = &packet.segment;
+        let opens = segment.is(Flags::SYN) && segment.ack.is_none() && !segment.is(Flags::RST);
+        if !opens || self.endpoints.len() >= self.config.connections_max {
+            return None;
+        }
+        let port = ends.local.port();
+        let listener = self.listeners.get_mut(&port)?;
+        let opening = listener.accept(ends.remote);
+        if !listener.is_open() {
+            self.listeners.remove(&port);
+        }
+        let opening = opening?;
+        let config = self.complete(opening.config, ends);
+        let connection = Connection::listen(config, opening.build);
+        Some(self.add(connection, ends, opening.application))
+    }
+
+    /// Answers a segment for which there is no connection.
+    fn refuse(&mut self, ends: Ends, packet: &Parsed<'_>) -> io::Result<()> {
+        let flooded =
+            packet.segment.is(Flags::SYN) && self.endpoints.len() >= self.config.connections_max;
+        let Some(segment) = packet.segment.reset().filter(|_| !flooded) else {
+            return Ok(());
+        };
+        let reset = Outgoing {
+            segment,
+            data: 0..0,
+            why: None,
+        };
+        self.outbox.push(reset, ends, &self.no_stream, &self.tun)
+    }
+
+    /// Calls those whose time has come.
+    fn lapse(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
+        for endpoint in &mut self.endpoints {
+            if endpoint.next_timeout().is_some_and(|due| due <= now) {
+                endpoint.lapse(now);
+                endpoint.work(now, &mut self.outbox, &self.tun)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn work_all(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
+        for endpoint in &mut self.endpoints {
+            endpoint.work(now, &mut self.outbox, &self.tun)?;
+        }
+        Ok(())
+    }
+
+    fn abort_all(&mut self) -> io::Result<()> {
+        self.endpoints.iter_mut().for_each(Endpoint::abort);
+        self.work_all()?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Drops connections that are over.
+    fn forget(&mut self) {
+        if !self.endpoints.iter().any(Endpoint::is_closed) {
+            return;
+        }
+        self.endpoints.retain(|endpoint| !endpoint.is_closed());
+        let ends = self.endpoints.iter().map(Endpoint::ends);
+        self.by_ends = ends.zip(0..).collect();
+    }
+
+    fn next_work(&self, now: Instant) -> NextWork {
+        let linger = self.config.linger;
+        let leave = |endpoint: &Endpoint| Some(endpoint.over_since()? + linger);
+        let stays = |endpoint: &Endpoint| leave(endpoint).is_none_or(|at| at > now);
+        if self.listeners.is_empty() && !self.endpoints.iter().any(stays) {
+            return NextWork::None;
+        }
+        let timeouts = self.endpoints.iter().filter_map(Endpoint::next_timeout);
+        // Times to leave that have passed wake nobody again.
+        let leaves = self
+            .endpoints
+            .iter()
+            .filter_map(leave)
+            .filter(|at| *at > now);
+        match timeouts.chain(leaves).min() {
+            Some(due) => NextWork::At(due),
+            None => NextWork::OnArrival,
+        }
+    }
+
+    fn add(
+        &mut self,
+        connection: Connection,
+        ends: Ends,
+        application: Box<dyn Application>,
+    ) -> usize {
+        let index = self.endpoints.len();
+        let buffer = self.config.send_buffer;
+        self.endpoints
+            .push(Endpoint::new(connection, ends, application, buffer));
+        self.by_ends.insert(ends, index);
+        index
+    }
+
+    /// The parameters with what only the host knows.
+    fn complete(&self, config: Config, ends: Ends) -> Config {
+        let Ends { local, remote } = ends;
+        let now = self.clock.now();
+        let (headers, default_peer_mss) = match local {
+            SocketAddr::V4(_) => (HEADERS_V4, DEFAULT_MSS_IPV4),
+            SocketAddr::V6(_) => (HEADERS_V6, DEFAULT_MSS_IPV6),
+        };
+        Config {
+            iss: self.secret.isn(now, local, remote),
+            mss: self.tun.mtu().saturating_sub(headers),
+            default_peer_mss,
+            timestamp_offset: self.secret.timestamp_offset(local, remote),
+            challenge_secret: self.secret.challenge(now, local, remote),
+            ..config
+        }
+    }
+
+    /// A port that is free for a connection from `address` to `peer`: a random one, or the next
+    /// (RFC 6056 §3.3.1).
+    fn free_port(&self, address: IpAddr, peer: SocketAddr) -> u16 {
+        let count = u64::from(EPHEMERAL.end() - EPHEMERAL.start()) + 1;
+        let now = self.clock.now();
+        let start = self
+            .secret
+            .challenge(now, SocketAddr::new(address, 0), peer)
+            % count;
+        let port = |n: u64| EPHEMERAL.start() + ((start + n) % count) as u16;
+        let is_free = |port: &u16| {
+            let local = SocketAddr::new(address, *port);
+            !self.by_ends.contains_key(&Ends {
+                local,
+                remote: peer,
+            })
+        };
+        // There are more ports than connections, unless the configuration says otherwise.
+        (0..count).map(port).find(is_free).unwrap_or(port(0))
+    }
+}

@@ -1,0 +1,204 @@
+//! One connection of a host: the state machine, its bytes in both directions, and what uses
+//! them.
+
+use std::io;
+
+use dupack_tcp::connection::{Connection, Event, Negotiated, Reason, State};
+use dupack_tcp::time::Instant;
+
+use super::application::{Application, Outcome, Supply};
+use super::outbox::{Ends, Outbox};
+use super::ring::Ring;
+use crate::parse::Parsed;
+use crate::tun::Tun;
+
+/// A connection and its bytes.
+pub(super) struct Endpoint {
+    connection: Connection,
+    ends: Ends,
+    application: Box<dyn Application>,
+    /// Bytes of our stream from what is acknowledged to what is written.
+    ours: Ring,
+    /// Bytes of the peer's stream from what is taken on.
+    peers: Ring,
+    /// Bytes of the peer's stream that the application has taken.
+    taken: u64,
+    source: Progress,
+    sink: Progress,
+    negotiated: Option<Negotiated>,
+    reason: Option<Reason>,
+    /// Since when nothing is to be done for the application.
+    over_since: Option<Instant>,
+}
+
+/// How far a direction has come for the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    Going,
+    /// Its last byte is known, but not yet handed over.
+    Ending,
+    Ended,
+}
+
+impl Endpoint {
+    pub(super) fn new(
+        connection: Connection,
+        ends: Ends,
+        application: Box<dyn Application>,
+        send_buffer: usize,
+    ) -> Self {
+        // At most 4 GiB, which a platform with TUN devices can address.
+        let receive_buffer = connection.config().receive_buffer as usize;
+        Self {
+            connection,
+            ends,
+            application,
+            ours: Ring::new(send_buffer),
+            peers: Ring::new(receive_buffer),
+            taken: 0,
+            source: Progress::Going,
+            sink: Progress::Going,
+            negotiated: None,
+            reason: None,
+            over_since: None,
+        }
+    }
+
+    /// A packet has come at `at`.
+    pub(super) fn arrive(&mut self, at: Instant, packet: &Parsed<'_>) {
+        let Some(store) = self.connection.handle_segment(at, &packet.segment) else {
+            return;
+        };
+        let from = store.skip as usize;
+        if let Some(kept) = packet.payload.get(from..from + store.len as usize) {
+            self.peers.put(store.offset, kept);
+        }
+    }
+
+    /// Time has passed.
+    pub(super) fn lapse(&mut self, now: Instant) {
+        if self.next_timeout().is_some_and(|due| due <= now) {
+            self.connection.handle_timeout(now);
+        }
+    }
+
+    /// When time will have passed.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.connection.next_timeout()
+    }
+
+    /// Does everything that can be done now: hands over bytes both ways and sends.
+    pub(super) fn work(&mut self, now: Instant, outbox: &mut Outbox, tun: &Tun) -> io::Result<()> {
+        self.hear();
+        self.hand_over();
+        self.fetch();
+        while let Some(outgoing) = self.connection.poll_transmit(now) {
+            outbox.push(outgoing, self.ends, &self.ours, tun)?;
+        }
+        outbox.flush(self.ends, &self.ours, tun)?;
+        // Sending may have ended it: a RST, the last ACK.
+        self.hear();
+        self.conclude(now);
+        Ok(())
+    }
+
+    fn hear(&mut self) {
+        while let Some(event) = self.connection.poll_event() {
+            match event {
+                Event::Connected(negotiated) => {
+                    self.negotiated = Some(negotiated);
+                    self.application.connected(&negotiated);
+                }
+                Event::PeerFinished { .. } => self.sink = Progress::Ending,
+                Event::Closed(reason) => self.reason = Some(reason),
+                // Both are looked up when they matter.
+                Event::Readable { .. } | Event::Acknowledged { .. } => {}
+            }
+        }
+    }
+
+    /// Gives the application what has come.
+    fn hand_over(&mut self) {
+        while self.taken < self.connection.readable() {
+            let bytes = self.peers.piece(&(self.taken..self.connection.readable()));
+            let count = self.application.take(bytes).min(bytes.len()) as u64;
+            if count == 0 {
+                return;
+            }
+            self.taken += count;
+            self.connection.read(count);
+        }
+        if self.sink == Progress::Ending {
+            self.sink = Progress::Ended;
+            self.application.finished();
+        }
+    }
+
+    /// Gets from the application what it has to send, as far as there is room.
+    fn fetch(&mut self) {
+        while self.source == Progress::Going && self.reason.is_none() {
+            let (written, done) = (self.connection.written(), self.connection.acknowledged());
+            let room = self.ours.piece_mut(&(written..done + self.ours.capacity()));
+            if room.is_empty() {
+                return;
+            }
+            let length = room.len();
+            match self.application.supply(room) {
+                Supply::Bytes(count) => {
+                    let count = count.min(length) as u64;
+                    if count == 0 || self.connection.write(count).is_err() {
+                        return;
+                    }
+                }
+                Supply::NothingNow => return,
+                Supply::End => {
+                    self.source = Progress::Ended;
+                    self.connection.close();
+                }
+            }
+        }
+    }
+
+    /// Tells the application once when it is over.
+    fn conclude(&mut self, now: Instant) {
+        let over = matches!(self.connection.state(), State::Closed | State::TimeWait);
+        // In TIME-WAIT bytes may still have to be taken.
+        let taken = self.taken == self.connection.readable() || self.reason.is_some();
+        if over && taken && self.over_since.is_none() {
+            self.over_since = Some(now);
+            self.application.closed(&self.outcome());
+        }
+    }
+
+    /// Ends the connection; the next [`work`](Self::work) tells the peer.
+    pub(super) fn abort(&mut self) {
+        self.connection.abort();
+    }
+
+    /// Since when the application is done with it, if it is.
+    pub(super) const fn over_since(&self) -> Option<Instant> {
+        self.over_since
+    }
+
+    /// Whether nothing is left of the connection.
+    pub(super) const fn is_closed(&self) -> bool {
+        matches!(self.connection.state(), State::Closed)
+    }
+
+    pub(super) const fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        Outcome {
+            reason: self.reason,
+            negotiated: self.negotiated,
+            sent_bytes: self.connection.acknowledged(),
+            received_bytes: self.taken,
+        }
+    }
+
+    pub(super) const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}

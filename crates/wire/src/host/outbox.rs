@@ -1,0 +1,268 @@
+//! Puts segments on the device: one by one, or joined into long packets where the kernel takes
+//! them.
+//!
+//! Segments are joined as receive coalescing would: full ones of the same connection that follow
+//! one another and differ in nothing else, and a last one that may be shorter and may say PSH or
+//! FIN.
+
+use std::io;
+use std::net::SocketAddr;
+
+use dupack_tcp::connection::{Flags, Outgoing};
+
+use super::ring::Ring;
+use crate::emit::{CHECKSUM_AT, Checksum, Envelope, MAX_HEADER_BYTES, emit};
+use crate::tun::{
+    ChecksumState, Family, Granted, MAX_PACKET_BYTES, Pending, Segmentation, Tun, Writing,
+};
+
+/// Payload that fits a packet of the greatest length, whatever its headers.
+const MAX_JOINED_BYTES: u32 = (MAX_PACKET_BYTES - MAX_HEADER_BYTES) as u32;
+
+/// The way out of a host.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    buffer: Vec<u8>,
+    identification: u16,
+    joined: Option<Joined>,
+    counters: OutboxCounters,
+}
+
+/// What a host has sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutboxCounters {
+    /// Segments.
+    pub segments: u64,
+    /// Packets that they went in.
+    pub packets: u64,
+    /// Packets that the kernel did not take.
+    pub refused: u64,
+}
+
+/// Segments that wait for more of their kind.
+#[derive(Debug)]
+struct Joined {
+    outgoing: Outgoing,
+    /// Payload bytes of the first.
+    size: u32,
+    count: u64,
+}
+
+/// Both ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Ends {
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+}
+
+impl Outbox {
+    pub(super) fn new() -> Self {
+        Self {
+            buffer: vec![0; MAX_PACKET_BYTES],
+            identification: 0,
+            joined: None,
+            counters: OutboxCounters::default(),
+        }
+    }
+
+    pub(super) const fn counters(&self) -> OutboxCounters {
+        self.counters
+    }
+
+    /// Sends a segment, or keeps it to join it with the next. The bytes of the stream are in
+    /// `stream`. After the last of a connection comes [`flush`](Self::flush).
+    pub(super) fn push(
+        &mut self,
+        outgoing: Outgoing,
+        ends: Ends,
+        stream: &Ring,
+        tun: &Tun,
+    ) -> io::Result<()> {
+        if let Some(joined) = &mut self.joined
+            && joined.admits(&outgoing)
+        {
+            joined.add(&outgoing);
+            return Ok(());
+        }
+        self.flush(ends, stream, tun)?;
+        let joined = Joined {
+            size: outgoing.segment.len,
+            outgoing,
+            count: 1,
+        };
+        if tun.offload() == Granted::Offload && joined.size > 0 {
+            self.joined = Some(joined);
+            return Ok(());
+        }
+        self.send(&joined, ends, stream, tun)
+    }
+
+    /// Sends what waits.
+    pub(super) fn flush(&mut self, ends: Ends, stream: &Ring, tun: &Tun) -> io::Result<()> {
+        match self.joined.take() {
+            Some(joined) => self.send(&joined, ends, stream, tun),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&mut self, joined: &Joined, ends: Ends, stream: &Ring, tun: &Tun) -> io::Result<()> {
+        let envelope = Envelope {
+            source: ends.local,
+            destination: ends.remote,
+            identification: self.identification,
+            checksum: match tun.offload() {
+                Granted::Offload => Checksum::Offloaded,
+                Granted::Plain => Checksum::Full,
+            },
+        };
+        // As many packets as the kernel will make of it have numbers of their own.
+        self.identification = self.identification.wrapping_add(joined.count as u16);
+        let Outgoing { segment, data, .. } = &joined.outgoing;
+        let emitted = emit(&mut self.buffer, &envelope, segment, |payload| {
+            stream.copy_to(data, payload);
+        });
+        // What is pushed fits the buffer and has ends of one family.
+        let Ok(length) = emitted else {
+            debug_assert!(false, "{emitted:?}");
+            return Ok(());
+        };
+        let pending = match tun.offload() {
+            Granted::Offload => joined.pending(ends, length),
+            Granted::Plain => Pending::NOTHING,
+        };
+        self.counters.segments += joined.count;
+        self.counters.packets += 1;
+        match tun.write(&pending, &self.buffer[..length], &[])? {
+            Writing::Done => {}
+            Writing::Refused => self.counters.refused += 1,
+        }
+        Ok(())
+    }
+}
+
+impl Joined {
+    /// Whether `next` can be made one packet with these.
+    fn admits(&self, next: &Outgoing) -> bool {
+        let (mine, theirs) = (&self.outgoing.segment, &next.segment);
+        mine.flags == Flags::NONE
+            && (theirs.flags == Flags::NONE || is_end(theirs.flags))
+            && u64::from(mine.len) == u64::from(self.size) * self.count
+            && theirs.len > 0
+            && theirs.len <= self.size
+            && mine.len + theirs.len <= MAX_JOINED_BYTES
+            && self.outgoing.data.end == next.data.start
+            && mine.seq.at(u64::from(mine.len)) == theirs.seq
+            && (mine.ack, mine.window) == (theirs.ack, theirs.window)
+            && mine.options == theirs.options
+    }
+
+    fn add(&mut self, next: &Outgoing) {
+        self.outgoing.segment.len += next.segment.len;
+        self.outgoing.segment.flags = next.segment.flags;
+        self.outgoing.data.end = next.data.end;
+        self.count += 1;
+    }
+
+    /// What is left to the kernel of a packet of `length` bytes.
+    fn pending(&self, ends: Ends, length: usize) -> Pending {
+        let (family, start) = match ends.local {
+            SocketAddr::V4(_) => (Family::V4, etherparse::Ipv4Header::MIN_LEN),
+            SocketAddr::V6(_) => (Family::V6, etherparse::Ipv6Header::LEN),
+        };
+        let header_len = length - self.outgoing.segment.len as usize;
+        Pending {
+            checksum: ChecksumState::Partial {
+                // All three are below 128.
+                start: start as u16,
+                offset: CHECKSUM_AT as u16,
+            },
+            segmentation: if self.count > 1 {
+                Segmentation::Tcp {
+                    // A segment is shorter than the device's MTU, which has 16 bits.
+                    size: self.size as u16,
+                    header_len: header_len as u16,
+                    family,
+                }
+            } else {
+                Segmentation::Whole
+            },
+        }
+    }
+}
+
+/// Whether these flags may stand in the last of several segments, and nothing else.
+fn is_end(flags: Flags) -> bool {
+    let end = Flags::PSH.with(Flags::FIN);
+    flags.bits() & !end.bits() == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_tcp::connection::Segment;
+    use dupack_tcp::seq::SeqNumber;
+
+    fn segment(start: u64, len: u32, flags: Flags) -> Outgoing {
+        let mut segment = Segment::new(SeqNumber(0xffff_ff00).at(start));
+        segment.len = len;
+        segment.flags = flags;
+        segment.ack = Some(SeqNumber(7));
+        Outgoing {
+            segment,
+            data: start..start + u64::from(len),
+            why: None,
+        }
+    }
+
+    fn joined(segments: &[Outgoing]) -> Joined {
+        let mut joined = Joined {
+            size: segments[0].segment.len,
+            outgoing: segments[0].clone(),
+            count: 1,
+        };
+        for next in &segments[1..] {
+            assert!(joined.admits(next), "{next:?}");
+            joined.add(next);
+        }
+        joined
+    }
+
+    #[test]
+    fn full_segments_and_a_last_one_are_joined() {
+        let run = joined(&[
+            segment(0, 1000, Flags::NONE),
+            segment(1000, 1000, Flags::NONE),
+            segment(2000, 300, Flags::PSH.with(Flags::FIN)),
+        ]);
+        assert_eq!(run.outgoing.data, 0..2300);
+        assert_eq!(run.outgoing.segment.len, 2300);
+        assert!(run.outgoing.segment.is(Flags::PSH.with(Flags::FIN)));
+        assert!(!run.admits(&segment(2300, 1000, Flags::NONE)));
+    }
+
+    #[test]
+    fn what_does_not_follow_is_not_joined() {
+        let run = joined(&[segment(0, 1000, Flags::NONE)]);
+        assert!(!run.admits(&segment(2000, 1000, Flags::NONE)), "a gap");
+        assert!(!run.admits(&segment(1000, 1001, Flags::NONE)), "longer");
+        assert!(!run.admits(&segment(1000, 1000, Flags::RST)), "a RST");
+        assert!(!run.admits(&segment(1000, 0, Flags::NONE)), "an ACK");
+        let mut other = segment(1000, 1000, Flags::NONE);
+        other.segment.ack = Some(SeqNumber(8));
+        assert!(!run.admits(&other), "another acknowledgment");
+        let short = joined(&[segment(0, 1000, Flags::NONE), segment(1000, 5, Flags::NONE)]);
+        assert!(
+            !short.admits(&segment(1005, 5, Flags::NONE)),
+            "after a short one"
+        );
+    }
+
+    #[test]
+    fn a_packet_stays_below_64_kib() {
+        let all: Vec<Outgoing> = (0..45)
+            .map(|n| segment(n * 1448, 1448, Flags::NONE))
+            .collect();
+        let run = joined(&all);
+        assert!(!run.admits(&segment(45 * 1448, 1448, Flags::NONE)));
+    }
+}

@@ -1,0 +1,90 @@
+//! Bytes of a stream between what is done with at its front and what is not there yet at its
+//! end.
+
+use std::ops::Range;
+
+/// A buffer in which the byte at a stream's offset has its place, over and over again.
+#[derive(Debug)]
+pub(super) struct Ring {
+    bytes: Box<[u8]>,
+}
+
+impl Ring {
+    /// Room for `capacity` bytes, at least one.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            bytes: vec![0; capacity.max(1)].into_boxed_slice(),
+        }
+    }
+
+    /// How many bytes there is room for.
+    pub(super) const fn capacity(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Puts `bytes` where the stream's offset `offset` and the following belong.
+    pub(super) fn put(&mut self, offset: u64, bytes: &[u8]) {
+        debug_assert!(bytes.len() <= self.bytes.len());
+        let at = self.place(offset);
+        let first = bytes.len().min(self.bytes.len() - at);
+        self.bytes[at..at + first].copy_from_slice(&bytes[..first]);
+        self.bytes[..bytes.len() - first].copy_from_slice(&bytes[first..]);
+    }
+
+    /// Copies the bytes of `range` to `target`, which is as long.
+    pub(super) fn copy_to(&self, range: &Range<u64>, target: &mut [u8]) {
+        let first = self.piece(range);
+        target[..first.len()].copy_from_slice(first);
+        let rest = target.len() - first.len();
+        target[first.len()..].copy_from_slice(&self.bytes[..rest]);
+    }
+
+    /// As many of the bytes of `range` as stand together, from its start.
+    pub(super) fn piece(&self, range: &Range<u64>) -> &[u8] {
+        let at = self.place(range.start);
+        let length = self.length(range, at);
+        &self.bytes[at..at + length]
+    }
+
+    /// The same, to be written.
+    pub(super) fn piece_mut(&mut self, range: &Range<u64>) -> &mut [u8] {
+        let at = self.place(range.start);
+        let length = self.length(range, at);
+        &mut self.bytes[at..at + length]
+    }
+
+    fn place(&self, offset: u64) -> usize {
+        // Below the capacity.
+        (offset % self.capacity()) as usize
+    }
+
+    fn length(&self, range: &Range<u64>, at: usize) -> usize {
+        let wanted = range.end.saturating_sub(range.start);
+        // At most the capacity.
+        wanted.min((self.bytes.len() - at) as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_found_again_across_the_end() {
+        let mut ring = Ring::new(10);
+        for start in 0..25_u64 {
+            let bytes: Vec<u8> = (0..7).map(|i| (start as u8) * 10 + i).collect();
+            ring.put(start, &bytes);
+            let range = start..start + 7;
+            let mut copy = [0; 7];
+            ring.copy_to(&range, &mut copy);
+            assert_eq!(copy, bytes[..]);
+            let first = ring.piece(&range).len() as u64;
+            let whole = [
+                ring.piece(&range),
+                ring.piece(&(range.start + first..range.end)),
+            ];
+            assert_eq!(whole.concat(), bytes);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Network namespaces that vanish with the process.
+//!
+//! A [`Namespace`] has no name in the file system. A thread of ours, its keeper, lives in it;
+//! what is started from the keeper (threads, children) is in it too. When the keeper and those
+//! are gone the kernel removes it with all its devices, and that happens however the process
+//! ends. Children are told by the kernel to die with the keeper (`PR_SET_PDEATHSIG`).
+
+mod child;
+mod privilege;
+
+pub use child::Child;
+pub use privilege::{Standing, prepare};
+
+use std::any::Any;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use nix::sched::{CloneFlags, unshare};
+use thiserror::Error;
+
+use crate::tun::netlink::{self, InterfaceIndex};
+
+/// What is needed where namespaces cannot be made, for error messages.
+const WHAT_IS_NEEDED: &str = "it takes root (or CAP_NET_ADMIN and CAP_SYS_ADMIN), or a system \
+    that lets ordinary users make user namespaces: see the settings user.max_user_namespaces, \
+    kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns";
+
+/// Why there is no namespace, or nothing in it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NamespaceError {
+    /// The kernel does not let us make one.
+    #[error("cannot make a network namespace: {0}; {WHAT_IS_NEEDED}")]
+    Refused(#[source] io::Error),
+    /// An ordinary user's process must enter a user namespace before it has threads.
+    #[error(
+        "this process has {threads} threads, and a user namespace can be entered with one only: \
+         call `prepare` at the start of the program"
+    )]
+    TooLate {
+        /// How many threads there are.
+        threads: usize,
+    },
+    /// Something could not be set up inside.
+    #[error("cannot {what} in the network namespace {name}: {source}")]
+    Inside {
+        /// The namespace.
+        name: String,
+        /// What was to be done.
+        what: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+/// A network namespace of our own.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+    inode: u64,
+    /// `None` only while it is being dropped.
+    jobs: Option<Sender<Job>>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+impl Namespace {
+    /// Makes a namespace with nothing in it but the loopback interface, which is up. `name` is
+    /// for messages and names the keeper's thread.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses; the error says what is needed. See [`prepare`].
+    pub fn new(name: &str) -> Result<Self, NamespaceError> {
+        let (jobs, inbox) = channel::<Job>();
+        let (report, reported) = channel();
+        let keeper = thread::Builder::new()
+            .name(format!("netns {name}"))
+            .spawn(move || keep(&report, &inbox))
+            .map_err(NamespaceError::Refused)?;
+        let inode = reported
+            .recv()
+            .unwrap_or_else(|_| Err(io::Error::other("the keeper's thread ended")))
+            .map_err(NamespaceError::Refused)?;
+        let namespace = Self {
+            name: name.to_owned(),
+            inode,
+            jobs: Some(jobs),
+            keeper: Some(keeper),
+        };
+        namespace
+            .run(|| netlink::bring_up(InterfaceIndex::of("lo")?))
+            .map_err(|source| namespace.error("bring up lo", source))?;
+        Ok(namespace)
+    }
+
+    /// The namespace's name in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number by which the kernel shows it: `net:[number]` in `/proc/PID/ns`.
+    #[must_use]
+    pub const fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    /// Runs `job` in the namespace and waits for it. What takes long belongs on a thread of its
+    /// own, see [`spawn`](Self::spawn): others wait for the same keeper.
+    ///
+    /// # Panics
+    ///
+    /// If `job` does, and with its message.
+    pub fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
+        let (answer, answered) = channel();
+        let job: Job = Box::new(move || {
+            // Nobody listens only if the caller is gone.
+            let _ = answer.send(catch_unwind(AssertUnwindSafe(job)));
+        });
+        let keeper_is_gone = || -> Box<dyn Any + Send> { Box::new("the keeper is gone") };
+        let result = match self.jobs.as_ref().map(|jobs| jobs.send(job)) {
+            Some(Ok(())) => answered.recv().unwrap_or_else(|_| Err(keeper_is_gone())),
+            _ => Err(keeper_is_gone()),
+        };
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Runs `job` in the namespace on a thread of its own. The namespace exists at least until
+    /// the thread ends.
+    ///
+    /// # Errors
+    ///
+    /// If there is no room for another thread.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        name: &str,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        let builder = thread::Builder::new().name(name.to_owned());
+        // A thread is born into the namespace of the thread that starts it.
+        self.run(move || builder.spawn(job))
+    }
+
+    /// Starts a program in the namespace. It is killed when the returned value or the namespace
+    /// is dropped, and by the kernel if this process dies.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started.
+    pub fn start(&self, command: Command) -> Result<Child, NamespaceError> {
+        let what = format!("start {}", command.get_program().display());
+        self.run(move || Child::start(&command))
+            .map_err(|source| self.error(&what, source))
+    }
+
+    /// Sets a kernel setting under `/proc/sys/net`, such as `ipv4/ip_forward`, for this
+    /// namespace.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such setting, or it cannot be that.
+    pub fn set(&self, setting: &str, value: &str) -> Result<(), NamespaceError> {
+        let path = format!("/proc/sys/net/{setting}");
+        let (path_inside, value_inside) = (path.clone(), value.to_owned());
+        self.run(move || fs::write(path_inside, value_inside))
+            .map_err(|source| self.error(&format!("set {path} to {value}"), source))
+    }
+
+    fn error(&self, what: &str, source: io::Error) -> NamespaceError {
+        NamespaceError::Inside {
+            name: self.name.clone(),
+            what: what.to_owned(),
+            source,
+        }
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(keeper) = self.keeper.take() {
+            // Its jobs' panics have gone to their callers.
+            let _ = keeper.join();
+        }
+    }
+}
+
+/// The keeper's life: enter a new namespace, say so, and do jobs until nobody can send more.
+fn keep(report: &Sender<io::Result<u64>>, inbox: &Receiver<Job>) {
+    let entered = unshare(CloneFlags::CLONE_NEWNET)
+        .map_err(io::Error::from)
+        .and_then(|()| fs::metadata("/proc/thread-self/ns/net"))
+        .map(|metadata| metadata.ino());
+    let failed = entered.is_err();
+    if report.send(entered).is_err() || failed {
+        return;
+    }
+    while let Ok(job) = inbox.recv() {
+        job();
+    }
+}

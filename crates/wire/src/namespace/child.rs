@@ -1,0 +1,72 @@
+//! Programs that do not outlive us.
+
+use std::io;
+use std::process::{Command, Output, Stdio};
+
+/// Sets the signal that the kernel sends a program when the thread that started it ends, and
+/// then becomes that program (util-linux).
+const SETPRIV: &str = "setpriv";
+
+/// A running program. Dropping it kills it.
+#[derive(Debug)]
+pub struct Child {
+    /// `None` once it has been waited for.
+    process: Option<std::process::Child>,
+}
+
+impl Child {
+    /// Starts `command` such that it dies with the calling thread. Its input is empty, its
+    /// output is kept for [`finish`](Self::finish).
+    pub(super) fn start(command: &Command) -> io::Result<Self> {
+        let mut guarded = Command::new(SETPRIV);
+        guarded
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(command.get_program())
+            .args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => guarded.env(name, value),
+                None => guarded.env_remove(name),
+            };
+        }
+        if let Some(directory) = command.get_current_dir() {
+            guarded.current_dir(directory);
+        }
+        let process = guarded
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        Ok(Self {
+            process: Some(process),
+        })
+    }
+
+    /// The program's process number; zero if it has ended.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.as_ref().map_or(0, std::process::Child::id)
+    }
+
+    /// Waits for the program to end and gives its output.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be waited for.
+    pub fn finish(mut self) -> io::Result<Output> {
+        match self.process.take() {
+            Some(process) => process.wait_with_output(),
+            None => Err(io::Error::other("the program was waited for already")),
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            // Both fail only if the program has ended and been waited for.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The emulated path: IP packets between two TUN devices, in real time, over the simulator's
+//! own links.
+//!
+//! ```text
+//!   kernel or endpoint                   a thread                     kernel or endpoint
+//!   ┌──────────┐  read, stamp  ┌─────────────────────────┐  write when due  ┌─────────┐
+//!   │ near TUN │ ────────────▶ │ segments ─▶ forward Link │ ───────────────▶ │ far TUN │
+//!   │          │ ◀──────────── │ backward Link ◀ segments │ ◀─────────────── │         │
+//!   └──────────┘               └─────────────────────────┘                  └─────────┘
+//! ```
+//!
+//! Rate, delay, queue, loss, reordering and recorded traces are those of [`dupack_net::link`];
+//! nothing of them is here. A packet's size on the wire is that of the IP packet. Long packets
+//! are offered to the link segment by segment and leave joined where segments are due together.
+//!
+//! The path says how late it was ([`PathReport`]): a machine that cannot keep up makes a run
+//! worthless, and the run must say so.
+
+mod checksum;
+mod frame;
+mod lane;
+mod network;
+mod numbers;
+mod report;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use network::{Attachment, EndpointDevice, NetworkError, PathNetwork, Side};
+pub use report::{LaneReport, PathReport, Trust};
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use dupack_net::histogram::Histogram;
+use dupack_net::link::LinkConfig;
+use dupack_tcp::time::{Duration, Instant};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+use self::lane::Lane;
+use self::numbers::FlowNumbers;
+use crate::clock::WallClock;
+use crate::poll;
+use crate::tun::{MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Tun};
+
+/// Packets read from one device before the other gets its turn and what is due is written.
+const READS_AT_ONCE: usize = 32;
+
+/// A path's two links.
+#[derive(Clone, Debug)]
+pub struct PathConfig {
+    /// From the near device to the far one.
+    pub forward: LinkConfig,
+    /// Back.
+    pub backward: LinkConfig,
+    /// What all random numbers of the links depend on.
+    pub seed: u64,
+}
+
+/// A path at work on a thread of its own. It ends when this is dropped.
+#[derive(Debug)]
+pub struct RunningPath {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<io::Result<PathReport>>>,
+}
+
+/// How the thread is told to end.
+#[derive(Debug)]
+struct Stop {
+    asked: AtomicBool,
+    /// Wakes the thread.
+    bell: EventFd,
+}
+
+impl RunningPath {
+    /// Begins to forward between `near` and `far`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no room for a thread or a file descriptor.
+    pub fn start(config: &PathConfig, near: Tun, far: Tun) -> io::Result<Self> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        let stop = Arc::new(Stop {
+            asked: AtomicBool::new(false),
+            bell: EventFd::from_flags(flags)?,
+        });
+        let relay = Relay::new(config, near, far);
+        let seen_by_thread = Arc::clone(&stop);
+        let thread = thread::Builder::new()
+            .name("path".to_owned())
+            .spawn(move || relay.run(&seen_by_thread))?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Ends the path, with whatever is under way, and says what passed.
+    ///
+    /// # Errors
+    ///
+    /// If the path ended by itself because one of its devices went away.
+    ///
+    /// # Panics
+    ///
+    /// If the path's thread did.
+    pub fn stop(mut self) -> io::Result<PathReport> {
+        match self.end() {
+            Some(Ok(report)) => report,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Err(io::Error::other("the path has no thread")),
+        }
+    }
+
+    fn end(&mut self) -> Option<thread::Result<io::Result<PathReport>>> {
+        self.stop.asked.store(true, Ordering::Relaxed);
+        // It fails only if the bell rings already.
+        let _ = self.stop.bell.write(1);
+        self.thread.take().map(JoinHandle::join)
+    }
+}
+
+impl Drop for RunningPath {
+    fn drop(&mut self) {
+        // What the thread has to say goes to `stop`.
+        let _ = self.end();
+    }
+}
+
+/// The path's thread.
+struct Relay {
+    clock: WallClock,
+    /// The near device and the far one; lane `i` leads from device `i` to the other.
+    devices: [Tun; 2],
+    lanes: [Lane; 2],
+    flows: FlowNumbers,
+    buffer: Vec<u8>,
+    unattended: Histogram,
+    started: Instant,
+}
+
+impl Relay {
+    fn new(config: &PathConfig, near: Tun, far: Tun) -> Self {
+        let clock = WallClock::start();
+        Self {
+            clock,
+            devices: [near, far],
+            lanes: [
+                Lane::new(&config.forward, config.seed, "path/forward"),
+                Lane::new(&config.backward, config.seed, "path/backward"),
+            ],
+            flows: FlowNumbers::default(),
+            buffer: vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES],
+            unattended: Histogram::default(),
+            started: clock.now(),
+        }
+    }
+
+    fn run(mut self, stop: &Stop) -> io::Result<PathReport> {
+        poll::sharpen_timers();
+        let overflowed = self.overflowed();
+        let mut looked_at = self.clock.now();
+        while !stop.asked.load(Ordering::Relaxed) {
+            for side in 0..2 {
+                self.read(side)?;
+            }
+            let [forward, backward] = &mut self.lanes;
+            let [near, far] = &self.devices;
+            forward.deliver(&self.clock, far)?;
+            backward.deliver(&self.clock, near)?;
+            let now = self.clock.now();
+            self.unattended.record(now.since(looked_at));
+            self.wait(now, stop)?;
+            looked_at = self.clock.now();
+        }
+        Ok(self.report(overflowed))
+    }
+
+    /// Reads what there is on one side, up to a limit.
+    fn read(&mut self, side: usize) -> io::Result<()> {
+        for _ in 0..READS_AT_ONCE {
+            match self.devices[side].read(&self.clock, &mut self.buffer)? {
+                Reading::Packet(packet) => self.lanes[side].take_in(&packet, &mut self.flows),
+                Reading::Garbage => self.lanes[side].take_in_garbage(),
+                Reading::Empty => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Sleeps until a packet comes, one is due, or the path shall end.
+    fn wait(&self, now: Instant, stop: &Stop) -> io::Result<()> {
+        let due = self.lanes.iter().filter_map(Lane::next_due).min();
+        let [near, far] = &self.devices;
+        poll::readable(
+            &[near.as_fd(), far.as_fd(), stop.bell.as_fd()],
+            due.map(|due| due.since(now)),
+        )
+    }
+
+    fn overflowed(&self) -> [Option<u64>; 2] {
+        [0, 1].map(|side| self.devices[side].overflowed().ok())
+    }
+
+    fn report(&self, before: [Option<u64>; 2]) -> PathReport {
+        let after = self.overflowed();
+        let lane = |side: usize| LaneReport {
+            overflowed: after[side]
+                .zip(before[side])
+                .map(|(after, before)| after.saturating_sub(before)),
+            ..self.lanes[side].report()
+        };
+        PathReport {
+            forward: lane(0),
+            backward: lane(1),
+            unattended: self.unattended.clone(),
+            waited_for_processor: waited_for_processor(),
+            lasted: self.clock.now().since(self.started),
+        }
+    }
+}
+
+/// How long the calling thread has been ready to run and had no processor
+/// (`Documentation/scheduler/sched-stats.rst`: the second of three numbers, in nanoseconds).
+fn waited_for_processor() -> Option<Duration> {
+    let numbers = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanos = numbers.split_whitespace().nth(1)?.parse().ok()?;
+    Some(Duration::from_nanos(nanos))
+}

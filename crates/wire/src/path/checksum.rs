@@ -1,0 +1,48 @@
+//! The Internet checksum (RFC 1071) in the three forms that cutting needs.
+
+use etherparse::IpNumber;
+use etherparse::checksum::Sum16BitWords;
+
+use crate::tun::Family;
+
+/// A sum under way. What is added must be an even number of bytes, but for the last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Checksum(Sum16BitWords);
+
+impl Checksum {
+    /// The sum with `bytes` added.
+    pub(super) fn and(self, bytes: &[u8]) -> Self {
+        Self(self.0.add_slice(bytes))
+    }
+
+    /// The complement, as it stands in a complete header.
+    pub(super) fn complement(&self) -> [u8; 2] {
+        // The sum is kept in the machine's order and so goes out as it is.
+        self.0.ones_complement().to_ne_bytes()
+    }
+
+    /// The sum itself, as it stands in a header that somebody else shall complete.
+    pub(super) fn folded(&self) -> [u8; 2] {
+        (!self.0.ones_complement()).to_ne_bytes()
+    }
+}
+
+/// The sum over the pseudo-header (RFC 9293 §3.1, RFC 8200 §8.1) of a packet of which `ip` is the
+/// beginning, with `length` bytes of transport header and payload.
+pub(super) fn transport_sum(
+    family: Family,
+    ip: &[u8],
+    protocol: IpNumber,
+    length: usize,
+) -> Checksum {
+    let addresses = match family {
+        Family::V4 => ip.get(12..20),
+        Family::V6 => ip.get(8..40),
+    };
+    // A packet has less than 64 KiB.
+    let length = (length as u16).to_be_bytes();
+    Checksum::default()
+        .and(addresses.unwrap_or_default())
+        .and(&[0, protocol.0])
+        .and(&length)
+}

@@ -1,0 +1,386 @@
+//! A packet on its way through the emulated path, and the segments that it stands for.
+//!
+//! With offload one read gives up to 64 KiB, which no wire carries as one packet. For the links
+//! it is the segments that it will be cut into; each is offered, queued and lost by itself. What
+//! arrives together and still belongs together leaves together, see [`Frame::cut`].
+
+use std::net::IpAddr;
+
+use etherparse::{IpNumber, IpSlice, TcpSlice, UdpSlice};
+
+use dupack_net::packet::PacketKind;
+
+use super::checksum::{Checksum, transport_sum};
+use crate::tun::{ChecksumState, Family, Pending, Received, Segmentation};
+
+/// Room for the headers of a packet that is cut: IPv6 with some extension headers, and TCP with
+/// all its options.
+const MAX_CUT_HEADER_BYTES: usize = 256;
+
+/// Segments of one packet: 64 KiB in segments of 32 bytes, fewer than any kernel sends.
+pub(super) const MAX_SEGMENTS: usize = 2048;
+
+/// TCP's flags FIN and PSH, which belong to the last segment of many.
+const FIN_PSH: u8 = 0b0000_1001;
+/// TCP's flag CWR, which belongs to the first.
+const CWR: u8 = 0b1000_0000;
+
+/// Where things stand in a TCP header (RFC 9293 §3.1), an IPv4 header (RFC 791 §3.1), an IPv6
+/// header (RFC 8200 §3) and a UDP header (RFC 768), in bytes.
+const TCP_SEQUENCE: usize = 4;
+const TCP_FLAGS: usize = 13;
+const TCP_CHECKSUM: usize = 16;
+const UDP_LENGTH: usize = 4;
+const UDP_CHECKSUM: usize = 6;
+const IPV4_LENGTH: usize = 2;
+const IPV4_IDENTIFICATION: usize = 4;
+const IPV4_CHECKSUM: usize = 10;
+const IPV6_LENGTH: usize = 4;
+const IPV6_HEADER: usize = 40;
+
+/// What a path carries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frame {
+    bytes: Vec<u8>,
+    pending: Option<Pending>,
+    shape: Shape,
+}
+
+/// Where the parts of a packet are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) kind: PacketKind,
+    family: Family,
+    transport: Transport,
+    transport_at: usize,
+    payload_at: usize,
+    payload_len: usize,
+    /// Payload bytes of every segment but the last.
+    segment_payload: usize,
+    segments: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transport {
+    Tcp,
+    Udp,
+    Other,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self {
+            kind: PacketKind::Udp,
+            family: Family::V4,
+            transport: Transport::Other,
+            transport_at: 0,
+            payload_at: 0,
+            payload_len: 0,
+            segment_payload: 1,
+            segments: 1,
+        }
+    }
+}
+
+/// Why a packet does not go over the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// It is not an IP packet that we can read.
+    Malformed,
+    /// It is for the link only: multicast (neighbour discovery, group reports) or broadcast.
+    LinkLocal,
+}
+
+/// One or several segments as a packet of their own: headers, and where the payload is.
+pub(super) struct Piece<'a> {
+    pub(super) pending: Pending,
+    header: [u8; MAX_CUT_HEADER_BYTES],
+    header_len: usize,
+    /// All of the packet that is not in `header`.
+    pub(super) tail: &'a [u8],
+}
+
+impl Piece<'_> {
+    /// The changed headers; empty if the packet is as it was.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.header[..self.header_len]
+    }
+}
+
+impl Frame {
+    /// Takes over a packet that was read.
+    pub(super) fn load(&mut self, received: &Received<'_>) -> Result<(), Unfit> {
+        self.shape = Shape::of(received)?;
+        let length = self.shape.payload_at + self.shape.payload_len;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&received.bytes[..length]);
+        self.pending = Some(received.pending);
+        Ok(())
+    }
+
+    pub(super) const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The packet's headers, and its payload if it has not been cut.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The segments from `first` on, `count` of them, as one packet for a device with offload.
+    pub(super) fn cut(&self, first: usize, count: usize) -> Piece<'_> {
+        let pending = self.pending.unwrap_or(Pending::NOTHING);
+        if count == self.shape.segments {
+            return Piece {
+                pending,
+                header: [0; MAX_CUT_HEADER_BYTES],
+                header_len: 0,
+                tail: &self.bytes,
+            };
+        }
+        let mut piece = self.cut_out(first, count);
+        let sum = self.pseudo_header_sum(&piece);
+        piece.put_checksum(self.shape.checksum_at(), sum.folded());
+        if count == 1 {
+            piece.pending.segmentation = Segmentation::Whole;
+        }
+        piece
+    }
+
+    /// Segment `index` as a packet for a device without offload: nothing is left to do to it.
+    pub(super) fn cut_plain(&self, index: usize) -> Piece<'_> {
+        let pending = self.pending.unwrap_or(Pending::NOTHING);
+        let partial = matches!(pending.checksum, ChecksumState::Partial { .. });
+        if self.shape.segments == 1 && !partial {
+            return Piece {
+                pending: Pending::NOTHING,
+                ..self.cut(0, 1)
+            };
+        }
+        let mut piece = self.cut_out(index, 1);
+        piece.pending = Pending::NOTHING;
+        let at = self.shape.checksum_at();
+        if self.shape.transport != Transport::Other {
+            piece.put_checksum(at, [0; 2]);
+            let sum = self
+                .pseudo_header_sum(&piece)
+                .and(&piece.head()[self.shape.transport_at..])
+                .and(piece.tail);
+            piece.put_checksum(at, sum.complement());
+        }
+        piece
+    }
+
+    /// Headers and payload of some segments, with everything right but the transport checksum.
+    fn cut_out(&self, first: usize, count: usize) -> Piece<'_> {
+        let shape = &self.shape;
+        let from = first * shape.segment_payload;
+        let to = shape.payload_len.min(from + count * shape.segment_payload);
+        let (headers, payload) = self.bytes.split_at(shape.payload_at);
+        let mut header = [0; MAX_CUT_HEADER_BYTES];
+        header[..shape.payload_at].copy_from_slice(headers);
+        let mut piece = Piece {
+            pending: self.pending.unwrap_or(Pending::NOTHING),
+            header,
+            header_len: shape.payload_at,
+            tail: &payload[from..to],
+        };
+        let last = first + count == shape.segments;
+        piece.adjust_transport(shape, from, last);
+        piece.adjust_ip(shape, first);
+        piece
+    }
+
+    fn pseudo_header_sum(&self, piece: &Piece<'_>) -> Checksum {
+        let length = piece.header_len - self.shape.transport_at + piece.tail.len();
+        let protocol = match self.shape.transport {
+            Transport::Tcp => IpNumber::TCP,
+            Transport::Udp | Transport::Other => IpNumber::UDP,
+        };
+        transport_sum(self.shape.family, piece.head(), protocol, length)
+    }
+}
+
+impl Piece<'_> {
+    /// The segment's own sequence number, flags and length.
+    fn adjust_transport(&mut self, shape: &Shape, from: usize, last: bool) {
+        let length = self.header_len - shape.transport_at + self.tail.len();
+        let header = &mut self.header[shape.transport_at..];
+        match shape.transport {
+            Transport::Tcp => {
+                let field = &mut header[TCP_SEQUENCE..TCP_SEQUENCE + 4];
+                let number = u32::from_be_bytes([field[0], field[1], field[2], field[3]]);
+                // Below 64 KiB.
+                field.copy_from_slice(&number.wrapping_add(from as u32).to_be_bytes());
+                if !last {
+                    header[TCP_FLAGS] &= !FIN_PSH;
+                }
+                if from > 0 {
+                    header[TCP_FLAGS] &= !CWR;
+                }
+            }
+            Transport::Udp => {
+                // Below 64 KiB.
+                let length = (length as u16).to_be_bytes();
+                header[UDP_LENGTH..UDP_LENGTH + 2].copy_from_slice(&length);
+            }
+            Transport::Other => {}
+        }
+    }
+
+    /// The segment's own length and, in IPv4, identification and header checksum.
+    fn adjust_ip(&mut self, shape: &Shape, first: usize) {
+        let length = self.header_len + self.tail.len();
+        match shape.family {
+            Family::V4 => {
+                // The header's length stands in words in its first half byte.
+                let header_len = usize::from(self.header[0] & 0x0f) * 4;
+                let header = &mut self.header[..header_len];
+                header[IPV4_LENGTH..IPV4_LENGTH + 2]
+                    .copy_from_slice(&(length as u16).to_be_bytes());
+                let field = &mut header[IPV4_IDENTIFICATION..IPV4_IDENTIFICATION + 2];
+                let identification = u16::from_be_bytes([field[0], field[1]]);
+                // One after the other, as segmentation by a network card has it.
+                field.copy_from_slice(&identification.wrapping_add(first as u16).to_be_bytes());
+                header[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].fill(0);
+                let sum = Checksum::default().and(header);
+                header[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].copy_from_slice(&sum.complement());
+            }
+            Family::V6 => {
+                let length = (length - IPV6_HEADER) as u16;
+                self.header[IPV6_LENGTH..IPV6_LENGTH + 2].copy_from_slice(&length.to_be_bytes());
+            }
+        }
+    }
+
+    fn put_checksum(&mut self, at: usize, sum: [u8; 2]) {
+        self.header[at..at + 2].copy_from_slice(&sum);
+    }
+}
+
+impl Shape {
+    /// Reads the headers of a packet.
+    fn of(received: &Received<'_>) -> Result<Self, Unfit> {
+        let ip = IpSlice::from_slice(received.bytes).map_err(|_| Unfit::Malformed)?;
+        let destination = ip.destination_addr();
+        if destination.is_multicast() || is_broadcast(destination) {
+            return Err(Unfit::LinkLocal);
+        }
+        let (family, total) = match &ip {
+            IpSlice::Ipv4(slice) => (Family::V4, usize::from(slice.header().total_len())),
+            IpSlice::Ipv6(slice) => {
+                let payload = usize::from(slice.header().payload_length());
+                (Family::V6, IPV6_HEADER + payload)
+            }
+        };
+        let inside = ip.payload();
+        let transport_at = total
+            .checked_sub(inside.payload.len())
+            .ok_or(Unfit::Malformed)?;
+        let mut shape = Self {
+            family,
+            transport_at,
+            payload_at: transport_at,
+            payload_len: inside.payload.len(),
+            ..Self::default()
+        };
+        if !inside.fragmented {
+            shape.read_transport(inside.ip_number, inside.payload);
+        }
+        shape.segment(&received.pending)?;
+        if total > received.bytes.len() {
+            return Err(Unfit::Malformed);
+        }
+        Ok(shape)
+    }
+
+    fn read_transport(&mut self, protocol: IpNumber, bytes: &[u8]) {
+        let header_len = match protocol {
+            IpNumber::TCP => match TcpSlice::from_slice(bytes) {
+                Ok(tcp) => {
+                    self.transport = Transport::Tcp;
+                    self.kind = if tcp.payload().is_empty() {
+                        PacketKind::Ack
+                    } else {
+                        PacketKind::Data
+                    };
+                    tcp.header_slice().len()
+                }
+                Err(_) => return,
+            },
+            IpNumber::UDP if UdpSlice::from_slice_lax(bytes).is_ok() => {
+                self.transport = Transport::Udp;
+                etherparse::UdpHeader::LEN
+            }
+            _ => return,
+        };
+        self.payload_at += header_len;
+        self.payload_len -= header_len;
+    }
+
+    /// Finds out how many segments the packet stands for.
+    fn segment(&mut self, pending: &Pending) -> Result<(), Unfit> {
+        let size = match (pending.segmentation, self.transport) {
+            (Segmentation::Whole, _) => {
+                self.segment_payload = self.payload_len.max(1);
+                return Ok(());
+            }
+            (Segmentation::Tcp { size, .. }, Transport::Tcp)
+            | (Segmentation::Udp { size, .. }, Transport::Udp) => usize::from(size),
+            _ => return Err(Unfit::Malformed),
+        };
+        self.segment_payload = size;
+        self.segments = self.payload_len.div_ceil(size).max(1);
+        // The kernel leaves the checksum of what it does not cut to us as well.
+        let partial = matches!(pending.checksum, ChecksumState::Partial { .. });
+        if !partial || self.segments > MAX_SEGMENTS || self.payload_at > MAX_CUT_HEADER_BYTES {
+            return Err(Unfit::Malformed);
+        }
+        Ok(())
+    }
+
+    /// How many segments the packet stands for.
+    pub(super) const fn segments(&self) -> usize {
+        self.segments
+    }
+
+    /// Bytes of segment `index` on the wire, IP header included.
+    pub(super) fn wire_bytes(&self, index: usize) -> u32 {
+        let rest = self.payload_len - index * self.segment_payload;
+        // A packet has less than 64 KiB.
+        (self.payload_at + rest.min(self.segment_payload)) as u32
+    }
+
+    /// Payload of every segment but the last, in bytes.
+    pub(super) const fn segment_payload(&self) -> usize {
+        self.segment_payload
+    }
+
+    /// The transport header and what follows; nothing if it is neither TCP nor UDP.
+    pub(super) fn transport<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        match self.transport {
+            Transport::Other => None,
+            Transport::Tcp | Transport::Udp => bytes.get(self.transport_at..),
+        }
+    }
+
+    /// Source and destination address, one after the other.
+    pub(super) fn addresses<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        match self.family {
+            Family::V4 => bytes.get(12..20),
+            Family::V6 => bytes.get(8..40),
+        }
+    }
+
+    const fn checksum_at(&self) -> usize {
+        self.transport_at
+            + match self.transport {
+                Transport::Tcp => TCP_CHECKSUM,
+                Transport::Udp | Transport::Other => UDP_CHECKSUM,
+            }
+    }
+}
+
+fn is_broadcast(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V4(address) if address.is_broadcast())
+}

@@ -1,0 +1,183 @@
+//! One direction of the emulated path: packets of one device go through a link to the other.
+
+use std::io;
+
+use dupack_net::event::InsertionNumber;
+use dupack_net::link::{Fate, Flight, Link, LinkConfig, Offer, Verdict};
+use dupack_tcp::time::Instant;
+
+use super::frame::Unfit;
+use super::numbers::{FlowNumbers, Name};
+use super::report::LaneReport;
+use super::store::{FrameStore, SegmentId};
+use crate::clock::WallClock;
+use crate::tun::{Granted, Received, Tun, Writing};
+
+/// A link at work in real time, and the packets on it.
+#[derive(Debug)]
+pub(super) struct Lane {
+    link: Link,
+    frames: FrameStore,
+    next_number: u64,
+    run: Run,
+    report: LaneReport,
+}
+
+/// Segments that follow one another in one packet and are due together.
+#[derive(Debug, Default)]
+struct Run {
+    slot: usize,
+    first: usize,
+    /// When each of them was due; empty if there is no run.
+    due: Vec<Instant>,
+}
+
+impl Lane {
+    pub(super) fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
+        Self {
+            link: Link::new(config, seed, name),
+            frames: FrameStore::default(),
+            next_number: 0,
+            run: Run::default(),
+            report: LaneReport::default(),
+        }
+    }
+
+    /// Offers the link every segment of a packet that was read.
+    pub(super) fn take_in(&mut self, received: &Received<'_>, flows: &mut FlowNumbers) {
+        let slot = match self.frames.insert(received) {
+            Ok(slot) => slot,
+            Err(Unfit::LinkLocal) => return self.report.link_local += 1,
+            Err(Unfit::Malformed) => return self.report.malformed += 1,
+        };
+        let frame = self.frames.frame(slot);
+        let shape = *frame.shape();
+        let name = self.link.tells_packets_apart().then(|| flows.name(frame));
+        for index in 0..shape.segments() {
+            let Name { flow, number } = match name {
+                Some(name) => Name {
+                    number: name.number.saturating_add(index as u64),
+                    ..name
+                },
+                None => Name::NOBODY,
+            };
+            let offer = Offer {
+                packet: SegmentId { slot, index }.handle(),
+                kind: shape.kind,
+                flow,
+                number,
+                bytes: shape.wire_bytes(index),
+                ..Offer::default()
+            };
+            self.next_number += 1;
+            let number = InsertionNumber(self.next_number);
+            match self.link.offer(received.at, number, &offer) {
+                Verdict::Accepted { .. } => {}
+                Verdict::Dropped(_) => self.frames.release(slot, 1),
+            }
+        }
+    }
+
+    /// Counts something that was read and is not a packet.
+    pub(super) const fn take_in_garbage(&mut self) {
+        self.report.malformed += 1;
+    }
+
+    /// When the next packet is due at the far end.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.link.next_arrival().map(|(at, _)| at)
+    }
+
+    /// Writes everything that is due to `out`.
+    pub(super) fn deliver(&mut self, clock: &WallClock, out: &Tun) -> io::Result<()> {
+        let now = clock.now();
+        while let Some(flight) = self.link.take_arrival(now) {
+            self.land(&flight, clock, out)?;
+        }
+        self.flush(clock, out)
+    }
+
+    fn land(&mut self, flight: &Flight, clock: &WallClock, out: &Tun) -> io::Result<()> {
+        let id = SegmentId::of(flight.packet);
+        match flight.fate {
+            Fate::Lost(_) => self.frames.release(id.slot, 1),
+            Fate::Arrived if self.run.goes_on_with(id) => self.run.due.push(flight.arrival),
+            Fate::Arrived => {
+                self.flush(clock, out)?;
+                self.run.begin(id, flight.arrival);
+            }
+            Fate::FirstOfTwo => {
+                self.flush(clock, out)?;
+                self.run.begin(id, flight.arrival);
+                self.write_run(clock, out)?;
+                self.run.due.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the run, if there is one, and gives its segments up.
+    fn flush(&mut self, clock: &WallClock, out: &Tun) -> io::Result<()> {
+        if self.run.due.is_empty() {
+            return Ok(());
+        }
+        self.write_run(clock, out)?;
+        self.frames.release(self.run.slot, self.run.due.len());
+        self.run.due.clear();
+        Ok(())
+    }
+
+    fn write_run(&mut self, clock: &WallClock, out: &Tun) -> io::Result<()> {
+        let Run { slot, first, due } = &self.run;
+        let frame = self.frames.frame(*slot);
+        match out.offload() {
+            Granted::Offload => {
+                let piece = frame.cut(*first, due.len());
+                let done = out.write(&piece.pending, piece.head(), piece.tail)?;
+                self.report.count(done, due.len());
+            }
+            Granted::Plain => {
+                for index in *first..first + due.len() {
+                    let piece = frame.cut_plain(index);
+                    let done = out.write(&piece.pending, piece.head(), piece.tail)?;
+                    self.report.count(done, 1);
+                }
+            }
+        }
+        let now = clock.now();
+        for due in due {
+            self.report.lateness.record(now.since(*due));
+        }
+        Ok(())
+    }
+
+    /// What has passed so far.
+    pub(super) fn report(&self) -> LaneReport {
+        LaneReport {
+            link: *self.link.counters(),
+            under_way: self.frames.live(),
+            ..self.report.clone()
+        }
+    }
+}
+
+impl LaneReport {
+    fn count(&mut self, writing: Writing, segments: usize) {
+        match writing {
+            Writing::Done => self.delivered += segments as u64,
+            Writing::Refused => self.refused += segments as u64,
+        }
+    }
+}
+
+impl Run {
+    fn begin(&mut self, id: SegmentId, due: Instant) {
+        self.slot = id.slot;
+        self.first = id.index;
+        self.due.push(due);
+    }
+
+    fn goes_on_with(&self, id: SegmentId) -> bool {
+        !self.due.is_empty() && self.slot == id.slot && self.first + self.due.len() == id.index
+    }
+}

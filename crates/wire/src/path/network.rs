@@ -1,0 +1,225 @@
+//! Two hosts of this machine's kernel, each in a namespace of its own, joined by an emulated
+//! path: a test network that leaves nothing behind.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use thiserror::Error;
+
+use super::{PathConfig, PathReport, RunningPath};
+use crate::namespace::{Namespace, NamespaceError};
+use crate::tun::{Family, Offload, Prefix, Tun, TunConfig, TunError};
+
+/// The network's addresses: 10.98.0.0/16, private (RFC 1918), and fd98::/32, unique local
+/// (RFC 4193). Nothing outside the namespaces sees them.
+const NETWORK_V4: [u8; 2] = [10, 98];
+const NETWORK_V6: u16 = 0xfd98;
+const PREFIX_V4: u8 = 16;
+const PREFIX_V6: u8 = 32;
+
+/// A subnet of a side: an endpoint and the host in front of it.
+const ENDPOINT_SUBNET: u8 = 1;
+const SUBNET_PREFIX_V4: u8 = 24;
+const SUBNET_PREFIX_V6: u8 = 64;
+
+/// A device behind one of the hosts, and the addresses that reach it.
+#[derive(Debug)]
+pub struct EndpointDevice {
+    /// The device.
+    pub tun: Tun,
+    /// An IPv4 and an IPv6 address.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// Which of the two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Where the forward link begins.
+    Near,
+    /// Where it ends.
+    Far,
+}
+
+/// Two hosts and the path between them. What runs in their namespaces ends with it.
+#[derive(Debug)]
+pub struct PathNetwork {
+    // Dropped in this order: the path first, for it holds the devices.
+    path: RunningPath,
+    near: Namespace,
+    far: Namespace,
+}
+
+/// How the hosts are attached to the path.
+#[derive(Clone, Copy, Debug)]
+pub struct Attachment {
+    /// The longest IP packet on the path, in bytes.
+    pub mtu: u16,
+    /// Offload on the near device.
+    pub near: Offload,
+    /// Offload on the far device.
+    pub far: Offload,
+}
+
+impl Default for Attachment {
+    /// As Ethernet has it, with offload.
+    fn default() -> Self {
+        Self {
+            mtu: 1500,
+            near: Offload::WherePossible,
+            far: Offload::WherePossible,
+        }
+    }
+}
+
+/// Why there is no network.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// A namespace cannot be made or set up.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// A device cannot be made or set up.
+    #[error(transparent)]
+    Tun(#[from] TunError),
+    /// The path cannot begin.
+    #[error("cannot start the emulated path: {0}")]
+    Path(#[source] io::Error),
+}
+
+impl PathNetwork {
+    /// Makes the hosts and starts the path.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses something; the error says what is needed.
+    pub fn new(config: &PathConfig, attachment: Attachment) -> Result<Self, NetworkError> {
+        let (near, near_tun) = host(Side::Near, attachment.mtu, attachment.near)?;
+        let (far, far_tun) = host(Side::Far, attachment.mtu, attachment.far)?;
+        let path = RunningPath::start(config, near_tun, far_tun).map_err(NetworkError::Path)?;
+        Ok(Self { path, near, far })
+    }
+
+    /// The host on one side.
+    #[must_use]
+    pub const fn host(&self, side: Side) -> &Namespace {
+        match side {
+            Side::Near => &self.near,
+            Side::Far => &self.far,
+        }
+    }
+
+    /// Attaches a device for an endpoint of ours behind the host on one side, which forwards
+    /// what goes between it and the path.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses something, for example a second one on the same side.
+    pub fn attach_endpoint(
+        &self,
+        side: Side,
+        mtu: u16,
+        offload: Offload,
+    ) -> Result<EndpointDevice, NetworkError> {
+        const HOST: u8 = 1;
+        const ENDPOINT: u8 = 2;
+        let host = self.host(side);
+        host.set("ipv4/ip_forward", "1")?;
+        host.set("ipv6/conf/all/forwarding", "1")?;
+        let prefix = |family, length| Prefix {
+            address: side.subnet_address(family, ENDPOINT_SUBNET, HOST),
+            length,
+        };
+        let config = TunConfig {
+            name: "endpoint".to_owned(),
+            mtu,
+            addresses: vec![
+                prefix(Family::V4, SUBNET_PREFIX_V4),
+                prefix(Family::V6, SUBNET_PREFIX_V6),
+            ],
+            routes: Vec::new(),
+            offload,
+        };
+        let tun = host.run(move || Tun::open(&config))?;
+        let address = |family| side.subnet_address(family, ENDPOINT_SUBNET, ENDPOINT);
+        Ok(EndpointDevice {
+            tun,
+            addresses: vec![address(Family::V4), address(Family::V6)],
+        })
+    }
+
+    /// Ends the path and then the hosts, and says what passed.
+    ///
+    /// # Errors
+    ///
+    /// If the path ended by itself before.
+    pub fn stop(self) -> io::Result<PathReport> {
+        self.path.stop()
+    }
+}
+
+impl Side {
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Near => Self::Far,
+            Self::Far => Self::Near,
+        }
+    }
+
+    /// The address of the host on this side.
+    #[must_use]
+    pub const fn address(self, family: Family) -> IpAddr {
+        self.subnet_address(family, 0, 1)
+    }
+
+    /// The name of the host's device.
+    #[must_use]
+    pub const fn device(self) -> &'static str {
+        match self {
+            Self::Near => "near",
+            Self::Far => "far",
+        }
+    }
+
+    /// An address in one of this side's subnets: the host itself is number 1 of subnet 0.
+    const fn subnet_address(self, family: Family, subnet: u8, number: u8) -> IpAddr {
+        let side = match self {
+            Self::Near => 1,
+            Self::Far => 2,
+        };
+        match family {
+            Family::V4 => {
+                let [a, b] = NETWORK_V4;
+                IpAddr::V4(Ipv4Addr::new(a, b, side * 16 + subnet, number))
+            }
+            Family::V6 => {
+                let (side, subnet, number) = (side as u16, subnet as u16, number as u16);
+                IpAddr::V6(Ipv6Addr::new(NETWORK_V6, 0, side, subnet, 0, 0, 0, number))
+            }
+        }
+    }
+}
+
+/// A namespace with a device in it whose network is the whole test network.
+fn host(side: Side, mtu: u16, offload: Offload) -> Result<(Namespace, Tun), NetworkError> {
+    let namespace = Namespace::new(side.device())?;
+    let config = TunConfig {
+        name: side.device().to_owned(),
+        mtu,
+        addresses: vec![
+            Prefix {
+                address: side.address(Family::V4),
+                length: PREFIX_V4,
+            },
+            Prefix {
+                address: side.address(Family::V6),
+                length: PREFIX_V6,
+            },
+        ],
+        routes: Vec::new(),
+        offload,
+    };
+    let tun = namespace.run(move || Tun::open(&config))?;
+    Ok((namespace, tun))
+}

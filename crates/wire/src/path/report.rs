@@ -1,0 +1,196 @@
+//! What the emulated path says of itself: what passed, and how late it was.
+
+use std::fmt;
+
+use dupack_net::histogram::Histogram;
+use dupack_net::link::LinkCounters;
+use dupack_tcp::time::Duration;
+
+/// What has passed over the path, and whether it can be believed.
+#[derive(Clone, Debug, Default)]
+pub struct PathReport {
+    /// From the near device to the far one.
+    pub forward: LaneReport,
+    /// Back.
+    pub backward: LaneReport,
+    /// How long at a time nobody looked at the devices. The arrival of a packet is stamped so
+    /// much too late at most.
+    pub unattended: Histogram,
+    /// How long the path's thread was ready to run and had no processor; `None` if the kernel
+    /// does not say.
+    pub waited_for_processor: Option<Duration>,
+    /// How long the path was there.
+    pub lasted: Duration,
+}
+
+/// One direction of the path.
+#[derive(Clone, Debug, Default)]
+pub struct LaneReport {
+    /// What the link counted. Packets are those of the wire, also with offload.
+    pub link: LinkCounters,
+    /// Packets written at the far end, second copies included.
+    pub delivered: u64,
+    /// By how much they left after they were due: the time after the write, less the time due.
+    pub lateness: Histogram,
+    /// Packets that the far end's kernel did not take.
+    pub refused: u64,
+    /// Packets that were thrown away because they cannot be read.
+    pub malformed: u64,
+    /// Packets for the link itself, which a path does not carry: multicast and broadcast.
+    pub link_local: u64,
+    /// Packets that the near end's kernel threw away because the path did not read them in time;
+    /// `None` if the kernel does not say.
+    pub overflowed: Option<u64>,
+    /// Reads of which a packet was still under way at the end.
+    pub under_way: usize,
+}
+
+/// The share of packets that must have left within the tolerance.
+const IN_TIME: f64 = 0.99;
+
+/// Whether a run over the path is worth anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// The path kept its times.
+    Sound,
+    /// The machine could not keep up.
+    Worthless {
+        /// Why, for people.
+        reasons: Vec<String>,
+    },
+}
+
+impl PathReport {
+    /// Whether 99 % of all packets left within `tolerance` of their time, the devices were
+    /// looked at as often, and nothing was lost that no link took.
+    #[must_use]
+    pub fn trust(&self, tolerance: Duration) -> Trust {
+        let mut reasons = Vec::new();
+        for (name, lane) in [("forward", &self.forward), ("backward", &self.backward)] {
+            lane.object(name, tolerance, &mut reasons);
+        }
+        let unattended = self.unattended.quantile(IN_TIME).unwrap_or(Duration::ZERO);
+        if unattended > tolerance {
+            reasons.push(format!(
+                "arrivals were noticed up to {} ms late (99 %), more than the {} ms allowed",
+                millis(unattended),
+                millis(tolerance)
+            ));
+        }
+        if reasons.is_empty() {
+            Trust::Sound
+        } else {
+            Trust::Worthless { reasons }
+        }
+    }
+}
+
+impl LaneReport {
+    fn object(&self, name: &str, tolerance: Duration, reasons: &mut Vec<String>) {
+        let late = self.lateness.quantile(IN_TIME).unwrap_or(Duration::ZERO);
+        if late > tolerance {
+            reasons.push(format!(
+                "packets {name} left up to {} ms late (99 %), more than the {} ms allowed",
+                millis(late),
+                millis(tolerance)
+            ));
+        }
+        let lost = self.overflowed.unwrap_or(0);
+        if lost > 0 {
+            reasons.push(format!(
+                "{lost} packets {name} were lost in front of the path"
+            ));
+        }
+        if self.refused > 0 {
+            let refused = self.refused;
+            reasons.push(format!(
+                "{refused} packets {name} were refused by the kernel behind the path"
+            ));
+        }
+    }
+}
+
+impl fmt::Display for PathReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, lane) in [("forward", &self.forward), ("backward", &self.backward)] {
+            writeln!(f, "{name:8}  {lane}")?;
+        }
+        write!(f, "unattended: {}", quantiles(&self.unattended))?;
+        if let Some(waited) = self.waited_for_processor {
+            write!(
+                f,
+                "; waited for a processor: {} ms of {:.3} s",
+                millis(waited),
+                self.lasted.as_secs_f64()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for LaneReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} packets offered, {} dropped, {} delivered; late: {}",
+            self.link.offered_packets,
+            self.link.drops.total(),
+            self.delivered,
+            quantiles(&self.lateness)
+        )
+    }
+}
+
+fn quantiles(histogram: &Histogram) -> String {
+    let at = |q| millis(histogram.quantile(q).unwrap_or(Duration::ZERO));
+    format!(
+        "median {} ms, 99 % {} ms, most {} ms",
+        at(0.5),
+        at(IN_TIME),
+        millis(histogram.max())
+    )
+}
+
+fn millis(span: Duration) -> String {
+    format!("{:.3}", span.as_secs_f64() * 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn late(millis: u64, count: u32) -> PathReport {
+        let mut report = PathReport::default();
+        for _ in 0..1000 - count {
+            report.forward.lateness.record(Duration::from_micros(10));
+        }
+        for _ in 0..count {
+            report
+                .forward
+                .lateness
+                .record(Duration::from_millis(millis));
+        }
+        report
+    }
+
+    #[test]
+    fn one_packet_in_a_hundred_may_be_late() {
+        let tolerance = Duration::from_millis(1);
+        assert_eq!(late(5, 10).trust(tolerance), Trust::Sound);
+        let Trust::Worthless { reasons } = late(5, 11).trust(tolerance) else {
+            panic!("11 of 1000 were late");
+        };
+        assert_eq!(reasons.len(), 1);
+        assert!(reasons[0].contains("forward"), "{reasons:?}");
+    }
+
+    #[test]
+    fn a_loss_that_no_link_took_spoils_a_run() {
+        let mut report = PathReport::default();
+        report.backward.overflowed = Some(1);
+        assert_ne!(report.trust(Duration::from_millis(1)), Trust::Sound);
+        report.backward.overflowed = None;
+        report.backward.refused = 1;
+        assert_ne!(report.trust(Duration::from_millis(1)), Trust::Sound);
+    }
+}

@@ -1,0 +1,242 @@
+//! Cutting: what a device would be given, read again by another parser and put together.
+
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+
+use dupack_net::packet::PacketKind;
+use dupack_tcp::time::Instant;
+
+use super::frame::{Frame, Piece, Unfit};
+use crate::tun::{ChecksumState, Family, Pending, Received, Segmentation};
+
+const SIZE: usize = 1000;
+const SEQ: u32 = u32::MAX - 1500;
+
+fn payload(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i * 7 % 251) as u8).collect()
+}
+
+/// A TCP packet of so many payload bytes as the kernel hands it over: flags CWR, PSH, FIN and
+/// ACK, the checksum left to do.
+fn tcp(family: Family, length: usize) -> Vec<u8> {
+    let builder = match family {
+        Family::V4 => etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64),
+        Family::V6 => etherparse::PacketBuilder::ipv6([1; 16], [2; 16], 64),
+    };
+    let builder = builder
+        .tcp(50_000, 80, SEQ, 1000)
+        .ack(77)
+        .psh()
+        .fin()
+        .cwr()
+        .options_raw(&[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2])
+        .expect("options fit");
+    let mut packet = Vec::new();
+    builder
+        .write(&mut packet, &payload(length))
+        .expect("a vector");
+    packet
+}
+
+fn udp(length: usize) -> Vec<u8> {
+    let mut packet = Vec::new();
+    etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .udp(50_000, 53)
+        .write(&mut packet, &payload(length))
+        .expect("a vector");
+    packet
+}
+
+fn transport_at(family: Family) -> u16 {
+    match family {
+        Family::V4 => 20,
+        Family::V6 => 40,
+    }
+}
+
+fn pending(family: Family, segmentation: Segmentation) -> Pending {
+    let offset = match segmentation {
+        Segmentation::Udp { .. } => 6,
+        _ => 16,
+    };
+    Pending {
+        checksum: ChecksumState::Partial {
+            start: transport_at(family),
+            offset,
+        },
+        segmentation,
+    }
+}
+
+fn load(bytes: &[u8], pending: Pending) -> Frame {
+    let mut frame = Frame::default();
+    frame
+        .load(&Received {
+            at: Instant::ZERO,
+            pending,
+            bytes,
+        })
+        .expect("a good packet");
+    frame
+}
+
+fn tcp_frame(family: Family, length: usize) -> Frame {
+    let segmentation = Segmentation::Tcp {
+        size: SIZE as u16,
+        header_len: transport_at(family) + 32,
+        family,
+    };
+    load(&tcp(family, length), pending(family, segmentation))
+}
+
+/// The packet of a piece, with the checksum completed if that was left to do, as the kernel
+/// completes it.
+fn packet(piece: &Piece<'_>) -> Vec<u8> {
+    let mut bytes = [piece.head(), piece.tail].concat();
+    if let ChecksumState::Partial { start, offset } = piece.pending.checksum {
+        let (start, at) = (usize::from(start), usize::from(start + offset));
+        let sum = super::checksum::Checksum::default().and(&bytes[start..]);
+        bytes[at..at + 2].copy_from_slice(&sum.complement());
+    }
+    bytes
+}
+
+/// Checks everything that a receiver checks, and gives sequence number, flags (FIN, PSH, CWR)
+/// and payload.
+fn read_tcp(bytes: &[u8]) -> (u32, [bool; 3], Vec<u8>) {
+    let sliced = SlicedPacket::from_ip(bytes).expect("a packet");
+    let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else {
+        panic!("no TCP");
+    };
+    let header = tcp.to_header();
+    let sum = match sliced.net.as_ref().expect("IP") {
+        NetSlice::Ipv4(ip) => {
+            let ip_header = ip.header().to_header();
+            assert_eq!(ip_header.header_checksum, ip_header.calc_header_checksum());
+            header.calc_checksum_ipv4(&ip_header, tcp.payload())
+        }
+        NetSlice::Ipv6(ip) => header.calc_checksum_ipv6(&ip.header().to_header(), tcp.payload()),
+        NetSlice::Arp(_) => panic!("not IP"),
+    };
+    assert_eq!(Ok(header.checksum), sum);
+    let flags = [header.fin, header.psh, header.cwr];
+    (header.sequence_number, flags, tcp.payload().to_vec())
+}
+
+#[test]
+fn every_segment_stands_for_itself() {
+    for family in [Family::V4, Family::V6] {
+        // Three full segments and a rest, across the end of the sequence space.
+        let frame = tcp_frame(family, 3210);
+        assert_eq!(frame.shape().segments(), 4);
+        assert_eq!(frame.shape().kind, PacketKind::Data);
+        let headers = u32::from(transport_at(family)) + 32;
+        assert_eq!(frame.shape().wire_bytes(0), headers + 1000);
+        assert_eq!(frame.shape().wire_bytes(3), headers + 210);
+        for index in 0..4 {
+            for piece in [frame.cut(index, 1), frame.cut_plain(index)] {
+                assert_eq!(piece.pending.segmentation, Segmentation::Whole);
+                let (seq, [fin, psh, cwr], data) = read_tcp(&packet(&piece));
+                assert_eq!(seq, SEQ.wrapping_add(index as u32 * 1000));
+                assert_eq!((fin, psh, cwr), (index == 3, index == 3, index == 0));
+                let end = 3210.min(index * SIZE + SIZE);
+                assert_eq!(data, payload(3210)[index * SIZE..end]);
+            }
+        }
+    }
+}
+
+#[test]
+fn neighbours_stay_together() {
+    for family in [Family::V4, Family::V6] {
+        let frame = tcp_frame(family, 3210);
+        let piece = frame.cut(1, 2);
+        let Segmentation::Tcp { size, .. } = piece.pending.segmentation else {
+            panic!("two segments are still to be cut");
+        };
+        assert_eq!(usize::from(size), SIZE);
+        let (seq, flags, data) = read_tcp(&packet(&piece));
+        assert_eq!(seq, SEQ.wrapping_add(1000));
+        assert_eq!(flags, [false, false, false]);
+        assert_eq!(data, payload(3210)[1000..3000]);
+    }
+}
+
+#[test]
+fn what_arrives_whole_leaves_as_it_came() {
+    let bytes = tcp(Family::V4, 3210);
+    let frame = tcp_frame(Family::V4, 3210);
+    let piece = frame.cut(0, 4);
+    assert_eq!((piece.head(), piece.tail), (&[][..], &bytes[..]));
+}
+
+#[test]
+fn datagrams_are_cut_too() {
+    let segmentation = Segmentation::Udp {
+        size: 500,
+        header_len: 28,
+    };
+    let frame = load(&udp(1100), pending(Family::V4, segmentation));
+    assert_eq!(frame.shape().segments(), 3);
+    for (index, length) in [(0, 500), (1, 500), (2, 100)] {
+        let bytes = packet(&frame.cut_plain(index));
+        let sliced = SlicedPacket::from_ip(&bytes).expect("a packet");
+        let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Udp(udp))) =
+            (sliced.net, sliced.transport)
+        else {
+            panic!("no datagram");
+        };
+        assert_eq!(usize::from(udp.length()), 8 + length);
+        let ip = ip.header().to_header();
+        let sum = udp
+            .to_header()
+            .calc_checksum_ipv4(&ip, udp.payload())
+            .expect("short");
+        assert_eq!(udp.checksum(), sum);
+    }
+}
+
+#[test]
+fn kinds_are_told_apart() {
+    let kind = |bytes: &[u8]| load(bytes, Pending::NOTHING).shape().kind;
+    assert_eq!(kind(&tcp(Family::V4, 0)), PacketKind::Ack);
+    assert_eq!(kind(&tcp(Family::V6, 1)), PacketKind::Data);
+    assert_eq!(kind(&udp(10)), PacketKind::Udp);
+}
+
+#[test]
+fn what_is_no_packet_is_unfit() {
+    let load = |bytes: &[u8], pending| {
+        Frame::default().load(&Received {
+            at: Instant::ZERO,
+            pending,
+            bytes,
+        })
+    };
+    let good = tcp(Family::V4, 100);
+    for length in 0..good.len() {
+        let cut_short = load(&good[..length], Pending::NOTHING);
+        assert_eq!(cut_short, Err(Unfit::Malformed), "{length} bytes");
+    }
+    // Segments of UDP that are TCP, and more segments than there can be.
+    let wrong = Segmentation::Udp {
+        size: 10,
+        header_len: 28,
+    };
+    assert_eq!(
+        load(&good, pending(Family::V4, wrong)),
+        Err(Unfit::Malformed)
+    );
+    let tiny = Segmentation::Tcp {
+        size: 1,
+        header_len: 52,
+        family: Family::V4,
+    };
+    let long = tcp(Family::V4, 3000);
+    assert_eq!(
+        load(&long, pending(Family::V4, tiny)),
+        Err(Unfit::Malformed)
+    );
+    let mut multicast = good;
+    multicast[16..20].copy_from_slice(&[224, 0, 0, 1]);
+    assert_eq!(load(&multicast, Pending::NOTHING), Err(Unfit::LinkLocal));
+}

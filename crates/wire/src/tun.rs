@@ -1,0 +1,355 @@
+//! A TUN device: IP packets in and out of the kernel of this machine.
+//!
+//! What the kernel routes to the device is read from it, what is written to it arrives at the
+//! kernel. It belongs to the network namespace of the thread that opened it and vanishes when
+//! it is dropped, or with the process.
+//!
+//! With offload, where the kernel has it, packets of up to 64 KiB cross at once; what is left to
+//! do to each stands in [`Pending`].
+
+pub(crate) mod netlink;
+mod offload;
+
+pub use offload::{ChecksumState, Family, OFFLOAD_HEADER_BYTES, Pending, Segmentation};
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+
+use dupack_tcp::time::Instant;
+use nix::unistd::gettid;
+use thiserror::Error;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use self::netlink::InterfaceIndex;
+use crate::clock::WallClock;
+
+/// The longest packet that crosses a device, and so the least room to read into.
+pub const MAX_PACKET_BYTES: usize = 65_535;
+
+/// Packets that the kernel keeps for us while we do something else. The kernel's own default is
+/// 500; a sender that finds the queue full loses packets to it that no link model took.
+const QUEUE_PACKETS: u32 = 10_000;
+
+/// What a device shall be.
+#[derive(Clone, Debug)]
+pub struct TunConfig {
+    /// Its name in its namespace, at most 15 bytes.
+    pub name: String,
+    /// The longest IP packet that fits the link, in bytes.
+    pub mtu: u16,
+    /// The kernel's own addresses on it.
+    pub addresses: Vec<Prefix>,
+    /// Networks other than those of the addresses that are reached through it.
+    pub routes: Vec<Prefix>,
+    /// Whether long packets may cross.
+    pub offload: Offload,
+}
+
+/// An address with the length of its network's prefix, or that network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// The address.
+    pub address: IpAddr,
+    /// Bits of the network.
+    pub length: u8,
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+/// Whether packets longer than the MTU and packets without checksums may cross a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offload {
+    /// If the kernel can.
+    #[default]
+    WherePossible,
+    /// No: every packet stands for itself.
+    Off,
+}
+
+/// Why there is no device.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TunError {
+    /// The kernel does not give one.
+    #[error(
+        "cannot make the TUN device {name}: {source}; it needs /dev/net/tun, readable and \
+         writable, and CAP_NET_ADMIN in its network namespace"
+    )]
+    Open {
+        /// The device.
+        name: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// It cannot be set up.
+    #[error("cannot {what} of the TUN device {name}: {source}")]
+    Configure {
+        /// The device.
+        name: String,
+        /// What was to be done.
+        what: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+/// A packet that was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    /// When it was read.
+    pub at: Instant,
+    /// What is left to do to it.
+    pub pending: Pending,
+    /// The IP packet.
+    pub bytes: &'a [u8],
+}
+
+/// What came of reading.
+#[derive(Clone, Copy, Debug)]
+pub enum Reading<'a> {
+    /// A packet.
+    Packet(Received<'a>),
+    /// Something that is not what was agreed on with the kernel, and was thrown away.
+    Garbage,
+    /// Nothing is there.
+    Empty,
+}
+
+/// What came of writing.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// The kernel has the packet.
+    Done,
+    /// The kernel does not take it: it is malformed, or the device is down.
+    Refused,
+}
+
+/// An open device.
+pub struct Tun {
+    device: SyncDevice,
+    name: String,
+    mtu: u16,
+    offload: Granted,
+    /// The table of interfaces as the thread sees it that opened the device.
+    counters: PathBuf,
+}
+
+/// Whether the device has offload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granted {
+    /// Long packets and partial checksums cross.
+    Offload,
+    /// Plain packets only.
+    Plain,
+}
+
+impl Tun {
+    /// Opens a device in the calling thread's namespace and brings it up.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses; the error says what is needed.
+    pub fn open(config: &TunConfig) -> Result<Self, TunError> {
+        let (device, offload) = match config.offload {
+            Offload::Off => (build(&config.name, Granted::Plain), Granted::Plain),
+            Offload::WherePossible => match build(&config.name, Granted::Offload) {
+                Ok(device) => (Ok(device), Granted::Offload),
+                Err(_) => (build(&config.name, Granted::Plain), Granted::Plain),
+            },
+        };
+        let device = device.map_err(|source| TunError::Open {
+            name: config.name.clone(),
+            source,
+        })?;
+        configure(config)?;
+        Ok(Self {
+            device,
+            name: config.name.clone(),
+            mtu: config.mtu,
+            offload,
+            counters: PathBuf::from(format!("/proc/self/task/{}/net/dev", gettid())),
+        })
+    }
+
+    /// The device's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The longest IP packet that fits the link, in bytes.
+    #[must_use]
+    pub const fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    /// Whether the kernel gave offload.
+    #[must_use]
+    pub const fn offload(&self) -> Granted {
+        self.offload
+    }
+
+    /// Reads a packet into `buffer`, which should have room for the longest and its offload
+    /// header, and takes the time as soon as it is there.
+    ///
+    /// # Errors
+    ///
+    /// If the device is gone.
+    pub fn read<'a>(&self, clock: &WallClock, buffer: &'a mut [u8]) -> io::Result<Reading<'a>> {
+        let length = match self.device.recv(buffer) {
+            Ok(length) => length,
+            Err(error) if is_transient(&error) => return Ok(Reading::Empty),
+            Err(error) => return Err(error),
+        };
+        let at = clock.now();
+        let Some(bytes) = buffer.get(..length) else {
+            return Ok(Reading::Garbage);
+        };
+        let (pending, bytes) = match self.offload {
+            Granted::Plain => (Some(Pending::NOTHING), bytes),
+            Granted::Offload => match bytes.split_at_checked(OFFLOAD_HEADER_BYTES) {
+                Some((header, bytes)) => (Pending::parse(header), bytes),
+                None => (None, bytes),
+            },
+        };
+        Ok(match pending {
+            Some(pending) => Reading::Packet(Received { at, pending, bytes }),
+            None => Reading::Garbage,
+        })
+    }
+
+    /// Writes the packet that `head` and `tail` are together. Without offload nothing may be
+    /// pending.
+    ///
+    /// # Errors
+    ///
+    /// If the device is gone.
+    pub fn write(&self, pending: &Pending, head: &[u8], tail: &[u8]) -> io::Result<Writing> {
+        let written = match self.offload {
+            Granted::Plain => {
+                debug_assert_eq!(*pending, Pending::NOTHING);
+                self.device
+                    .send_vectored(&[IoSlice::new(head), IoSlice::new(tail)])
+            }
+            Granted::Offload => {
+                let offload = pending.emit();
+                self.device.send_vectored(&[
+                    IoSlice::new(&offload),
+                    IoSlice::new(head),
+                    IoSlice::new(tail),
+                ])
+            }
+        };
+        match written {
+            Ok(_) => Ok(Writing::Done),
+            Err(error) if is_gone(&error) => Err(error),
+            Err(_) => Ok(Writing::Refused),
+        }
+    }
+
+    /// Packets that the kernel has thrown away because nobody read them in time.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not say. It says so only as long as the thread lives that opened the
+    /// device.
+    pub fn overflowed(&self) -> io::Result<u64> {
+        let table = std::fs::read_to_string(&self.counters)?;
+        drops_of(&table, &self.name).ok_or_else(|| {
+            let text = format!("no {} in {}", self.name, self.counters.display());
+            io::Error::new(io::ErrorKind::NotFound, text)
+        })
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+impl fmt::Debug for Tun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tun")
+            .field("name", &self.name)
+            .field("mtu", &self.mtu)
+            .field("offload", &self.offload)
+            .finish_non_exhaustive()
+    }
+}
+
+fn build(name: &str, offload: Granted) -> io::Result<SyncDevice> {
+    let device = DeviceBuilder::new()
+        .name(name)
+        .offload(offload == Granted::Offload)
+        .enable(false)
+        .build_sync()?;
+    device.set_nonblocking(true)?;
+    Ok(device)
+}
+
+fn configure(config: &TunConfig) -> Result<(), TunError> {
+    let failed = |what: String| {
+        let name = config.name.clone();
+        move |source| TunError::Configure { name, what, source }
+    };
+    let interface =
+        InterfaceIndex::of(&config.name).map_err(failed("find the interface".to_owned()))?;
+    netlink::set_mtu_and_queue(interface, u32::from(config.mtu), QUEUE_PACKETS)
+        .map_err(failed(format!("set the MTU {}", config.mtu)))?;
+    for address in &config.addresses {
+        netlink::add_address(interface, *address)
+            .map_err(failed(format!("set the address {address}")))?;
+    }
+    netlink::bring_up(interface).map_err(failed("bring up the interface".to_owned()))?;
+    for route in &config.routes {
+        netlink::add_route(interface, *route).map_err(failed(format!("set the route {route}")))?;
+    }
+    Ok(())
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+/// EBADFD: the device was removed, with its namespace or by hand.
+fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(nix::errno::Errno::EBADFD as i32)
+}
+
+/// The column "drop" of the half "Transmit" in the table of interfaces.
+fn drops_of(table: &str, name: &str) -> Option<u64> {
+    const TRANSMIT_DROP: usize = 11;
+    let line = table.lines().find_map(|line| {
+        let (interface, counters) = line.split_once(':')?;
+        (interface.trim() == name).then_some(counters)
+    })?;
+    line.split_whitespace().nth(TRANSMIT_DROP)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_transmit_drops_are_found() {
+        let table = "Inter-|   Receive                                                |  Transmit\n \
+                     face |bytes    packets errs drop fifo frame compressed multicast|bytes    \
+                     packets errs drop fifo colls carrier compressed\n    lo: 1 2 3 4 5 6 7 8 9 10 \
+                     11 12 13 14 15 16\n  left:\t 0 0 0 0 0 0 0 0 900 9 0 77 0 0 0 0\n";
+        assert_eq!(drops_of(table, "left"), Some(77));
+        assert_eq!(drops_of(table, "lo"), Some(12));
+        assert_eq!(drops_of(table, "right"), None);
+    }
+}

@@ -1,0 +1,39 @@
+//! The endpoint against other TCPs: this machine's kernel, and through it curl, nginx and
+//! iperf3; in both roles and both address families, with and without loss.
+
+#[cfg(target_os = "linux")]
+mod testbed;
+
+#[cfg(target_os = "linux")]
+#[path = "interop/ours.rs"]
+mod ours;
+
+#[cfg(target_os = "linux")]
+#[path = "interop/kernel.rs"]
+mod kernel;
+
+#[cfg(target_os = "linux")]
+#[path = "interop/programs.rs"]
+mod programs;
+
+#[cfg(target_os = "linux")]
+#[path = "interop/iperf3.rs"]
+mod iperf3;
+
+#[cfg(target_os = "linux")]
+#[path = "interop/lossy.rs"]
+mod lossy;
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("TUN devices need Linux: nothing is tested here");
+}
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    let mut cases = kernel::cases();
+    cases.extend(programs::cases());
+    cases.extend(iperf3::cases());
+    cases.extend(lossy::cases());
+    testbed::run(cases, testbed::Together::Few)
+}

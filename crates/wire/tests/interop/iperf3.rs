@@ -1,0 +1,284 @@
+//! The endpoint as the server of iperf3: a control connection, and one for the data.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use dupack_wire::host::{Application, Listener, Opening, Supply, Waker};
+use dupack_wire::tun::Family;
+
+use crate::ours::{Running, Scene, opening, our_address};
+use crate::testbed::{Case, PORT, case_with, eventually};
+
+const STACK: &str = "sack/cubic";
+const BYTES: u64 = 20_000_000;
+
+/// What both sides introduce every connection with: 36 characters and a zero.
+const COOKIE_BYTES: usize = 37;
+
+/// The states that a server tells its client, and a client its server, in one byte
+/// (`iperf_api.h` of iperf 3).
+const TEST_START: u8 = 1;
+const TEST_RUNNING: u8 = 2;
+const TEST_END: u8 = 4;
+const PARAM_EXCHANGE: u8 = 9;
+const CREATE_STREAMS: u8 = 10;
+const EXCHANGE_RESULTS: u8 = 13;
+const DISPLAY_RESULTS: u8 = 14;
+const IPERF_DONE: u8 = 16;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case_with("iperf3", "iperf3_sends_to_us_v4", || {
+            iperf3(Family::V4, Direction::ToUs);
+        }),
+        case_with("iperf3", "iperf3_sends_to_us_v6", || {
+            iperf3(Family::V6, Direction::ToUs);
+        }),
+        case_with("iperf3", "iperf3_reads_from_us_v4", || {
+            iperf3(Family::V4, Direction::FromUs);
+        }),
+        case_with("iperf3", "iperf3_reads_from_us_v6", || {
+            iperf3(Family::V6, Direction::FromUs);
+        }),
+    ]
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    ToUs,
+    FromUs,
+}
+
+fn iperf3(family: Family, direction: Direction) {
+    let (kernel, mut host) = Scene::usual().split();
+    let test = Test {
+        direction,
+        waker: host.waker(),
+        progress: Arc::default(),
+    };
+    host.listen(
+        PORT,
+        Box::new(Server {
+            test: test.clone(),
+            accepted: 0,
+        }),
+    );
+    let running = Running::start(host);
+    let address = our_address(family).to_string();
+    let (port, bytes) = (PORT.to_string(), BYTES.to_string());
+    let mut command = Command::new("iperf3");
+    command.args(["-c", &address, "-p", &port, "-n", &bytes, "-f", "m"]);
+    if direction == Direction::FromUs {
+        command.arg("-R");
+    }
+    let client = kernel.start(command).expect("iperf3 starts");
+    let output = client.finish().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    eprintln!("{text}{complaints}");
+    assert!(output.status.success());
+    // The client is done when its kernel has everything, which is before we have.
+    eventually(|| {
+        let progress = test.progress();
+        let bytes = match direction {
+            Direction::ToUs => progress.received,
+            Direction::FromUs => progress.sent,
+        };
+        progress.stage == Stage::Done && bytes >= BYTES
+    });
+    drop(running);
+}
+
+/// One run of iperf3, as all its connections see it.
+#[derive(Clone)]
+struct Test {
+    direction: Direction,
+    waker: Waker,
+    progress: Arc<Mutex<Progress>>,
+}
+
+#[derive(Default)]
+struct Progress {
+    stage: Stage,
+    received: u64,
+    sent: u64,
+}
+
+/// How far the test has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    #[default]
+    Cookie,
+    Parameters,
+    Streams,
+    Running,
+    Results,
+    Display,
+    Done,
+}
+
+impl Test {
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().expect("nobody panicked")
+    }
+}
+
+struct Server {
+    test: Test,
+    accepted: u32,
+}
+
+impl Listener for Server {
+    fn accept(&mut self, _: SocketAddr) -> Option<Opening> {
+        self.accepted += 1;
+        let test = self.test.clone();
+        Some(match self.accepted {
+            1 => opening(STACK, Control::new(test)),
+            _ => opening(STACK, Data { test, cookie: 0 }),
+        })
+    }
+
+    fn is_open(&self) -> bool {
+        self.accepted < 2
+    }
+}
+
+struct Control {
+    test: Test,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    announced: Announced,
+}
+
+/// Whether the client has been told that the test runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Announced {
+    No,
+    Yes,
+}
+
+impl Control {
+    fn new(test: Test) -> Self {
+        Self {
+            test,
+            input: Vec::new(),
+            output: Vec::new(),
+            announced: Announced::No,
+        }
+    }
+
+    /// Does what the input allows; whether it did anything.
+    fn step(&mut self) -> bool {
+        let progress = self.test.progress();
+        let (stage, received, sent) = (progress.stage, progress.received, progress.sent);
+        drop(progress);
+        let next = match stage {
+            Stage::Cookie if self.input.len() >= COOKIE_BYTES => {
+                self.input.drain(..COOKIE_BYTES);
+                self.output.push(PARAM_EXCHANGE);
+                Stage::Parameters
+            }
+            Stage::Parameters if self.take_message() => {
+                self.output.push(CREATE_STREAMS);
+                Stage::Streams
+            }
+            // The data connection makes it Running, and then the client makes it end.
+            Stage::Running if self.input.first() == Some(&TEST_END) => {
+                self.input.remove(0);
+                self.output.push(EXCHANGE_RESULTS);
+                Stage::Results
+            }
+            Stage::Results if self.take_message() => {
+                let results = format!(
+                    "{{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,\
+                     \"sender_has_retransmits\":0,\"streams\":[{{\"id\":1,\"bytes\":{},\
+                     \"retransmits\":0,\"jitter\":0,\"errors\":0,\"packets\":0,\
+                     \"start_time\":0,\"end_time\":1}}]}}",
+                    received.max(sent)
+                );
+                let length = (results.len() as u32).to_be_bytes();
+                self.output.extend(length);
+                self.output.extend(results.into_bytes());
+                self.output.push(DISPLAY_RESULTS);
+                Stage::Display
+            }
+            Stage::Display if self.input.first() == Some(&IPERF_DONE) => Stage::Done,
+            _ => return false,
+        };
+        self.test.progress().stage = next;
+        true
+    }
+
+    /// Takes a length and as many bytes of JSON, if they are all there.
+    fn take_message(&mut self) -> bool {
+        let Some((length, rest)) = self.input.split_first_chunk::<4>() else {
+            return false;
+        };
+        let length = u32::from_be_bytes(*length) as usize;
+        let whole = rest.len() >= length;
+        if whole {
+            self.input.drain(..4 + length);
+        }
+        whole
+    }
+}
+
+impl Application for Control {
+    fn supply(&mut self, room: &mut [u8]) -> Supply {
+        let stage = self.test.progress().stage;
+        if stage == Stage::Running && self.announced == Announced::No {
+            self.announced = Announced::Yes;
+            self.output.extend([TEST_START, TEST_RUNNING]);
+        }
+        if self.output.is_empty() {
+            return match stage {
+                Stage::Done => Supply::End,
+                _ => Supply::NothingNow,
+            };
+        }
+        let length = room.len().min(self.output.len());
+        room[..length].copy_from_slice(&self.output[..length]);
+        self.output.drain(..length);
+        Supply::Bytes(length)
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        self.input.extend_from_slice(bytes);
+        while self.step() {}
+        bytes.len()
+    }
+}
+
+/// The connection of the data.
+struct Data {
+    test: Test,
+    cookie: usize,
+}
+
+impl Application for Data {
+    fn supply(&mut self, room: &mut [u8]) -> Supply {
+        let mut progress = self.test.progress();
+        match (self.test.direction, progress.stage) {
+            (Direction::FromUs, Stage::Running) => {
+                room.fill(b'x');
+                progress.sent += room.len() as u64;
+                Supply::Bytes(room.len())
+            }
+            (_, stage) if stage > Stage::Running => Supply::End,
+            _ => Supply::NothingNow,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        let cookie = bytes.len().min(COOKIE_BYTES - self.cookie);
+        self.cookie += cookie;
+        let mut progress = self.test.progress();
+        progress.received += (bytes.len() - cookie) as u64;
+        if cookie > 0 && self.cookie == COOKIE_BYTES {
+            progress.stage = Stage::Running;
+            self.test.waker.wake();
+        }
+        bytes.len()
+    }
+}

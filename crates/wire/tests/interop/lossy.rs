@@ -1,0 +1,72 @@
+//! 10 MB both ways at once through 5 % loss both ways, for every recovery of the catalog.
+
+use std::net::{SocketAddr, TcpListener};
+
+use dupack_algorithms::catalog::{Axis, RECOVERIES, all_stacks};
+use dupack_net::link::{DropCause, LinkConfig, LossModel};
+use dupack_net::units::Probability;
+use dupack_tcp::time::Duration;
+use dupack_wire::host::Digest;
+use dupack_wire::path::{Attachment, PathConfig, PathNetwork, Side};
+use dupack_wire::tun::{Family, Offload};
+
+use crate::ours::{Duplex, End, Running, SEED, host, opening, wait};
+use crate::testbed::{self, Case, PORT};
+
+const BYTES: u64 = 10_000_000;
+
+pub fn cases() -> Vec<Case> {
+    let case = |(index, name): (usize, &'static str)| {
+        // Each family gets half of them.
+        let family = [Family::V4, Family::V6][index % 2];
+        Case {
+            name: format!("ten_megabytes_through_loss_{}", name.replace('-', "_")),
+            test: Box::new(move || ten_megabytes_through_loss(name, family)),
+            needs: None,
+        }
+    };
+    let names = RECOVERIES.iter().map(|entry| entry.name);
+    names.enumerate().map(case).collect()
+}
+
+fn ten_megabytes_through_loss(recovery: &str, family: Family) {
+    let stack = all_stacks()
+        .find(|stack| stack.name(Axis::Recovery) == recovery)
+        .expect("every recovery is in a stack");
+    let loss = LossModel::Bernoulli(Probability::clamped(0.05));
+    let link = LinkConfig::pure_delay(Duration::from_millis(1)).with_loss(loss);
+    let config = PathConfig {
+        forward: link.clone(),
+        backward: link,
+        seed: 7,
+    };
+    let network = PathNetwork::new(&config, Attachment::default()).expect("a network");
+    let device = network
+        .attach_endpoint(Side::Near, 1500, Offload::WherePossible)
+        .expect("a device");
+    let mut host = host(device.addresses, device.tun);
+    let (duplex, reports) = Duplex::new(BYTES, End::AtOnce);
+    let far = SocketAddr::new(Side::Far.address(family), PORT);
+    let kernel = network.host(Side::Far);
+    let listener = kernel
+        .run(move || TcpListener::bind(far))
+        .expect("the port is free");
+    host.connect(far, opening(&stack.to_string(), duplex))
+        .expect("a connection");
+    let theirs = kernel
+        .spawn("kernel", move || {
+            testbed::converse(listener.accept()?.0, BYTES)
+        })
+        .expect("a thread");
+    let running = Running::start(host);
+    let report = wait(&reports);
+    let receipt = theirs.join().expect("no panic").expect("the kernel's side");
+    assert_eq!((receipt.bytes, report.bytes), (BYTES, BYTES));
+    assert_eq!(receipt.hash, Digest::of_pattern(SEED, BYTES));
+    assert_eq!(report.hash, Digest::of_pattern(testbed::SEED, BYTES));
+    running.finish();
+    let passed = network.stop().expect("a report");
+    for lane in [&passed.forward, &passed.backward] {
+        assert!(lane.link.drops.of(DropCause::Random) > 100);
+    }
+}

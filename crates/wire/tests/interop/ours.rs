@@ -1,0 +1,264 @@
+//! Our side: an endpoint beside a kernel in a namespace, and what the tests have it do.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::{io, thread};
+
+use dupack_algorithms::catalog::StackSpec;
+use dupack_algorithms::catalog::dialect::sender_config;
+use dupack_algorithms::catalog::spec::{Context, Dialect};
+use dupack_tcp::connection::Config;
+use dupack_tcp::time::Duration;
+use dupack_wire::Secret;
+use dupack_wire::host::{
+    Application, Digest, Host, HostConfig, HostCounters, Listener, Opening, Outcome, Pattern,
+    Supply, Waker,
+};
+use dupack_wire::namespace::Namespace;
+use dupack_wire::tun::{Family, Offload, Prefix, Tun, TunConfig};
+
+use crate::testbed::PATIENCE;
+
+/// What our side sends.
+pub const SEED: u64 = 0x6475_7061;
+
+/// RFC 8200 §5.
+const LEAST_MTU_OF_IPV6: u16 = 1280;
+
+/// A kernel, and a device on which an endpoint can be its neighbour.
+pub struct Scene {
+    pub kernel: Namespace,
+    tun: Tun,
+}
+
+pub fn kernel_address(family: Family) -> IpAddr {
+    address(family, 1)
+}
+
+pub fn our_address(family: Family) -> IpAddr {
+    address(family, 2)
+}
+
+fn address(family: Family, number: u8) -> IpAddr {
+    match family {
+        Family::V4 => IpAddr::V4(Ipv4Addr::new(10, 97, 0, number)),
+        Family::V6 => IpAddr::V6(Ipv6Addr::new(0xfd97, 0, 0, 0, 0, 0, 0, u16::from(number))),
+    }
+}
+
+impl Scene {
+    pub fn new(mtu: u16, offload: Offload) -> Self {
+        let kernel = Namespace::new("kernel").expect("a namespace");
+        let mut addresses = vec![Prefix {
+            address: kernel_address(Family::V4),
+            length: 24,
+        }];
+        if mtu >= LEAST_MTU_OF_IPV6 {
+            addresses.push(Prefix {
+                address: kernel_address(Family::V6),
+                length: 64,
+            });
+        }
+        let config = TunConfig {
+            name: "endpoint".to_owned(),
+            mtu,
+            addresses,
+            routes: Vec::new(),
+            offload,
+        };
+        let tun = kernel.run(move || Tun::open(&config)).expect("a device");
+        Self { kernel, tun }
+    }
+
+    /// As Ethernet has it, with offload.
+    pub fn usual() -> Self {
+        Self::new(1500, Offload::WherePossible)
+    }
+
+    /// The kernel, and a host of ours.
+    pub fn split(self) -> (Namespace, Host) {
+        let addresses = [Family::V4, Family::V6].map(our_address).to_vec();
+        (self.kernel, host(addresses, self.tun))
+    }
+}
+
+pub fn host(addresses: Vec<IpAddr>, tun: Tun) -> Host {
+    let mut config = HostConfig::new(addresses);
+    config.linger = Duration::from_millis(300);
+    Host::new(config, tun, Secret::new(&[5; 16])).expect("a host")
+}
+
+/// A host at work.
+pub struct Running {
+    pub waker: Waker,
+    thread: Option<JoinHandle<io::Result<HostCounters>>>,
+}
+
+impl Running {
+    pub fn start(mut host: Host) -> Self {
+        let waker = host.waker();
+        let job = move || {
+            host.run()?;
+            Ok(host.counters())
+        };
+        Self {
+            waker,
+            thread: Some(thread::spawn(job)),
+        }
+    }
+
+    /// Waits until the host has nothing left to do.
+    pub fn finish(mut self) -> HostCounters {
+        let thread = self.thread.take().expect("it runs");
+        let counters = thread.join().expect("no panic").expect("a device");
+        assert_eq!(counters.sent.refused, 0, "the kernel takes our packets");
+        counters
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.waker.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// How a connection went, as the application saw it.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    pub bytes: u64,
+    pub hash: u128,
+    pub outcome: Outcome,
+}
+
+/// When our side ends its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// After its last byte.
+    AtOnce,
+    /// After its last byte and the peer's.
+    AfterPeer,
+}
+
+/// Sends the pattern, hashes what comes, and reports.
+pub struct Duplex {
+    left: u64,
+    pattern: Pattern,
+    digest: Digest,
+    end: End,
+    peer: Peer,
+    gate: Arc<AtomicBool>,
+    report: Sender<Report>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peer {
+    Sending,
+    Finished,
+}
+
+impl Duplex {
+    /// Sends `bytes` bytes.
+    pub fn new(bytes: u64, end: End) -> (Self, Receiver<Report>) {
+        let (report, reports) = channel();
+        let duplex = Self {
+            left: bytes,
+            pattern: Pattern::new(SEED),
+            digest: Digest::default(),
+            end,
+            peer: Peer::Sending,
+            gate: Arc::new(AtomicBool::new(true)),
+            report,
+        };
+        (duplex, reports)
+    }
+
+    /// Takes nothing until the returned gate is opened (and the host woken).
+    pub fn behind_a_gate(&mut self) -> Arc<AtomicBool> {
+        self.gate.store(false, Ordering::Release);
+        Arc::clone(&self.gate)
+    }
+}
+
+impl Application for Duplex {
+    fn supply(&mut self, room: &mut [u8]) -> Supply {
+        if self.left == 0 {
+            return match (self.end, self.peer) {
+                (End::AfterPeer, Peer::Sending) => Supply::NothingNow,
+                _ => Supply::End,
+            };
+        }
+        let length = (room.len() as u64).min(self.left) as usize;
+        self.pattern.fill(&mut room[..length]);
+        self.left -= length as u64;
+        Supply::Bytes(length)
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        if !self.gate.load(Ordering::Acquire) {
+            return 0;
+        }
+        self.digest.add(bytes);
+        bytes.len()
+    }
+
+    fn finished(&mut self) {
+        self.peer = Peer::Finished;
+    }
+
+    fn closed(&mut self, outcome: &Outcome) {
+        let report = Report {
+            bytes: self.digest.bytes(),
+            hash: self.digest.value(),
+            outcome: *outcome,
+        };
+        // The test may have given up.
+        let _ = self.report.send(report);
+    }
+}
+
+/// A connection with `stack`.
+pub fn opening(stack: &str, application: impl Application + 'static) -> Opening {
+    let stack = StackSpec::parse(stack).expect("a stack");
+    let dialect = Dialect::Linux;
+    let needs = stack.needs(dialect);
+    let sender = sender_config(dialect, 1448, &needs);
+    let mut config = Config::new(1460);
+    config.offer.sack = sender.sack;
+    config.offer.dsack = sender.sack;
+    config.offer.timestamps = sender.timestamps;
+    Opening {
+        config,
+        build: Box::new(move |agreed| {
+            let smss = agreed.smss;
+            let context = Context { smss, dialect };
+            (sender_config(dialect, smss, &needs), stack.build(&context))
+        }),
+        application: Box::new(application),
+    }
+}
+
+/// Accepts one connection.
+pub struct Once(pub Option<Opening>);
+
+impl Listener for Once {
+    fn accept(&mut self, _: SocketAddr) -> Option<Opening> {
+        self.0.take()
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// Waits for a report.
+pub fn wait(reports: &Receiver<Report>) -> Report {
+    let report = reports.recv_timeout(PATIENCE).expect("a report in time");
+    eprintln!("{report:?}");
+    report
+}

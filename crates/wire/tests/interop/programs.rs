@@ -1,0 +1,239 @@
+//! The endpoint as the web server of curl and as a client of nginx.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use dupack_wire::host::{Application, Digest, Outcome, Pattern, Supply};
+use dupack_wire::namespace::Namespace;
+use dupack_wire::tun::Family;
+
+use crate::ours::{Once, Running, SEED, Scene, kernel_address, opening, our_address};
+use crate::testbed::{self, Case, PATIENCE, PORT, case_with};
+
+const STACK: &str = "rack/cubic";
+const BYTES: u64 = 5_000_000;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case_with("curl", "curl_fetches_from_us_v4", curl_fetches_from_us_v4),
+        case_with("curl", "curl_fetches_from_us_v6", curl_fetches_from_us_v6),
+        case_with("curl", "curl_uploads_to_us", curl_uploads_to_us),
+        case_with("nginx", "we_fetch_from_nginx_v4", we_fetch_from_nginx_v4),
+        case_with("nginx", "we_fetch_from_nginx_v6", we_fetch_from_nginx_v6),
+    ]
+}
+
+/// One HTTP exchange of ours: a head is sent, one is received, and either may have a body.
+struct Http {
+    /// What is sent at once, or once the other's head is there.
+    head: Vec<u8>,
+    starts: Starts,
+    /// The body that follows our head.
+    body: u64,
+    pattern: Pattern,
+    received: Vec<u8>,
+    expects: Expects,
+    digest: Digest,
+    result: Sender<(Digest, Outcome)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Starts {
+    AtOnce,
+    /// When the other's message is complete.
+    WhenAsked,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    Head,
+    /// A body of so many bytes more.
+    Body(u64),
+}
+
+impl Http {
+    fn new(head: String, starts: Starts, body: u64) -> (Self, Receiver<(Digest, Outcome)>) {
+        let (result, results) = channel();
+        let http = Self {
+            head: head.into_bytes(),
+            starts,
+            body,
+            pattern: Pattern::new(SEED),
+            received: Vec::new(),
+            expects: Expects::Head,
+            digest: Digest::default(),
+            result,
+        };
+        (http, results)
+    }
+
+    fn read_body(&mut self, bytes: &[u8]) {
+        self.digest.add(bytes);
+        if let Expects::Body(left) = &mut self.expects {
+            *left -= bytes.len() as u64;
+        }
+    }
+}
+
+impl Application for Http {
+    fn supply(&mut self, room: &mut [u8]) -> Supply {
+        let asked = self.expects == Expects::Body(0);
+        if self.starts == Starts::WhenAsked && !asked {
+            return Supply::NothingNow;
+        }
+        if !self.head.is_empty() {
+            let length = room.len().min(self.head.len());
+            room[..length].copy_from_slice(&self.head[..length]);
+            self.head.drain(..length);
+            return Supply::Bytes(length);
+        }
+        if self.body > 0 {
+            let length = (room.len() as u64).min(self.body) as usize;
+            self.pattern.fill(&mut room[..length]);
+            self.body -= length as u64;
+            return Supply::Bytes(length);
+        }
+        // A client waits for its answer, as some servers take a half-close for a hang-up.
+        match self.starts {
+            Starts::AtOnce if !asked => Supply::NothingNow,
+            _ => Supply::End,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        if self.expects != Expects::Head {
+            self.read_body(bytes);
+            return bytes.len();
+        }
+        self.received.extend_from_slice(bytes);
+        let end = self
+            .received
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n");
+        if let Some(end) = end {
+            let rest = self.received.split_off(end + 4);
+            let head = String::from_utf8_lossy(&self.received).to_lowercase();
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:"));
+            let length = length.map_or(0, |text| text.trim().parse().expect("a length"));
+            self.expects = Expects::Body(length);
+            self.read_body(&rest);
+        }
+        bytes.len()
+    }
+
+    fn closed(&mut self, outcome: &Outcome) {
+        let digest = std::mem::take(&mut self.digest);
+        let _ = self.result.send((digest, *outcome));
+    }
+}
+
+fn url(family: Family) -> String {
+    format!("http://{}/", SocketAddr::new(our_address(family), PORT))
+}
+
+fn curl(kernel: &Namespace, arguments: &[&str]) -> Vec<u8> {
+    let mut command = Command::new("curl");
+    command
+        .args(["-sS", "--noproxy", "*", "--max-time", "60"])
+        .args(arguments);
+    let output = kernel
+        .start(command)
+        .expect("curl starts")
+        .finish()
+        .expect("it ends");
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaints}");
+    output.stdout
+}
+
+fn curl_fetches_from_us_v4() {
+    curl_fetches_from_us(Family::V4);
+}
+
+fn curl_fetches_from_us_v6() {
+    curl_fetches_from_us(Family::V6);
+}
+
+fn curl_fetches_from_us(family: Family) {
+    let (kernel, mut host) = Scene::usual().split();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\nConnection: close\r\n\r\n");
+    let (http, results) = Http::new(head, Starts::WhenAsked, BYTES);
+    host.listen(PORT, Box::new(Once(Some(opening(STACK, http)))));
+    let running = Running::start(host);
+    let page = curl(&kernel, &[&url(family)]);
+    let mut digest = Digest::default();
+    digest.add(&page);
+    assert_eq!(digest.bytes(), BYTES);
+    assert_eq!(digest.value(), Digest::of_pattern(SEED, BYTES));
+    let (_, outcome) = results.recv_timeout(PATIENCE).expect("it ends");
+    assert!(outcome.is_complete(), "{outcome:?}");
+    running.finish();
+}
+
+fn curl_uploads_to_us() {
+    let (kernel, mut host) = Scene::usual().split();
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(file.path(), pattern(testbed::SEED)).expect("written");
+    let head = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_owned();
+    let (http, results) = Http::new(head, Starts::WhenAsked, 0);
+    host.listen(PORT, Box::new(Once(Some(opening(STACK, http)))));
+    let running = Running::start(host);
+    let path = file.path().to_str().expect("a path");
+    curl(&kernel, &["-H", "Expect:", "-T", path, &url(Family::V4)]);
+    let (digest, outcome) = results.recv_timeout(PATIENCE).expect("it ends");
+    assert!(outcome.is_complete(), "{outcome:?}");
+    assert_eq!(digest.bytes(), BYTES);
+    assert_eq!(digest.value(), Digest::of_pattern(testbed::SEED, BYTES));
+    running.finish();
+}
+
+fn pattern(seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; BYTES as usize];
+    Pattern::new(seed).fill(&mut bytes);
+    bytes
+}
+
+fn we_fetch_from_nginx_v4() {
+    we_fetch_from_nginx(Family::V4);
+}
+
+fn we_fetch_from_nginx_v6() {
+    we_fetch_from_nginx(Family::V6);
+}
+
+fn we_fetch_from_nginx(family: Family) {
+    let (kernel, mut host) = Scene::usual().split();
+    let directory = tempfile::tempdir().expect("a directory");
+    let root = directory.path();
+    fs::write(root.join("file"), pattern(testbed::SEED)).expect("written");
+    let server = SocketAddr::new(kernel_address(family), PORT);
+    // One process that stays in front: it dies when we do.
+    let configuration = format!(
+        "daemon off; master_process off; pid {0}/pid; error_log stderr; events {{}}\n\
+         http {{ access_log off; client_body_temp_path {0}/b; proxy_temp_path {0}/p;\n\
+         fastcgi_temp_path {0}/f; uwsgi_temp_path {0}/u; scgi_temp_path {0}/s;\n\
+         server {{ listen {server}; root {0}; }} }}\n",
+        root.display()
+    );
+    let path = root.join("nginx.conf");
+    fs::write(&path, configuration).expect("written");
+    let mut command = Command::new(testbed::find("nginx").expect("nginx"));
+    command.arg("-p").arg(root).arg("-c").arg(&path);
+    let _nginx = kernel.start(command).expect("nginx starts");
+    testbed::wait_for_listener(&kernel, server);
+
+    let request = "GET /file HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n".to_owned();
+    let (http, results) = Http::new(request, Starts::AtOnce, 0);
+    host.connect(server, opening(STACK, http))
+        .expect("a connection");
+    let running = Running::start(host);
+    let (digest, outcome) = results.recv_timeout(PATIENCE).expect("it ends");
+    assert!(outcome.is_complete(), "{outcome:?}");
+    assert_eq!(digest.bytes(), BYTES);
+    assert_eq!(digest.value(), Digest::of_pattern(testbed::SEED, BYTES));
+    running.finish();
+}

@@ -1,0 +1,346 @@
+//! The path has the rate, delay and losses that it was told to have.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration as StdDuration, Instant as StdInstant};
+
+use dupack_net::ids::FlowId;
+use dupack_net::link::{
+    DeliveryTrace, DropCause, LinkConfig, LossConfig, LossModel, LossPlacement, LossScript,
+    PacketFilter, QueueLimit, Reordering, ScriptRule, ServiceConfig, Transmissions,
+};
+use dupack_net::units::{BitRate, Probability};
+use dupack_tcp::time::Duration;
+use dupack_wire::path::{Attachment, LaneReport, PathConfig, PathNetwork, PathReport, Side, Trust};
+use dupack_wire::tun::{Family, Offload};
+
+use crate::testbed::{self, PATIENCE, PORT, Receipt};
+
+const SEED: u64 = 1;
+const MTU: f64 = 1500.0;
+/// IP and TCP headers with timestamps.
+const HEADERS_V4: f64 = 52.0;
+const HEADERS_V6: f64 = 72.0;
+
+const PLAIN: Attachment = Attachment {
+    mtu: 1500,
+    near: Offload::Off,
+    far: Offload::Off,
+};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn config(forward: LinkConfig) -> PathConfig {
+    let backward = LinkConfig::pure_delay(forward.delay);
+    PathConfig {
+        forward,
+        backward,
+        seed: SEED,
+    }
+}
+
+fn network(forward: LinkConfig, attachment: Attachment) -> PathNetwork {
+    PathNetwork::new(&config(forward), attachment).expect("a network")
+}
+
+/// Sends `bytes` from near to far and checks that they arrive as they were sent.
+fn transfer(network: &PathNetwork, family: Family, bytes: u64) -> Receipt {
+    let far = Side::Far.address(family);
+    let receiver = testbed::receive(network.host(Side::Far), far);
+    let sender = testbed::send(network.host(Side::Near), far, bytes);
+    let sent = sender.join().expect("no panic").expect("a sender");
+    let receipt = receiver.join().expect("no panic").expect("a receiver");
+    assert_eq!((receipt.bytes, receipt.hash), (bytes, sent));
+    receipt
+}
+
+fn stop(network: PathNetwork) -> PathReport {
+    let report = network.stop().expect("a report");
+    eprintln!("{report}");
+    report
+}
+
+// --- rate ---------------------------------------------------------------------------------
+
+/// Of a link of 40 Mbit/s a stream gets the share of packets that is not headers. It is
+/// measured in the second half, when the queue is full all the time.
+fn rate(family: Family, headers: f64, attachment: Attachment) {
+    let link = LinkConfig::rate(BitRate::from_mbps(40), ms(5)).with_queue(QueueLimit::Packets(400));
+    let network = network(link, attachment);
+    let receipt = transfer(&network, family, 12_000_000);
+    let expected = 40e6 * (MTU - headers) / MTU;
+    let measured = receipt.rate_bps(0.3, 0.95);
+    stop(network);
+    let ratio = measured / expected;
+    eprintln!("{measured:.0} bit/s, {ratio:.4} of what the link leaves");
+    assert!((0.98..=1.02).contains(&ratio), "{ratio}");
+}
+
+pub fn rate_v4_offload() {
+    rate(Family::V4, HEADERS_V4, Attachment::default());
+}
+
+pub fn rate_v6_offload() {
+    rate(Family::V6, HEADERS_V6, Attachment::default());
+}
+
+pub fn rate_v4_plain() {
+    rate(Family::V4, HEADERS_V4, PLAIN);
+}
+
+pub fn rate_of_a_recorded_trace() {
+    // Five opportunities in 4 ms, again and again: 5 · 12 kbit / 4 ms = 15 Mbit/s.
+    let trace = DeliveryTrace::new(vec![1, 1, 2, 4, 4]).expect("a trace");
+    let link =
+        LinkConfig::new(ServiceConfig::Trace(trace), ms(5)).with_queue(QueueLimit::Packets(200));
+    let network = network(link, Attachment::default());
+    let receipt = transfer(&network, Family::V4, 5_000_000);
+    stop(network);
+    let ratio = receipt.rate_bps(0.3, 0.95) / (15e6 * (MTU - HEADERS_V4) / MTU);
+    assert!((0.98..=1.02).contains(&ratio), "{ratio}");
+}
+
+// --- delay --------------------------------------------------------------------------------
+
+#[expect(clippy::disallowed_methods, reason = "real packets take real time")]
+pub fn delay_is_added_both_ways() {
+    let mut paths = config(LinkConfig::pure_delay(ms(30)));
+    paths.backward = LinkConfig::pure_delay(ms(12));
+    let network = PathNetwork::new(&paths, Attachment::default()).expect("a network");
+    for family in [Family::V4, Family::V6] {
+        let address = SocketAddr::new(Side::Far.address(family), PORT);
+        echo(&network, address, 50);
+        let pinger = udp(&network, Side::Near, family, 0);
+        let mut trips: Vec<StdDuration> = (0..50_u8)
+            .map(|n| {
+                let sent = StdInstant::now();
+                pinger.send_to(&[n], address).expect("sent");
+                let mut answer = [0; 2];
+                assert_eq!(pinger.recv(&mut answer).expect("an answer"), 1);
+                assert_eq!(answer[0], n);
+                sent.elapsed()
+            })
+            .collect();
+        trips.sort();
+        let (least, median) = (trips[0], trips[trips.len() / 2]);
+        eprintln!("round trip: least {least:?}, median {median:?}");
+        // Never early; and on time but for two wakings on a busy machine.
+        assert!(least >= StdDuration::from_millis(42), "{least:?}");
+        assert!(median <= StdDuration::from_millis(44), "{median:?}");
+    }
+    stop(network);
+}
+
+fn udp(network: &PathNetwork, side: Side, family: Family, port: u16) -> UdpSocket {
+    let address = SocketAddr::new(side.address(family), port);
+    let socket = network
+        .host(side)
+        .run(move || UdpSocket::bind(address))
+        .expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket
+}
+
+/// Answers `count` datagrams on the far host.
+fn echo(network: &PathNetwork, address: SocketAddr, count: usize) {
+    let family = match address {
+        SocketAddr::V4(_) => Family::V4,
+        SocketAddr::V6(_) => Family::V6,
+    };
+    let socket = udp(network, Side::Far, family, address.port());
+    thread::spawn(move || {
+        let mut buffer = [0; 64];
+        for _ in 0..count {
+            let Ok((length, from)) = socket.recv_from(&mut buffer) else {
+                return;
+            };
+            if socket.send_to(&buffer[..length], from).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+// --- loss ---------------------------------------------------------------------------------
+
+fn loss(probability: f64) -> LossConfig {
+    LossConfig {
+        model: LossModel::Bernoulli(Probability::clamped(probability)),
+        placement: LossPlacement::AfterTransmission,
+        filter: PacketFilter::All,
+    }
+}
+
+fn lossy(mut link: LinkConfig, probability: f64) -> LinkConfig {
+    link.losses.push(loss(probability));
+    link
+}
+
+/// The share lost is within four standard deviations of the probability: a binomial count is
+/// outside once in 16 000 seeds, and the seed is fixed.
+fn assert_share(lane: &LaneReport, probability: f64) {
+    let offered = lane.link.offered_packets as f64;
+    let lost = lane.link.drops.of(DropCause::Random) as f64;
+    let deviation = (probability * (1.0 - probability) / offered).sqrt();
+    let share = lost / offered;
+    eprintln!("lost {lost} of {offered}: {share:.4}, deviation {deviation:.4}");
+    assert!((share - probability).abs() <= 4.0 * deviation, "{share}");
+    assert_eq!(lane.malformed, 0);
+    assert_eq!(lane.refused, 0);
+    assert_eq!(lane.overflowed, Some(0));
+}
+
+/// Sends numbered datagrams and gives the numbers that arrived, in their order.
+fn datagrams(network: &PathNetwork, count: u32, gap: StdDuration) -> Vec<u32> {
+    let sink = udp(network, Side::Far, Family::V4, PORT);
+    let source = udp(network, Side::Near, Family::V4, 0);
+    let to = sink.local_addr().expect("an address");
+    let reader = thread::spawn(move || {
+        sink.set_read_timeout(Some(StdDuration::from_millis(500)))
+            .expect("a timeout");
+        let mut arrived = Vec::new();
+        let mut buffer = [0; 64];
+        loop {
+            match sink.recv(&mut buffer) {
+                Ok(_) => arrived.push(u32::from_be_bytes([
+                    buffer[0], buffer[1], buffer[2], buffer[3],
+                ])),
+                // The process was stopped meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        arrived
+    });
+    for n in 0..count {
+        source.send_to(&n.to_be_bytes(), to).expect("sent");
+        if n % 20 == 19 {
+            thread::sleep(gap);
+        }
+    }
+    reader.join().expect("no panic")
+}
+
+pub fn loss_is_drawn_per_datagram() {
+    let network = network(
+        lossy(LinkConfig::pure_delay(ms(1)), 0.1),
+        Attachment::default(),
+    );
+    let arrived = datagrams(&network, 20_000, StdDuration::from_micros(500));
+    let report = stop(network);
+    assert_eq!(report.forward.link.offered_packets, 20_000);
+    assert_share(&report.forward, 0.1);
+    assert_eq!(arrived.len() as u64, report.forward.delivered);
+    assert!(arrived.is_sorted(), "a plain link keeps the order");
+}
+
+pub fn loss_is_drawn_per_segment_under_offload() {
+    let bytes = 10_000_000;
+    let network = network(
+        lossy(LinkConfig::pure_delay(ms(1)), 0.05),
+        Attachment::default(),
+    );
+    transfer(&network, Family::V4, bytes);
+    let report = stop(network);
+    // At least as many packets as segments of 1448 bytes: super-packets were not offered whole.
+    let segments = bytes / 1448;
+    let offered = report.forward.link.offered_packets;
+    assert!(offered > segments, "{offered} packets, {segments} segments");
+    assert_share(&report.forward, 0.05);
+}
+
+pub fn segments_cut_apart_arrive_whole() {
+    for family in [Family::V4, Family::V6] {
+        // 2 % holes in bursts of up to 44 segments, and time for bursts to be joined again.
+        let network = network(
+            lossy(LinkConfig::pure_delay(ms(2)), 0.02),
+            Attachment::default(),
+        );
+        transfer(&network, family, 20_000_000);
+        let report = stop(network);
+        assert_share(&report.forward, 0.02);
+    }
+}
+
+pub fn plain_and_offload_may_be_mixed() {
+    // What crosses from offload to plain gets its checksum from us, and the kernel verifies it.
+    let mixed = [
+        (Offload::WherePossible, Offload::Off),
+        (Offload::Off, Offload::WherePossible),
+    ];
+    for (near, far) in mixed {
+        for family in [Family::V4, Family::V6] {
+            let attachment = Attachment {
+                near,
+                far,
+                ..Attachment::default()
+            };
+            let network = network(lossy(LinkConfig::pure_delay(ms(1)), 0.01), attachment);
+            transfer(&network, family, 4_000_000);
+            let report = stop(network);
+            assert_eq!(report.forward.refused + report.backward.refused, 0);
+        }
+    }
+}
+
+pub fn reordering_overtakes() {
+    let mut link = LinkConfig::pure_delay(ms(2));
+    link.impairments.reordering = Some(Reordering {
+        probability: Probability::clamped(0.1),
+        delay_min: ms(3),
+        delay_max: ms(6),
+    });
+    let network = network(link, Attachment::default());
+    let mut arrived = datagrams(&network, 2_000, StdDuration::from_millis(2));
+    let report = stop(network);
+    assert_eq!(report.forward.delivered, 2_000);
+    let overtaken = arrived.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    assert!(overtaken > 50, "{overtaken}");
+    arrived.sort_unstable();
+    assert!(arrived.into_iter().eq(0..2_000), "each arrives once");
+}
+
+pub fn a_script_drops_what_it_names() {
+    // Segments 24 to 30 of the stream once each, and 26 a second time.
+    let rule = |packets, nth| ScriptRule::Data {
+        flow: FlowId(0),
+        packets,
+        transmissions: Transmissions::Nth(nth),
+    };
+    let script = LossScript::new(vec![rule(24..=30, 1), rule(26..=26, 2)]).expect("a script");
+    let link = LinkConfig::pure_delay(ms(5)).with_loss(LossModel::Script(script));
+    let network = network(link, Attachment::default());
+    transfer(&network, Family::V4, 500_000);
+    let report = stop(network);
+    assert_eq!(report.forward.link.drops.of(DropCause::Script), 8);
+    assert_eq!(report.backward.link.drops.total(), 0);
+}
+
+// --- lateness -----------------------------------------------------------------------------
+
+pub fn a_stopped_process_is_late_and_says_so() {
+    let tolerance = ms(20);
+    let network = network(LinkConfig::pure_delay(ms(100)), Attachment::default());
+    // Somebody stops this process for a quarter of a second while datagrams are under way.
+    let script = format!(
+        "sleep 0.05; kill -STOP {0}; sleep 0.25; kill -CONT {0}",
+        std::process::id()
+    );
+    let mut saboteur = Command::new("sh")
+        .args(["-c", &script])
+        .spawn()
+        .expect("sh");
+    // Not all are received: they come at once, more than fit the socket.
+    datagrams(&network, 2_000, StdDuration::from_millis(1));
+    saboteur.wait().expect("sh ends");
+    let report = stop(network);
+    assert!(report.forward.lateness.max() >= ms(100));
+    let Trust::Worthless { reasons } = report.trust(tolerance) else {
+        panic!("nobody noticed that the path stood still");
+    };
+    eprintln!("{reasons:?}");
+}

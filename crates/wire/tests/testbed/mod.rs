@@ -1,0 +1,248 @@
+//! What the tests in namespaces share: a harness that gets the right to make them before the
+//! first thread starts, and kernel hosts that talk over a path.
+#![allow(dead_code, reason = "not every test file uses all of it")]
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use dupack_wire::host::{Digest, Pattern};
+use dupack_wire::namespace::{self, Namespace, Standing};
+use dupack_wire::tun::{Offload, Tun, TunConfig};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Makes the tests fail, not skip, where namespaces cannot be had.
+const REQUIRE: &str = "DUPACK_REQUIRE_NAMESPACES";
+
+/// A named test.
+pub struct Case {
+    pub name: String,
+    pub test: Box<dyn FnOnce() + Send + std::panic::UnwindSafe>,
+    /// A program without which it cannot be run.
+    pub needs: Option<&'static str>,
+}
+
+/// A test that needs no program.
+pub fn case(name: &str, test: fn()) -> Case {
+    Case {
+        name: name.to_owned(),
+        test: Box::new(test),
+        needs: None,
+    }
+}
+
+/// A test that needs the program `needs`.
+pub fn case_with(needs: &'static str, name: &str, test: fn()) -> Case {
+    Case {
+        needs: Some(needs),
+        ..case(name, test)
+    }
+}
+
+/// How many tests may run at once.
+#[derive(Clone, Copy)]
+pub enum Together {
+    /// One: they measure time, and two would measure each other.
+    One = 1,
+    /// A few: they wait for timers most of the time.
+    Few = 6,
+}
+
+/// Runs named tests, as `cargo test` would, if this process can make network namespaces. If not,
+/// says so and what is needed.
+pub fn run(cases: Vec<Case>, together: Together) -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    let standing = namespace::prepare()
+        .map_err(|error| error.to_string())
+        .and_then(|standing| try_devices().map(|()| standing));
+    arguments.test_threads = arguments.test_threads.or(Some(together as usize));
+    match &standing {
+        Ok(standing) => announce(*standing),
+        Err(why) => {
+            eprintln!("\n*** NETWORK NAMESPACES CANNOT BE HAD HERE: {why}");
+            if std::env::var_os(REQUIRE).is_some() {
+                return ExitCode::FAILURE;
+            }
+            let count = cases.len();
+            eprintln!(
+                "*** ALL {count} TESTS OF THIS FILE ARE SKIPPED (set {REQUIRE} to fail instead)\n"
+            );
+        }
+    }
+    let trials = cases.into_iter().map(|case| {
+        let missing = case.needs.filter(|program| !is_installed(program));
+        if let Some(program) = missing {
+            eprintln!("*** {} IS SKIPPED: {program} is not installed", case.name);
+        }
+        Trial::test(case.name, move || {
+            std::panic::catch_unwind(case.test).map_err(|_| Failed::without_message())
+        })
+        .with_ignored_flag(standing.is_err() || missing.is_some())
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// Whether a program is where programs are looked for, or where those of the system are.
+fn is_installed(program: &str) -> bool {
+    find(program).is_some()
+}
+
+/// Where a program is.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+    let mut places = directories.map(|directory| directory.join(program));
+    places.find(|place| place.is_file())
+}
+
+fn announce(standing: Standing) {
+    match standing {
+        Standing::Privileged => eprintln!("namespaces: made with this process's own rights"),
+        Standing::UserNamespace => eprintln!("namespaces: made in a user namespace"),
+    }
+}
+
+/// Whether a namespace with a TUN device can really be made.
+fn try_devices() -> Result<(), String> {
+    let namespace = Namespace::new("probe").map_err(|error| error.to_string())?;
+    let config = TunConfig {
+        name: "probe".to_owned(),
+        mtu: 1500,
+        addresses: Vec::new(),
+        routes: Vec::new(),
+        offload: Offload::WherePossible,
+    };
+    let opened = namespace.run(move || Tun::open(&config).map(drop));
+    opened.map_err(|error| error.to_string())
+}
+
+/// What the kernel's side sends.
+pub const SEED: u64 = 0x6b65_726e;
+
+/// The port of every server.
+pub const PORT: u16 = 5001;
+
+/// How long anything may take before a test fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a receiving program saw.
+#[derive(Debug)]
+pub struct Receipt {
+    /// Bytes until the end of the stream.
+    pub bytes: u64,
+    /// Their hash.
+    pub hash: u128,
+    /// How many bytes had come at which time since the first.
+    pub progress: Vec<(Duration, u64)>,
+}
+
+impl Receipt {
+    /// Bits per second between two moments of the transfer, given as shares of its bytes.
+    pub fn rate_bps(&self, from: f64, to: f64) -> f64 {
+        let at = |share: f64| {
+            let bytes = (self.bytes as f64 * share) as u64;
+            let index = self.progress.partition_point(|&(_, count)| count < bytes);
+            self.progress[index.min(self.progress.len() - 1)]
+        };
+        let ((start, first), (end, last)) = (at(from), at(to));
+        (last - first) as f64 * 8.0 / (end - start).as_secs_f64()
+    }
+}
+
+/// Accepts one connection in `namespace` and reads it to its end.
+pub fn receive(namespace: &Namespace, address: IpAddr) -> JoinHandle<io::Result<Receipt>> {
+    let listener = namespace
+        .run(move || TcpListener::bind((address, PORT)))
+        .expect("the port is free");
+    let job = move || {
+        let (mut stream, _) = listener.accept()?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        read_to_end(&mut stream)
+    };
+    namespace.spawn("receiver", job).expect("a thread")
+}
+
+/// Reads a stream to its end.
+#[expect(clippy::disallowed_methods, reason = "real packets take real time")]
+pub fn read_to_end(stream: &mut TcpStream) -> io::Result<Receipt> {
+    let mut digest = Digest::default();
+    let mut buffer = vec![0; 1 << 18];
+    let mut progress = Vec::new();
+    let mut first = None;
+    loop {
+        let length = stream.read(&mut buffer)?;
+        if length == 0 {
+            break;
+        }
+        digest.add(&buffer[..length]);
+        let start = *first.get_or_insert_with(Instant::now);
+        progress.push((start.elapsed(), digest.bytes()));
+    }
+    Ok(Receipt {
+        bytes: digest.bytes(),
+        hash: digest.value(),
+        progress,
+    })
+}
+
+/// Connects from `namespace` to `address` and sends `bytes` bytes of the pattern.
+pub fn send(namespace: &Namespace, address: IpAddr, bytes: u64) -> JoinHandle<io::Result<u128>> {
+    let job = move || {
+        let mut stream = TcpStream::connect(SocketAddr::new(address, PORT))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        write_pattern(&mut stream, bytes)
+    };
+    namespace.spawn("sender", job).expect("a thread")
+}
+
+/// Writes `bytes` bytes of the pattern and gives their hash.
+pub fn write_pattern(stream: &mut TcpStream, bytes: u64) -> io::Result<u128> {
+    let mut pattern = Pattern::new(SEED);
+    let mut buffer = vec![0; 1 << 16];
+    let mut digest = Digest::default();
+    while digest.bytes() < bytes {
+        let length = (buffer.len() as u64).min(bytes - digest.bytes()) as usize;
+        pattern.fill(&mut buffer[..length]);
+        digest.add(&buffer[..length]);
+        stream.write_all(&buffer[..length])?;
+    }
+    stream.shutdown(std::net::Shutdown::Write)?;
+    Ok(digest.value())
+}
+/// Reads a stream to its end and meanwhile writes `bytes` bytes of the pattern to it.
+pub fn converse(mut stream: TcpStream, bytes: u64) -> io::Result<Receipt> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut out = stream.try_clone()?;
+    let writer = std::thread::spawn(move || write_pattern(&mut out, bytes));
+    let receipt = read_to_end(&mut stream)?;
+    writer
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))?;
+    Ok(receipt)
+}
+
+/// Waits until a program listens at `address`.
+pub fn wait_for_listener(namespace: &Namespace, address: SocketAddr) {
+    for _ in 0..500 {
+        if namespace.run(move || TcpStream::connect(address).is_ok()) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("nobody listens at {address}");
+}
+
+/// Waits until `holds` does, for a few seconds at most.
+pub fn eventually(holds: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it does not come true");
+}
