@@ -25,6 +25,12 @@ pub enum Command {
     Trace(TraceArgs),
     /// Rerun a paper's experiments and judge its claims
     Papers(PapersArgs),
+    /// Send standard input to a TCP server, and print what comes back
+    #[cfg(target_os = "linux")]
+    Send(SendArgs),
+    /// Accept a TCP connection, and print what comes
+    #[cfg(target_os = "linux")]
+    Receive(ReceiveArgs),
     /// List the algorithms that stacks are made of
     Stacks(StacksArgs),
     /// Print the JSON Schema of experiment files
@@ -282,6 +288,63 @@ pub struct PapersArgs {
     /// Runs at a time [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The endpoint is a host of its own, .2 of the subnet on a TUN device; this machine's kernel is .1 there. Servers of this
+machine are reached at .1; beyond it, the kernel must forward, and translate addresses where the network does not know
+the subnet. It takes root or CAP_NET_ADMIN.
+
+Examples:
+  nc -l 10.97.0.1 5001 > copy &  dupack send 10.97.0.1:5001 < FILE
+  dupack send --stack le/westwood '[fd97::1]:80' < REQUEST")]
+pub struct SendArgs {
+    /// The server, as address:port or name:port
+    #[arg(value_name = "HOST:PORT")]
+    pub server: String,
+    #[command(flatten)]
+    pub endpoint: EndpointArgs,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The endpoint is a host of its own, .2 of the subnet on a TUN device; this machine's kernel is .1 there. It takes root or
+CAP_NET_ADMIN.
+
+Example:
+  dupack receive 5001 > copy &  nc -N 10.97.0.2 5001 < FILE")]
+pub struct ReceiveArgs {
+    /// Where to accept one connection
+    pub port: u16,
+    #[command(flatten)]
+    pub endpoint: EndpointArgs,
+}
+
+/// An endpoint of ours on real packets.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub struct EndpointArgs {
+    /// Recovery and congestion control
+    #[arg(long, default_value = "rack/cubic")]
+    pub stack: String,
+    /// Whose rules the endpoint follows
+    #[arg(long, value_enum, default_value_t = Dialect::Linux)]
+    pub dialect: Dialect,
+    /// Name of the TUN device
+    #[arg(long, value_name = "NAME", default_value = "dupack0")]
+    pub tun: String,
+    /// IPv4 network of the device, 24 bits long; the IPv6 one is fd97::/64
+    #[arg(long, value_name = "ADDRESS", default_value = "10.97.0.0")]
+    pub subnet: std::net::Ipv4Addr,
+    /// Longest packet, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
+    pub mtu: u16,
+    /// Packets one by one, with checksums, as if the kernel had no offload
+    #[arg(long)]
+    pub plain: bool,
 }
 
 #[derive(Debug, Args)]

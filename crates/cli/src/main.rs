@@ -2,6 +2,8 @@
 
 mod args;
 mod compare;
+#[cfg(target_os = "linux")]
+mod endpoint;
 mod output;
 mod papers;
 mod progress;
@@ -20,6 +22,10 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Trace(args) => trace::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Send(args) => endpoint::send(&args),
+        #[cfg(target_os = "linux")]
+        Command::Receive(args) => endpoint::receive(&args),
         Command::Papers(args) => papers::run(&args),
         Command::Stacks(args) => stacks::run(&args),
         Command::Schema => stacks::schema(),

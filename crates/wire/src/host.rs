@@ -16,10 +16,12 @@
 mod application;
 mod endpoint;
 mod outbox;
+mod pipe;
 mod ring;
 
 pub use application::{Application, Digest, Outcome, Pattern, Supply};
 pub use outbox::OutboxCounters;
+pub use pipe::{Pipe, PipeEnd};
 
 use std::collections::HashMap;
 use std::fs::File;

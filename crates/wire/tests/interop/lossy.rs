@@ -1,6 +1,10 @@
 //! 10 MB both ways at once through 5 % loss both ways, for every recovery of the catalog.
+//!
+//! 100 MB, for those who have the time (some minutes):
+//! `DUPACK_LOSSY_BYTES=100000000 cargo test --release -p dupack-wire --test interop -- through_loss`
 
 use std::net::{SocketAddr, TcpListener};
+use std::time::Duration as StdDuration;
 
 use dupack_algorithms::catalog::{Axis, RECOVERIES, all_stacks};
 use dupack_net::link::{DropCause, LinkConfig, LossModel};
@@ -10,18 +14,24 @@ use dupack_wire::host::Digest;
 use dupack_wire::path::{Attachment, PathConfig, PathNetwork, Side};
 use dupack_wire::tun::{Family, Offload};
 
-use crate::ours::{Duplex, End, Running, SEED, host, opening, wait};
+use crate::ours::{Duplex, End, Running, SEED, host, opening};
 use crate::testbed::{self, Case, PORT};
 
 const BYTES: u64 = 10_000_000;
+
+/// Sets another number of bytes.
+const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
+
+/// However bad the recovery: a timeout of 200 ms for every ten segments.
+const SLOWEST_BYTES_PER_SECOND: u64 = 70_000;
 
 pub fn cases() -> Vec<Case> {
     let case = |(index, name): (usize, &'static str)| {
         // Each family gets half of them.
         let family = [Family::V4, Family::V6][index % 2];
         Case {
-            name: format!("ten_megabytes_through_loss_{}", name.replace('-', "_")),
-            test: Box::new(move || ten_megabytes_through_loss(name, family)),
+            name: format!("through_loss_{}", name.replace('-', "_")),
+            test: Box::new(move || both_ways_through_loss(name, family)),
             needs: None,
         }
     };
@@ -29,7 +39,10 @@ pub fn cases() -> Vec<Case> {
     names.enumerate().map(case).collect()
 }
 
-fn ten_megabytes_through_loss(recovery: &str, family: Family) {
+fn both_ways_through_loss(recovery: &str, family: Family) {
+    let bytes = std::env::var(BYTES_VARIABLE)
+        .map_or(BYTES, |text| text.parse().expect("a number of bytes"));
+    let patience = StdDuration::from_secs(30 + bytes / SLOWEST_BYTES_PER_SECOND);
     let stack = all_stacks()
         .find(|stack| stack.name(Axis::Recovery) == recovery)
         .expect("every recovery is in a stack");
@@ -45,7 +58,7 @@ fn ten_megabytes_through_loss(recovery: &str, family: Family) {
         .attach_endpoint(Side::Near, 1500, Offload::WherePossible)
         .expect("a device");
     let mut host = host(device.addresses, device.tun);
-    let (duplex, reports) = Duplex::new(BYTES, End::AtOnce);
+    let (duplex, reports) = Duplex::new(bytes, End::AtOnce);
     let far = SocketAddr::new(Side::Far.address(family), PORT);
     let kernel = network.host(Side::Far);
     let listener = kernel
@@ -55,15 +68,15 @@ fn ten_megabytes_through_loss(recovery: &str, family: Family) {
         .expect("a connection");
     let theirs = kernel
         .spawn("kernel", move || {
-            testbed::converse(listener.accept()?.0, BYTES)
+            testbed::converse(listener.accept()?.0, bytes)
         })
         .expect("a thread");
     let running = Running::start(host);
-    let report = wait(&reports);
+    let report = reports.recv_timeout(patience).expect("a report in time");
     let receipt = theirs.join().expect("no panic").expect("the kernel's side");
-    assert_eq!((receipt.bytes, report.bytes), (BYTES, BYTES));
-    assert_eq!(receipt.hash, Digest::of_pattern(SEED, BYTES));
-    assert_eq!(report.hash, Digest::of_pattern(testbed::SEED, BYTES));
+    assert_eq!((receipt.bytes, report.bytes), (bytes, bytes));
+    assert_eq!(receipt.hash, Digest::of_pattern(SEED, bytes));
+    assert_eq!(report.hash, Digest::of_pattern(testbed::SEED, bytes));
     running.finish();
     let passed = network.stop().expect("a report");
     for lane in [&passed.forward, &passed.backward] {
