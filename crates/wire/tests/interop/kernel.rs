@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use dupack_tcp::connection::Reason;
-use dupack_wire::host::Digest;
+use dupack_wire::host::{Digest, Pattern, Pipe};
 use dupack_wire::namespace::Namespace;
 use dupack_wire::tun::{Family, Offload};
 use nix::sys::socket::{setsockopt, sockopt};
@@ -47,6 +47,10 @@ pub fn cases() -> Vec<Case> {
         case("kernel_stops_reading", kernel_stops_reading),
         case("we_stop_reading", we_stop_reading),
         case("many_connections", many_connections),
+        case(
+            "a_pipe_between_streams_that_wait",
+            a_pipe_between_streams_that_wait,
+        ),
     ]
 }
 
@@ -418,4 +422,50 @@ fn many_connections() {
         assert_eq!(receipt.hash, Digest::of_pattern(SEED, 100_000));
     }
     running.finish();
+}
+
+// --- pipes --------------------------------------------------------------------------------
+
+/// An output that is slower than the connection.
+struct Slow(std::sync::mpsc::Sender<Digest>, Digest);
+
+impl io::Write for Slow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        thread::sleep(Duration::from_millis(1));
+        self.1.add(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Whoever waits has the whole, or the test fails.
+        let _ = self.0.send(std::mem::take(&mut self.1));
+        Ok(())
+    }
+}
+
+fn a_pipe_between_streams_that_wait() {
+    let (kernel, mut host) = Scene::usual().split();
+    let (listener, address) = listen(&kernel, Family::V6);
+    let mut bytes = vec![0; MEGABYTES as usize];
+    Pattern::new(SEED).fill(&mut bytes);
+    let (digests, written) = std::sync::mpsc::channel();
+    let output = Slow(digests, Digest::default());
+    let input = Box::new(io::Cursor::new(bytes));
+    let (pipe, end) = Pipe::new(Some(input), Box::new(output), &host.waker()).expect("threads");
+    host.connect(address, opening(STACK, pipe))
+        .expect("a connection");
+    let theirs = kernel.spawn("kernel", move || {
+        testbed::converse(listener.accept()?.0, MEGABYTES)
+    });
+    Running::start(host).finish();
+    let outcome = end.finish().expect("there was a connection");
+    assert!(outcome.is_complete(), "{outcome:?}");
+    let receipt = theirs.expect("a thread").join().expect("no panic");
+    let sent = Digest::of_pattern(SEED, MEGABYTES);
+    assert_eq!(receipt.expect("the kernel's side").hash, sent);
+    let received = written.recv().expect("it was flushed");
+    assert_eq!(
+        received.value(),
+        Digest::of_pattern(testbed::SEED, MEGABYTES)
+    );
 }
