@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use crate::facts::{AckFacts, LossCause, LossFacts, View};
+use crate::facts::{AckFacts, Departure, LossCause, LossFacts, Sent, View};
 use crate::rtt::RtoShortening;
 use crate::time::Instant;
 use crate::window::Window;
@@ -21,6 +21,16 @@ pub trait CongestionControl: Debug + Send {
     /// By how much the control wants timeouts earlier than RFC 6298's; asked once, at the start.
     fn rto_shortening(&self) -> Option<RtoShortening> {
         None
+    }
+
+    /// By what the control governs what leaves; asked once, at the start.
+    fn governance(&self) -> Governance {
+        Governance::Window
+    }
+
+    /// A segment went out. Only a control under [`Governance::Model`] is told.
+    fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
+        let _ = (sent, departure, view);
     }
 
     /// An ACK came in. `credit` says how far the recovery lets the window grow on it; controls
@@ -52,6 +62,17 @@ pub trait CongestionControl: Debug + Send {
     fn bandwidth_estimate(&self) -> Option<f64> {
         None
     }
+}
+
+/// By what a control governs what leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Governance {
+    /// By the window, which it reduces at loss events.
+    #[default]
+    Window,
+    /// By a model of the path, of which it makes a pace and a window (BBR). It sees every
+    /// transmission, and a single loss event need not reduce anything.
+    Model,
 }
 
 /// How far the window may grow on an ACK.

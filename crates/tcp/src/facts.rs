@@ -66,6 +66,8 @@ pub enum LimitedBy {
     ReceiveWindow,
     /// The application had no more to send.
     Application,
+    /// It is not yet time for the next segment: the control paces.
+    Pacing,
 }
 
 /// A read-only view of the sender.
@@ -103,6 +105,15 @@ pub struct Sent {
     pub timestamp: Option<u32>,
     /// Why.
     pub why: SendReason,
+}
+
+/// What a control that sees transmissions is told beside [`Sent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Bytes in flight as the recovery counts them, the segment included.
+    pub in_flight: u64,
+    /// What had stopped the sender when it last stopped sending.
+    pub limited_by: LimitedBy,
 }
 
 /// By which rule a segment was judged lost.

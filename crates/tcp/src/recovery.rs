@@ -2,6 +2,7 @@
 
 use core::fmt::Debug;
 
+use crate::congestion::Governance;
 use crate::facts::{AckFacts, LossCause, LossFacts, LossRule, SendReason, Sent, View};
 use crate::scoreboard::SegmentId;
 use crate::time::Instant;
@@ -15,6 +16,12 @@ use crate::time::Instant;
 /// The sender guarantees: every call carries the state after the event; `on_sent` follows every
 /// transmission; after `on_rto` everything outstanding counts as lost.
 pub trait Recovery: Debug + Send {
+    /// By what the control governs what leaves; told once, at the start. A recovery that spreads
+    /// the reduction of the window over a round trip (PRR) has nothing to spread under a model.
+    fn governed_by(&mut self, governance: Governance) {
+        let _ = governance;
+    }
+
     /// A segment went out.
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer;
 

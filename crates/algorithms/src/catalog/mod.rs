@@ -52,6 +52,7 @@ pub const CONTROLS: &[&Entry<dyn CongestionControl>] = &[
     &congestion::rr::ENTRY,
     &congestion::vegas::ENTRY,
     &congestion::veno::ENTRY,
+    &congestion::bbr::ENTRY,
 ];
 
 /// The third axis.

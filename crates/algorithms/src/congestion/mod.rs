@@ -1,10 +1,11 @@
 //! The second axis: how the window grows, and what a congestion loss makes of it.
 //!
-//! One control per file; [`aimd`] holds the two value types that several of them are made of,
+//! One control per file, BBR in a folder beside its file; [`aimd`] holds the two value types that several of them are made of,
 //! [`backlog`] the estimate that Vegas and Veno share.
 
 pub mod aimd;
 pub mod backlog;
+pub mod bbr;
 pub mod cubic;
 pub mod fixed;
 pub mod reno;

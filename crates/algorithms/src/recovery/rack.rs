@@ -34,6 +34,7 @@
 
 use std::collections::VecDeque;
 
+use dupack_tcp::congestion::Governance;
 use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
@@ -297,6 +298,12 @@ fn is_overdue(sent: Transmission, wait: Duration, view: &View<'_>) -> bool {
 }
 
 impl Recovery for RackTlp {
+    fn governed_by(&mut self, governance: Governance) {
+        if governance == Governance::Model {
+            self.bound = None;
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
         self.lists.sent(sent, sent.timestamp, view.scoreboard);
         if let Some(prr) = &mut self.prr {

@@ -22,7 +22,7 @@ pub use config::{
 pub use stats::{Judgements, SenderStats, WindowChange};
 pub use transmit::{Transmit, TransmitKind};
 
-use crate::congestion::Credit;
+use crate::congestion::{Credit, Governance};
 use crate::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, View};
 use crate::recovery::{Exit, Growth, LossEvent, Outcome, RtoTimer, TimeoutRule};
 use crate::rtt::RttEstimator;
@@ -54,6 +54,7 @@ impl Witness for NoWitness {
 pub struct Sender {
     config: SenderConfig,
     stack: Stack,
+    governance: Governance,
     scoreboard: Scoreboard,
     rtt: RttEstimator,
     window: Window,
@@ -104,7 +105,9 @@ struct Persist {
 impl Sender {
     /// A sender on an established connection, with nothing to send yet.
     #[must_use]
-    pub fn new(config: SenderConfig, stack: Stack) -> Self {
+    pub fn new(config: SenderConfig, mut stack: Stack) -> Self {
+        let governance = stack.control.governance();
+        stack.recovery.governed_by(governance);
         let smss = f64::from(config.smss);
         let opening = opening(&config, &stack);
         Self {
@@ -137,6 +140,7 @@ impl Sender {
             delivered: Vec::new(),
             config,
             stack,
+            governance,
         }
     }
 
@@ -446,7 +450,7 @@ impl Sender {
             next = earlier(next, self.persist.at);
         }
         if self.pacing {
-            next = earlier(next, Some(self.pace_until));
+            next = earlier(next, self.paced_until());
         }
         next
     }
@@ -544,6 +548,12 @@ impl Sender {
     #[must_use]
     pub const fn config(&self) -> &SenderConfig {
         &self.config
+    }
+
+    /// Until when the control's pace holds the next segment back, if it does.
+    #[must_use]
+    pub fn paced_until(&self) -> Option<Instant> {
+        self.pacing.then_some(self.pace_until)
     }
 
     /// Whether everything written has been acknowledged.

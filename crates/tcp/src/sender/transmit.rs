@@ -1,7 +1,8 @@
 //! What leaves the sender, and what holds it back.
 
 use super::{IdleRule, Persist, Sender, TimestampValues};
-use crate::facts::{LimitedBy, SendReason, Sent, View};
+use crate::congestion::Governance;
+use crate::facts::{Departure, LimitedBy, SendReason, Sent, View};
 use crate::recovery::{Clearance, Next, RtoTimer};
 use crate::rtt::RttSampling;
 use crate::scoreboard::{Segment, SegmentId};
@@ -47,6 +48,7 @@ impl Sender {
         }
         if now < self.pace_until {
             self.pacing = true;
+            self.limited_by = LimitedBy::Pacing;
             return None;
         }
         self.end_idle(now);
@@ -167,6 +169,9 @@ impl Sender {
         self.arm_rto(now);
         self.stats.segments_sent += 1;
         self.last_sent = now;
+        if self.governance == Governance::Model {
+            self.tell_control(now, &sent);
+        }
         if let Some(rate) = self.stack.control.pacing_rate() {
             let gap = Duration::from_secs_f64(f64::from(segment.len) / rate.max(1.0));
             self.pace_until = self.pace_until.max(now) + gap;
@@ -187,6 +192,23 @@ impl Sender {
             kind,
             why,
         }
+    }
+
+    /// Tells a control that models the path of a transmission.
+    fn tell_control(&mut self, now: Instant, sent: &Sent) {
+        let new_len = self.new_len();
+        let view = View {
+            now,
+            scoreboard: &self.scoreboard,
+            window: self.window,
+            rtt: &self.rtt,
+            new_len,
+        };
+        let departure = Departure {
+            in_flight: self.stack.recovery.in_flight(&view),
+            limited_by: self.limited_by,
+        };
+        self.stack.control.on_sent(sent, departure, &view);
     }
 
     /// An empty segment just below the window: the peer must answer it with its window

@@ -1,0 +1,342 @@
+//! BBR: a model of the path, from measured delivery rate, round-trip time and loss rate.
+//!
+//! Cardwell, Swett, Beshay (eds.), "BBR Congestion Control", draft-ietf-ccwg-bbr, the working
+//! group's text of August 2026 (BBRv3). Section numbers and names are that text's.
+//!
+//! ```text
+//! max_bw   = greatest delivery rate of the last two ProbeBW cycles                  (§5.5.3)
+//! min_rtt  = least round-trip time of 10 s                                          (§5.5.7)
+//! bw       = min(max_bw, bw_shortterm);  bdp = bw · min_rtt
+//! pace     = 0.99 · pacing_gain · bw                                                (§5.6.2)
+//! cwnd    → cwnd_gain · bdp + extra_acked, at most inflight_longterm, _shortterm    (§5.6.4)
+//!
+//! Startup (2.77) → Drain (0.5) → ProbeBW: DOWN (0.9) → CRUISE (1) → REFILL (1) → UP (1.25) → DOWN
+//! and from any state, once min_rtt has not been refreshed for 5 s, ProbeRTT (cwnd = bdp/2)
+//! ```
+//!
+//! Loss in a probe for bandwidth, if it exceeds 2 % of a round trip, sets `inflight_longterm` and
+//! ends the probe. Loss at other times takes the short-term bounds towards what was delivered in
+//! the last round trip, by no more than 0.7, until the next probe. So it differs from its
+//! neighbours: a single loss changes nothing, a queue is not filled to find the rate, and what
+//! leaves is set by a pace, with the window as a second bound.
+//!
+//! | part | file |
+//! | --- | --- |
+//! | constants | `parameters.rs` |
+//! | delivery rate samples | `sampler.rs` |
+//! | rounds, bandwidth, round-trip time, aggregation, short-term bounds | `model.rs` |
+//! | Startup and Drain, full-pipe estimators | `startup.rs` |
+//! | the ProbeBW cycle, long-term bound | `probe_bw.rs` |
+//! | ProbeRTT | `probe_rtt.rs` |
+//! | losses, recovery episodes, undo | `loss.rs` |
+//! | pace, quantum, window | `output.rs` |
+//!
+//! Readings and differences:
+//! - A segment counts as lost when the recovery sends it again because it judged it lost. So it
+//!   is the same for every recovery, and a loss is counted as late as it is repaired; the draft
+//!   counts when the loss is found. A tail loss that a probe repaired counts, too.
+//! - A recovery episode lasts from the first such retransmission until what had been sent by then
+//!   is acknowledged. Undo values are saved when it begins (the draft's prose), not again in each
+//!   of its round trips (its pseudocode). It was spurious if DSACKs report all that was resent.
+//! - After a timeout the window is one segment: the draft's `inflight + 1`, with all that is
+//!   outstanding taken for lost.
+//! - Whether there are selective ACKs shows when the first one comes.
+//! - Waits between probes are a hash of the seed, the time and the bytes delivered.
+//! - The endpoint paces segment by segment, without offload. The send quantum therefore appears
+//!   only in the window's least size.
+//! - `ssthresh` means nothing to BBR: it is infinite until the pipe has been full, then `cwnd`.
+//! - No ECN (§3.7 leaves it to another text).
+//!
+//! What a recovery would do to the window (NewReno's limit at a full ACK, PRR's share) does not
+//! apply: BBR returns its own window on each ACK, and an idle period leaves it as it is (§5.4).
+
+mod filter;
+mod loss;
+mod model;
+mod output;
+mod parameters;
+mod probe_bw;
+mod probe_rtt;
+mod sampler;
+mod startup;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Governance};
+use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, LossCause, LossFacts, Sent, View};
+use dupack_tcp::scoreboard::DeliveredBy;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::window::Window;
+
+use self::loss::{Episode, Undo};
+use self::model::{Aggregation, MinRtt, Rounds, Signals};
+use self::parameters::Constants;
+use self::probe_bw::Cycle;
+use self::probe_rtt::ProbeRtt;
+use self::sampler::{RateSample, Sampler, Supply};
+use self::startup::FullPipe;
+use crate::catalog::spec::{Conflict, Context, Entry, Needs, Parameters};
+
+/// The entry in the catalog.
+pub static ENTRY: Entry<dyn CongestionControl> = Entry {
+    name: "bbr",
+    summary: "a pace and a window from a model of the path: bandwidth, round-trip time, loss rate",
+    citation: "draft-ietf-ccwg-bbr (BBRv3), August 2026",
+    parameters: parameters::ALL,
+    needs: |_| Needs::NONE,
+    conflicts: &[
+        Conflict {
+            with: "tahoe",
+            axis: "recovery",
+            why: "Tahoe recovers by slow start from one segment, and BBR sets the window by its \
+                  model, without slow start",
+        },
+        Conflict {
+            with: "*",
+            axis: "differentiation",
+            why: "BBR answers rates of loss, not single losses: the cause of one changes nothing",
+        },
+    ],
+    build: |parameters, context| Box::new(Bbr::new(parameters, context)),
+};
+
+/// The state machine (§5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBwDown,
+    ProbeBwCruise,
+    ProbeBwRefill,
+    ProbeBwUp,
+    ProbeRtt,
+}
+
+impl State {
+    const fn is_probe_bw(self) -> bool {
+        matches!(
+            self,
+            Self::ProbeBwDown | Self::ProbeBwCruise | Self::ProbeBwRefill | Self::ProbeBwUp
+        )
+    }
+
+    /// Whether it sends more to see whether more gets through (`IsProbingBW`).
+    const fn is_probing_bw(self) -> bool {
+        matches!(self, Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp)
+    }
+}
+
+/// Whether the window was the limit in the round trip at hand and in the one before
+/// (C.is_cwnd_limited).
+#[derive(Clone, Copy, Debug, Default)]
+struct CwndLimited {
+    this_round: bool,
+    last_round: bool,
+}
+
+/// The control. See the [module](self). Volumes are in bytes, rates in bytes per second.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    constants: Constants,
+    state: State,
+    sampler: Sampler,
+    rounds: Rounds,
+    full_pipe: FullPipe,
+    max_bw: filter::MaxFilter,
+    bw: f64,
+    min_rtt: MinRtt,
+    aggregation: Aggregation,
+    signals: Signals,
+    bw_shortterm: f64,
+    inflight_shortterm: f64,
+    inflight_longterm: f64,
+    cycle: Cycle,
+    probe_rtt: ProbeRtt,
+    drain_start_round: u64,
+    /// Sending resumed after an idle period, and nothing has been delivered since.
+    idle_restart: bool,
+    /// The recovery episode at hand, and what its undoing would bring back.
+    episode: Episode,
+    undo: Option<Undo>,
+    has_selective_acks: bool,
+    cwnd_limited: CwndLimited,
+    /// C.InitialCwnd; `None` before the first transmission.
+    initial_cwnd: Option<f64>,
+    cwnd: f64,
+    prior_cwnd: f64,
+    pacing_rate: f64,
+    send_quantum: f64,
+    /// The time of the event at hand, and C.inflight as of then.
+    now: Instant,
+    in_flight: u64,
+}
+
+impl Bbr {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+        let constants = Constants::new(parameters, context);
+        Self {
+            state: State::Startup,
+            sampler: Sampler::new(),
+            rounds: Rounds::default(),
+            full_pipe: FullPipe::default(),
+            max_bw: filter::MaxFilter::default(),
+            bw: 0.0,
+            min_rtt: MinRtt::default(),
+            aggregation: Aggregation::default(),
+            signals: Signals::default(),
+            bw_shortterm: f64::INFINITY,
+            inflight_shortterm: f64::INFINITY,
+            inflight_longterm: f64::INFINITY,
+            cycle: Cycle::default(),
+            probe_rtt: ProbeRtt::default(),
+            drain_start_round: 0,
+            idle_restart: false,
+            episode: Episode::Open,
+            undo: None,
+            has_selective_acks: false,
+            cwnd_limited: CwndLimited::default(),
+            initial_cwnd: None,
+            cwnd: 0.0,
+            prior_cwnd: 0.0,
+            pacing_rate: f64::INFINITY,
+            send_quantum: constants.quantum_min,
+            now: Instant::ZERO,
+            in_flight: 0,
+            constants,
+        }
+    }
+
+    /// The first transmission: what of `OnInit` (§5.2.1) depends on the connection.
+    fn begin(&mut self, view: &View<'_>) {
+        self.initial_cwnd = Some(view.window.cwnd);
+        self.cwnd = view.window.cwnd;
+        self.min_rtt.begin(view.now);
+        self.aggregation.restart(view.now);
+        self.init_pacing_rate(Duration::from_millis(1));
+    }
+
+    /// `UpdateModelAndState` (§5.2.3).
+    fn update_model_and_state(&mut self, rs: &RateSample, rtt: Option<Duration>) {
+        self.update_latest_delivery_signals(rs);
+        self.update_congestion_signals(rs);
+        self.update_ack_aggregation(rs);
+        self.check_full_bw_reached(rs);
+        self.check_startup_done(rs);
+        self.check_drain_done();
+        self.update_probe_bw_cycle_phase(rs);
+        self.update_min_rtt(rtt);
+        self.check_probe_rtt(rs);
+        self.advance_latest_delivery_signals(rs);
+        self.bound_bw_for_model();
+    }
+
+    /// What an ACK says of the connection rather than of the path.
+    fn note_connection(&mut self, ack: &AckFacts<'_>) {
+        self.has_selective_acks |= ack.delivered.iter().any(|d| d.by == DeliveredBy::Sack);
+        self.cwnd_limited.this_round |= ack.limited_by == LimitedBy::Congestion;
+        if self.min_rtt.is_unknown()
+            && let Some(rtt) = ack.rtt
+        {
+            self.init_pacing_rate(rtt);
+        }
+    }
+
+    /// `HandleRestartFromIdle` (§5.4.1); nothing was in flight.
+    fn restart_from_idle(&mut self) {
+        self.idle_restart = true;
+        self.aggregation.restart(self.now);
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate_with_gain(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done();
+        }
+    }
+
+    fn window(&self) -> Window {
+        Window {
+            cwnd: self.cwnd,
+            ssthresh: if self.full_pipe.reached {
+                self.cwnd
+            } else {
+                f64::INFINITY
+            },
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    /// An idle period leaves the window as it is (§5.4.1).
+    fn opening(&self, configured: Window) -> Window {
+        match self.initial_cwnd {
+            None => configured,
+            Some(_) => self.window(),
+        }
+    }
+
+    fn governance(&self) -> Governance {
+        Governance::Model
+    }
+
+    fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
+        self.now = view.now;
+        if self.initial_cwnd.is_none() {
+            self.begin(view);
+        }
+        let before = departure
+            .in_flight
+            .saturating_sub(u64::from(sent.segment.len));
+        self.in_flight = before;
+        self.note_retransmission(sent, view);
+        let fresh = sent.segment.transmissions == 1;
+        if fresh
+            && departure.limited_by == LimitedBy::Application
+            && (before as f64) < self.cwnd
+        {
+            self.sampler.mark_app_limited(before);
+        }
+        if before == 0 && self.sampler.supply() == Supply::AppLimited {
+            self.restart_from_idle();
+        }
+        self.sampler.on_sent(sent, departure, view);
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        self.now = ack.now;
+        self.in_flight = credit.in_flight;
+        self.note_connection(ack);
+        let sample = self.sampler.on_ack(ack, self.cwnd, view);
+        self.note_dsack(ack);
+        self.end_episode(ack.una);
+        if let Some(rs) = sample {
+            self.update_model_and_state(&rs, ack.rtt);
+            self.set_pacing_rate();
+            self.set_send_quantum();
+            self.set_cwnd(&rs);
+        }
+        self.window()
+    }
+
+    /// A loss event in itself reduces nothing: the rate of loss does, on the ACKs that follow.
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, _cause: LossCause, _chosen: Window) {
+        self.now = loss.now;
+        self.note_loss_event(loss);
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.now = loss.now;
+        self.enter_rto(loss);
+        self.window()
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.pacing_rate.is_finite().then_some(self.pacing_rate)
+    }
+
+    fn bandwidth_estimate(&self) -> Option<f64> {
+        (self.bw > 0.0).then_some(self.bw)
+    }
+}

@@ -1,0 +1,76 @@
+//! The greatest of the latest values: BBR's windowed max filter.
+//!
+//! It keeps the values that can still become the greatest: falling in value, rising in time.
+//! Each value is put in once and taken out once, so an update is amortised O(1); values of one
+//! moment are kept as one, so no more than the window's length are kept.
+
+use std::collections::VecDeque;
+
+/// A value and the (virtual) time at which it was taken.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    value: f64,
+    time: u64,
+}
+
+/// The filter. Empty, it says 0.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MaxFilter {
+    falling: VecDeque<Taken>,
+}
+
+impl MaxFilter {
+    /// Takes in `value`, and forgets what is `window` or more units older than `time`. Time does
+    /// not run back.
+    pub(super) fn update(&mut self, value: f64, time: u64, window: u64) {
+        while self.falling.back().is_some_and(|t| t.value <= value) {
+            self.falling.pop_back();
+        }
+        if self.falling.back().is_none_or(|t| t.time < time) {
+            self.falling.push_back(Taken { value, time });
+        }
+        while self
+            .falling
+            .front()
+            .is_some_and(|t| t.time.saturating_add(window) <= time)
+        {
+            self.falling.pop_front();
+        }
+    }
+
+    /// The greatest value in the window, as of the last update.
+    pub(super) fn max(&self) -> f64 {
+        self.falling.front().map_or(0.0, |t| t.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_agrees_with_looking_at_every_value() {
+        let mut filter = MaxFilter::default();
+        let mut all: Vec<(f64, u64)> = Vec::new();
+        let mut state = 1_u64;
+        for step in 0..2000_u64 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let value = (state >> 40) as f64;
+            // Several values at some times, none at others.
+            let time = step / 3 + (step / 50) * 4;
+            all.push((value, time));
+            filter.update(value, time, 5);
+            let slow = all.iter().filter(|(_, t)| t + 5 > time);
+            let slow = slow.map(|(v, _)| *v).fold(0.0, f64::max);
+            assert_eq!(filter.max(), slow);
+            assert!(filter.falling.len() <= 5);
+        }
+    }
+
+    #[test]
+    fn an_empty_filter_says_nothing() {
+        assert_eq!(MaxFilter::default().max(), 0.0);
+    }
+}

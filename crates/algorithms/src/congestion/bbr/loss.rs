@@ -1,0 +1,199 @@
+//! What a loss does to the model, and what is undone if there was none (§5.5.10, §5.5.11).
+
+use dupack_tcp::facts::{AckFacts, LossFacts, LossRule, SendReason, Sent, View};
+
+use super::sampler::{LossSample, Supply};
+use super::{Bbr, State};
+
+/// A recovery episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Episode {
+    /// There is none.
+    Open,
+    /// Fast recovery, until this is acknowledged.
+    Fast { point: u64 },
+    /// A timeout; nothing has been sent for it yet.
+    TimedOut,
+    /// After a timeout, until this is acknowledged.
+    Timeout { point: u64 },
+}
+
+/// What the undoing of the last episode would bring back (§2.15).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undo {
+    /// The state that the episode ended.
+    pub state: Option<State>,
+    bw_shortterm: f64,
+    inflight_shortterm: f64,
+    inflight_longterm: f64,
+    /// Bytes resent in the episode that no DSACK has reported.
+    unexplained: u64,
+}
+
+impl Bbr {
+    /// `IsInflightTooHigh` (§5.5.10.2).
+    pub(super) fn is_inflight_too_high(&self, lost: u64, tx_in_flight: u64) -> bool {
+        lost as f64 > tx_in_flight as f64 * self.constants.loss_thresh
+            || lost > 0 && !self.has_selective_acks
+    }
+
+    /// If the segment is sent again because it is lost, this is where BBR learns of the loss.
+    pub(super) fn note_retransmission(&mut self, sent: &Sent, view: &View<'_>) {
+        let SendReason::Retransmit(rule) = sent.why else {
+            return;
+        };
+        let (segment, nxt) = (sent.segment, view.scoreboard.nxt());
+        match self.episode {
+            Episode::Open => {
+                self.save_state_upon_loss();
+                self.episode = match rule {
+                    LossRule::Timeout => Episode::Timeout { point: nxt },
+                    _ => Episode::Fast { point: nxt },
+                };
+            }
+            Episode::TimedOut => self.episode = Episode::Timeout { point: nxt },
+            Episode::Fast { .. } | Episode::Timeout { .. } => {}
+        }
+        if let Some(undo) = &mut self.undo {
+            undo.unexplained += u64::from(segment.len);
+        }
+        self.signals.note_lost_range(segment.start, segment.end());
+        if let Some(loss) = self.sampler.on_lost(sent.id, segment.len) {
+            self.handle_lost_packet(&loss, f64::from(segment.len));
+        }
+    }
+
+    /// A loss event that no retransmission tells of: a tail loss probe has repaired it.
+    pub(super) fn note_loss_event(&mut self, loss: &LossFacts) {
+        if loss.rule == LossRule::TailLossProbe {
+            self.sampler.lost += u64::from(loss.segment.len);
+            self.note_loss();
+        }
+    }
+
+    /// `OnEnterRTO` (§5.6.4.4).
+    pub(super) fn enter_rto(&mut self, loss: &LossFacts) {
+        if loss.timeouts <= 1 || self.episode == Episode::Open {
+            self.save_state_upon_loss();
+        }
+        self.episode = Episode::TimedOut;
+        self.cwnd = self.constants.smss;
+    }
+
+    /// Ends an episode whose point is acknowledged.
+    pub(super) fn end_episode(&mut self, una: u64) {
+        if let Episode::Fast { point } | Episode::Timeout { point } = self.episode
+            && una >= point
+        {
+            self.restore_cwnd();
+            self.episode = Episode::Open;
+        }
+    }
+
+    /// `NoteLoss` (§5.5.10.2).
+    fn note_loss(&mut self) {
+        if !self.signals.loss_in_round {
+            self.signals.loss_round_delivered = self.sampler.delivered;
+        }
+        self.signals.loss_in_round = true;
+    }
+
+    /// `HandleLostPacket`, for a segment of `size` bytes.
+    fn handle_lost_packet(&mut self, loss: &LossSample, size: f64) {
+        self.note_loss();
+        if self.cycle.is_bw_probe_sample && self.is_inflight_too_high(loss.lost, loss.tx_in_flight)
+        {
+            let at_loss = self.inflight_at_loss(loss, size);
+            self.handle_inflight_too_high(at_loss, loss.supply);
+        }
+    }
+
+    /// `InflightAtLoss`: at what volume in flight the losses crossed the threshold.
+    fn inflight_at_loss(&self, loss: &LossSample, size: f64) -> f64 {
+        let inflight_prev = loss.tx_in_flight as f64 - size;
+        let lost_prev = loss.lost as f64 - size;
+        let thresh = self.constants.loss_thresh;
+        let lost_prefix = (thresh * inflight_prev - lost_prev) / (1.0 - thresh);
+        inflight_prev + lost_prefix
+    }
+
+    fn handle_inflight_too_high(&mut self, tx_in_flight: f64, supply: Supply) {
+        self.cycle.prev_probe_too_high = true;
+        self.cycle.is_bw_probe_sample = false;
+        if supply == Supply::Ample {
+            let least = self.target_inflight() * self.constants.beta;
+            self.inflight_longterm = tx_in_flight.max(least);
+        }
+        if self.state == State::ProbeBwUp {
+            if let Some(undo) = &mut self.undo {
+                undo.state = Some(State::ProbeBwUp);
+            }
+            self.start_probe_bw_down();
+        }
+    }
+
+    fn save_state_upon_loss(&mut self) {
+        self.save_cwnd();
+        self.undo = Some(Undo {
+            state: None,
+            bw_shortterm: self.bw_shortterm,
+            inflight_shortterm: self.inflight_shortterm,
+            inflight_longterm: self.inflight_longterm,
+            unexplained: 0,
+        });
+    }
+
+    /// `SaveCwnd` (§5.6.4.4).
+    pub(super) fn save_cwnd(&mut self) {
+        self.prior_cwnd = if self.episode == Episode::Open && self.state != State::ProbeRtt {
+            self.cwnd
+        } else {
+            self.prior_cwnd.max(self.cwnd)
+        };
+    }
+
+    pub(super) fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    /// DSACKs for all that an episode resent show that nothing of it had been lost.
+    pub(super) fn note_dsack(&mut self, ack: &AckFacts<'_>) {
+        let (Some((start, end)), Some(undo)) = (ack.dsack, &mut self.undo) else {
+            return;
+        };
+        if undo.unexplained == 0 {
+            return;
+        }
+        undo.unexplained = undo.unexplained.saturating_sub(end - start);
+        if undo.unexplained == 0
+            && let Some(undo) = self.undo.take()
+        {
+            self.handle_spurious_loss_detection(undo);
+        }
+    }
+
+    /// `HandleSpuriousLossDetection` (§5.5.11.2).
+    fn handle_spurious_loss_detection(&mut self, undo: Undo) {
+        self.restore_cwnd();
+        self.episode = Episode::Open;
+        self.signals.loss_in_round = false;
+        self.full_pipe.reset(0.0);
+        self.bw_shortterm = self.bw_shortterm.max(undo.bw_shortterm);
+        self.inflight_shortterm = self.inflight_shortterm.max(undo.inflight_shortterm);
+        self.inflight_longterm = self.inflight_longterm.max(undo.inflight_longterm);
+        match undo.state {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.full_pipe.reached = false;
+                if self.state != State::ProbeRtt {
+                    self.enter_startup();
+                }
+            }
+            Some(State::ProbeBwUp)
+                if self.state != State::ProbeBwUp && self.state != State::ProbeRtt =>
+            {
+                self.start_probe_bw_refill();
+            }
+            _ => {}
+        }
+    }
+}

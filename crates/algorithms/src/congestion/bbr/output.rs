@@ -1,0 +1,127 @@
+//! What the model makes of the pace, the send quantum and the window (§5.6).
+
+use dupack_tcp::time::Duration;
+
+use super::sampler::RateSample;
+use super::{Bbr, State};
+
+impl Bbr {
+    /// `pacing_gain` of the state (§5.6.1).
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => self.constants.startup_pacing_gain,
+            State::Drain => self.constants.drain_pacing_gain,
+            State::ProbeBwDown => self.constants.down_pacing_gain,
+            State::ProbeBwUp => self.constants.up_pacing_gain,
+            State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeRtt => 1.0,
+        }
+    }
+
+    /// `cwnd_gain` of the state (§5.6.1).
+    fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::ProbeBwUp => self.constants.up_cwnd_gain,
+            State::ProbeRtt => self.constants.probe_rtt_cwnd_gain,
+            _ => self.constants.cwnd_gain,
+        }
+    }
+
+    /// `InitPacingRate` (§5.6.2), for a round-trip time of `rtt`.
+    pub(super) fn init_pacing_rate(&mut self, rtt: Duration) {
+        let initial = self.initial_cwnd.unwrap_or(0.0);
+        let rtt = rtt.max(Duration::from_nanos(1)).as_secs_f64();
+        self.pacing_rate = self.constants.startup_pacing_gain * initial / rtt;
+    }
+
+    pub(super) fn set_pacing_rate(&mut self) {
+        self.set_pacing_rate_with_gain(self.pacing_gain());
+    }
+
+    /// Without an estimate of the bandwidth the pace stays as it is.
+    pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
+        let rate = gain * self.bw * (1.0 - self.constants.pacing_margin);
+        if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// §5.6.3.
+    pub(super) fn set_send_quantum(&mut self) {
+        let quantum = self.pacing_rate * self.constants.quantum_time.as_secs_f64();
+        self.send_quantum = quantum
+            .min(self.constants.quantum_max)
+            .max(self.constants.quantum_min);
+    }
+
+    /// The bandwidth-delay product.
+    pub(super) fn bdp(&self) -> f64 {
+        self.bdp_multiple(self.bw, 1.0)
+    }
+
+    fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
+        match self.min_rtt.secs() {
+            None => self.initial_cwnd.unwrap_or(0.0),
+            Some(min_rtt) => gain * bw * min_rtt,
+        }
+    }
+
+    /// `QuantizationBudget` (§5.6.4.2).
+    fn quantization_budget(&self, cap: f64) -> f64 {
+        let offload_budget = self.constants.offload_quanta * self.send_quantum;
+        let cap = cap.max(offload_budget).max(self.constants.min_pipe_cwnd);
+        if self.state == State::ProbeBwUp {
+            cap + 2.0 * self.constants.smss
+        } else {
+            cap
+        }
+    }
+
+    /// `Inflight`: what `gain` bandwidth-delay products at `bw` need in flight.
+    pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
+        self.quantization_budget(self.bdp_multiple(bw, gain))
+    }
+
+    /// What is wanted in flight: the bandwidth-delay product, unless congestion cut the window
+    /// (§5.3.3.8.3).
+    pub(super) fn target_inflight(&self) -> f64 {
+        self.bdp().min(self.cwnd)
+    }
+
+    fn max_inflight(&self) -> f64 {
+        let cap = self.bdp_multiple(self.bw, self.cwnd_gain());
+        self.quantization_budget(cap + self.aggregation.extra_acked())
+    }
+
+    pub(super) fn probe_rtt_cwnd(&self) -> f64 {
+        self.bdp_multiple(self.bw, self.constants.probe_rtt_cwnd_gain)
+            .max(self.constants.min_pipe_cwnd)
+    }
+
+    /// `SetCwnd` (§5.6.4.6).
+    pub(super) fn set_cwnd(&mut self, rs: &RateSample) {
+        let max_inflight = self.max_inflight();
+        let grown = self.cwnd + rs.newly_acked as f64;
+        let initial = self.initial_cwnd.unwrap_or(0.0);
+        if self.full_pipe.reached {
+            self.cwnd = grown.min(max_inflight);
+        } else if self.cwnd < max_inflight || (self.sampler.delivered as f64) < initial {
+            self.cwnd = grown;
+        }
+        self.cwnd = self.cwnd.max(self.constants.min_pipe_cwnd);
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+        }
+        self.cwnd = self.cwnd.min(self.cap_of_model());
+    }
+
+    /// `BoundCwndForModel` (§5.6.4.7).
+    fn cap_of_model(&self) -> f64 {
+        let cap = match self.state {
+            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.inflight_longterm,
+            State::ProbeBwCruise | State::ProbeRtt => self.inflight_with_headroom(),
+            State::Startup | State::Drain => f64::INFINITY,
+        };
+        cap.min(self.inflight_shortterm)
+            .max(self.constants.min_pipe_cwnd)
+    }
+}

@@ -1,0 +1,239 @@
+//! The ProbeBW cycle, and the long-term bound on what is in flight (§5.3.3).
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::sampler::{RateSample, Supply};
+use super::{Bbr, State};
+
+/// What the ACKs that come in tell of the probe for bandwidth (`ack_phase`, §2.14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AckPhase {
+    /// Nothing.
+    #[default]
+    Init,
+    Refilling,
+    ProbeStarting,
+    ProbeFeedback,
+    /// The probe is over, but its ACKs are still coming in.
+    ProbeStopping,
+}
+
+/// The state of the cycle (§2.14).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cycle {
+    /// Virtual time of the bandwidth filter (`cycle_count`).
+    pub count: u64,
+    pub ack_phase: AckPhase,
+    pub is_bw_probe_sample: bool,
+    pub prev_probe_too_high: bool,
+    prev_probe_precautionary: bool,
+    bw_probe_up_acked: f64,
+    probe_up_acked_per_inc: f64,
+    bw_probe_up_rounds: u32,
+    bw_probe_wait: Duration,
+    stamp: Instant,
+}
+
+impl Default for Cycle {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            ack_phase: AckPhase::Init,
+            is_bw_probe_sample: false,
+            prev_probe_too_high: false,
+            prev_probe_precautionary: false,
+            bw_probe_up_acked: 0.0,
+            probe_up_acked_per_inc: f64::INFINITY,
+            bw_probe_up_rounds: 0,
+            bw_probe_wait: Duration::ZERO,
+            stamp: Instant::ZERO,
+        }
+    }
+}
+
+/// The exponent at which the slope of `inflight_longterm` stops to double.
+const MAX_UP_ROUNDS: u32 = 30;
+
+impl Bbr {
+    pub(super) fn start_probe_bw_down(&mut self) {
+        self.reset_congestion_signals();
+        self.cycle.probe_up_acked_per_inc = f64::INFINITY;
+        self.pick_probe_wait();
+        self.cycle.stamp = self.now;
+        self.cycle.ack_phase = AckPhase::ProbeStopping;
+        self.start_round();
+        self.state = State::ProbeBwDown;
+    }
+
+    pub(super) fn start_probe_bw_cruise(&mut self) {
+        self.state = State::ProbeBwCruise;
+    }
+
+    pub(super) fn start_probe_bw_refill(&mut self) {
+        self.reset_short_term_model();
+        self.cycle.bw_probe_up_rounds = 0;
+        self.cycle.bw_probe_up_acked = 0.0;
+        self.cycle.prev_probe_precautionary = false;
+        self.cycle.ack_phase = AckPhase::Refilling;
+        self.start_round();
+        self.state = State::ProbeBwRefill;
+    }
+
+    fn start_probe_bw_up(&mut self, rs: &RateSample) {
+        self.cycle.ack_phase = AckPhase::ProbeStarting;
+        self.start_round();
+        self.full_pipe.reset(rs.delivery_rate);
+        self.state = State::ProbeBwUp;
+        self.raise_inflight_longterm_slope();
+    }
+
+    /// `UpdateProbeBWCyclePhase` (§5.3.3.9).
+    pub(super) fn update_probe_bw_cycle_phase(&mut self, rs: &RateSample) {
+        if !self.full_pipe.reached || self.adapt_long_term_model(rs) == Decided::Yes {
+            return;
+        }
+        match self.state {
+            State::ProbeBwDown => {
+                if self.is_time_to_probe_bw() {
+                    self.start_probe_bw_refill();
+                } else if self.is_time_to_cruise() {
+                    self.start_probe_bw_cruise();
+                }
+            }
+            State::ProbeBwCruise => {
+                if self.is_time_to_probe_bw() {
+                    self.start_probe_bw_refill();
+                }
+            }
+            State::ProbeBwRefill => {
+                if self.rounds.start {
+                    self.cycle.is_bw_probe_sample = true;
+                    self.start_probe_bw_up(rs);
+                }
+            }
+            State::ProbeBwUp => {
+                if self.is_time_to_go_down(rs) {
+                    self.cycle.prev_probe_too_high = false;
+                    self.start_probe_bw_down();
+                }
+            }
+            State::Startup | State::Drain | State::ProbeRtt => {}
+        }
+    }
+
+    /// §5.3.3.8.3.
+    fn is_time_to_probe_bw(&self) -> bool {
+        let rounds = (self.target_inflight() / self.constants.smss)
+            .min(self.constants.probe_rounds_max as f64);
+        self.now.since(self.cycle.stamp) > self.cycle.bw_probe_wait
+            || self.rounds.since_probe_up as f64 >= rounds
+    }
+
+    fn is_time_to_cruise(&self) -> bool {
+        let in_flight = self.in_flight as f64;
+        in_flight <= self.inflight_with_headroom()
+            && in_flight <= self.inflight(self.max_bw.max(), 1.0)
+    }
+
+    fn is_time_to_go_down(&mut self, rs: &RateSample) -> bool {
+        if self.cycle.prev_probe_too_high && self.in_flight as f64 >= self.inflight_longterm {
+            self.cycle.prev_probe_precautionary = true;
+            return true;
+        }
+        if self.is_cwnd_limited() && self.cwnd >= self.inflight_longterm {
+            self.full_pipe.reset(rs.delivery_rate);
+            return false;
+        }
+        self.full_pipe.now
+    }
+
+    pub(super) fn inflight_with_headroom(&self) -> f64 {
+        if self.inflight_longterm.is_infinite() {
+            return f64::INFINITY;
+        }
+        let headroom = (self.constants.headroom * self.inflight_longterm).max(self.constants.smss);
+        (self.inflight_longterm - headroom).max(self.constants.min_pipe_cwnd)
+    }
+
+    fn raise_inflight_longterm_slope(&mut self) {
+        let growth = f64::from(1_u32 << self.cycle.bw_probe_up_rounds);
+        self.cycle.bw_probe_up_rounds = (self.cycle.bw_probe_up_rounds + 1).min(MAX_UP_ROUNDS);
+        self.cycle.probe_up_acked_per_inc = (self.cwnd / growth).max(self.constants.smss);
+    }
+
+    fn probe_inflight_longterm_upward(&mut self, rs: &RateSample) {
+        if !self.is_cwnd_limited() || self.cwnd < self.inflight_longterm {
+            return;
+        }
+        self.cycle.bw_probe_up_acked += rs.newly_acked as f64;
+        let per_inc = self.cycle.probe_up_acked_per_inc;
+        if self.cycle.bw_probe_up_acked >= per_inc {
+            let delta = (self.cycle.bw_probe_up_acked / per_inc).floor();
+            self.cycle.bw_probe_up_acked -= delta * per_inc;
+            self.inflight_longterm += delta * self.constants.smss;
+        }
+        if self.rounds.start {
+            self.raise_inflight_longterm_slope();
+        }
+    }
+
+    /// `AdaptLongTermModel` (§5.3.3.9).
+    fn adapt_long_term_model(&mut self, rs: &RateSample) -> Decided {
+        if self.cycle.ack_phase == AckPhase::ProbeStarting && self.rounds.start {
+            self.cycle.ack_phase = AckPhase::ProbeFeedback;
+        }
+        if self.cycle.ack_phase == AckPhase::ProbeStopping && self.rounds.start {
+            self.cycle.is_bw_probe_sample = false;
+            self.cycle.ack_phase = AckPhase::Init;
+            if self.state.is_probe_bw() && rs.supply == Supply::Ample {
+                self.cycle.count += 1;
+            }
+            let safe = self.cycle.prev_probe_precautionary && !self.cycle.prev_probe_too_high;
+            if self.state.is_probe_bw() && safe {
+                self.start_probe_bw_refill();
+                return Decided::Yes;
+            }
+        }
+        if self.is_inflight_too_high(rs.lost, rs.tx_in_flight) {
+            return Decided::No;
+        }
+        if self.inflight_longterm.is_finite() {
+            self.inflight_longterm = self.inflight_longterm.max(rs.tx_in_flight as f64);
+            if self.state == State::ProbeBwUp {
+                self.probe_inflight_longterm_upward(rs);
+            }
+        }
+        Decided::No
+    }
+
+    /// `PickProbeWait` (§5.3.3.8.3).
+    fn pick_probe_wait(&mut self) {
+        let random = self.random();
+        self.rounds.since_probe_up = random & 1;
+        // 53 bits: a real number below 1.
+        let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
+        let spread = self.constants.probe_wait_spread.as_secs_f64() * share;
+        self.cycle.bw_probe_wait = self.constants.probe_wait + Duration::from_secs_f64(spread);
+    }
+
+    /// A number that differs from flow to flow and from call to call, and is the same in every
+    /// repetition of a run: a hash (Vigna's SplitMix64) of the seed, the time and the bytes
+    /// delivered.
+    fn random(&self) -> u64 {
+        let mut z = self.constants.seed;
+        for part in [self.now.as_nanos(), self.sampler.delivered] {
+            z = (z ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^= z >> 31;
+        }
+        z
+    }
+}
+
+/// Whether a transition has been decided upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decided {
+    Yes,
+    No,
+}

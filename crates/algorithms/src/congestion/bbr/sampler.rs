@@ -1,0 +1,194 @@
+//! Delivery rate sampling (draft-ietf-ccwg-bbr §4.1.2).
+//!
+//! With every segment it remembers what had been delivered when the segment left. When the
+//! segment is reported, what was delivered in between, by the time that this took, is a sample:
+//!
+//! ```text
+//! send_elapsed = P.send_time − P.first_send_time
+//! ack_elapsed  = now − P.delivered_time
+//! rate         = (C.delivered − P.delivered) / max(send_elapsed, ack_elapsed)
+//! ```
+//!
+//! Of several segments that one ACK reports the one sent last counts. The longer of the two
+//! intervals keeps bunched ACKs from showing a rate that was never sent. A sample over less
+//! than the connection's least round-trip time belongs to an earlier transmission of the segment
+//! and says nothing of the rate.
+//!
+//! The scoreboard's own entries stay as they are: what only this control needs, it keeps itself,
+//! in a ring that runs beside the scoreboard's.
+
+use std::collections::VecDeque;
+
+use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, Sent, View};
+use dupack_tcp::scoreboard::SegmentId;
+use dupack_tcp::time::Instant;
+
+/// Per-packet state (P, §4.1.2.1.2) of the last transmission of a segment.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    delivered: u64,
+    delivered_time: Instant,
+    first_send_time: Instant,
+    lost: u64,
+    tx_in_flight: u64,
+    supply: Supply,
+}
+
+/// Whether the application kept the sender busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Supply {
+    Ample,
+    /// A sample may tell of the application and not of the path (`is_app_limited`).
+    AppLimited,
+}
+
+/// What an ACK says of the path (RS, §4.1.2.1.3). Volumes are in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RateSample {
+    /// In bytes per second; 0 if the sample is not reliable.
+    pub delivery_rate: f64,
+    pub delivered: u64,
+    pub prior_delivered: u64,
+    pub newly_acked: u64,
+    pub lost: u64,
+    pub tx_in_flight: u64,
+    pub supply: Supply,
+}
+
+/// What a loss says of the path (§5.5.10.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LossSample {
+    /// Bytes in flight when the segment left.
+    pub tx_in_flight: u64,
+    /// Bytes lost since, the segment included.
+    pub lost: u64,
+    pub supply: Supply,
+}
+
+/// Per-connection state (C, §4.1.2.1.1).
+#[derive(Clone, Debug)]
+pub(super) struct Sampler {
+    segments: VecDeque<Snapshot>,
+    /// Number of the segment at the front.
+    first: u64,
+    pub delivered: u64,
+    delivered_time: Instant,
+    first_send_time: Instant,
+    pub lost: u64,
+    /// Until `delivered` exceeds this, samples are limited by the application.
+    app_limited: Option<u64>,
+}
+
+impl Sampler {
+    pub(super) fn new() -> Self {
+        Self {
+            segments: VecDeque::new(),
+            first: 0,
+            delivered: 0,
+            delivered_time: Instant::ZERO,
+            first_send_time: Instant::ZERO,
+            lost: 0,
+            app_limited: None,
+        }
+    }
+
+    pub(super) fn supply(&self) -> Supply {
+        match self.app_limited {
+            Some(_) => Supply::AppLimited,
+            None => Supply::Ample,
+        }
+    }
+
+    /// What is sent from now until all that is in flight has arrived says nothing of the path
+    /// (`MarkConnectionAppLimited`, §4.1.2.4).
+    pub(super) fn mark_app_limited(&mut self, in_flight: u64) {
+        self.app_limited = Some((self.delivered + in_flight).max(1));
+    }
+
+    /// A segment left (§4.1.2.2).
+    pub(super) fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
+        if departure.in_flight <= u64::from(sent.segment.len) {
+            self.first_send_time = view.now;
+            self.delivered_time = view.now;
+        }
+        let snapshot = Snapshot {
+            delivered: self.delivered,
+            delivered_time: self.delivered_time,
+            first_send_time: self.first_send_time,
+            lost: self.lost,
+            tx_in_flight: departure.in_flight,
+            supply: self.supply(),
+        };
+        if self.segments.is_empty() {
+            self.first = sent.id.0;
+        }
+        match self.slot(sent.id) {
+            Some(slot) if slot < self.segments.len() => self.segments[slot] = snapshot,
+            _ => self.segments.push_back(snapshot),
+        }
+    }
+
+    /// A segment was lost; to be called before it is sent again.
+    pub(super) fn on_lost(&mut self, id: SegmentId, len: u32) -> Option<LossSample> {
+        self.lost += u64::from(len);
+        let snapshot = self.segments.get(self.slot(id)?)?;
+        Some(LossSample {
+            tx_in_flight: snapshot.tx_in_flight,
+            lost: self.lost - snapshot.lost,
+            supply: snapshot.supply,
+        })
+    }
+
+    /// An ACK came in (§4.1.2.3). `None` if it reports no segment for the first time.
+    pub(super) fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        cwnd: f64,
+        view: &View<'_>,
+    ) -> Option<RateSample> {
+        if ack.limited_by == LimitedBy::Application && (ack.prior_in_flight as f64) < cwnd {
+            self.mark_app_limited(ack.prior_in_flight);
+        }
+        if ack.delivered_bytes > 0 {
+            self.delivered += ack.delivered_bytes;
+            self.delivered_time = ack.now;
+        }
+        if self.app_limited.is_some_and(|end| self.delivered > end) {
+            self.app_limited = None;
+        }
+        let sample = self.sample(ack, view);
+        let gone = view.scoreboard.first().0.saturating_sub(self.first);
+        let gone = gone.min(self.segments.len() as u64);
+        self.segments.drain(..gone as usize);
+        self.first += gone;
+        sample
+    }
+
+    fn sample(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<RateSample> {
+        let newest = ack.delivered.iter().max_by_key(|d| d.segment.order)?;
+        let snapshot = *self.segments.get(self.slot(newest.id)?)?;
+        let send_elapsed = newest.segment.sent_at.since(snapshot.first_send_time);
+        let ack_elapsed = ack.now.since(snapshot.delivered_time);
+        self.first_send_time = newest.segment.sent_at;
+        let interval = send_elapsed.max(ack_elapsed);
+        let delivered = self.delivered - snapshot.delivered;
+        let reliable = !interval.is_zero() && view.rtt.min().is_none_or(|min| interval >= min);
+        Some(RateSample {
+            delivery_rate: if reliable {
+                delivered as f64 / interval.as_secs_f64()
+            } else {
+                0.0
+            },
+            delivered,
+            prior_delivered: snapshot.delivered,
+            newly_acked: ack.delivered_bytes,
+            lost: self.lost - snapshot.lost,
+            tx_in_flight: snapshot.tx_in_flight,
+            supply: snapshot.supply,
+        })
+    }
+
+    fn slot(&self, id: SegmentId) -> Option<usize> {
+        usize::try_from(id.0.checked_sub(self.first)?).ok()
+    }
+}

@@ -1,0 +1,88 @@
+//! Startup and Drain, and the two estimators of a full pipe (§5.3.1, §5.3.2).
+
+use super::loss::Episode;
+use super::sampler::{RateSample, Supply};
+use super::{Bbr, State};
+
+/// The plateau estimator (§5.3.1.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FullPipe {
+    /// The baseline that growth is measured from (`full_bw`).
+    pub bw: f64,
+    count: u64,
+    /// Since the estimator was last reset (`full_bw_now`).
+    pub now: bool,
+    /// Ever (`full_bw_reached`).
+    pub reached: bool,
+}
+
+impl FullPipe {
+    /// `ResetFullBW`, with a baseline.
+    pub(super) fn reset(&mut self, bw: f64) {
+        *self = Self {
+            bw,
+            count: 0,
+            now: false,
+            reached: self.reached,
+        };
+    }
+}
+
+impl Bbr {
+    pub(super) fn enter_startup(&mut self) {
+        self.state = State::Startup;
+    }
+
+    pub(super) fn check_full_bw_reached(&mut self, rs: &RateSample) {
+        if self.full_pipe.now || !self.rounds.start || rs.supply == Supply::AppLimited {
+            return;
+        }
+        if rs.delivery_rate >= self.full_pipe.bw * self.constants.full_bw_growth {
+            self.full_pipe.reset(rs.delivery_rate);
+            return;
+        }
+        self.full_pipe.count += 1;
+        self.full_pipe.now = self.full_pipe.count >= self.constants.full_bw_rounds;
+        self.full_pipe.reached |= self.full_pipe.now;
+    }
+
+    pub(super) fn check_startup_done(&mut self, rs: &RateSample) {
+        self.check_startup_high_loss(rs);
+        if self.state == State::Startup && self.full_pipe.reached {
+            self.state = State::Drain;
+            self.drain_start_round = self.rounds.count;
+        }
+    }
+
+    /// `CheckStartupHighLoss` (§5.3.1.3).
+    fn check_startup_high_loss(&mut self, rs: &RateSample) {
+        if !self.signals.loss_round_start {
+            return;
+        }
+        let ranges = self.signals.take_lost_ranges();
+        if self.full_pipe.reached || !matches!(self.episode, Episode::Fast { .. }) {
+            return;
+        }
+        let high = if self.has_selective_acks {
+            ranges >= self.constants.full_loss_count
+                && self.is_inflight_too_high(rs.lost, rs.tx_in_flight)
+        } else {
+            ranges > 0
+        };
+        if high {
+            if let Some(undo) = &mut self.undo {
+                undo.state = Some(State::Startup);
+            }
+            self.full_pipe.reached = true;
+            self.inflight_longterm = self.bdp().max(self.signals.inflight_latest);
+        }
+    }
+
+    pub(super) fn check_drain_done(&mut self) {
+        let drained = self.in_flight as f64 <= self.inflight(self.bw, 1.0);
+        let rounds = self.rounds.count - self.drain_start_round;
+        if self.state == State::Drain && (drained || rounds > self.constants.drain_rounds) {
+            self.start_probe_bw_down();
+        }
+    }
+}
