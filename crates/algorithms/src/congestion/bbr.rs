@@ -34,13 +34,16 @@
 //! Readings and differences:
 //! - A segment counts as lost when the recovery sends it again because it judged it lost. So it
 //!   is the same for every recovery, and a loss is counted as late as it is repaired; the draft
-//!   counts when the loss is found. A tail loss that a probe repaired counts, too.
+//!   counts when the loss is found. A timeout counts everything outstanding at once, and a tail
+//!   loss that a probe repaired counts, too.
 //! - A recovery episode lasts from the first such retransmission until what had been sent by then
 //!   is acknowledged. Undo values are saved when it begins (the draft's prose), not again in each
 //!   of its round trips (its pseudocode). It was spurious if DSACKs report all that was resent.
 //! - After a timeout the window is one segment: the draft's `inflight + 1`, with all that is
 //!   outstanding taken for lost.
 //! - Whether there are selective ACKs shows when the first one comes.
+//! - A cautious probe ends when what was in flight before an ACK fills `inflight_longterm`: after
+//!   the ACK it never does.
 //! - Waits between probes are a hash of the seed, the time and the bytes delivered.
 //! - The endpoint paces segment by segment, without offload. The send quantum therefore appears
 //!   only in the window's least size.
@@ -59,6 +62,8 @@ mod probe_bw;
 mod probe_rtt;
 mod sampler;
 mod startup;
+#[cfg(test)]
+mod tests;
 
 use dupack_tcp::congestion::{CongestionControl, Credit, Governance};
 use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, LossCause, LossFacts, Sent, View};
@@ -167,6 +172,8 @@ pub struct Bbr {
     /// The time of the event at hand, and C.inflight as of then.
     now: Instant,
     in_flight: u64,
+    /// C.inflight before the ACK at hand.
+    prior_in_flight: u64,
 }
 
 impl Bbr {
@@ -202,6 +209,7 @@ impl Bbr {
             send_quantum: constants.quantum_min,
             now: Instant::ZERO,
             in_flight: 0,
+            prior_in_flight: 0,
             constants,
         }
     }
@@ -288,10 +296,7 @@ impl CongestionControl for Bbr {
         self.in_flight = before;
         self.note_retransmission(sent, view);
         let fresh = sent.segment.transmissions == 1;
-        if fresh
-            && departure.limited_by == LimitedBy::Application
-            && (before as f64) < self.cwnd
-        {
+        if fresh && departure.limited_by == LimitedBy::Application && (before as f64) < self.cwnd {
             self.sampler.mark_app_limited(before);
         }
         if before == 0 && self.sampler.supply() == Supply::AppLimited {
@@ -303,6 +308,7 @@ impl CongestionControl for Bbr {
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
         self.now = ack.now;
         self.in_flight = credit.in_flight;
+        self.prior_in_flight = ack.prior_in_flight;
         self.note_connection(ack);
         let sample = self.sampler.on_ack(ack, self.cwnd, view);
         self.note_dsack(ack);

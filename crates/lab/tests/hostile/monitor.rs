@@ -14,7 +14,8 @@
 //!
 //! The sender, after each event:
 //! - The retransmission timer runs exactly while data is outstanding, and not beyond its maximum.
-//! - Nothing in flight, data missing and nothing sent is objected to as [`Idling`] says.
+//! - Nothing in flight, data missing and nothing sent is objected to as [`Idling`] says, unless
+//!   the control's pace holds the next segment back.
 //! - Some timer runs while anything is written and not acknowledged.
 //! - One segment ≤ `cwnd` ≤ the maximum; what is in flight is no more than there is.
 //! - It believes acknowledged only what the receiver has acknowledged.
@@ -287,7 +288,8 @@ impl Monitor {
     /// timeout in an open window.
     fn no_idling(&self, at: Instant, sender: &Sender) {
         let board = sender.scoreboard();
-        if sender.in_flight(at) > 0 || self.rules.idling == Idling::Always {
+        let paced = sender.paced_until().is_some_and(|until| at < until);
+        if sender.in_flight(at) > 0 || paced || self.rules.idling == Idling::Always {
             return;
         }
         let mut outstanding = board.iter_from(board.first());

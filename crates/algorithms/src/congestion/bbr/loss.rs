@@ -23,11 +23,11 @@ pub(super) enum Episode {
 pub(super) struct Undo {
     /// The state that the episode ended.
     pub state: Option<State>,
-    bw_shortterm: f64,
-    inflight_shortterm: f64,
-    inflight_longterm: f64,
+    pub bw_shortterm: f64,
+    pub inflight_shortterm: f64,
+    pub inflight_longterm: f64,
     /// Bytes resent in the episode that no DSACK has reported.
-    unexplained: u64,
+    pub unexplained: u64,
 }
 
 impl Bbr {
@@ -57,9 +57,9 @@ impl Bbr {
         if let Some(undo) = &mut self.undo {
             undo.unexplained += u64::from(segment.len);
         }
-        self.signals.note_lost_range(segment.start, segment.end());
-        if let Some(loss) = self.sampler.on_lost(sent.id, segment.len) {
-            self.handle_lost_packet(&loss, f64::from(segment.len));
+        if let Some(loss) = self.sampler.on_lost(sent.id) {
+            self.signals.note_lost_range(segment.start, segment.end());
+            self.handle_lost_packet(&loss);
         }
     }
 
@@ -71,10 +71,16 @@ impl Bbr {
         }
     }
 
-    /// `OnEnterRTO` (§5.6.4.4).
+    /// `OnEnterRTO` (§5.6.4.4). What is outstanding counts as lost now, once: its repair may take
+    /// many round trips, and each would look like a round trip with losses.
     pub(super) fn enter_rto(&mut self, loss: &LossFacts) {
         if loss.timeouts <= 1 || self.episode == Episode::Open {
             self.save_state_upon_loss();
+        }
+        let mut from = 0;
+        while let Some((slot, lost)) = self.sampler.next_timed_out(from) {
+            from = slot + 1;
+            self.handle_lost_packet(&lost);
         }
         self.episode = Episode::TimedOut;
         self.cwnd = self.constants.smss;
@@ -98,18 +104,19 @@ impl Bbr {
         self.signals.loss_in_round = true;
     }
 
-    /// `HandleLostPacket`, for a segment of `size` bytes.
-    fn handle_lost_packet(&mut self, loss: &LossSample, size: f64) {
+    /// `HandleLostPacket`.
+    fn handle_lost_packet(&mut self, loss: &LossSample) {
         self.note_loss();
         if self.cycle.is_bw_probe_sample && self.is_inflight_too_high(loss.lost, loss.tx_in_flight)
         {
-            let at_loss = self.inflight_at_loss(loss, size);
+            let at_loss = self.inflight_at_loss(loss);
             self.handle_inflight_too_high(at_loss, loss.supply);
         }
     }
 
     /// `InflightAtLoss`: at what volume in flight the losses crossed the threshold.
-    fn inflight_at_loss(&self, loss: &LossSample, size: f64) -> f64 {
+    fn inflight_at_loss(&self, loss: &LossSample) -> f64 {
+        let size = f64::from(loss.size);
         let inflight_prev = loss.tx_in_flight as f64 - size;
         let lost_prev = loss.lost as f64 - size;
         let thresh = self.constants.loss_thresh;
@@ -132,7 +139,7 @@ impl Bbr {
         }
     }
 
-    fn save_state_upon_loss(&mut self) {
+    pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         self.undo = Some(Undo {
             state: None,
@@ -173,7 +180,7 @@ impl Bbr {
     }
 
     /// `HandleSpuriousLossDetection` (§5.5.11.2).
-    fn handle_spurious_loss_detection(&mut self, undo: Undo) {
+    pub(super) fn handle_spurious_loss_detection(&mut self, undo: Undo) {
         self.restore_cwnd();
         self.episode = Episode::Open;
         self.signals.loss_in_round = false;

@@ -26,12 +26,13 @@ pub(super) struct Cycle {
     pub ack_phase: AckPhase,
     pub is_bw_probe_sample: bool,
     pub prev_probe_too_high: bool,
-    prev_probe_precautionary: bool,
+    pub prev_probe_precautionary: bool,
     bw_probe_up_acked: f64,
     probe_up_acked_per_inc: f64,
     bw_probe_up_rounds: u32,
-    bw_probe_wait: Duration,
-    stamp: Instant,
+    pub bw_probe_wait: Duration,
+    /// When the cycle began (`cycle_stamp`).
+    pub stamp: Instant,
 }
 
 impl Default for Cycle {
@@ -122,7 +123,7 @@ impl Bbr {
     }
 
     /// §5.3.3.8.3.
-    fn is_time_to_probe_bw(&self) -> bool {
+    pub(super) fn is_time_to_probe_bw(&self) -> bool {
         let rounds = (self.target_inflight() / self.constants.smss)
             .min(self.constants.probe_rounds_max as f64);
         self.now.since(self.cycle.stamp) > self.cycle.bw_probe_wait
@@ -136,7 +137,9 @@ impl Bbr {
     }
 
     fn is_time_to_go_down(&mut self, rs: &RateSample) -> bool {
-        if self.cycle.prev_probe_too_high && self.in_flight as f64 >= self.inflight_longterm {
+        // No segment more would fit: what is in flight comes in whole segments.
+        let reached = self.prior_in_flight as f64 + self.constants.smss > self.inflight_longterm;
+        if self.cycle.prev_probe_too_high && reached {
             self.cycle.prev_probe_precautionary = true;
             return true;
         }
@@ -155,7 +158,7 @@ impl Bbr {
         (self.inflight_longterm - headroom).max(self.constants.min_pipe_cwnd)
     }
 
-    fn raise_inflight_longterm_slope(&mut self) {
+    pub(super) fn raise_inflight_longterm_slope(&mut self) {
         let growth = f64::from(1_u32 << self.cycle.bw_probe_up_rounds);
         self.cycle.bw_probe_up_rounds = (self.cycle.bw_probe_up_rounds + 1).min(MAX_UP_ROUNDS);
         self.cycle.probe_up_acked_per_inc = (self.cwnd / growth).max(self.constants.smss);

@@ -26,12 +26,23 @@ use dupack_tcp::time::Instant;
 /// Per-packet state (P, §4.1.2.1.2) of the last transmission of a segment.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
+    len: u32,
+    fate: Fate,
     delivered: u64,
     delivered_time: Instant,
     first_send_time: Instant,
     lost: u64,
     tx_in_flight: u64,
     supply: Supply,
+}
+
+/// What became of a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Unknown,
+    Delivered,
+    /// Counted as lost, as a timeout takes everything outstanding for lost.
+    TimedOut,
 }
 
 /// Whether the application kept the sender busy.
@@ -58,6 +69,8 @@ pub(super) struct RateSample {
 /// What a loss says of the path (§5.5.10.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossSample {
+    /// The segment's length.
+    pub size: u32,
     /// Bytes in flight when the segment left.
     pub tx_in_flight: u64,
     /// Bytes lost since, the segment included.
@@ -112,6 +125,8 @@ impl Sampler {
             self.delivered_time = view.now;
         }
         let snapshot = Snapshot {
+            len: sent.segment.len,
+            fate: Fate::Unknown,
             delivered: self.delivered,
             delivered_time: self.delivered_time,
             first_send_time: self.first_send_time,
@@ -128,15 +143,32 @@ impl Sampler {
         }
     }
 
-    /// A segment was lost; to be called before it is sent again.
-    pub(super) fn on_lost(&mut self, id: SegmentId, len: u32) -> Option<LossSample> {
-        self.lost += u64::from(len);
-        let snapshot = self.segments.get(self.slot(id)?)?;
-        Some(LossSample {
+    /// A segment was lost; to be called before it is sent again. `None` if a timeout has already
+    /// counted it.
+    pub(super) fn on_lost(&mut self, id: SegmentId) -> Option<LossSample> {
+        let slot = self.slot(id)?;
+        (self.segments.get(slot)?.fate != Fate::TimedOut).then(|| self.lose(slot))
+    }
+
+    /// The timer expired, and everything outstanding is lost: the first of it at or after `slot`
+    /// that has not been counted yet, with its slot.
+    pub(super) fn next_timed_out(&mut self, slot: usize) -> Option<(usize, LossSample)> {
+        let outstanding = self.segments.range(slot.min(self.segments.len())..);
+        let ahead = outstanding.take_while(|s| s.fate != Fate::Unknown).count();
+        let slot = slot + ahead;
+        self.segments.get_mut(slot)?.fate = Fate::TimedOut;
+        Some((slot, self.lose(slot)))
+    }
+
+    fn lose(&mut self, slot: usize) -> LossSample {
+        let snapshot = self.segments[slot];
+        self.lost += u64::from(snapshot.len);
+        LossSample {
+            size: snapshot.len,
             tx_in_flight: snapshot.tx_in_flight,
             lost: self.lost - snapshot.lost,
             supply: snapshot.supply,
-        })
+        }
     }
 
     /// An ACK came in (§4.1.2.3). `None` if it reports no segment for the first time.
@@ -157,6 +189,12 @@ impl Sampler {
             self.app_limited = None;
         }
         let sample = self.sample(ack, view);
+        for delivered in ack.delivered {
+            let slot = self.slot(delivered.id);
+            if let Some(snapshot) = slot.and_then(|slot| self.segments.get_mut(slot)) {
+                snapshot.fate = Fate::Delivered;
+            }
+        }
         let gone = view.scoreboard.first().0.saturating_sub(self.first);
         let gone = gone.min(self.segments.len() as u64);
         self.segments.drain(..gone as usize);

@@ -1,0 +1,521 @@
+//! Timelines: BBR behind a real sender, over a path whose rate, buffer and losses are set.
+//!
+//! The cases follow the draft's §10. Unless a test says otherwise the path takes 1 ms a segment of
+//! 1000 bytes (1,000,000 B/s) and 20 ms each way, so that 41 segments fill it: the round trip of
+//! a segment alone is 41 ms.
+
+mod path;
+
+use dupack_tcp::time::Duration;
+
+use self::path::World;
+use super::State::{
+    Drain, ProbeBwCruise, ProbeBwDown, ProbeBwRefill, ProbeBwUp, ProbeRtt, Startup,
+};
+use super::probe_bw::AckPhase;
+use super::*;
+use crate::catalog::spec::Dialect;
+use crate::congestion::bench::{context, parameters};
+
+/// Bytes per second.
+const RATE: f64 = 1e6;
+const BDP: f64 = 41_000.0;
+
+fn close(left: f64, right: f64, tolerance: f64) -> bool {
+    (left - right).abs() <= tolerance * right.abs()
+}
+
+/// A control without a connection, in `state` since ever, with a model of the path.
+fn settled(state: State) -> Bbr {
+    let mut bbr = Bbr::new(
+        &parameters(&ENTRY, Dialect::Rfc, &[]),
+        &context(Dialect::Rfc),
+    );
+    bbr.state = state;
+    bbr.full_pipe.reached = true;
+    bbr.has_selective_acks = true;
+    bbr.initial_cwnd = Some(10_000.0);
+    bbr.cwnd = 2.0 * BDP;
+    bbr.now = Instant::from_nanos(1_000_000_000);
+    bbr.min_rtt.begin(bbr.now);
+    bbr.update_min_rtt(Some(Duration::from_millis(41)));
+    bbr.max_bw.update(RATE, 0, 2);
+    bbr.bound_bw_for_model();
+    bbr.cycle.stamp = bbr.now;
+    bbr.cycle.bw_probe_wait = Duration::from_secs(2);
+    bbr
+}
+
+/// A sample of the rate that the path has.
+fn sample() -> RateSample {
+    RateSample {
+        delivery_rate: RATE,
+        delivered: 41_000,
+        prior_delivered: 0,
+        newly_acked: 1000,
+        lost: 0,
+        tx_in_flight: 41_000,
+        supply: Supply::Ample,
+    }
+}
+
+#[test]
+fn startup_ends_on_a_plateau_and_drain_when_drained() {
+    // §10.1, §10.3.
+    let mut w = World::new();
+    w.run_until_state(Drain);
+    let bbr = w.bbr();
+    assert!(bbr.full_pipe.reached && bbr.full_pipe.now);
+    assert!(close(bbr.max_bw.max(), RATE, 0.02), "{}", bbr.max_bw.max());
+    assert_eq!(bbr.min_rtt.secs(), Some(0.041));
+    assert!(close(bbr.pacing_rate, 0.5 * 0.99 * bbr.bw, 1e-9));
+    // Startup allows two bandwidth-delay products.
+    assert!(bbr.in_flight as f64 > 1.5 * BDP, "{}", bbr.in_flight);
+    let began = w.now;
+    // The same ACK that ends Drain finds nothing left to do in ProbeBW_DOWN.
+    w.run_until_state(ProbeBwCruise);
+    assert!(w.bbr().in_flight as f64 <= w.bbr().inflight(w.bbr().bw, 1.0));
+    // The queue of a bandwidth-delay product drains at half the rate: two round trips.
+    assert!(w.now.since(began) < Duration::from_millis(3 * 41));
+    assert_eq!(w.states(), [Startup, Drain, ProbeBwCruise]);
+}
+
+#[test]
+fn startup_doubles_each_round_trip() {
+    let mut w = World::new();
+    w.path.service = Duration::from_micros(10);
+    // From 200 ms to 405 ms: five round trips.
+    w.run_until(200);
+    let early = w.bbr().max_bw.max();
+    w.run_until(405);
+    let doublings = (w.bbr().max_bw.max() / early).log2();
+    assert!((4.5..5.5).contains(&doublings), "{doublings}");
+    assert_eq!(w.bbr().state, Startup);
+}
+
+#[test]
+fn startup_ends_on_loss() {
+    // §5.3.1.3: the buffer holds 10 segments. Startup paces at 2.77 times the rate, so most of
+    // a flight is lost long before three round trips have shown a plateau.
+    let mut w = World::new();
+    w.path.buffer = 10;
+    w.run_until_state(Drain);
+    let bbr = w.bbr();
+    assert!(bbr.full_pipe.reached && !bbr.full_pipe.now);
+    let bound = bbr.inflight_longterm;
+    assert!(bound >= bbr.bdp() && bound < 2.0 * BDP, "{bound}");
+    assert_eq!(bbr.undo.map(|undo| undo.state), Some(Some(Startup)));
+}
+
+#[test]
+fn few_losses_do_not_end_startup() {
+    let mut w = World::new();
+    w.path.drop_orders([20, 40]);
+    w.run_until_state(Drain);
+    assert!(w.bbr().full_pipe.now && w.bbr().inflight_longterm.is_infinite());
+}
+
+#[test]
+fn drain_ends_after_three_round_trips_in_any_case() {
+    // §10.4.
+    let mut bbr = settled(Drain);
+    bbr.in_flight = 200_000;
+    bbr.drain_start_round = 7;
+    bbr.rounds.count = 10;
+    bbr.check_drain_done();
+    assert_eq!(bbr.state, Drain);
+    bbr.rounds.count = 11;
+    bbr.check_drain_done();
+    assert_eq!(bbr.state, ProbeBwDown);
+}
+
+#[test]
+fn the_cycle_goes_down_cruise_refill_up() {
+    let mut w = World::new();
+    w.run_until_state(ProbeBwCruise);
+    let began = w.bbr().cycle.stamp;
+    assert!(close(w.bbr().pacing_rate, 0.99 * w.bbr().bw, 1e-9));
+    w.run_until_state(ProbeBwRefill);
+    // 41 segments fill the path, so Reno's time scale of 41 round trips ends the wait.
+    let waited = w.now.since(began);
+    assert!(
+        (39 * 41..=42 * 41 + 41).contains(&(waited.as_nanos() / 1_000_000)),
+        "{waited}"
+    );
+    let refill = w.now;
+    w.run_until_state(ProbeBwUp);
+    assert!(w.now.since(refill) <= Duration::from_millis(45));
+    assert!(close(w.bbr().pacing_rate, 1.25 * 0.99 * w.bbr().bw, 1e-9));
+    assert_eq!(w.bbr().cycle.ack_phase, AckPhase::ProbeStarting);
+    w.run_until_state(ProbeBwDown);
+    // §10.5: no growth of a quarter in three round trips.
+    assert!(w.bbr().full_pipe.now);
+    assert!(close(w.bbr().pacing_rate, 0.9 * 0.99 * w.bbr().bw, 1e-9));
+    assert!(close(w.bbr().max_bw.max(), RATE, 0.02));
+    w.run_until_state(ProbeBwCruise);
+    let cycle = [ProbeBwRefill, ProbeBwUp, ProbeBwDown, ProbeBwCruise];
+    assert_eq!(w.states()[3..7], cycle);
+}
+
+#[test]
+fn a_long_path_waits_two_to_three_seconds() {
+    let mut waits = Vec::new();
+    for seed in 0..20_u64 {
+        let mut bbr = settled(ProbeBwUp);
+        bbr.constants.seed = seed;
+        bbr.start_probe_bw_down();
+        let wait = bbr.cycle.bw_probe_wait.as_secs_f64();
+        assert!((2.0..3.0).contains(&wait), "{wait}");
+        waits.push(wait);
+        // A window beyond 63 segments: the round trips do not end the wait before the 63rd.
+        bbr.cwnd = 1e9;
+        bbr.bw = 1e9;
+        bbr.rounds.since_probe_up = 62;
+        assert!(!bbr.is_time_to_probe_bw());
+        bbr.rounds.since_probe_up = 63;
+        assert!(bbr.is_time_to_probe_bw());
+        bbr.rounds.since_probe_up = 0;
+        bbr.now += bbr.cycle.bw_probe_wait + Duration::from_nanos(1);
+        assert!(bbr.is_time_to_probe_bw());
+    }
+    let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+    assert!((2.3..2.7).contains(&mean), "{mean}");
+    waits.sort_by(f64::total_cmp);
+    waits.dedup();
+    assert_eq!(waits.len(), 20);
+}
+
+#[test]
+fn loss_in_a_probe_ends_it_and_the_next_one_is_cautious() {
+    // §10.6, §10.21 and precautionary probing (§5.3.3.6). In UP every tenth segment is lost.
+    let mut w = World::new();
+    w.run_until_state(ProbeBwUp);
+    w.path.drop_every = Some(10);
+    w.run_until_state(ProbeBwDown);
+    w.path.drop_every = None;
+    let bbr = w.bbr();
+    assert!(bbr.cycle.prev_probe_too_high && !bbr.cycle.is_bw_probe_sample);
+    let bound = bbr.inflight_longterm;
+    assert!(bound >= 0.7 * BDP && bound < 1.5 * BDP, "{bound}");
+    // It leaves headroom, and does not stay above in CRUISE.
+    w.run_until_state(ProbeBwCruise);
+    w.run_until(w.millis() + 100);
+    assert!(
+        w.bbr().cwnd <= 0.85 * w.bbr().inflight_longterm + 1.0,
+        "{}",
+        w.bbr().cwnd
+    );
+    let before = w.states().len();
+    w.run_until_state(ProbeBwUp);
+    w.run_until_state(ProbeBwDown);
+    assert!(w.bbr().cycle.prev_probe_precautionary);
+    // The cautious probe lost nothing: one round trip later it probes again, without a wait.
+    w.run_until_state(ProbeBwUp);
+    assert!(!w.bbr().cycle.prev_probe_too_high);
+    let after = w.states()[before..].iter().copied();
+    let after: Vec<State> = after.filter(|&s| s != ProbeBwCruise).collect();
+    assert_eq!(
+        after,
+        [
+            ProbeBwRefill,
+            ProbeBwUp,
+            ProbeBwDown,
+            ProbeBwRefill,
+            ProbeBwUp
+        ]
+    );
+}
+
+#[test]
+fn the_long_term_bound_grows_ever_faster() {
+    let mut bbr = settled(ProbeBwUp);
+    bbr.inflight_longterm = 40_000.0;
+    bbr.cwnd = 40_000.0;
+    bbr.cwnd_limited.this_round = true;
+    // 1 segment in the first round trip, then 2, then 4.
+    let mut grown = Vec::new();
+    bbr.raise_inflight_longterm_slope();
+    for _ in 0..3 {
+        let before = bbr.inflight_longterm;
+        let acks = (before / 1000.0) as u32;
+        for n in 1..=acks {
+            bbr.rounds.start = n == acks;
+            bbr.cwnd = bbr.inflight_longterm;
+            let rs = RateSample {
+                tx_in_flight: 0,
+                ..sample()
+            };
+            bbr.update_probe_bw_cycle_phase(&rs);
+        }
+        grown.push((bbr.inflight_longterm - before) / 1000.0);
+    }
+    assert_eq!(grown, [1.0, 2.0, 4.0]);
+}
+
+#[test]
+fn loss_while_cruising_is_answered_for_the_short_term_only() {
+    let mut w = World::new();
+    w.run_until_state(ProbeBwCruise);
+    w.run_until(w.millis() + 100);
+    let full = w.bbr().cwnd;
+    w.path.drop_next(3);
+    w.run_until(w.millis() + 120);
+    let bbr = w.bbr();
+    // max(inflight_latest, 0.7 · cwnd): 0.7 · cwnd is the larger, as in flight is half of cwnd.
+    assert!(
+        close(bbr.inflight_shortterm, 0.7 * full, 1e-6),
+        "{}",
+        bbr.inflight_shortterm
+    );
+    assert!(bbr.bw_shortterm >= 0.7 * RATE && bbr.bw_shortterm <= 1.02 * RATE);
+    assert!(bbr.cwnd <= bbr.inflight_shortterm);
+    assert!(bbr.inflight_longterm.is_infinite());
+    w.run_until_state(ProbeBwRefill);
+    assert!(w.bbr().bw_shortterm.is_infinite() && w.bbr().inflight_shortterm.is_infinite());
+}
+
+#[test]
+fn probe_rtt_comes_every_five_seconds() {
+    // §10.10.
+    let mut w = World::new();
+    let mut entries = Vec::new();
+    for _ in 0..3 {
+        w.run_until_state(ProbeRtt);
+        entries.push(w.now);
+        let entered = w.now;
+        assert!(close(w.bbr().cwnd, 0.5 * w.bbr().bdp(), 1e-9));
+        w.run_until_state(ProbeBwCruise);
+        let lasted = w.now.since(entered);
+        assert!(
+            lasted >= Duration::from_millis(200) && lasted < Duration::from_millis(330),
+            "{lasted}"
+        );
+        assert_eq!(w.bbr().min_rtt.secs(), Some(0.041));
+        // Low samples in it have not lowered the estimate.
+        assert!(close(w.bbr().max_bw.max(), RATE, 0.02));
+    }
+    for pair in entries.windows(2) {
+        let apart = pair[1].since(pair[0]).as_secs_f64();
+        assert!((5.0..5.8).contains(&apart), "{apart}");
+    }
+}
+
+#[test]
+fn probe_rtt_in_startup_returns_to_startup() {
+    // §10.20, §10.7: a segment every 20 ms keeps two or three in flight and never fills the pipe.
+    let mut w = World::dripping(Duration::from_millis(20));
+    w.run_until_state(ProbeRtt);
+    w.run_until_state(Startup);
+    w.run_until(20_000);
+    assert!(!w.bbr().full_pipe.reached);
+    assert!(w.states().iter().all(|s| [Startup, ProbeRtt].contains(s)));
+}
+
+#[test]
+fn an_idle_period_takes_the_place_of_probe_rtt() {
+    // §10.11, §5.4.1.
+    let mut w = World::with_data(3000);
+    w.run_until(4_000);
+    assert!(w.sender.is_done());
+    let (cwnd, bw) = (w.bbr().cwnd, w.bbr().bw);
+    let states = w.states().len();
+    w.run_until(12_000);
+    w.sender.write(1_000_000);
+    w.run_until(12_030);
+    assert!(w.bbr().idle_restart);
+    assert_eq!((w.bbr().cwnd, w.bbr().bw), (cwnd, bw));
+    assert_eq!(w.sender.window().cwnd, cwnd);
+    if w.bbr().state.is_probe_bw() {
+        assert!(close(w.bbr().pacing_rate, 0.99 * bw, 1e-9));
+    }
+    w.run_until(12_300);
+    assert!(!w.bbr().idle_restart);
+    assert!(!w.states()[states..].contains(&ProbeRtt));
+}
+
+#[test]
+fn samples_limited_by_the_application_do_not_lower_the_bandwidth() {
+    // §10.22, §5.5.4.
+    let mut bbr = settled(ProbeBwRefill);
+    let low = RateSample {
+        delivery_rate: RATE / 10.0,
+        supply: Supply::AppLimited,
+        ..sample()
+    };
+    for count in 0..5 {
+        bbr.cycle.count = count;
+        bbr.update_congestion_signals(&low);
+    }
+    assert_eq!(bbr.max_bw.max(), RATE);
+    let high = RateSample {
+        delivery_rate: 2.0 * RATE,
+        ..low
+    };
+    bbr.update_congestion_signals(&high);
+    assert_eq!(bbr.max_bw.max(), 2.0 * RATE);
+}
+
+#[test]
+fn the_bandwidth_is_that_of_two_cycles() {
+    let mut bbr = settled(ProbeBwCruise);
+    let low = RateSample {
+        delivery_rate: RATE / 2.0,
+        ..sample()
+    };
+    bbr.cycle.count = 1;
+    bbr.update_congestion_signals(&low);
+    assert_eq!(bbr.max_bw.max(), RATE);
+    bbr.cycle.count = 2;
+    bbr.update_congestion_signals(&low);
+    assert_eq!(bbr.max_bw.max(), RATE / 2.0);
+}
+
+#[test]
+fn a_timeout_leaves_one_segment_and_the_window_returns() {
+    let mut w = World::new();
+    w.run_until_state(ProbeBwCruise);
+    w.run_until(w.millis() + 100);
+    let before = w.bbr().cwnd;
+    w.path.dead = true;
+    w.run_until_timeout();
+    assert_eq!(w.bbr().cwnd, 1000.0);
+    assert_eq!(w.bbr().prior_cwnd, before);
+    w.path.dead = false;
+    w.run_until(w.millis() + 3000);
+    assert_eq!(w.bbr().episode, Episode::Open);
+    assert!(w.bbr().cwnd >= 0.7 * before, "{}", w.bbr().cwnd);
+    // It is back at the rate of the path.
+    let from = w.bbr().sampler.delivered;
+    w.run_until(w.millis() + 2000);
+    let delivered = (w.bbr().sampler.delivered - from) as f64;
+    assert!(delivered > 0.85 * 2.0 * RATE, "{delivered}");
+}
+
+#[test]
+fn a_recovery_that_dsacks_show_to_be_spurious_is_undone() {
+    // §10.18: a segment in a probe is late by three round trips and arrives after its repair.
+    let mut w = World::new();
+    w.run_until_state(ProbeBwCruise);
+    w.run_until(w.millis() + 100);
+    w.path.delay_next(5, Duration::from_millis(150));
+    w.run_until(w.millis() + 110);
+    assert!(w.bbr().inflight_shortterm.is_finite());
+    assert!(w.bbr().undo.is_some());
+    w.run_until(w.millis() + 150);
+    assert!(w.bbr().inflight_shortterm.is_infinite() && w.bbr().bw_shortterm.is_infinite());
+    assert!(w.bbr().undo.is_none());
+}
+
+#[test]
+fn an_undone_probe_begins_again() {
+    let mut bbr = settled(ProbeBwUp);
+    let saved = |bbr: &mut Bbr, state| {
+        bbr.save_state_upon_loss();
+        let saved = bbr.undo.take().expect("it was saved");
+        Undo {
+            state: Some(state),
+            ..saved
+        }
+    };
+    let undo = saved(&mut bbr, ProbeBwUp);
+    bbr.inflight_longterm = 30_000.0;
+    bbr.state = ProbeBwDown;
+    bbr.handle_spurious_loss_detection(undo);
+    assert_eq!(bbr.state, ProbeBwRefill);
+    assert!(bbr.inflight_longterm.is_infinite());
+    let undo = saved(&mut bbr, Startup);
+    bbr.state = Drain;
+    bbr.handle_spurious_loss_detection(undo);
+    assert_eq!(bbr.state, Startup);
+    assert!(!bbr.full_pipe.reached);
+}
+
+#[test]
+fn bunched_acks_are_bridged() {
+    // §10.12, §10.13: ACKs come every 30 ms only.
+    let mut w = World::new();
+    w.path.ack_slot = Duration::from_millis(30);
+    w.run_until_state(ProbeBwCruise);
+    w.run_until(w.millis() + 500);
+    let bbr = w.bbr();
+    // The bunches show at most the rate at which Startup sent them.
+    let bw = bbr.max_bw.max();
+    assert!((RATE..1.5 * RATE).contains(&bw), "{bw}");
+    assert!(bbr.aggregation.extra_acked() > 10_000.0);
+    assert!(bbr.cwnd > 2.0 * bbr.bdp());
+    let from = bbr.sampler.delivered;
+    w.run_until(w.millis() + 1000);
+    let delivered = (w.bbr().sampler.delivered - from) as f64;
+    assert!(delivered > 0.95 * RATE, "{delivered}");
+}
+
+#[test]
+fn a_path_that_holds_less_than_a_packet() {
+    // §10.14: 8 kB/s, 125 ms a segment, and no delay worth mentioning.
+    let mut w = World::new();
+    w.path.service = Duration::from_millis(125);
+    w.path.delay = Duration::from_micros(500);
+    w.run_until(20_000);
+    let from = w.bbr().sampler.delivered;
+    let mut least = f64::INFINITY;
+    for ms in (20_000..60_000).step_by(100) {
+        w.run_until(ms);
+        least = least.min(w.bbr().cwnd);
+    }
+    assert!(least >= 4000.0, "{least}");
+    let rate = (w.bbr().sampler.delivered - from) as f64 / 40.0;
+    assert!(rate > 0.95 * 8000.0, "{rate}");
+}
+
+#[test]
+fn ten_times_the_bandwidth_is_found() {
+    // §10.15.
+    let mut w = World::new();
+    w.run_until_state(ProbeBwCruise);
+    w.path.service = Duration::from_micros(100);
+    w.run_until(w.millis() + 15_000);
+    assert!(w.bbr().max_bw.max() > 0.9 * 10.0 * RATE, "{}", w.bbr().bw);
+}
+
+#[test]
+fn a_tenth_of_the_bandwidth_is_accepted() {
+    // §10.16.
+    let mut w = World::new();
+    w.run_until_state(ProbeBwCruise);
+    w.path.service = Duration::from_millis(10);
+    w.path.buffer = 50;
+    w.run_until(w.millis() + 20_000);
+    assert!(
+        close(w.bbr().max_bw.max(), RATE / 10.0, 0.05),
+        "{}",
+        w.bbr().max_bw.max()
+    );
+}
+
+#[test]
+fn the_control_goes_without_prr() {
+    // A recovery under PRR may send no more than was delivered; BBR's window is open for more.
+    let mut w = World::new();
+    w.run_until_state(ProbeBwCruise);
+    w.run_until(w.millis() + 100);
+    w.path.drop_next(10);
+    let flight = w.bbr().in_flight;
+    w.run_until(w.millis() + 70);
+    assert!(matches!(w.bbr().episode, Episode::Fast { .. }));
+    // What was lost has been sent again at once, at the pace: in flight is what it was.
+    let now = w.bbr().in_flight;
+    assert!(
+        close(now as f64, flight as f64, 0.15),
+        "{now} after {flight}"
+    );
+}
+
+#[test]
+fn without_selective_acks_any_loss_in_a_probe_ends_it() {
+    let mut bbr = settled(ProbeBwUp);
+    assert!(!bbr.is_inflight_too_high(1000, 1_000_000));
+    assert!(bbr.is_inflight_too_high(21_000, 1_000_000));
+    bbr.has_selective_acks = false;
+    assert!(bbr.is_inflight_too_high(1000, 1_000_000));
+    assert!(!bbr.is_inflight_too_high(0, 1_000_000));
+}

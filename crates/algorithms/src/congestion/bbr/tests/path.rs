@@ -1,0 +1,294 @@
+//! A sender under BBR and RACK, a receiver, and a bottleneck between them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Governance};
+use dupack_tcp::facts::{AckFacts, Departure, LossCause, LossFacts, Sent, View};
+use dupack_tcp::receiver::AckPolicy;
+use dupack_tcp::segment::{Ack, DataSegment};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::window::Window;
+use dupack_tcp::{NoWitness, Receiver, Sender, Stack, Transmit};
+
+use super::super::{Bbr, ENTRY, State};
+use crate::catalog::dialect::{receiver_config, sender_config};
+use crate::catalog::spec::{Dialect, Parameters};
+use crate::congestion::bench::{SMSS, context, parameters};
+use crate::differentiation::none::NoDifferentiation;
+use crate::recovery::rack;
+use crate::response::tcp::Tcp;
+
+/// The control, where a test can look at it while the sender has it.
+#[derive(Debug)]
+struct Shared(Arc<Mutex<Bbr>>);
+
+impl Shared {
+    fn get(&self) -> MutexGuard<'_, Bbr> {
+        self.0.lock().expect("no test panics within")
+    }
+}
+
+impl CongestionControl for Shared {
+    fn opening(&self, configured: Window) -> Window {
+        self.get().opening(configured)
+    }
+    fn governance(&self) -> Governance {
+        self.get().governance()
+    }
+    fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
+        self.get().on_sent(sent, departure, view);
+    }
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        self.get().on_ack(ack, credit, view)
+    }
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        self.get().reduction(loss)
+    }
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        self.get().on_loss(loss, cause, chosen);
+    }
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.get().on_timeout(loss)
+    }
+    fn pacing_rate(&self) -> Option<f64> {
+        self.get().pacing_rate()
+    }
+}
+
+/// The bottleneck. All of it may be changed at any time.
+pub(super) struct Path {
+    /// Time that a segment occupies it.
+    pub service: Duration,
+    /// Propagation delay each way.
+    pub delay: Duration,
+    /// Segments that may wait.
+    pub buffer: usize,
+    /// Whether it loses everything.
+    pub dead: bool,
+    /// It loses every so many-th segment.
+    pub drop_every: Option<u64>,
+    /// ACKs leave the path at multiples of this only.
+    pub ack_slot: Duration,
+    drop_orders: Vec<u64>,
+    /// Segments to lose, of every second one that comes.
+    drop_next: u64,
+    /// Segments to pass before one is late, and by how much.
+    delay_next: Option<(u64, Duration)>,
+    offered: u64,
+    free: Instant,
+    /// When the segments at the bottleneck will have left it.
+    departures: VecDeque<Instant>,
+}
+
+impl Path {
+    /// Loses the transmissions of this order.
+    pub(super) fn drop_orders(&mut self, orders: impl Into<Vec<u64>>) {
+        self.drop_orders = orders.into();
+    }
+
+    /// Loses `count` of the next segments, every second one.
+    pub(super) fn drop_next(&mut self, count: u64) {
+        self.drop_next = count;
+    }
+
+    /// The segment after the next `pass` is late by `by`.
+    pub(super) fn delay_next(&mut self, pass: u64, by: Duration) {
+        self.delay_next = Some((pass, by));
+    }
+
+    /// When the segment arrives, if it does.
+    fn carry(&mut self, now: Instant, transmit: &Transmit) -> Option<Instant> {
+        self.offered += 1;
+        while self.departures.front().is_some_and(|&at| at <= now) {
+            self.departures.pop_front();
+        }
+        let listed = self.drop_orders.contains(&transmit.order);
+        let periodic = self.drop_every.is_some_and(|n| self.offered % n == 0);
+        let next = self.drop_next > 0 && self.offered % 2 == 0;
+        self.drop_next -= u64::from(next);
+        let full = self.departures.len() > self.buffer;
+        if self.dead || listed || periodic || next || full {
+            return None;
+        }
+        self.free = self.free.max(now) + self.service;
+        self.departures.push_back(self.free);
+        let mut late = Duration::ZERO;
+        if let Some((pass, by)) = self.delay_next {
+            late = if pass == 0 { by } else { Duration::ZERO };
+            self.delay_next = pass.checked_sub(1).map(|pass| (pass, by));
+        }
+        Some(self.free + self.delay + late)
+    }
+
+    fn carry_ack(&self, now: Instant) -> Instant {
+        let slot = self.ack_slot.as_nanos().max(1);
+        let at = (now.as_nanos()).div_ceil(slot) * slot;
+        Instant::from_nanos(at) + self.delay
+    }
+}
+
+/// Everything, and the time.
+pub(super) struct World {
+    pub sender: Sender,
+    pub path: Path,
+    pub now: Instant,
+    receiver: Receiver,
+    control: Arc<Mutex<Bbr>>,
+    /// On their way, by time of arrival.
+    data: VecDeque<(Instant, DataSegment)>,
+    acks: VecDeque<(Instant, Ack)>,
+    /// The application writes a segment each time that this has passed.
+    drip: Option<Duration>,
+    next_drip: Instant,
+    /// Every state so far, without repetition.
+    states: Vec<State>,
+}
+
+impl World {
+    /// A transfer without end.
+    pub(super) fn new() -> Self {
+        Self::with_data(u64::from(u32::MAX) / u64::from(SMSS))
+    }
+
+    /// A transfer that never has more than a segment to send.
+    pub(super) fn dripping(interval: Duration) -> Self {
+        let mut world = Self::with_data(1);
+        world.drip = Some(interval);
+        world
+    }
+
+    /// A transfer of so many segments.
+    pub(super) fn with_data(segments: u64) -> Self {
+        let context = context(Dialect::Rfc);
+        let bbr = Bbr::new(&parameters(&ENTRY, Dialect::Rfc, &[]), &context);
+        let control = Arc::new(Mutex::new(bbr));
+        let defaults = Parameters::defaults(rack::ENTRY.parameters, Dialect::Rfc);
+        let needs = (rack::ENTRY.needs)(&defaults);
+        let mut config = sender_config(Dialect::Rfc, SMSS, &needs);
+        config.peer_window = 1 << 24;
+        let stack = Stack {
+            recovery: (rack::ENTRY.build)(&defaults, &context),
+            control: Box::new(Shared(Arc::clone(&control))),
+            differentiation: Box::new(NoDifferentiation),
+            response: Box::new(Tcp),
+        };
+        let mut receiver = receiver_config(Dialect::Rfc, SMSS, &needs, AckPolicy::Immediate);
+        receiver.buffer = 1 << 24;
+        let mut sender = Sender::new(config, stack);
+        sender.write(segments * u64::from(SMSS));
+        Self {
+            sender,
+            path: Path {
+                service: Duration::from_millis(1),
+                delay: Duration::from_millis(20),
+                buffer: 1000,
+                dead: false,
+                drop_every: None,
+                ack_slot: Duration::ZERO,
+                drop_orders: Vec::new(),
+                drop_next: 0,
+                delay_next: None,
+                offered: 0,
+                free: Instant::ZERO,
+                departures: VecDeque::new(),
+            },
+            now: Instant::ZERO,
+            receiver: Receiver::new(receiver),
+            control,
+            data: VecDeque::new(),
+            acks: VecDeque::new(),
+            drip: None,
+            next_drip: Instant::ZERO,
+            states: vec![State::Startup],
+        }
+    }
+
+    /// The control as it stands.
+    pub(super) fn bbr(&self) -> Bbr {
+        self.control.lock().expect("no test panics within").clone()
+    }
+
+    pub(super) fn states(&self) -> &[State] {
+        &self.states
+    }
+
+    pub(super) fn millis(&self) -> u64 {
+        self.now.as_nanos() / 1_000_000
+    }
+
+    /// Runs up to `ms` milliseconds after the beginning.
+    pub(super) fn run_until(&mut self, ms: u64) {
+        let end = Instant::ZERO + Duration::from_millis(ms);
+        while self.step(end) {}
+        self.now = self.now.max(end);
+    }
+
+    /// Runs until the control enters `state`.
+    pub(super) fn run_until_state(&mut self, state: State) {
+        let end = self.now + Duration::from_secs(60);
+        let mut seen = self.states.len();
+        while self.step(end) {
+            if self.states.len() > seen {
+                seen = self.states.len();
+                if self.states.last() == Some(&state) {
+                    return;
+                }
+            }
+        }
+        panic!("{state:?} is not reached: {:?}", self.states);
+    }
+
+    /// Runs until the retransmission timer has expired.
+    pub(super) fn run_until_timeout(&mut self) {
+        let before = self.sender.stats().timeouts;
+        let end = self.now + Duration::from_secs(60);
+        while self.sender.stats().timeouts == before {
+            assert!(self.step(end), "no timeout");
+        }
+    }
+
+    /// The next event before `end`; says whether there was one.
+    fn step(&mut self, end: Instant) -> bool {
+        self.emit();
+        let drip = self.drip.map(|_| self.next_drip);
+        let data_at = self.data.front().map(|d| d.0);
+        let ack_at = self.acks.front().map(|a| a.0);
+        let timer = self.sender.next_timeout();
+        let next = [data_at, ack_at, drip, timer].into_iter().flatten().min();
+        let Some(next) = next.filter(|&next| next < end) else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        if data_at == Some(next) {
+            let (_, segment) = self.data.pop_front().expect("it is there");
+            self.receiver.handle_data(self.now, &segment);
+            while let Some(ack) = self.receiver.poll_ack() {
+                self.acks.push_back((self.path.carry_ack(self.now), ack));
+            }
+        } else if ack_at == Some(next) {
+            let (_, ack) = self.acks.pop_front().expect("it is there");
+            self.sender.handle_ack(self.now, &ack, &NoWitness);
+        } else if drip == Some(next) {
+            self.sender.write(u64::from(SMSS));
+            self.next_drip = next + self.drip.unwrap_or_default();
+        } else {
+            self.sender.handle_timeout(self.now, &NoWitness);
+        }
+        self.emit();
+        let state = self.control.lock().expect("no test panics within").state;
+        if self.states.last() != Some(&state) {
+            self.states.push(state);
+        }
+        true
+    }
+
+    fn emit(&mut self) {
+        while let Some(transmit) = self.sender.poll_transmit(self.now) {
+            if let Some(at) = self.path.carry(self.now, &transmit) {
+                let place = self.data.partition_point(|d| d.0 <= at);
+                self.data.insert(place, (at, transmit.segment));
+            }
+        }
+    }
+}
