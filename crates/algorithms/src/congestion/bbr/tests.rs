@@ -196,7 +196,7 @@ fn loss_in_a_probe_ends_it_and_the_next_one_is_cautious() {
     let bbr = w.bbr();
     assert!(bbr.cycle.prev_probe_too_high && !bbr.cycle.is_bw_probe_sample);
     let bound = bbr.inflight_longterm;
-    assert!(bound >= 0.7 * BDP && bound < 1.5 * BDP, "{bound}");
+    assert!((0.7 * BDP..1.5 * BDP).contains(&bound), "{bound}");
     // It leaves headroom, and does not stay above in CRUISE.
     w.run_until_state(ProbeBwCruise);
     w.run_until(w.millis() + 100);

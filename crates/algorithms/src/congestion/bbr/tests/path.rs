@@ -104,8 +104,10 @@ impl Path {
             self.departures.pop_front();
         }
         let listed = self.drop_orders.contains(&transmit.order);
-        let periodic = self.drop_every.is_some_and(|n| self.offered % n == 0);
-        let next = self.drop_next > 0 && self.offered % 2 == 0;
+        let periodic = self
+            .drop_every
+            .is_some_and(|n| self.offered.is_multiple_of(n));
+        let next = self.drop_next > 0 && self.offered.is_multiple_of(2);
         self.drop_next -= u64::from(next);
         let full = self.departures.len() > self.buffer;
         if self.dead || listed || periodic || next || full {
