@@ -28,6 +28,10 @@ pub(super) struct Undo {
     pub inflight_longterm: f64,
     /// Bytes resent in the episode that no DSACK has reported.
     pub unexplained: u64,
+    /// Where what was resent begins and ends. A DSACK outside tells of something else: of a tail
+    /// loss probe, for example.
+    pub from: u64,
+    pub to: u64,
 }
 
 impl Bbr {
@@ -56,6 +60,8 @@ impl Bbr {
         }
         if let Some(undo) = &mut self.undo {
             undo.unexplained += u64::from(segment.len);
+            undo.from = undo.from.min(segment.start);
+            undo.to = undo.to.max(segment.end());
         }
         if let Some(loss) = self.sampler.on_lost(sent.id) {
             self.signals.note_lost_range(segment.start, segment.end());
@@ -147,6 +153,8 @@ impl Bbr {
             inflight_shortterm: self.inflight_shortterm,
             inflight_longterm: self.inflight_longterm,
             unexplained: 0,
+            from: u64::MAX,
+            to: 0,
         });
     }
 
@@ -168,7 +176,7 @@ impl Bbr {
         let (Some((start, end)), Some(undo)) = (ack.dsack, &mut self.undo) else {
             return;
         };
-        if undo.unexplained == 0 {
+        if undo.unexplained == 0 || start < undo.from || end > undo.to {
             return;
         }
         undo.unexplained = undo.unexplained.saturating_sub(end - start);

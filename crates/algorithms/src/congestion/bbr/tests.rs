@@ -15,7 +15,7 @@ use super::State::{
 use super::probe_bw::AckPhase;
 use super::*;
 use crate::catalog::spec::Dialect;
-use crate::congestion::bench::{context, parameters};
+use crate::congestion::bench::{ack_facts, context, parameters};
 
 /// Bytes per second.
 const RATE: f64 = 1e6;
@@ -428,6 +428,27 @@ fn an_undone_probe_begins_again() {
     bbr.handle_spurious_loss_detection(undo);
     assert_eq!(bbr.state, Startup);
     assert!(!bbr.full_pipe.reached);
+}
+
+#[test]
+fn dsacks_of_something_else_undo_nothing() {
+    let mut bbr = settled(ProbeBwCruise);
+    bbr.save_state_upon_loss();
+    bbr.bw_shortterm = 0.7 * RATE;
+    let resent = bbr.undo.as_mut().expect("it was saved");
+    (resent.unexplained, resent.from, resent.to) = (2000, 10_000, 15_000);
+    let mut told = |start, end| {
+        let facts = AckFacts {
+            dsack: Some((start, end)),
+            ..ack_facts(bbr.now, 1, LimitedBy::Congestion, None)
+        };
+        bbr.note_dsack(&facts);
+        bbr.bw_shortterm
+    };
+    assert_eq!(told(10_000, 11_000), 0.7 * RATE);
+    // Sent later than the episode's last segment: a tail loss probe.
+    assert_eq!(told(15_000, 16_000), 0.7 * RATE);
+    assert_eq!(told(14_000, 15_000), f64::INFINITY);
 }
 
 #[test]
