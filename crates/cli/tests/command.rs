@@ -171,6 +171,7 @@ fn the_catalog_and_the_schema_print() {
         "le",
         "rack",
         "westwood",
+        "bbr",
         "cubic",
         "veno",
     ] {

@@ -35,6 +35,9 @@ pub struct AckFacts<'a> {
     /// FlightSize before the ACK without what limited transmit has sent since the cumulative
     /// acknowledgment last advanced (RFC 5681 §3.2 step 2 wants it left out).
     pub prior_flight_unlimited: u64,
+    /// Bytes in flight as the recovery counted them before the ACK; only for a control that
+    /// governs by a model ([`Governance::Model`](crate::congestion::Governance::Model)).
+    pub prior_in_flight: Option<u64>,
     /// Round-trip sample of the most recently sent segment that it reported and that was sent
     /// once.
     pub rtt: Option<Duration>,

@@ -308,9 +308,11 @@ impl CongestionControl for Bbr {
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
         self.now = ack.now;
         self.in_flight = credit.in_flight;
-        self.prior_in_flight = ack.prior_in_flight;
+        self.prior_in_flight = ack.prior_in_flight.unwrap_or(ack.prior_flight);
         self.note_connection(ack);
-        let sample = self.sampler.on_ack(ack, self.cwnd, view);
+        let sample = self
+            .sampler
+            .on_ack(ack, self.prior_in_flight, self.cwnd, view);
         self.note_dsack(ack);
         self.end_episode(ack.una);
         if let Some(rs) = sample {

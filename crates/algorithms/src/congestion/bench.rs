@@ -189,6 +189,7 @@ pub fn ack_facts(
         dsack: None,
         prior_flight: 0,
         prior_flight_unlimited: 0,
+        prior_in_flight: Some(0),
         rtt,
         timestamp_echo: None,
         order_echo: None,

@@ -160,6 +160,8 @@ impl Sender {
         }
         let prior_flight = self.scoreboard.flight_size();
         let prior_unlimited = prior_flight.saturating_sub(self.limited_transmit_bytes);
+        let prior_in_flight = (self.governance == Governance::Model)
+            .then(|| self.stack.recovery.in_flight(&self.view(now)));
 
         let mut delivered = core::mem::take(&mut self.delivered);
         delivered.clear();
@@ -179,6 +181,7 @@ impl Sender {
             dsack,
             prior_flight,
             prior_flight_unlimited: prior_unlimited,
+            prior_in_flight,
             rtt,
             timestamp_echo: self.config.timestamps.and(ack.timestamp_echo),
             order_echo: self.unwrap_order(ack.order_echo),

@@ -175,11 +175,12 @@ impl Sampler {
     pub(super) fn on_ack(
         &mut self,
         ack: &AckFacts<'_>,
+        prior_in_flight: u64,
         cwnd: f64,
         view: &View<'_>,
     ) -> Option<RateSample> {
-        if ack.limited_by == LimitedBy::Application && (ack.prior_in_flight as f64) < cwnd {
-            self.mark_app_limited(ack.prior_in_flight);
+        if ack.limited_by == LimitedBy::Application && (prior_in_flight as f64) < cwnd {
+            self.mark_app_limited(prior_in_flight);
         }
         if ack.delivered_bytes > 0 {
             self.delivered += ack.delivered_bytes;
