@@ -52,15 +52,15 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Each recovery of the catalog with Reno's congestion control, and with a loss differentiation if it
-/// asks for one.
+/// Each recovery of the catalog with Reno's congestion control, and with a loss differentiation and a
+/// response if it asks for them.
 fn stacks() -> impl Iterator<Item = String> {
     let names = RECOVERIES.iter().map(|entry| entry.name);
     names.map(|name| {
         let plain = format!("{name}/reno");
         match plain.parse::<StackSpec>() {
             Ok(_) => plain,
-            Err(_) => format!("{plain}/veno"),
+            Err(_) => format!("{plain}/veno/1"),
         }
     })
 }
