@@ -31,6 +31,9 @@ pub enum Command {
     /// Accept a TCP connection, and print what comes
     #[cfg(target_os = "linux")]
     Receive(ReceiveArgs),
+    /// Compare senders on real packets, over an emulated path to this machine's kernel
+    #[cfg(target_os = "linux")]
+    Testbed(Box<TestbedArgs>),
     /// List the algorithms that stacks are made of
     Stacks(StacksArgs),
     /// Print the JSON Schema of experiment files
@@ -347,6 +350,82 @@ pub struct EndpointArgs {
     pub plain: bool,
 }
 
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every transfer has two network namespaces of its own, which vanish with it; every byte is checked by its hash. It takes
+root, or a system that lets ordinary users make user namespaces, and a machine with nothing else to do: a run during
+which packets left too late is marked and worth nothing.
+
+Examples:
+  dupack testbed
+  dupack testbed --loss 0,1,2,5,10% --senders le/westwood,sack/reno,kernel:cubic,kernel:bbr --bytes 20MB
+  dupack testbed --senders sack/reno,rack/cubic,kernel:reno --simulate")]
+pub struct TestbedArgs {
+    /// Rate of the path, both ways
+    #[arg(long, default_value = "10Mbit/s", allow_hyphen_values = true)]
+    pub rate: Rate,
+    /// One-way propagation delay, both ways
+    #[arg(long, default_value = "10ms", allow_hyphen_values = true)]
+    pub delay: Delay,
+    /// Buffer of the path, in packets or bytes, both ways
+    #[arg(long, default_value = "50pkt", allow_hyphen_values = true)]
+    pub buffer: Buffer,
+    /// Loss probabilities of packets towards the receiver, compared one after the other
+    #[arg(long, default_value = "0,1,2,5,10%", allow_hyphen_values = true)]
+    pub loss: LossList,
+    /// Senders: stacks, recovery/control[/lda/response], and kernel:NAME for the kernel's under that congestion control;
+    /// the first is the measure of the others
+    #[arg(
+        long,
+        default_value = "le/westwood,sack/reno,rack/cubic,kernel:cubic,kernel:reno"
+    )]
+    pub senders: StackList,
+    /// Which rules the stacks follow where TCPs differ
+    #[arg(long, value_enum, default_value_t = Dialect::Linux)]
+    pub dialect: Dialect,
+    /// How much every sender transfers in a run
+    #[arg(long, default_value = "20MB", allow_hyphen_values = true)]
+    pub bytes: ByteCount,
+    /// Runs per sender and point; the repetition is the seed of the path's losses
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub repeat: u32,
+    /// When a run is cut off
+    #[arg(long, value_name = "TIME", default_value = "10min")]
+    pub time_limit: Delay,
+    /// How late 1 % of a run's packets may leave the path before the run is worth nothing
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub tolerance: Delay,
+    /// Run the same stacks on the same path in the simulator too, and print both side by side
+    #[arg(long)]
+    pub simulate: bool,
+    /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/testbed, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// A list of loss probabilities; a percent sign at its end stands for all before it.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct LossList(pub Vec<Probability>);
+
+#[cfg(target_os = "linux")]
+impl std::str::FromStr for LossList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let in_percent = text.trim_end().ends_with('%');
+        let one = |item: &str| match item.trim() {
+            item if in_percent && !item.contains('%') => percent(&format!("{item}%")),
+            item => percent(item),
+        };
+        text.split(',').map(one).collect::<Result<_, _>>().map(Self)
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct StacksArgs {
     /// Only the algorithm of this name
@@ -373,5 +452,16 @@ mod tests {
             .unwrap();
         assert_eq!(list.0.len(), 2);
         assert!("sack/reno,,le/reno".parse::<StackList>().is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_percent_sign_at_the_end_stands_for_the_whole_list() {
+        let list = |text: &str| text.parse::<LossList>();
+        assert_eq!(list("0,1,0.5,10%"), list("0%,1%,0.5%,10%"));
+        assert_eq!(list("0").unwrap().0.len(), 1);
+        for guess in ["0,1", "1%,2", "1,,2%", ""] {
+            assert!(list(guess).is_err(), "{guess}");
+        }
     }
 }

@@ -9,6 +9,8 @@ mod papers;
 mod progress;
 mod run;
 mod stacks;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod trace;
 
 use std::process::ExitCode;
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         Command::Send(args) => endpoint::send(&args),
         #[cfg(target_os = "linux")]
         Command::Receive(args) => endpoint::receive(&args),
+        #[cfg(target_os = "linux")]
+        Command::Testbed(args) => testbed::run(&args),
         Command::Papers(args) => papers::run(&args),
         Command::Stacks(args) => stacks::run(&args),
         Command::Schema => stacks::schema(),

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use dupack_lab::figure::png;
-use dupack_lab::report::{comparison, html};
+use dupack_lab::report::comparison::Figure;
+use dupack_lab::report::{Page, comparison, html};
 use dupack_lab::results::store::{self, IfPresent};
 use dupack_lab::results::table::{self, Colour};
 use dupack_lab::results::{OutputFolder, Results};
@@ -61,7 +62,32 @@ pub fn deliver(
     let timelines = plan.timelines(point, interrupt());
     let over_time = comparison::over_time(results, point, &timelines, &plan.capacity(point));
     figures.extend(over_time.into_diagnostic()?);
-    for figure in &figures {
+    let page = comparison::page(results, &figures);
+    let texts = write(results, &figures, &page, folder)?;
+    match args.format {
+        Format::Table => tables(results, args)?,
+        Format::Csv => print(&texts.summary)?,
+        Format::Json => print(&texts.json)?,
+    }
+    conclude(results, folder)
+}
+
+/// What is written and may be printed too.
+pub struct Texts {
+    /// `summary.csv`.
+    pub summary: String,
+    /// `results.json`.
+    pub json: String,
+}
+
+/// Writes every file of a comparison.
+pub fn write(
+    results: &Results,
+    figures: &[Figure],
+    page: &Page,
+    folder: &OutputFolder,
+) -> Result<Texts> {
+    for figure in figures {
         folder.write(
             &format!("figures/{}.svg", figure.name),
             figure.svg.as_bytes(),
@@ -69,19 +95,19 @@ pub fn deliver(
         let bitmap = png(&figure.svg, PNG_SCALE).into_diagnostic()?;
         folder.write(&format!("figures/{}.png", figure.name), &bitmap)?;
     }
-    let page = html(&comparison::page(results, &figures));
-    folder.write("report.html", page.as_bytes())?;
+    folder.write("report.html", html(page).as_bytes())?;
     folder.write("runs.csv", &store::runs_csv(results))?;
     let summary = store::summary_csv(results);
     folder.write("summary.csv", &summary)?;
     folder.write("parameters.csv", &store::parameters_csv(results))?;
     let json = serde_json_text(results)?;
     folder.write("results.json", json.as_bytes())?;
-    match args.format {
-        Format::Table => tables(results, args)?,
-        Format::Csv => print(&String::from_utf8_lossy(&summary))?,
-        Format::Json => print(&json)?,
-    }
+    let summary = String::from_utf8_lossy(&summary).into_owned();
+    Ok(Texts { summary, json })
+}
+
+/// Says what there is to warn of, where the report is, and what is missing.
+pub fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
     for warning in &results.warnings {
         eprintln!("warning: {warning}");
     }
@@ -102,11 +128,17 @@ fn serde_json_text(results: &Results) -> Result<String> {
 }
 
 fn tables(results: &Results, args: &OutputArgs) -> Result<()> {
-    let (colour, width) = terminal();
+    let (_, width) = terminal();
     if args.explain {
         print(&table::parameters(results, width))?;
         print("")?;
     }
+    comparison_tables(results)
+}
+
+/// The table of all stacks, and that of the best.
+pub fn comparison_tables(results: &Results) -> Result<()> {
+    let (colour, width) = terminal();
     print(&table::detailed(results, colour, width))?;
     print(
         "\nThe best by goodput (★; ≈ cannot be told from it), mean ± 95 % confidence interval:\n",

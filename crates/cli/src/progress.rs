@@ -49,6 +49,21 @@ impl Bar {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl dupack_lab::testbed::Watch for Bar {
+    fn run_begins(&self, what: &str) {
+        if self.0.is_hidden() {
+            eprintln!("{what}");
+        } else {
+            self.0.set_message(what.to_owned());
+        }
+    }
+
+    fn run_done(&self) {
+        self.0.inc(1);
+    }
+}
+
 impl Progress for Bar {
     fn run_done(&self) {
         self.0.inc(1);

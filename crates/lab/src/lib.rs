@@ -9,6 +9,8 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;
+#[cfg(target_os = "linux")]
+pub mod testbed;
 pub mod theory;
 pub mod trace;
 pub mod units;

@@ -13,6 +13,7 @@
 //! | `tun` | a TUN device, with offload where the kernel has it |
 //! | `path` | the simulator's links in real time between two devices |
 //! | `host` | connections over a device, and what uses them |
+//! | `transfer` | one transfer over a path to a kernel that receives, every byte checked |
 //!
 //! A simulated flow has no headers and no payload. [`codec`] gives it both, [`capture`] writes
 //! the packets to a pcapng file, and [`FlowCapture`] puts the two together: it dresses up what
@@ -36,6 +37,8 @@ pub mod parse;
 pub mod path;
 #[cfg(target_os = "linux")]
 mod poll;
+#[cfg(target_os = "linux")]
+pub mod transfer;
 #[cfg(target_os = "linux")]
 pub mod tun;
 

@@ -7,7 +7,7 @@ use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
 };
 use crate::results::table::{spread, times};
-use crate::results::{Comparison, Measure, Results, Standing, scaled};
+use crate::results::{Comparison, Measure, Medium, Results, Standing, scaled};
 use crate::run::Timeline;
 use crate::stats::Summary;
 use crate::theory::Connection;
@@ -285,8 +285,17 @@ fn subtitle(results: &Results) -> String {
             parts.push(format!("loss {}", path.loss));
         }
     }
-    parts.push(format!("{} simulated", e.duration));
-    parts.push(format!("{} seeds", e.seeds.to_vec().len()));
+    let seeds = e.seeds.to_vec().len();
+    match &results.medium {
+        Medium::Simulated => {
+            parts.push(format!("{} simulated", e.duration));
+            parts.push(format!("{seeds} seeds"));
+        }
+        Medium::Wire(record) => {
+            parts.push(format!("{} over real packets", record.bytes));
+            parts.push(format!("{seeds} repetitions"));
+        }
+    }
     parts.join(" · ")
 }
 
@@ -460,7 +469,7 @@ fn numbers(results: &Results) -> Section {
             };
             let mut row = vec![
                 Cell::new(label, Emphasis::Group),
-                Cell::new(results.stacks[cell.stack].clone(), emphasis),
+                Cell::new(results.name_at(point, cell.stack), emphasis),
             ];
             for &measure in &measures {
                 let text = summary(results, point, cell.stack, measure)
@@ -509,7 +518,14 @@ fn record(results: &Results) -> Section {
         heading: "What was run".to_owned(),
         blocks: vec![
             Block::Listing {
-                caption: "The experiment, as the command “dupack run” takes it:".to_owned(),
+                caption: match results.medium {
+                    Medium::Simulated => "The experiment, as the command “dupack run” takes it:",
+                    Medium::Wire(_) => {
+                        "The same path and transfer in the simulator, as the command “dupack run” \
+                         takes it:"
+                    }
+                }
+                .to_owned(),
                 text: toml::to_string_pretty(&results.experiment).unwrap_or_default(),
             },
             Block::Table {

@@ -1,11 +1,13 @@
 //! What came out of an experiment: every run, and what the runs of a stack say together.
 
 pub mod measure;
+pub mod medium;
 pub mod store;
 pub mod summary;
 pub mod table;
 
 pub use measure::{Better, Measure, Values};
+pub use medium::{Doubt, Medium, WireRecord};
 pub use store::{OutputFolder, StoreError};
 pub use summary::{Cell, Comparison, Standing};
 
@@ -26,7 +28,7 @@ pub struct Run {
     /// Each flow's goodput in Mbit/s, in the order of the flows.
     pub flow_goodputs: Vec<f64>,
     /// Hash over everything that happened to every packet: the same file and seed give the
-    /// same hash.
+    /// same hash. Zero on real packets, which have none.
     pub trace_hash: u64,
 }
 
@@ -46,6 +48,8 @@ pub struct Parameter {
 /// An experiment with everything that came out of it.
 #[derive(Clone, Debug)]
 pub struct Results {
+    /// Over what the runs were made.
+    pub medium: Medium,
     /// What was asked.
     pub experiment: Experiment,
     /// The points of its sweep.
@@ -88,10 +92,28 @@ impl Results {
     /// everything that happened shows.
     #[must_use]
     pub fn has_runs_without_chance(&self) -> bool {
-        self.runs.windows(2).any(|pair| {
-            let place = |run: &Run| (run.point, run.stack, run.trace_hash);
-            place(&pair[0]) == place(&pair[1])
-        })
+        self.medium == Medium::Simulated
+            && self.runs.windows(2).any(|pair| {
+                let place = |run: &Run| (run.point, run.stack, run.trace_hash);
+                place(&pair[0]) == place(&pair[1])
+            })
+    }
+
+    /// A run's hash, if its medium has one.
+    #[must_use]
+    pub fn hash_of(&self, run: &Run) -> Option<u64> {
+        (self.medium == Medium::Simulated).then_some(run.trace_hash)
+    }
+
+    /// A stack's name at a point: marked if a run of it there cannot be trusted.
+    #[must_use]
+    pub fn name_at(&self, point: usize, stack: usize) -> String {
+        let name = &self.stacks[stack];
+        if self.medium.doubts(point, stack).next().is_some() {
+            format!("{name} {}", medium::DOUBT)
+        } else {
+            name.clone()
+        }
     }
 
     /// Runs that are missing because the experiment was interrupted.

@@ -132,7 +132,8 @@ pub fn runs_csv(results: &Results) -> Vec<u8> {
         row.push(results.stacks[run.stack].clone());
         row.push(run.seed.to_string());
         row.extend(Measure::ALL.map(|m| run.values.get(m).map_or(String::new(), number)));
-        row.push(format!("{:016x}", run.trace_hash));
+        let hash = results.hash_of(run);
+        row.push(hash.map_or(String::new(), |hash| format!("{hash:016x}")));
         put(&mut out, row.iter().map(String::as_str));
     }
     out.into_inner().unwrap_or_default()
@@ -217,7 +218,7 @@ pub fn json(results: &Results) -> serde_json::Value {
             "seed": run.seed,
             "measures": measures,
             "flow_goodputs_mbit_s": run.flow_goodputs,
-            "trace_hash": format!("{:016x}", run.trace_hash),
+            "trace_hash": results.hash_of(run).map(|hash| format!("{hash:016x}")),
         })
     });
     serde_json::json!({

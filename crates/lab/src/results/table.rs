@@ -88,7 +88,7 @@ fn row(
         style(format!(
             "{} {}",
             mark(cell.standing),
-            results.stacks[cell.stack]
+            results.name_at(point, cell.stack)
         )),
         style(
             cell.summary
@@ -177,6 +177,35 @@ pub fn parameters(results: &Results, width: Option<u16>) -> String {
         last = &p.owner;
     }
     table.to_string()
+}
+
+/// A table of text in the style of the others.
+pub(crate) struct Plain {
+    table: Table,
+    numbers_from: usize,
+}
+
+impl Plain {
+    /// A table with this header; the columns from `numbers_from` on hold numbers.
+    pub(crate) fn new(header: &[&str], numbers_from: usize, width: Option<u16>) -> Self {
+        let mut table = base(width);
+        table.set_header(header.to_vec());
+        Self {
+            table,
+            numbers_from,
+        }
+    }
+
+    /// Adds a row.
+    pub(crate) fn add<const N: usize>(&mut self, row: [String; N]) {
+        self.table.add_row(row);
+    }
+
+    /// The table.
+    pub(crate) fn text(mut self) -> String {
+        align_numbers(&mut self.table, self.numbers_from);
+        self.table.to_string()
+    }
 }
 
 fn base(width: Option<u16>) -> Table {

@@ -12,7 +12,7 @@ use super::{check, explain};
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::{Point, points};
 use crate::experiment::{Experiment, LinkOptions};
-use crate::results::{Parameter, Results};
+use crate::results::{Medium, Parameter, Results};
 
 /// An experiment that can be run.
 #[derive(Clone, Debug)]
@@ -121,6 +121,7 @@ impl Plan {
     #[must_use]
     pub fn empty_results(&self) -> Results {
         Results {
+            medium: Medium::Simulated,
             experiment: self.experiment.clone(),
             points: self.points.clone(),
             stacks: self.stacks.iter().map(ToString::to_string).collect(),

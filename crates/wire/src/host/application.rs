@@ -5,6 +5,7 @@ use std::fmt;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use dupack_tcp::connection::{Negotiated, Reason};
+use dupack_tcp::sender::SenderStats;
 
 /// What uses a connection. The host calls it on its own thread: nothing here may wait.
 pub trait Application: Send {
@@ -45,6 +46,8 @@ pub struct Outcome {
     pub reason: Option<Reason>,
     /// What was agreed on, if it came so far.
     pub negotiated: Option<Negotiated>,
+    /// What its sender counted, if it came so far.
+    pub sender: Option<SenderStats>,
     /// Bytes that the peer has acknowledged.
     pub sent_bytes: u64,
     /// Bytes that the application has taken.

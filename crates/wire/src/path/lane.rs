@@ -155,6 +155,7 @@ impl Lane {
     pub(super) fn report(&self) -> LaneReport {
         LaneReport {
             link: *self.link.counters(),
+            waits: self.link.waits().cloned(),
             under_way: self.frames.live(),
             ..self.report.clone()
         }

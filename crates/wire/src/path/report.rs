@@ -28,6 +28,8 @@ pub struct PathReport {
 pub struct LaneReport {
     /// What the link counted. Packets are those of the wire, also with offload.
     pub link: LinkCounters,
+    /// How long packets waited in its queue, if the link records it.
+    pub waits: Option<Histogram>,
     /// Packets written at the far end, second copies included.
     pub delivered: u64,
     /// By how much they left after they were due: the time after the write, less the time due.

@@ -20,6 +20,17 @@ use crate::experiment::{
 use crate::units::{Buffer, Delay, Probability};
 
 impl Scenario {
+    /// Both directions of the experiment's path, for a run with `seed` of a single flow.
+    ///
+    /// # Errors
+    /// If the experiment has no path, or one that cannot be.
+    pub fn path_links(&self, seed: u64) -> Result<(LinkConfig, LinkConfig), BuildError> {
+        match &self.experiment.path {
+            Some(path) => self.directions(path, "path", 1, seed),
+            None => Err(complaint("path", "the experiment has no [path]")),
+        }
+    }
+
     /// Both directions of a link.
     pub(super) fn directions(
         &self,

@@ -1,0 +1,142 @@
+//! `dupack testbed`: senders on real packets.
+
+use std::process::ExitCode;
+
+use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Seeds, SweepValue};
+use dupack_lab::report::comparison;
+use dupack_lab::results::OutputFolder;
+use dupack_lab::results::medium::DOUBT;
+use dupack_lab::run::{Execution, Plan};
+use dupack_lab::testbed::beside::compare;
+use dupack_lab::testbed::report::{
+    beside_section, beside_text, lateness, passages_csv, path_section,
+};
+use dupack_lab::testbed::{Beside, Outcome, SenderSpec, Testbed, TestbedOptions};
+use dupack_lab::units::Delay;
+use dupack_wire::namespace;
+use miette::{IntoDiagnostic, Result};
+
+use crate::args::{Format, TestbedArgs};
+use crate::output::{INTERRUPTED, comparison_tables, conclude, folder, print, terminal, write};
+use crate::progress::{Bar, interrupt};
+
+/// Linux's least delay of an ACK (`TCP_DELACK_MIN`), for the simulated counterpart of its
+/// receiver.
+const DELAYED_ACK: Delay = Delay::from_nanos(40_000_000);
+
+pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
+    // First of all: it is possible only while there is one thread.
+    namespace::prepare().into_diagnostic()?;
+    let testbed = testbed(args)?;
+    testbed.probe()?;
+    // Made before the work, so that a folder that cannot be had costs no time.
+    let folder = folder(args.out.as_deref(), "testbed")?;
+    let bar = Bar::new(testbed.jobs().len(), "testbed");
+    let outcome = testbed.run(&bar, interrupt());
+    bar.finish();
+    let outcome = outcome?;
+    if outcome.passages.is_empty() {
+        eprintln!("interrupted before the first run was finished: there is nothing to show");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let counterpart = testbed.counterpart().filter(|_| args.simulate);
+    let beside = counterpart.map(|plan| simulate(plan, &outcome));
+    deliver(args, &outcome, beside.as_deref(), &folder)
+}
+
+/// What the flags describe.
+fn testbed(args: &TestbedArgs) -> Result<Testbed> {
+    let senders = args.senders.0.iter().map(|text| text.parse());
+    let senders = senders
+        .collect::<Result<Vec<SenderSpec>, _>>()
+        .into_diagnostic()?;
+    let mut experiment = Experiment::new(Vec::new());
+    experiment.title = "Which sender should this path have, on real packets?".to_owned();
+    experiment.dialect = args.dialect.into();
+    experiment.seeds = Seeds::Count(args.repeat);
+    experiment.duration = args.time_limit;
+    experiment.receiver.delayed_ack = Some(DELAYED_ACK);
+    experiment.flows.push(FlowGroup {
+        count: 1,
+        bytes: Some(args.bytes),
+        ..FlowGroup::default()
+    });
+    let mut path = LinkOptions {
+        rate: Some(args.rate),
+        delay: args.delay,
+        buffer: Some(args.buffer),
+        ..LinkOptions::default()
+    };
+    match args.loss.0.as_slice() {
+        [one] => path.loss = *one,
+        many => {
+            let values = many.iter().map(|p| SweepValue::Text(p.to_string()));
+            experiment
+                .sweep
+                .insert("path.loss".to_owned(), values.collect());
+        }
+    }
+    experiment.path = Some(path);
+    let options = TestbedOptions {
+        senders,
+        bytes: args.bytes,
+        tolerance: args.tolerance,
+    };
+    Ok(Testbed::new(experiment, options)?)
+}
+
+/// Runs the counterpart in the simulator, and sets it beside what the wire gave.
+fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
+    let bar = Bar::new(plan.jobs().len(), "simulation");
+    let simulated = plan.execute(Execution::default(), &bar, interrupt());
+    bar.finish();
+    compare(&outcome.results, &simulated)
+}
+
+/// Writes every file, prints what was asked for, and says what is missing.
+fn deliver(
+    args: &TestbedArgs,
+    outcome: &Outcome,
+    beside: Option<&[Beside]>,
+    folder: &OutputFolder,
+) -> Result<ExitCode> {
+    let Outcome { results, passages } = outcome;
+    let figures = comparison::figures(results).into_diagnostic()?;
+    let mut page = comparison::page(results, &figures);
+    // After the answer, the figures and the numbers; before what was run.
+    let place = page.sections.len().saturating_sub(1);
+    page.sections
+        .insert(place, path_section(results, passages, args.tolerance));
+    if let Some(beside) = beside {
+        page.sections.insert(place, beside_section(results, beside));
+    }
+    let texts = write(results, &figures, &page, folder)?;
+    folder.write("path.csv", &passages_csv(results, passages))?;
+    match args.format {
+        Format::Table => tables(args, outcome, beside)?,
+        Format::Csv => print(&texts.summary)?,
+        Format::Json => print(&texts.json)?,
+    }
+    conclude(results, folder)
+}
+
+fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> Result<()> {
+    let Outcome { results, passages } = outcome;
+    comparison_tables(results)?;
+    if let Some(beside) = beside {
+        let (_, width) = terminal();
+        print(&format!("\n{}", beside_text(results, beside, width)))?;
+    }
+    print(&format!("\n{}", lateness(passages, args.tolerance)))?;
+    let doubted = results.runs.iter();
+    let doubted = doubted.filter(|run| {
+        let mut doubts = results.medium.doubts(run.point, run.stack);
+        doubts.any(|doubt| doubt.seed == run.seed)
+    });
+    match doubted.count() {
+        0 => Ok(()),
+        count => print(&format!(
+            "{DOUBT} with a run that is worth nothing, {count} in all: the machine did not keep up."
+        )),
+    }
+}

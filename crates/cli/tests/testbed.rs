@@ -1,0 +1,213 @@
+//! `dupack testbed` as its users meet it: a small run, wrong flags, and what is left behind by
+//! a run that is ended from outside.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Makes the tests fail, not skip, where namespaces cannot be had.
+const REQUIRE: &str = "DUPACK_REQUIRE_NAMESPACES";
+
+/// A folder of its own for a test, gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("dupack-testbed-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dupack"));
+    command.arg("testbed").args(args).current_dir(folder);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Whether a run failed for want of namespaces or devices, which is said loudly.
+fn skipped(output: &Output) -> bool {
+    let errors = text(&output.stderr);
+    let cannot = errors.contains("cannot make a network namespace")
+        || errors.contains("cannot make the TUN device");
+    if cannot {
+        assert!(std::env::var_os(REQUIRE).is_none(), "{errors}");
+        eprintln!("\n*** SKIPPED: NETWORK NAMESPACES CANNOT BE HAD HERE (set {REQUIRE} to fail)");
+        eprintln!("{errors}");
+    }
+    cannot
+}
+
+#[test]
+fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
+    let folder = Folder::new("small");
+    let args = [
+        "--loss",
+        "0,2%",
+        "--senders",
+        "sack/reno,le/westwood,kernel:cubic",
+        "--bytes",
+        "1MB",
+        "--repeat",
+        "1",
+        "--simulate",
+        "--out",
+        "out",
+    ];
+    let output = command(&folder.0, &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    for part in ["★", "kernel:cubic", "difference", "in the worst run"] {
+        assert!(table.contains(part), "{part} in {table}");
+    }
+    let made = folder.0.join("out");
+    for file in [
+        "report.html",
+        "runs.csv",
+        "summary.csv",
+        "results.json",
+        "figures/goodput_mbit_s.svg",
+    ] {
+        assert!(made.join(file).is_file(), "{file}");
+    }
+    let path = fs::read_to_string(made.join("path.csv")).unwrap();
+    let lines: Vec<&str> = path.lines().skip(1).collect();
+    assert_eq!(lines.len(), 6, "{path}");
+    for line in lines {
+        assert!(line.contains(",1000000,whole,"), "{line}");
+    }
+    let runs = fs::read_to_string(made.join("runs.csv")).unwrap();
+    assert_eq!(runs.lines().count(), 7, "{runs}");
+}
+
+#[test]
+fn what_cannot_be_is_said_and_leaves_no_folder() {
+    let folder = Folder::new("wrong");
+    for (args, part) in [
+        (vec!["--senders", "sack/nonsense"], "nonsense"),
+        (vec!["--senders", "kernel:"], "no name of a congestion"),
+        (vec!["--senders", "kernel:nosuch"], "does not give"),
+        (vec!["--senders", "sack/reno,sack/reno"], "twice"),
+        (vec!["--bytes", "0"], "0 bytes"),
+        (vec!["--rate", "0bit/s"], "rate"),
+        (vec!["--loss", "0,1"], "could be a share"),
+    ] {
+        let output = command(&folder.0, &args).output().unwrap();
+        if skipped(&output) {
+            return;
+        }
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let errors = text(&output.stderr);
+        assert!(errors.contains(part), "{args:?}: {errors}");
+        assert!(!folder.0.join("dupack-out").exists(), "{args:?}");
+    }
+}
+
+/// Begins a run without end and waits until its two namespaces are there; `None` if there can
+/// be none. Gives the numbers of the namespaces.
+fn begin(folder: &Path) -> Option<(Child, BTreeSet<PathBuf>)> {
+    let args = ["--loss", "0", "--senders", "kernel:cubic", "--bytes", "1GB"];
+    let mut child = command(folder, &args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let own = fs::read_link("/proc/self/ns/net").unwrap();
+    for _ in 0..2000 {
+        let mut found = namespaces_of(child.id());
+        found.remove(&own);
+        if found.len() == 2 {
+            // In the middle of the transfer.
+            sleep(Duration::from_millis(300));
+            return Some((child, found));
+        }
+        if child.try_wait().unwrap().is_some() {
+            let output = child.wait_with_output().unwrap();
+            assert!(skipped(&output), "{}", text(&output.stderr));
+            return None;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    panic!("it makes no namespaces");
+}
+
+/// The network namespaces that the threads of a process are in.
+fn namespaces_of(process: u32) -> BTreeSet<PathBuf> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    tasks
+        .filter_map(|task| fs::read_link(task.path().join("ns/net")).ok())
+        .collect()
+}
+
+/// Waits until no thread of any process is in one of these namespaces.
+fn gone(namespaces: &BTreeSet<PathBuf>) {
+    for _ in 0..1000 {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = processes.filter_map(|p| p.file_name().to_str()?.parse::<u32>().ok());
+        let used: BTreeSet<PathBuf> = numbers.flat_map(namespaces_of).collect();
+        if used.is_disjoint(namespaces) {
+            return;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    panic!("{namespaces:?} are left behind");
+}
+
+fn interfaces() -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir("/sys/class/net")
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+#[test]
+fn a_killed_run_leaves_nothing() {
+    let folder = Folder::new("killed");
+    let before = interfaces();
+    let Some((mut child, namespaces)) = begin(&folder.0) else {
+        return;
+    };
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    gone(&namespaces);
+    assert_eq!(interfaces(), before);
+}
+
+#[test]
+fn an_interrupted_run_says_so_and_leaves_nothing() {
+    let folder = Folder::new("interrupted");
+    let before = interfaces();
+    let Some((child, namespaces)) = begin(&folder.0) else {
+        return;
+    };
+    let pid = child.id().to_string();
+    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("nothing to show"));
+    gone(&namespaces);
+    assert_eq!(interfaces(), before);
+}

@@ -1,0 +1,50 @@
+//! Over what runs are made: the simulator, or real packets on an emulated path.
+
+use crate::units::ByteCount;
+
+/// Marks a stack with a run that cannot be trusted, in tables.
+pub const DOUBT: &str = "†";
+
+/// Over what runs are made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Medium {
+    /// The simulator.
+    #[default]
+    Simulated,
+    /// Real packets.
+    Wire(WireRecord),
+}
+
+/// What runs on real packets have of their own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WireRecord {
+    /// How much each run transfers.
+    pub bytes: ByteCount,
+    /// Runs during which the machine did not keep up.
+    pub doubts: Vec<Doubt>,
+}
+
+/// A run that cannot be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// Its point.
+    pub point: usize,
+    /// Its stack.
+    pub stack: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// Why, for people.
+    pub reasons: Vec<String>,
+}
+
+impl Medium {
+    /// The runs of `stack` at `point` that cannot be trusted.
+    pub fn doubts(&self, point: usize, stack: usize) -> impl Iterator<Item = &Doubt> {
+        let doubts = match self {
+            Self::Simulated => &[][..],
+            Self::Wire(record) => &record.doubts,
+        };
+        let here = move |doubt: &&Doubt| doubt.point == point && doubt.stack == stack;
+        doubts.iter().filter(here)
+    }
+}

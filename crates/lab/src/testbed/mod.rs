@@ -1,0 +1,375 @@
+//! The testbed: senders on real packets, one after the other over the same emulated path to a
+//! kernel that receives, with the results of a comparison.
+//!
+//! The path is that of an experiment file: its links are built as those of a simulation are and
+//! run in real time by [`dupack_wire::path`]. So the experiment is its own counterpart in the
+//! simulator ([`Testbed::counterpart`]), as far as its senders are stacks; a kernel's has none.
+
+pub mod beside;
+pub mod report;
+mod sender;
+
+pub use beside::Beside;
+pub use sender::{SenderError, SenderSpec};
+
+use dupack_net::link::{LinkConfig, LossNature};
+use dupack_tcp::time::Duration;
+use dupack_wire::path::{Attachment, PathConfig, PathReport, Trust};
+use dupack_wire::transfer::{Extent, TransferConfig, TransferError, TransferReport, transfer};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::experiment::Experiment;
+use crate::experiment::load::{ExperimentError, Source};
+use crate::experiment::points::points;
+use crate::results::{Doubt, Measure, Medium, Parameter, Results, Run, Values, WireRecord};
+use crate::run::{Interrupt, Job, Plan};
+use crate::units::{ByteCount, Delay};
+
+/// What plans the path where no sender is a stack. Nothing of it is run.
+const STAND_IN: &str = "sack/reno";
+
+/// What a testbed adds to its experiment.
+#[derive(Clone, Debug)]
+pub struct TestbedOptions {
+    /// The senders; the first is the measure of the others.
+    pub senders: Vec<SenderSpec>,
+    /// How much each transfers.
+    pub bytes: ByteCount,
+    /// By how much packets may leave late before a run is worth nothing.
+    pub tolerance: Delay,
+}
+
+/// Senders on real packets, checked and ready.
+#[derive(Debug)]
+pub struct Testbed {
+    options: TestbedOptions,
+    experiment: Experiment,
+    plan: Plan,
+    /// A path per point.
+    links: Vec<(LinkConfig, LinkConfig)>,
+}
+
+/// Why a testbed cannot be, or a run of it failed.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum TestbedError {
+    /// The path or a stack is impossible.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// The same sender twice.
+    #[error("the sender {0} is there twice")]
+    Twice(SenderSpec),
+    /// There is nothing to transfer, or no sender.
+    #[error("there is nothing to do: {0}")]
+    Nothing(&'static str),
+    /// A sender that this machine does not have.
+    #[error("{sender}: {source}")]
+    Sender {
+        /// Which.
+        sender: SenderSpec,
+        /// What is wrong with it.
+        source: TransferError,
+    },
+    /// A run failed.
+    #[error("{run}: {source}")]
+    Run {
+        /// Which, in words.
+        run: String,
+        /// Why.
+        source: TransferError,
+    },
+}
+
+/// What is told while a testbed works.
+pub trait Watch {
+    /// A run begins.
+    fn run_begins(&self, what: &str);
+    /// It is done.
+    fn run_done(&self);
+}
+
+/// What passed over the path in a run.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    /// Which run.
+    pub job: Job,
+    /// How far it came.
+    pub extent: Extent,
+    /// Bytes that arrived, all of them checked.
+    pub bytes: u64,
+    /// What the path says.
+    pub path: PathReport,
+    /// Whether it kept its times.
+    pub trust: Trust,
+}
+
+/// Everything that came out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The senders' measures, as a comparison has them.
+    pub results: Results,
+    /// What passed in each run, in the order of the runs.
+    pub passages: Vec<Passage>,
+}
+
+impl Testbed {
+    /// Checks an experiment, of which the stacks are set here, and what a testbed adds to it.
+    ///
+    /// # Errors
+    /// If anything in it is impossible.
+    pub fn new(mut experiment: Experiment, options: TestbedOptions) -> Result<Self, TestbedError> {
+        if options.senders.is_empty() {
+            return Err(TestbedError::Nothing("there is no sender"));
+        }
+        if options.bytes.as_bytes() == 0 {
+            return Err(TestbedError::Nothing("a transfer of 0 bytes"));
+        }
+        for (n, sender) in options.senders.iter().enumerate() {
+            if options.senders[..n].contains(sender) {
+                return Err(TestbedError::Twice(sender.clone()));
+            }
+        }
+        let stacks = options.senders.iter().filter_map(SenderSpec::stack);
+        experiment.stacks = stacks.map(ToString::to_string).collect();
+        let mut planned = experiment.clone();
+        if planned.stacks.is_empty() {
+            planned.stacks.push(STAND_IN.to_owned());
+        }
+        let source = Source::of_flags(&planned);
+        let plan = Plan::new(planned.clone(), &source)?;
+        let count = points(&planned, &source)?.len();
+        let links = (0..count).map(|point| {
+            let job = plan.jobs().into_iter().find(|job| job.point == point);
+            let job = job.expect("every point has a job");
+            let links = plan.scenario(job).path_links(job.seed);
+            links.map_err(|fault| ExperimentError::at(&source, &fault.key, fault.message, None))
+        });
+        let links = links.collect::<Result<_, _>>()?;
+        Ok(Self {
+            options,
+            experiment,
+            plan,
+            links,
+        })
+    }
+
+    /// Whether this machine has every sender.
+    ///
+    /// # Errors
+    /// If it has not, or no namespaces.
+    pub fn probe(&self) -> Result<(), TestbedError> {
+        for sender in &self.options.senders {
+            let asked = match sender {
+                SenderSpec::Kernel(control) => dupack_wire::transfer::probe(control),
+                SenderSpec::Stack(_) => Ok(()),
+            };
+            let sender = sender.clone();
+            asked.map_err(|source| TestbedError::Sender { sender, source })?;
+        }
+        Ok(())
+    }
+
+    /// The same experiment in the simulator; `None` if no sender is a stack.
+    #[must_use]
+    pub fn counterpart(&self) -> Option<&Plan> {
+        (!self.experiment.stacks.is_empty()).then_some(&self.plan)
+    }
+
+    /// The runs: all senders of a repetition at a point one after the other, so that what
+    /// troubles the machine for a while troubles all of them.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for seed in self.experiment.seeds.to_vec() {
+            for point in 0..self.links.len() {
+                for stack in 0..self.options.senders.len() {
+                    jobs.push(Job { point, stack, seed });
+                }
+            }
+        }
+        jobs
+    }
+
+    /// Does every run, one at a time, until `interrupt` is asked; what is done by then is kept.
+    ///
+    /// # Errors
+    /// If a run fails, or a byte of it.
+    pub fn run(&self, watch: &dyn Watch, interrupt: &Interrupt) -> Result<Outcome, TestbedError> {
+        let mut runs = Vec::new();
+        let mut passages = Vec::new();
+        for job in self.jobs() {
+            watch.run_begins(&self.words(job));
+            match self.run_one(job, interrupt) {
+                Ok((run, passage)) => {
+                    runs.push(run);
+                    passages.push(passage);
+                    watch.run_done();
+                }
+                Err(TestbedError::Run {
+                    source: TransferError::Interrupted,
+                    ..
+                }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        runs.sort_by_key(|run| (run.point, run.stack, run.seed));
+        let mut results = self.empty_results(&passages);
+        results.runs = runs;
+        Ok(Outcome { results, passages })
+    }
+
+    fn run_one(&self, job: Job, interrupt: &Interrupt) -> Result<(Run, Passage), TestbedError> {
+        let (forward, backward) = self.links[job.point].clone();
+        let config = TransferConfig {
+            path: PathConfig {
+                forward,
+                backward,
+                seed: job.seed,
+            },
+            attachment: Attachment::default(),
+            bytes: self.options.bytes.as_bytes(),
+            limit: Duration::from_nanos(self.experiment.duration.as_nanos()),
+        };
+        let sender = &self.options.senders[job.stack];
+        let origin = sender.origin(self.experiment.dialect.into());
+        let report = transfer(&config, origin, &|| interrupt.is_asked());
+        let report = report.map_err(|source| TestbedError::Run {
+            run: self.words(job),
+            source,
+        })?;
+        let tolerance = Duration::from_nanos(self.options.tolerance.as_nanos());
+        let run = Run {
+            point: job.point,
+            stack: job.stack,
+            seed: job.seed,
+            values: values(&report),
+            flow_goodputs: vec![report.goodput_bps() / 1e6],
+            trace_hash: 0,
+        };
+        let passage = Passage {
+            job,
+            extent: report.extent,
+            bytes: report.bytes,
+            trust: report.path.trust(tolerance),
+            path: report.path,
+        };
+        Ok((run, passage))
+    }
+
+    /// A run in words.
+    fn words(&self, job: Job) -> String {
+        let sender = &self.options.senders[job.stack];
+        let point = match self.plan.label(job.point).as_str() {
+            "" => String::new(),
+            label => format!(", {label}"),
+        };
+        format!("{sender}{point}, repetition {}", job.seed)
+    }
+
+    /// Results without runs, with what the passages give cause to doubt.
+    fn empty_results(&self, passages: &[Passage]) -> Results {
+        let mut results = self.plan.empty_results();
+        results.experiment = self.experiment.clone();
+        let senders = self.options.senders.iter();
+        results.stacks = senders.map(ToString::to_string).collect();
+        results.planned = self.jobs().len();
+        results.parameters = self.parameters(results.parameters);
+        let mut doubts = Vec::new();
+        for Passage {
+            job, extent, trust, ..
+        } in passages
+        {
+            let run = self.words(*job);
+            if *extent == Extent::CutOff {
+                let limit = self.experiment.duration;
+                let text = format!("{run}: cut off after {limit}, before the last byte.");
+                results.warnings.push(text);
+            }
+            if let Trust::Worthless { reasons } = trust {
+                let text = format!(
+                    "{run}: the machine did not keep up, and the run is worth nothing: {}.",
+                    reasons.join("; ")
+                );
+                results.warnings.push(text);
+                doubts.push(Doubt {
+                    point: job.point,
+                    stack: job.stack,
+                    seed: job.seed,
+                    reasons: reasons.clone(),
+                });
+            }
+        }
+        results.medium = Medium::Wire(WireRecord {
+            bytes: self.options.bytes,
+            doubts,
+        });
+        results
+    }
+
+    /// Those of the experiment that hold on real packets, and those of the testbed.
+    fn parameters(&self, planned: Vec<Parameter>) -> Vec<Parameter> {
+        let ours = &self.experiment.stacks;
+        let holds = |p: &Parameter| match p.owner.split_once(": ") {
+            // The kernel's receiver is not that of the dialect.
+            Some((stack, what)) => what != "endpoints" && ours.iter().any(|s| s == stack),
+            None => true,
+        };
+        let mut parameters: Vec<Parameter> = planned.into_iter().filter(holds).collect();
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        for (name, value, source) in [
+            ("bytes", self.options.bytes.to_string(), "given or default"),
+            (
+                "tolerance",
+                self.options.tolerance.to_string(),
+                "given or default",
+            ),
+            (
+                "receiver",
+                format!("the kernel's, Linux {}", kernel.trim()),
+                "this machine",
+            ),
+        ] {
+            parameters.push(Parameter {
+                owner: "testbed".to_owned(),
+                name: name.to_owned(),
+                value,
+                source: source.to_owned(),
+            });
+        }
+        parameters
+    }
+}
+
+/// The measures that real packets have; what only a simulator can know is missing, and of a
+/// kernel's sender whatever it does not tell.
+fn values(report: &TransferReport) -> Values {
+    let mut values = Values::default();
+    values.set(Measure::Goodput, report.goodput_bps() / 1e6);
+    if report.extent == Extent::Whole {
+        values.set(Measure::Completion, report.lasted.as_secs_f64());
+    }
+    if let Some(stats) = &report.sender {
+        values.set(Measure::Retransmissions, stats.retransmissions as f64);
+        let share = stats.retransmissions as f64 / stats.segments_sent as f64;
+        values.set(Measure::RetransmissionShare, share * 100.0);
+        values.set(Measure::Timeouts, stats.timeouts as f64);
+        values.set(Measure::LossEvents, stats.loss_events as f64);
+        values.set(Measure::Recoveries, stats.recoveries as f64);
+        let empty = stats.recoveries_left_empty as f64;
+        values.set(Measure::RecoveriesLeftEmpty, empty);
+    }
+    let forward = &report.path.forward;
+    let dropped = |nature| forward.link.drops.of_nature(nature) as f64;
+    values.set(Measure::QueueDrops, dropped(LossNature::Congestion));
+    values.set(Measure::LinkLosses, dropped(LossNature::Wireless));
+    if let Some(waits) = &forward.waits {
+        for (measure, q) in [(Measure::DelayMedian, 0.5), (Measure::DelayP95, 0.95)] {
+            if let Some(wait) = waits.quantile(q) {
+                values.set(measure, wait.as_secs_f64() * 1e3);
+            }
+        }
+    }
+    values
+}

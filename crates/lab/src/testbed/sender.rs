@@ -1,0 +1,123 @@
+//! Who can send on real packets: a stack of the catalog, or the kernel.
+
+use std::fmt;
+use std::str::FromStr;
+
+use dupack_algorithms::catalog::dialect::sender_config;
+use dupack_algorithms::catalog::spec::{Context, Dialect};
+use dupack_algorithms::catalog::{StackError, StackSpec};
+use dupack_tcp::connection::Config;
+use dupack_wire::transfer::Origin;
+use thiserror::Error;
+
+/// What a kernel's sender begins with on the command line.
+const KERNEL: &str = "kernel:";
+
+/// The longest name of a congestion control (`TCP_CA_NAME_MAX` with the zero at its end).
+const MOST_NAME_BYTES: usize = 15;
+
+/// A sender.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SenderSpec {
+    /// An endpoint of ours.
+    Stack(StackSpec),
+    /// This machine's kernel with this congestion control.
+    Kernel(String),
+}
+
+/// A text that names no sender.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum SenderError {
+    /// It is no stack.
+    #[error("{0} (a sender is a stack, such as sack/reno, or kernel:NAME)")]
+    Stack(#[from] StackError),
+    /// It is no name that a kernel could know.
+    #[error(
+        "`{0}` is no name of a congestion control: write kernel:cubic, for example; what there is \
+         stands in /proc/sys/net/ipv4/tcp_available_congestion_control"
+    )]
+    Name(String),
+}
+
+impl SenderSpec {
+    /// The stack, if it is one of ours.
+    #[must_use]
+    pub const fn stack(&self) -> Option<&StackSpec> {
+        match self {
+            Self::Stack(stack) => Some(stack),
+            Self::Kernel(_) => None,
+        }
+    }
+
+    /// As a transfer takes it.
+    #[must_use]
+    pub fn origin(&self, dialect: Dialect) -> Origin {
+        let stack = match self {
+            Self::Kernel(control) => {
+                let control = control.clone();
+                return Origin::Kernel { control };
+            }
+            Self::Stack(stack) => stack.clone(),
+        };
+        let needs = stack.needs(dialect);
+        // The host sets the size of a segment; the connection, what the peer makes of it.
+        let mut config = Config::new(u16::MAX);
+        let sender = sender_config(dialect, u32::from(config.mss), &needs);
+        config.offer.sack = sender.sack;
+        config.offer.dsack = sender.sack;
+        config.offer.timestamps = sender.timestamps;
+        Origin::Endpoint {
+            config: Box::new(config),
+            build: Box::new(move |agreed| {
+                let smss = agreed.smss;
+                let context = Context { smss, dialect };
+                (sender_config(dialect, smss, &needs), stack.build(&context))
+            }),
+        }
+    }
+}
+
+impl fmt::Display for SenderSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stack(stack) => stack.fmt(f),
+            Self::Kernel(control) => write!(f, "{KERNEL}{control}"),
+        }
+    }
+}
+
+impl FromStr for SenderSpec {
+    type Err = SenderError;
+
+    fn from_str(text: &str) -> Result<Self, SenderError> {
+        let Some(name) = text.strip_prefix(KERNEL) else {
+            return Ok(Self::Stack(text.parse()?));
+        };
+        let known = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.chars().all(known) {
+            return Err(SenderError::Name(name.to_owned()));
+        }
+        Ok(Self::Kernel(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn senders_read_back_from_their_text() {
+        for text in ["sack/reno", "kernel:cubic", "le/westwood"] {
+            assert_eq!(text.parse::<SenderSpec>().unwrap().to_string(), text);
+        }
+        for text in [
+            "kernel:",
+            "kernel:a b",
+            "kernel:abcdefghijklmnop",
+            "nonsense",
+        ] {
+            assert!(text.parse::<SenderSpec>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! One transfer over an emulated path to a kernel that receives, every byte checked.
+//!
+//! ```text
+//!   near                                                far
+//!   Origin: kernel or endpoint ─▶ emulated path ─▶ kernel, which reads to the end
+//! ```
+//!
+//! Both hosts are made for the transfer and gone after it: no transfer finds what another one
+//! left in a kernel's caches.
+
+mod receiver;
+mod sender;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use dupack_tcp::connection::{BuildSender, Config, Reason};
+use dupack_tcp::sender::SenderStats;
+use dupack_tcp::time::Duration;
+use thiserror::Error;
+
+use crate::host::{ConnectError, Digest};
+use crate::path::{Attachment, NetworkError, PathConfig, PathNetwork, PathReport, Side};
+use crate::tun::Family;
+
+use receiver::Receipt;
+use sender::Running;
+
+/// Whoever sends sends the pattern of this seed.
+const PATTERN: u64 = 0x7472_616e_7366_6572;
+
+/// Where the receiver listens.
+const PORT: u16 = 5001;
+
+/// How long whoever waits does so before it looks whether it shall end.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// What shall be transferred, and over what.
+#[derive(Clone, Debug)]
+pub struct TransferConfig {
+    /// The path.
+    pub path: PathConfig,
+    /// How the hosts are attached to it.
+    pub attachment: Attachment,
+    /// How much is sent.
+    pub bytes: u64,
+    /// When the transfer is cut off, whether it is over or not.
+    pub limit: Duration,
+}
+
+/// Who sends.
+pub enum Origin {
+    /// The kernel, under a congestion control of its own.
+    Kernel {
+        /// Its name, as the kernel has it.
+        control: String,
+    },
+    /// An endpoint of ours.
+    Endpoint {
+        /// The connection's parameters; see [`Opening::config`](crate::host::Opening::config).
+        config: Box<Config>,
+        /// Makes its sender.
+        build: BuildSender,
+    },
+}
+
+/// How far a transfer came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything arrived.
+    Whole,
+    /// The limit came first.
+    CutOff,
+}
+
+/// How a transfer went.
+#[derive(Clone, Debug)]
+pub struct TransferReport {
+    /// How far it came.
+    pub extent: Extent,
+    /// Bytes that arrived, in order, and are those that were sent.
+    pub bytes: u64,
+    /// From when the sender could send first until the last byte arrived, or until the limit.
+    /// The receiver's clock starts when its side of the handshake is over, one propagation delay
+    /// after that; the delay is added.
+    pub lasted: Duration,
+    /// What the sender counted; the kernel does not say.
+    pub sender: Option<SenderStats>,
+    /// What the path has to say.
+    pub path: PathReport,
+}
+
+impl TransferReport {
+    /// Payload bits per second.
+    #[must_use]
+    pub fn goodput_bps(&self) -> f64 {
+        if self.lasted.is_zero() {
+            return 0.0;
+        }
+        self.bytes as f64 * 8.0 / self.lasted.as_secs_f64()
+    }
+}
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TransferError {
+    /// The hosts or the path cannot be made.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The kernel does not have the congestion control.
+    #[error("{0}")]
+    Control(#[from] ControlError),
+    /// Something that the system was asked for.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was to be done.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The endpoint opens no connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The connection ended before the last byte.
+    #[error("the connection ended after {bytes} bytes: {}", in_words(*.reason))]
+    Ended {
+        /// What had arrived.
+        bytes: u64,
+        /// Why, if the sender is ours.
+        reason: Option<Reason>,
+    },
+    /// What arrived is not what was sent.
+    #[error("the {bytes} bytes that arrived are not those that were sent: their hashes differ")]
+    Damaged {
+        /// How many arrived.
+        bytes: u64,
+    },
+    /// Somebody asked for the end.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Why a kernel does not send as it should.
+#[derive(Debug, Error)]
+pub enum ControlError {
+    /// It does not have the congestion control, or does not let us use it.
+    #[error(
+        "the kernel does not give the congestion control `{name}`: {source}; it has {available} \
+         (a module such as tcp_{name} may have to be loaded, and an ordinary user may use only \
+         what net.ipv4.tcp_allowed_congestion_control lists)"
+    )]
+    Refused {
+        /// Its name.
+        name: String,
+        /// What the kernel says.
+        source: io::Error,
+        /// What there is.
+        available: String,
+    },
+    /// It says yes and takes another.
+    #[error("the kernel was asked for the congestion control `{name}` and took `{taken}`")]
+    Other {
+        /// What was asked for.
+        name: String,
+        /// What was read back.
+        taken: String,
+    },
+}
+
+/// Does one transfer and waits for its end. `asked` is looked at now and then; once it is true
+/// the transfer ends.
+///
+/// # Errors
+///
+/// If it cannot be done, breaks off, or a byte is not what it was.
+pub fn transfer(
+    config: &TransferConfig,
+    origin: Origin,
+    asked: &dyn Fn() -> bool,
+) -> Result<TransferReport, TransferError> {
+    let network = PathNetwork::new(&config.path, config.attachment)?;
+    let to = SocketAddr::new(far_address(), PORT);
+    let listener = network.host(Side::Far).run(move || TcpListener::bind(to));
+    let listener = listener.map_err(system("listen in the far namespace"))?;
+    let stop = Stop::default();
+    let limit = config.limit;
+    let seen = stop.clone();
+    let receiver = network
+        .host(Side::Far)
+        .spawn("receiver", move || receiver::run(&listener, limit, &seen))
+        .map_err(system("start the receiver"))?;
+    let begun = Running::start(&network, origin, to, config, &stop);
+    let received = match begun {
+        Ok(running) => {
+            let received = wait(receiver, asked, &stop);
+            let sent = running.finish(&received, &stop);
+            received.and_then(|receipt| Ok((receipt, sent?)))
+        }
+        Err(error) => {
+            stop.ask();
+            // It has nothing to say that matters more.
+            let _ = receiver.join();
+            Err(error)
+        }
+    };
+    let path = network.stop().map_err(system("keep the path going"));
+    let (receipt, sender) = received?;
+    judge(config, receipt, sender, path?)
+}
+
+/// Whether the kernel has the congestion control `name`, asked in a namespace of its own.
+///
+/// # Errors
+///
+/// If it has not, or no namespace can be made.
+pub fn probe(name: &str) -> Result<(), TransferError> {
+    let namespace = crate::namespace::Namespace::new("probe").map_err(NetworkError::from)?;
+    let name = name.to_owned();
+    namespace.run(move || sender::socket(&name).map(drop))
+}
+
+/// Checks what came, and puts everything together.
+fn judge(
+    config: &TransferConfig,
+    receipt: Receipt,
+    sender: Option<Sent>,
+    path: PathReport,
+) -> Result<TransferReport, TransferError> {
+    let bytes = receipt.bytes;
+    if bytes > config.bytes || receipt.hash != Digest::of_pattern(PATTERN, bytes) {
+        return Err(TransferError::Damaged { bytes });
+    }
+    if receipt.extent == Extent::Whole && bytes < config.bytes {
+        let reason = sender.and_then(|sent| sent.reason);
+        return Err(TransferError::Ended { bytes, reason });
+    }
+    let lasted = match receipt.extent {
+        Extent::Whole => receipt.lasted + config.path.forward.delay,
+        Extent::CutOff => receipt.lasted,
+    };
+    Ok(TransferReport {
+        extent: receipt.extent,
+        bytes,
+        lasted,
+        sender: sender.and_then(|sent| sent.stats),
+        path,
+    })
+}
+
+/// What a sender of ours has to say.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    reason: Option<Reason>,
+    stats: Option<SenderStats>,
+}
+
+/// Tells the threads of a transfer to end.
+#[derive(Clone, Debug, Default)]
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Waits for the receiver, looking now and then whether somebody asks for the end.
+fn wait(
+    receiver: JoinHandle<io::Result<Receipt>>,
+    asked: &dyn Fn() -> bool,
+    stop: &Stop,
+) -> Result<Receipt, TransferError> {
+    while !receiver.is_finished() {
+        if asked() {
+            stop.ask();
+        }
+        std::thread::sleep(std::time::Duration::from_nanos(SLICE.as_nanos()));
+    }
+    let received = receiver
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    if asked() {
+        return Err(TransferError::Interrupted);
+    }
+    received.map_err(system("receive"))
+}
+
+fn far_address() -> IpAddr {
+    Side::Far.address(Family::V4)
+}
+
+fn system(what: &'static str) -> impl Fn(io::Error) -> TransferError {
+    move |source| TransferError::System { what, source }
+}
+
+fn in_words(reason: Option<Reason>) -> String {
+    reason.map_or_else(
+        || "the sender did not say why".to_owned(),
+        |r| r.to_string(),
+    )
+}
