@@ -8,8 +8,11 @@
 //! Both hosts are made for the transfer and gone after it: no transfer finds what another one
 //! left in a kernel's caches.
 
+mod kernel;
 mod receiver;
 mod sender;
+
+pub use kernel::KernelStats;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -87,10 +90,19 @@ pub struct TransferReport {
     /// The receiver's clock starts when its side of the handshake is over, one propagation delay
     /// after that; the delay is added.
     pub lasted: Duration,
-    /// What the sender counted; the kernel does not say.
-    pub sender: Option<SenderStats>,
+    /// What the sender counted; `None` if it could not say.
+    pub sender: Option<Counted>,
     /// What the path has to say.
     pub path: PathReport,
+}
+
+/// What a sender counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// One of ours.
+    Endpoint(SenderStats),
+    /// The kernel's.
+    Kernel(KernelStats),
 }
 
 impl TransferReport {
@@ -197,7 +209,15 @@ pub fn transfer(
     let received = match begun {
         Ok(running) => {
             let received = wait(receiver, asked, &stop);
-            let sent = running.finish(&received, &stop);
+            let from_kernel = matches!(running, Running::Kernel(_));
+            let mut sent = running.finish(&received, &stop);
+            if let (true, Ok(sent)) = (from_kernel, &mut sent) {
+                let counted = network.host(Side::Near).run(KernelStats::read);
+                *sent = Some(Sent {
+                    reason: None,
+                    counted: counted.ok().map(Counted::Kernel),
+                });
+            }
             received.and_then(|receipt| Ok((receipt, sent?)))
         }
         Err(error) => {
@@ -246,16 +266,16 @@ fn judge(
         extent: receipt.extent,
         bytes,
         lasted,
-        sender: sender.and_then(|sent| sent.stats),
+        sender: sender.and_then(|sent| sent.counted),
         path,
     })
 }
 
-/// What a sender of ours has to say.
+/// What a sender has to say.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     reason: Option<Reason>,
-    stats: Option<SenderStats>,
+    counted: Option<Counted>,
 }
 
 /// Tells the threads of a transfer to end.

@@ -13,9 +13,12 @@ pub use beside::Beside;
 pub use sender::{SenderError, SenderSpec};
 
 use dupack_net::link::{LinkConfig, LossNature};
+use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::Duration;
 use dupack_wire::path::{Attachment, PathConfig, PathReport, Trust};
-use dupack_wire::transfer::{Extent, TransferConfig, TransferError, TransferReport, transfer};
+use dupack_wire::transfer::{
+    Counted, Extent, TransferConfig, TransferError, TransferReport, transfer,
+};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -60,7 +63,7 @@ pub enum TestbedError {
     Experiment(#[from] ExperimentError),
     /// The same sender twice.
     #[error("the sender {0} is there twice")]
-    Twice(SenderSpec),
+    Twice(String),
     /// There is nothing to transfer, or no sender.
     #[error("there is nothing to do: {0}")]
     Nothing(&'static str),
@@ -68,9 +71,9 @@ pub enum TestbedError {
     #[error("{sender}: {source}")]
     Sender {
         /// Which.
-        sender: SenderSpec,
+        sender: String,
         /// What is wrong with it.
-        source: TransferError,
+        source: Box<TransferError>,
     },
     /// A run failed.
     #[error("{run}: {source}")]
@@ -78,7 +81,7 @@ pub enum TestbedError {
         /// Which, in words.
         run: String,
         /// Why.
-        source: TransferError,
+        source: Box<TransferError>,
     },
 }
 
@@ -128,7 +131,7 @@ impl Testbed {
         }
         for (n, sender) in options.senders.iter().enumerate() {
             if options.senders[..n].contains(sender) {
-                return Err(TestbedError::Twice(sender.clone()));
+                return Err(TestbedError::Twice(sender.to_string()));
             }
         }
         let stacks = options.senders.iter().filter_map(SenderSpec::stack);
@@ -165,8 +168,10 @@ impl Testbed {
                 SenderSpec::Kernel(control) => dupack_wire::transfer::probe(control),
                 SenderSpec::Stack(_) => Ok(()),
             };
-            let sender = sender.clone();
-            asked.map_err(|source| TestbedError::Sender { sender, source })?;
+            asked.map_err(|source| TestbedError::Sender {
+                sender: sender.to_string(),
+                source: Box::new(source),
+            })?;
         }
         Ok(())
     }
@@ -207,10 +212,11 @@ impl Testbed {
                     passages.push(passage);
                     watch.run_done();
                 }
-                Err(TestbedError::Run {
-                    source: TransferError::Interrupted,
-                    ..
-                }) => break,
+                Err(TestbedError::Run { source, .. })
+                    if matches!(*source, TransferError::Interrupted) =>
+                {
+                    break;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -237,7 +243,7 @@ impl Testbed {
         let report = transfer(&config, origin, &|| interrupt.is_asked());
         let report = report.map_err(|source| TestbedError::Run {
             run: self.words(job),
-            source,
+            source: Box::new(source),
         })?;
         let tolerance = Duration::from_nanos(self.options.tolerance.as_nanos());
         let run = Run {
@@ -350,15 +356,13 @@ fn values(report: &TransferReport) -> Values {
     if report.extent == Extent::Whole {
         values.set(Measure::Completion, report.lasted.as_secs_f64());
     }
-    if let Some(stats) = &report.sender {
-        values.set(Measure::Retransmissions, stats.retransmissions as f64);
-        let share = stats.retransmissions as f64 / stats.segments_sent as f64;
-        values.set(Measure::RetransmissionShare, share * 100.0);
-        values.set(Measure::Timeouts, stats.timeouts as f64);
-        values.set(Measure::LossEvents, stats.loss_events as f64);
-        values.set(Measure::Recoveries, stats.recoveries as f64);
-        let empty = stats.recoveries_left_empty as f64;
-        values.set(Measure::RecoveriesLeftEmpty, empty);
+    match &report.sender {
+        Some(Counted::Endpoint(stats)) => endpoint_values(&mut values, stats),
+        Some(Counted::Kernel(stats)) => {
+            values.set(Measure::Retransmissions, stats.retransmissions as f64);
+            values.set(Measure::Timeouts, stats.timeouts as f64);
+        }
+        None => {}
     }
     let forward = &report.path.forward;
     let dropped = |nature| forward.link.drops.of_nature(nature) as f64;
@@ -372,4 +376,15 @@ fn values(report: &TransferReport) -> Values {
         }
     }
     values
+}
+
+fn endpoint_values(values: &mut Values, stats: &SenderStats) {
+    values.set(Measure::Retransmissions, stats.retransmissions as f64);
+    let share = stats.retransmissions as f64 / stats.segments_sent as f64;
+    values.set(Measure::RetransmissionShare, share * 100.0);
+    values.set(Measure::Timeouts, stats.timeouts as f64);
+    values.set(Measure::LossEvents, stats.loss_events as f64);
+    values.set(Measure::Recoveries, stats.recoveries as f64);
+    let empty = stats.recoveries_left_empty as f64;
+    values.set(Measure::RecoveriesLeftEmpty, empty);
 }

@@ -16,7 +16,8 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::receiver::{Receipt, is_timeout};
 use super::{
-    ControlError, Extent, Origin, PATTERN, SLICE, Sent, Stop, TransferConfig, TransferError, system,
+    ControlError, Counted, Extent, Origin, PATTERN, SLICE, Sent, Stop, TransferConfig,
+    TransferError, system,
 };
 use crate::Secret;
 use crate::host::{
@@ -126,7 +127,7 @@ impl Running {
                 let outcome = early.or_else(|| outcomes.try_recv().ok());
                 Ok(outcome.map(|outcome| Sent {
                     reason: outcome.reason,
-                    stats: outcome.sender,
+                    counted: outcome.sender.map(Counted::Endpoint),
                 }))
             }
         }
