@@ -39,9 +39,15 @@ pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
         eprintln!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let counterpart = testbed.counterpart().filter(|_| args.simulate);
+    let wanted = args.simulate && !interrupt().is_asked();
+    let counterpart = testbed.counterpart().filter(|_| wanted);
     let beside = counterpart.map(|plan| simulate(plan, &outcome));
-    deliver(args, &outcome, beside.as_deref(), &folder)
+    let code = deliver(args, &outcome, beside.as_deref(), &folder)?;
+    Ok(if interrupt().is_asked() {
+        ExitCode::from(INTERRUPTED)
+    } else {
+        code
+    })
 }
 
 /// What the flags describe.
