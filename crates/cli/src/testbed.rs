@@ -41,6 +41,9 @@ pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
     }
     let wanted = args.simulate && !interrupt().is_asked();
     let counterpart = testbed.counterpart().filter(|_| wanted);
+    if wanted && counterpart.is_none() {
+        eprintln!("warning: nothing to simulate: a kernel's sender has no counterpart");
+    }
     let beside = counterpart.map(|plan| simulate(plan, &outcome));
     let code = deliver(args, &outcome, beside.as_deref(), &folder)?;
     Ok(if interrupt().is_asked() {

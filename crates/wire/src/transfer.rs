@@ -124,7 +124,7 @@ pub enum TransferError {
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The kernel does not have the congestion control.
-    #[error("{0}")]
+    #[error(transparent)]
     Control(#[from] ControlError),
     /// Something that the system was asked for.
     #[error("cannot {what}: {source}")]

@@ -68,7 +68,7 @@ pub enum TestbedError {
     #[error("there is nothing to do: {0}")]
     Nothing(&'static str),
     /// A sender that this machine does not have.
-    #[error("{sender}: {source}")]
+    #[error("{sender} cannot send here")]
     Sender {
         /// Which.
         sender: String,
@@ -76,7 +76,7 @@ pub enum TestbedError {
         source: Box<TransferError>,
     },
     /// A run failed.
-    #[error("{run}: {source}")]
+    #[error("the run failed: {run}")]
     Run {
         /// Which, in words.
         run: String,
