@@ -27,13 +27,16 @@
 //! many hops. What is needed are duplicate ACKs, to find the next loss by, or it waits for the timer.
 //! The least window brings them: one segment lost, three that bring duplicate ACKs, and three more
 //! that may be lost, or their ACKs. The more is lost, and the more round trips a timeout lasts, the
-//! more it pays to have in flight; the second makes the answer right for a timer of at least 200 ms
-//! and for one of at least 1 s, which want windows apart by a factor of three.
+//! more it pays to have in flight. With a least timeout of 200 ms that is enough to be ahead of the
+//! paper's methods; with one of 1 s and more than a tenth lost end to end it is not: larger
+//! windows are better there (`dupack papers responding`).
 //!
 //! Where others fill the queue none of the paper's windows after a loss is better than TCP's by more
-//! than chance (group C of `dupack papers responding`): the channel is full whatever one of them
-//! does. What is left to win is what is sent in vain, and that is less if the windows grow more
-//! slowly into the full queue: hence `growth`, which the paper's methods do not have.
+//! than 0.3 % (group C there): the channel is full whatever one of them does. What is left to win is
+//! what is sent in vain, and that is less if the windows grow more slowly into the full queue: hence
+//! `growth`, which the paper's methods do not have. All that is won in group C is won by it: Reno
+//! with a tenth of its increase (`reno/reno(increase=0.1)`) does as well. It is polite: beside flows of standard TCP, which
+//! group C has not, it gets much less than its share.
 //!
 //! [`veno`](crate::differentiation::veno) and the others that hold RTT against its minimum cannot say
 //! whose queue it is, and a flow that starts when the queue is full never sees the true minimum;

@@ -132,7 +132,11 @@ pub fn an_interrupted_run_leaves_nothing() {
 fn a_run_ended_by(signal: Signal) {
     let before = Surroundings::look();
     let program = std::env::current_exe().expect("a path");
-    let mut victim = Command::new(program)
+    // A shell that starts the tests in the background has them ignore SIGINT, and a child inherits
+    // that: `env` gives it back its effect.
+    let mut victim = Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(program)
         .env(VICTIM, "yes")
         .stdout(Stdio::piped())
         .spawn()
