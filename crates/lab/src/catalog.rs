@@ -108,6 +108,7 @@ fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option
         out.push_str(&brief(entry.parameters));
         return out;
     }
+    let _ = writeln!(out, "    {}", entry.file);
     for parameter in entry.parameters {
         let default = Cell::new(defaults(parameter));
         table.add_row(vec![
@@ -196,6 +197,7 @@ fn entry_json(entry: &Description) -> serde_json::Value {
         "aliases": entry.aliases().collect::<Vec<_>>(),
         "summary": entry.summary,
         "citation": entry.citation,
+        "file": entry.file,
         "parameters": parameters.collect::<Vec<_>>(),
         "conflicts": conflicts.collect::<Vec<_>>(),
     })

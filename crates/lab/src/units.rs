@@ -221,6 +221,15 @@ impl Probability {
     pub const fn as_fraction(self) -> f64 {
         self.0
     }
+
+    /// The probability in percent, as it was written: 7 for `7%`, though a hundred times the nearest
+    /// fraction is a little more.
+    #[must_use]
+    pub fn as_percent(self) -> f64 {
+        /// So many parts of a percent are told apart.
+        const PARTS: f64 = 1e10;
+        (self.0 * 100.0 * PARTS).round() / PARTS
+    }
 }
 
 impl FromStr for Rate {

@@ -93,6 +93,8 @@ pub struct Description {
     pub axis: Axis,
     /// Its name in a stack.
     pub name: &'static str,
+    /// The source file that it is in, from the workspace's root.
+    pub file: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
     /// Where it was published.
@@ -121,6 +123,7 @@ fn of<P: ?Sized>(
     entries.iter().map(move |entry| Description {
         axis,
         name: entry.name,
+        file: entry.file,
         summary: entry.summary,
         citation: entry.citation,
         parameters: entry.parameters,

@@ -305,6 +305,8 @@ impl Needs {
 pub struct Entry<P: ?Sized + 'static> {
     /// Its name in a stack.
     pub name: &'static str,
+    /// The source file that it is in, from the workspace's root: `file!()`.
+    pub file: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
     /// Where it was published.

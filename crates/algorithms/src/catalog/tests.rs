@@ -39,6 +39,11 @@ fn entries_are_well_formed() {
         let same_name = axis.descriptions().filter(|d| d.name == entry.name);
         assert_eq!(same_name.count(), 1, "{}", entry.name);
         assert!(!entry.summary.is_empty() && !entry.citation.is_empty());
+        let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        let source = std::path::Path::new(workspace).join(entry.file);
+        let source = std::fs::read_to_string(source).unwrap_or_default();
+        let named = source.contains(&format!("\"{}\"", entry.name));
+        assert!(named, "{} names no `{}`", entry.file, entry.name);
         for (i, spec) in entry.parameters.iter().enumerate() {
             let place = format!("{}({})", entry.name, spec.name);
             let earlier = &entry.parameters[..i];

@@ -83,6 +83,7 @@ use crate::catalog::spec::{Conflict, Context, Entry, Needs, Parameters};
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn CongestionControl> = Entry {
     name: "bbr",
+    file: file!(),
     summary: "a pace and a window from a model of the path: bandwidth, round-trip time, loss rate",
     citation: "draft-ietf-ccwg-bbr (BBRv3), August 2026",
     parameters: parameters::ALL,

@@ -84,6 +84,7 @@ const RENO_FRIENDLY: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn CongestionControl> = Entry {
     name: "cubic",
+    file: file!(),
     summary: "the window follows a cubic function of the time since the last loss",
     citation: "RFC 9438",
     parameters: &[

@@ -27,6 +27,7 @@ use crate::catalog::spec::{
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn CongestionControl> = Entry {
     name: "fixed",
+    file: file!(),
     summary: "a window that never changes: what is left is the recovery's merit",
     citation: "LE §3.3.2",
     parameters: &[

@@ -29,6 +29,7 @@ use crate::catalog::spec::{Context, Entry, Needs, Parameters};
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn CongestionControl> = Entry {
     name: "reno",
+    file: file!(),
     summary: "AIMD: one segment more per round trip, half the window at a loss",
     citation: "RFC 5681",
     parameters: &[

@@ -54,6 +54,7 @@ const MIN: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn CongestionControl> = Entry {
     name: "tcp-rr",
+    file: file!(),
     summary: "only a timeout is congestion, and it comes earlier; other losses leave the window",
     citation: "LE §5.2.2, after Zhang et al., RR-TCP, ICNP 2003",
     parameters: &[

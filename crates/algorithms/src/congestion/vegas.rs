@@ -132,6 +132,7 @@ const LEAVE: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn CongestionControl> = Entry {
     name: "vegas",
+    file: file!(),
     summary: "keeps one to three segments in the queue, by the round-trip time",
     citation: "Brakmo, Peterson, TCP Vegas, IEEE JSAC 13(8), 1995",
     parameters: &[

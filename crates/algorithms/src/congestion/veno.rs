@@ -68,6 +68,7 @@ const RANDOM_DECREASE: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn CongestionControl> = Entry {
     name: "veno",
+    file: file!(),
     summary: "Reno that grows half as fast at a backlog, and without one gives up only a fifth",
     citation: "Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003",
     parameters: &[

@@ -165,6 +165,7 @@ const FACTOR: Kind = Kind::Real {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn CongestionControl> = Entry {
     name: "westwood",
+    file: file!(),
     summary: "AIMD growth; a loss sets the window to the measured bandwidth times the least RTT",
     citation: "Mascolo et al., TCP Westwood, UCLA CSD TR 200017, 2000",
     parameters: &[

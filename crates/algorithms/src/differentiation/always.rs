@@ -13,6 +13,7 @@ use crate::catalog::spec::{Entry, Needs};
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "always",
+    file: file!(),
     summary: "every loss is the link's",
     citation: "Park et al., A comparative study on responding methods, §4.2",
     parameters: &[],

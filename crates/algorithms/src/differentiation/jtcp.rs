@@ -75,6 +75,7 @@ const JITTER: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "jtcp",
+    file: file!(),
     summary: "congestion if the queue grew by over a segment in a round trip, once per RTT",
     citation: "Wu, Chen, JTCP, IEEE JSAC 22(4), 2004",
     parameters: &[QUEUED, INTERVAL, JITTER],

@@ -39,6 +39,7 @@ const THRESHOLD: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "lda_eq",
+    file: file!(),
     summary: "wireless if the last delay is in the lower half of those seen",
     citation: "Park, Chung, Sreekumari, LDA_EQ, IEICE Trans. Inf. & Syst. E92-D(10), 2009",
     parameters: &[THRESHOLD],

@@ -51,6 +51,7 @@ const MARGIN: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "ncpld",
+    file: file!(),
     summary: "wireless if the delay is below that of the greatest throughput/delay (our reading)",
     citation: "Samaraweera, NCPLD, IEE Proceedings Communications 146(4), 1999",
     parameters: &[MARGIN],

@@ -11,6 +11,7 @@ use crate::catalog::spec::{Conflict, Entry, Needs};
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "none",
+    file: file!(),
     summary: "every loss is congestion",
     citation: "RFC 5681",
     parameters: &[],

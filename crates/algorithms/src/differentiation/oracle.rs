@@ -13,6 +13,7 @@ use crate::catalog::spec::{Entry, Needs};
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "oracle",
+    file: file!(),
     summary: "the true cause, which only a simulation knows",
     citation: "Park et al., A comparative study on responding methods, §4",
     parameters: &[],

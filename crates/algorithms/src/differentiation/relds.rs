@@ -52,6 +52,7 @@ const WEIGHT: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "relds",
+    file: file!(),
     summary: "wireless if the delay is below a threshold that moves with the mean delay (our \
               reading)",
     citation: "Lim, Jang, RELDS, IET Communications 2(2), 2008",

@@ -66,6 +66,7 @@ const fn beta(default: f64, source: &'static str) -> ParameterSpec {
 /// The entry with the original's thresholds.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "spike",
+    file: file!(),
     summary: "congestion while delays are in a spike: begins at 1/2, ends at 1/3 of their range",
     citation: "Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003; Tobe et al., 2000",
     parameters: &[alpha(0.5, ORIGINAL), beta(1.0 / 3.0, ORIGINAL)],
@@ -77,6 +78,7 @@ pub static ENTRY: Entry<dyn Differentiation> = Entry {
 /// The entry with TCPW Bulk Repeat's thresholds.
 pub static BULK_REPEAT_ENTRY: Entry<dyn Differentiation> = Entry {
     name: "spike-bulk-repeat",
+    file: file!(),
     summary: "Spike as in TCPW Bulk Repeat (\"West\"): begins at 0.4, ends at 0.05 of the range",
     citation: "Yang, Wang, Gerla, Sanadidi, TCPW bulk repeat, Computer Communications 28(5), 2005",
     parameters: &[alpha(0.4, BULK_REPEAT), beta(0.05, BULK_REPEAT)],

@@ -27,6 +27,7 @@ use crate::congestion::backlog::backlog;
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "veno",
+    file: file!(),
     summary: "wireless if fewer than 3 segments are estimated to wait in the queue",
     citation: "Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003",
     parameters: &[

@@ -78,6 +78,7 @@ const MORE: ParameterSpec = below("more", "the same at more than three losses in
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Differentiation> = Entry {
     name: "zigzag",
+    file: file!(),
     summary: "wireless if the delay is below its mean, the farther the fewer are lost in a row",
     citation: "Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003",
     parameters: &[GAIN, DEVIATION_GAIN, ONE, TWO, THREE, MORE],

@@ -219,6 +219,7 @@ const PARAMETERS: &[ParameterSpec] = &[
 /// Bulk Repeat in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "bulk-repeat",
+    file: file!(),
     summary: "resends the whole window after a loss of the link's; NewReno after others",
     citation: "G. Yang, R. Wang, M. Gerla and M. Y. Sanadidi, TCPW with Bulk Repeat, ICC 2003, \
                and Computer Communications 28(5), 2005",

@@ -189,6 +189,7 @@ const SECOND_LOSS: ParameterSpec = ParameterSpec {
 /// Delayed Fast Recovery in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "delayed-fast",
+    file: file!(),
     summary: "SACK that repairs the first loss of a window and cuts the window at the second",
     citation: "R. K. Kothari and D. Dasgupta, Delayed Fast Recovery, 2006; R. Kothari, \
                J. Gambhava and D. Dasgupta, 2007",

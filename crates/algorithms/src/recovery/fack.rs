@@ -494,6 +494,7 @@ const PARAMETERS: &[ParameterSpec] = &[
 /// The catalog's entry.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "fack",
+    file: file!(),
     summary: "what is not sacked below the highest SACK is lost",
     citation: "M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion \
                Control, SIGCOMM 1996",

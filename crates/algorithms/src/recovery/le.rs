@@ -499,6 +499,7 @@ fn build(parameters: &Parameters, _: &Context) -> Box<dyn Recovery> {
 /// LE in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "le",
+    file: file!(),
     summary: "two lists in transmission order: constant recovery, lost retransmissions found too",
     citation: "Kang, Park, Mo, EURASIP JWCN 2012:149",
     parameters: PARAMETERS,

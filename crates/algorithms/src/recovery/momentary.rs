@@ -289,6 +289,7 @@ const PARAMETERS: &[ParameterSpec] = &[
 /// The catalog's entry.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "momentary",
+    file: file!(),
     summary: "no recovery phase: halve once, slide by the forward ACK, go on increasing",
     citation: "J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. \
                Commun. E92-B(12), 2009",

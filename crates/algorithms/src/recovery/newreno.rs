@@ -428,6 +428,7 @@ impl Policy {
 /// NewReno in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "newreno",
+    file: file!(),
     summary: "fast recovery that takes partial ACKs for the next loss, one per round trip",
     citation: "RFC 6582",
     parameters: &[

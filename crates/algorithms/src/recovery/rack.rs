@@ -551,6 +551,7 @@ fn build(parameters: &Parameters, context: &Context) -> Box<dyn Recovery> {
 /// RACK-TLP in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "rack",
+    file: file!(),
     summary: "loss by time of transmission, tail loss probes, proportional rate reduction",
     citation: "RFC 8985, RFC 9937",
     parameters: PARAMETERS,

@@ -166,6 +166,7 @@ const EXIT_GROWTH: ParameterSpec = ParameterSpec {
 /// Reno in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "reno",
+    file: file!(),
     summary: "fast retransmit and fast recovery, left at the first new ACK",
     citation: "RFC 5681 §3.2",
     parameters: &[

@@ -316,6 +316,7 @@ impl Recovery for Robust {
 /// Robust Recovery in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "robust",
+    file: file!(),
     summary: "NewReno by counting: duplicate ACKs per round trip tell of further losses",
     citation: "H. Wang and K. G. Shin, Robust TCP Congestion Recovery, Journal of High Speed \
                Networks 13(2), 2004",

@@ -377,6 +377,7 @@ const PARAMETERS: &[ParameterSpec] = &[
 /// The catalog's entry.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "sack",
+    file: file!(),
     summary: "selective acknowledgments, a pipe, and a window frozen until all is repaired",
     citation: "RFC 6675; pipe = fall-floyd: K. Fall and S. Floyd, Simulation-based Comparisons \
                of Tahoe, Reno and SACK TCP, CCR 26(3), 1996",

@@ -95,6 +95,7 @@ impl Recovery for Tahoe {
 /// Tahoe in the catalog.
 pub static ENTRY: Entry<dyn Recovery> = Entry {
     name: "tahoe",
+    file: file!(),
     summary: "fast retransmit, then slow start from one segment",
     citation: "Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
     parameters: &[

@@ -132,6 +132,7 @@ const SAMPLES: ParameterSpec = ParameterSpec {
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Response> = Entry {
     name: "dynamic",
+    file: file!(),
     summary: "the window before if RTT follows the own window, else as TCP with slower growth",
     citation: "ours; the future work of Park et al., A comparative study on responding methods, §5",
     parameters: &[OWN, LEAST, ROOM, GROWTH, GAIN, SAMPLES],

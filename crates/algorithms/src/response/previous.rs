@@ -16,6 +16,7 @@ use crate::catalog::spec::{Entry, Needs};
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Response> = Entry {
     name: "1",
+    file: file!(),
     summary: "method 1 (`previous`): cwnd and ssthresh as they were before the loss",
     citation: "Park et al., A comparative study on responding methods, Table 1",
     parameters: &[],

@@ -15,6 +15,7 @@ use crate::catalog::spec::{Entry, Needs};
 /// The entry in the catalog.
 pub static ENTRY: Entry<dyn Response> = Entry {
     name: "0",
+    file: file!(),
     summary: "method 0 (`tcp`): as if it had been congestion",
     citation: "Park et al., A comparative study on responding methods, Table 1",
     parameters: &[],

@@ -151,7 +151,7 @@ pub fn scaled(value: &SweepValue) -> Option<(f64, &'static str)> {
         SweepValue::Switch(_) => None,
         SweepValue::Text(text) => {
             if let Ok(p) = text.parse::<Probability>() {
-                return Some((p.as_fraction() * 100.0, "%"));
+                return Some((p.as_percent(), "%"));
             }
             if let Ok(rate) = text.parse::<Rate>() {
                 return Some((rate.as_megabits_per_second(), "Mbit/s"));

@@ -194,6 +194,7 @@ impl Recovery for Checked {
 }
 
 static CHECKED: Entry<dyn Recovery> = Entry {
+    file: file!(),
     build: |parameters, _| {
         let le = Le::new(parameters);
         Box::new(Checked {

@@ -61,7 +61,7 @@ impl Gains {
             stacks[run.stack].push(Run {
                 scenario: Scenario {
                     hops: radio.map_or(0, |radio| radio.hops),
-                    loss: radio.map_or(0.0, |radio| radio.loss.as_fraction() * 100.0),
+                    loss: radio.map_or(0.0, |radio| radio.loss.as_percent()),
                     flows: experiment.flows.first().map_or(1, |group| group.count),
                     point: run.point,
                     seed: run.seed,
