@@ -19,7 +19,13 @@ pub fn target() -> PathBuf {
 /// optimisation is left out.
 pub fn release_example(package: &str, name: &str) -> Result<PathBuf, String> {
     let args = ["build", "--release", "--package", package, "--example"];
-    let mut command = super::command(&[&args[..], &[name]].concat());
+    super::succeed(&mut release(&[&args[..], &[name]].concat()))?;
+    Ok(target().join("release/examples").join(name))
+}
+
+/// Cargo with `args`, without what the environment says about optimisation.
+pub fn release(args: &[&str]) -> Command {
+    let mut command = super::command(args);
     let changes = |variable: &str| {
         variable.starts_with("CARGO_PROFILE_RELEASE_")
             || variable.ends_with("RUSTFLAGS")
@@ -30,13 +36,12 @@ pub fn release_example(package: &str, name: &str) -> Result<PathBuf, String> {
             command.env_remove(variable);
         }
     }
-    super::succeed(&mut command)?;
-    Ok(target().join("release/examples").join(name))
+    command
 }
 
-/// The compiler's name and version.
-pub fn rustc() -> Result<String, String> {
-    let (stdout, _) = output(Command::new("rustc").arg("--version"))?;
+/// What the compiler says of itself when it is asked with `words`.
+pub fn rustc(words: &[&str]) -> Result<String, String> {
+    let (stdout, _) = output(Command::new("rustc").args(words))?;
     Ok(stdout.trim().to_owned())
 }
 

@@ -250,7 +250,7 @@ fn count() -> Result<Counts, String> {
         instructions_per_packet.insert(work.name.to_owned(), count);
     }
     Ok(Counts {
-        rustc: rustc()?,
+        rustc: rustc(&["--version"])?,
         instructions_per_packet,
     })
 }

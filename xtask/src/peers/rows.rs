@@ -1,6 +1,6 @@
 //! The rows of the comparison: which work, who does it, and what is aimed at.
 
-use super::tools::{Program, Simulator};
+use super::tools::{Build, Program, Simulator};
 
 /// One row: some work, done by several.
 pub struct Row {
@@ -65,7 +65,7 @@ pub enum Reading {
 /// What dupack is to reach in a row.
 #[derive(Clone, Copy)]
 pub enum Goal {
-    /// Each entry of dupack in so many seconds.
+    /// Each entry of a build of dupack in so many seconds.
     Seconds(f64),
     /// In so many seconds and MB.
     SecondsAndMemory(f64, f64),
@@ -88,10 +88,10 @@ const NS2_DUMBBELL: Program = Program::Ns2("dumbbell.tcl");
 /// All rows; `stacks` has one for each recovery of the catalog.
 pub fn rows(stacks: &[String]) -> Vec<Row> {
     let with_stack = |stack: &String| Entry {
-        program: Program::Counted,
+        program: Program::Counted(Build::Release),
         ..dupack(stack, &[stack, "1000000"])
     };
-    vec![
+    let mut rows = vec![
         one(),
         Row {
             id: "recoveries",
@@ -113,7 +113,28 @@ pub fn rows(stacks: &[String]) -> Vec<Row> {
             ],
         },
         chain(),
-    ]
+    ];
+    for row in &mut rows {
+        let twins: Vec<Entry> = row.entries.iter().filter_map(optimised).collect();
+        row.entries.extend(twins);
+    }
+    rows
+}
+
+/// What dupack does in an entry, done by the optimised build.
+fn optimised(entry: &Entry) -> Option<Entry> {
+    let program = match entry.program {
+        Program::Work(_) => Program::Work(Build::Optimised),
+        Program::Counted(_) => Program::Counted(Build::Optimised),
+        _ => return None,
+    };
+    Some(Entry {
+        simulator: Simulator::Optimised,
+        program,
+        variant: entry.variant.clone(),
+        arguments: entry.arguments.clone(),
+        ..*entry
+    })
 }
 
 fn one() -> Row {
@@ -246,7 +267,7 @@ fn dupack(variant: &str, arguments: &[&str]) -> Entry {
     Entry {
         simulator: Simulator::Dupack,
         variant: variant.to_owned(),
-        program: Program::Dupack,
+        program: Program::Work(Build::Release),
         arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
         reading: Reading::Line,
         part: Part::All,

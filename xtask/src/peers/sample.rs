@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::rows::{Entry, Reading};
-use super::tools::{Program, Tools};
+use super::tools::{Build, Program, Tools};
 
 /// What one process did.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +59,8 @@ impl Entry {
     /// What to type for it in the workspace.
     pub fn command(&self) -> String {
         let program = match self.program {
-            Program::Dupack => "target/release/examples/work".to_owned(),
-            Program::Counted => "target/release/examples/counted".to_owned(),
+            Program::Work(build) => format!("{}/work", examples(build)),
+            Program::Counted(build) => format!("{}/counted", examples(build)),
             Program::Ns2(script) => format!("ns peers/ns2/{script}"),
             Program::Ns3(name) => format!("target/ns3-{name}"),
             Program::Htsim => "target/peers/htsim-dumbbell".to_owned(),
@@ -189,6 +189,15 @@ impl Store {
         let mut samples = self.of(row, entry);
         samples.retain(|sample| sample.ending == Ending::Finished);
         samples
+    }
+}
+
+/// Where our programs are in the workspace.
+fn examples(build: Build) -> String {
+    match build {
+        Build::Release => "target/release/examples".to_owned(),
+        // Without the compiler the page's reader has nothing to run.
+        Build::Optimised => crate::optimise::examples().unwrap_or_default(),
     }
 }
 

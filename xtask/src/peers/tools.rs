@@ -7,11 +7,14 @@ use std::process::Command;
 
 use crate::build::{output, release_example, root, target};
 use crate::ns3;
+use crate::optimise::Profile;
 
 /// Who is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Simulator {
     Dupack,
+    /// The same, as `cargo xtask optimise` builds it.
+    Optimised,
     Ns2,
     Ns3,
     Htsim,
@@ -21,6 +24,7 @@ impl Simulator {
     pub fn name(self) -> &'static str {
         match self {
             Self::Dupack => "dupack",
+            Self::Optimised => "dupack (optimised)",
             Self::Ns2 => "ns-2",
             Self::Ns3 => "ns-3",
             Self::Htsim => "htsim",
@@ -32,15 +36,24 @@ impl Simulator {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
     /// `crates/lab/examples/work.rs`.
-    Dupack,
+    Work(Build),
     /// `xtask/examples/counted.rs`, which takes any stack.
-    Counted,
+    Counted(Build),
     /// A script in `peers/ns2`.
     Ns2(&'static str),
     /// A program in `peers/ns3`, without its `.cc`.
     Ns3(&'static str),
     /// `peers/htsim/dumbbell.cpp`.
     Htsim,
+}
+
+/// How dupack is built.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Build {
+    /// As `--release` builds it for everybody.
+    Release,
+    /// As `cargo xtask optimise` builds it.
+    Optimised,
 }
 
 /// Everything that is installed and built.
@@ -50,6 +63,14 @@ pub struct Tools {
     pub versions: Vec<(String, String)>,
     htsim: Option<PathBuf>,
 }
+
+/// A program of ours: package, example, and what it is for an entry.
+type Ours = (&'static str, &'static str, fn(Build) -> Program);
+
+const OURS: [Ours; 2] = [
+    ("dupack-lab", "work", Program::Work),
+    ("xtask", "counted", Program::Counted),
+];
 
 const NS2_WANTED: &str = "ns-2 is missing: apt-get install ns2, or say --without ns2. (What ns-3 needs: \
      apt-get install g++ pkg-config libns3-dev libgsl-dev)";
@@ -76,8 +97,19 @@ impl Tools {
         if let Some(folder) = &htsim {
             programs.insert(Program::Htsim, build_htsim(folder)?);
         }
-        programs.insert(Program::Dupack, release_example("dupack-lab", "work")?);
-        programs.insert(Program::Counted, release_example("xtask", "counted")?);
+        for (package, name, program) in OURS {
+            let path = release_example(package, name)?;
+            programs.insert(program(Build::Release), path);
+        }
+        if !without.contains(&Simulator::Optimised) {
+            let profile =
+                Profile::take().map_err(|e| format!("{e}, or say --without optimised"))?;
+            for (package, name, program) in OURS {
+                let what = ["--package", package, "--example", name];
+                let path = profile.build(&what, &format!("examples/{name}"))?;
+                programs.insert(program(Build::Optimised), path);
+            }
+        }
         let mut tools = Self {
             programs,
             versions: Vec::new(),
@@ -109,7 +141,7 @@ impl Tools {
     /// # Errors
     /// If the program that knows them fails.
     pub fn stacks(&self) -> Result<Vec<String>, String> {
-        let program = self.programs.get(&Program::Counted);
+        let program = self.programs.get(&Program::Counted(Build::Release));
         let program = program.ok_or("it was built before")?;
         let (stacks, _) = output(Command::new(program).arg("stacks"))?;
         Ok(stacks.lines().map(str::to_owned).collect())
@@ -129,7 +161,7 @@ impl Tools {
         let unknown = |_| "unknown".to_owned();
         let commit = said("git", &["describe", "--always", "--dirty"]).unwrap_or_else(unknown);
         add("dupack", format!("commit {commit}"));
-        add("rustc", crate::build::rustc()?);
+        add("rustc", crate::build::rustc(&["--version"])?);
         let package = |name| said("dpkg-query", &["--show", "--showformat=${Version}", name]);
         if !without.contains(&Simulator::Ns2) {
             let version = package("ns2").map(|v| format!("{v} (Debian's package ns2)"));

@@ -1,4 +1,4 @@
-//! What dupack does in a row, and whether that is what was aimed at.
+//! What a build of dupack does in a row, and whether that is what was aimed at.
 
 use super::rows::{Entry, FLOWS, Goal, Row};
 use super::sample::{Sample, Store};
@@ -15,9 +15,9 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// By the medians of what was measured.
-    pub fn of(row: &Row, store: &Store) -> Self {
-        let measured = Measured { row, store };
+    /// By the medians of what was measured of a build of dupack.
+    pub fn of(row: &Row, build: Simulator, store: &Store) -> Self {
+        let measured = Measured { row, build, store };
         let aim = aim(row.goal);
         match measured.against(row.goal) {
             Some((ours, reached)) => Self {
@@ -48,6 +48,7 @@ fn aim(goal: Goal) -> String {
 /// A row with its samples.
 struct Measured<'a> {
     row: &'a Row,
+    build: Simulator,
     store: &'a Store,
 }
 
@@ -56,7 +57,7 @@ impl Measured<'_> {
         match goal {
             Goal::Seconds(most) => {
                 let time = self.slowest()?;
-                let words = match dupacks(self.row).count() {
+                let words = match of_build(self.row, self.build).count() {
                     1 => "",
                     _ => " at most",
                 };
@@ -78,7 +79,7 @@ impl Measured<'_> {
                     .row
                     .entries
                     .iter()
-                    .filter_map(|e| ratio(self.row, e, self.store));
+                    .filter_map(|e| ratio(self.row, e, self.build, self.store));
                 let ratio = ratios.map(|r| r.median).reduce(f64::min)?;
                 let text = format!("{} s: × {}", short(self.slowest()?), short(ratio));
                 Some((text, Some(ratio >= least)))
@@ -109,12 +110,12 @@ impl Measured<'_> {
     }
 
     fn first(&self) -> Option<&Entry> {
-        dupacks(self.row).next()
+        of_build(self.row, self.build).next()
     }
 
     /// The two variants of a row that compares dupack with itself.
     fn pair(&self) -> Option<[&Entry; 2]> {
-        let ours: Vec<_> = dupacks(self.row).collect();
+        let ours: Vec<_> = of_build(self.row, self.build).collect();
         ours.try_into().ok()
     }
 
@@ -129,7 +130,7 @@ impl Measured<'_> {
 
     /// Of dupack's entries.
     fn slowest(&self) -> Option<f64> {
-        let times = dupacks(self.row).filter_map(|entry| self.seconds(entry));
+        let times = of_build(self.row, self.build).filter_map(|entry| self.seconds(entry));
         times.reduce(f64::max)
     }
 
@@ -138,24 +139,24 @@ impl Measured<'_> {
     }
 }
 
-/// Dupack's entries of a row.
-pub fn dupacks(row: &Row) -> impl Iterator<Item = &Entry> {
+/// The entries of a build of dupack in a row.
+pub fn of_build(row: &Row, build: Simulator) -> impl Iterator<Item = &Entry> {
     let entries = row.entries.iter();
-    entries.filter(|entry| entry.simulator == Simulator::Dupack)
+    entries.filter(move |entry| entry.simulator == build)
 }
 
 /// Data packets that dupack's first entry delivers.
 pub fn delivered(row: &Row, store: &Store) -> Option<f64> {
-    let samples = store.finished(row.id, dupacks(row).next()?);
+    let samples = store.finished(row.id, of_build(row, Simulator::Dupack).next()?);
     Some(Spread::of(samples.iter().map(|s| s.packets as f64))?.median)
 }
 
-/// A peer's time per packet over that of dupack's first entry in the same round.
-pub fn ratio(row: &Row, entry: &Entry, store: &Store) -> Option<Spread> {
-    if entry.simulator == Simulator::Dupack {
+/// A peer's time per packet over that of the first entry of a build of dupack in the same round.
+pub fn ratio(row: &Row, entry: &Entry, build: Simulator, store: &Store) -> Option<Spread> {
+    if matches!(entry.simulator, Simulator::Dupack | Simulator::Optimised) {
         return None;
     }
-    let ours = dupacks(row).next()?;
+    let ours = of_build(row, build).next()?;
     let per_packet = |s: &Sample| s.seconds / s.packets as f64;
     let of = |a: &Sample, b: &Sample| per_packet(a) / per_packet(b);
     Spread::of(paired(row, entry, ours, store, of))
