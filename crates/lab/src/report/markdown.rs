@@ -25,7 +25,9 @@ pub fn table(header: &[String], rows: &[Vec<Cell>]) -> String {
         rule.to_owned()
     }));
     for row in rows {
-        out += &line(&mut row.iter().map(cell));
+        let short_by = header.len().saturating_sub(row.len());
+        let nothing = std::iter::repeat_n(String::new(), short_by);
+        out += &line(&mut row.iter().map(cell).chain(nothing));
     }
     out
 }
@@ -74,5 +76,13 @@ mod tests {
             table(&header, &rows),
             "| a\\|b | n |\n| --- | --: |\n| sack(x=1)/reno<br>\\*why\\* &lt;b> | **1.5 ±0.1** |\n"
         );
+    }
+
+    #[test]
+    fn a_short_row_is_filled_up() {
+        let header = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let rows = vec![vec![Cell::from("1")]];
+        let text = table(&header, &rows);
+        assert_eq!(text.lines().last(), Some("| 1 |  |  |"));
     }
 }
