@@ -8,6 +8,7 @@ mod optimise;
 mod peers;
 mod profile;
 mod reproduce;
+mod testbed;
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
@@ -43,6 +44,9 @@ enum Chore {
     PeersNs3(ns3::Ns3Args),
     /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
     AgreeNs2(ns2::AgreeArgs),
+    /// LE's testbed on real packets and today's kernel beside it, into docs/testbed.md; the machine
+    /// must be quiet (about an hour).
+    Testbed(testbed::TestbedArgs),
     /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),
 }
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         Chore::PeersNs2(args) => ns2::run(&args),
         Chore::PeersNs3(args) => ns3::run(&args),
         Chore::AgreeNs2(args) => cargo(&args.command()),
+        Chore::Testbed(args) => cargo(&args.command()),
         Chore::Reproduce(args) => reproduce::run(&args),
     };
     match result {

@@ -1,0 +1,239 @@
+//! LE §5.2, its testbed, on real packets and today's kernel beside it: `cargo xtask testbed` writes
+//! `docs/testbed.md`.
+//!
+//! Arguments: `--seconds N` (10) and `--repeat N` (5) for a run and how often it is repeated, `--out DIR`
+//! for where the page goes instead of `docs`.
+
+mod page;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dupack_lab::experiment::{DialectName, Experiment, FlowGroup, LinkOptions, Seeds, SweepValue};
+use dupack_lab::run::{Execution, Interrupt};
+use dupack_lab::testbed::beside::compare;
+use dupack_lab::testbed::{Beside, Outcome, SenderSpec, Testbed, TestbedOptions, Watch};
+use dupack_lab::units::{ByteCount, Delay};
+use dupack_wire::namespace;
+
+use page::Page;
+
+/// One half of figure 9.
+pub struct Half {
+    /// What its senders run under.
+    pub name: &'static str,
+    /// Its file beside the page.
+    pub figure: &'static str,
+    /// As `experiments/papers/le/README.md` says and why.
+    pub rate: &'static str,
+    /// As the testbed takes them; the kernel's are added.
+    pub senders: &'static [&'static str],
+    /// What the text of the paper says of 10 % loss: who, and Mbit/s.
+    pub paper: &'static [(&'static str, f64)],
+}
+
+const HALVES: [Half; 2] = [
+    Half {
+        name: "Westwood",
+        figure: "westwood",
+        rate: "6Mbit/s",
+        senders: &[
+            "le/westwood",
+            "fack/westwood",
+            "sack/westwood",
+            "le/fixed(window=10)",
+        ],
+        paper: &[("LE (more than)", 4.0), ("SACK and FACK (about)", 3.5)],
+    },
+    Half {
+        name: "TCP-RR",
+        figure: "tcp-rr",
+        rate: "10Mbit/s",
+        senders: &["le/tcp-rr", "fack/tcp-rr"],
+        // "A performance improvement of 50 %" puts FACK at two thirds of it.
+        paper: &[("LE", 6.0), ("FACK (LE gains 50 %)", 4.0)],
+    },
+];
+
+/// Today's.
+const KERNEL: [&str; 3] = ["kernel:cubic", "kernel:bbr", "kernel:reno"];
+
+/// Half of the paper's 20 ms.
+const DELAY: &str = "10ms";
+const BUFFER: &str = "100pkt";
+const LOSSES: [&str; 7] = ["0%", "1%", "2%", "3%", "5%", "7%", "10%"];
+
+/// Linux's least delay of an ACK (`TCP_DELACK_MIN`), for the simulated counterpart of its receiver.
+const DELAYED_ACK: &str = "40ms";
+
+/// By how much a run's packets may leave the path late.
+const TOLERANCE: &str = "1ms";
+
+/// More than any run transfers.
+const BYTES: &str = "1GB";
+
+/// Seeds of the simulator, which are cheap.
+const SIMULATED: u32 = 50;
+
+/// What came out of one half: on the wire, and beside the simulator.
+pub struct Measured {
+    /// On the wire.
+    pub outcome: Outcome,
+    /// Beside the simulator.
+    pub beside: Vec<Beside>,
+}
+
+/// What is asked for.
+pub struct Options {
+    /// How long a run sends.
+    pub seconds: u32,
+    /// How often it is repeated.
+    pub repeat: u32,
+    out: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let done = options().and_then(|options| {
+        // It is possible only while there is one thread.
+        namespace::prepare().map_err(|e| e.to_string())?;
+        run(&options)
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut options = Options {
+        seconds: 10,
+        repeat: 5,
+        out: docs,
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(name) = args.next() {
+        let value = args.next().ok_or(format!("{name} wants a value"))?;
+        let number = |least: u32| {
+            let number = value.parse().ok().filter(|&number| number >= least);
+            number.ok_or(format!("{name} wants a number of at least {least}"))
+        };
+        match name.as_str() {
+            "--seconds" => options.seconds = number(1)?,
+            "--repeat" => options.repeat = number(2)?,
+            "--out" => options.out = value.into(),
+            _ => return Err(format!("there is no option {name}")),
+        }
+    }
+    Ok(options)
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let testbeds = HALVES
+        .iter()
+        .map(|half| testbed(half, options, options.repeat));
+    let testbeds = testbeds.collect::<Result<Vec<_>, _>>()?;
+    for testbed in &testbeds {
+        testbed.probe().map_err(|e| e.to_string())?;
+    }
+    let watch = Told {
+        done: AtomicUsize::new(0),
+        of: testbeds.iter().map(|testbed| testbed.jobs().len()).sum(),
+    };
+    let never = Interrupt::new();
+    // Both at once: a path at these rates leaves the machine idle, and says so if it does not.
+    let outcomes = std::thread::scope(|scope| {
+        let (watch, never) = (&watch, &never);
+        let run = |testbed: &'_ Testbed| testbed.run(watch, never);
+        let running = testbeds
+            .iter()
+            .map(|testbed| scope.spawn(move || run(testbed)));
+        let running: Vec<_> = running.collect();
+        let ends = running.into_iter().map(|running| running.join());
+        ends.collect::<Result<Vec<_>, _>>()
+    });
+    let outcomes = outcomes.map_err(|_| "a testbed panicked")?;
+    let mut measured = Vec::new();
+    for (half, outcome) in HALVES.iter().zip(outcomes) {
+        let outcome = outcome.map_err(|e| format!("{e}: {}", causes(&e)))?;
+        let simulator = testbed(half, options, SIMULATED)?;
+        let plan = simulator.counterpart().ok_or("there are stacks")?;
+        let simulated = plan.execute(Execution::default(), &(), &never);
+        let beside = compare(&outcome.results, &simulated);
+        measured.push(Measured { outcome, beside });
+    }
+    Page {
+        halves: &HALVES,
+        measured: &measured,
+        options,
+    }
+    .write(&options.out)
+}
+
+/// A half, so often.
+fn testbed(half: &Half, options: &Options, repeat: u32) -> Result<Testbed, String> {
+    let mut experiment = Experiment::new(Vec::new());
+    experiment.title = format!("LE's testbed under {}", half.name);
+    experiment.dialect = DialectName::Linux;
+    experiment.seeds = Seeds::Count(repeat);
+    experiment.duration = format!("{}s", options.seconds).parse().map_err(told)?;
+    experiment.receiver.delayed_ack = Some(DELAYED_ACK.parse().map_err(told)?);
+    let bytes: ByteCount = BYTES.parse().map_err(told)?;
+    experiment.flows.push(FlowGroup {
+        count: 1,
+        bytes: Some(bytes),
+        ..FlowGroup::default()
+    });
+    experiment.path = Some(LinkOptions {
+        rate: Some(half.rate.parse().map_err(told)?),
+        delay: DELAY.parse().map_err(told)?,
+        buffer: Some(BUFFER.parse().map_err(told)?),
+        ..LinkOptions::default()
+    });
+    let losses = LOSSES.map(|loss| SweepValue::Text(loss.to_owned()));
+    experiment
+        .sweep
+        .insert("path.loss".to_owned(), losses.to_vec());
+    let senders = half.senders.iter().chain(&KERNEL);
+    let senders = senders.map(|text| text.parse::<SenderSpec>().map_err(told));
+    let tolerance: Delay = TOLERANCE.parse().map_err(told)?;
+    let options = TestbedOptions {
+        senders: senders.collect::<Result<_, _>>()?,
+        bytes,
+        tolerance,
+    };
+    Testbed::new(experiment, options).map_err(told)
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// What is behind an error.
+fn causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |e| e.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    causes.join(": ")
+}
+
+/// Says how far both halves are.
+struct Told {
+    done: AtomicUsize,
+    of: usize,
+}
+
+impl Watch for Told {
+    fn run_begins(&self, _: &str) {}
+
+    fn run_done(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        eprint!("\r{done} of {} runs", self.of);
+        if done == self.of {
+            eprintln!();
+        }
+    }
+}

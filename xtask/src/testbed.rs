@@ -1,0 +1,33 @@
+//! `cargo xtask testbed`: LE's testbed on real packets, by `crates/lab/examples/le_testbed`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Args)]
+pub struct TestbedArgs {
+    /// How long each run sends, in seconds
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// How often each is repeated
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..))]
+    repeat: u32,
+    /// Where the page and its figures go, instead of docs
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+impl TestbedArgs {
+    /// What cargo is told.
+    pub fn command(&self) -> Vec<String> {
+        let fixed = "run --release --package dupack-lab --example le_testbed --";
+        let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
+        for (name, number) in [("--seconds", self.seconds), ("--repeat", self.repeat)] {
+            words.extend([name.to_owned(), number.to_string()]);
+        }
+        if let Some(out) = &self.out {
+            words.extend(["--out".to_owned(), out.display().to_string()]);
+        }
+        words
+    }
+}
