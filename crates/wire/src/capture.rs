@@ -32,12 +32,15 @@ use crate::codec::{CodecError, MAX_HEADER_BYTES, Packet};
 pub const HEADERS_SNAP_BYTES: u32 = 128;
 const _: () = assert!(HEADERS_SNAP_BYTES as usize >= MAX_HEADER_BYTES);
 
-/// Largest IPv4 packet.
+/// Largest IP packet.
 const FULL_SNAP_BYTES: u32 = 65_535;
 
 /// The longest comment in bytes: the length of a pcapng option is a 16-bit field, and a
 /// multiple of four is left free of padding.
 const MAX_COMMENT_BYTES: usize = 65_532;
+
+/// The name of the interface where nothing else is said.
+const INTERFACE: &str = "dupack";
 
 /// When a simulation's clock stood at zero: 2000-01-01 00:00:00 UTC. Not 1970, as handshakes
 /// come before time zero and analysers take an all-zero time for none.
@@ -199,6 +202,15 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// If `writer` fails.
     pub fn new(writer: W, snap: Snap) -> Result<Self, CaptureError> {
+        Self::named(writer, snap, INTERFACE)
+    }
+
+    /// Starts a capture of which the interface has this name.
+    ///
+    /// # Errors
+    ///
+    /// If `writer` fails.
+    pub fn named(writer: W, snap: Snap, interface: &str) -> Result<Self, CaptureError> {
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(
@@ -210,7 +222,7 @@ impl<W: Write> CaptureWriter<W> {
             linktype: DataLink::RAW,
             snaplen: snap.bytes(),
             options: vec![
-                InterfaceDescriptionOption::IfName(Cow::Borrowed("dupack")),
+                InterfaceDescriptionOption::IfName(Cow::Borrowed(cut(interface))),
                 // Times count in units of 10⁻⁹ s.
                 InterfaceDescriptionOption::IfTsResol(9),
             ],
@@ -238,6 +250,21 @@ impl<W: Write> CaptureWriter<W> {
         &mut self,
         at: CaptureTime,
         packet: &Packet,
+        comment: Option<&str>,
+    ) -> Result<(), CaptureError> {
+        self.write_scheduled(Some(at))?;
+        self.append(at, &bytes_of(packet), comment)
+    }
+
+    /// As [`write`](Self::write), for a whole IP packet that is there already, headers and all.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn write_raw(
+        &mut self,
+        at: CaptureTime,
+        packet: &[u8],
         comment: Option<&str>,
     ) -> Result<(), CaptureError> {
         self.write_scheduled(Some(at))?;
@@ -280,7 +307,7 @@ impl<W: Write> CaptureWriter<W> {
                 break;
             }
             let Scheduled { packet, comment } = next.remove();
-            self.append(at, &packet, comment.as_deref())?;
+            self.append(at, &bytes_of(&packet), comment.as_deref())?;
         }
         Ok(())
     }
@@ -288,7 +315,7 @@ impl<W: Write> CaptureWriter<W> {
     fn append(
         &mut self,
         at: CaptureTime,
-        packet: &Packet,
+        packet: &[u8],
         comment: Option<&str>,
     ) -> Result<(), CaptureError> {
         if at < self.reached {
@@ -297,15 +324,14 @@ impl<W: Write> CaptureWriter<W> {
                 reached: self.reached,
             });
         }
-        let mut data = packet.headers().to_vec();
-        data.extend_from_slice(packet.payload());
-        data.truncate(self.snap.bytes() as usize);
+        let kept = packet.len().min(self.snap.bytes() as usize);
         let comment = comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(cut(text))));
         let block = EnhancedPacketBlock {
             interface_id: 0,
             timestamp: std::time::Duration::from_nanos(at.as_unix_nanos()),
-            original_len: packet.total_len(),
-            data: Cow::Owned(data),
+            // An IP packet has less than 64 KiB, IPv6's jumbograms excepted.
+            original_len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
+            data: Cow::Borrowed(&packet[..kept]),
             options: comment.into_iter().collect(),
         };
         self.file
@@ -326,7 +352,11 @@ impl<W: Write> fmt::Debug for CaptureWriter<W> {
     }
 }
 
-/// As much of `text` as a comment holds.
+fn bytes_of(packet: &Packet) -> Vec<u8> {
+    [packet.headers(), packet.payload()].concat()
+}
+
+/// As much of `text` as an option holds.
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_COMMENT_BYTES)]
 }

@@ -2,6 +2,8 @@
 //!
 //! The one place of this crate that looks at a clock. Everything else is handed the time.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use dupack_tcp::time::{Duration, Instant};
 
 /// A monotonic clock that starts at zero when it is made.
@@ -34,5 +36,21 @@ impl WallClock {
     #[must_use]
     pub fn remaining(&self, until: Instant) -> Duration {
         until.since(self.now())
+    }
+
+    /// The time of day when this clock read zero, in nanoseconds since 1970-01-01 00:00:00 UTC,
+    /// as the system's clock has it now.
+    #[must_use]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a capture file says when its packets were seen"
+    )]
+    pub fn unix_nanos_at_zero(&self) -> u64 {
+        // Before 1970, or after 2554, it is anything.
+        let today = SystemTime::now().duration_since(UNIX_EPOCH);
+        let nanos = today.unwrap_or_default().as_nanos();
+        u64::try_from(nanos)
+            .unwrap_or(u64::MAX)
+            .saturating_sub(self.now().as_nanos())
     }
 }

@@ -13,6 +13,8 @@
 //! nothing of them is here. A packet's size on the wire is that of the IP packet. Long packets
 //! are offered to the link segment by segment and leave joined where segments are due together.
 //!
+//! What crosses it can be written to capture files ([`CaptureFiles`]).
+//!
 //! The path says how late it was ([`PathReport`]): a machine that cannot keep up makes a run
 //! worthless, and the run must say so.
 
@@ -21,12 +23,14 @@ mod frame;
 mod lane;
 mod network;
 mod numbers;
+mod record;
 mod report;
 mod store;
 #[cfg(test)]
 mod tests;
 
 pub use network::{Attachment, EndpointDevice, NetworkError, PathNetwork, Side};
+pub use record::{CaptureFileError, CaptureFiles, Captured, Captures};
 pub use report::{LaneReport, PathReport, Trust};
 
 use std::io;
@@ -42,6 +46,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use self::lane::Lane;
 use self::numbers::FlowNumbers;
+use self::record::Tap;
 use crate::clock::WallClock;
 use crate::poll;
 use crate::tun::{MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Tun};
@@ -82,12 +87,23 @@ impl RunningPath {
     ///
     /// If there is no room for a thread or a file descriptor.
     pub fn start(config: &PathConfig, near: Tun, far: Tun) -> io::Result<Self> {
+        Self::tapped(config, near, far, WallClock::start(), [None, None])
+    }
+
+    /// As [`start`](Self::start), with a tap for each direction, whose times are `clock`'s.
+    fn tapped(
+        config: &PathConfig,
+        near: Tun,
+        far: Tun,
+        clock: WallClock,
+        taps: [Option<Tap>; 2],
+    ) -> io::Result<Self> {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         let stop = Arc::new(Stop {
             asked: AtomicBool::new(false),
             bell: EventFd::from_flags(flags)?,
         });
-        let relay = Relay::new(config, near, far);
+        let relay = Relay::new(config, near, far, clock, taps);
         let seen_by_thread = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("path".to_owned())
@@ -143,14 +159,19 @@ struct Relay {
 }
 
 impl Relay {
-    fn new(config: &PathConfig, near: Tun, far: Tun) -> Self {
-        let clock = WallClock::start();
+    fn new(
+        config: &PathConfig,
+        near: Tun,
+        far: Tun,
+        clock: WallClock,
+        [forward, backward]: [Option<Tap>; 2],
+    ) -> Self {
         Self {
             clock,
             devices: [near, far],
             lanes: [
-                Lane::new(&config.forward, config.seed, "path/forward"),
-                Lane::new(&config.backward, config.seed, "path/backward"),
+                Lane::new(&config.forward, config.seed, "path/forward", forward),
+                Lane::new(&config.backward, config.seed, "path/backward", backward),
             ],
             flows: FlowNumbers::default(),
             buffer: vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES],
@@ -219,6 +240,7 @@ impl Relay {
             unattended: self.unattended.clone(),
             waited_for_processor: waited_for_processor(),
             lasted: self.clock.now().since(self.started),
+            captures: None,
         }
     }
 }

@@ -15,7 +15,7 @@ mod sender;
 pub use kernel::KernelStats;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -26,7 +26,9 @@ use dupack_tcp::time::Duration;
 use thiserror::Error;
 
 use crate::host::{ConnectError, Digest};
-use crate::path::{Attachment, NetworkError, PathConfig, PathNetwork, PathReport, Side};
+use crate::path::{
+    Attachment, CaptureFiles, NetworkError, PathConfig, PathNetwork, PathReport, Side,
+};
 use crate::tun::Family;
 
 use receiver::Receipt;
@@ -48,6 +50,10 @@ pub struct TransferConfig {
     pub path: PathConfig,
     /// How the hosts are attached to it.
     pub attachment: Attachment,
+    /// Over which IP.
+    pub family: Family,
+    /// Where what crosses the path is written, if it shall be.
+    pub captures: Option<CaptureFiles>,
     /// How much is sent.
     pub bytes: u64,
     /// When the transfer is cut off, whether it is over or not.
@@ -194,8 +200,9 @@ pub fn transfer(
     origin: Origin,
     asked: &dyn Fn() -> bool,
 ) -> Result<TransferReport, TransferError> {
-    let network = PathNetwork::new(&config.path, config.attachment)?;
-    let to = SocketAddr::new(far_address(), PORT);
+    let files = config.captures.as_ref();
+    let network = PathNetwork::captured(&config.path, config.attachment, files)?;
+    let to = SocketAddr::new(Side::Far.address(config.family), PORT);
     let listener = network.host(Side::Far).run(move || TcpListener::bind(to));
     let listener = listener.map_err(system("listen in the far namespace"))?;
     let stop = Stop::default();
@@ -227,7 +234,7 @@ pub fn transfer(
             Err(error)
         }
     };
-    let path = network.stop().map_err(system("keep the path going"));
+    let path = network.stop();
     let (receipt, sender) = received?;
     judge(config, receipt, sender, path?)
 }
@@ -240,7 +247,7 @@ pub fn transfer(
 pub fn probe(name: &str) -> Result<(), TransferError> {
     let namespace = crate::namespace::Namespace::new("probe").map_err(NetworkError::from)?;
     let name = name.to_owned();
-    namespace.run(move || sender::socket(&name).map(drop))
+    namespace.run(move || sender::socket(Family::V4, &name).map(drop))
 }
 
 /// Checks what came, and puts everything together.
@@ -311,10 +318,6 @@ fn wait(
         return Err(TransferError::Interrupted);
     }
     received.map_err(system("receive"))
-}
-
-fn far_address() -> IpAddr {
-    Side::Far.address(Family::V4)
 }
 
 fn system(what: &'static str) -> impl Fn(io::Error) -> TransferError {

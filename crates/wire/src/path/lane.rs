@@ -8,6 +8,7 @@ use dupack_tcp::time::Instant;
 
 use super::frame::Unfit;
 use super::numbers::{FlowNumbers, Name};
+use super::record::Tap;
 use super::report::LaneReport;
 use super::store::{FrameStore, SegmentId};
 use crate::clock::WallClock;
@@ -21,6 +22,7 @@ pub(super) struct Lane {
     next_number: u64,
     run: Run,
     report: LaneReport,
+    tap: Option<Tap>,
 }
 
 /// Segments that follow one another in one packet and are due together.
@@ -33,13 +35,14 @@ struct Run {
 }
 
 impl Lane {
-    pub(super) fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
+    pub(super) fn new(config: &LinkConfig, seed: u64, name: &str, tap: Option<Tap>) -> Self {
         Self {
             link: Link::new(config, seed, name),
             frames: FrameStore::default(),
             next_number: 0,
             run: Run::default(),
             report: LaneReport::default(),
+            tap,
         }
     }
 
@@ -53,6 +56,11 @@ impl Lane {
         let frame = self.frames.frame(slot);
         let shape = *frame.shape();
         let name = self.link.tells_packets_apart().then(|| flows.name(frame));
+        if let Some(tap) = &self.tap {
+            for index in 0..shape.segments() {
+                tap.enters(received.at, &frame.cut_plain(index));
+            }
+        }
         for index in 0..shape.segments() {
             let Name { flow, number } = match name {
                 Some(name) => Name {
@@ -130,23 +138,33 @@ impl Lane {
     fn write_run(&mut self, clock: &WallClock, out: &Tun) -> io::Result<()> {
         let Run { slot, first, due } = &self.run;
         let frame = self.frames.frame(*slot);
+        let segments = *first..first + due.len();
+        let mut written = Writing::Done;
         match out.offload() {
             Granted::Offload => {
                 let piece = frame.cut(*first, due.len());
-                let done = out.write(&piece.pending, piece.head(), piece.tail)?;
-                self.report.count(done, due.len());
+                written = out.write(&piece.pending, piece.head(), piece.tail)?;
+                self.report.count(written, due.len());
             }
             Granted::Plain => {
-                for index in *first..first + due.len() {
+                for index in segments.clone() {
                     let piece = frame.cut_plain(index);
                     let done = out.write(&piece.pending, piece.head(), piece.tail)?;
                     self.report.count(done, 1);
+                    if done == Writing::Refused {
+                        written = done;
+                    }
                 }
             }
         }
         let now = clock.now();
         for due in due {
             self.report.lateness.record(now.since(*due));
+        }
+        if let (Some(tap), Writing::Done) = (&self.tap, written) {
+            for index in segments {
+                tap.leaves(now, &frame.cut_plain(index));
+            }
         }
         Ok(())
     }

@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
 
+use super::record::{CaptureFileError, CaptureFiles, Recorder};
 use super::{PathConfig, PathReport, RunningPath};
+use crate::clock::WallClock;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::tun::{Family, Offload, Prefix, Tun, TunConfig, TunError};
 
@@ -45,6 +47,7 @@ pub enum Side {
 pub struct PathNetwork {
     // Dropped in this order: the path first, for it holds the devices.
     path: RunningPath,
+    recorder: Option<Recorder>,
     near: Namespace,
     far: Namespace,
 }
@@ -84,6 +87,12 @@ pub enum NetworkError {
     /// The path cannot begin.
     #[error("cannot start the emulated path: {0}")]
     Path(#[source] io::Error),
+    /// It did not last.
+    #[error("the emulated path ended by itself: {0}")]
+    Ended(#[source] io::Error),
+    /// A capture of it cannot be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureFileError),
 }
 
 impl PathNetwork {
@@ -93,10 +102,34 @@ impl PathNetwork {
     ///
     /// If the system refuses something; the error says what is needed.
     pub fn new(config: &PathConfig, attachment: Attachment) -> Result<Self, NetworkError> {
+        Self::captured(config, attachment, None)
+    }
+
+    /// As [`new`](Self::new), and writes what crosses the path to `files`.
+    ///
+    /// # Errors
+    ///
+    /// As there, or if the files cannot be made.
+    pub fn captured(
+        config: &PathConfig,
+        attachment: Attachment,
+        files: Option<&CaptureFiles>,
+    ) -> Result<Self, NetworkError> {
         let (near, near_tun) = host(Side::Near, attachment.mtu, attachment.near)?;
         let (far, far_tun) = host(Side::Far, attachment.mtu, attachment.far)?;
-        let path = RunningPath::start(config, near_tun, far_tun).map_err(NetworkError::Path)?;
-        Ok(Self { path, near, far })
+        let clock = WallClock::start();
+        let started = files.map(|files| Recorder::start(files, clock)).transpose()?;
+        let (recorder, taps) = match started {
+            Some((recorder, taps)) => (Some(recorder), taps.map(Some)),
+            None => (None, [None, None]),
+        };
+        let path = RunningPath::tapped(config, near_tun, far_tun, clock, taps);
+        Ok(Self {
+            path: path.map_err(NetworkError::Path)?,
+            recorder,
+            near,
+            far,
+        })
     }
 
     /// The host on one side.
@@ -151,9 +184,14 @@ impl PathNetwork {
     ///
     /// # Errors
     ///
-    /// If the path ended by itself before.
-    pub fn stop(self) -> io::Result<PathReport> {
-        self.path.stop()
+    /// If the path ended by itself before, or a capture could not be written.
+    pub fn stop(self) -> Result<PathReport, NetworkError> {
+        let passed = self.path.stop().map_err(NetworkError::Ended);
+        let captures = self.recorder.map(Recorder::finish).transpose()?;
+        Ok(PathReport {
+            captures,
+            ..passed?
+        })
     }
 }
 
@@ -164,6 +202,14 @@ impl Side {
         match self {
             Self::Near => Self::Far,
             Self::Far => Self::Near,
+        }
+    }
+
+    /// Its place where there is one of each.
+    pub(super) const fn index(self) -> usize {
+        match self {
+            Self::Near => 0,
+            Self::Far => 1,
         }
     }
 

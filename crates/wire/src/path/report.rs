@@ -6,6 +6,8 @@ use dupack_net::histogram::Histogram;
 use dupack_net::link::LinkCounters;
 use dupack_tcp::time::Duration;
 
+use super::record::Captures;
+
 /// What has passed over the path, and whether it can be believed.
 #[derive(Clone, Debug, Default)]
 pub struct PathReport {
@@ -21,6 +23,8 @@ pub struct PathReport {
     pub waited_for_processor: Option<Duration>,
     /// How long the path was there.
     pub lasted: Duration,
+    /// What was captured of it, if anything was to be.
+    pub captures: Option<Captures>,
 }
 
 /// One direction of the path.

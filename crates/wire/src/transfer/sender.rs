@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -10,7 +10,7 @@ use std::time::Duration as StdDuration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrIn, connect, getsockopt, setsockopt, sockopt,
+    AddressFamily, SockFlag, SockType, SockaddrStorage, connect, getsockopt, setsockopt, sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
@@ -24,6 +24,7 @@ use crate::host::{
     Application, Host, HostConfig, Opening, Outcome, Pattern, Supply, Waker, random_key,
 };
 use crate::path::{PathNetwork, Side};
+use crate::tun::Family;
 
 /// How long after the last byte a sender of ours may take to say how it went.
 const LAST_WORDS: StdDuration = StdDuration::from_secs(5);
@@ -52,7 +53,9 @@ impl Running {
         match origin {
             Origin::Kernel { control } => {
                 // Here, so that a control that the kernel does not have is known at once.
-                let socket = network.host(Side::Near).run(move || socket(&control))?;
+                let family = config.family;
+                let made = move || socket(family, &control);
+                let socket = network.host(Side::Near).run(made)?;
                 let (bytes, stop) = (config.bytes, stop.clone());
                 let job = move || send(socket, to, bytes, &stop);
                 let thread = network.host(Side::Near).spawn("sender", job);
@@ -182,9 +185,13 @@ impl Application for Supplier {
 
 /// A socket of the calling thread's namespace under the congestion control `control`, which is
 /// read back.
-pub(super) fn socket(control: &str) -> Result<OwnedFd, TransferError> {
+pub(super) fn socket(family: Family, control: &str) -> Result<OwnedFd, TransferError> {
     let flags = SockFlag::SOCK_CLOEXEC;
-    let socket = nix::sys::socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)
+    let family = match family {
+        Family::V4 => AddressFamily::Inet,
+        Family::V6 => AddressFamily::Inet6,
+    };
+    let socket = nix::sys::socket::socket(family, SockType::Stream, flags, None)
         .map_err(|error| system("make a socket")(error.into()))?;
     let name = OsString::from(control);
     setsockopt(&socket, sockopt::TcpCongestion, &name).map_err(|error| ControlError::Refused {
@@ -247,11 +254,7 @@ fn send(
 
 /// Connects, however many SYNs it takes, unless it shall end.
 fn establish(socket: &OwnedFd, to: SocketAddr, stop: &Stop) -> Result<(), TransferError> {
-    let SocketAddr::V4(to) = to else {
-        let error = io::Error::from(io::ErrorKind::Unsupported);
-        return Err(system("connect to an IPv6 address")(error));
-    };
-    let to = SockaddrIn::from(SocketAddrV4::new(*to.ip(), to.port()));
+    let to = SockaddrStorage::from(to);
     loop {
         // connect(2): after the timeout the attempt goes on, and may be waited for again.
         match connect(socket.as_raw_fd(), &to) {

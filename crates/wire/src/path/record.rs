@@ -1,0 +1,360 @@
+//! What crosses the path, in capture files: one as if taken in front of the near host, one in
+//! front of the far host.
+//!
+//! Two files, and not two interfaces of one: tcptrace and Wireshark take every packet that they
+//! see twice for a retransmission, whatever the interface. What is in the file of the end where
+//! it entered and not in that of the other was lost on the way.
+//!
+//! Packets are those of the wire, long ones cut into segments, with every checksum complete. The
+//! path's thread copies them into a channel and never waits; a thread of its own writes them.
+//! What finds the channel full is missing from the file, and counted.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use dupack_tcp::time::{Duration, Instant};
+use thiserror::Error;
+
+use super::Side;
+use super::frame::Piece;
+use crate::capture::{CaptureError, CaptureTime, CaptureWriter, Part, Snap};
+use crate::clock::WallClock;
+
+/// Packets that wait to be written, at most: some 50 MB of long ones, or half a second of a path
+/// of 400 Mbit/s while the disk does something else.
+const WAITING: usize = 1 << 15;
+
+/// How long the writer sleeps when there is nothing to write. It looks by itself, so that the
+/// path's thread need not spend time on waking it.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Where the captures go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureFiles {
+    /// What enters and leaves at the near end. The file must be new.
+    pub near: PathBuf,
+    /// The same at the far end.
+    pub far: PathBuf,
+    /// How much of each packet is kept.
+    pub snap: Snap,
+}
+
+/// What the captures of a path hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Captures {
+    /// That of the near end.
+    pub near: Captured,
+    /// That of the far end.
+    pub far: Captured,
+}
+
+/// What a capture holds, in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// In the file.
+    pub written: u64,
+    /// Missing from it: the disk did not keep up.
+    pub missed: u64,
+}
+
+/// Why there is no capture, or only part of it.
+#[derive(Debug, Error)]
+#[error("cannot write the capture {}", path.display())]
+pub struct CaptureFileError {
+    path: PathBuf,
+    source: CaptureError,
+}
+
+/// Writes both captures on a thread of its own, until no [`Tap`] is left.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    thread: Option<JoinHandle<Result<[u64; 2], CaptureFileError>>>,
+    missed: Missed,
+}
+
+/// Packets that found the channel full, by side.
+type Missed = Arc<[AtomicU64; 2]>;
+
+/// Where one direction of the path leaves copies of its packets.
+#[derive(Debug)]
+pub(super) struct Tap {
+    /// Where packets enter.
+    entry: Side,
+    sightings: SyncSender<Sighting>,
+    missed: Missed,
+}
+
+/// A packet that was seen.
+#[derive(Debug)]
+struct Sighting {
+    side: Side,
+    at: Instant,
+    bytes: Vec<u8>,
+}
+
+impl Captures {
+    /// Packets that are missing, in both files together.
+    #[must_use]
+    pub const fn missed(&self) -> u64 {
+        self.near.missed + self.far.missed
+    }
+}
+
+impl Recorder {
+    /// Makes the files and starts to write. The taps are those of the forward direction and of
+    /// the backward one, whose times are those of `clock`.
+    pub(super) fn start(
+        files: &CaptureFiles,
+        clock: WallClock,
+    ) -> Result<(Self, [Tap; 2]), CaptureFileError> {
+        let create = |path: &Path| {
+            let file = File::create_new(path);
+            let file = file.map_err(CaptureFileError::at_start(path))?;
+            Ok((path.to_owned(), file))
+        };
+        let files_made = [create(&files.near)?, create(&files.far)?];
+        Self::start_writing(files_made, files.snap, clock, WAITING)
+    }
+
+    fn start_writing<W: Write + Send + 'static>(
+        files: [(PathBuf, W); 2],
+        snap: Snap,
+        clock: WallClock,
+        waiting: usize,
+    ) -> Result<(Self, [Tap; 2]), CaptureFileError> {
+        let (sender, receiver) = sync_channel(waiting);
+        let missed = Missed::default();
+        let taps = [Side::Near, Side::Far].map(|entry| Tap {
+            entry,
+            sightings: sender.clone(),
+            missed: Arc::clone(&missed),
+        });
+        let near = files[0].0.clone();
+        let job = move || write_all(files, snap, clock, &receiver);
+        let thread = thread::Builder::new().name("capture".to_owned()).spawn(job);
+        let thread = thread.map_err(CaptureFileError::at_start(&near))?;
+        let recorder = Self {
+            thread: Some(thread),
+            missed,
+        };
+        Ok((recorder, taps))
+    }
+
+    /// Waits until everything is written. The path must have ended before.
+    pub(super) fn finish(mut self) -> Result<Captures, CaptureFileError> {
+        let written = match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(written)) => written?,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => [0; 2],
+        };
+        let captured = |side: Side| Captured {
+            written: written[side.index()],
+            missed: self.missed[side.index()].load(Ordering::Relaxed),
+        };
+        Ok(Captures {
+            near: captured(Side::Near),
+            far: captured(Side::Far),
+        })
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // The files are whole when it is gone; what the thread has to say goes to `finish`.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl Tap {
+    /// A packet enters the path.
+    pub(super) fn enters(&self, at: Instant, packet: &Piece<'_>) {
+        self.see(self.entry, at, packet);
+    }
+
+    /// A packet leaves it at the other end.
+    pub(super) fn leaves(&self, at: Instant, packet: &Piece<'_>) {
+        self.see(self.entry.other(), at, packet);
+    }
+
+    fn see(&self, side: Side, at: Instant, packet: &Piece<'_>) {
+        let bytes = [packet.head(), packet.tail].concat();
+        match self.sightings.try_send(Sighting { side, at, bytes }) {
+            // A writer that is gone has failed, and says why at the end.
+            Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+            Err(TrySendError::Full(_)) => {
+                self.missed[side.index()].fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// The writer's life. Gives the number of packets in each file.
+fn write_all<W: Write>(
+    files: [(PathBuf, W); 2],
+    snap: Snap,
+    clock: WallClock,
+    sightings: &Receiver<Sighting>,
+) -> Result<[u64; 2], CaptureFileError> {
+    let origin = CaptureTime::from_unix_nanos(clock.unix_nanos_at_zero());
+    let [near, far] = files;
+    let mut books = [
+        Book::open(near, snap, "near end")?,
+        Book::open(far, snap, "far end")?,
+    ];
+    loop {
+        match sightings.try_recv() {
+            Ok(Sighting { side, at, bytes }) => {
+                books[side.index()].add(origin.after(at.since(Instant::ZERO)), &bytes)?;
+            }
+            Err(TryRecvError::Empty) => {
+                thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
+            }
+            Err(TryRecvError::Disconnected) => break,
+        }
+    }
+    let [near, far] = books;
+    Ok([near.close()?, far.close()?])
+}
+
+/// One of the files.
+struct Book<W: Write> {
+    path: PathBuf,
+    capture: CaptureWriter<W>,
+    written: u64,
+}
+
+impl<W: Write> Book<W> {
+    fn open(
+        (path, file): (PathBuf, W),
+        snap: Snap,
+        interface: &str,
+    ) -> Result<Self, CaptureFileError> {
+        let capture = CaptureWriter::named(file, snap, interface);
+        let capture = capture.map_err(CaptureFileError::of(&path))?;
+        Ok(Self {
+            path,
+            capture,
+            written: 0,
+        })
+    }
+
+    fn add(&mut self, at: CaptureTime, packet: &[u8]) -> Result<(), CaptureFileError> {
+        let written = self.capture.write_raw(at, packet, None);
+        written.map_err(CaptureFileError::of(&self.path))?;
+        self.written += 1;
+        Ok(())
+    }
+
+    fn close(self) -> Result<u64, CaptureFileError> {
+        let finished = self.capture.finish();
+        finished.map_err(CaptureFileError::of(&self.path))?;
+        Ok(self.written)
+    }
+}
+
+impl CaptureFileError {
+    fn of(path: &Path) -> impl Fn(CaptureError) -> Self {
+        move |source| Self {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Of a file that does not even begin.
+    fn at_start(path: &Path) -> impl Fn(io::Error) -> Self {
+        let part = Part::Header;
+        move |source| Self::of(path)(CaptureError::Write { part, source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::frame::Frame;
+    use crate::tun::{Pending, Received};
+
+    fn frame() -> Frame {
+        let mut bytes = Vec::new();
+        etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .udp(50_000, 53)
+            .write(&mut bytes, &[7; 100])
+            .unwrap();
+        let mut frame = Frame::default();
+        let received = Received {
+            at: Instant::ZERO,
+            pending: Pending::NOTHING,
+            bytes: &bytes,
+        };
+        frame.load(&received).unwrap();
+        frame
+    }
+
+    /// A file that takes nothing until it is told to.
+    struct Stuck(std::sync::mpsc::Receiver<()>);
+
+    impl Write for Stuck {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_nobody_waits() {
+        const ROOM: usize = 10;
+        const PACKETS: u64 = 500;
+        let (go, wait) = std::sync::mpsc::channel();
+        let (go_far, wait_far) = std::sync::mpsc::channel();
+        let files = [("near", wait), ("far", wait_far)];
+        let files = files.map(|(name, wait)| (PathBuf::from(name), Stuck(wait)));
+        let (recorder, taps) =
+            Recorder::start_writing(files, Snap::Full, WallClock::start(), ROOM).unwrap();
+        for packet in 0..PACKETS {
+            taps[0].enters(Instant::from_nanos(packet), &frame().cut_plain(0));
+        }
+        drop((taps, go, go_far));
+        let captures = recorder.finish().unwrap();
+        assert_eq!(captures.far, Captured::default());
+        let Captured { written, missed } = captures.near;
+        assert_eq!(written + missed, PACKETS);
+        // The file's buffer takes some, however stuck the file is.
+        assert!(missed > 0 && written >= ROOM as u64, "{captures:?}");
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_with_the_name_of_the_file() {
+        let full = || File::options().write(true).open("/dev/full").unwrap();
+        let files = [("a.near", full()), ("a.far", full())];
+        let files = files.map(|(name, file)| (PathBuf::from(name), file));
+        let (recorder, taps) =
+            Recorder::start_writing(files, Snap::Full, WallClock::start(), 10).unwrap();
+        taps[1].enters(Instant::ZERO, &frame().cut_plain(0));
+        drop(taps);
+        let error = recorder.finish().unwrap_err();
+        assert!(error.to_string().contains("a.near"), "{error}");
+        let CaptureError::Write { source, .. } = error.source else {
+            panic!("{error:?}");
+        };
+        assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_not_overwritten() {
+        let files = CaptureFiles {
+            near: PathBuf::from("/dev/null"),
+            far: PathBuf::from("/dev/null"),
+            snap: Snap::Full,
+        };
+        let error = Recorder::start(&files, WallClock::start()).unwrap_err();
+        assert!(error.to_string().contains("/dev/null"), "{error}");
+    }
+}
