@@ -360,7 +360,8 @@ which packets left too late is marked and worth nothing.
 Examples:
   dupack testbed
   dupack testbed --loss 0,1,2,5,10% --senders le/westwood,sack/reno,kernel:cubic,kernel:bbr --bytes 20MB
-  dupack testbed --senders sack/reno,rack/cubic,kernel:reno --simulate")]
+  dupack testbed --senders sack/reno,rack/cubic,kernel:reno --simulate
+  dupack testbed --senders sack/reno,kernel:cubic --loss 1% --bytes 2MB --repeat 1 --pcap captures")]
 pub struct TestbedArgs {
     /// Rate of the path, both ways
     #[arg(long, default_value = "10Mbit/s", allow_hyphen_values = true)]
@@ -399,12 +400,45 @@ pub struct TestbedArgs {
     /// Run the same stacks on the same path in the simulator too, and print both side by side
     #[arg(long)]
     pub simulate: bool,
+    /// Over which IP
+    #[arg(long, value_enum, default_value_t)]
+    pub family: Family,
+    /// Folder for captures, empty or new: SENDER_LOSS_REPETITION.sender.pcapng has every packet that enters or leaves
+    /// the path at the sender's end, and .receiver.pcapng at the receiver's; what is only in the file of the end where
+    /// it entered was lost on the way
+    #[arg(long, value_name = "DIR")]
+    pub pcap: Option<PathBuf>,
+    /// How much of each packet the captures keep
+    #[arg(long, value_enum, default_value_t, requires = "pcap")]
+    pub snap: Snap,
     /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/testbed, numbered if taken]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// How results are printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// Over which IP packets go.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Family {
+    /// IPv4
+    #[default]
+    Ipv4,
+    /// IPv6
+    Ipv6,
+}
+
+/// How much of a packet a capture keeps.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Snap {
+    /// All of it, so that readers can check TCP's checksum
+    #[default]
+    Whole,
+    /// Its headers and what follows, 128 bytes in all
+    Headers,
 }
 
 /// A list of loss probabilities; a percent sign at its end stands for all before it.

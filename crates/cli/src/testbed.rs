@@ -1,22 +1,26 @@
 //! `dupack testbed`: senders on real packets.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Seeds, SweepValue};
 use dupack_lab::report::comparison;
 use dupack_lab::results::OutputFolder;
 use dupack_lab::results::medium::DOUBT;
+use dupack_lab::results::store::IfPresent;
 use dupack_lab::run::{Execution, Plan};
 use dupack_lab::testbed::beside::compare;
 use dupack_lab::testbed::report::{
     beside_section, beside_text, lateness, passages_csv, path_section,
 };
-use dupack_lab::testbed::{Beside, Outcome, SenderSpec, Testbed, TestbedOptions};
+use dupack_lab::testbed::{
+    Beside, CaptureFolder, Family, Outcome, SenderSpec, Snap, Testbed, TestbedOptions,
+};
 use dupack_lab::units::Delay;
 use dupack_wire::namespace;
-use miette::{IntoDiagnostic, Result};
+use miette::{IntoDiagnostic, Result, miette};
 
-use crate::args::{Format, TestbedArgs};
+use crate::args::{self, Format, TestbedArgs};
 use crate::output::{INTERRUPTED, comparison_tables, conclude, folder, print, terminal, write};
 use crate::progress::{Bar, interrupt};
 
@@ -31,6 +35,9 @@ pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
     testbed.probe()?;
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(args.out.as_deref(), "testbed")?;
+    if let Some(path) = &args.pcap {
+        captures_folder(path, &folder)?;
+    }
     let bar = Bar::new(testbed.jobs().len(), "testbed");
     let outcome = testbed.run(&bar, interrupt());
     bar.finish();
@@ -50,6 +57,16 @@ pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
         ExitCode::from(INTERRUPTED)
     } else {
         code
+    })
+}
+
+/// Makes the folder for captures; if it cannot be had, that for the report is not left empty.
+fn captures_folder(path: &Path, report: &OutputFolder) -> Result<()> {
+    let made = OutputFolder::create(path, IfPresent::Refuse);
+    made.map(drop).map_err(|error| {
+        // It does not go if it is not empty, which it is.
+        let _ = std::fs::remove_dir(report.path());
+        miette!(help = "choose another folder with --pcap", "{error}")
     })
 }
 
@@ -90,6 +107,17 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
         senders,
         bytes: args.bytes,
         tolerance: args.tolerance,
+        family: match args.family {
+            args::Family::Ipv4 => Family::V4,
+            args::Family::Ipv6 => Family::V6,
+        },
+        captures: args.pcap.as_ref().map(|path| CaptureFolder {
+            path: path.clone(),
+            snap: match args.snap {
+                args::Snap::Whole => Snap::Full,
+                args::Snap::Headers => Snap::Headers,
+            },
+        }),
     };
     Ok(Testbed::new(experiment, options)?)
 }
@@ -137,6 +165,9 @@ fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> R
         print(&format!("\n{}", beside_text(results, beside, width)))?;
     }
     print(&format!("\n{}", lateness(passages, args.tolerance)))?;
+    if let Some(path) = &args.pcap {
+        print(&format!("captures: {}", path.display()))?;
+    }
     let doubted = results.runs.iter();
     let doubted = doubted.filter(|run| {
         let mut doubts = results.medium.doubts(run.point, run.stack);

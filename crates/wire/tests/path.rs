@@ -2,6 +2,9 @@
 //! losses that it was told to have, also under offload, and nothing of it is left behind.
 
 #[cfg(target_os = "linux")]
+mod analysers;
+
+#[cfg(target_os = "linux")]
 mod testbed;
 
 #[cfg(target_os = "linux")]
@@ -9,11 +12,15 @@ mod testbed;
 mod behaviour;
 
 #[cfg(target_os = "linux")]
+#[path = "path/captures.rs"]
+mod captures;
+
+#[cfg(target_os = "linux")]
 #[path = "path/remains.rs"]
 mod remains;
 
 #[cfg(target_os = "linux")]
-use testbed::{Together, case};
+use testbed::{Together, case, case_with};
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -62,6 +69,20 @@ fn main() -> std::process::ExitCode {
             case(
                 "a_stopped_process_is_late_and_says_so",
                 behaviour::a_stopped_process_is_late_and_says_so,
+            ),
+            case(
+                "captures_hold_what_crossed",
+                captures::captures_hold_what_crossed,
+            ),
+            case_with(
+                "tshark",
+                "tshark_finds_no_fault_in_captures",
+                captures::tshark_finds_no_fault,
+            ),
+            case_with(
+                "tcptrace",
+                "tcptrace_finds_every_byte_in_captures",
+                captures::tcptrace_finds_every_byte,
             ),
             case(
                 "a_finished_run_leaves_nothing",

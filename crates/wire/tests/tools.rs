@@ -1,13 +1,13 @@
 //! The tools that captures are for read them without complaint and find in them what is there.
 //! A tool that is not installed is skipped.
 
+mod analysers;
 mod common;
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
+use analysers::{Data, find_no_fault, run, tcptrace, text, tshark};
 use dupack_wire::Snap;
 
 /// A sample capture in a file.
@@ -17,72 +17,17 @@ fn sample(name: &str, snap: Snap) -> PathBuf {
     path
 }
 
-/// Runs a tool; `None` if it is not installed.
-fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
-    match Command::new(tool).args(arguments).output() {
-        Ok(output) => Some(output),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("skipped: {tool} not installed");
-            None
-        }
-        Err(error) => panic!("{tool} does not run: {error}"),
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// One row for each packet, one string for each of `fields`.
-fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
-    let path = path.to_str().expect("the path is UTF-8");
-    let mut arguments = vec![
-        "-r",
-        path,
-        "-o",
-        "tcp.check_checksum:TRUE",
-        "-o",
-        "ip.check_checksum:TRUE",
-        "-T",
-        "fields",
-        "-E",
-        "separator=|",
-    ];
-    for field in fields {
-        arguments.extend(["-e", field]);
-    }
-    let output = run("tshark", &arguments)?;
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    Some(
-        text(&output.stdout)
-            .lines()
-            .map(|line| line.split('|').map(str::to_owned).collect())
-            .collect(),
-    )
-}
-
-/// Values of `tcp.checksum.status` and `ip.checksum.status`.
-const GOOD: &str = "1";
-const UNVERIFIED: &str = "2";
-
 #[test]
 fn tshark_finds_nothing_wrong() {
-    for (snap, data_status) in [(Snap::Full, GOOD), (Snap::Headers, UNVERIFIED)] {
+    for (snap, data) in [
+        (Snap::Full, Data::Verified),
+        (Snap::Headers, Data::CutShort),
+    ] {
         let path = sample(&format!("tshark-{snap:?}.pcapng"), snap);
-        let fields = [
-            "_ws.malformed",
-            "ip.checksum.status",
-            "tcp.checksum.status",
-            "tcp.len",
-        ];
-        let Some(rows) = tshark(&path, &fields) else {
+        let Some(found) = find_no_fault(&path, data) else {
             return;
         };
-        assert_eq!(rows.len(), packets());
-        for (row, number) in rows.iter().zip(1..) {
-            let expected = if row[3] == "0" { GOOD } else { data_status };
-            assert_eq!(row[..3], ["", GOOD, expected], "{snap:?}, packet {number}");
-        }
+        assert_eq!(found, packets());
         // Beside what the connection went through there is nothing to say.
         let bad = "_ws.malformed || _ws.expert.severity == error || tcp.analysis.ack_lost_segment \
                    || tcp.options.timestamp.tsecr.invalid || tcp.option.len.invalid";
@@ -155,31 +100,6 @@ fn tshark_recognises_recovery() {
     );
     assert_eq!(count("1", &|row| row[10] == "0x4c4f"), 13, "orders");
     assert_eq!(count("1", &|row| row[10] == "0x4c45"), 9, "echoed orders");
-}
-
-/// The two columns of `tcptrace -l`: (sender, receiver) by label, one map a connection.
-fn tcptrace(path: &Path) -> Option<Vec<HashMap<String, (String, String)>>> {
-    let output = run("tcptrace", &["-l", path.to_str().expect("UTF-8")])?;
-    let printed = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    for complaint in ["WARNING", "Unknown", "PCAP error", "did not understand"] {
-        assert!(!printed.contains(complaint), "{complaint} in {printed}");
-        assert!(!text(&output.stderr).contains(complaint), "{complaint}");
-    }
-    let mut connections = Vec::new();
-    for line in printed.lines() {
-        if line.starts_with("TCP connection ") && !line.contains("info") {
-            connections.push(HashMap::new());
-        }
-        let parts: Vec<&str> = line.split(':').map(str::trim).collect();
-        if let ([label, left, right], Some(rows)) = (parts.as_slice(), connections.last_mut()) {
-            let mut words = left.split_whitespace();
-            let value = words.next().unwrap_or_default().to_owned();
-            let other = right.split_whitespace().next().unwrap_or_default();
-            rows.insert((*label).to_owned(), (value, other.to_owned()));
-        }
-    }
-    Some(connections)
 }
 
 #[test]

@@ -6,25 +6,29 @@
 //! simulator ([`Testbed::counterpart`]), as far as its senders are stacks; a kernel's has none.
 
 pub mod beside;
+mod captures;
 pub mod report;
 mod sender;
 
 pub use beside::Beside;
+pub use captures::CaptureFolder;
+pub use dupack_wire::Snap;
+pub use dupack_wire::tun::Family;
 pub use sender::{SenderError, SenderSpec};
 
 use dupack_net::link::{LinkConfig, LossNature};
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::Duration;
-use dupack_wire::path::{Attachment, PathConfig, PathReport, Trust};
+use dupack_wire::path::{Attachment, CaptureFiles, PathConfig, PathReport, Trust};
 use dupack_wire::transfer::{
     Counted, Extent, TransferConfig, TransferError, TransferReport, transfer,
 };
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::experiment::Experiment;
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::points;
+use crate::experiment::{Experiment, SenderOptions};
 use crate::results::{Doubt, Measure, Medium, Parameter, Results, Run, Values, WireRecord};
 use crate::run::{Interrupt, Job, Plan};
 use crate::units::{ByteCount, Delay};
@@ -41,6 +45,10 @@ pub struct TestbedOptions {
     pub bytes: ByteCount,
     /// By how much packets may leave late before a run is worth nothing.
     pub tolerance: Delay,
+    /// Over which IP.
+    pub family: Family,
+    /// Where what crosses the path is written, if it shall be.
+    pub captures: Option<CaptureFolder>,
 }
 
 /// Senders on real packets, checked and ready.
@@ -136,6 +144,9 @@ impl Testbed {
         }
         let stacks = options.senders.iter().filter_map(SenderSpec::stack);
         experiment.stacks = stacks.map(ToString::to_string).collect();
+        if options.family == Family::V6 {
+            fit_ipv6(&mut experiment.sender);
+        }
         let mut planned = experiment.clone();
         if planned.stacks.is_empty() {
             planned.stacks.push(STAND_IN.to_owned());
@@ -235,6 +246,8 @@ impl Testbed {
                 seed: job.seed,
             },
             attachment: Attachment::default(),
+            family: self.options.family,
+            captures: self.capture_files(job),
             bytes: self.options.bytes.as_bytes(),
             limit: Duration::from_nanos(self.experiment.duration.as_nanos()),
         };
@@ -264,6 +277,22 @@ impl Testbed {
         Ok((run, passage))
     }
 
+    fn capture_files(&self, job: Job) -> Option<CaptureFiles> {
+        let folder = self.options.captures.as_ref()?;
+        let senders = self.options.senders.iter().map(ToString::to_string);
+        let sender = &captures::names(&senders.collect::<Vec<_>>())[job.stack];
+        let labels = (0..self.links.len()).map(|point| self.point_in_words(point));
+        let point = &captures::names(&labels.collect::<Vec<_>>())[job.point];
+        Some(folder.files(&format!("{sender}_{point}_{}", job.seed)))
+    }
+
+    /// A point in words, also if it is the only one.
+    fn point_in_words(&self, point: usize) -> String {
+        let label = self.plan.label(point);
+        let path = self.experiment.path.as_ref().filter(|_| label.is_empty());
+        path.map_or(label, |path| format!("loss {}", path.loss))
+    }
+
     /// A run in words.
     fn words(&self, job: Job) -> String {
         let sender = &self.options.senders[job.stack];
@@ -283,11 +312,12 @@ impl Testbed {
         results.planned = self.jobs().len();
         results.parameters = self.parameters(results.parameters);
         let mut doubts = Vec::new();
-        for Passage {
-            job, extent, trust, ..
-        } in passages
-        {
+        for passage in passages {
+            let Passage {
+                job, extent, trust, ..
+            } = passage;
             let run = self.words(*job);
+            results.warnings.extend(captures::complaint(passage, &run));
             if *extent == Extent::CutOff {
                 let limit = self.experiment.duration;
                 let text = format!("{run}: cut off after {limit}, before the last byte.");
@@ -327,6 +357,14 @@ impl Testbed {
         for (name, value, source) in [
             ("bytes", self.options.bytes.to_string(), "given or default"),
             (
+                "family",
+                match self.options.family {
+                    Family::V4 => "IPv4".to_owned(),
+                    Family::V6 => "IPv6".to_owned(),
+                },
+                "given or default",
+            ),
+            (
                 "tolerance",
                 self.options.tolerance.to_string(),
                 "given or default",
@@ -346,6 +384,17 @@ impl Testbed {
         }
         parameters
     }
+}
+
+/// Sets the sizes of the simulated counterpart's packets to those of IPv6, where an experiment
+/// has those of IPv4: the same 1500 bytes with a longer header (RFC 8200 §3) and less payload.
+/// Its ACKs stay 20 bytes shorter than those of the wire.
+fn fit_ipv6(sender: &mut SenderOptions) {
+    const PACKET: u64 = 1500;
+    /// IPv6, TCP, and timestamps padded.
+    const HEADER: u64 = 40 + 20 + 12;
+    sender.segment = Some(ByteCount::from_bytes(PACKET - HEADER));
+    sender.header = Some(ByteCount::from_bytes(HEADER));
 }
 
 /// The measures that real packets have; what only a simulator can know is missing, and of a

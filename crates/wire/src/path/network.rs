@@ -118,7 +118,9 @@ impl PathNetwork {
         let (near, near_tun) = host(Side::Near, attachment.mtu, attachment.near)?;
         let (far, far_tun) = host(Side::Far, attachment.mtu, attachment.far)?;
         let clock = WallClock::start();
-        let started = files.map(|files| Recorder::start(files, clock)).transpose()?;
+        let started = files
+            .map(|files| Recorder::start(files, clock))
+            .transpose()?;
         let (recorder, taps) = match started {
             Some((recorder, taps)) => (Some(recorder), taps.map(Some)),
             None => (None, [None, None]),
