@@ -403,6 +403,10 @@ pub struct TestbedArgs {
     /// Over which IP
     #[arg(long, value_enum, default_value_t)]
     pub family: Family,
+    /// The receiver's largest window, in packets or bytes, on real packets and simulated [default: the kernel's, which
+    /// grows; in the simulator it never limits]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub receive_window: Option<Buffer>,
     /// Folder for captures, empty or new: SENDER_LOSS_REPETITION.sender.pcapng has every packet that enters or leaves
     /// the path at the sender's end, and .receiver.pcapng at the receiver's; what is only in the file of the end where
     /// it entered was lost on the way

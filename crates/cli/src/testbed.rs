@@ -82,6 +82,7 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
     experiment.seeds = Seeds::Count(args.repeat);
     experiment.duration = args.time_limit;
     experiment.receiver.delayed_ack = Some(DELAYED_ACK);
+    experiment.receiver.buffer = args.receive_window;
     experiment.flows.push(FlowGroup {
         count: 1,
         bytes: Some(args.bytes),

@@ -101,6 +101,31 @@ fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
 }
 
 #[test]
+fn a_receive_window_bounds_goodput() {
+    let folder = Folder::new("window");
+    let args = "--loss 0 --senders sack/reno,kernel:reno --bytes 600kB --repeat 1 --receive-window 10000B --out out";
+    let args: Vec<&str> = args.split(' ').collect();
+    let output = command(&folder.0, &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let runs = fs::read_to_string(folder.0.join("out/runs.csv")).unwrap();
+    let mut lines = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let goodput = header.iter().position(|name| *name == "goodput_mbit_s");
+    let goodputs: Vec<f64> = lines
+        .map(|l| l[goodput.unwrap()].parse().unwrap())
+        .collect();
+    assert_eq!(goodputs.len(), 2, "{runs}");
+    // A window of 10 kB in a round trip of 20 ms, and a busy machine takes longer.
+    let most = 10_000.0 * 8.0 / 0.020 / 1e6;
+    for goodput in goodputs {
+        assert!(goodput < most && goodput > most / 8.0, "{runs}");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_said_and_leaves_no_folder() {
     let folder = Folder::new("wrong");
     for (args, part) in [

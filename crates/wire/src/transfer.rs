@@ -15,7 +15,7 @@ mod sender;
 pub use kernel::KernelStats;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -52,6 +52,9 @@ pub struct TransferConfig {
     pub attachment: Attachment,
     /// Over which IP.
     pub family: Family,
+    /// The largest window that the receiver offers, in bytes; `None` leaves it to the kernel, which
+    /// lets it grow.
+    pub receive_window: Option<u64>,
     /// Where what crosses the path is written, if it shall be.
     pub captures: Option<CaptureFiles>,
     /// How much is sent.
@@ -203,14 +206,19 @@ pub fn transfer(
     let files = config.captures.as_ref();
     let network = PathNetwork::captured(&config.path, config.attachment, files)?;
     let to = SocketAddr::new(Side::Far.address(config.family), PORT);
-    let listener = network.host(Side::Far).run(move || TcpListener::bind(to));
+    let window = receiver::Window(config.receive_window);
+    let listener = network
+        .host(Side::Far)
+        .run(move || receiver::listen(to, window));
     let listener = listener.map_err(system("listen in the far namespace"))?;
     let stop = Stop::default();
     let limit = config.limit;
     let seen = stop.clone();
     let receiver = network
         .host(Side::Far)
-        .spawn("receiver", move || receiver::run(&listener, limit, &seen))
+        .spawn("receiver", move || {
+            receiver::run(&listener, window, limit, &seen)
+        })
         .map_err(system("start the receiver"))?;
     let begun = Running::start(&network, origin, to, config, &stop);
     let received = match begun {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dupack_lab::experiment::{DialectName, Experiment, FlowGroup, LinkOptions, Seeds, SweepValue};
 use dupack_lab::run::{Execution, Interrupt};
 use dupack_lab::testbed::beside::compare;
-use dupack_lab::testbed::{Beside, Outcome, SenderSpec, Testbed, TestbedOptions, Watch};
+use dupack_lab::testbed::{Beside, Family, Outcome, SenderSpec, Testbed, TestbedOptions, Watch};
 use dupack_lab::units::{ByteCount, Delay};
 use dupack_wire::namespace;
 
@@ -63,6 +63,10 @@ const KERNEL: [&str; 3] = ["kernel:cubic", "kernel:bbr", "kernel:reno"];
 const DELAY: &str = "10ms";
 const BUFFER: &str = "100pkt";
 const LOSSES: [&str; 7] = ["0%", "1%", "2%", "3%", "5%", "7%", "10%"];
+
+/// What iperf offered of old unless told otherwise ("85.3 KByte", tcp_rmem's default). TCP-RR answers no
+/// fast retransmit, so that only the window keeps it from filling any buffer.
+pub const WINDOW: &str = "87380B";
 
 /// Linux's least delay of an ACK (`TCP_DELACK_MIN`), for the simulated counterpart of its receiver.
 const DELAYED_ACK: &str = "40ms";
@@ -183,6 +187,7 @@ fn testbed(half: &Half, options: &Options, repeat: u32) -> Result<Testbed, Strin
     experiment.duration = format!("{}s", options.seconds).parse().map_err(told)?;
     experiment.receiver.delayed_ack = Some(DELAYED_ACK.parse().map_err(told)?);
     let bytes: ByteCount = BYTES.parse().map_err(told)?;
+    experiment.receiver.buffer = Some(WINDOW.parse().map_err(told)?);
     experiment.flows.push(FlowGroup {
         count: 1,
         bytes: Some(bytes),
@@ -205,6 +210,8 @@ fn testbed(half: &Half, options: &Options, repeat: u32) -> Result<Testbed, Strin
         senders: senders.collect::<Result<_, _>>()?,
         bytes,
         tolerance,
+        family: Family::V4,
+        captures: None,
     };
     Testbed::new(experiment, options).map_err(told)
 }

@@ -14,7 +14,7 @@ use dupack_lab::stats::Summary;
 use dupack_lab::testbed::Beside;
 use dupack_lab::testbed::report::lateness;
 
-use super::{DELAYED_ACK, Half, KERNEL, Measured, Options, SIMULATED, TOLERANCE};
+use super::{DELAYED_ACK, Half, KERNEL, Measured, Options, SIMULATED, TOLERANCE, WINDOW};
 
 /// As the wire and the simulator shall agree.
 const AGREES_PERCENT: f64 = 10.0;
@@ -165,6 +165,7 @@ impl Page<'_> {
             "## Circumstances\n\n\
              - measured by `cargo xtask testbed --seconds {seconds} --repeat {repeat}`, both halves at once\n\
              - on {date}, Linux {}, load {} at the end\n\
+             - the receiver's largest window: {WINDOW}, as iperf's was then\n\
              - in the simulator: {SIMULATED} seeds, ACKs delayed by up to {DELAYED_ACK} (Linux's least)\n\
              - the kernel's senders have no counterpart in the simulator\n",
             kernel.trim(),

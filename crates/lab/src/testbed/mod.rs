@@ -31,10 +31,13 @@ use crate::experiment::points::points;
 use crate::experiment::{Experiment, SenderOptions};
 use crate::results::{Doubt, Measure, Medium, Parameter, Results, Run, Values, WireRecord};
 use crate::run::{Interrupt, Job, Plan};
-use crate::units::{ByteCount, Delay};
+use crate::units::{Buffer, ByteCount, Delay};
 
 /// What plans the path where no sender is a stack. Nothing of it is run.
 const STAND_IN: &str = "sack/reno";
+
+/// Payload of a segment over Ethernet with timestamps.
+const SEGMENT_BYTES: u64 = 1448;
 
 /// What a testbed adds to its experiment.
 #[derive(Clone, Debug)]
@@ -247,6 +250,7 @@ impl Testbed {
             },
             attachment: Attachment::default(),
             family: self.options.family,
+            receive_window: self.receive_window(),
             captures: self.capture_files(job),
             bytes: self.options.bytes.as_bytes(),
             limit: Duration::from_nanos(self.experiment.duration.as_nanos()),
@@ -275,6 +279,15 @@ impl Testbed {
             path: report.path,
         };
         Ok((run, passage))
+    }
+
+    /// The receiver's largest window in bytes; one that is said in packets counts segments of payload.
+    fn receive_window(&self) -> Option<u64> {
+        let segment = self.experiment.sender.segment.map(|bytes| bytes.as_bytes());
+        self.experiment.receiver.buffer.map(|buffer| match buffer {
+            Buffer::Bytes(bytes) => bytes,
+            Buffer::Packets(packets) => u64::from(packets) * segment.unwrap_or(SEGMENT_BYTES),
+        })
     }
 
     fn capture_files(&self, job: Job) -> Option<CaptureFiles> {

@@ -1,10 +1,12 @@
 //! The receiving end: the far kernel's TCP, and a reader that hashes what comes.
 
 use std::io::{self, Read};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
 use dupack_tcp::time::Duration;
+use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 
 use super::{Extent, SLICE, Stop};
 use crate::clock::WallClock;
@@ -24,10 +26,62 @@ pub(super) struct Receipt {
     pub(super) lasted: Duration,
 }
 
+sockopt_impl!(
+    /// TCP_WINDOW_CLAMP of tcp(7): the largest window that is offered, in bytes.
+    WindowClamp,
+    Both,
+    libc::IPPROTO_TCP,
+    libc::TCP_WINDOW_CLAMP,
+    u32
+);
+
+/// The largest window that is offered, if it is not the kernel's to choose.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window(pub(super) Option<u64>);
+
+impl Window {
+    /// Makes the buffer large enough, before the window's scale is told.
+    fn prepare(self, listener: &TcpListener) -> io::Result<()> {
+        let Some(bytes) = self.0 else { return Ok(()) };
+        let asked = usize::try_from(bytes).unwrap_or(usize::MAX);
+        // What sysctl allows everybody may be less; whoever made the namespace may have more.
+        setsockopt(listener, sockopt::RcvBufForce, &asked)?;
+        // Linux keeps as much again for its own, and says so (socket(7), SO_RCVBUF).
+        if getsockopt(listener, sockopt::RcvBuf)? / 2 < asked {
+            let most = format!("the kernel gives no receive buffer of {bytes} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, most));
+        }
+        Ok(())
+    }
+
+    /// Holds it. The kernel forgets the bound when it learns how large packets are in its memory.
+    fn hold(self, stream: &TcpStream) -> io::Result<()> {
+        let asked = self.0.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        if let Some(asked) = asked
+            && getsockopt(stream, WindowClamp)? != asked
+        {
+            setsockopt(stream, WindowClamp, &asked)?;
+        }
+        Ok(())
+    }
+}
+
+/// Listens there.
+pub(super) fn listen(at: SocketAddr, window: Window) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(at)?;
+    window.prepare(&listener)?;
+    Ok(listener)
+}
+
 /// Accepts one connection and reads it to its end or to the limit.
-pub(super) fn run(listener: &TcpListener, limit: Duration, stop: &Stop) -> io::Result<Receipt> {
+pub(super) fn run(
+    listener: &TcpListener,
+    window: Window,
+    limit: Duration,
+    stop: &Stop,
+) -> io::Result<Receipt> {
     match accept(listener, limit, stop)? {
-        Some(stream) => read(stream, limit, stop),
+        Some(stream) => read(stream, window, limit, stop),
         None => Ok(Receipt {
             extent: Extent::CutOff,
             bytes: 0,
@@ -57,7 +111,12 @@ fn accept(listener: &TcpListener, limit: Duration, stop: &Stop) -> io::Result<Op
     }
 }
 
-fn read(mut stream: TcpStream, limit: Duration, stop: &Stop) -> io::Result<Receipt> {
+fn read(
+    mut stream: TcpStream,
+    window: Window,
+    limit: Duration,
+    stop: &Stop,
+) -> io::Result<Receipt> {
     let clock = WallClock::start();
     stream.set_read_timeout(Some(std::time::Duration::from_nanos(SLICE.as_nanos())))?;
     let mut digest = Digest::default();
@@ -65,6 +124,7 @@ fn read(mut stream: TcpStream, limit: Duration, stop: &Stop) -> io::Result<Recei
     let mut last = Duration::ZERO;
     let since_start = || Duration::from_nanos(clock.now().as_nanos());
     let extent = loop {
+        window.hold(&stream)?;
         match stream.read(&mut buffer) {
             Ok(0) => break Extent::Whole,
             Ok(length) => {
