@@ -14,7 +14,8 @@ use dupack_lab::testbed::report::{
     beside_section, beside_text, lateness, passages_csv, path_section,
 };
 use dupack_lab::testbed::{
-    Beside, CaptureFolder, Family, Outcome, SenderSpec, Snap, Testbed, TestbedOptions,
+    Beside, CaptureFolder, Family, Outcome, SackCompression, SenderSpec, Snap, Testbed,
+    TestbedOptions,
 };
 use dupack_lab::units::Delay;
 use dupack_wire::namespace;
@@ -111,6 +112,10 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
         family: match args.family {
             args::Family::Ipv4 => Family::V4,
             args::Family::Ipv6 => Family::V6,
+        },
+        sack_compression: match args.sack_compression {
+            args::SackCompression::Kernel => SackCompression::Kernel,
+            args::SackCompression::Off => SackCompression::Off,
         },
         captures: args.pcap.as_ref().map(|path| CaptureFolder {
             path: path.clone(),

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dupack_lab::experiment::{DialectName, Experiment, FlowGroup, LinkOptions, Seeds, SweepValue};
 use dupack_lab::run::{Execution, Interrupt};
 use dupack_lab::testbed::beside::compare;
-use dupack_lab::testbed::{Beside, Family, Outcome, SenderSpec, Testbed, TestbedOptions, Watch};
+use dupack_lab::testbed::{
+    Beside, Family, Outcome, SackCompression, SenderSpec, Testbed, TestbedOptions, Watch,
+};
 use dupack_lab::units::{ByteCount, Delay};
 use dupack_wire::namespace;
 
@@ -211,6 +213,7 @@ fn testbed(half: &Half, options: &Options, repeat: u32) -> Result<Testbed, Strin
         bytes,
         tolerance,
         family: Family::V4,
+        sack_compression: SackCompression::Off,
         captures: None,
     };
     Testbed::new(experiment, options).map_err(told)

@@ -13,6 +13,7 @@ mod sender;
 pub use beside::Beside;
 pub use captures::CaptureFolder;
 pub use dupack_wire::Snap;
+pub use dupack_wire::transfer::SackCompression;
 pub use dupack_wire::tun::Family;
 pub use sender::{SenderError, SenderSpec};
 
@@ -21,7 +22,7 @@ use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::Duration;
 use dupack_wire::path::{Attachment, CaptureFiles, PathConfig, PathReport, Trust};
 use dupack_wire::transfer::{
-    Counted, Extent, TransferConfig, TransferError, TransferReport, transfer,
+    Counted, Extent, ReceiverConfig, TransferConfig, TransferError, TransferReport, transfer,
 };
 use miette::Diagnostic;
 use thiserror::Error;
@@ -50,6 +51,8 @@ pub struct TestbedOptions {
     pub tolerance: Delay,
     /// Over which IP.
     pub family: Family,
+    /// Whether the receiving kernel holds back ACKs of segments out of order.
+    pub sack_compression: SackCompression,
     /// Where what crosses the path is written, if it shall be.
     pub captures: Option<CaptureFolder>,
 }
@@ -250,7 +253,10 @@ impl Testbed {
             },
             attachment: Attachment::default(),
             family: self.options.family,
-            receive_window: self.receive_window(),
+            receiver: ReceiverConfig {
+                window: self.receive_window(),
+                sack_compression: self.options.sack_compression,
+            },
             captures: self.capture_files(job),
             bytes: self.options.bytes.as_bytes(),
             limit: Duration::from_nanos(self.experiment.duration.as_nanos()),
@@ -380,6 +386,14 @@ impl Testbed {
             (
                 "tolerance",
                 self.options.tolerance.to_string(),
+                "given or default",
+            ),
+            (
+                "sack_compression",
+                match self.options.sack_compression {
+                    SackCompression::Kernel => "the kernel's".to_owned(),
+                    SackCompression::Off => "off".to_owned(),
+                },
                 "given or default",
             ),
             (
