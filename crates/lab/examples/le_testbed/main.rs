@@ -16,7 +16,7 @@ use dupack_lab::testbed::beside::compare;
 use dupack_lab::testbed::{
     Beside, Family, Outcome, SackCompression, SenderSpec, Testbed, TestbedOptions, Watch,
 };
-use dupack_lab::units::{ByteCount, Delay};
+use dupack_lab::units::ByteCount;
 use dupack_wire::namespace;
 
 use page::Page;
@@ -82,7 +82,11 @@ const BYTES: &str = "1GB";
 /// Seeds of the simulator, which are cheap.
 const SIMULATED: u32 = 50;
 
-/// What came out of one half: on the wire, and beside the simulator.
+/// Which senders meet a receiver that holds back ACKs as today's Linux does, and where.
+const COMPRESSED_SENDERS: [&str; 3] = ["le/westwood", "fack/westwood", "sack/westwood"];
+const COMPRESSED_LOSSES: [&str; 2] = ["5%", "10%"];
+
+/// What came out: on the wire, and beside the simulator.
 pub struct Measured {
     /// On the wire.
     pub outcome: Outcome,
@@ -139,84 +143,125 @@ fn options() -> Result<Options, String> {
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let testbeds = HALVES
-        .iter()
-        .map(|half| testbed(half, options, options.repeat));
+    let tasks = || {
+        let halves = HALVES.iter().map(Task::half);
+        halves.chain([Task::compressed()]).collect::<Vec<_>>()
+    };
+    let testbeds = tasks()
+        .into_iter()
+        .map(|task| task.testbed(options, options.repeat));
     let testbeds = testbeds.collect::<Result<Vec<_>, _>>()?;
     for testbed in &testbeds {
         testbed.probe().map_err(|e| e.to_string())?;
     }
-    let watch = Told {
-        done: AtomicUsize::new(0),
-        of: testbeds.iter().map(|testbed| testbed.jobs().len()).sum(),
-    };
-    let never = Interrupt::new();
-    // Both at once: a path at these rates leaves the machine idle, and says so if it does not.
-    let outcomes = std::thread::scope(|scope| {
-        let (watch, never) = (&watch, &never);
-        let run = |testbed: &'_ Testbed| testbed.run(watch, never);
-        let running = testbeds
-            .iter()
-            .map(|testbed| scope.spawn(move || run(testbed)));
-        let running: Vec<_> = running.collect();
-        let ends = running.into_iter().map(|running| running.join());
-        ends.collect::<Result<Vec<_>, _>>()
-    });
-    let outcomes = outcomes.map_err(|_| "a testbed panicked")?;
     let mut measured = Vec::new();
-    for (half, outcome) in HALVES.iter().zip(outcomes) {
-        let outcome = outcome.map_err(|e| format!("{e}: {}", causes(&e)))?;
-        let simulator = testbed(half, options, SIMULATED)?;
+    for (task, outcome) in tasks().iter().zip(run_all(&testbeds)?) {
+        let simulator = task.testbed(options, SIMULATED)?;
         let plan = simulator.counterpart().ok_or("there are stacks")?;
-        let simulated = plan.execute(Execution::default(), &(), &never);
+        let simulated = plan.execute(Execution::default(), &(), &Interrupt::new());
         let beside = compare(&outcome.results, &simulated);
         measured.push(Measured { outcome, beside });
     }
+    let compressed = measured.pop().ok_or("it was run last")?;
     Page {
         halves: &HALVES,
         measured: &measured,
+        compressed: &compressed,
         options,
     }
     .write(&options.out)
 }
 
-/// A half, so often.
-fn testbed(half: &Half, options: &Options, repeat: u32) -> Result<Testbed, String> {
-    let mut experiment = Experiment::new(Vec::new());
-    experiment.title = format!("LE's testbed under {}", half.name);
-    experiment.dialect = DialectName::Linux;
-    experiment.seeds = Seeds::Count(repeat);
-    experiment.duration = format!("{}s", options.seconds).parse().map_err(told)?;
-    experiment.receiver.delayed_ack = Some(DELAYED_ACK.parse().map_err(told)?);
-    let bytes: ByteCount = BYTES.parse().map_err(told)?;
-    experiment.receiver.buffer = Some(WINDOW.parse().map_err(told)?);
-    experiment.flows.push(FlowGroup {
-        count: 1,
-        bytes: Some(bytes),
-        ..FlowGroup::default()
-    });
-    experiment.path = Some(LinkOptions {
-        rate: Some(half.rate.parse().map_err(told)?),
-        delay: DELAY.parse().map_err(told)?,
-        buffer: Some(BUFFER.parse().map_err(told)?),
-        ..LinkOptions::default()
-    });
-    let losses = LOSSES.map(|loss| SweepValue::Text(loss.to_owned()));
-    experiment
-        .sweep
-        .insert("path.loss".to_owned(), losses.to_vec());
-    let senders = half.senders.iter().chain(&KERNEL);
-    let senders = senders.map(|text| text.parse::<SenderSpec>().map_err(told));
-    let tolerance: Delay = TOLERANCE.parse().map_err(told)?;
-    let options = TestbedOptions {
-        senders: senders.collect::<Result<_, _>>()?,
-        bytes,
-        tolerance,
-        family: Family::V4,
-        sack_compression: SackCompression::Off,
-        captures: None,
+/// All at once: a path at these rates leaves the machine idle, and says so if it does not.
+fn run_all(testbeds: &[Testbed]) -> Result<Vec<Outcome>, String> {
+    let watch = Told {
+        done: AtomicUsize::new(0),
+        of: testbeds.iter().map(|testbed| testbed.jobs().len()).sum(),
     };
-    Testbed::new(experiment, options).map_err(told)
+    let never = Interrupt::new();
+    let ends = std::thread::scope(|scope| {
+        let (watch, never) = (&watch, &never);
+        let running = testbeds
+            .iter()
+            .map(|testbed| scope.spawn(move || testbed.run(watch, never)));
+        let running: Vec<_> = running.collect();
+        let ends = running.into_iter().map(|running| running.join());
+        ends.collect::<Result<Vec<_>, _>>()
+    });
+    let ends = ends.map_err(|_| "a testbed panicked")?;
+    ends.into_iter()
+        .map(|end| end.map_err(|e| format!("{e}: {}", causes(&e))))
+        .collect()
+}
+
+/// One testbed: senders over a path.
+struct Task {
+    title: String,
+    rate: &'static str,
+    senders: Vec<&'static str>,
+    losses: Vec<&'static str>,
+    compression: SackCompression,
+}
+
+impl Task {
+    /// A half of the figure. Its receiver acknowledges as that of 2006 did.
+    fn half(half: &Half) -> Self {
+        Self {
+            title: format!("LE's testbed under {}", half.name),
+            rate: half.rate,
+            senders: half.senders.iter().chain(&KERNEL).copied().collect(),
+            losses: LOSSES.to_vec(),
+            compression: SackCompression::Off,
+        }
+    }
+
+    /// What today's receiver makes of it.
+    fn compressed() -> Self {
+        Self {
+            title: "LE's testbed under Westwood, a receiver of today".to_owned(),
+            senders: COMPRESSED_SENDERS.to_vec(),
+            losses: COMPRESSED_LOSSES.to_vec(),
+            compression: SackCompression::Kernel,
+            ..Self::half(&HALVES[0])
+        }
+    }
+
+    fn testbed(&self, options: &Options, repeat: u32) -> Result<Testbed, String> {
+        let mut experiment = Experiment::new(Vec::new());
+        experiment.title.clone_from(&self.title);
+        experiment.dialect = DialectName::Linux;
+        experiment.seeds = Seeds::Count(repeat);
+        experiment.duration = format!("{}s", options.seconds).parse().map_err(told)?;
+        experiment.receiver.delayed_ack = Some(DELAYED_ACK.parse().map_err(told)?);
+        experiment.receiver.buffer = Some(WINDOW.parse().map_err(told)?);
+        let bytes: ByteCount = BYTES.parse().map_err(told)?;
+        experiment.flows.push(FlowGroup {
+            count: 1,
+            bytes: Some(bytes),
+            ..FlowGroup::default()
+        });
+        experiment.path = Some(LinkOptions {
+            rate: Some(self.rate.parse().map_err(told)?),
+            delay: DELAY.parse().map_err(told)?,
+            buffer: Some(BUFFER.parse().map_err(told)?),
+            ..LinkOptions::default()
+        });
+        let losses = self.losses.iter();
+        let losses = losses.map(|&loss| SweepValue::Text(loss.to_owned()));
+        let losses = losses.collect();
+        experiment.sweep.insert("path.loss".to_owned(), losses);
+        let senders = self.senders.iter();
+        let senders = senders.map(|text| text.parse::<SenderSpec>().map_err(told));
+        let options = TestbedOptions {
+            senders: senders.collect::<Result<_, _>>()?,
+            bytes,
+            tolerance: TOLERANCE.parse().map_err(told)?,
+            family: Family::V4,
+            sack_compression: self.compression,
+            captures: None,
+        };
+        Testbed::new(experiment, options).map_err(told)
+    }
 }
 
 fn told(error: impl std::fmt::Display) -> String {
