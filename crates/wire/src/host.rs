@@ -38,7 +38,7 @@ use dupack_tcp::time::{Duration, Instant};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use thiserror::Error;
 
-use self::endpoint::Endpoint;
+use self::endpoint::{Endpoint, Work};
 use self::outbox::{Ends, Outbox};
 use self::ring::Ring;
 use crate::clock::WallClock;
@@ -194,6 +194,8 @@ pub struct Host {
     endpoints: Vec<Endpoint>,
     by_ends: HashMap<Ends, usize>,
     listeners: HashMap<u16, Box<dyn Listener>>,
+    /// Endpoints that have packets to answer, in the order of their first.
+    owing: Vec<usize>,
     outbox: Outbox,
     /// What resets are sent from: nothing.
     no_stream: Ring,
@@ -237,6 +239,7 @@ impl Host {
             endpoints: Vec::new(),
             by_ends: HashMap::new(),
             listeners: HashMap::new(),
+            owing: Vec::new(),
             outbox: Outbox::new(),
             no_stream: Ring::new(1),
             counters: HostCounters::default(),
@@ -330,6 +333,15 @@ impl Host {
                 Reading::Empty => break,
             }
         }
+        self.answer()
+    }
+
+    /// Lets those work that have put it off.
+    fn answer(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
+        for index in self.owing.drain(..) {
+            self.endpoints[index].work(now, &mut self.outbox, &self.tun)?;
+        }
         Ok(())
     }
 
@@ -353,8 +365,15 @@ impl Host {
         match known.or_else(|| self.accept(ends, &packet)) {
             Some(index) => {
                 let endpoint = &mut self.endpoints[index];
-                endpoint.arrive(received.at, &packet);
-                endpoint.work(received.at, &mut self.outbox, &self.tun)
+                match endpoint.arrive(received.at, &packet) {
+                    Work::Now => endpoint.work(received.at, &mut self.outbox, &self.tun),
+                    Work::Soon => {
+                        if !self.owing.contains(&index) {
+                            self.owing.push(index);
+                        }
+                        Ok(())
+                    }
+                }
             }
             None => self.refuse(ends, &packet),
         }

@@ -3,7 +3,9 @@
 
 use std::io;
 
-use dupack_tcp::connection::{Connection, Event, Negotiated, Reason, State};
+use dupack_tcp::connection::{Connection, Event, Flags, Negotiated, Reason, Segment, State};
+use dupack_tcp::receiver::Receiver;
+use dupack_tcp::sender::Sender;
 use dupack_tcp::time::Instant;
 
 use super::application::{Application, Outcome, Supply};
@@ -40,6 +42,23 @@ enum Progress {
     Ended,
 }
 
+/// When an endpoint must work.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// At once.
+    Now,
+    /// When all that has come by now has been taken in.
+    Soon,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy)]
+struct Mark {
+    readable: u64,
+    acknowledged: u64,
+}
+
 impl Endpoint {
     pub(super) fn new(
         connection: Connection,
@@ -64,15 +83,46 @@ impl Endpoint {
         }
     }
 
-    /// A packet has come at `at`.
-    pub(super) fn arrive(&mut self, at: Instant, packet: &Parsed<'_>) {
-        let Some(store) = self.connection.handle_segment(at, &packet.segment) else {
-            return;
-        };
-        let from = store.skip as usize;
-        if let Some(kept) = packet.payload.get(from..from + store.len as usize) {
-            self.peers.put(store.offset, kept);
+    /// A packet has come at `at`. Says when [`work`](Self::work) is due.
+    pub(super) fn arrive(&mut self, at: Instant, packet: &Parsed<'_>) -> Work {
+        let before = self.mark();
+        if let Some(store) = self.connection.handle_segment(at, &packet.segment) {
+            let from = store.skip as usize;
+            if let Some(kept) = packet.payload.get(from..from + store.len as usize) {
+                self.peers.put(store.offset, kept);
+            }
         }
+        self.due_after(&packet.segment, before)
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            readable: self.connection.readable(),
+            acknowledged: self.connection.acknowledged(),
+        }
+    }
+
+    /// Receive coalescing, as far as it concerns TCP: data that comes in order, or ACKs of what
+    /// was sent in order, may be many before they are answered together. Whatever tells of loss
+    /// or wants an answer gets its own at once (RFC 5681 §4.2).
+    fn due_after(&self, segment: &Segment, before: Mark) -> Work {
+        let after = self.mark();
+        let plain = segment.flags.bits() & !Flags::PSH.bits() == 0
+            && segment.options.sacks.is_empty()
+            && self.connection.state() == State::Established;
+        let gaps = |receiver: &Receiver| receiver.out_of_order_bytes() > 0;
+        let in_order = after.acknowledged == before.acknowledged
+            && after.readable == before.readable + u64::from(segment.len)
+            && !self.connection.receiver().is_some_and(gaps);
+        let repairs = |sender: &Sender| sender.scoreboard().sacked_bytes() > 0;
+        let progress = after.acknowledged > before.acknowledged
+            && !self.connection.sender().is_some_and(repairs);
+        let may_wait = plain
+            && match segment.len {
+                0 => progress,
+                _ => in_order,
+            };
+        if may_wait { Work::Soon } else { Work::Now }
     }
 
     /// Time has passed.

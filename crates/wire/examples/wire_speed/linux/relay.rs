@@ -1,0 +1,79 @@
+//! Two kernels, and between them a thread that carries packets from one device to the other:
+//! what these devices give without any TCP of one's own.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dupack_wire::clock::WallClock;
+use dupack_wire::namespace::Namespace;
+use dupack_wire::tun::{MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Tun, Writing};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::cores::Cores;
+use super::kernel::{self, Measured, Side};
+use super::{ENDPOINT, Failure, KERNEL, Packets, device, joined, spawn};
+
+/// Packets that are carried one way before the other has its turn.
+const AT_ONCE: usize = 64;
+
+/// How long it takes to see that it shall stop, in milliseconds.
+const ATTENTION_MS: u8 = 100;
+
+/// One kernel writes, the other reads, and that is measured.
+pub fn measure(packets: Packets, seconds: f64) -> Result<Measured, Failure> {
+    let cores = Cores::pick()?;
+    let (reader, writer) = (Namespace::new("reader")?, Namespace::new("writer")?);
+    let devices = [
+        device(&reader, KERNEL, packets)?,
+        device(&writer, ENDPOINT, packets)?,
+    ];
+    let listener = kernel::listener(&reader, KERNEL)?;
+    let going = Arc::new(AtomicBool::new(true));
+    let seen = Arc::clone(&going);
+    let stop = Box::new(move || going.store(false, Ordering::Relaxed));
+    let relay = spawn(cores.carrier, stop, move || carry(&devices, &seen))?;
+    let side = Side::Reads(listener);
+    let program = kernel::start(&reader, side, cores.kernel, relay.time.clone(), seconds)?;
+    let pouring = writer.spawn("writer", move || kernel::pour(KERNEL, cores.kernel))?;
+    let measured = joined(program);
+    // The reader's end of the connection is gone by now, which the writer learns through the relay.
+    let poured = joined(pouring);
+    (relay.stop)();
+    joined(relay.thread)?;
+    measured.and_then(|measured| poured.map(|()| measured))
+}
+
+fn carry(devices: &[Tun; 2], going: &AtomicBool) -> Result<(), Failure> {
+    let clock = WallClock::start();
+    let mut buffer = vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES];
+    let [one, other] = devices;
+    while going.load(Ordering::Relaxed) {
+        let there = pass(one, other, &clock, &mut buffer)?;
+        let back = pass(other, one, &clock, &mut buffer)?;
+        if there + back == 0 {
+            let mut files = [
+                PollFd::new(one.as_fd(), PollFlags::POLLIN),
+                PollFd::new(other.as_fd(), PollFlags::POLLIN),
+            ];
+            poll(&mut files, PollTimeout::from(ATTENTION_MS))?;
+        }
+    }
+    Ok(())
+}
+
+/// Carries packets one way and says how many.
+fn pass(from: &Tun, to: &Tun, clock: &WallClock, buffer: &mut [u8]) -> io::Result<usize> {
+    for count in 0..AT_ONCE {
+        match from.read(clock, buffer)? {
+            Reading::Packet(packet) => match to.write(&packet.pending, packet.bytes, &[])? {
+                // What a kernel refuses, TCP sends again.
+                Writing::Done | Writing::Refused => {}
+            },
+            Reading::Garbage => {}
+            Reading::Empty => return Ok(count),
+        }
+    }
+    Ok(AT_ONCE)
+}

@@ -1,0 +1,288 @@
+//! The TCP/IP stack smoltcp, driven as its own examples drive it, over the same device.
+//!
+//! Its `phy::TunTapInterface` allocates a buffer for each packet and knows no offload; [`Phy`]
+//! makes the same system calls from buffers that it keeps, and does what smoltcp asks for when it
+//! hands over segmentation and checksums.
+
+use std::num::NonZeroUsize;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::ValueEnum;
+use dupack_wire::clock::WallClock;
+use dupack_wire::host::Pattern;
+use dupack_wire::tun::{
+    ChecksumState, Family, Granted, MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Pending, Reading,
+    Segmentation, Tun,
+};
+use etherparse::IpNumber;
+use etherparse::checksum::Sum16BitWords;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
+use smoltcp::phy::{
+    Checksum, Device, DeviceCapabilities, Medium, PacketMeta, RxToken, TxToken,
+};
+use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer};
+use smoltcp::time::{Duration, Instant};
+use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
+
+use super::cores::Core;
+use super::{
+    BUFFER_BYTES, Direction, ENDPOINT, Failure, KERNEL, PORT, PREFIX_BITS, Running, spawn,
+};
+
+/// The port that it connects from.
+const OWN_PORT: u16 = 49_152;
+
+/// How long it takes to see that it shall stop.
+const ATTENTION: Duration = Duration::from_millis(100);
+
+/// IPv4 and TCP headers without options.
+const IP_HEADER_BYTES: usize = 20;
+/// Where the checksum stands in the TCP header (RFC 9293 §3.1).
+const CHECKSUM_AT: usize = 16;
+
+/// What limits its sender beside the peer's window.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Control {
+    None,
+    Reno,
+}
+
+/// Starts it, connecting or listening.
+pub fn start(
+    tun: Tun,
+    direction: Direction,
+    control: Control,
+    core: Core,
+) -> Result<Running, Failure> {
+    let going = Arc::new(AtomicBool::new(true));
+    let seen = Arc::clone(&going);
+    let stop = Box::new(move || going.store(false, Ordering::Relaxed));
+    spawn(core, stop, move || {
+        Stack::new(tun, direction, control)?.run(direction, &seen)
+    })
+}
+
+/// The stack with its one socket.
+struct Stack {
+    clock: WallClock,
+    phy: Phy,
+    interface: Interface,
+    sockets: SocketSet<'static>,
+    socket: SocketHandle,
+}
+
+impl Stack {
+    fn new(tun: Tun, direction: Direction, control: Control) -> Result<Self, Failure> {
+        let clock = WallClock::start();
+        let mut phy = Phy::new(tun, clock);
+        let config = Config::new(HardwareAddress::Ip);
+        let mut interface = Interface::new(config, &mut phy, now(&clock));
+        let mut added = Ok(());
+        interface.update_ip_addrs(|addresses| {
+            let own = IpCidr::new(IpAddress::Ipv4(ENDPOINT), PREFIX_BITS);
+            added = addresses.push(own);
+        });
+        added.map_err(|_| "no room for an address")?;
+        let buffer = || SocketBuffer::new(vec![0; BUFFER_BYTES]);
+        let mut socket = Socket::new(buffer(), buffer());
+        socket.set_congestion_control(match control {
+            Control::None => CongestionControl::None,
+            Control::Reno => CongestionControl::Reno,
+        });
+        match direction {
+            Direction::Send => socket
+                .connect(interface.context(), (KERNEL, PORT), OWN_PORT)
+                .map_err(|e| e.to_string())?,
+            Direction::Receive => socket.listen(PORT).map_err(|e| e.to_string())?,
+        }
+        let mut sockets = SocketSet::new(Vec::new());
+        let socket = sockets.add(socket);
+        Ok(Self {
+            clock,
+            phy,
+            interface,
+            sockets,
+            socket,
+        })
+    }
+
+    fn run(&mut self, direction: Direction, going: &AtomicBool) -> Result<(), Failure> {
+        let mut pattern = Pattern::new(1);
+        while going.load(Ordering::Relaxed) {
+            let now = now(&self.clock);
+            self.interface.poll(now, &mut self.phy, &mut self.sockets);
+            let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
+            match direction {
+                Direction::Send => supply(socket, &mut pattern)?,
+                Direction::Receive => swallow(socket)?,
+            }
+            let delay = self.interface.poll_delay(now, &self.sockets);
+            self.phy.wait(delay.map_or(ATTENTION, |delay| delay.min(ATTENTION)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Fills the send buffer.
+fn supply(socket: &mut Socket<'_>, pattern: &mut Pattern) -> Result<(), Failure> {
+    // Twice, as the room may go around the end of the buffer.
+    while socket.can_send() {
+        let fill = |room: &mut [u8]| {
+            pattern.fill(room);
+            (room.len(), ())
+        };
+        socket.send(fill).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+/// Empties the receive buffer.
+fn swallow(socket: &mut Socket<'_>) -> Result<(), Failure> {
+    while socket.can_recv() {
+        let take = |bytes: &mut [u8]| (bytes.len(), ());
+        socket.recv(take).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+fn now(clock: &WallClock) -> Instant {
+    // A run lasts seconds.
+    Instant::from_micros((clock.now().as_nanos() / 1000) as i64)
+}
+
+/// The device as smoltcp sees it.
+struct Phy {
+    tun: Tun,
+    clock: WallClock,
+    /// The packet that was read.
+    incoming: Vec<u8>,
+    /// The packet that is made.
+    outgoing: Vec<u8>,
+}
+
+impl Phy {
+    fn new(tun: Tun, clock: WallClock) -> Self {
+        Self {
+            tun,
+            clock,
+            incoming: vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES],
+            outgoing: vec![0; MAX_PACKET_BYTES],
+        }
+    }
+
+    fn wait(&self, delay: Duration) -> nix::Result<()> {
+        if delay == Duration::ZERO {
+            return Ok(());
+        }
+        let mut files = [PollFd::new(self.tun.as_fd(), PollFlags::POLLIN)];
+        let delay = std::time::Duration::from(delay);
+        ppoll(&mut files, Some(TimeSpec::from_duration(delay)), None)?;
+        Ok(())
+    }
+}
+
+impl Device for Phy {
+    type RxToken<'a> = Incoming<'a>;
+    type TxToken<'a> = Outgoing<'a>;
+
+    fn receive(&mut self, _: Instant) -> Option<(Incoming<'_>, Outgoing<'_>)> {
+        match self.tun.read(&self.clock, &mut self.incoming) {
+            Ok(Reading::Packet(packet)) => Some((
+                Incoming(packet.bytes),
+                Outgoing::new(&self.tun, &mut self.outgoing),
+            )),
+            _ => None,
+        }
+    }
+
+    fn transmit(&mut self, _: Instant) -> Option<Outgoing<'_>> {
+        Some(Outgoing::new(&self.tun, &mut self.outgoing))
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        let mut capabilities = DeviceCapabilities::default();
+        capabilities.medium = Medium::Ip;
+        capabilities.max_transmission_unit = usize::from(self.tun.mtu());
+        if self.tun.offload() == Granted::Offload {
+            // The kernel leaves the checksums of its own packets open, and completes ours.
+            capabilities.checksum.tcp = Checksum::None;
+            capabilities.segmentation.tcpv4 = NonZeroUsize::new(MAX_PACKET_BYTES);
+        }
+        capabilities
+    }
+}
+
+/// A packet that was read.
+struct Incoming<'a>(&'a [u8]);
+
+impl RxToken for Incoming<'_> {
+    fn consume<R, F: FnOnce(&[u8]) -> R>(self, use_it: F) -> R {
+        use_it(self.0)
+    }
+}
+
+/// A packet that is to be.
+struct Outgoing<'a> {
+    tun: &'a Tun,
+    buffer: &'a mut [u8],
+    meta: PacketMeta,
+}
+
+impl<'a> Outgoing<'a> {
+    fn new(tun: &'a Tun, buffer: &'a mut [u8]) -> Self {
+        Self {
+            tun,
+            buffer,
+            meta: PacketMeta::default(),
+        }
+    }
+}
+
+impl TxToken for Outgoing<'_> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, make: F) -> R {
+        let packet = &mut self.buffer[..len];
+        let result = make(packet);
+        let pending = match self.tun.offload() {
+            Granted::Plain => Pending::NOTHING,
+            Granted::Offload => leave_to_kernel(packet, self.meta),
+        };
+        // What the kernel refuses, TCP sends again; a device that is gone shows as a stall.
+        let _ = self.tun.write(&pending, packet, &[]);
+        result
+    }
+
+    fn set_meta(&mut self, meta: PacketMeta) {
+        self.meta = meta;
+    }
+}
+
+/// What the kernel has to do to a packet, which gets the sum over its pseudo-header.
+fn leave_to_kernel(packet: &mut [u8], meta: PacketMeta) -> Pending {
+    let (ip, tcp) = packet.split_at_mut(IP_HEADER_BYTES);
+    let sum = Sum16BitWords::new()
+        .add_slice(&ip[12..20])
+        .add_2bytes([0, IpNumber::TCP.0])
+        .add_2bytes((tcp.len() as u16).to_be_bytes());
+    let folded = !sum.ones_complement();
+    tcp[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&folded.to_ne_bytes());
+    // The header's length in words of 4 bytes is in the upper half of its 13th byte.
+    let header_len = IP_HEADER_BYTES + usize::from(tcp[12] >> 4) * 4;
+    Pending {
+        checksum: ChecksumState::Partial {
+            start: IP_HEADER_BYTES as u16,
+            offset: CHECKSUM_AT as u16,
+        },
+        segmentation: match meta.segmentation_offload_size {
+            None => Segmentation::Whole,
+            Some(size) => Segmentation::Tcp {
+                size: size.get(),
+                header_len: header_len as u16,
+                family: Family::V4,
+            },
+        },
+    }
+}
