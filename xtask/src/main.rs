@@ -9,6 +9,7 @@ mod peers;
 mod profile;
 mod reproduce;
 mod testbed;
+mod wire_speed;
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
@@ -38,6 +39,9 @@ enum Chore {
     Optimise,
     /// Run ns-2, ns-3 and htsim beside dupack on the same work, and write docs/performance.md.
     Peers(peers::PeersArgs),
+    /// Measure what the endpoint moves over TUN, beside smoltcp and the kernel, and write
+    /// docs/wire-speed.md.
+    WireSpeed(wire_speed::WireSpeedArgs),
     /// Measure ns-2.35 anew on the scenarios in peers/ns2 (needs the Debian package `ns2`).
     PeersNs2(ns2::Ns2Args),
     /// Measure ns-3.37 anew on the scenarios in peers/ns3 (needs the Debian package `libns3-dev`).
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Count(args) => instructions::run(&args),
         Chore::Optimise => optimise::run(),
         Chore::Peers(args) => peers::run(&args),
+        Chore::WireSpeed(args) => wire_speed::run(&args),
         Chore::PeersNs2(args) => ns2::run(&args),
         Chore::PeersNs3(args) => ns3::run(&args),
         Chore::AgreeNs2(args) => cargo(&args.command()),

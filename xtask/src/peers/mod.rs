@@ -1,10 +1,10 @@
 //! `cargo xtask peers`: the same work in ns-2, ns-3, htsim and dupack, in turn, and the page about it.
 
-mod machine;
+pub mod machine;
 mod page;
 mod rows;
-mod sample;
-mod spread;
+pub mod sample;
+pub mod spread;
 mod tools;
 mod verdict;
 

@@ -125,7 +125,7 @@ fn packets(stdout: &str, reading: Reading) -> Option<u64> {
 }
 
 /// The value of `key` in words of the form `key=value`.
-fn value_of<T: std::str::FromStr>(text: &str, key: &str) -> Option<T> {
+pub fn value_of<T: std::str::FromStr>(text: &str, key: &str) -> Option<T> {
     let pairs = text
         .split_whitespace()
         .filter_map(|word| word.split_once('='));

@@ -31,6 +31,9 @@ const BUFFER_BYTES: usize = 4 << 20;
 /// The longest IP packet on the link: Ethernet's.
 const MTU: u16 = 1500;
 
+/// What is sent: everybody writes it anew, nobody looks at it.
+const FILLING: u8 = 7;
+
 type Failure = Box<dyn Error + Send + Sync>;
 
 #[derive(Parser)]
@@ -120,7 +123,7 @@ fn against_kernel(
     start: impl FnOnce(Tun, Core) -> Result<Running, Failure>,
 ) -> Result<Measured, Failure> {
     let cores = Cores::pick()?;
-    let namespace = Namespace::new("kernel")?;
+    let namespace = kernel::namespace("kernel")?;
     let tun = device(&namespace, KERNEL, packets)?;
     // Whoever is connected to is there first.
     let listener = kernel::listener(&namespace, KERNEL)?;

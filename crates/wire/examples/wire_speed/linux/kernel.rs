@@ -9,13 +9,17 @@ use dupack_wire::clock::WallClock;
 use dupack_wire::namespace::Namespace;
 
 use super::cores::{Core, ThreadTime};
-use super::{Failure, PORT};
+use super::{FILLING, Failure, PORT};
 
 /// Bytes that are read or written at once.
 const CHUNK: usize = 1 << 20;
 
 /// Until windows and buffers have grown.
 const WARM_UP_S: f64 = 0.5;
+
+/// The kernel's congestion control, which every kernel has. Some systems have BBR by default,
+/// whose pace would be measured.
+const CONTROL: &str = "reno";
 
 /// Nothing moves for this long: something is broken.
 const STALLED: Duration = Duration::from_secs(5);
@@ -55,6 +59,13 @@ impl Measured {
     }
 }
 
+/// A namespace in which the kernel's TCP is the same on every machine.
+pub fn namespace(name: &str) -> Result<Namespace, Failure> {
+    let namespace = Namespace::new(name)?;
+    namespace.set("ipv4/tcp_congestion_control", CONTROL)?;
+    Ok(namespace)
+}
+
 /// A listener in `namespace`.
 pub fn listener(namespace: &Namespace, address: Ipv4Addr) -> Result<TcpListener, Failure> {
     Ok(namespace.run(move || TcpListener::bind((IpAddr::V4(address), PORT)))?)
@@ -70,7 +81,7 @@ pub fn start(
 ) -> Result<JoinHandle<Result<Measured, Failure>>, Failure> {
     Ok(namespace.spawn("program", move || {
         core.take()?;
-        let mut buffer = vec![7; CHUNK];
+        let mut buffer = vec![FILLING; CHUNK];
         let mut stream;
         let mut step: Box<dyn FnMut() -> std::io::Result<usize>> = match side {
             Side::Reads(listener) => {
@@ -119,7 +130,7 @@ pub fn start(
 /// Writes until the other end goes away.
 pub fn pour(address: Ipv4Addr, core: Core) -> Result<(), Failure> {
     core.take()?;
-    let buffer = vec![7; CHUNK];
+    let buffer = vec![FILLING; CHUNK];
     let mut stream = TcpStream::connect((address, PORT))?;
     while stream.write(&buffer).is_ok() {}
     Ok(())

@@ -7,21 +7,14 @@ use dupack_algorithms::catalog::dialect::sender_config;
 use dupack_algorithms::catalog::spec::{Context, Dialect};
 use dupack_tcp::connection::Config;
 use dupack_wire::Secret;
-use dupack_wire::host::{
-    Application, Host, HostConfig, Listener, Opening, Pattern, Supply, random_key,
-};
+use dupack_wire::host::{Application, Host, HostConfig, Listener, Opening, Supply, random_key};
 use dupack_wire::tun::Tun;
 
 use super::cores::Core;
-use super::{BUFFER_BYTES, Direction, ENDPOINT, Failure, KERNEL, PORT, Running, spawn};
+use super::{BUFFER_BYTES, Direction, ENDPOINT, FILLING, Failure, KERNEL, PORT, Running, spawn};
 
 /// Starts it, connecting or listening.
-pub fn start(
-    tun: Tun,
-    direction: Direction,
-    stack: &str,
-    core: Core,
-) -> Result<Running, Failure> {
+pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<Running, Failure> {
     let opening = opening(StackSpec::parse(stack)?, direction);
     let config = HostConfig {
         send_buffer: BUFFER_BYTES,
@@ -33,9 +26,11 @@ pub fn start(
         Direction::Receive => host.listen(PORT, Box::new(Once(Some(opening)))),
     }
     let waker = host.waker();
-    spawn(core, Box::new(move || waker.stop()), move || {
-        Ok(host.run()?)
-    })
+    spawn(
+        core,
+        Box::new(move || waker.stop()),
+        move || Ok(host.run()?),
+    )
 }
 
 fn opening(stack: StackSpec, direction: Direction) -> Opening {
@@ -54,15 +49,11 @@ fn opening(stack: StackSpec, direction: Direction) -> Opening {
             let context = Context { smss, dialect };
             (sender_config(dialect, smss, &needs), stack.build(&context))
         }),
-        application: Box::new(Stream {
-            pattern: Pattern::new(1),
-            direction,
-        }),
+        application: Box::new(Stream { direction }),
     }
 }
 
 struct Stream {
-    pattern: Pattern,
     direction: Direction,
 }
 
@@ -70,7 +61,7 @@ impl Application for Stream {
     fn supply(&mut self, room: &mut [u8]) -> Supply {
         match self.direction {
             Direction::Send => {
-                self.pattern.fill(room);
+                room.fill(FILLING);
                 Supply::Bytes(room.len())
             }
             Direction::Receive => Supply::NothingNow,

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_wire::clock::WallClock;
-use dupack_wire::namespace::Namespace;
 use dupack_wire::tun::{MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Tun, Writing};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -24,7 +23,7 @@ const ATTENTION_MS: u8 = 100;
 /// One kernel writes, the other reads, and that is measured.
 pub fn measure(packets: Packets, seconds: f64) -> Result<Measured, Failure> {
     let cores = Cores::pick()?;
-    let (reader, writer) = (Namespace::new("reader")?, Namespace::new("writer")?);
+    let (reader, writer) = (kernel::namespace("reader")?, kernel::namespace("writer")?);
     let devices = [
         device(&reader, KERNEL, packets)?,
         device(&writer, ENDPOINT, packets)?,

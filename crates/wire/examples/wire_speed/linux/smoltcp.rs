@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 use dupack_wire::clock::WallClock;
-use dupack_wire::host::Pattern;
 use dupack_wire::tun::{
     ChecksumState, Family, Granted, MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Pending, Reading,
     Segmentation, Tun,
@@ -21,16 +20,14 @@ use etherparse::checksum::Sum16BitWords;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
-use smoltcp::phy::{
-    Checksum, Device, DeviceCapabilities, Medium, PacketMeta, RxToken, TxToken,
-};
+use smoltcp::phy::{Checksum, Device, DeviceCapabilities, Medium, PacketMeta, RxToken, TxToken};
 use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer};
 use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 
 use super::cores::Core;
 use super::{
-    BUFFER_BYTES, Direction, ENDPOINT, Failure, KERNEL, PORT, PREFIX_BITS, Running, spawn,
+    BUFFER_BYTES, Direction, ENDPOINT, FILLING, Failure, KERNEL, PORT, PREFIX_BITS, Running, spawn,
 };
 
 /// The port that it connects from.
@@ -111,28 +108,28 @@ impl Stack {
     }
 
     fn run(&mut self, direction: Direction, going: &AtomicBool) -> Result<(), Failure> {
-        let mut pattern = Pattern::new(1);
         while going.load(Ordering::Relaxed) {
             let now = now(&self.clock);
             self.interface.poll(now, &mut self.phy, &mut self.sockets);
             let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
             match direction {
-                Direction::Send => supply(socket, &mut pattern)?,
+                Direction::Send => supply(socket)?,
                 Direction::Receive => swallow(socket)?,
             }
             let delay = self.interface.poll_delay(now, &self.sockets);
-            self.phy.wait(delay.map_or(ATTENTION, |delay| delay.min(ATTENTION)))?;
+            self.phy
+                .wait(delay.map_or(ATTENTION, |delay| delay.min(ATTENTION)))?;
         }
         Ok(())
     }
 }
 
 /// Fills the send buffer.
-fn supply(socket: &mut Socket<'_>, pattern: &mut Pattern) -> Result<(), Failure> {
+fn supply(socket: &mut Socket<'_>) -> Result<(), Failure> {
     // Twice, as the room may go around the end of the buffer.
     while socket.can_send() {
         let fill = |room: &mut [u8]| {
-            pattern.fill(room);
+            room.fill(FILLING);
             (room.len(), ())
         };
         socket.send(fill).map_err(|e| e.to_string())?;

@@ -1,0 +1,207 @@
+//! The page: what was aimed at, and behind it everything that was measured.
+
+use super::Sample;
+use super::runs::{Direction, Party, RUNS, Run, TASKS, Task};
+use crate::peers::machine::Machine;
+use crate::peers::spread::{Spread, short};
+
+/// Everything that the page tells.
+pub struct Page<'a> {
+    pub samples: &'a [Sample],
+    pub machine: &'a Machine,
+    /// Name and version of what took part.
+    pub versions: &'a [(&'a str, String)],
+    pub seconds: &'a str,
+    pub command: &'a str,
+}
+
+const INTRODUCTION: &str = "\
+# Speed on real packets
+
+How fast bytes move between this machine's kernel and a TCP endpoint over a TUN device: dupack's, smoltcp's, and as a
+yardstick a second kernel behind a thread that does nothing but carry packets between two devices. This page is written
+by `cargo xtask wire-speed`.
+
+Gbit/s of payload, medians of the rounds; the [spread](#every-measurement) is below. The endpoint, or the relay, has one
+core, the program that reads or writes on the kernel's side another. *Reached* compares dupack's median with the aim.
+
+| work | dupack | smoltcp | dupack over smoltcp | kernel to kernel | aim | reached |
+| --- | --- | --- | --- | --- | --- | --- |
+";
+
+const DIFFERENCES: &str = "\
+## What is the same, and what is not
+
+- All cross the same kind of device, made in the same way, read and written by the same code, one system call for a
+  packet. An MTU of 1500 bytes throughout; *with offload* means that packets of up to 64 KiB with open checksums cross
+  it (`IFF_VNET_HDR`), as a network card with segmentation offload would take them.
+- All run in one thread, built by the same compiler with the same settings, and keep 4 MiB in each direction. The kernel
+  has its own buffers, and Reno in place of whatever the system's default is.
+- Who sends writes the same byte over and over into its buffer; nobody looks at what arrives. That every byte arrives
+  is what `crates/wire/tests/interop.rs` tests.
+- **The endpoint's core does part of the kernel's TCP too**: a packet that is written to the device passes the kernel's
+  TCP within the system call, up to the socket, and an ACK makes it send. So does the relay's.
+- **dupack** is `sack/reno` with SACK and timestamps, as Linux negotiates them. The peer's data that arrives together is
+  acknowledged together, up to 64 packets.
+- **smoltcp** is driven by its own `Interface::poll`, which reads until nothing is there and then answers once. As it
+  comes it has no congestion control, no timestamps, and sends no SACK-based repairs; a lossless device asks for none.
+  With Reno it sends as below. Its segmentation offload is that of its own `phy` layer, mapped to the device's.
+- **Kernel to kernel** shares one core between the program that writes, the one that reads and both kernels' sides of
+  them; the relay has the other.
+
+";
+
+const DETAILS: &str = "\
+## Every measurement
+
+Gbit/s: least / median / most of the rounds. Processor time for 1448 bytes of payload, a full segment's, of the
+endpoint (or relay) and of the program on the kernel's side, and what share of the time each was busy: medians. Where
+neither share is near 100 %, a core was taken away or both waited for one another.
+
+| run | rounds | Gbit/s | endpoint, ns | program, ns | endpoint busy | program busy |
+| --- | --- | --- | --- | --- | --- | --- |
+";
+
+/// Payload of a full segment: 1500 bytes less IPv4, TCP and timestamps.
+const SEGMENT_BYTES: f64 = 1448.0;
+
+impl Page<'_> {
+    /// The page in Markdown.
+    pub fn text(&self) -> String {
+        let mut text = INTRODUCTION.to_owned();
+        for (task, aim_gbits) in TASKS {
+            text += &self.row(task, aim_gbits);
+        }
+        text += "\n";
+        text += DIFFERENCES;
+        text += DETAILS;
+        for run in RUNS {
+            text += &self.detail(run);
+        }
+        text += &self.circumstances();
+        text
+    }
+
+    fn row(&self, task: Task, aim_gbits: f64) -> String {
+        let rate = |party| self.gbits(Run { party, task });
+        // The relay carries the same whoever sends.
+        let both_ways = Task {
+            direction: Direction::Send,
+            ..task
+        };
+        let relay = self.gbits(Run {
+            party: Party::Relay,
+            task: both_ways,
+        });
+        let (ours, theirs) = (rate(Party::Dupack), rate(Party::Smoltcp));
+        let ratio = ours.zip(theirs).map(|(ours, theirs)| ours / theirs);
+        let reached = match ours {
+            Some(ours) if ours >= aim_gbits => "yes",
+            Some(_) => "no",
+            None => "",
+        };
+        format!(
+            "| {} | **{}** | {} | {} | {} | ≥ {aim_gbits:.1} | {reached} |\n",
+            task.name(),
+            cell(ours),
+            cell(theirs),
+            cell(ratio),
+            cell(relay),
+        )
+    }
+
+    fn gbits(&self, run: Run) -> Option<f64> {
+        self.spread(run, Sample::gbits).map(|spread| spread.median)
+    }
+
+    fn spread(&self, run: Run, of: impl Fn(&Sample) -> f64) -> Option<Spread> {
+        let samples = self.samples.iter().filter(|sample| sample.run == run);
+        Spread::of(samples.map(of))
+    }
+
+    fn detail(&self, run: Run) -> String {
+        let Some(gbits) = self.spread(run, Sample::gbits) else {
+            return String::new();
+        };
+        let rounds = self.samples.iter().filter(|s| s.run == run).count();
+        let median =
+            |of: fn(&Sample) -> f64| self.spread(run, of).map_or(0.0, |spread| spread.median);
+        format!(
+            "| {} | {rounds} | {} | {:.0} | {:.0} | {:.0} % | {:.0} % |\n",
+            run.name(),
+            gbits.text(),
+            median(|s| s.endpoint_s * 1e9 / s.bytes * SEGMENT_BYTES),
+            median(|s| s.program_s * 1e9 / s.bytes * SEGMENT_BYTES),
+            median(|s| s.endpoint_s / s.seconds * 100.0),
+            median(|s| s.program_s / s.seconds * 100.0),
+        )
+    }
+
+    fn circumstances(&self) -> String {
+        let mut text = format!(
+            "\n## Circumstances\n\n- measured by `{}`; each run by `target/release/examples/wire_speed WORDS \
+             --seconds {}` after half a second that does not count, with these words:\n",
+            self.command, self.seconds
+        );
+        for run in RUNS {
+            text += &format!("  - `{}`\n", run.words().join(" "));
+        }
+        for line in self.machine.lines() {
+            text += &format!("- {line}\n");
+        }
+        for (name, version) in self.versions {
+            text += &format!("- {name}: {version}\n");
+        }
+        text
+    }
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or("—".to_owned(), short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(run: Run, gbits: f64) -> Sample {
+        Sample {
+            run,
+            bytes: gbits * 1e9 / 8.0,
+            seconds: 1.0,
+            endpoint_s: 1.0,
+            program_s: 0.5,
+        }
+    }
+
+    #[test]
+    fn the_median_decides_whether_an_aim_is_reached() {
+        let (task, aim_gbits) = TASKS[0];
+        let row = |rates: [f64; 3]| {
+            let run = Run {
+                party: Party::Dupack,
+                task,
+            };
+            let samples = rates.map(|rate| sample(run, rate));
+            let page = Page {
+                samples: &samples,
+                machine: &Machine::here(),
+                versions: &[],
+                seconds: "1",
+                command: "",
+            };
+            page.row(task, aim_gbits)
+        };
+        assert!(row([0.5, 1.0, 1.5]).ends_with("| **1.00** | — | — | — | ≥ 1.0 | yes |\n"));
+        assert!(row([0.5, 0.9, 1.5]).ends_with("| ≥ 1.0 | no |\n"));
+    }
+
+    #[test]
+    fn every_cell_of_the_table_is_measured() {
+        for (task, _) in TASKS {
+            for party in [Party::Dupack, Party::Smoltcp] {
+                assert!(RUNS.contains(&Run { party, task }));
+            }
+        }
+    }
+}
