@@ -205,22 +205,27 @@ fn put(bytes: &mut [u8], at: usize, what: &[u8]) {
     }
 }
 
-/// The sum of `bytes` as big-endian 16-bit words, the last padded with a zero (RFC 1071),
-/// carries not yet folded in. Up to 64 KiB it cannot overflow.
+/// The sum of `bytes` as big-endian 16-bit words, the last padded with a zero, folded into
+/// sixteen bits (RFC 1071).
 pub(crate) fn sum_words(bytes: &[u8]) -> u64 {
-    // Wide words first: 2³² ≡ 1 (mod 2¹⁶ − 1), so halves may be added up in any order.
+    // Summed up in the machine's own order, which is the same sum with its bytes swapped
+    // (RFC 1071 §2 B), and wide words first: 2³² ≡ 1 (mod 2¹⁶ − 1). Up to 16 GiB it cannot
+    // overflow.
     let (wide, rest) = bytes.as_chunks::<4>();
     let wide: u64 = wide
         .iter()
-        .map(|word| u64::from(u32::from_be_bytes(*word)))
+        .map(|word| u64::from(u32::from_ne_bytes(*word)))
         .sum();
     let (words, last) = rest.as_chunks::<2>();
     let words: u64 = words
         .iter()
-        .map(|word| u64::from(u16::from_be_bytes(*word)))
+        .map(|word| u64::from(u16::from_ne_bytes(*word)))
         .sum();
-    let last: u64 = last.iter().map(|byte| u64::from(*byte) << 8).sum();
-    wide + words + last
+    let last: u64 = last
+        .iter()
+        .map(|byte| u64::from(u16::from_ne_bytes([*byte, 0])))
+        .sum();
+    u64::from(u16::from_be(fold(wide + words + last)))
 }
 
 /// Folds the carries into sixteen bits.

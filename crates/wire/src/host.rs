@@ -193,6 +193,8 @@ pub struct Host {
     waker: Waker,
     endpoints: Vec<Endpoint>,
     by_ends: HashMap<Ends, usize>,
+    /// Whom the last packet was for.
+    latest: usize,
     listeners: HashMap<u16, Box<dyn Listener>>,
     /// Endpoints that have packets to answer, in the order of their first.
     owing: Vec<usize>,
@@ -238,6 +240,7 @@ impl Host {
             waker: Waker::new()?,
             endpoints: Vec::new(),
             by_ends: HashMap::new(),
+            latest: 0,
             listeners: HashMap::new(),
             owing: Vec::new(),
             outbox: Outbox::new(),
@@ -361,9 +364,9 @@ impl Host {
             local: packet.destination,
             remote: packet.source,
         };
-        let known = self.by_ends.get(&ends).copied();
-        match known.or_else(|| self.accept(ends, &packet)) {
+        match self.find(ends).or_else(|| self.accept(ends, &packet)) {
             Some(index) => {
+                self.latest = index;
                 let endpoint = &mut self.endpoints[index];
                 match endpoint.arrive(received.at, &packet) {
                     Work::Now => endpoint.work(received.at, &mut self.outbox, &self.tun),
@@ -376,6 +379,15 @@ impl Host {
                 }
             }
             None => self.refuse(ends, &packet),
+        }
+    }
+
+    /// The endpoint of a connection; mostly that of the last packet.
+    fn find(&self, ends: Ends) -> Option<usize> {
+        let latest = self.endpoints.get(self.latest);
+        match latest.filter(|endpoint| endpoint.ends() == ends) {
+            Some(_) => Some(self.latest),
+            None => self.by_ends.get(&ends).copied(),
         }
     }
 
