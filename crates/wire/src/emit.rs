@@ -104,40 +104,104 @@ pub fn emit_with_order(
     order: Option<Order>,
     fill: impl FnOnce(&mut [u8]),
 ) -> Result<usize, EmitError> {
-    let too_long = EmitError::PayloadTooLong {
-        payload_len: segment.len,
-    };
-    let field = OptionField::of(&Options {
-        order,
-        ..segment.options.into()
-    });
-    let tcp_len = TcpHeader::MIN_LEN + field.as_slice().len();
-    let payload_len = usize::try_from(segment.len).map_err(|_| too_long)?;
-    let (ip_len, transport_max) = match envelope.source {
-        SocketAddr::V4(_) => (Ipv4Header::MIN_LEN, 0xffff - Ipv4Header::MIN_LEN),
-        SocketAddr::V6(_) => (Ipv6Header::LEN, 0xffff),
-    };
-    if payload_len > transport_max - tcp_len {
-        return Err(too_long);
-    }
-    let needed = ip_len + tcp_len + payload_len;
-    let given = buffer.len();
-    let packet = buffer
-        .get_mut(..needed)
-        .ok_or(EmitError::BufferTooShort { needed, given })?;
-    let (headers, payload) = packet.split_at_mut(ip_len + tcp_len);
-    let (ip, tcp) = headers.split_at_mut(ip_len);
+    let headers = Headers::of(envelope, segment, order)?;
+    // Its length has 16 bits, as `Headers` has made sure.
+    let needed = headers.bytes() + segment.len as usize;
+    let packet = room(buffer, needed)?;
+    let (head, payload) = packet.split_at_mut(headers.bytes());
     fill(payload);
-    write_tcp(tcp, envelope, segment, field.as_slice());
-    // At most 0xffff, as just checked.
-    let transport_len = (tcp_len + payload_len) as u16;
-    let pseudo = write_ip(ip, envelope, transport_len, too_long)?;
+    let pseudo = headers.write(head, envelope, segment)?;
+    let tcp = &mut head[headers.ip_len..];
     let sum = match envelope.checksum {
         Checksum::Full => !fold(pseudo + sum_words(tcp) + sum_words(payload)),
         Checksum::Offloaded => fold(pseudo),
     };
     put(tcp, CHECKSUM_AT, &sum.to_be_bytes());
     Ok(needed)
+}
+
+/// Writes the headers alone, for a payload that stands elsewhere; the checksum is left to whoever
+/// takes the packet ([`Checksum::Offloaded`]). Returns their length.
+///
+/// # Errors
+///
+/// As for [`emit`].
+pub(crate) fn emit_headers(
+    buffer: &mut [u8],
+    envelope: &Envelope,
+    segment: &Segment,
+) -> Result<usize, EmitError> {
+    let headers = Headers::of(envelope, segment, None)?;
+    let head = room(buffer, headers.bytes())?;
+    let pseudo = headers.write(head, envelope, segment)?;
+    put(
+        &mut head[headers.ip_len..],
+        CHECKSUM_AT,
+        &fold(pseudo).to_be_bytes(),
+    );
+    Ok(headers.bytes())
+}
+
+fn room(buffer: &mut [u8], needed: usize) -> Result<&mut [u8], EmitError> {
+    let given = buffer.len();
+    buffer
+        .get_mut(..needed)
+        .ok_or(EmitError::BufferTooShort { needed, given })
+}
+
+/// What stands before the payload.
+struct Headers {
+    ip_len: usize,
+    options: OptionField,
+    /// TCP header and payload, as IP counts them.
+    transport_len: u16,
+}
+
+impl Headers {
+    fn of(envelope: &Envelope, segment: &Segment, order: Option<Order>) -> Result<Self, EmitError> {
+        let options = OptionField::of(&Options {
+            order,
+            ..segment.options.into()
+        });
+        let (ip_len, transport_max) = match envelope.source {
+            SocketAddr::V4(_) => (Ipv4Header::MIN_LEN, 0xffff - Ipv4Header::MIN_LEN),
+            SocketAddr::V6(_) => (Ipv6Header::LEN, 0xffff),
+        };
+        let tcp_len = TcpHeader::MIN_LEN + options.as_slice().len();
+        let transport_len = usize::try_from(segment.len)
+            .ok()
+            .and_then(|payload_len| payload_len.checked_add(tcp_len))
+            .filter(|len| *len <= transport_max)
+            .and_then(|len| u16::try_from(len).ok())
+            .ok_or_else(|| too_long(segment))?;
+        Ok(Self {
+            ip_len,
+            options,
+            transport_len,
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        self.ip_len + TcpHeader::MIN_LEN + self.options.as_slice().len()
+    }
+
+    /// Writes everything but TCP's checksum, and returns the sum over the pseudo-header.
+    fn write(
+        &self,
+        head: &mut [u8],
+        envelope: &Envelope,
+        segment: &Segment,
+    ) -> Result<u64, EmitError> {
+        let (ip, tcp) = head.split_at_mut(self.ip_len);
+        write_tcp(tcp, envelope, segment, self.options.as_slice());
+        write_ip(ip, envelope, self.transport_len, too_long(segment))
+    }
+}
+
+const fn too_long(segment: &Segment) -> EmitError {
+    EmitError::PayloadTooLong {
+        payload_len: segment.len,
+    }
 }
 
 /// Writes everything of a TCP header but the checksum, which is left zero.
@@ -235,4 +299,44 @@ pub(crate) const fn fold(sum: u64) -> u16 {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_tcp::seq::SeqNumber;
+
+    #[test]
+    fn headers_alone_are_those_of_the_whole_packet() {
+        let mut segment = Segment::new(SeqNumber(7));
+        segment.ack = Some(SeqNumber(9));
+        segment.len = 3000;
+        for (source, destination) in [("10.0.0.1:1", "10.0.0.2:2"), ("[fd00::1]:1", "[fd00::2]:2")]
+        {
+            let envelope = Envelope {
+                source: source.parse().expect("an address"),
+                destination: destination.parse().expect("an address"),
+                identification: 5,
+                checksum: Checksum::Offloaded,
+            };
+            let (mut whole, mut head) = ([1; 4000], [2; MAX_HEADER_BYTES]);
+            let all = emit(&mut whole, &envelope, &segment, |room| room.fill(3));
+            let length = emit_headers(&mut head, &envelope, &segment);
+            let length = length.expect("they fit");
+            assert_eq!(all, Ok(length + 3000));
+            assert_eq!(head[..length], whole[..length]);
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_big_endian_words() {
+        let bytes: Vec<u8> = (0..1500_u32).map(|i| (i * i >> 3) as u8).collect();
+        for length in [0, 1, 2, 3, 4, 5, 20, 1459, 1500] {
+            let words = bytes[..length].chunks(2);
+            let word =
+                |two: &[u8]| u64::from(two[0]) << 8 | two.get(1).map_or(0, |b| u64::from(*b));
+            let slow = fold(words.map(word).sum());
+            assert_eq!(sum_words(&bytes[..length]), u64::from(slow), "{length}");
+        }
+    }
 }

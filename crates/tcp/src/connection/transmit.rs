@@ -17,7 +17,8 @@ const fn sack_option_bytes(blocks: usize) -> u32 {
 
 impl Connection {
     /// The next segment to put on the wire now; `None` if there is none. Call it until it
-    /// returns `None`, after every other call.
+    /// returns `None`, after every other call; segments that have come together may all be taken
+    /// in before, and are then answered by one ACK.
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(reply) = self.reply.take() {

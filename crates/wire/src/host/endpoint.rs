@@ -253,3 +253,169 @@ impl Endpoint {
         &self.connection
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_algorithms::catalog::StackSpec;
+    use dupack_algorithms::catalog::dialect::sender_config;
+    use dupack_algorithms::catalog::spec::{Context, Dialect};
+    use dupack_tcp::connection::{Config, Outgoing};
+    use dupack_tcp::segment::SackBlock;
+    use dupack_tcp::seq::SeqNumber;
+
+    const PEER_ISS: SeqNumber = SeqNumber(0xffff_fff0);
+    const SMSS: u32 = 1000;
+
+    struct Idle;
+
+    impl Application for Idle {
+        fn supply(&mut self, _: &mut [u8]) -> Supply {
+            Supply::NothingNow
+        }
+
+        fn take(&mut self, bytes: &[u8]) -> usize {
+            bytes.len()
+        }
+    }
+
+    /// An endpoint, and the peer that writes to it.
+    struct Dialogue {
+        endpoint: Endpoint,
+        iss: SeqNumber,
+    }
+
+    impl Dialogue {
+        fn established() -> Self {
+            let stack = StackSpec::parse("sack/reno").expect("a stack");
+            let needs = stack.needs(Dialect::Linux);
+            let mut config = Config::new(SMSS as u16);
+            config.offer.timestamps = None;
+            let build = Box::new(move |agreed: &Negotiated| {
+                let smss = agreed.smss;
+                let context = Context {
+                    smss,
+                    dialect: Dialect::Linux,
+                };
+                let config = sender_config(Dialect::Linux, smss, &needs);
+                (config, stack.build(&context))
+            });
+            let ends = Ends {
+                local: "10.0.0.1:1".parse().expect("an address"),
+                remote: "10.0.0.2:2".parse().expect("an address"),
+            };
+            let connection = Connection::listen(config, build);
+            let mut dialogue = Self {
+                endpoint: Endpoint::new(connection, ends, Box::new(Idle), 1 << 16),
+                iss: SeqNumber(0),
+            };
+            let mut syn = Segment::new(PEER_ISS);
+            syn.flags = Flags::SYN;
+            syn.options.mss = Some(SMSS as u16);
+            syn.options.sack_permitted = dupack_tcp::sender::Agreed::Yes;
+            assert_eq!(dialogue.hear(syn), Work::Now);
+            dialogue.iss = dialogue.say().expect("a SYN-ACK").segment.seq;
+            assert_eq!(dialogue.hear(dialogue.segment(0, 0, 0)), Work::Now);
+            assert_eq!(dialogue.endpoint.connection.state(), State::Established);
+            dialogue
+        }
+
+        /// A segment at `start` of the peer's stream that acknowledges `acked` bytes of ours.
+        fn segment(&self, start: u64, len: u32, acked: u64) -> Segment {
+            let mut segment = Segment::new(PEER_ISS.at(1 + start));
+            segment.ack = Some(self.iss.at(1 + acked));
+            segment.window = u16::MAX;
+            segment.len = len;
+            segment
+        }
+
+        fn hear(&mut self, segment: Segment) -> Work {
+            let payload = vec![0; segment.len as usize];
+            let packet = Parsed {
+                source: self.endpoint.ends.remote,
+                destination: self.endpoint.ends.local,
+                segment,
+                order: None,
+                payload: &payload,
+            };
+            self.endpoint.arrive(Instant::ZERO, &packet)
+        }
+
+        fn say(&mut self) -> Option<Outgoing> {
+            self.endpoint.connection.poll_transmit(Instant::ZERO)
+        }
+    }
+
+    #[test]
+    fn data_in_order_is_answered_together() {
+        let mut dialogue = Dialogue::established();
+        for segment in 0..4 {
+            let data = dialogue.segment(segment * 1000, 1000, 0);
+            assert_eq!(dialogue.hear(data), Work::Soon, "{segment}");
+        }
+        let ack = dialogue.say().expect("an ACK").segment;
+        assert_eq!(ack.ack, Some(PEER_ISS.at(1 + 4000)));
+        assert!(dialogue.say().is_none());
+    }
+
+    #[test]
+    fn gaps_repetitions_and_ends_are_answered_at_once() {
+        let mut dialogue = Dialogue::established();
+        let first = dialogue.segment(0, 1000, 0);
+        assert_eq!(
+            dialogue.hear(dialogue.segment(1000, 1000, 0)),
+            Work::Now,
+            "a gap"
+        );
+        assert_eq!(
+            dialogue.hear(dialogue.segment(3000, 1000, 0)),
+            Work::Now,
+            "another"
+        );
+        assert_eq!(dialogue.hear(first), Work::Now, "it fills the first");
+        assert_eq!(
+            dialogue.hear(dialogue.segment(2000, 500, 0)),
+            Work::Now,
+            "half of the other"
+        );
+        assert_eq!(
+            dialogue.hear(dialogue.segment(2500, 500, 0)),
+            Work::Now,
+            "the rest"
+        );
+        assert_eq!(dialogue.hear(first), Work::Now, "a repetition");
+        let mut fin = dialogue.segment(4000, 1000, 0);
+        fin.flags = Flags::FIN;
+        assert_eq!(dialogue.hear(fin), Work::Now, "the end");
+    }
+
+    #[test]
+    fn acks_wait_for_one_another_unless_they_tell_of_loss() {
+        let mut dialogue = Dialogue::established();
+        dialogue
+            .endpoint
+            .connection
+            .write(8000)
+            .expect("it is open");
+        while dialogue.say().is_some() {}
+        assert_eq!(dialogue.hear(dialogue.segment(0, 0, 1000)), Work::Soon);
+        assert_eq!(dialogue.hear(dialogue.segment(0, 0, 2000)), Work::Soon);
+        assert_eq!(
+            dialogue.hear(dialogue.segment(0, 0, 2000)),
+            Work::Now,
+            "a duplicate"
+        );
+        let mut sack = dialogue.segment(0, 0, 2000);
+        sack.options.sacks.push(SackBlock {
+            start: dialogue.iss.at(1 + 3000),
+            end: dialogue.iss.at(1 + 4000),
+        });
+        assert_eq!(dialogue.hear(sack), Work::Now, "a SACK");
+        let partial = dialogue.segment(0, 0, 2500);
+        assert_eq!(
+            dialogue.hear(partial),
+            Work::Now,
+            "while something is sacked"
+        );
+    }
+}

@@ -11,7 +11,9 @@ use std::net::SocketAddr;
 use dupack_tcp::connection::{Flags, Outgoing};
 
 use super::ring::Ring;
-use crate::emit::{CHECKSUM_AT, Checksum, Envelope, MAX_HEADER_BYTES, emit};
+use crate::emit::{
+    CHECKSUM_AT, Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit, emit_headers,
+};
 use crate::tun::{
     ChecksumState, Family, Granted, MAX_PACKET_BYTES, Pending, Segmentation, Tun, Writing,
 };
@@ -117,27 +119,43 @@ impl Outbox {
         };
         // As many packets as the kernel will make of it have numbers of their own.
         self.identification = self.identification.wrapping_add(joined.count as u16);
-        let Outgoing { segment, data, .. } = &joined.outgoing;
-        let emitted = emit(&mut self.buffer, &envelope, segment, |payload| {
-            stream.copy_to(data, payload);
-        });
+        let made = packet(&mut self.buffer, joined, &envelope, stream);
         // What is pushed fits the buffer and has ends of one family.
-        let Ok(length) = emitted else {
-            debug_assert!(false, "{emitted:?}");
+        let Ok((head, tail)) = made else {
+            debug_assert!(false, "{made:?}");
             return Ok(());
         };
         let pending = match tun.offload() {
-            Granted::Offload => joined.pending(ends, length),
+            Granted::Offload => joined.pending(ends, head.len() + tail.len()),
             Granted::Plain => Pending::NOTHING,
         };
         self.counters.segments += joined.count;
         self.counters.packets += 1;
-        match tun.write(&pending, &self.buffer[..length], &[])? {
+        match tun.write(&pending, head, tail)? {
             Writing::Done => {}
             Writing::Refused => self.counters.refused += 1,
         }
         Ok(())
     }
+}
+
+/// The packet in two parts. Payload that nobody has to sum up stays where it is, if it stands
+/// together there.
+fn packet<'a>(
+    buffer: &'a mut [u8],
+    joined: &Joined,
+    envelope: &Envelope,
+    stream: &'a Ring,
+) -> Result<(&'a [u8], &'a [u8]), EmitError> {
+    let Outgoing { segment, data, .. } = &joined.outgoing;
+    let payload = stream.piece(data);
+    let whole = payload.len() as u64 == data.end - data.start;
+    if whole && envelope.checksum == Checksum::Offloaded {
+        let length = emit_headers(buffer, envelope, segment)?;
+        return Ok((&buffer[..length], payload));
+    }
+    let length = emit(buffer, envelope, segment, |room| stream.copy_to(data, room))?;
+    Ok((&buffer[..length], &[]))
 }
 
 impl Joined {
