@@ -22,8 +22,9 @@ How fast bytes move between this machine's kernel and a TCP endpoint over a TUN 
 yardstick a second kernel behind a thread that does nothing but carry packets between two devices. This page is written
 by `cargo xtask wire-speed`.
 
-Gbit/s of payload, medians of the rounds; the [spread](#every-measurement) is below. The endpoint, or the relay, has one
-core, the program that reads or writes on the kernel's side another. *Reached* compares dupack's median with the aim.
+Gbit/s of payload, medians of the rounds; the [spread](#every-measurement) is below. The endpoint, or the relay, is
+bound to one core, the program that reads or writes on the kernel's side to another. *Reached* compares dupack's median
+with the aim.
 
 | work | dupack | smoltcp | dupack over smoltcp | kernel to kernel | aim | reached |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -44,10 +45,10 @@ const DIFFERENCES: &str = "\
 - **dupack** is `sack/reno` with SACK and timestamps, as Linux negotiates them. The peer's data that arrives together is
   acknowledged together, up to 64 packets.
 - **smoltcp** is driven by its own `Interface::poll`, which reads until nothing is there and then answers once. As it
-  comes it has no congestion control, no timestamps, and sends no SACK-based repairs; a lossless device asks for none.
-  With Reno it sends as below. Its segmentation offload is that of its own `phy` layer, mapped to the device's.
-- **Kernel to kernel** shares one core between the program that writes, the one that reads and both kernels' sides of
-  them; the relay has the other.
+  comes it has no congestion control and no timestamps; what it does with its Reno is [below](#every-measurement). Its
+  segmentation offload is what its `phy` layer offers, translated to the device's.
+- **Kernel to kernel**: the program that writes and the one that reads share one core, the relay has the other. The
+  program of which the table below tells is the one that reads.
 
 ";
 

@@ -81,50 +81,84 @@ pub fn start(
 ) -> Result<JoinHandle<Result<Measured, Failure>>, Failure> {
     Ok(namespace.spawn("program", move || {
         core.take()?;
-        let mut buffer = vec![FILLING; CHUNK];
-        let mut stream;
-        let mut step: Box<dyn FnMut() -> std::io::Result<usize>> = match side {
-            Side::Reads(listener) => {
-                stream = listener.accept()?.0;
-                stream.set_read_timeout(Some(STALLED))?;
-                Box::new(move || stream.read(&mut buffer))
-            }
-            Side::Writes(address) => {
-                stream = TcpStream::connect((address, PORT))?;
-                stream.set_write_timeout(Some(STALLED))?;
-                Box::new(move || stream.write(&buffer))
-            }
-        };
-        let clock = WallClock::start();
-        let mut move_until = |end: f64| -> Result<u64, Failure> {
-            let mut bytes = 0;
-            while clock.now().as_secs_f64() < end {
-                match step()? {
-                    0 => return Err("the endpoint has closed the connection".into()),
-                    count => bytes += count as u64,
-                }
-            }
-            Ok(bytes)
-        };
-        let own = ThreadTime::of_caller();
-        let now = || -> Result<_, Failure> {
-            Ok((
-                clock.now().as_secs_f64(),
-                carrier.seconds()?,
-                own.seconds()?,
-            ))
-        };
-        move_until(WARM_UP_S)?;
-        let before = now()?;
-        let bytes = move_until(before.0 + seconds)?;
-        let after = now()?;
+        let mut program = Program::connected(side, carrier)?;
+        program.move_until(WARM_UP_S)?;
+        let before = program.account()?;
+        let bytes = program.move_until(before.at_s + seconds)?;
+        let after = program.account()?;
         Ok(Measured {
             bytes,
-            seconds: after.0 - before.0,
-            carrier_s: after.1 - before.1,
-            kernel_s: after.2 - before.2,
+            seconds: after.at_s - before.at_s,
+            carrier_s: after.carrier_s - before.carrier_s,
+            kernel_s: after.kernel_s - before.kernel_s,
         })
     })?)
+}
+
+/// The program while it runs.
+struct Program {
+    stream: TcpStream,
+    task: Task,
+    buffer: Vec<u8>,
+    clock: WallClock,
+    own: ThreadTime,
+    carrier: ThreadTime,
+}
+
+#[derive(Clone, Copy)]
+enum Task {
+    Read,
+    Write,
+}
+
+/// Times since some start.
+struct Account {
+    at_s: f64,
+    carrier_s: f64,
+    kernel_s: f64,
+}
+
+impl Program {
+    fn connected(side: Side, carrier: ThreadTime) -> Result<Self, Failure> {
+        let (stream, task) = match side {
+            Side::Reads(listener) => (listener.accept()?.0, Task::Read),
+            Side::Writes(address) => (TcpStream::connect((address, PORT))?, Task::Write),
+        };
+        stream.set_read_timeout(Some(STALLED))?;
+        stream.set_write_timeout(Some(STALLED))?;
+        Ok(Self {
+            stream,
+            task,
+            buffer: vec![FILLING; CHUNK],
+            clock: WallClock::start(),
+            own: ThreadTime::of_caller(),
+            carrier,
+        })
+    }
+
+    /// Reads or writes until `end_s`, and says how many bytes.
+    fn move_until(&mut self, end_s: f64) -> Result<u64, Failure> {
+        let mut bytes = 0;
+        while self.clock.now().as_secs_f64() < end_s {
+            let count = match self.task {
+                Task::Read => self.stream.read(&mut self.buffer)?,
+                Task::Write => self.stream.write(&self.buffer)?,
+            };
+            if count == 0 {
+                return Err("the endpoint has closed the connection".into());
+            }
+            bytes += count as u64;
+        }
+        Ok(bytes)
+    }
+
+    fn account(&self) -> Result<Account, Failure> {
+        Ok(Account {
+            at_s: self.clock.now().as_secs_f64(),
+            carrier_s: self.carrier.seconds()?,
+            kernel_s: self.own.seconds()?,
+        })
+    }
 }
 
 /// Writes until the other end goes away.
