@@ -2,6 +2,7 @@
 
 mod build;
 mod instructions;
+mod interop;
 mod ns2;
 mod ns3;
 mod optimise;
@@ -37,6 +38,9 @@ enum Chore {
     /// Build dupack by a profile of its own work, which makes it faster by about a seventh (needs
     /// `rustup component add llvm-tools`, and some minutes).
     Optimise,
+    /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
+    /// machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
+    Interop(interop::InteropArgs),
     /// Run ns-2, ns-3 and htsim beside dupack on the same work, and write docs/performance.md.
     Peers(peers::PeersArgs),
     /// Measure what the endpoint moves over TUN, beside smoltcp and the kernel, and write
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         Chore::Bench => bench(),
         Chore::Count(args) => instructions::run(&args),
         Chore::Optimise => optimise::run(),
+        Chore::Interop(args) => interop::run(&args),
         Chore::Peers(args) => peers::run(&args),
         Chore::WireSpeed(args) => wire_speed::run(&args),
         Chore::PeersNs2(args) => ns2::run(&args),

@@ -1,7 +1,12 @@
 //! The command as its users meet it: files, exit codes, messages.
 
+#[path = "../../wire/tests/analysers/mod.rs"]
+mod analysers;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use analysers::Data;
 
 /// A folder of its own for a test, gone when the test is over.
 struct Folder(PathBuf);
@@ -137,6 +142,35 @@ fn mistakes_are_named_with_their_remedy() {
         "{message}"
     );
     assert!(!folder.0.join("dupack-out").exists(), "nothing was begun");
+}
+
+#[test]
+fn tshark_and_tcptrace_read_what_trace_captures() {
+    let folder = Folder::new("capture");
+    for (stack, out) in [
+        ("sack/reno", "sack"),
+        ("le(cause=order-echo)/westwood", "le"),
+        ("rack/cubic", "rack"),
+    ] {
+        let args = [
+            "trace", stack, "--drop", "24-30", "--loss", "2%", "--out", out,
+        ];
+        let output = dupack(&folder.0, &args);
+        assert!(output.status.success(), "{stack}: {}", errors(&output));
+        let file = folder.0.join(out).join("flow.pcapng");
+        if let Some(packets) = analysers::find_no_fault(&file, Data::CutShort) {
+            assert!(packets > 100, "{stack}: {packets}");
+        }
+        if let Some(connections) = analysers::tcptrace(&file) {
+            let [connection] = connections.as_slice() else {
+                panic!("{stack}: {} connections", connections.len());
+            };
+            let count = |label: &str| connection[label].0.parse::<u64>().unwrap();
+            assert!(count("unique bytes sent") > 100_000, "{stack}");
+            // Seven are dropped by name.
+            assert!(count("rexmt data pkts") >= 7, "{stack}");
+        }
+    }
 }
 
 #[test]

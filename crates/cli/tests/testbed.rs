@@ -2,6 +2,9 @@
 //! a run that is ended from outside.
 #![cfg(target_os = "linux")]
 
+#[path = "../../wire/tests/analysers/mod.rs"]
+mod analysers;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -9,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+
+use analysers::Data;
 
 /// Makes the tests fail, not skip, where namespaces cannot be had.
 const REQUIRE: &str = "DUPACK_REQUIRE_NAMESPACES";
@@ -123,6 +128,59 @@ fn a_receive_window_bounds_goodput() {
     for goodput in goodputs {
         assert!(goodput < most && goodput > most / 8.0, "{runs}");
     }
+}
+
+#[test]
+fn captures_and_ipv6() {
+    let folder = Folder::new("captures");
+    let args = [
+        "--loss",
+        "2%",
+        "--senders",
+        "le(cause=timestamp)/westwood,kernel:reno",
+        "--family",
+        "ipv6",
+        "--bytes",
+        "300kB",
+        "--repeat",
+        "1",
+        "--pcap",
+        "captures",
+    ];
+    let output = command(&folder.0, &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("captures: captures"));
+    let parameters = folder.0.join("dupack-out/testbed/parameters.csv");
+    let parameters = fs::read_to_string(parameters).unwrap();
+    assert!(parameters.contains("family,IPv6"), "{parameters}");
+    let captures = folder.0.join("captures");
+    let mut names: Vec<String> = fs::read_dir(&captures)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let expected = ["kernel-reno", "le-cause-timestamp-westwood"]
+        .map(|sender| ["receiver", "sender"].map(|end| format!("{sender}_loss-2_1.{end}.pcapng")));
+    assert_eq!(names, expected.concat());
+    for name in names {
+        let file = captures.join(&name);
+        analysers::find_no_fault(&file, Data::Verified);
+        if let Some(rows) = analysers::tshark(&file, &["ip.version"]) {
+            assert!(rows.iter().all(|row| row[0] == "6"), "{name}");
+        }
+        if let Some(connections) = analysers::tcptrace(&file) {
+            assert_eq!(connections[0]["unique bytes sent"].0, "300000", "{name}");
+        }
+    }
+
+    // What is there is not overwritten, and nothing is left of the attempt.
+    let again = command(&folder.0, &args).output().unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("--pcap"));
+    assert!(!folder.0.join("dupack-out/testbed-2").exists());
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! 10 MB both ways at once through 5 % loss both ways, for every recovery of the catalog.
 //!
-//! 100 MB, for those who have the time (some minutes):
-//! `DUPACK_LOSSY_BYTES=100000000 cargo test --release -p dupack-wire --test interop -- through_loss`
+//! 100 MB, for those who have the time: `cargo xtask interop`.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration as StdDuration;
@@ -19,7 +18,7 @@ use crate::testbed::{self, Case, PORT};
 
 const BYTES: u64 = 10_000_000;
 
-/// Sets another number of bytes.
+/// Sets another number of bytes (`xtask/src/interop.rs` does).
 const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
 
 /// However bad the recovery: a timeout of 200 ms for every ten segments.
@@ -79,6 +78,12 @@ fn both_ways_through_loss(recovery: &str, family: Family) {
     assert_eq!(report.hash, Digest::of_pattern(testbed::SEED, bytes));
     running.finish();
     let passed = network.stop().expect("a report");
+    eprintln!(
+        "{recovery}: {bytes} bytes both ways in {:.1} s, of {} packets {} lost",
+        passed.lasted.as_secs_f64(),
+        passed.forward.link.offered_packets + passed.backward.link.offered_packets,
+        passed.forward.link.drops.total() + passed.backward.link.drops.total(),
+    );
     for lane in [&passed.forward, &passed.backward] {
         assert!(lane.link.drops.of(DropCause::Random) > 100);
     }
