@@ -13,7 +13,9 @@
 //!
 //! `retran_data` is what has been resent and is not acknowledged in any way. Losses among
 //! segments first sent after the trigger are the next event's. While SACKs arrive and the trigger
-//! is not reached, nothing is sent (`limited_transmit = on` sends what `awnd` leaves room for).
+//! is not reached, nothing is sent (`limited_transmit = on` sends what `awnd` leaves room for), and
+//! so a loss with fewer than four segments outstanding is left to the timer: under much random
+//! loss that is where most of FACK's timeouts come from (the Momentary paper §4.1 has the case).
 //!
 //! Against its neighbours: SACK (RFC 6675) takes a hole for lost only if three segments above it
 //! are sacked, and counts it as in flight until then; FACK is faster in bursts and is fooled

@@ -25,8 +25,8 @@ use super::frame::Piece;
 use crate::capture::{CaptureError, CaptureTime, CaptureWriter, Part, Snap};
 use crate::clock::WallClock;
 
-/// Packets that wait to be written, at most: some 50 MB of long ones, or half a second of a path
-/// of 400 Mbit/s while the disk does something else.
+/// Packets that wait to be written, at most: some 50 MB of long ones. Each is seen twice, and
+/// has half an ACK, so that on a path of 400 Mbit/s it takes a third of a second to fill.
 const WAITING: usize = 1 << 15;
 
 /// How long the writer sleeps when there is nothing to write. It looks by itself, so that the
