@@ -120,7 +120,7 @@ fn versions() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         ("dupack", format!("commit {commit}")),
         ("smoltcp", locked_version("smoltcp")?),
-        ("rustc", rustc()?),
+        ("rustc", rustc(&["--version"])?),
     ])
 }
 
