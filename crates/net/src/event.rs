@@ -5,16 +5,18 @@
 //! nothing goes stale in it.
 //!
 //! Behind it stand two structures, and the next event is the earlier of their first ones. Links
-//! are due soon and often: their entries lie in a wheel of time, where setting and
-//! taking one costs the same however many there are. Timers are due late and seldom, for a
-//! deadline that moves back is not told to the queue: theirs lie in a tree, as does whatever is
-//! due beyond the wheel's turn, and everything in a network of a few links.
+//! are due soon and often: the entries of a few lie in a row, those of many in a wheel of time,
+//! where setting and taking one costs the same however many there are. Timers are due late and
+//! seldom, for a deadline that moves back is not told to the queue: theirs lie in a tree, as does
+//! whatever is due beyond the wheel's turn.
 
+mod row;
 mod tree;
 mod wheel;
 
 use dupack_tcp::time::Instant;
 
+use self::row::Row;
 use self::tree::Tree;
 use self::wheel::Wheel;
 use crate::ids::EventSlot;
@@ -22,10 +24,16 @@ use crate::ids::EventSlot;
 /// Pending entries ordered by (time, insertion number).
 #[derive(Clone, Debug)]
 pub struct EventQueue {
+    /// The links' entries, if they are few …
+    row: Row,
+    /// … namely so many; else none are in the row,
+    in_row: u32,
+    /// but here, as far as it reaches.
     near: Wheel,
-    far: Tree,
     /// Where each link's entry is, unless there are few links.
     places: Vec<Place>,
+    /// All other entries.
+    far: Tree,
     next_number: u64,
 }
 
@@ -57,8 +65,8 @@ const NOTHING: Key = Key {
     number_and_slot: u64::MAX,
 };
 
-/// So many links do without the wheel: their tree has two or three levels and is the faster one.
-const FEW_LINKS: usize = 64;
+/// The entries of so many links stand in a row.
+const FEW_LINKS: usize = row::MAX_ENTRIES;
 
 /// The most slots a queue can have.
 pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
@@ -96,17 +104,24 @@ impl EventQueue {
     /// first.
     #[must_use]
     pub fn new(links: usize, others: usize) -> Self {
-        let on_wheel = if links > FEW_LINKS { links } else { 0 };
-        Self::with_wheel(on_wheel, links + others)
+        let (in_row, on_wheel) = if links > FEW_LINKS {
+            (0, links)
+        } else {
+            (links, 0)
+        };
+        Self::with(in_row, on_wheel, links + others)
     }
 
-    /// A queue of so many slots, the first of which have the wheel beside the tree.
-    fn with_wheel(on_wheel: usize, slots: usize) -> Self {
+    /// A queue of so many slots, the first of which are in the row, or else have the wheel beside
+    /// the tree.
+    fn with(in_row: usize, on_wheel: usize, slots: usize) -> Self {
         assert!(slots <= MAX_SLOTS, "{slots} event slots");
         Self {
+            row: Row::new(),
+            in_row: in_row as u32,
             near: Wheel::new(on_wheel),
-            far: Tree::new(slots),
             places: vec![Place::Nowhere; on_wheel],
+            far: Tree::new(slots - in_row),
             next_number: 0,
         }
     }
@@ -124,8 +139,14 @@ impl EventQueue {
     #[inline]
     pub fn set(&mut self, slot: EventSlot, at: Instant, number: InsertionNumber) {
         let key = Key::new(slot, at, number);
+        if slot.0 < self.in_row {
+            self.row.remove(slot);
+            self.row.add(key);
+            return;
+        }
         let Some(place) = self.places.get_mut(slot.index()) else {
-            self.far.replace(slot, key);
+            let leaf = self.leaf(slot);
+            self.far.replace(leaf, key);
             return;
         };
         match *place {
@@ -142,11 +163,40 @@ impl EventQueue {
         }
     }
 
+    /// Makes `slot`, which has no pending entry, due at `at`.
+    #[inline(always)]
+    pub fn add(&mut self, slot: EventSlot, at: Instant, number: InsertionNumber) {
+        debug_assert_eq!(self.pending(slot), None);
+        if slot.0 < self.in_row {
+            self.row.add(Key::new(slot, at, number));
+        } else {
+            self.set(slot, at, number);
+        }
+    }
+
+    /// Makes `slot`, which is the [earliest](Self::earliest), due when `next` says, or not at all.
+    #[inline(always)]
+    pub fn move_on(&mut self, slot: EventSlot, next: Option<(Instant, InsertionNumber)>) {
+        let in_row = slot.0 < self.in_row;
+        debug_assert!(!in_row || self.row.first().slot() == slot);
+        match next {
+            Some((at, number)) if in_row => self.row.replace_first(Key::new(slot, at, number)),
+            Some((at, number)) => self.set(slot, at, number),
+            None if in_row => self.row.drop_first(),
+            None => self.clear(slot),
+        }
+    }
+
     /// Removes the pending entry of `slot`, if there is one.
     #[inline]
     pub fn clear(&mut self, slot: EventSlot) {
+        if slot.0 < self.in_row {
+            self.row.remove(slot);
+            return;
+        }
         let Some(place) = self.places.get_mut(slot.index()) else {
-            self.far.replace(slot, NOTHING);
+            let leaf = self.leaf(slot);
+            self.far.replace(leaf, NOTHING);
             return;
         };
         match *place {
@@ -160,23 +210,32 @@ impl EventQueue {
     /// When `slot` is due.
     #[must_use]
     pub fn pending(&self, slot: EventSlot) -> Option<Instant> {
+        if slot.0 < self.in_row {
+            return self.row.pending(slot);
+        }
         match self.places.get(slot.index()) {
             Some(Place::Nowhere) => None,
             Some(Place::Near) => self.near.key(slot).due(),
-            Some(Place::Far) | None => self.far.key(slot).due(),
+            Some(Place::Far) | None => self.far.key(self.leaf(slot)).due(),
         }
     }
 
     /// The slot that is due first, and when; it stays pending.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn earliest(&mut self) -> Option<(Instant, EventSlot)> {
         let first = if self.places.is_empty() {
-            self.far.first()
+            let (row, far) = (self.row.first(), self.far.first());
+            if row.wide() < far.wide() { row } else { far }
         } else {
             self.earliest_of_both()
         };
         Some((first.due()?, first.slot()))
+    }
+
+    /// The leaf of a slot that is not in the row.
+    const fn leaf(&self, slot: EventSlot) -> EventSlot {
+        EventSlot(slot.0 - self.in_row)
     }
 
     fn earliest_of_both(&mut self) -> Key {

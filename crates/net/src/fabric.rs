@@ -249,25 +249,14 @@ impl Fabric {
     /// Handles the next arrival at the far end of `id`.
     fn arrive<O: Observer>(&mut self, id: LinkId, observer: &mut O) -> Option<Step> {
         let link = &mut self.links[id.index()];
-        let Some(flight) = link.take_arrival(self.now) else {
-            self.await_link(id);
-            return None;
-        };
-        self.await_link(id);
+        let flight = link.take_arrival(self.now);
+        self.events.move_on(EventSlot(id.0), link.next_arrival());
+        let flight = flight?;
         if flight.fate == Fate::Arrived {
             self.tell(flight.packet, Happening::Crossed { link: id }, observer);
             return self.forward(flight, observer);
         }
         self.arrive_with_fate(id, flight, observer)
-    }
-
-    /// Comes back to a link for its next arrival.
-    #[inline(always)]
-    fn await_link(&mut self, id: LinkId) {
-        match self.links[id.index()].next_arrival() {
-            Some((at, number)) => self.events.set(EventSlot(id.0), at, number),
-            None => self.events.clear(EventSlot(id.0)),
-        }
     }
 
     /// Handles an arrival out of the ordinary: a loss on the wire, or the first of two copies.
@@ -383,7 +372,7 @@ impl Fabric {
     fn on_its_way<O: Observer>(&mut self, id: LinkId, flight: Flight, observer: &mut O) {
         if self.links[id.index()].launch_plain(flight) {
             self.events
-                .set(EventSlot(id.0), flight.arrival, flight.number);
+                .add(EventSlot(id.0), flight.arrival, flight.number);
         }
         let wait = Duration::ZERO;
         self.tell(
@@ -435,7 +424,11 @@ impl Fabric {
                 if let Some((at, first)) = link.next_arrival()
                     && first == number
                 {
-                    self.events.set(EventSlot(id.0), at, number);
+                    if link.under_way() == 1 {
+                        self.events.add(EventSlot(id.0), at, number);
+                    } else {
+                        self.events.set(EventSlot(id.0), at, number);
+                    }
                 }
                 self.tell(offer.packet, Happening::Queued { link: id, wait }, observer);
                 Ok(())

@@ -18,7 +18,7 @@ fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
 
 #[test]
 fn ties_are_broken_by_insertion_and_not_by_slot() {
-    let mut queue = EventQueue::with_wheel(3, 5);
+    let mut queue = EventQueue::with(0, 3, 5);
     for (slot, time) in [(3, 70), (0, 70), (4, 70), (1, 50), (2, 90)] {
         let number = queue.number();
         queue.set(EventSlot(slot), at(time), number);
@@ -31,7 +31,7 @@ fn ties_are_broken_by_insertion_and_not_by_slot() {
 
 #[test]
 fn an_entry_can_be_moved_both_ways() {
-    let mut queue = EventQueue::with_wheel(1, 2);
+    let mut queue = EventQueue::with(0, 1, 2);
     let (first, second, third) = (queue.number(), queue.number(), queue.number());
     queue.set(EventSlot(0), at(100), first);
     queue.set(EventSlot(1), at(50), second);
@@ -49,10 +49,10 @@ struct Compared {
 }
 
 impl Compared {
-    fn new(links: usize, others: usize) -> Self {
+    fn new(in_row: usize, on_wheel: usize, others: usize) -> Self {
         Self {
-            queue: EventQueue::with_wheel(links, links + others),
-            model: vec![None; links + others],
+            queue: EventQueue::with(in_row, on_wheel, in_row + on_wheel + others),
+            model: vec![None; in_row + on_wheel + others],
         }
     }
 
@@ -87,9 +87,11 @@ impl Compared {
 fn it_agrees_with_a_sorted_list() {
     // Times go back and forth, and often are the same.
     let mut stream = Stream::derive(3, "event queue");
-    // With the wheel for some slots, for all, and for none.
-    for (links, span) in [(37, 50), (20, 50), (0, 50), (20, 100_000_000)] {
-        let mut compared = Compared::new(links, 37 - links);
+    // With the wheel for some slots, for all, and for none; and the same with the row.
+    let wheels = [(0, 37, 50), (0, 20, 50), (0, 0, 50), (0, 20, 100_000_000)];
+    let rows = [(37, 0, 50), (20, 0, 50), (20, 0, 100_000_000)];
+    for (in_row, on_wheel, span) in wheels.into_iter().chain(rows) {
+        let mut compared = Compared::new(in_row, on_wheel, 37 - in_row - on_wheel);
         for _ in 0..20_000 {
             let slot = stream.below(37) as usize;
             if stream.below(4) == 0 {
@@ -107,7 +109,7 @@ fn it_agrees_with_a_sorted_list_while_time_goes_on() {
     // As a run uses it; the pace changes by powers of ten, so the wheel is refitted, and what is
     // due late lies in the tree for a while.
     let mut stream = Stream::derive(4, "event queue");
-    let mut compared = Compared::new(20, 10);
+    let mut compared = Compared::new(0, 20, 10);
     let mut now = 0;
     for slot in 0..30 {
         compared.set(slot, stream.below(1000));
@@ -134,9 +136,50 @@ fn it_agrees_with_a_sorted_list_while_time_goes_on() {
 }
 
 #[test]
+fn a_row_agrees_with_a_sorted_list_while_time_goes_on() {
+    // As a run uses it: who is due moves on or has nothing more, and others are added.
+    let mut stream = Stream::derive(5, "event queue");
+    for links in [1, 2, 20, row::MAX_ENTRIES] {
+        let mut compared = Compared::new(links, 0, 5);
+        compared.set(0, 0);
+        for step in 0..20_000 {
+            let (time, first) = compared.check().expect("there is always something");
+            let number = compared.queue.number();
+            let span = if step % 3000 < 1500 { 3 } else { 1000 };
+            let due = time.as_nanos() + stream.below(span);
+            let idle = (0..links).find(|&slot| compared.model[slot].is_none());
+            let alone = compared.model.iter().flatten().count() == 1;
+            match (first.index() < links, stream.below(3)) {
+                (false, _) if alone => compared.set(first.index(), due),
+                (false, _) => compared.clear(first.index()),
+                (true, 0) if !alone => {
+                    compared.queue.move_on(first, None);
+                    compared.model[first.index()] = None;
+                }
+                (true, _) => {
+                    compared.queue.move_on(first, Some((at(due), number)));
+                    compared.model[first.index()] = Some((due, number.0));
+                }
+            }
+            if let Some(slot) = idle
+                && stream.below(3) > 0
+            {
+                let number = compared.queue.number();
+                compared.queue.add(EventSlot(slot as u32), at(due), number);
+                compared.model[slot] = Some((due, number.0));
+            }
+            if stream.below(10) == 0 {
+                compared.set(links + stream.below(5) as usize, due);
+            }
+        }
+    }
+}
+
+#[test]
 fn any_number_of_slots_comes_out_in_order() {
-    for slots in 1..=70 {
-        let mut queue = EventQueue::with_wheel(slots / 2, slots);
+    for (slots, in_row) in (1..=70).flat_map(|slots| [(slots, 0), (slots, slots.min(63))]) {
+        let on_wheel = if in_row == 0 { slots / 2 } else { 0 };
+        let mut queue = EventQueue::with(in_row, on_wheel, slots);
         for slot in 0..slots as u32 {
             let number = queue.number();
             queue.set(EventSlot(slot), at(u64::from(slot * 37 % 71)), number);
@@ -149,7 +192,7 @@ fn any_number_of_slots_comes_out_in_order() {
 
 #[test]
 fn a_queue_of_one_slot_works() {
-    let mut queue = EventQueue::with_wheel(1, 1);
+    let mut queue = EventQueue::with(1, 0, 1);
     let number = queue.number();
     assert_eq!(queue.earliest(), None);
     queue.set(EventSlot(0), at(1), number);

@@ -1,0 +1,110 @@
+//! Pending entries in a row, the next one in front: for a few links it beats every tree.
+//!
+//! An entry is taken in front. One that takes its place looks for its own from the front on, for a
+//! busy link's next packet is seldom far behind; a new one from the back on, for it has a whole
+//! link to cross. So both move few others, and all that a step costs is a comparison and a copy.
+
+use dupack_tcp::time::Instant;
+
+use super::{Key, NOTHING};
+use crate::ids::EventSlot;
+
+/// At most [`MAX_ENTRIES`], in ascending order.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The place behind the last entry holds [`NOTHING`].
+    places: Box<[Key; PLACES]>,
+    /// The place of the first entry.
+    head: usize,
+    len: usize,
+}
+
+/// The most entries that a row has room for.
+pub(super) const MAX_ENTRIES: usize = 63;
+
+/// The row wanders through its places and returns to the first one when it has reached the last:
+/// seldom enough that moving it costs nothing.
+const PLACES: usize = 2 * (MAX_ENTRIES + 1);
+
+impl Row {
+    /// One without entries.
+    pub(super) fn new() -> Self {
+        Self {
+            places: Box::new([NOTHING; PLACES]),
+            head: 0,
+            len: 0,
+        }
+    }
+
+    /// The smallest key.
+    #[inline(always)]
+    pub(super) fn first(&self) -> Key {
+        self.places[self.head]
+    }
+
+    /// Puts `key` in the place of the first entry, of which there is one.
+    #[inline(always)]
+    pub(super) fn replace_first(&mut self, key: Key) {
+        let row = &mut self.places[self.head..self.head + self.len];
+        let mut place = 0;
+        while let Some(&next) = row.get(place + 1)
+            && next.wide() < key.wide()
+        {
+            row[place] = next;
+            place += 1;
+        }
+        row[place] = key;
+    }
+
+    /// Takes the first entry out, of which there is one.
+    #[inline(always)]
+    pub(super) fn drop_first(&mut self) {
+        self.head += 1;
+        self.len -= 1;
+    }
+
+    /// Adds the entry of a slot that has none.
+    #[inline(always)]
+    pub(super) fn add(&mut self, key: Key) {
+        if self.head + self.len == PLACES - 1 {
+            self.return_to_start();
+        }
+        self.len += 1;
+        let row = &mut self.places[self.head..=self.head + self.len];
+        let mut place = row.len() - 1;
+        row[place] = NOTHING;
+        place -= 1;
+        while place > 0 && key.wide() < row[place - 1].wide() {
+            row[place] = row[place - 1];
+            place -= 1;
+        }
+        row[place] = key;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn return_to_start(&mut self) {
+        self.places.copy_within(self.head.., 0);
+        self.head = 0;
+    }
+
+    /// Takes the entry of `slot` out, if there is one, wherever it stands.
+    pub(super) fn remove(&mut self, slot: EventSlot) {
+        if let Some(n) = self.find(slot) {
+            let end = self.head + self.len;
+            self.places
+                .copy_within(self.head + n + 1..=end, self.head + n);
+            self.len -= 1;
+        }
+    }
+
+    /// When `slot` is due.
+    pub(super) fn pending(&self, slot: EventSlot) -> Option<Instant> {
+        self.places[self.head + self.find(slot)?].due()
+    }
+
+    fn find(&self, slot: EventSlot) -> Option<usize> {
+        let row = &self.places[self.head..self.head + self.len];
+        row.iter().position(|key| key.slot() == slot)
+    }
+}
