@@ -21,6 +21,7 @@ const PER_OCTAVE: u64 = 1 << BITS;
 
 impl Histogram {
     /// Adds one span.
+    #[inline]
     pub fn record(&mut self, span: Duration) {
         let bucket = bucket_of(span.as_nanos());
         if bucket >= self.buckets.len() {

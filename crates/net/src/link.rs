@@ -177,6 +177,7 @@ impl Link {
 
     /// Hands the link a packet at `now`; calls come in the order of time. `number` breaks ties
     /// among arrivals and must be larger than in all calls before.
+    #[inline(always)]
     pub fn offer(&mut self, now: Instant, number: InsertionNumber, packet: &Offer) -> Verdict {
         self.counters.offered_packets += 1;
         self.backlog.advance(now);
@@ -300,6 +301,7 @@ impl Link {
     }
 
     /// Why the link does not take the packet, if it does not.
+    #[inline(always)]
     fn refuse(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
         if let Some(extras) = &mut self.extras {
             let idle_from = self.service.idle_from();
@@ -326,6 +328,7 @@ impl Link {
     }
 
     /// Puts an accepted packet on the wire, where an ideal one would deliver it at `ideal`.
+    #[inline(always)]
     fn launch(&mut self, now: Instant, number: InsertionNumber, packet: &Offer, ideal: Instant) {
         let mut flight = Flight::of(packet, number, ideal);
         if let Some(extras) = &mut self.extras

@@ -23,6 +23,7 @@ struct Waiting {
 
 impl Backlog {
     /// Forgets the packets whose transmission has begun at `now`.
+    #[inline]
     pub(super) fn advance(&mut self, now: Instant) {
         while let Some(first) = self.waiting.front() {
             if first.start > now {
@@ -34,6 +35,7 @@ impl Backlog {
     }
 
     /// Adds a packet whose transmission begins at `start`.
+    #[inline]
     pub(super) fn push(&mut self, start: Instant, bytes: u32) {
         self.bytes += u64::from(bytes);
         self.waiting.push_back(Waiting { start, bytes });

@@ -60,6 +60,7 @@ impl Extras {
 
     /// Why a packet does not get as far as the queue, if it does not. The transmitter is idle
     /// from `idle_from` on.
+    #[inline(always)]
     pub(super) fn refuse(
         &mut self,
         now: Instant,
@@ -112,9 +113,18 @@ impl Extras {
     }
 }
 
-/// The first model that takes the packet; all of them see it.
-#[inline]
+/// The first model that takes the packet; all of them see it. Most links with losses have one.
+#[inline(always)]
 fn first_taker(losses: &mut [Loss], now: Instant, packet: &Offer) -> Option<DropCause> {
+    match losses {
+        [] => None,
+        [loss] => loss.takes(now, packet),
+        losses => first_of_many(losses, now, packet),
+    }
+}
+
+#[inline(never)]
+fn first_of_many(losses: &mut [Loss], now: Instant, packet: &Offer) -> Option<DropCause> {
     let mut taken = None;
     for loss in losses {
         let cause = loss.takes(now, packet);

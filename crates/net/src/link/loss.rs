@@ -110,6 +110,7 @@ impl Loss {
     }
 
     /// Whether the model takes this packet, and under which name.
+    #[inline]
     pub(super) fn takes(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
         if !self.filter.passes(packet.kind) {
             return None;
