@@ -249,7 +249,7 @@ impl Fabric {
     /// Handles the next arrival at the far end of `id`.
     fn arrive<O: Observer>(&mut self, id: LinkId, observer: &mut O) -> Option<Step> {
         let link = &mut self.links[id.index()];
-        let flight = link.take_arrival(self.now);
+        let flight = link.take_due();
         self.events.move_on(EventSlot(id.0), link.next_arrival());
         let flight = flight?;
         if flight.fate == Fate::Arrived {

@@ -236,20 +236,41 @@ impl Link {
     /// Takes the next packet that has arrived at `now`, if one has. Call until it is `None`.
     #[inline(always)]
     pub fn take_arrival(&mut self, now: Instant) -> Option<Flight> {
-        let flight = *self.far_end.first()?;
-        if flight.arrival > now {
+        let first = *self.far_end.first()?;
+        if first.arrival > now {
             return None;
         }
+        Some(self.take_first(first))
+    }
+
+    /// Takes the packet that arrives next, of which the fabric knows that it is due.
+    #[inline(always)]
+    pub(crate) fn take_due(&mut self) -> Option<Flight> {
+        let first = *self.far_end.first()?;
+        Some(self.take_first(first))
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self, flight: Flight) -> Flight {
         self.far_end.drop_first();
+        if flight.fate == Fate::Arrived {
+            self.counters.carried(flight.bytes);
+        } else {
+            self.count_special(flight);
+        }
+        flight
+    }
+
+    #[cold]
+    fn count_special(&mut self, flight: Flight) {
         match flight.fate {
-            Fate::Arrived => self.counters.carried(flight.bytes),
+            Fate::Arrived => {}
             Fate::FirstOfTwo => self.counters.duplicated_packets += 1,
             Fate::Lost(cause) => {
                 self.counters.carried(flight.bytes);
                 self.counters.drops.add(cause);
             }
         }
-        Some(flight)
     }
 
     /// What has passed so far.

@@ -155,8 +155,8 @@ impl DuplicateAcks {
     /// New data, named limited transmit if it goes beyond the window. `flight` is what is in
     /// flight before limited transmit takes anything off.
     pub(super) fn new_data(&self, flight: u64, view: &View<'_>) -> Next {
-        let beyond = flight + u64::from(view.new_len) > view.window.whole_bytes();
-        let why = if beyond && self.limited_transmit_bytes(false) > 0 {
+        let beyond = || flight + u64::from(view.new_len) > view.window.whole_bytes();
+        let why = if self.limited_transmit_bytes(false) > 0 && beyond() {
             SendReason::LimitedTransmit
         } else {
             SendReason::NewData

@@ -78,6 +78,7 @@ impl Sender {
         clearance == Clearance::Immediate || self.stack.recovery.allowance(view) >= u64::from(len)
     }
 
+    #[inline(never)]
     fn retransmit(
         &mut self,
         now: Instant,
@@ -106,6 +107,7 @@ impl Sender {
         Some(self.emit(now, id, resent, why, TransmitKind::Repeat))
     }
 
+    #[inline(always)]
     fn send_new(&mut self, now: Instant, why: SendReason, len: u32) -> Transmit {
         self.persist = Persist::default();
         self.order += 1;
@@ -121,6 +123,7 @@ impl Sender {
 
     /// The application or the peer permits no new segment. If only the peer can change that and
     /// nothing is outstanding that would make it speak, it will have to be probed.
+    #[inline(never)]
     fn stopped_short(&mut self, now: Instant) {
         let waiting = self.written > self.scoreboard.nxt();
         self.limited_by = if waiting {
@@ -136,7 +139,7 @@ impl Sender {
     }
 
     /// Bookkeeping common to every data segment, and the segment itself.
-    #[inline]
+    #[inline(always)]
     fn emit(
         &mut self,
         now: Instant,
@@ -195,6 +198,7 @@ impl Sender {
     }
 
     /// Tells a control that models the path of a transmission.
+    #[inline(never)]
     fn tell_control(&mut self, now: Instant, sent: &Sent) {
         let new_len = self.new_len();
         let view = View {
@@ -213,6 +217,8 @@ impl Sender {
 
     /// An empty segment just below the window: the peer must answer it with its window
     /// (RFC 9293 §3.10.7.4), and no byte is sent that it has no room for.
+    #[cold]
+    #[inline(never)]
     fn window_probe(&mut self, now: Instant) -> Option<Transmit> {
         if self.written == self.scoreboard.nxt() || !self.scoreboard.is_empty() {
             return None;
