@@ -208,6 +208,7 @@ impl EventQueue {
     }
 
     /// When `slot` is due.
+    #[inline]
     #[must_use]
     pub fn pending(&self, slot: EventSlot) -> Option<Instant> {
         if slot.0 < self.in_row {

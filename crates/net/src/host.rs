@@ -310,9 +310,11 @@ impl TcpFlow {
             self.transmit(&transmit, fabric, observer);
         }
         // Taken even if nobody looks, so that a log does not grow.
-        for change in self.sender.take_window_changes() {
-            if O::ACTIVE {
-                observer.window_change(self.id, &change);
+        if self.sender.has_window_changes() {
+            for change in self.sender.take_window_changes() {
+                if O::ACTIVE {
+                    observer.window_change(self.id, &change);
+                }
             }
         }
         if O::ACTIVE {

@@ -135,6 +135,7 @@ impl Receiver {
     }
 
     /// Takes in a segment.
+    #[inline]
     pub fn handle_data(&mut self, now: Instant, segment: &DataSegment) -> Accepted {
         let mut accepted = Accepted::default();
         let Some(start) = segment.seq.offset(self.config.irs, self.next) else {
@@ -271,12 +272,14 @@ impl Receiver {
     }
 
     /// The next ACK to send, if one is due.
+    #[inline]
     #[must_use]
     pub fn poll_ack(&mut self) -> Option<Ack> {
         (self.due == Due::Yes).then(|| self.ack())
     }
 
     /// An ACK, whether one is due or not, for a segment that goes out anyway. None is due after.
+    #[inline]
     pub fn ack(&mut self) -> Ack {
         self.due = Due::No;
         self.delayed_until = None;

@@ -94,6 +94,8 @@ pub struct RttEstimator {
     rttvar: Duration,
     latest: Option<Duration>,
     min: Option<Duration>,
+    /// The timeout before backoff, as of the last sample.
+    base_rto: Duration,
     backoff: u32,
     restart: Restart,
 }
@@ -116,6 +118,7 @@ impl RttEstimator {
             rttvar: Duration::ZERO,
             latest: None,
             min: None,
+            base_rto: config.initial_rto,
             backoff: 0,
             restart: Restart::No,
         }
@@ -161,17 +164,14 @@ impl RttEstimator {
     /// The timeout in force, backoff and shortening included.
     #[must_use]
     pub fn rto(&self) -> Duration {
-        let base = self.base_rto();
+        let base = self.base_rto;
         let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
         let rto = base.saturating_mul(factor).min(self.config.max_rto);
         self.shortening.map_or(rto, |s| s.of(rto, self.srtt))
     }
 
     /// The timeout before backoff (RFC 6298 §2.2, 2.3).
-    fn base_rto(&self) -> Duration {
-        let Some(srtt) = self.srtt else {
-            return self.config.initial_rto;
-        };
+    fn work_out_base_rto(&self, srtt: Duration) -> Duration {
         let variance = self.rttvar * 4;
         let rto = match self.config.variance_floor {
             VarianceFloor::Granularity => srtt + variance.max(self.config.granularity),
@@ -193,6 +193,9 @@ impl RttEstimator {
         match self.config.arithmetic {
             RttArithmetic::Exact => self.sample_exact(rtt.rounded_to(self.config.granularity)),
             RttArithmetic::Ticks => self.sample_ticks(rtt, now),
+        }
+        if let Some(srtt) = self.srtt {
+            self.base_rto = self.work_out_base_rto(srtt);
         }
     }
 

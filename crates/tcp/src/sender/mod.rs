@@ -243,7 +243,31 @@ impl Sender {
     }
 
     /// Carries out what a recovery decided, up to the growth of the window.
+    #[inline(always)]
     fn carry_out(
+        &mut self,
+        now: Instant,
+        outcome: &Outcome,
+        flight_size: u64,
+        witness: &dyn Witness,
+    ) {
+        // Most ACKs bring nothing of the kind.
+        if outcome.loss.is_some()
+            || outcome.restore.is_some()
+            || outcome.limit.is_some()
+            || outcome.exit == Exit::Recovery
+        {
+            self.carry_out_event(now, outcome, flight_size, witness);
+        }
+        if outcome.rto == RtoTimer::Restart {
+            self.rto_at = None;
+        }
+        self.arm_rto(now);
+    }
+
+    /// Carries out what concerns the window and the end of a recovery.
+    #[inline(never)]
+    fn carry_out_event(
         &mut self,
         now: Instant,
         outcome: &Outcome,
@@ -266,10 +290,6 @@ impl Sender {
             self.stats.recoveries += 1;
             self.stats.recoveries_left_empty += u64::from(self.scoreboard.is_empty());
         }
-        if outcome.rto == RtoTimer::Restart {
-            self.rto_at = None;
-        }
-        self.arm_rto(now);
     }
 
     /// A loss event: asks for its cause, and lets the control or the response set the window.
@@ -575,6 +595,12 @@ impl Sender {
     #[must_use]
     pub const fn peer_edge(&self) -> u64 {
         self.peer_edge
+    }
+
+    /// Whether the window has changed since the changes were taken last, if that is logged.
+    #[must_use]
+    pub const fn has_window_changes(&self) -> bool {
+        !self.changes.is_empty()
     }
 
     /// The window changes since the last call, if they are logged.
