@@ -156,8 +156,9 @@ impl RackTlp {
     /// are still there.
     fn update_most_recent(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let certain = ack.delivered.iter().filter(|delivered| {
-            let timestamp = self.lists.tag(delivered.id).flatten();
-            last_transmission_arrived(delivered, timestamp, ack, view)
+            let once = delivered.segment.transmissions == 1;
+            let timestamp = || self.lists.tag(delivered.id).flatten();
+            once || last_transmission_arrived(delivered, timestamp(), ack, view)
         });
         let Some(last_sent) = certain.max_by_key(|d| d.segment.order) else {
             return;

@@ -77,11 +77,10 @@ impl<T: Copy + Debug> TwoLists<T> {
         if repeated {
             self.unmark(sent.id);
         }
-        while self.first + (self.slots.len() as u64) <= sent.id.0 {
+        if self.first + self.slots.len() as u64 == sent.id.0 {
             self.slots.push_back(Slot { tag, lost: None });
-        }
-        if let Some(slot) = self.slot_mut(sent.id) {
-            slot.tag = tag;
+        } else {
+            self.set_tag(sent.id, tag);
         }
         self.waiting.push_back(Transmission {
             id: sent.id,
@@ -90,6 +89,16 @@ impl<T: Copy + Debug> TwoLists<T> {
         // A new segment makes no other entry dead.
         if repeated {
             self.tidy(scoreboard);
+        }
+    }
+
+    /// Tags the last transmission of a segment, with slots for all up to it.
+    fn set_tag(&mut self, id: SegmentId, tag: T) {
+        while self.first + (self.slots.len() as u64) <= id.0 {
+            self.slots.push_back(Slot { tag, lost: None });
+        }
+        if let Some(slot) = self.slot_mut(id) {
+            slot.tag = tag;
         }
     }
 

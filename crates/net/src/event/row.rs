@@ -46,14 +46,17 @@ impl Row {
     #[inline(always)]
     pub(super) fn replace_first(&mut self, key: Key) {
         let row = &mut self.places[self.head..self.head + self.len];
-        let mut place = 0;
-        while let Some(&next) = row.get(place + 1)
-            && next.wide() < key.wide()
-        {
-            row[place] = next;
-            place += 1;
+        let Some((mut place, others)) = row.split_first_mut() else {
+            return;
+        };
+        for next in others {
+            if key.wide() < next.wide() {
+                break;
+            }
+            *place = *next;
+            place = next;
         }
-        row[place] = key;
+        *place = key;
     }
 
     /// Takes the first entry out, of which there is one.
@@ -69,16 +72,20 @@ impl Row {
         if self.head + self.len == PLACES - 1 {
             self.return_to_start();
         }
+        let row = &mut self.places[self.head..=self.head + self.len + 1];
         self.len += 1;
-        let row = &mut self.places[self.head..=self.head + self.len];
-        let mut place = row.len() - 1;
-        row[place] = NOTHING;
-        place -= 1;
-        while place > 0 && key.wide() < row[place - 1].wide() {
-            row[place] = row[place - 1];
-            place -= 1;
+        if let [others @ .., place, behind] = row {
+            *behind = NOTHING;
+            let mut place = place;
+            for before in others.iter_mut().rev() {
+                if before.wide() < key.wide() {
+                    break;
+                }
+                *place = *before;
+                place = before;
+            }
+            *place = key;
         }
-        row[place] = key;
     }
 
     #[cold]
