@@ -249,9 +249,12 @@ impl Fabric {
     /// Handles the next arrival at the far end of `id`.
     fn arrive<O: Observer>(&mut self, id: LinkId, observer: &mut O) -> Option<Step> {
         let link = &mut self.links[id.index()];
-        let flight = link.take_due();
+        let Some(flight) = link.take_due() else {
+            debug_assert!(false, "a link is due without a packet");
+            self.events.clear(EventSlot(id.0));
+            return None;
+        };
         self.events.move_on(EventSlot(id.0), link.next_arrival());
-        let flight = flight?;
         if flight.fate == Fate::Arrived {
             self.tell(flight.packet, Happening::Crossed { link: id }, observer);
             return self.forward(flight, observer);

@@ -220,7 +220,7 @@ impl Link {
     /// Puts a packet on the wire of a plain link; whether it is the next to arrive.
     #[inline(always)]
     pub(crate) fn launch_plain(&mut self, flight: Flight) -> bool {
-        self.far_end.push(flight);
+        self.far_end.push_last(flight);
         self.far_end.len() == 1
     }
 

@@ -77,52 +77,55 @@ pub enum Fate {
 
 /// First-in first-out unless the wire reorders.
 #[derive(Clone, Debug)]
-pub(super) enum FarEnd {
-    Fifo(Ring),
-    Sorted(BinaryHeap<Reverse<Flight>>),
+pub(super) struct FarEnd {
+    /// On a wire that keeps the order all flights, on one that does not the first.
+    ring: Ring,
+    /// The others on a wire that does not keep the order.
+    rest: Option<Box<BinaryHeap<Reverse<Flight>>>>,
 }
 
 impl FarEnd {
     pub(super) fn new(impairments: &ImpairmentConfig) -> Self {
-        if impairments.reorders() {
-            Self::Sorted(BinaryHeap::new())
-        } else {
-            Self::Fifo(Ring::default())
+        Self {
+            ring: Ring::default(),
+            rest: impairments.reorders().then(Box::default),
         }
     }
 
     #[inline(always)]
     pub(super) fn push(&mut self, flight: Flight) {
-        match self {
-            Self::Fifo(flights) => flights.push(flight),
-            Self::Sorted(flights) => flights.push(Reverse(flight)),
+        match &mut self.rest {
+            None => self.ring.push(flight),
+            Some(rest) => self.ring.push_in_order(flight, rest),
         }
+    }
+
+    /// As [`push`](Self::push), on a wire of which the caller knows that it keeps the order.
+    #[inline(always)]
+    pub(super) fn push_last(&mut self, flight: Flight) {
+        debug_assert!(self.rest.is_none());
+        self.ring.push(flight);
     }
 
     #[inline(always)]
     pub(super) fn first(&self) -> Option<&Flight> {
-        match self {
-            Self::Fifo(flights) => flights.first(),
-            Self::Sorted(flights) => flights.peek().map(|Reverse(flight)| flight),
-        }
+        self.ring.first()
     }
 
     /// Forgets the first, of which there is one.
     #[inline(always)]
     pub(super) fn drop_first(&mut self) {
-        match self {
-            Self::Fifo(flights) => flights.drop_first(),
-            Self::Sorted(flights) => {
-                flights.pop();
-            }
+        self.ring.drop_first();
+        if let Some(rest) = &mut self.rest
+            && let Some(Reverse(next)) = rest.pop()
+        {
+            self.ring.push(next);
         }
     }
 
+    #[inline(always)]
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Fifo(flights) => flights.len,
-            Self::Sorted(flights) => flights.len(),
-        }
+        self.ring.len + self.rest.as_ref().map_or(0, |rest| rest.len())
     }
 }
 
@@ -159,6 +162,20 @@ impl Ring {
         if let Some(place) = self.places.get_mut(place) {
             *place = flight;
             self.len += 1;
+        }
+    }
+
+    /// Keeps the first of all here and the rest there.
+    #[inline(never)]
+    fn push_in_order(&mut self, flight: Flight, rest: &mut BinaryHeap<Reverse<Flight>>) {
+        match self.first().copied() {
+            None => self.push(flight),
+            Some(first) if first < flight => rest.push(Reverse(flight)),
+            Some(first) => {
+                rest.push(Reverse(first));
+                self.drop_first();
+                self.push(flight);
+            }
         }
     }
 
