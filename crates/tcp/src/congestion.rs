@@ -84,6 +84,6 @@ pub struct Credit {
     pub bytes: u64,
     /// Bytes newly judged lost on this ACK.
     pub lost_bytes: u64,
-    /// Bytes in flight, as the recovery counts them.
-    pub in_flight: u64,
+    /// Bytes in flight, as the recovery counts them; only for a control that governs by a model.
+    pub in_flight: Option<u64>,
 }

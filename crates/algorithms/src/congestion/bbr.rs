@@ -308,7 +308,7 @@ impl CongestionControl for Bbr {
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
         self.now = ack.now;
-        self.in_flight = credit.in_flight;
+        self.in_flight = credit.in_flight.unwrap_or(view.flight_size());
         self.prior_in_flight = ack.prior_in_flight.unwrap_or(ack.prior_flight);
         self.note_connection(ack);
         let sample = self

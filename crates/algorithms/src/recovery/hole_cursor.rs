@@ -113,6 +113,10 @@ impl HoleCursor {
 
     /// Offset at which it stands.
     pub(super) fn offset(&self, board: &Scoreboard) -> u64 {
+        if self.id == board.first() {
+            // Where it stands as long as nothing is lost, and cheaper to know.
+            return board.una();
+        }
         board.get(self.id).map_or(board.nxt(), |s| s.start)
     }
 

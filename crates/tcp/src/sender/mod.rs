@@ -227,7 +227,8 @@ impl Sender {
                 Growth::EveryAck => facts.delivered_bytes,
             },
             lost_bytes: outcome.lost_bytes,
-            in_flight: self.stack.recovery.in_flight(&view),
+            in_flight: (self.governance == Governance::Model)
+                .then(|| self.stack.recovery.in_flight(&view)),
         };
         let cause = if self.window.in_slow_start() {
             WindowCause::SlowStart
