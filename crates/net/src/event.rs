@@ -5,7 +5,8 @@
 //! nothing goes stale in it.
 //!
 //! Behind it stand two structures, and the next event is the earlier of their first ones. Links
-//! are due soon and often: the entries of a few lie in a row, those of many in a wheel of time,
+//! are due soon and often: the entries of a few lie in a row, as do those of media beside few
+//! links, those of many in a wheel of time,
 //! where setting and taking one costs the same however many there are. Timers are due late and
 //! seldom, for a deadline that moves back is not told to the queue: theirs lie in a tree, as does
 //! whatever is due beyond the wheel's turn.
@@ -24,7 +25,7 @@ use crate::ids::EventSlot;
 /// Pending entries ordered by (time, insertion number).
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// The links' entries, if they are few …
+    /// The entries of links and media, if these are few …
     row: Row,
     /// … namely so many; else none are in the row,
     in_row: u32,
@@ -65,8 +66,8 @@ const NOTHING: Key = Key {
     number_and_slot: u64::MAX,
 };
 
-/// The entries of so many links stand in a row.
-const FEW_LINKS: usize = row::MAX_ENTRIES;
+/// The entries of so many links and media stand in a row.
+const FEW: usize = row::MAX_ENTRIES;
 
 /// The most slots a queue can have.
 pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
@@ -95,21 +96,21 @@ impl Key {
 }
 
 impl EventQueue {
-    /// A queue without any pending entry, of so many slots for links and so many for everything
-    /// else, whose numbers follow those of the links.
+    /// A queue without any pending entry, of so many slots for links, so many for media, whose
+    /// numbers follow those of the links, and so many for timers, whose numbers follow.
     ///
     /// # Panics
     ///
     /// If there are more slots than [`MAX_SLOTS`]; the topology builder rejects such networks
     /// first.
     #[must_use]
-    pub fn new(links: usize, others: usize) -> Self {
-        let (in_row, on_wheel) = if links > FEW_LINKS {
+    pub fn new(links: usize, media: usize, timers: usize) -> Self {
+        let (in_row, on_wheel) = if links + media > FEW {
             (0, links)
         } else {
-            (links, 0)
+            (links + media, 0)
         };
-        Self::with(in_row, on_wheel, links + others)
+        Self::with(in_row, on_wheel, links + media + timers)
     }
 
     /// A queue of so many slots, the first of which are in the row, or else have the wheel beside

@@ -75,7 +75,7 @@ impl Fabric {
     /// A fabric of `links`, some of which may be `radios`, and `timers` timers at time zero.
     #[must_use]
     pub fn new(links: Vec<Link>, radios: Radios, routes: RouteTable, timers: usize) -> Self {
-        let events = EventQueue::new(links.len(), radios.media.len() + timers);
+        let events = EventQueue::new(links.len(), radios.media.len(), timers);
         Self {
             now: Instant::ZERO,
             links,
@@ -238,6 +238,10 @@ impl Fabric {
         EventSlot(self.first_timer() + timer.0)
     }
 
+    const fn medium_slot(&self, medium: MediumId) -> EventSlot {
+        EventSlot(self.links.len() as u32 + medium.0)
+    }
+
     const fn first_timer(&self) -> u32 {
         (self.links.len() + self.radios.media.len()) as u32
     }
@@ -291,15 +295,44 @@ impl Fabric {
         self.forward(flight, observer)
     }
 
-    /// Handles what is due on a shared channel. Never inlined, to keep the loop over wires tight.
-    #[inline(never)]
+    /// Handles what is due on a shared channel.
+    #[inline(always)]
     fn on_air<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
         let medium = &mut self.radios.media[id.index()];
         if !medium.has_outcome() {
             medium.advance(self.now);
+            // Most of what happens on a channel concerns nobody beyond it.
+            if !medium.has_outcome() {
+                let next = medium.next_event();
+                self.move_medium_on(id, next);
+                return None;
+            }
         }
+        self.come_through(id, observer)
+    }
+
+    /// A medium that was due is due next at `next`.
+    #[inline(always)]
+    fn move_medium_on(&mut self, id: MediumId, next: Option<Instant>) {
+        if next != Some(self.now) {
+            let slot = self.medium_slot(id);
+            let next = next.map(|at| (at, self.events.number()));
+            self.events.move_on(slot, next);
+        }
+    }
+
+    /// Handles a packet that is through with a medium, which is due for it. Never inlined, to keep
+    /// the loop over wires tight.
+    #[inline(never)]
+    fn come_through<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
+        let medium = &mut self.radios.media[id.index()];
         let outcome = medium.take_outcome();
-        self.await_medium(id);
+        let next = if medium.has_outcome() {
+            Some(self.now)
+        } else {
+            medium.next_event()
+        };
+        self.move_medium_on(id, next);
         let outcome = outcome?;
         let link = outcome.link;
         let packet = outcome.packet;
@@ -328,7 +361,7 @@ impl Fabric {
 
     /// Comes back to a medium for its next packet that is through, or when it acts next.
     fn await_medium(&mut self, id: MediumId) {
-        let slot = EventSlot(self.links.len() as u32 + id.0);
+        let slot = self.medium_slot(id);
         let medium = &self.radios.media[id.index()];
         let next = if medium.has_outcome() {
             Some(self.now)
