@@ -105,39 +105,25 @@ pub enum Verdict {
 /// Most links are plain; what only some have is boxed, so that a network of thousands of links
 /// stays in the cache.
 ///
-/// In memory the fields stand in this order: what every packet needs comes first and fills three
-/// cache lines.
+/// In memory the fields stand in this order: what every packet needs comes first and fills two
+/// cache lines, the transmitter's and the far end's with the first counters.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
     service: Service,
     delay: Duration,
-    nature: Nature,
+    far_end: FarEnd,
+    counters: LinkCounters,
     backlog: Backlog,
     limit: QueueLimit,
-    far_end: FarEnd,
     extras: Option<Box<Extras>>,
     waits: Option<Box<Waits>>,
-    counters: LinkCounters,
 }
 
-/// Whether a link that is at rest passes every packet on as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Nature {
-    /// It does: it has a rate, a delay and a queue.
-    Plain,
-    /// It drops, delays, copies or records by rules of its own.
-    Special,
-}
-
-impl Nature {
-    fn of(config: &LinkConfig) -> Self {
-        let plain = matches!(config.service, ServiceConfig::Rate(_))
-            && !Extras::wanted(config)
-            && config.waits == WaitRecording::Off;
-        if plain { Self::Plain } else { Self::Special }
-    }
-}
+/// The transmitter's line, and how much of the far end's is left for the counters.
+const _: () = assert!(
+    core::mem::offset_of!(Link, far_end) == 64 && core::mem::offset_of!(Link, counters) == 104
+);
 
 /// Recorded waiting times.
 #[derive(Clone, Debug)]
@@ -151,9 +137,8 @@ impl Link {
     #[must_use]
     pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
         Self {
-            service: Service::new(&config.service),
+            service: Service::new(config),
             delay: config.delay,
-            nature: Nature::of(config),
             limit: config.queue.limit,
             backlog: Backlog::default(),
             far_end: FarEnd::new(&config.impairments),
@@ -207,10 +192,10 @@ impl Link {
     /// [`launch_plain`](Self::launch_plain) is to follow.
     #[inline(always)]
     pub(crate) fn pass_at_once(&mut self, now: Instant, bytes: u32) -> Option<Instant> {
-        let Service::Rate(clock) = &mut self.service else {
+        let Service::Plain(clock) = &mut self.service else {
             return None;
         };
-        if self.nature == Nature::Special || clock.idle_from() > now {
+        if clock.idle_from() > now {
             return None;
         }
         self.counters.offered_packets += 1;

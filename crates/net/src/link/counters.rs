@@ -110,8 +110,10 @@ impl DropCounts {
     }
 }
 
-/// What has passed through a link.
+/// What has passed through a link. In memory the fields stand in this order: those that every
+/// packet changes are the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct LinkCounters {
     /// Packets offered.
     pub offered_packets: u64,

@@ -125,7 +125,7 @@ impl FarEnd {
 
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
-        self.ring.len + self.rest.as_ref().map_or(0, |rest| rest.len())
+        self.ring.len as usize + self.rest.as_ref().map_or(0, |rest| rest.len())
     }
 }
 
@@ -135,8 +135,8 @@ impl FarEnd {
 pub(super) struct Ring {
     places: Vec<Flight>,
     /// The place of the first, counted on and on.
-    head: usize,
-    len: usize,
+    head: u32,
+    len: u32,
 }
 
 /// Places that a ring begins with.
@@ -149,16 +149,16 @@ impl Ring {
             return None;
         }
         let last_place = self.places.len().wrapping_sub(1);
-        self.places.get(self.head & last_place)
+        self.places.get(self.head as usize & last_place)
     }
 
     #[inline(always)]
     fn push(&mut self, flight: Flight) {
-        if self.len == self.places.len() {
+        if self.len as usize == self.places.len() {
             self.grow(flight);
         }
         let last_place = self.places.len().wrapping_sub(1);
-        let place = self.head.wrapping_add(self.len) & last_place;
+        let place = self.head.wrapping_add(self.len) as usize & last_place;
         if let Some(place) = self.places.get_mut(place) {
             *place = flight;
             self.len += 1;
@@ -192,7 +192,7 @@ impl Ring {
     fn grow(&mut self, any: Flight) {
         let places = self.places.len();
         if places > 0 {
-            self.places.rotate_left(self.head & (places - 1));
+            self.places.rotate_left(self.head as usize & (places - 1));
         }
         self.head = 0;
         self.places.resize((2 * places).max(FIRST_PLACES), any);

@@ -2,9 +2,10 @@
 
 use dupack_tcp::time::Instant;
 
-use super::ServiceConfig;
+use super::extras::Extras;
 use super::opportunity::OpportunityClock;
 use super::rate::RateClock;
+use super::{LinkConfig, ServiceConfig, WaitRecording};
 
 /// When a packet is on the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,14 +21,19 @@ pub(crate) struct Transmission {
 #[derive(Clone, Debug)]
 pub(super) enum Service {
     Unlimited,
+    /// At a constant rate, on a link that has nothing but a rate, a delay and a queue.
+    Plain(RateClock),
+    /// At a constant rate, on a link that drops, delays, copies or records by rules of its own.
     Rate(RateClock),
     Trace(OpportunityClock),
 }
 
 impl Service {
-    pub(super) fn new(config: &ServiceConfig) -> Self {
-        match config {
+    pub(super) fn new(config: &LinkConfig) -> Self {
+        let plain = !Extras::wanted(config) && config.waits == WaitRecording::Off;
+        match &config.service {
             ServiceConfig::Unlimited => Self::Unlimited,
+            ServiceConfig::Rate(rate) if plain => Self::Plain(RateClock::new(*rate)),
             ServiceConfig::Rate(rate) => Self::Rate(RateClock::new(*rate)),
             ServiceConfig::Trace(trace) => Self::Trace(OpportunityClock::new(trace.clone())),
         }
@@ -41,7 +47,7 @@ impl Service {
                 start: now,
                 end: now,
             },
-            Self::Rate(clock) => clock.book(now, bytes),
+            Self::Plain(clock) | Self::Rate(clock) => clock.book(now, bytes),
             Self::Trace(clock) => clock.book(now, bytes),
         }
     }
@@ -50,7 +56,7 @@ impl Service {
     pub(super) fn idle_from(&self) -> Instant {
         match self {
             Self::Unlimited => Instant::ZERO,
-            Self::Rate(clock) => clock.idle_from(),
+            Self::Plain(clock) | Self::Rate(clock) => clock.idle_from(),
             Self::Trace(clock) => clock.idle_from(),
         }
     }
@@ -59,7 +65,7 @@ impl Service {
     pub(super) fn would_wait(&self, now: Instant) -> bool {
         match self {
             Self::Unlimited => false,
-            Self::Rate(clock) => clock.idle_from() > now,
+            Self::Plain(clock) | Self::Rate(clock) => clock.idle_from() > now,
             // Even an idle link waits for its next opportunity.
             Self::Trace(_) => true,
         }
