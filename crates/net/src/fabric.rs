@@ -204,6 +204,7 @@ impl Fabric {
     /// Makes `timer` go off at `at` or earlier: an entry that is pending for before `at` stays,
     /// and whoever handles it sets the timer again. This makes a deadline that moves back with
     /// every ACK cheap.
+    #[inline(always)]
     pub fn set_timer_lazily(&mut self, timer: TimerId, at: Instant) {
         let pending = self.events.pending(self.slot(timer));
         if pending.is_none_or(|pending| at < pending) {

@@ -383,6 +383,7 @@ impl TcpFlow {
         }
     }
 
+    #[inline(always)]
     fn rearm_sender(&self, fabric: &mut Fabric) {
         if let Some(at) = earlier(self.sender.next_timeout(), self.next_write) {
             let timer = self.sender_timer();

@@ -41,6 +41,7 @@ impl Service {
 
     /// Books a transmission of `bytes` for a packet offered at `now`; calls come in the order
     /// of time.
+    #[inline(always)]
     pub(super) fn book(&mut self, now: Instant, bytes: u32) -> Transmission {
         match self {
             Self::Unlimited => Transmission {
@@ -53,6 +54,7 @@ impl Service {
     }
 
     /// The instant from which the transmitter has nothing to do, as far as is known.
+    #[inline(always)]
     pub(super) fn idle_from(&self) -> Instant {
         match self {
             Self::Unlimited => Instant::ZERO,
@@ -62,6 +64,7 @@ impl Service {
     }
 
     /// Whether a packet offered at `now` would have to wait for its transmission to begin.
+    #[inline(always)]
     pub(super) fn would_wait(&self, now: Instant) -> bool {
         match self {
             Self::Unlimited => false,
