@@ -110,16 +110,26 @@ impl Loss {
     }
 
     /// Whether the model takes this packet, and under which name.
-    #[inline]
+    #[inline(always)]
     pub(super) fn takes(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
         if !self.filter.passes(packet.kind) {
             return None;
         }
         match &mut self.state {
             LossState::Bernoulli(p, stream) => stream.chance(*p).then_some(DropCause::Random),
-            LossState::Chain(chain) => chain.loses().then_some(DropCause::Random),
-            LossState::TimeChain(chain) => chain.loses(now).then_some(DropCause::Random),
-            LossState::Script(script) => script.takes(now, packet).then_some(DropCause::Script),
+            others => others.take(now, packet),
+        }
+    }
+}
+
+impl LossState {
+    #[inline(never)]
+    fn take(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
+        match self {
+            Self::Bernoulli(p, stream) => stream.chance(*p).then_some(DropCause::Random),
+            Self::Chain(chain) => chain.loses().then_some(DropCause::Random),
+            Self::TimeChain(chain) => chain.loses(now).then_some(DropCause::Random),
+            Self::Script(script) => script.takes(now, packet).then_some(DropCause::Script),
         }
     }
 }

@@ -39,6 +39,7 @@ pub enum TransmitKind {
 impl Sender {
     /// The next segment to put on the wire now; `None` if there is none. Call it until it
     /// returns `None`, after every `write`, `handle_ack` and `handle_timeout`.
+    #[inline(always)]
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         self.pacing = false;
