@@ -181,6 +181,9 @@ impl RackTlp {
         while let Some(overtaken) = self.lists.take_oldest_before(recent.order, board) {
             self.suspects.push_back(overtaken);
         }
+        if self.suspects.is_empty() {
+            return found;
+        }
         let wait = recent.rtt + self.reordering.now(self.recovering(), view);
         while let Some(&suspect) = self.suspects.front() {
             if self.lists.is_in_flight(suspect, board) {

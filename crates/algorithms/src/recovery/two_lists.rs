@@ -223,7 +223,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         let current = scoreboard
             .get(sent.id)
             .is_some_and(|s| s.order == sent.order && s.reported == Reported::Missing);
-        current && self.slot(sent.id).is_some_and(|s| s.lost.is_none())
+        current && (self.lost_bytes == 0 || !self.is_lost(sent.id))
     }
 
     /// What is on WAITLIST.
@@ -262,8 +262,12 @@ impl<T: Copy + Debug> TwoLists<T> {
         self.slots.get_mut(usize::try_from(index).ok()?)
     }
 
+    #[inline]
     fn unmark(&mut self, id: SegmentId) {
-        if let Some(lost) = self.slot_mut(id).and_then(|s| s.lost.take()) {
+        // Mostly nothing is lost, and nobody need look.
+        if self.lost_bytes > 0
+            && let Some(lost) = self.slot_mut(id).and_then(|s| s.lost.take())
+        {
             self.lost_bytes -= u64::from(lost.len);
         }
     }
