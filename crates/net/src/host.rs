@@ -359,9 +359,10 @@ impl TcpFlow {
         }
     }
 
-    /// Sends every ACK that the receiver has to send now.
+    /// Sends the ACK that the receiver has to send now, if it has one.
     fn acknowledge<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
-        while let Some(ack) = self.receiver.poll_ack() {
+        if self.receiver.is_ack_due() {
+            let ack = self.receiver.ack();
             let packet = Packet {
                 flow: self.id,
                 wire_bytes: self.headers.ack_with(ack.sacks.as_slice().len()),

@@ -271,11 +271,18 @@ impl Receiver {
         (self.read + u64::from(self.config.buffer)).max(self.edge)
     }
 
+    /// Whether an ACK is due.
+    #[inline]
+    #[must_use]
+    pub fn is_ack_due(&self) -> bool {
+        self.due == Due::Yes
+    }
+
     /// The next ACK to send, if one is due.
     #[inline]
     #[must_use]
     pub fn poll_ack(&mut self) -> Option<Ack> {
-        (self.due == Due::Yes).then(|| self.ack())
+        self.is_ack_due().then(|| self.ack())
     }
 
     /// An ACK, whether one is due or not, for a segment that goes out anyway. None is due after.

@@ -128,11 +128,10 @@ impl Sender {
     /// Notes when the segment was sent that advanced the cumulative acknowledgment: its
     /// timestamp would be in the echo, in this and all duplicate ACKs that follow.
     fn note_echo(&mut self, delivered: &[Delivered]) {
-        let advancing = delivered
-            .iter()
-            .filter(|d| d.by == DeliveredBy::Cumulative)
-            .min_by_key(|d| d.id);
-        if let Some(first) = advancing {
+        // What is acknowledged cumulatively comes first, in order.
+        if let Some(first) = delivered.first()
+            && first.by == DeliveredBy::Cumulative
+        {
             self.echoed = Some(first.segment.sent_at);
         }
     }
@@ -203,7 +202,12 @@ impl Sender {
 ///
 /// A cumulative ACK that a retransmission caused may cover segments that arrived long ago: their
 /// age is no round-trip time, and none of them is timed.
+#[inline]
 fn sending_times(delivered: &[Delivered]) -> Option<(Instant, Instant)> {
+    if let [one] = delivered {
+        let sent = one.segment.sent_at;
+        return (one.segment.transmissions == 1).then_some((sent, sent));
+    }
     let repeated = delivered
         .iter()
         .any(|d| d.segment.transmissions > 1 && d.by == DeliveredBy::Cumulative);
