@@ -188,7 +188,7 @@ impl Fabric {
             flow: packet.flow,
             number: packet.number,
         };
-        let sent = self.offer(&offer, link, observer);
+        let sent = self.send_by_any(&offer, link, observer);
         if sent.is_err() {
             self.release(handle);
         }
@@ -445,6 +445,18 @@ impl Fabric {
         self.offer(&offer, id, observer)
     }
 
+    /// As [`send`](Self::send), over any link in any state.
+    #[inline(never)]
+    fn send_by_any<O: Observer>(
+        &mut self,
+        offer: &Offer,
+        id: LinkId,
+        observer: &mut O,
+    ) -> Result<(), DropCause> {
+        self.offer(offer, id, observer)
+    }
+
+    #[inline(always)]
     fn offer<O: Observer>(
         &mut self,
         offer: &Offer,

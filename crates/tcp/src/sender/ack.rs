@@ -89,7 +89,7 @@ impl Sender {
         self.peer_window = ack.window;
         self.peer_window_max = self.peer_window_max.max(ack.window);
         self.peer_edge = ack_offset + u64::from(ack.window);
-        if self.new_len() > 0 {
+        if self.persist.is_under_way() && self.new_len() > 0 {
             self.persist = Persist::default();
         }
     }

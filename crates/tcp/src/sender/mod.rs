@@ -102,6 +102,13 @@ struct Persist {
     due: bool,
 }
 
+impl Persist {
+    /// Whether anything is set that an open window ends.
+    const fn is_under_way(self) -> bool {
+        self.at.is_some() || self.due || self.backoff > 0
+    }
+}
+
 impl Sender {
     /// A sender on an established connection, with nothing to send yet.
     #[must_use]
