@@ -83,6 +83,9 @@ impl HoleCursor {
 
     /// Past sacked segments, up to the next hole.
     pub(super) fn skip_sacked(&mut self, board: &Scoreboard) {
+        if board.sacked_segments() == 0 {
+            return;
+        }
         while board
             .get(self.id)
             .is_some_and(|segment| segment.reported == Reported::Sacked)

@@ -45,6 +45,10 @@ impl LostBelow {
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> u64 {
         let before = self.boundary.id();
         self.boundary.on_ack(ack, board);
+        if self.sacked.is_empty() && ack.sacked_bytes == 0 && board.sacked_bytes() == 0 {
+            // Nothing is sacked: nothing is lost by it, and there is nothing to forget.
+            return 0;
+        }
         for _ in before.0..self.boundary.id().0 {
             self.forget_front();
         }
