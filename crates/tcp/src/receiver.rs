@@ -298,7 +298,12 @@ impl Receiver {
         if opening >= worth || self.config.application == Reading::AtOnce {
             self.edge = self.edge_now();
         }
-        let sacks = self.sack_blocks();
+        let sacks = if self.out_of_order.is_empty() && self.duplicate.is_none() {
+            self.recent_len = 0;
+            SackBlocks::NONE
+        } else {
+            self.sack_blocks()
+        };
         Ack {
             ack: self.config.irs.at(self.next),
             window: u32::try_from(self.edge - self.next).unwrap_or(u32::MAX),
