@@ -5,11 +5,11 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-use crate::event::{EventQueue, InsertionNumber};
+use crate::event::EventQueue;
 use crate::ids::{EventSlot, FlowId, LinkId, MediumId, RouteId};
 use crate::link::{DropCause, Fate, Flight, Link, Offer, Verdict};
 use crate::observer::{Happening, Observer, PacketEvent};
-use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle};
+use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle, PacketKind};
 use crate::route::{Hop, RouteTable};
 use crate::wireless::{Medium, RadioPort};
 
@@ -66,6 +66,16 @@ impl Radios {
     fn port(&self, link: LinkId) -> Option<(MediumId, RadioPort)> {
         self.ports.get(link.index()).copied().flatten()
     }
+}
+
+/// A packet that has crossed a link: what the links further on have to know of it. It is small
+/// enough for two registers.
+#[derive(Clone, Copy, Debug)]
+struct Crossed {
+    packet: PacketHandle,
+    hop: Hop,
+    bytes: u32,
+    kind: PacketKind,
 }
 
 /// Flow and number of a packet offered to a link that does not ask for them.
@@ -260,11 +270,17 @@ impl Fabric {
             return None;
         };
         self.events.move_on(EventSlot(id.0), link.next_arrival());
+        let crossed = Crossed {
+            packet: flight.packet,
+            hop: flight.hop,
+            bytes: flight.bytes,
+            kind: flight.kind,
+        };
         if flight.fate == Fate::Arrived {
-            self.tell(flight.packet, Happening::Crossed { link: id }, observer);
-            return self.forward(flight, observer);
+            self.tell(crossed.packet, Happening::Crossed { link: id }, observer);
+            return self.forward(crossed, observer);
         }
-        self.arrive_with_fate(id, flight, observer)
+        self.arrive_with_fate(id, crossed, flight.fate, observer)
     }
 
     /// Handles an arrival out of the ordinary: a loss on the wire, or the first of two copies.
@@ -273,27 +289,27 @@ impl Fabric {
     fn arrive_with_fate<O: Observer>(
         &mut self,
         id: LinkId,
-        mut flight: Flight,
+        mut crossed: Crossed,
+        fate: Fate,
         observer: &mut O,
     ) -> Option<Step> {
-        match flight.fate {
+        match fate {
             Fate::Arrived => {}
             Fate::FirstOfTwo => {
-                let mut packet = *self.packets.get(flight.packet);
+                let mut packet = *self.packets.get(crossed.packet);
                 if let Body::Data(data) = &mut packet.body {
                     data.copy = Copy::LinkMade;
                 }
-                flight.packet = self.packets.insert(packet);
-                flight.fate = Fate::Arrived;
+                crossed.packet = self.packets.insert(packet);
             }
             Fate::Lost(cause) => {
                 let what = Happening::Dropped { link: id, cause };
-                self.tell(flight.packet, what, observer);
-                return Some(Step::Dropped(flight.packet, cause));
+                self.tell(crossed.packet, what, observer);
+                return Some(Step::Dropped(crossed.packet, cause));
             }
         }
-        self.tell(flight.packet, Happening::Crossed { link: id }, observer);
-        self.forward(flight, observer)
+        self.tell(crossed.packet, Happening::Crossed { link: id }, observer);
+        self.forward(crossed, observer)
     }
 
     /// Handles what is due on a shared channel.
@@ -348,16 +364,13 @@ impl Fabric {
         }
         counters.carried(packet.bytes);
         self.tell(packet.packet, Happening::Crossed { link }, observer);
-        let flight = Flight {
-            arrival: self.now,
-            number: InsertionNumber(0),
+        let crossed = Crossed {
             packet: packet.packet,
             hop: packet.hop,
             bytes: packet.bytes,
             kind: packet.kind,
-            fate: outcome.fate,
         };
-        self.forward(flight, observer)
+        self.forward(crossed, observer)
     }
 
     /// Comes back to a medium for its next packet that is through, or when it acts next.
@@ -383,25 +396,34 @@ impl Fabric {
 
     /// Sends a packet that has crossed a link on its way.
     #[inline(always)]
-    fn forward<O: Observer>(&mut self, flight: Flight, observer: &mut O) -> Option<Step> {
-        let hop = flight.hop.next();
+    fn forward<O: Observer>(&mut self, crossed: Crossed, observer: &mut O) -> Option<Step> {
+        let Crossed {
+            packet,
+            hop,
+            bytes,
+            kind,
+        } = crossed;
+        let hop = hop.next();
         let Some(id) = self.routes.link(hop) else {
-            self.tell(flight.packet, Happening::Delivered, observer);
-            return Some(Step::Delivered(flight.packet));
+            self.tell(packet, Happening::Delivered, observer);
+            return Some(Step::Delivered(packet));
         };
-        if let Some(arrival) = self.links[id.index()].pass_at_once(self.now, flight.bytes) {
-            let number = self.events.number();
+        if let Some(arrival) = self.links[id.index()].pass_at_once(self.now, bytes) {
             let flight = Flight {
                 arrival,
-                number,
+                number: self.events.number(),
+                packet,
                 hop,
-                ..flight
+                bytes,
+                kind,
+                fate: Fate::Arrived,
             };
             self.on_its_way(id, flight, observer);
             return None;
         }
-        let cause = self.forward_by_any(flight, hop, id, observer).err()?;
-        Some(Step::Dropped(flight.packet, cause))
+        let crossed = Crossed { hop, ..crossed };
+        let cause = self.forward_by_any(crossed, id, observer).err()?;
+        Some(Step::Dropped(packet, cause))
     }
 
     /// A plain link at rest has taken a packet.
@@ -419,26 +441,25 @@ impl Fabric {
         );
     }
 
-    /// As [`forward`](Self::forward), over any link in any state.
+    /// As [`forward`](Self::forward), over any link in any state; `crossed` is at its hop.
     #[inline(never)]
     fn forward_by_any<O: Observer>(
         &mut self,
-        flight: Flight,
-        hop: Hop,
+        crossed: Crossed,
         id: LinkId,
         observer: &mut O,
     ) -> Result<(), DropCause> {
         let (flow, number) = if self.links[id.index()].tells_packets_apart() {
-            let packet = self.packets.get(flight.packet);
+            let packet = self.packets.get(crossed.packet);
             (packet.flow, packet.number)
         } else {
             NOBODY
         };
         let offer = Offer {
-            packet: flight.packet,
-            hop,
-            bytes: flight.bytes,
-            kind: flight.kind,
+            packet: crossed.packet,
+            hop: crossed.hop,
+            bytes: crossed.bytes,
+            kind: crossed.kind,
             flow,
             number,
         };

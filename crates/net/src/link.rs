@@ -241,18 +241,18 @@ impl Link {
         if flight.fate == Fate::Arrived {
             self.counters.carried(flight.bytes);
         } else {
-            self.count_special(flight);
+            self.count_special(flight.fate, flight.bytes);
         }
         flight
     }
 
     #[cold]
-    fn count_special(&mut self, flight: Flight) {
-        match flight.fate {
+    fn count_special(&mut self, fate: Fate, bytes: u32) {
+        match fate {
             Fate::Arrived => {}
             Fate::FirstOfTwo => self.counters.duplicated_packets += 1,
             Fate::Lost(cause) => {
-                self.counters.carried(flight.bytes);
+                self.counters.carried(bytes);
                 self.counters.drops.add(cause);
             }
         }
