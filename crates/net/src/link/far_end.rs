@@ -81,6 +81,8 @@ pub(super) struct FarEnd {
     /// On a wire that keeps the order all flights, on one that does not the first.
     ring: Ring,
     /// The others on a wire that does not keep the order.
+    // Boxed, as hardly any link has one and all of them have room for a pointer.
+    #[allow(clippy::box_collection)]
     rest: Option<Box<BinaryHeap<Reverse<Flight>>>>,
 }
 
