@@ -5,9 +5,12 @@
 //! see twice for a retransmission, whatever the interface. What is in the file of the end where
 //! it entered and not in that of the other was lost on the way.
 //!
-//! Packets are those of the wire, long ones cut into segments, with every checksum complete. The
-//! path's thread copies them into a channel and never waits; a thread of its own writes them.
-//! What finds the channel full is missing from the file, and counted.
+//! Packets are those of the wire, long ones cut into segments, with every checksum complete. A
+//! packet's time is that of the read where it enters, and that after the write where it leaves.
+//! What the path does not carry, such as multicast, is in neither file.
+//!
+//! The path's thread copies packets into a channel and never waits; a thread of its own writes
+//! them. What finds the channel full is missing from the file, and counted.
 
 use std::fs::File;
 use std::io::{self, Write};
