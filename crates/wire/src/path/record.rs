@@ -1,9 +1,10 @@
 //! What crosses the path, in capture files: one as if taken in front of the near host, one in
 //! front of the far host.
 //!
-//! Two files, and not two interfaces of one: tcptrace and Wireshark take every packet that they
-//! see twice for a retransmission, whatever the interface. What is in the file of the end where
-//! it entered and not in that of the other was lost on the way.
+//! Two files, and not two interfaces of one: tcptrace and tcpdump do not read two interfaces of
+//! raw IP (see [`capture`](crate::capture)), and Wireshark takes what it sees twice for a
+//! retransmission. What is in the file of the end where it entered and not in that of the other
+//! was lost on the way.
 //!
 //! Packets are those of the wire, long ones cut into segments, with every checksum complete. A
 //! packet's time is that of the read where it enters, and that after the write where it leaves.
