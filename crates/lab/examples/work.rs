@@ -15,17 +15,12 @@
 //! | `sweep [THREADS]` | 1000 runs of 10 s of one flow with losses |
 //! | `chain [SECONDS]` | five 802.11b hops, one NewReno flow with a window of 8 segments, 200 s |
 
-use std::error::Error;
-use std::path::PathBuf;
+mod works;
 
-use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
-use dupack_lab::run::{Execution, Interrupt, Plan};
-use dupack_net::observer::Unobserved;
-use dupack_net::simulation::Simulation;
-use dupack_tcp::time::{Duration, Instant};
+use dupack_lab::run::{Execution, Interrupt};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+use works::{Result, chain, many, one, plan, run};
 
 // Wall-clock time is what this example is about.
 #[allow(clippy::disallowed_methods)]
@@ -42,7 +37,7 @@ fn main() -> Result<()> {
         "thousand" => single(&many(1000))?,
         "huge" => single(&huge(number(100_000)?))?,
         "sweep" => sweep(number(2)? as usize)?,
-        "chain" => single(&chain(number(200)?))?,
+        "chain" => single(&chain(5, number(200)?))?,
         _ => return Err(format!("no work is called `{work}`; see the top of this file").into()),
     };
     let seconds = started.elapsed().as_secs_f64();
@@ -56,29 +51,6 @@ fn stack(recovery: &str) -> String {
         "bulk-repeat" => "bulk-repeat/reno/spike/1".to_owned(),
         _ => format!("{recovery}/reno"),
     }
-}
-
-/// draft-nishida-newreno-modification's path.
-fn one(stack: &str) -> String {
-    format!(
-        r#"
-        stacks = ["{stack}"]
-        dialect = "ns2"
-        duration = "100000s"
-        [path]
-        rate = "10Mbit/s"
-        delay = "2ms"
-        buffer = "50pkt"
-        loss = "1%"
-        loss_placement = "before"
-        [receiver]
-        delayed_ack = "200ms"
-        [sender]
-        segment = "1000B"
-        [[flows]]
-        bytes = "1GB"
-        "#
-    )
 }
 
 fn ten(seconds: u32) -> String {
@@ -100,27 +72,6 @@ fn ten(seconds: u32) -> String {
     )
 }
 
-/// So many flows with 1 Mbit/s for each.
-fn many(flows: u32) -> String {
-    format!(
-        r#"
-        stacks = ["sack/reno"]
-        duration = "20s"
-        [path]
-        rate = "{flows}Mbit/s"
-        delay = "10ms"
-        buffer = "{}pkt"
-        [access]
-        rate = "1Gbit/s"
-        delay = "5ms"
-        [[flows]]
-        count = {flows}
-        start_spread = "1s"
-        "#,
-        flows * 4
-    )
-}
-
 fn huge(flows: u32) -> String {
     format!(
         r#"
@@ -138,21 +89,6 @@ fn huge(flows: u32) -> String {
     )
 }
 
-fn chain(seconds: u32) -> String {
-    format!(
-        r#"
-        stacks = ["newreno/reno"]
-        dialect = "ns2"
-        duration = "{seconds}s"
-        [radio]
-        hops = 5
-        [sender]
-        segment = "1000B"
-        max_window = "8pkt"
-        "#
-    )
-}
-
 const SWEEP: &str = r#"
     stacks = ["sack/reno", "le/reno"]
     seeds = 100
@@ -165,35 +101,10 @@ const SWEEP: &str = r#"
     "path.loss" = ["0%", "0.5%", "1%", "2%", "3%"]
 "#;
 
-fn plan(text: &str) -> Result<Plan> {
-    let source = Source {
-        name: "work".to_owned(),
-        text: text.to_owned(),
-        folder: PathBuf::new(),
-    };
-    Ok(Plan::new(source.parse()?, &source)?)
-}
-
-/// Does the one run of an experiment; the data packets delivered in order.
+/// Does the one run of an experiment.
 fn single(text: &str) -> Result<u64> {
     let plan = plan(text)?;
-    let scenario = plan.scenario(plan.jobs()[0]);
-    let end = Instant::ZERO + Duration::from_nanos(scenario.experiment.duration.as_nanos());
-    let mut simulation = scenario.build(1)?.simulation;
-    while simulation.now() < end && !simulation.all_finished() {
-        let next = end.min(simulation.now() + Duration::from_secs(10));
-        simulation.run_until(next, &mut Unobserved);
-    }
-    Ok(delivered(&simulation))
-}
-
-fn delivered(simulation: &Simulation) -> u64 {
-    let flows = simulation.report().tcp;
-    let packets = flows.iter().filter_map(|report| {
-        let smss = simulation.tcp(report.flow)?.sender().config().smss;
-        Some(report.totals.delivered_bytes / u64::from(smss))
-    });
-    packets.sum()
+    run(plan.scenario(plan.jobs()[0]))
 }
 
 /// Does a thousand runs on so many threads, as `dupack run` would; the packets follow from the

@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_big_endian_words() {
-        let bytes: Vec<u8> = (0..1500_u32).map(|i| (i * i >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..1500_u32).map(|i| ((i * i) >> 3) as u8).collect();
         for length in [0, 1, 2, 3, 4, 5, 20, 1459, 1500] {
             let words = bytes[..length].chunks(2);
             let word =

@@ -1,0 +1,102 @@
+//! The work that [`work`](../work.rs) and the benchmarks do: experiments, and how one is run.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Plan, Scenario};
+use dupack_net::observer::Unobserved;
+use dupack_net::simulation::Simulation;
+use dupack_tcp::time::{Duration, Instant};
+
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// draft-nishida-newreno-modification's path.
+pub fn one(stack: &str) -> String {
+    format!(
+        r#"
+        stacks = ["{stack}"]
+        dialect = "ns2"
+        duration = "100000s"
+        [path]
+        rate = "10Mbit/s"
+        delay = "2ms"
+        buffer = "50pkt"
+        loss = "1%"
+        loss_placement = "before"
+        [receiver]
+        delayed_ack = "200ms"
+        [sender]
+        segment = "1000B"
+        [[flows]]
+        bytes = "1GB"
+        "#
+    )
+}
+
+/// So many flows with 1 Mbit/s for each, 40 ms of round trip and access links of 5 ms, for 20 s.
+pub fn many(flows: u32) -> String {
+    format!(
+        r#"
+        stacks = ["sack/reno"]
+        duration = "20s"
+        [path]
+        rate = "{flows}Mbit/s"
+        delay = "10ms"
+        buffer = "{}pkt"
+        [access]
+        rate = "1Gbit/s"
+        delay = "5ms"
+        [[flows]]
+        count = {flows}
+        start_spread = "1s"
+        "#,
+        flows * 4
+    )
+}
+
+/// One flow with a window of eight segments over so many hops of 802.11b.
+pub fn chain(hops: u32, seconds: u32) -> String {
+    format!(
+        r#"
+        stacks = ["newreno/reno"]
+        dialect = "ns2"
+        duration = "{seconds}s"
+        [radio]
+        hops = {hops}
+        [sender]
+        segment = "1000B"
+        max_window = "8pkt"
+        "#
+    )
+}
+
+/// An experiment, read and checked.
+pub fn plan(text: &str) -> Result<Plan> {
+    let source = Source {
+        name: "work".to_owned(),
+        text: text.to_owned(),
+        folder: PathBuf::new(),
+    };
+    Ok(Plan::new(source.parse()?, &source)?)
+}
+
+/// Runs the scenario to its end with seed 1; the data packets delivered in order.
+pub fn run(scenario: &Scenario) -> Result<u64> {
+    let mut simulation = scenario.build(1)?.simulation;
+    let end = Instant::ZERO + Duration::from_nanos(scenario.experiment.duration.as_nanos());
+    while simulation.now() < end && !simulation.all_finished() {
+        let next = end.min(simulation.now() + Duration::from_secs(10));
+        simulation.run_until(next, &mut Unobserved);
+    }
+    Ok(delivered(&simulation))
+}
+
+fn delivered(simulation: &Simulation) -> u64 {
+    let flows = simulation.report().tcp;
+    let packets = flows.iter().filter_map(|report| {
+        let smss = simulation.tcp(report.flow)?.sender().config().smss;
+        Some(report.totals.delivered_bytes / u64::from(smss))
+    });
+    packets.sum()
+}
