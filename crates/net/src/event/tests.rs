@@ -177,7 +177,9 @@ fn a_row_agrees_with_a_sorted_list_while_time_goes_on() {
 
 #[test]
 fn any_number_of_slots_comes_out_in_order() {
-    for (slots, in_row) in (1..=70).flat_map(|slots| [(slots, 0), (slots, slots.min(63))]) {
+    for (slots, in_row) in
+        (1..=70).flat_map(|slots| [(slots, 0), (slots, slots.min(row::MAX_ENTRIES))])
+    {
         let on_wheel = if in_row == 0 { slots / 2 } else { 0 };
         let mut queue = EventQueue::with(in_row, on_wheel, slots);
         for slot in 0..slots as u32 {
