@@ -53,7 +53,7 @@ enum Chore {
     /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
     AgreeNs2(ns2::AgreeArgs),
     /// LE's testbed on real packets and today's kernel beside it, into docs/testbed.md; the machine
-    /// must be quiet (about an hour).
+    /// must be quiet (about half an hour).
     Testbed(testbed::TestbedArgs),
     /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),
