@@ -28,8 +28,9 @@ written by `cargo xtask peers`; [how an event travels](how-an-event-travels.md) 
 by the compiler after a profile of shorter runs of these rows. An aim is reached if either reaches it, and if only the
 second does, that is said.
 
-A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. A ratio
-is time per delivered data packet over dupack's in the same round; with several rounds it is the median, and the
+A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. Here
+it is the best of the rounds, for what a shared machine adds is never negative; dupack's median stands beside it. A ratio is time per
+delivered data packet over dupack's in the same round; with several rounds it is the median, and the
 [spread](#every-measurement) is below. A cell without a number was not measured or cannot be.
 
 ";
@@ -130,10 +131,10 @@ impl Page<'_> {
         let ratio = ratio.map_or(String::new(), |r| format!(": × {}", short(r.median)));
         if let Goal::PacketsPerSecond(_) = row.goal {
             let rates = samples.iter().map(|s| s.packets as f64 / s.seconds / 1e6);
-            let rate = Spread::of(rates).map_or(0.0, |rate| rate.median);
+            let rate = Spread::of(rates).map_or(0.0, |rate| rate.most);
             return format!("{} M packets/s{part}{ratio}", short(rate));
         }
-        format!("{} s{part}{ratio}", short(time.median))
+        format!("{} s{part}{ratio}", short(time.least))
     }
 
     /// Rows in which dupack stands for itself, in several variants.
