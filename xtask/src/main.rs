@@ -35,8 +35,8 @@ enum Chore {
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
     Count(instructions::CountArgs),
-    /// Build dupack by a profile of its own work, which makes it faster by about a seventh (needs
-    /// `rustup component add llvm-tools`, and some minutes).
+    /// Build dupack by a profile of its own work, which makes it faster: docs/performance.md says by how
+    /// much (needs `rustup component add llvm-tools`, and some minutes).
     Optimise,
     /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
     /// machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
@@ -53,7 +53,7 @@ enum Chore {
     /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
     AgreeNs2(ns2::AgreeArgs),
     /// LE's testbed on real packets and today's kernel beside it, into docs/testbed.md; the machine
-    /// must be quiet (about half an hour).
+    /// must be quiet (the best part of an hour).
     Testbed(testbed::TestbedArgs),
     /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::build::{output, release, root, rustc, target};
 
-/// What the simulator does most, for [`Profile`]: rows of `cargo xtask peers`, shortened.
+/// What the simulator does most, for [`Profile`]: rows of `cargo xtask peers`, the longer ones shortened.
 const WORK: [&[&str]; 6] = [
     &["one", "newreno"],
     &["ten", "60"],

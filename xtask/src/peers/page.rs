@@ -25,7 +25,8 @@ How long dupack, ns-2, ns-3 and htsim take for the same work, on one machine, in
 written by `cargo xtask peers`; [how an event travels](how-an-event-travels.md) tells where dupack's time goes.
 
 `dupack` is what `cargo build --release` gives, `optimised` what `cargo xtask optimise` gives: the same source, laid out
-by the compiler after a profile of shorter runs of these rows. An aim is reached if either reaches it, and if only the
+by the compiler after a profile of this work (the rows themselves, some of them shortened, which other work resembles as
+far as it does). An aim is reached if either reaches it, and if only the
 second does, that is said.
 
 A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. Here
@@ -221,19 +222,20 @@ impl Page<'_> {
         let share = delivered(row, self.store).map(|ours| packets / ours / entry.part.share());
         let share =
             share.filter(|_| !matches!(entry.simulator, Simulator::Dupack | Simulator::Optimised));
-        let per_packet = median(|s| Some(s.seconds * 1e9 / s.packets as f64));
+        let per_packet = |s: &Sample| (s.packets > 0).then(|| s.seconds * 1e9 / s.packets as f64);
+        let per_packet = median(per_packet).map(|ns| format!("{ns:.0}"));
         let rss_mb = median(|s| Some(s.rss_kb? as f64 * 1024.0 / 1e6));
         let ratio = ratio(row, entry, Simulator::Dupack, self.store);
         let or_nothing = |text: Option<String>| text.unwrap_or_default();
         format!(
-            "| {} | {}{part} | {} | {packets:.0} | {} | {} | {} | {:.0} | {} | {} |\n",
+            "| {} | {}{part} | {} | {packets:.0} | {} | {} | {} | {} | {} | {} |\n",
             row.id,
             entry.name(),
             samples.len(),
             or_nothing(share.map(|share| format!("{:.0} %", share * 100.0))),
             time.text(),
             or_nothing(median(|s| s.setup_s).map(short)),
-            per_packet.unwrap_or(0.0),
+            or_nothing(per_packet),
             or_nothing(rss_mb.map(|mb| format!("{mb:.0}"))),
             or_nothing(ratio.map(|ratio| ratio.text())),
         )

@@ -75,7 +75,9 @@ pub enum Goal {
     TimesTheFastest(f64),
     /// Two threads against one.
     SpeedUp(f64),
-    /// Bytes of memory per flow more, from the second variant's flows to the first's.
+    /// Bytes of memory per flow more, from the last variant's flows to those of the one before it:
+    /// flows that have not started have no window yet. The first two variants are the same flows
+    /// at work.
     BytesPerFlow(f64),
 }
 
@@ -231,6 +233,8 @@ fn huge() -> Row {
         entries: vec![
             dupack("100,000 flows", &["huge", &many]),
             dupack("1000 flows", &["huge", &few]),
+            dupack("100,000 flows before they start", &["idle", &many]),
+            dupack("1000 flows before they start", &["idle", &few]),
             Entry {
                 part: Part::Share(0.1, "10,000 flows"),
                 length: Length::Long,

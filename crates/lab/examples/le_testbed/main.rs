@@ -18,6 +18,7 @@ use dupack_lab::testbed::{
 };
 use dupack_lab::units::ByteCount;
 use dupack_wire::namespace;
+use dupack_wire::path::Trust;
 
 use page::Page;
 
@@ -155,7 +156,8 @@ fn run(options: &Options) -> Result<(), String> {
         testbed.probe().map_err(|e| e.to_string())?;
     }
     let mut measured = Vec::new();
-    for (task, outcome) in tasks().iter().zip(run_all(&testbeds)?) {
+    for (task, mut outcome) in tasks().iter().zip(run_all(&testbeds)?) {
+        leave_out_worthless(&mut outcome);
         let simulator = task.testbed(options, SIMULATED)?;
         let plan = simulator.counterpart().ok_or("there are stacks")?;
         let simulated = plan.execute(Execution::default(), &(), &Interrupt::new());
@@ -170,6 +172,18 @@ fn run(options: &Options) -> Result<(), String> {
         options,
     }
     .write(&options.out)
+}
+
+/// Takes out the runs during which the machine did not keep up.
+fn leave_out_worthless(outcome: &mut Outcome) {
+    let worthless: Vec<_> = outcome
+        .passages
+        .iter()
+        .filter(|passage| passage.trust != Trust::Sound)
+        .map(|passage| (passage.job.point, passage.job.stack, passage.job.seed))
+        .collect();
+    let runs = &mut outcome.results.runs;
+    runs.retain(|run| !worthless.contains(&(run.point, run.stack, run.seed)));
 }
 
 /// All at once: a path at these rates leaves the machine idle, and says so if it does not.

@@ -95,7 +95,7 @@ impl Page<'_> {
         text += &beside_table(measured);
         let _ = writeln!(
             text,
-            "\n{}\n",
+            "\n{} A run that did not is left out of all numbers here.\n",
             lateness(
                 &measured.outcome.passages,
                 TOLERANCE.parse().map_err(super::told)?
@@ -169,23 +169,47 @@ impl Page<'_> {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let kernel = read("/proc/sys/kernel/osrelease");
         let load = read("/proc/loadavg");
-        let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
-        let date = date.map_or(String::new(), |date| {
-            String::from_utf8_lossy(&date.stdout).trim().to_owned()
-        });
+        let said = |program: &str, words: &[&str]| {
+            let said = Command::new(program).args(words).output();
+            said.map_or(String::new(), |said| {
+                String::from_utf8_lossy(&said.stdout).trim().to_owned()
+            })
+        };
+        let date = said("date", &["-u", "+%Y-%m-%d"]);
+        let commit = said("git", &["describe", "--always", "--dirty"]);
+        let processor = read("/proc/cpuinfo");
+        let processor = processor
+            .lines()
+            .find(|line| line.starts_with("model name"));
+        let processor = processor.and_then(|line| Some(line.split_once(": ")?.1));
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let Options {
             seconds, repeat, ..
         } = self.options;
         format!(
             "## Circumstances\n\n\
-             - measured by `cargo xtask testbed --seconds {seconds} --repeat {repeat}`, both halves at once\n\
-             - on {date}, Linux {}, load {} at the end\n\
+             - measured by `cargo xtask testbed --seconds {seconds} --repeat {repeat}`: both halves and the part on \
+             SACK compression at once, {}\n\
+             - on {date}, commit {commit}, Linux {}, load {} at the end\n\
+             - {}, {processors} processors\n\
              - the receiver's largest window: {WINDOW}, as iperf's was then\n\
              - in the simulator: {SIMULATED} seeds, ACKs delayed by up to {DELAYED_ACK} (Linux's least)\n\
              - the kernel's senders have no counterpart in the simulator\n",
+            scheduling(&read("/proc/self/stat")),
             kernel.trim(),
             load.split(' ').next().unwrap_or_default(),
+            processor.unwrap_or("unknown"),
         )
+    }
+}
+
+/// How the kernel schedules a process, from its line in `/proc/PID/stat` (proc(5)).
+fn scheduling(stat: &str) -> String {
+    // The name, which may hold anything, ends at the last parenthesis; it is the second field.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    match fields.split(' ').nth(40 - 3) {
+        None | Some("0") => "scheduled like any other process".to_owned(),
+        Some(priority) => format!("with real-time priority {priority} (`chrt --fifo`)"),
     }
 }
 
@@ -261,8 +285,8 @@ fn agreement(all: &[Beside]) -> String {
         distance - half_width_percent(b).unwrap_or(0.0) > AGREES_PERCENT
     });
     format!(
-        "{agree} of {of} points agree within {AGREES_PERCENT:.0} % of goodput; {} of the others are farther \
-         apart with confidence, and in bold.",
+        "{agree} of {of} points agree within {AGREES_PERCENT:.0} % of goodput (the others are in bold); at {} the \
+         distance is larger with 95 % confidence.",
         surely.count()
     )
 }
