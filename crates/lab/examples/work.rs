@@ -12,7 +12,7 @@
 //! | `hundred` | 100 SACK flows, 100 Mbit/s, 40 ms round trip, access links of 5 ms, 20 s |
 //! | `thousand` | 1000 SACK flows, 1 Gbit/s, the same delays, 20 s |
 //! | `huge [FLOWS]` | 100,000 SACK flows, 1 Mbit/s for each, 40 ms round trip, one hop, 1 s |
-//! | `idle [FLOWS]` | the same flows before they start: what they weigh without a window |
+//! | `idle [FLOWS]` | the same flows, of which hardly any has started at the end: what they weigh without a window |
 //! | `sweep [THREADS]` | 1000 runs of 10 s of one flow with losses |
 //! | `chain [SECONDS]` | five 802.11b hops, one NewReno flow with a window of 8 segments, 200 s |
 
@@ -36,8 +36,8 @@ fn main() -> Result<()> {
         "ten" => single(&ten(number(200)?))?,
         "hundred" => single(&many(100))?,
         "thousand" => single(&many(1000))?,
-        "huge" => single(&huge(number(100_000)?, "0s"))?,
-        "idle" => single(&huge(number(100_000)?, "10s"))?,
+        "huge" => single(&huge(number(100_000)?, "0s", "500ms"))?,
+        "idle" => single(&huge(number(100_000)?, "999ms", "1000000s"))?,
         "sweep" => sweep(number(2)? as usize)?,
         "chain" => single(&chain(5, number(200)?))?,
         _ => return Err(format!("no work is called `{work}`; see the top of this file").into()),
@@ -74,7 +74,7 @@ fn ten(seconds: u32) -> String {
     )
 }
 
-fn huge(flows: u32, start: &str) -> String {
+fn huge(flows: u32, start: &str, spread: &str) -> String {
     format!(
         r#"
         stacks = ["sack/reno"]
@@ -86,7 +86,7 @@ fn huge(flows: u32, start: &str) -> String {
         [[flows]]
         count = {flows}
         start = "{start}"
-        start_spread = "500ms"
+        start_spread = "{spread}"
         "#,
         flows * 4
     )
