@@ -322,6 +322,15 @@ impl Host {
         }
     }
 
+    /// Packets that the kernel has thrown away because this host did not read them in time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tun::overflowed`].
+    pub fn overflowed(&self) -> io::Result<u64> {
+        self.tun.overflowed()
+    }
+
     /// The state machines of all connections that are not over.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.endpoints.iter().map(Endpoint::connection)

@@ -31,7 +31,7 @@ mod tests;
 
 pub use network::{Attachment, EndpointDevice, NetworkError, PathNetwork, Side};
 pub use record::{CaptureFileError, CaptureFiles, Captured, Captures};
-pub use report::{LaneReport, PathReport, Trust};
+pub use report::{EndpointLosses, LaneReport, PathReport, Trust};
 
 use std::io;
 use std::os::fd::AsFd;
@@ -241,6 +241,7 @@ impl Relay {
             waited_for_processor: waited_for_processor(),
             lasted: self.clock.now().since(self.started),
             captures: None,
+            endpoint: None,
         }
     }
 }

@@ -27,7 +27,8 @@ use thiserror::Error;
 
 use crate::host::{ConnectError, Digest};
 use crate::path::{
-    Attachment, CaptureFiles, NetworkError, PathConfig, PathNetwork, PathReport, Side,
+    Attachment, CaptureFiles, EndpointLosses, NetworkError, PathConfig, PathNetwork, PathReport,
+    Side,
 };
 use crate::tun::Family;
 
@@ -252,10 +253,7 @@ pub fn transfer(
             let mut sent = running.finish(&received, &stop);
             if let (true, Ok(sent)) = (from_kernel, &mut sent) {
                 let counted = network.host(Side::Near).run(KernelStats::read);
-                *sent = Some(Sent {
-                    reason: None,
-                    counted: counted.ok().map(Counted::Kernel),
-                });
+                sent.counted = counted.ok().map(Counted::Kernel);
             }
             received.and_then(|receipt| Ok((receipt, sent?)))
         }
@@ -286,7 +284,7 @@ pub fn probe(name: &str) -> Result<(), TransferError> {
 fn judge(
     config: &TransferConfig,
     receipt: Receipt,
-    sender: Option<Sent>,
+    sender: Sent,
     path: PathReport,
 ) -> Result<TransferReport, TransferError> {
     let bytes = receipt.bytes;
@@ -294,7 +292,7 @@ fn judge(
         return Err(TransferError::Damaged { bytes });
     }
     if receipt.extent == Extent::Whole && bytes < config.bytes {
-        let reason = sender.and_then(|sent| sent.reason);
+        let reason = sender.reason;
         return Err(TransferError::Ended { bytes, reason });
     }
     let lasted = match receipt.extent {
@@ -305,16 +303,21 @@ fn judge(
         extent: receipt.extent,
         bytes,
         lasted,
-        sender: sender.and_then(|sent| sent.counted),
-        path,
+        sender: sender.counted,
+        path: PathReport {
+            endpoint: sender.losses,
+            ..path
+        },
     })
 }
 
 /// What a sender has to say.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     reason: Option<Reason>,
     counted: Option<Counted>,
+    /// If it is one of ours.
+    losses: Option<EndpointLosses>,
 }
 
 /// Tells the threads of a transfer to end.

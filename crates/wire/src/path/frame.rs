@@ -89,6 +89,8 @@ pub(super) enum Unfit {
     Malformed,
     /// It is for the link only: multicast (neighbour discovery, group reports) or broadcast.
     LinkLocal,
+    /// There are too many under way.
+    NoRoom,
 }
 
 /// One or several segments as a packet of their own: headers, and where the payload is.

@@ -52,6 +52,7 @@ impl Lane {
             Ok(slot) => slot,
             Err(Unfit::LinkLocal) => return self.report.link_local += 1,
             Err(Unfit::Malformed) => return self.report.malformed += 1,
+            Err(Unfit::NoRoom) => return self.report.no_room += 1,
         };
         let frame = self.frames.frame(slot);
         let shape = *frame.shape();

@@ -25,6 +25,18 @@ pub struct PathReport {
     pub lasted: Duration,
     /// What was captured of it, if anything was to be.
     pub captures: Option<Captures>,
+    /// What was lost at the device of an endpoint behind one of its ends, if there is one.
+    pub endpoint: Option<EndpointLosses>,
+}
+
+/// What an endpoint of ours and the kernel beside it did not take from each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndpointLosses {
+    /// Packets of the endpoint that the kernel did not take.
+    pub refused: u64,
+    /// Packets that the kernel threw away because the endpoint did not read them in time; `None`
+    /// if the kernel does not say.
+    pub overflowed: Option<u64>,
 }
 
 /// One direction of the path.
@@ -42,6 +54,8 @@ pub struct LaneReport {
     pub refused: u64,
     /// Packets that were thrown away because they cannot be read.
     pub malformed: u64,
+    /// Packets that were thrown away because too many were under way.
+    pub no_room: u64,
     /// Packets for the link itself, which a path does not carry: multicast and broadcast.
     pub link_local: u64,
     /// Packets that the near end's kernel threw away because the path did not read them in time;
@@ -59,7 +73,7 @@ const IN_TIME: f64 = 0.99;
 pub enum Trust {
     /// The path kept its times.
     Sound,
-    /// The machine could not keep up.
+    /// The machine could not keep up, or something was lost that no link took.
     Worthless {
         /// Why, for people.
         reasons: Vec<String>,
@@ -68,7 +82,8 @@ pub enum Trust {
 
 impl PathReport {
     /// Whether 99 % of all packets left within `tolerance` of their time, the devices were
-    /// looked at as often, and nothing was lost that no link took.
+    /// looked at as often, and nothing was lost that no link took: in front of the path, in it,
+    /// behind it, or at the device of an endpoint. Packets for the link itself do not count.
     #[must_use]
     pub fn trust(&self, tolerance: Duration) -> Trust {
         let mut reasons = Vec::new();
@@ -82,6 +97,9 @@ impl PathReport {
                 millis(unattended),
                 millis(tolerance)
             ));
+        }
+        if let Some(endpoint) = &self.endpoint {
+            endpoint.object(&mut reasons);
         }
         if reasons.is_empty() {
             Trust::Sound
@@ -101,16 +119,34 @@ impl LaneReport {
                 millis(tolerance)
             ));
         }
-        let lost = self.overflowed.unwrap_or(0);
-        if lost > 0 {
+        for (lost, how) in [
+            (self.overflowed.unwrap_or(0), "lost in front of the path"),
+            (self.malformed, "thrown away as they cannot be read"),
+            (self.no_room, "thrown away as too many were under way"),
+            (self.refused, "refused by the kernel behind the path"),
+        ] {
+            if lost > 0 {
+                reasons.push(format!("{lost} packets {name} were {how}"));
+            }
+        }
+    }
+}
+
+impl EndpointLosses {
+    fn object(&self, reasons: &mut Vec<String>) {
+        let Self {
+            refused,
+            overflowed,
+        } = *self;
+        if refused > 0 {
             reasons.push(format!(
-                "{lost} packets {name} were lost in front of the path"
+                "{refused} packets of the endpoint were refused by the kernel beside it"
             ));
         }
-        if self.refused > 0 {
-            let refused = self.refused;
+        let overflowed = overflowed.unwrap_or(0);
+        if overflowed > 0 {
             reasons.push(format!(
-                "{refused} packets {name} were refused by the kernel behind the path"
+                "{overflowed} packets for the endpoint were lost because it did not read them in time"
             ));
         }
     }
@@ -192,11 +228,42 @@ mod tests {
 
     #[test]
     fn a_loss_that_no_link_took_spoils_a_run() {
-        let mut report = PathReport::default();
-        report.backward.overflowed = Some(1);
-        assert_ne!(report.trust(Duration::from_millis(1)), Trust::Sound);
-        report.backward.overflowed = None;
-        report.backward.refused = 1;
-        assert_ne!(report.trust(Duration::from_millis(1)), Trust::Sound);
+        let at_endpoint = |refused, overflowed| {
+            Some(EndpointLosses {
+                refused,
+                overflowed,
+            })
+        };
+        let losses: [fn(&mut LaneReport); 4] = [
+            |lane| lane.overflowed = Some(1),
+            |lane| lane.malformed = 1,
+            |lane| lane.no_room = 1,
+            |lane| lane.refused = 1,
+        ];
+        let mut reports = Vec::new();
+        for lose in losses {
+            let mut report = PathReport::default();
+            lose(&mut report.backward);
+            reports.push(report);
+        }
+        for endpoint in [at_endpoint(1, None), at_endpoint(0, Some(1))] {
+            reports.push(PathReport {
+                endpoint,
+                ..PathReport::default()
+            });
+        }
+        for report in reports {
+            let Trust::Worthless { reasons } = report.trust(Duration::from_millis(1)) else {
+                panic!("a packet was lost: {report:?}");
+            };
+            assert_eq!(reasons.len(), 1, "{reasons:?}");
+            assert!(reasons[0].starts_with("1 packets"), "{reasons:?}");
+        }
+        let mut sound = PathReport {
+            endpoint: at_endpoint(0, Some(0)),
+            ..PathReport::default()
+        };
+        sound.forward.link_local = 1;
+        assert_eq!(sound.trust(Duration::from_millis(1)), Trust::Sound);
     }
 }

@@ -54,7 +54,7 @@ impl FrameStore {
                 self.slots.push(Slot::default());
                 self.slots.len() - 1
             }
-            None => return Err(Unfit::Malformed),
+            None => return Err(Unfit::NoRoom),
         };
         let slot = &mut self.slots[number];
         if let Err(unfit) = slot.frame.load(received) {

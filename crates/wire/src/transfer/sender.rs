@@ -23,7 +23,7 @@ use crate::Secret;
 use crate::host::{
     Application, Host, HostConfig, Opening, Outcome, Pattern, Supply, Waker, random_key,
 };
-use crate::path::{PathNetwork, Side};
+use crate::path::{EndpointLosses, PathNetwork, Side};
 use crate::tun::Family;
 
 /// How long after the last byte a sender of ours may take to say how it went.
@@ -36,7 +36,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(super) enum Running {
     Kernel(JoinHandle<Result<TcpStream, TransferError>>),
     Endpoint {
-        host: JoinHandle<io::Result<()>>,
+        host: JoinHandle<io::Result<EndpointLosses>>,
         waker: Waker,
         outcomes: Receiver<Outcome>,
     },
@@ -80,7 +80,13 @@ impl Running {
                 host.connect(to, opening)?;
                 let thread = thread::Builder::new()
                     .name("endpoint".to_owned())
-                    .spawn(move || host.run());
+                    .spawn(move || {
+                        host.run()?;
+                        Ok(EndpointLosses {
+                            refused: host.counters().sent.refused,
+                            overflowed: host.overflowed().ok(),
+                        })
+                    });
                 Ok(Self::Endpoint {
                     host: thread.map_err(system("start the endpoint"))?,
                     waker,
@@ -95,7 +101,7 @@ impl Running {
         self,
         received: &Result<Receipt, TransferError>,
         stop: &Stop,
-    ) -> Result<Option<Sent>, TransferError> {
+    ) -> Result<Sent, TransferError> {
         let whole = received
             .as_ref()
             .is_ok_and(|receipt| receipt.extent == Extent::Whole);
@@ -106,9 +112,9 @@ impl Running {
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 match sent {
-                    Ok(_) => Ok(None),
+                    Ok(_) => Ok(Sent::default()),
                     // A cut-off connection breaks at this end too.
-                    Err(_) if !whole => Ok(None),
+                    Err(_) if !whole => Ok(Sent::default()),
                     Err(error) => Err(error),
                 }
             }
@@ -126,12 +132,14 @@ impl Running {
                 let ran = host
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                ran.map_err(system("run the endpoint"))?;
+                let losses = ran.map_err(system("run the endpoint"))?;
                 let outcome = early.or_else(|| outcomes.try_recv().ok());
-                Ok(outcome.map(|outcome| Sent {
-                    reason: outcome.reason,
-                    counted: outcome.sender.map(Counted::Endpoint),
-                }))
+                let counted = outcome.and_then(|outcome| outcome.sender);
+                Ok(Sent {
+                    reason: outcome.and_then(|outcome| outcome.reason),
+                    counted: counted.map(Counted::Endpoint),
+                    losses: Some(losses),
+                })
             }
         }
     }
