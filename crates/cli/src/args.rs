@@ -103,13 +103,25 @@ fn percent(text: &str) -> Result<Probability, String> {
     Ok(probability)
 }
 
+/// A time in which something can happen.
+#[cfg(target_os = "linux")]
+fn lasting(text: &str) -> Result<Delay, String> {
+    let delay: Delay = text.parse().map_err(|e| format!("{e}"))?;
+    if delay == Delay::default() {
+        return Err("in no time nothing happens: write 5ms, for example".to_owned());
+    }
+    Ok(delay)
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupack compare
   dupack compare --rate 50Mbit/s --delay 40ms --buffer 200pkt --loss 0,0.1%,1%
-  dupack compare --trace cellular.down --delay 30ms --stacks sack/reno,le/westwood,rack/cubic
-  dupack compare --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno' --delayed-ack 200ms")]
+  dupack compare --trace cellular.down --delay 30ms \\
+                 --stacks sack/reno,le/westwood,rack/cubic
+  dupack compare --delayed-ack 200ms \\
+                 --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'")]
 pub struct CompareArgs {
     /// Rate of the bottleneck
     #[arg(
@@ -265,14 +277,14 @@ pub struct TraceArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  dupack papers --list                      # what is here
-  dupack papers --list momentary            # one paper's experiments, and where its systems are
+  dupack papers --list             # what is here
+  dupack papers --list momentary   # its experiments, and where its systems are
   dupack papers momentary --quick
-  dupack papers --out all                   # every paper, one report
-  dupack papers --resume all                # go on after an interruption
+  dupack papers --out all          # every paper, one report
+  dupack papers --resume all       # go on after an interruption
 
-Finished runs are kept at once in PAPER/EXPERIMENT/runs.jsonl and are not done again, as long as
-experiment, stack, seed and version are the same.")]
+Finished runs are kept at once in PAPER/EXPERIMENT/runs.jsonl and are not done
+again, as long as experiment, stack, seed and version are the same.")]
 pub struct PapersArgs {
     /// Which paper [default: all that are here]
     pub key: Option<String>,
@@ -296,9 +308,10 @@ pub struct PapersArgs {
 #[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The endpoint is a host of its own, .2 of the subnet on a TUN device; this machine's kernel is .1 there. Servers of this
-machine are reached at .1; beyond it, the kernel must forward, and translate addresses where the network does not know
-the subnet. It takes root or CAP_NET_ADMIN.
+The endpoint is a host of its own, .2 of the subnet on a TUN device; this
+machine's kernel is .1 there. Servers of this machine are reached at .1; beyond
+it, the kernel must forward, and translate addresses where the network does not
+know the subnet. It takes root or CAP_NET_ADMIN.
 
 Examples:
   nc -l 10.97.0.1 5001 > copy &  dupack send 10.97.0.1:5001 < FILE
@@ -314,8 +327,8 @@ pub struct SendArgs {
 #[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The endpoint is a host of its own, .2 of the subnet on a TUN device; this machine's kernel is .1 there. It takes root or
-CAP_NET_ADMIN.
+The endpoint is a host of its own, .2 of the subnet on a TUN device; this
+machine's kernel is .1 there. It takes root or CAP_NET_ADMIN.
 
 Example:
   dupack receive 5001 > copy &  nc -N 10.97.0.2 5001 < FILE")]
@@ -353,19 +366,38 @@ pub struct EndpointArgs {
 #[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every transfer has two network namespaces of its own, which vanish with it; every byte is checked by its hash. It takes
-root, or a system that lets ordinary users make user namespaces, and a machine with nothing else to do: a run during
-which packets left too late is marked and worth nothing.
+Every transfer has two network namespaces of its own, which vanish with it;
+every byte is checked by its hash. It takes root, or a system that lets ordinary
+users make user namespaces, and a machine with nothing else to do: a run during
+which packets left too late, or were lost beside the path's links, is marked and
+worth nothing.
 
 Examples:
   dupack testbed
-  dupack testbed --loss 0,1,2,5,10% --senders le/westwood,sack/reno,kernel:cubic,kernel:bbr --bytes 20MB
+  dupack testbed --loss 0,1,2,5,10% --bytes 20MB \\
+                 --senders le/westwood,sack/reno,kernel:cubic,kernel:bbr
   dupack testbed --senders sack/reno,rack/cubic,kernel:reno --simulate
-  dupack testbed --senders sack/reno,kernel:cubic --loss 1% --bytes 2MB --repeat 1 --pcap captures")]
+  dupack testbed --trace cellular.down --reorder 1% --reorder-delay 10ms
+  dupack testbed --senders sack/reno,kernel:cubic --loss 1% --bytes 2MB \\
+                 --repeat 1 --pcap captures
+
+Exit codes:
+  0    all runs were done, and at least one of them can be trusted
+  2    wrong flags, or a run failed; the table and the report have the others
+  3    all runs were done, and every one is marked: there is no answer
+  130  interrupted; the table and the report have what was done")]
 pub struct TestbedArgs {
     /// Rate of the path, both ways
-    #[arg(long, default_value = "10Mbit/s", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        default_value = "10Mbit/s",
+        conflicts_with = "trace",
+        allow_hyphen_values = true
+    )]
     pub rate: Rate,
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate, both ways
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// One-way propagation delay, both ways
     #[arg(long, default_value = "10ms", allow_hyphen_values = true)]
     pub delay: Delay,
@@ -375,6 +407,13 @@ pub struct TestbedArgs {
     /// Loss probabilities of packets towards the receiver, compared one after the other
     #[arg(long, default_value = "0,1,2,5,10%", allow_hyphen_values = true)]
     pub loss: LossList,
+    /// Probability that a packet towards the receiver is held back at the end of the path, where
+    /// others overtake it
+    #[arg(long, value_name = "PROBABILITY", value_parser = percent, allow_hyphen_values = true)]
+    pub reorder: Option<Probability>,
+    /// For how long such a packet is held back
+    #[arg(long, value_name = "TIME", default_value = "5ms", requires = "reorder", value_parser = lasting, allow_hyphen_values = true)]
+    pub reorder_delay: Delay,
     /// Senders: stacks, recovery/control[/lda/response], and kernel:NAME for the kernel's under that congestion control;
     /// the first is the measure of the others
     #[arg(
@@ -495,6 +534,19 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// Lines that are broken by hand fit a terminal of the usual width: a narrower one breaks them
+    /// again, in the middle of what was one line.
+    #[test]
+    fn help_is_at_most_80_columns_wide() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            for line in help.unwrap_or_default().lines() {
+                let name = command.get_name();
+                assert!(line.chars().count() <= 80, "{name}: {line}");
+            }
+        }
     }
 
     #[test]

@@ -28,7 +28,8 @@ impl From<Dialect> for DialectName {
     }
 }
 
-fn whole_path(path: &Path) -> PathBuf {
+/// From the root on, so that a stored experiment can be run from anywhere.
+pub fn whole_path(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
@@ -42,7 +43,6 @@ fn experiment(args: &CompareArgs) -> Experiment {
     experiment.duration = args.duration;
     let mut path = LinkOptions {
         rate: args.trace.is_none().then_some(args.rate),
-        // Whole, so that the stored experiment can be run from anywhere.
         trace: args.trace.as_deref().map(whole_path),
         delay: args.delay,
         buffer: Some(args.buffer),

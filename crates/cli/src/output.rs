@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use dupack_lab::figure::png;
 use dupack_lab::report::comparison::Figure;
 use dupack_lab::report::{Page, comparison, html};
+use dupack_lab::results::medium::NO_ANSWER;
 use dupack_lab::results::store::{self, IfPresent};
 use dupack_lab::results::table::{self, Colour};
 use dupack_lab::results::{OutputFolder, Results};
@@ -106,12 +107,17 @@ pub fn write(
     Ok(Texts { summary, json })
 }
 
-/// Says what there is to warn of, where the report is, and what is missing.
-pub fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
+/// Says what there is to warn of, and where the report is.
+pub fn warn(results: &Results, folder: &OutputFolder) {
     for warning in &results.warnings {
         eprintln!("warning: {warning}");
     }
     eprintln!("report: {}", folder.path().join("report.html").display());
+}
+
+/// As [`warn`], and says what is missing.
+fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
+    warn(results, folder);
     if results.missing() > 0 {
         eprintln!(
             "interrupted: {} of {} runs are missing; the tables and figures rest on the others",
@@ -140,6 +146,9 @@ fn tables(results: &Results, args: &OutputArgs) -> Result<()> {
 pub fn comparison_tables(results: &Results) -> Result<()> {
     let (colour, width) = terminal();
     print(&table::detailed(results, colour, width))?;
+    if results.is_worthless() {
+        return print(&format!("\n{NO_ANSWER}"));
+    }
     print(
         "\nThe best by goodput (★; ≈ cannot be told from it), mean ± 95 % confidence interval:\n",
     )?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Seeds, SweepValue};
+use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds, SweepValue};
 use dupack_lab::report::comparison;
 use dupack_lab::results::OutputFolder;
 use dupack_lab::results::medium::DOUBT;
@@ -22,12 +22,19 @@ use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result, miette};
 
 use crate::args::{self, Format, TestbedArgs};
-use crate::output::{INTERRUPTED, comparison_tables, conclude, folder, print, terminal, write};
+use crate::compare::whole_path;
+use crate::output::{INTERRUPTED, comparison_tables, folder, print, terminal, warn, write};
 use crate::progress::{Bar, interrupt};
 
 /// Linux's least delay of an ACK (`TCP_DELACK_MIN`), for the simulated counterpart of its
 /// receiver.
 const DELAYED_ACK: Delay = Delay::from_nanos(40_000_000);
+
+/// Exit code of a command of which a run failed, as of one that cannot begin.
+const FAILED: u8 = 2;
+
+/// Exit code of a command that did its runs, of which none can be trusted.
+const NO_ANSWER: u8 = 3;
 
 pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
     // First of all: it is possible only while there is one thread.
@@ -36,16 +43,20 @@ pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
     testbed.probe()?;
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(args.out.as_deref(), "testbed")?;
-    if let Some(path) = &args.pcap {
-        captures_folder(path, &folder)?;
-    }
+    let captures = match args.pcap.as_deref().map(captures_folder).transpose() {
+        Ok(captures) => captures,
+        Err(error) => {
+            folder.abandon();
+            return Err(error);
+        }
+    };
     let bar = Bar::new(testbed.jobs().len(), "testbed");
     let outcome = testbed.run(&bar, interrupt());
     bar.finish();
-    let outcome = outcome?;
     if outcome.passages.is_empty() {
-        eprintln!("interrupted before the first run was finished: there is nothing to show");
-        return Ok(ExitCode::from(INTERRUPTED));
+        folder.abandon();
+        captures.into_iter().for_each(OutputFolder::abandon);
+        return nothing_done(outcome);
     }
     let wanted = args.simulate && !interrupt().is_asked();
     let counterpart = testbed.counterpart().filter(|_| wanted);
@@ -53,22 +64,52 @@ pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
         eprintln!("warning: nothing to simulate: a kernel's sender has no counterpart");
     }
     let beside = counterpart.map(|plan| simulate(plan, &outcome));
-    let code = deliver(args, &outcome, beside.as_deref(), &folder)?;
-    Ok(if interrupt().is_asked() {
-        ExitCode::from(INTERRUPTED)
-    } else {
-        code
-    })
+    deliver(args, &outcome, beside.as_deref(), &folder)?;
+    Ok(verdict(&outcome))
 }
 
-/// Makes the folder for captures; if it cannot be had, that for the report is not left empty.
-fn captures_folder(path: &Path, report: &OutputFolder) -> Result<()> {
-    let made = OutputFolder::create(path, IfPresent::Refuse);
-    made.map(drop).map_err(|error| {
-        // It does not go if it is not empty, which it is.
-        let _ = std::fs::remove_dir(report.path());
-        miette!(help = "choose another folder with --pcap", "{error}")
-    })
+/// Makes the folder for captures.
+fn captures_folder(path: &Path) -> Result<OutputFolder> {
+    OutputFolder::create(path, IfPresent::Refuse)
+        .map_err(|error| miette!(help = "choose another folder with --pcap", "{error}"))
+}
+
+/// Says why there is no run to show.
+fn nothing_done(outcome: Outcome) -> Result<ExitCode> {
+    let mut failures = outcome.failures.into_iter();
+    let Some(first) = failures.next() else {
+        eprintln!("interrupted before the first run was finished: there is nothing to show");
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let others = failures.count();
+    if others > 0 {
+        eprintln!("no run was finished; {others} more failed after this one:");
+    }
+    Err(first.into())
+}
+
+/// Says what is missing, and what the command is to be told from outside.
+fn verdict(outcome: &Outcome) -> ExitCode {
+    let Outcome {
+        results, failures, ..
+    } = outcome;
+    let (missing, planned) = (results.missing(), results.planned);
+    let rest = "the tables and figures rest on the others";
+    if !failures.is_empty() {
+        let failed = failures.len();
+        eprintln!("error: {failed} of {planned} runs failed, {missing} are missing; {rest}");
+    } else if missing > 0 {
+        eprintln!("interrupted: {missing} of {planned} runs are missing; {rest}");
+    }
+    if interrupt().is_asked() {
+        ExitCode::from(INTERRUPTED)
+    } else if !failures.is_empty() {
+        ExitCode::from(FAILED)
+    } else if results.is_worthless() {
+        ExitCode::from(NO_ANSWER)
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 /// What the flags describe.
@@ -90,9 +131,14 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
         ..FlowGroup::default()
     });
     let mut path = LinkOptions {
-        rate: Some(args.rate),
+        rate: args.trace.is_none().then_some(args.rate),
+        trace: args.trace.as_deref().map(whole_path),
         delay: args.delay,
         buffer: Some(args.buffer),
+        reorder: args.reorder.map(|probability| Reorder {
+            probability,
+            delay: args.reorder_delay,
+        }),
         ..LinkOptions::default()
     };
     match args.loss.0.as_slice() {
@@ -136,14 +182,16 @@ fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
     compare(&outcome.results, &simulated)
 }
 
-/// Writes every file, prints what was asked for, and says what is missing.
+/// Writes every file, prints what was asked for, and says what there is to warn of.
 fn deliver(
     args: &TestbedArgs,
     outcome: &Outcome,
     beside: Option<&[Beside]>,
     folder: &OutputFolder,
-) -> Result<ExitCode> {
-    let Outcome { results, passages } = outcome;
+) -> Result<()> {
+    let Outcome {
+        results, passages, ..
+    } = outcome;
     let figures = comparison::figures(results).into_diagnostic()?;
     let mut page = comparison::page(results, &figures);
     // After the answer, the figures and the numbers; before what was run.
@@ -160,11 +208,14 @@ fn deliver(
         Format::Csv => print(&texts.summary)?,
         Format::Json => print(&texts.json)?,
     }
-    conclude(results, folder)
+    warn(results, folder);
+    Ok(())
 }
 
 fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> Result<()> {
-    let Outcome { results, passages } = outcome;
+    let Outcome {
+        results, passages, ..
+    } = outcome;
     comparison_tables(results)?;
     if let Some(beside) = beside {
         let (_, width) = terminal();
@@ -174,11 +225,7 @@ fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> R
     if let Some(path) = &args.pcap {
         print(&format!("captures: {}", path.display()))?;
     }
-    let doubted = results.runs.iter();
-    let doubted = doubted.filter(|run| {
-        let mut doubts = results.medium.doubts(run.point, run.stack);
-        doubts.any(|doubt| doubt.seed == run.seed)
-    });
+    let doubted = results.runs.iter().filter(|run| !results.is_sound(run));
     match doubted.count() {
         0 => Ok(()),
         count => print(&format!(

@@ -203,9 +203,11 @@ fn run_all(testbeds: &[Testbed]) -> Result<Vec<Outcome>, String> {
         ends.collect::<Result<Vec<_>, _>>()
     });
     let ends = ends.map_err(|_| "a testbed panicked")?;
-    ends.into_iter()
-        .map(|end| end.map_err(|e| format!("{e}: {}", causes(&e))))
-        .collect()
+    let whole = |outcome: Outcome| match outcome.failures.first() {
+        Some(e) => Err(format!("{e}: {}", causes(e))),
+        None => Ok(outcome),
+    };
+    ends.into_iter().map(whole).collect()
 }
 
 /// One testbed: senders over a path.

@@ -6,6 +6,7 @@ use super::{Block, Cell, Emphasis, Page, Section};
 use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
 };
+use crate::results::medium::NO_ANSWER_HERE;
 use crate::results::table::{spread, times};
 use crate::results::{Comparison, Measure, Medium, Results, Standing, scaled};
 use crate::run::Timeline;
@@ -377,7 +378,7 @@ fn answer(results: &Results) -> Section {
     if results.missing() > 0 {
         blocks.push(Block::Warning {
             text: format!(
-                "The experiment was interrupted: {} of {} runs are missing, and what follows rests on the others.",
+                "{} of {} runs are missing, and what follows rests on the others.",
                 results.missing(),
                 results.planned
             ),
@@ -385,7 +386,13 @@ fn answer(results: &Results) -> Section {
     }
     let rows = (0..results.points.len()).filter_map(|point| {
         let comparison = Comparison::of(results, point, Measure::Goodput);
-        let winner = comparison.winner()?;
+        let Some(winner) = comparison.winner() else {
+            return results.is_worthless_at(point).then(|| {
+                let label = Cell::new(results.points[point].label(), Emphasis::Group);
+                let [best, goodput, ratio, tied] = [NO_ANSWER_HERE, "–", "–", ""].map(Cell::from);
+                vec![label, best, goodput, ratio, tied]
+            });
+        };
         let tied: Vec<&str> = comparison
             .cells
             .iter()

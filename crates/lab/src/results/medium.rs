@@ -5,6 +5,12 @@ use crate::units::ByteCount;
 /// Marks a stack with a run that cannot be trusted, in tables.
 pub const DOUBT: &str = "†";
 
+/// What is said where all runs are such.
+pub const NO_ANSWER: &str = "There is no answer: every run is worth nothing, and marked †.";
+
+/// Stands in the place of the best stack at a point where all runs are such.
+pub const NO_ANSWER_HERE: &str = "no answer: every run is marked †";
+
 /// Over what runs are made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Medium {

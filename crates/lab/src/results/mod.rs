@@ -116,7 +116,27 @@ impl Results {
         }
     }
 
-    /// Runs that are missing because the experiment was interrupted.
+    /// Whether a run can be trusted.
+    #[must_use]
+    pub fn is_sound(&self, run: &Run) -> bool {
+        let mut doubts = self.medium.doubts(run.point, run.stack);
+        !doubts.any(|doubt| doubt.seed == run.seed)
+    }
+
+    /// Whether there are runs at `point` and none of them can be trusted.
+    #[must_use]
+    pub fn is_worthless_at(&self, point: usize) -> bool {
+        let mut here = self.runs.iter().filter(|run| run.point == point).peekable();
+        here.peek().is_some() && !here.any(|run| self.is_sound(run))
+    }
+
+    /// Whether there are runs and none of them can be trusted.
+    #[must_use]
+    pub fn is_worthless(&self) -> bool {
+        !self.runs.is_empty() && !self.runs.iter().any(|run| self.is_sound(run))
+    }
+
+    /// Runs that are missing because the experiment was interrupted, or because they failed.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.planned.saturating_sub(self.runs.len())

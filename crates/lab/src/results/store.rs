@@ -14,6 +14,8 @@ use super::{Comparison, Measure, Results};
 pub struct OutputFolder {
     path: PathBuf,
     files: Files,
+    /// The folders that were not there before, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 /// What becomes of a file that is there already.
@@ -75,11 +77,24 @@ impl OutputFolder {
             chosen = path.with_file_name(format!("{name}-{number}"));
             number += 1;
         }
+        let is_new = |folder: &&Path| fs::symlink_metadata(folder).is_err();
+        let ways = chosen.ancestors().filter(|p| !p.as_os_str().is_empty());
+        let made = ways.take_while(is_new).map(Path::to_path_buf).collect();
         fs::create_dir_all(&chosen).map_err(|e| StoreError::new("make", &chosen, e))?;
         Ok(Self {
             path: chosen,
             files: Files::Keep,
+            made,
         })
+    }
+
+    /// Takes the folder away again, and those on the way to it, as far as they were made for it and
+    /// nothing is in them.
+    pub fn abandon(self) {
+        for folder in self.made {
+            // It stays if something is in it, and then those around it stay, too.
+            let _ = fs::remove_dir(folder);
+        }
     }
 
     /// The folder at `path`, which was made before, to go on with: what is written takes the
@@ -89,6 +104,7 @@ impl OutputFolder {
         Self {
             path: path.to_owned(),
             files: Files::Replace,
+            made: Vec::new(),
         }
     }
 
@@ -273,6 +289,26 @@ mod tests {
         let second = OutputFolder::create(&path, IfPresent::Number).unwrap();
         assert!(second.path().ends_with("out-2"));
         assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn what_is_abandoned_leaves_what_was_there() {
+        let base = std::env::temp_dir().join(format!("dupack-abandoned-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let new = |name: &str| OutputFolder::create(&base.join(name), IfPresent::Number).unwrap();
+        new("a/b/c").abandon();
+        assert!(base.is_dir() && !base.join("a").exists());
+        let kept = new("a/b");
+        new("a/b/c").abandon();
+        assert!(kept.path().is_dir() && !base.join("a/b/c").exists());
+        kept.write("file", b"x").unwrap();
+        kept.abandon();
+        assert!(base.join("a/b/file").is_file());
+        // One that was there and empty is not ours to take away.
+        fs::create_dir(base.join("theirs")).unwrap();
+        new("theirs").abandon();
+        assert!(base.join("theirs").is_dir());
         fs::remove_dir_all(&base).unwrap();
     }
 }

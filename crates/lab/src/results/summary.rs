@@ -6,7 +6,7 @@ use crate::stats::{GeometricRatio, Summary, geometric_ratio};
 /// How a stack stands at a point, by a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The best mean.
+    /// The best mean. Nobody is the best where no run can be trusted.
     Best,
     /// Its mean is less good, but over the seeds it cannot be told from the best (the 95 %
     /// interval of the ratio paired by seed holds 1).
@@ -59,7 +59,8 @@ impl Comparison {
                 }
             })
             .collect();
-        if let Some(best) = best(&cells, measure) {
+        let best = best(&cells, measure).filter(|_| !results.is_worthless_at(point));
+        if let Some(best) = best {
             for cell in &mut cells {
                 cell.standing = if cell.stack == best {
                     Standing::Best

@@ -4,6 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle};
 
+use super::medium::NO_ANSWER_HERE;
 use super::{Cell, Comparison, Measure, Results, Standing};
 use crate::stats::{GeometricRatio, Summary};
 
@@ -127,6 +128,10 @@ pub fn winners(results: &Results, colour: Colour, width: Option<u16>) -> String 
     for point in 0..results.points.len() {
         let comparison = Comparison::of(results, point, Measure::Goodput);
         let Some(winner) = comparison.winner() else {
+            if results.is_worthless_at(point) {
+                let label = results.points[point].label();
+                table.add_row(vec![label, format!("  {NO_ANSWER_HERE}")]);
+            }
             continue;
         };
         let tied: Vec<&str> = comparison

@@ -7,6 +7,7 @@
 
 pub mod beside;
 mod captures;
+mod outcome;
 pub mod report;
 mod sender;
 
@@ -15,12 +16,13 @@ pub use captures::CaptureFolder;
 pub use dupack_wire::Snap;
 pub use dupack_wire::transfer::SackCompression;
 pub use dupack_wire::tun::Family;
+pub use outcome::{Outcome, Passage};
 pub use sender::{SenderError, SenderSpec};
 
 use dupack_net::link::{LinkConfig, LossNature};
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::Duration;
-use dupack_wire::path::{Attachment, CaptureFiles, PathConfig, PathReport, Trust};
+use dupack_wire::path::{Attachment, CaptureFiles, PathConfig};
 use dupack_wire::transfer::{
     Counted, Extent, ReceiverConfig, TransferConfig, TransferError, TransferReport, transfer,
 };
@@ -30,7 +32,7 @@ use thiserror::Error;
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::points;
 use crate::experiment::{Experiment, SenderOptions};
-use crate::results::{Doubt, Measure, Medium, Parameter, Results, Run, Values, WireRecord};
+use crate::results::{Measure, Parameter, Run, Values};
 use crate::run::{Interrupt, Job, Plan};
 use crate::units::{Buffer, ByteCount, Delay};
 
@@ -78,6 +80,12 @@ pub enum TestbedError {
     /// The same sender twice.
     #[error("the sender {0} is there twice")]
     Twice(String),
+    /// Packets that may not be late at all.
+    #[error(
+        "a tolerance of 0 spoils every run: no packet leaves at the very nanosecond at which it is due"
+    )]
+    #[diagnostic(help("1ms is the default"))]
+    NoTolerance,
     /// There is nothing to transfer, or no sender.
     #[error("there is nothing to do: {0}")]
     Nothing(&'static str),
@@ -107,30 +115,6 @@ pub trait Watch {
     fn run_done(&self);
 }
 
-/// What passed over the path in a run.
-#[derive(Clone, Debug)]
-pub struct Passage {
-    /// Which run.
-    pub job: Job,
-    /// How far it came.
-    pub extent: Extent,
-    /// Bytes that arrived, all of them checked.
-    pub bytes: u64,
-    /// What the path says.
-    pub path: PathReport,
-    /// Whether it kept its times.
-    pub trust: Trust,
-}
-
-/// Everything that came out.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The senders' measures, as a comparison has them.
-    pub results: Results,
-    /// What passed in each run, in the order of the runs.
-    pub passages: Vec<Passage>,
-}
-
 impl Testbed {
     /// Checks an experiment, of which the stacks are set here, and what a testbed adds to it.
     ///
@@ -142,6 +126,9 @@ impl Testbed {
         }
         if options.bytes.as_bytes() == 0 {
             return Err(TestbedError::Nothing("a transfer of 0 bytes"));
+        }
+        if options.tolerance.as_nanos() == 0 {
+            return Err(TestbedError::NoTolerance);
         }
         for (n, sender) in options.senders.iter().enumerate() {
             if options.senders[..n].contains(sender) {
@@ -214,36 +201,14 @@ impl Testbed {
         jobs
     }
 
-    /// Does every run, one at a time, until `interrupt` is asked; what is done by then is kept.
-    ///
-    /// # Errors
-    /// If a run fails, or a byte of it.
-    pub fn run(&self, watch: &dyn Watch, interrupt: &Interrupt) -> Result<Outcome, TestbedError> {
-        let mut runs = Vec::new();
-        let mut passages = Vec::new();
-        for job in self.jobs() {
-            watch.run_begins(&self.words(job));
-            match self.run_one(job, interrupt) {
-                Ok((run, passage)) => {
-                    runs.push(run);
-                    passages.push(passage);
-                    watch.run_done();
-                }
-                Err(TestbedError::Run { source, .. })
-                    if matches!(*source, TransferError::Interrupted) =>
-                {
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        runs.sort_by_key(|run| (run.point, run.stack, run.seed));
-        let mut results = self.empty_results(&passages);
-        results.runs = runs;
-        Ok(Outcome { results, passages })
+    /// Does every run, one at a time, until `interrupt` is asked or the machine does not give what
+    /// a run takes. What is done by then is kept, whatever becomes of the others.
+    #[must_use]
+    pub fn run(&self, watch: &dyn Watch, interrupt: &Interrupt) -> Outcome {
+        self.run_each(watch, &mut |job| self.run_one(job, interrupt))
     }
 
-    fn run_one(&self, job: Job, interrupt: &Interrupt) -> Result<(Run, Passage), TestbedError> {
+    fn run_one(&self, job: Job, interrupt: &Interrupt) -> Result<(Run, Passage), TransferError> {
         let (forward, backward) = self.links[job.point].clone();
         let config = TransferConfig {
             path: PathConfig {
@@ -263,11 +228,7 @@ impl Testbed {
         };
         let sender = &self.options.senders[job.stack];
         let origin = sender.origin(self.experiment.dialect.into());
-        let report = transfer(&config, origin, &|| interrupt.is_asked());
-        let report = report.map_err(|source| TestbedError::Run {
-            run: self.words(job),
-            source: Box::new(source),
-        })?;
+        let report = transfer(&config, origin, &|| interrupt.is_asked())?;
         let tolerance = Duration::from_nanos(self.options.tolerance.as_nanos());
         let run = Run {
             point: job.point,
@@ -320,47 +281,6 @@ impl Testbed {
             label => format!(", {label}"),
         };
         format!("{sender}{point}, repetition {}", job.seed)
-    }
-
-    /// Results without runs, with what the passages give cause to doubt.
-    fn empty_results(&self, passages: &[Passage]) -> Results {
-        let mut results = self.plan.empty_results();
-        results.experiment = self.experiment.clone();
-        let senders = self.options.senders.iter();
-        results.stacks = senders.map(ToString::to_string).collect();
-        results.planned = self.jobs().len();
-        results.parameters = self.parameters(results.parameters);
-        let mut doubts = Vec::new();
-        for passage in passages {
-            let Passage {
-                job, extent, trust, ..
-            } = passage;
-            let run = self.words(*job);
-            results.warnings.extend(captures::complaint(passage, &run));
-            if *extent == Extent::CutOff {
-                let limit = self.experiment.duration;
-                let text = format!("{run}: cut off after {limit}, before the last byte.");
-                results.warnings.push(text);
-            }
-            if let Trust::Worthless { reasons } = trust {
-                let text = format!(
-                    "{run}: the machine did not keep up, and the run is worth nothing: {}.",
-                    reasons.join("; ")
-                );
-                results.warnings.push(text);
-                doubts.push(Doubt {
-                    point: job.point,
-                    stack: job.stack,
-                    seed: job.seed,
-                    reasons: reasons.clone(),
-                });
-            }
-        }
-        results.medium = Medium::Wire(WireRecord {
-            bytes: self.options.bytes,
-            doubts,
-        });
-        results
     }
 
     /// Those of the experiment that hold on real packets, and those of the testbed.
