@@ -1,6 +1,7 @@
 //! The project's chores. `cargo xtask test` is the one that everybody runs.
 
 mod build;
+mod fuzz;
 mod instructions;
 mod interop;
 mod ns2;
@@ -13,6 +14,7 @@ mod testbed;
 mod wire_speed;
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
@@ -41,6 +43,8 @@ enum Chore {
     /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
     /// machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
     Interop(interop::InteropArgs),
+    /// Let the fuzzers of packets and connections work for a while (needs a nightly compiler and cargo-fuzz).
+    Fuzz(fuzz::FuzzArgs),
     /// Run ns-2, ns-3 and htsim beside dupack on the same work, and write docs/performance.md.
     Peers(peers::PeersArgs),
     /// Measure what the endpoint moves over TUN, beside smoltcp and the kernel, and write
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Chore::Count(args) => instructions::run(&args),
         Chore::Optimise => optimise::run(),
         Chore::Interop(args) => interop::run(&args),
+        Chore::Fuzz(args) => fuzz::run(&args),
         Chore::Peers(args) => peers::run(&args),
         Chore::WireSpeed(args) => wire_speed::run(&args),
         Chore::PeersNs2(args) => ns2::run(&args),
@@ -105,6 +110,7 @@ fn test(args: &TestArgs) -> Result<(), String> {
         "--deny",
         "warnings",
     ])?;
+    fuzz::check()?;
     cargo(&["doc", "--workspace", "--no-deps", "--quiet"])?;
     cargo(&["test", "--workspace"])?;
     match gate {
@@ -144,15 +150,17 @@ fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
 
 /// Runs a command, showing what is run.
 fn succeed(command: &mut Command) -> Result<(), String> {
-    let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+    let program = Path::new(command.get_program()).file_stem();
+    let words = program.into_iter().chain(command.get_args());
+    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
     let words = words.join(" ");
-    eprintln!("$ cargo {words}");
+    eprintln!("$ {words}");
     let status = command
         .status()
-        .map_err(|e| format!("cannot start cargo: {e}"))?;
+        .map_err(|e| format!("cannot start `{words}`: {e}"))?;
     if status.success() {
         Ok(())
     } else {
-        Err(format!("`cargo {words}` failed"))
+        Err(format!("`{words}` failed"))
     }
 }

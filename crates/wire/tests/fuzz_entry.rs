@@ -1,9 +1,39 @@
-//! The fuzzers' entry points, on bytes from a seed: what a stable compiler can do of `fuzz/`.
+//! The fuzzers' entry points, on bytes from a seed and on their corpus: what a stable compiler can do
+//! of `fuzz/`.
 
 #[path = "fuzz_entry/mod.rs"]
 mod entry;
 
+use std::fs;
+use std::path::Path;
+
 use dupack_net::random::Stream;
+
+/// Has `entry` read every file of the corpus of a fuzzer.
+fn replay(fuzzer: &str, entry: fn(&[u8])) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let folder = corpus.join(fuzzer);
+    let files = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut count = 0;
+    for file in files {
+        let path = file.unwrap().path();
+        // Seen if the next line panics.
+        println!("{}", path.display());
+        entry(&fs::read(&path).unwrap());
+        count += 1;
+    }
+    assert!(count > 0, "{} is empty", folder.display());
+}
+
+#[test]
+fn scripts_of_the_corpus_do_a_connection_no_harm() {
+    replay("endpoint", entry::endpoint);
+}
+
+#[test]
+fn packets_of_the_corpus_are_read_or_refused() {
+    replay("codec", entry::codec);
+}
 
 /// `length` bytes of which some are likelier than others.
 fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
