@@ -13,8 +13,8 @@ use dupack_net::packet::PacketKind;
 use super::checksum::{Checksum, transport_sum};
 use crate::tun::{ChecksumState, Family, Pending, Received, Segmentation};
 
-/// Room for the headers of a packet that is cut: IPv6 with some extension headers, and TCP with
-/// all its options.
+/// Room for the headers of a packet that is cut, or whose checksum is completed: IPv6 with some
+/// extension headers, and TCP with all its options. One with more is not carried.
 const MAX_CUT_HEADER_BYTES: usize = 256;
 
 /// Segments of one packet: 64 KiB in segments of 32 bytes, fewer than any kernel sends.
@@ -85,7 +85,7 @@ impl Default for Shape {
 /// Why a packet does not go over the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfit {
-    /// It is not an IP packet that we can read.
+    /// It is not an IP packet that we can read, or its headers are longer than we can change.
     Malformed,
     /// It is for the link only: multicast (neighbour discovery, group reports) or broadcast.
     LinkLocal,
@@ -322,6 +322,12 @@ impl Shape {
 
     /// Finds out how many segments the packet stands for.
     fn segment(&mut self, pending: &Pending) -> Result<(), Unfit> {
+        // The checksum of what the kernel does not cut is left to us as well, and the headers are
+        // copied to complete it.
+        let partial = matches!(pending.checksum, ChecksumState::Partial { .. });
+        if partial && self.payload_at > MAX_CUT_HEADER_BYTES {
+            return Err(Unfit::Malformed);
+        }
         let size = match (pending.segmentation, self.transport) {
             (Segmentation::Whole, _) => {
                 self.segment_payload = self.payload_len.max(1);
@@ -333,9 +339,7 @@ impl Shape {
         };
         self.segment_payload = size;
         self.segments = self.payload_len.div_ceil(size).max(1);
-        // The kernel leaves the checksum of what it does not cut to us as well.
-        let partial = matches!(pending.checksum, ChecksumState::Partial { .. });
-        if !partial || self.segments > MAX_SEGMENTS || self.payload_at > MAX_CUT_HEADER_BYTES {
+        if !partial || self.segments > MAX_SEGMENTS {
             return Err(Unfit::Malformed);
         }
         Ok(())

@@ -240,3 +240,53 @@ fn what_is_no_packet_is_unfit() {
     multicast[16..20].copy_from_slice(&[224, 0, 0, 1]);
     assert_eq!(load(&multicast, Pending::NOTHING), Err(Unfit::LinkLocal));
 }
+
+/// The TCP packet over IPv6 with a header of so many bytes with destination options before TCP
+/// (RFC 8200 §4.6).
+fn tcp_behind_options(option_bytes: usize) -> Vec<u8> {
+    const AFTER_IP: usize = 40;
+    const TCP: u8 = 6;
+    const DESTINATION_OPTIONS: u8 = 60;
+    let mut packet = tcp(Family::V6, 100);
+    // All but the first two bytes are options of one byte that say nothing.
+    let mut options = vec![0; option_bytes];
+    options[0] = TCP;
+    options[1] = (option_bytes / 8 - 1) as u8;
+    packet.splice(AFTER_IP..AFTER_IP, options);
+    packet[6] = DESTINATION_OPTIONS;
+    let payload = (packet.len() - AFTER_IP) as u16;
+    packet[4..6].copy_from_slice(&payload.to_be_bytes());
+    packet
+}
+
+#[test]
+fn headers_that_do_not_fit_are_carried_only_unchanged() {
+    let load = |bytes: &[u8], pending| {
+        let mut frame = Frame::default();
+        let received = Received {
+            at: Instant::ZERO,
+            pending,
+            bytes,
+        };
+        frame.load(&received).map(|()| frame)
+    };
+    let partial = |option_bytes: usize| Pending {
+        checksum: ChecksumState::Partial {
+            start: (40 + option_bytes) as u16,
+            offset: 16,
+        },
+        segmentation: Segmentation::Whole,
+    };
+    // With 32 bytes of TCP header these are 256 bytes, for which there is room.
+    let frame = load(&tcp_behind_options(184), partial(184)).expect("it fits");
+    let (seq, _, data) = read_tcp(&packet(&frame.cut_plain(0)));
+    assert_eq!((seq, data), (SEQ, payload(100)));
+    for option_bytes in [192, 264, 2048] {
+        let bytes = tcp_behind_options(option_bytes);
+        let unfit = load(&bytes, partial(option_bytes));
+        assert_eq!(unfit.err(), Some(Unfit::Malformed), "{option_bytes}");
+        let whole = load(&bytes, Pending::NOTHING).expect("nothing is to be changed");
+        let piece = whole.cut_plain(0);
+        assert_eq!((piece.head(), piece.tail), (&[][..], &bytes[..]));
+    }
+}
