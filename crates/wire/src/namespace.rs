@@ -35,7 +35,7 @@ const WHAT_IS_NEEDED: &str = "it takes root (or CAP_NET_ADMIN and CAP_SYS_ADMIN)
 #[non_exhaustive]
 pub enum NamespaceError {
     /// The kernel does not let us make one.
-    #[error("cannot make a network namespace: {0}; {WHAT_IS_NEEDED}")]
+    #[error("cannot make a network namespace: {WHAT_IS_NEEDED}")]
     Refused(#[source] io::Error),
     /// An ordinary user's process must enter a user namespace before it has threads.
     #[error(
@@ -47,7 +47,7 @@ pub enum NamespaceError {
         threads: usize,
     },
     /// Something could not be set up inside.
-    #[error("cannot {what} in the network namespace {name}: {source}")]
+    #[error("cannot {what} in the network namespace {name}")]
     Inside {
         /// The namespace.
         name: String,

@@ -158,7 +158,7 @@ pub enum TransferError {
     #[error(transparent)]
     Control(#[from] ControlError),
     /// Something that the system was asked for.
-    #[error("cannot {what}: {source}")]
+    #[error("cannot {what}")]
     System {
         /// What was to be done.
         what: &'static str,
@@ -192,9 +192,9 @@ pub enum TransferError {
 pub enum ControlError {
     /// It does not have the congestion control, or does not let us use it.
     #[error(
-        "the kernel does not give the congestion control `{name}`: {source}; it has {available} \
-         (a module such as tcp_{name} may have to be loaded, and an ordinary user may use only \
-         what net.ipv4.tcp_allowed_congestion_control lists)"
+        "the kernel does not give the congestion control `{name}`; it has {available} (a module \
+         such as tcp_{name} may have to be loaded, and an ordinary user may use only what \
+         net.ipv4.tcp_allowed_congestion_control lists)"
     )]
     Refused {
         /// Its name.

@@ -79,8 +79,8 @@ pub enum Offload {
 pub enum TunError {
     /// The kernel does not give one.
     #[error(
-        "cannot make the TUN device {name}: {source}; it needs /dev/net/tun, readable and \
-         writable, and CAP_NET_ADMIN in its network namespace"
+        "cannot make the TUN device {name}: it needs /dev/net/tun, readable and writable, and \
+         CAP_NET_ADMIN in its network namespace"
     )]
     Open {
         /// The device.
@@ -89,7 +89,7 @@ pub enum TunError {
         source: io::Error,
     },
     /// It cannot be set up.
-    #[error("cannot {what} of the TUN device {name}: {source}")]
+    #[error("cannot {what} of the TUN device {name}")]
     Configure {
         /// The device.
         name: String,

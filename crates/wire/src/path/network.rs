@@ -85,10 +85,10 @@ pub enum NetworkError {
     #[error(transparent)]
     Tun(#[from] TunError),
     /// The path cannot begin.
-    #[error("cannot start the emulated path: {0}")]
+    #[error("cannot start the emulated path")]
     Path(#[source] io::Error),
     /// It did not last.
-    #[error("the emulated path ended by itself: {0}")]
+    #[error("the emulated path ended by itself")]
     Ended(#[source] io::Error),
     /// A capture of it cannot be written.
     #[error(transparent)]

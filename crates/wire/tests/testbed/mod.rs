@@ -56,7 +56,7 @@ pub enum Together {
 pub fn run(cases: Vec<Case>, together: Together) -> ExitCode {
     let mut arguments = Arguments::from_args();
     let standing = namespace::prepare()
-        .map_err(|error| error.to_string())
+        .map_err(|error| with_causes(&error))
         .and_then(|standing| try_devices().map(|()| standing));
     arguments.test_threads = arguments.test_threads.or(Some(together as usize));
     match &standing {
@@ -107,7 +107,7 @@ fn announce(standing: Standing) {
 
 /// Whether a namespace with a TUN device can really be made.
 fn try_devices() -> Result<(), String> {
-    let namespace = Namespace::new("probe").map_err(|error| error.to_string())?;
+    let namespace = Namespace::new("probe").map_err(|error| with_causes(&error))?;
     let config = TunConfig {
         name: "probe".to_owned(),
         mtu: 1500,
@@ -116,7 +116,13 @@ fn try_devices() -> Result<(), String> {
         offload: Offload::WherePossible,
     };
     let opened = namespace.run(move || Tun::open(&config).map(drop));
-    opened.map_err(|error| error.to_string())
+    opened.map_err(|error| with_causes(&error))
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    causes.join(": ")
 }
 
 /// What the kernel's side sends.
