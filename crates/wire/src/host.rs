@@ -15,13 +15,15 @@
 
 mod application;
 mod endpoint;
+mod listener;
 mod outbox;
 mod pipe;
 mod ring;
 
 pub use application::{Application, Digest, Outcome, Pattern, Supply};
+pub use listener::{Listener, Offer, Once, Opening};
 pub use outbox::OutboxCounters;
-pub use pipe::{Pipe, PipeEnd};
+pub use pipe::{Pipe, PipeEnd, PipeError};
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -32,7 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_tcp::connection::{
-    BuildSender, Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Flags, Outgoing,
+    Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Flags, Outgoing,
 };
 use dupack_tcp::time::{Duration, Instant};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -66,7 +68,8 @@ pub struct HostConfig {
     pub send_buffer: usize,
     /// How long it stays to answer the peer after its last connection has come to TIME-WAIT.
     pub linger: Duration,
-    /// Connections at once; a SYN beyond them gets no answer.
+    /// Connections at once. A SYN beyond them takes the place of the oldest whose handshake is
+    /// not over; if there is none, it gets no answer.
     pub connections_max: usize,
 }
 
@@ -81,27 +84,6 @@ impl HostConfig {
             connections_max: 1024,
         }
     }
-}
-
-/// A connection that is to be.
-pub struct Opening {
-    /// Its parameters. The host sets the numbers that must be random and the sizes that follow
-    /// from the device: `iss`, `mss`, `default_peer_mss`, `timestamp_offset` and
-    /// `challenge_secret`.
-    pub config: Config,
-    /// Makes its sender.
-    pub build: BuildSender,
-    /// What uses it.
-    pub application: Box<dyn Application>,
-}
-
-/// Who accepts connections at a port.
-pub trait Listener: Send {
-    /// A connection for `peer`; `None` to refuse it.
-    fn accept(&mut self, peer: SocketAddr) -> Option<Opening>;
-
-    /// Whether there will be more to accept. Once there will not, the port is closed.
-    fn is_open(&self) -> bool;
 }
 
 /// Why a connection cannot be opened.
@@ -180,6 +162,8 @@ pub struct HostCounters {
     pub received: u64,
     /// Packets that are not TCP, not for this host, or damaged.
     pub ignored: u64,
+    /// Connections whose handshake was not over and that were given up for a later SYN.
+    pub displaced: u64,
     /// What it has sent.
     pub sent: OutboxCounters,
 }
@@ -273,7 +257,8 @@ impl Host {
         };
         let config = self.complete(opening.config, ends);
         let connection = Connection::connect(config, opening.build);
-        self.add(connection, ends, opening.application);
+        let buffer = self.config.send_buffer;
+        self.add(Endpoint::new(connection, ends, opening.application, buffer));
         Ok(())
     }
 
@@ -376,9 +361,12 @@ impl Host {
         match self.find(ends).or_else(|| self.accept(ends, &packet)) {
             Some(index) => {
                 self.latest = index;
-                let endpoint = &mut self.endpoints[index];
-                match endpoint.arrive(received.at, &packet) {
-                    Work::Now => endpoint.work(received.at, &mut self.outbox, &self.tun),
+                let work = self.endpoints[index].arrive(received.at, &packet);
+                self.engage(index);
+                match work {
+                    Work::Now => {
+                        self.endpoints[index].work(received.at, &mut self.outbox, &self.tun)
+                    }
                     Work::Soon => {
                         if !self.owing.contains(&index) {
                             self.owing.push(index);
@@ -394,29 +382,77 @@ impl Host {
     /// The endpoint of a connection; mostly that of the last packet.
     fn find(&self, ends: Ends) -> Option<usize> {
         let latest = self.endpoints.get(self.latest);
-        match latest.filter(|endpoint| endpoint.ends() == ends) {
-            Some(_) => Some(self.latest),
-            None => self.by_ends.get(&ends).copied(),
-        }
+        let index = match latest.filter(|endpoint| endpoint.ends() == ends) {
+            Some(_) => self.latest,
+            None => *self.by_ends.get(&ends)?,
+        };
+        // One that is over must not keep its peer from asking again.
+        (!self.endpoints[index].is_over()).then_some(index)
     }
 
     /// Makes a connection for a SYN that somebody listens for.
     fn accept(&mut self, ends: Ends, packet: &Parsed<'_>) -> Option<usize> {
         let segment = &packet.segment;
         let opens = segment.is(Flags::SYN) && segment.ack.is_none() && !segment.is(Flags::RST);
-        if !opens || self.endpoints.len() >= self.config.connections_max {
+        if !opens || !self.listeners.contains_key(&ends.local.port()) || !self.make_room() {
             return None;
         }
-        let port = ends.local.port();
-        let listener = self.listeners.get_mut(&port)?;
-        let opening = listener.accept(ends.remote);
-        if !listener.is_open() {
-            self.listeners.remove(&port);
+        let listener = self.listeners.get_mut(&ends.local.port())?;
+        let offer = listener.offer(ends.remote)?;
+        let config = self.complete(offer.config, ends);
+        let connection = Connection::listen(config, offer.build);
+        let buffer = self.config.send_buffer;
+        Some(self.add(Endpoint::half_open(connection, ends, buffer)))
+    }
+
+    /// Whether there may be one more connection, if need be in the place of the oldest whose
+    /// handshake is not over.
+    fn make_room(&mut self) -> bool {
+        // Those that are over stay until they are forgotten, before the host waits again.
+        let open = |endpoint: &&Endpoint| !endpoint.is_over();
+        let full = self.endpoints.len() >= self.config.connections_max
+            && self.endpoints.iter().filter(open).count() >= self.config.connections_max;
+        if !full {
+            return true;
         }
-        let opening = opening?;
-        let config = self.complete(opening.config, ends);
-        let connection = Connection::listen(config, opening.build);
-        Some(self.add(connection, ends, opening.application))
+        // They stand in the order in which they came.
+        let oldest = self.endpoints.iter_mut().find(|e| e.is_half_open());
+        if let Some(oldest) = oldest {
+            oldest.abort();
+            self.counters.displaced += 1;
+            return true;
+        }
+        false
+    }
+
+    /// Gives a connection its application when its handshake is over.
+    fn engage(&mut self, index: usize) {
+        if !self.endpoints[index].wants_application() {
+            return;
+        }
+        let Ends { local, remote } = self.endpoints[index].ends();
+        let listener = self.listeners.get_mut(&local.port());
+        match listener.and_then(|listener| listener.accept(remote)) {
+            Some(application) => self.endpoints[index].engage(application),
+            None => self.endpoints[index].abort(),
+        }
+        let port = local.port();
+        if self.listeners.get(&port).is_some_and(|l| !l.is_open()) {
+            self.listeners.remove(&port);
+            self.abort_half_open(port);
+        }
+    }
+
+    /// Nobody accepts at this port any more.
+    fn abort_half_open(&mut self, port: u16) {
+        for (index, endpoint) in self.endpoints.iter_mut().enumerate() {
+            if endpoint.is_half_open() && endpoint.ends().local.port() == port {
+                endpoint.abort();
+                if !self.owing.contains(&index) {
+                    self.owing.push(index);
+                }
+            }
+        }
     }
 
     /// Answers a segment for which there is no connection.
@@ -463,10 +499,10 @@ impl Host {
 
     /// Drops connections that are over.
     fn forget(&mut self) {
-        if !self.endpoints.iter().any(Endpoint::is_closed) {
+        if !self.endpoints.iter().any(Endpoint::is_over) {
             return;
         }
-        self.endpoints.retain(|endpoint| !endpoint.is_closed());
+        self.endpoints.retain(|endpoint| !endpoint.is_over());
         let ends = self.endpoints.iter().map(Endpoint::ends);
         self.by_ends = ends.zip(0..).collect();
     }
@@ -491,17 +527,10 @@ impl Host {
         }
     }
 
-    fn add(
-        &mut self,
-        connection: Connection,
-        ends: Ends,
-        application: Box<dyn Application>,
-    ) -> usize {
+    fn add(&mut self, endpoint: Endpoint) -> usize {
         let index = self.endpoints.len();
-        let buffer = self.config.send_buffer;
-        self.endpoints
-            .push(Endpoint::new(connection, ends, application, buffer));
-        self.by_ends.insert(ends, index);
+        self.by_ends.insert(endpoint.ends(), index);
+        self.endpoints.push(endpoint);
         index
     }
 

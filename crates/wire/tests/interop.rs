@@ -24,6 +24,10 @@ mod iperf3;
 #[path = "interop/lossy.rs"]
 mod lossy;
 
+#[cfg(target_os = "linux")]
+#[path = "interop/strangers.rs"]
+mod strangers;
+
 #[cfg(not(target_os = "linux"))]
 fn main() {
     eprintln!("TUN devices need Linux: nothing is tested here");
@@ -35,5 +39,6 @@ fn main() -> std::process::ExitCode {
     cases.extend(programs::cases());
     cases.extend(iperf3::cases());
     cases.extend(lossy::cases());
+    cases.extend(strangers::cases());
     testbed::run(cases, testbed::Together::Few)
 }

@@ -37,6 +37,9 @@ pub enum Supply {
     NothingNow,
     /// Nothing any more.
     End,
+    /// What was to come cannot be had. The connection is aborted, so that the peer does not take
+    /// what it has for the whole.
+    Abort,
 }
 
 /// How a connection went.

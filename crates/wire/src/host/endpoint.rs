@@ -23,6 +23,9 @@ pub(super) struct Endpoint {
     ours: Ring,
     /// Bytes of the peer's stream from what is taken on.
     peers: Ring,
+    /// Room for our stream once the handshake is over, in bytes.
+    send_buffer: usize,
+    stage: Stage,
     /// Bytes of the peer's stream that the application has taken.
     taken: u64,
     source: Progress,
@@ -31,6 +34,30 @@ pub(super) struct Endpoint {
     reason: Option<Reason>,
     /// Since when nothing is to be done for the application.
     over_since: Option<Instant>,
+}
+
+/// Whether there is an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The peer has sent a SYN: there is none yet, nor room for bytes.
+    HalfOpen,
+    /// The handshake that the peer began is over: now there must be one.
+    Opened,
+    /// There is one.
+    Engaged,
+}
+
+/// What stands for an application until there is one.
+struct Nobody;
+
+impl Application for Nobody {
+    fn supply(&mut self, _: &mut [u8]) -> Supply {
+        Supply::NothingNow
+    }
+
+    fn take(&mut self, _: &[u8]) -> usize {
+        0
+    }
 }
 
 /// How far a direction has come for the application.
@@ -60,20 +87,29 @@ struct Mark {
 }
 
 impl Endpoint {
+    /// A connection of `application`'s.
     pub(super) fn new(
         connection: Connection,
         ends: Ends,
         application: Box<dyn Application>,
         send_buffer: usize,
     ) -> Self {
-        // At most 4 GiB, which a platform with TUN devices can address.
-        let receive_buffer = connection.config().receive_buffer as usize;
+        let mut endpoint = Self::half_open(connection, ends, send_buffer);
+        endpoint.make_rings();
+        endpoint.engage(application);
+        endpoint
+    }
+
+    /// A connection for a SYN that has come and is handed over next.
+    pub(super) fn half_open(connection: Connection, ends: Ends, send_buffer: usize) -> Self {
         Self {
             connection,
             ends,
-            application,
-            ours: Ring::new(send_buffer),
-            peers: Ring::new(receive_buffer),
+            application: Box::new(Nobody),
+            ours: Ring::new(0),
+            peers: Ring::new(0),
+            send_buffer,
+            stage: Stage::HalfOpen,
             taken: 0,
             source: Progress::Going,
             sink: Progress::Going,
@@ -83,10 +119,32 @@ impl Endpoint {
         }
     }
 
+    fn make_rings(&mut self) {
+        self.ours = Ring::new(self.send_buffer);
+        // At most 4 GiB, which a platform with TUN devices can address.
+        self.peers = Ring::new(self.connection.config().receive_buffer as usize);
+    }
+
+    /// Whether the handshake that the peer began is over and nobody uses the connection yet.
+    pub(super) fn wants_application(&self) -> bool {
+        self.stage == Stage::Opened && !self.is_over()
+    }
+
+    /// Lets `application` use the connection.
+    pub(super) fn engage(&mut self, application: Box<dyn Application>) {
+        self.application = application;
+        self.stage = Stage::Engaged;
+    }
+
     /// A packet has come at `at`. Says when [`work`](Self::work) is due.
     pub(super) fn arrive(&mut self, at: Instant, packet: &Parsed<'_>) -> Work {
         let before = self.mark();
-        if let Some(store) = self.connection.handle_segment(at, &packet.segment) {
+        let store = self.connection.handle_segment(at, &packet.segment);
+        if self.stage == Stage::HalfOpen && self.connection.negotiated().is_some() {
+            self.make_rings();
+            self.stage = Stage::Opened;
+        }
+        if let Some(store) = store {
             let from = store.skip as usize;
             if let Some(kept) = packet.payload.get(from..from + store.len as usize) {
                 self.peers.put(store.offset, kept);
@@ -205,6 +263,10 @@ impl Endpoint {
                     self.source = Progress::Ended;
                     self.connection.close();
                 }
+                Supply::Abort => {
+                    self.source = Progress::Ended;
+                    self.connection.abort();
+                }
             }
         }
     }
@@ -230,9 +292,15 @@ impl Endpoint {
         self.over_since
     }
 
-    /// Whether nothing is left of the connection.
-    pub(super) const fn is_closed(&self) -> bool {
-        matches!(self.connection.state(), State::Closed)
+    /// Whether the peer has begun a handshake that is not over.
+    pub(super) fn is_half_open(&self) -> bool {
+        self.stage == Stage::HalfOpen && !self.is_over()
+    }
+
+    /// Whether nothing is left of the connection. A host makes a passive one with the SYN in
+    /// hand; one that listens again is one whose peer has taken its SYN back.
+    pub(super) const fn is_over(&self) -> bool {
+        matches!(self.connection.state(), State::Closed | State::Listen)
     }
 
     pub(super) const fn ends(&self) -> Ends {
@@ -286,7 +354,8 @@ mod tests {
     }
 
     impl Dialogue {
-        fn established() -> Self {
+        /// The peer's SYN has come and is answered.
+        fn half_open() -> Self {
             let stack = StackSpec::parse("sack/reno").expect("a stack");
             let needs = stack.needs(Dialect::Linux);
             let mut config = Config::new(SMSS as u16);
@@ -306,7 +375,7 @@ mod tests {
             };
             let connection = Connection::listen(config, build);
             let mut dialogue = Self {
-                endpoint: Endpoint::new(connection, ends, Box::new(Idle), 1 << 16),
+                endpoint: Endpoint::half_open(connection, ends, 1 << 16),
                 iss: SeqNumber(0),
             };
             let mut syn = Segment::new(PEER_ISS);
@@ -315,8 +384,14 @@ mod tests {
             syn.options.sack_permitted = dupack_tcp::sender::Agreed::Yes;
             assert_eq!(dialogue.hear(syn), Work::Now);
             dialogue.iss = dialogue.say().expect("a SYN-ACK").segment.seq;
+            dialogue
+        }
+
+        fn established() -> Self {
+            let mut dialogue = Self::half_open();
             assert_eq!(dialogue.hear(dialogue.segment(0, 0, 0)), Work::Now);
             assert_eq!(dialogue.endpoint.connection.state(), State::Established);
+            dialogue.endpoint.engage(Box::new(Idle));
             dialogue
         }
 
@@ -417,5 +492,28 @@ mod tests {
             Work::Now,
             "while something is sacked"
         );
+    }
+    #[test]
+    fn a_syn_gets_no_buffers_and_ends_with_its_reset() {
+        let mut dialogue = Dialogue::half_open();
+        assert!(dialogue.endpoint.is_half_open() && !dialogue.endpoint.is_over());
+        let room = |endpoint: &Endpoint| endpoint.ours.capacity() + endpoint.peers.capacity();
+        assert!(room(&dialogue.endpoint) <= 2);
+        let mut reset = Segment::new(PEER_ISS.at(1));
+        reset.flags = Flags::RST;
+        let _ = dialogue.hear(reset);
+        assert!(dialogue.endpoint.is_over() && !dialogue.endpoint.is_half_open());
+        assert!(!dialogue.endpoint.wants_application());
+    }
+
+    #[test]
+    fn a_handshake_that_ends_with_data_keeps_them_for_the_application() {
+        let mut dialogue = Dialogue::half_open();
+        let _ = dialogue.hear(dialogue.segment(0, 1000, 0));
+        assert!(dialogue.endpoint.wants_application());
+        assert!(!dialogue.endpoint.is_half_open());
+        assert_eq!(dialogue.endpoint.connection.readable(), 1000);
+        assert_eq!(dialogue.endpoint.ours.capacity(), 1 << 16);
+        assert_eq!(dialogue.endpoint.peers.piece(&(0..1000)).len(), 1000);
     }
 }

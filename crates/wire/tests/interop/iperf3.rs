@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use dupack_wire::host::{Application, Listener, Opening, Supply, Waker};
+use dupack_wire::host::{Application, Listener, Offer, Supply, Waker};
 use dupack_wire::tun::Family;
 
-use crate::ours::{Running, Scene, opening, our_address};
+use crate::ours::{Running, Scene, offer, our_address};
 use crate::testbed::{Case, PORT, case_with, eventually};
 
 const STACK: &str = "sack/cubic";
@@ -130,12 +130,16 @@ struct Server {
 }
 
 impl Listener for Server {
-    fn accept(&mut self, _: SocketAddr) -> Option<Opening> {
+    fn offer(&mut self, _: SocketAddr) -> Option<Offer> {
+        Some(offer(STACK))
+    }
+
+    fn accept(&mut self, _: SocketAddr) -> Option<Box<dyn Application>> {
         self.accepted += 1;
         let test = self.test.clone();
         Some(match self.accepted {
-            1 => opening(STACK, Control::new(test)),
-            _ => opening(STACK, Data { test, cookie: 0 }),
+            1 => Box::new(Control::new(test)),
+            _ => Box::new(Data { test, cookie: 0 }),
         })
     }
 

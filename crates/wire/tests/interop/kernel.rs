@@ -13,7 +13,7 @@ use dupack_wire::tun::{Family, Offload};
 use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::ours::{
-    Duplex, End, Once, Report, Running, SEED, Scene, kernel_address, opening, our_address, wait,
+    Duplex, End, Report, Running, SEED, Scene, kernel_address, once, opening, our_address, wait,
 };
 use crate::testbed::{self, Case, PORT, Receipt, case};
 
@@ -84,18 +84,18 @@ impl Exchange {
     fn run(self, scene: Scene) -> Report {
         let (kernel, mut host) = scene.split();
         let (duplex, reports) = Duplex::new(self.ours, self.end);
-        let opening = opening(STACK, duplex);
         let bytes = self.kernels;
         let theirs = match self.opener {
             Opener::Us => {
                 let listener = listen(&kernel, self.family);
-                host.connect(listener.1, opening).expect("a connection");
+                host.connect(listener.1, opening(STACK, duplex))
+                    .expect("a connection");
                 kernel.spawn("kernel", move || {
                     testbed::converse(listener.0.accept()?.0, bytes)
                 })
             }
             Opener::Kernel => {
-                host.listen(PORT, Box::new(Once(Some(opening))));
+                host.listen(PORT, once(STACK, duplex));
                 let to = SocketAddr::new(our_address(self.family), PORT);
                 kernel.spawn("kernel", move || {
                     testbed::converse(TcpStream::connect(to)?, bytes)
@@ -286,7 +286,7 @@ fn we_refuse() {
         let (kernel, mut host) = Scene::usual().split();
         // Somebody listens, but elsewhere.
         let (duplex, _reports) = Duplex::new(10, End::AtOnce);
-        host.listen(PORT + 1, Box::new(Once(Some(opening(STACK, duplex)))));
+        host.listen(PORT + 1, once(STACK, duplex));
         let _running = Running::start(host);
         let to = SocketAddr::new(our_address(family), PORT);
         let error = kernel.run(move || TcpStream::connect(to).expect_err("refused"));
@@ -367,7 +367,7 @@ fn we_stop_reading() {
     let (kernel, mut host) = Scene::usual().split();
     let (mut duplex, reports) = Duplex::new(0, End::AfterPeer);
     let gate = duplex.behind_a_gate();
-    host.listen(PORT, Box::new(Once(Some(opening(STACK, duplex)))));
+    host.listen(PORT, once(STACK, duplex));
     let to = SocketAddr::new(our_address(Family::V4), PORT);
     let running = Running::start(host);
     let bytes = 4 * MEGABYTES;
@@ -458,7 +458,8 @@ fn a_pipe_between_streams_that_wait() {
         testbed::converse(listener.accept()?.0, MEGABYTES)
     });
     Running::start(host).finish();
-    let outcome = end.finish().expect("there was a connection");
+    let outcome = end.finish().expect("no stream failed");
+    let outcome = outcome.expect("there was a connection");
     assert!(outcome.is_complete(), "{outcome:?}");
     let receipt = theirs.expect("a thread").join().expect("no panic");
     let sent = Digest::of_pattern(SEED, MEGABYTES);

@@ -1,6 +1,6 @@
 //! Our side: an endpoint beside a kernel in a namespace, and what the tests have it do.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,8 +14,8 @@ use dupack_tcp::connection::Config;
 use dupack_tcp::time::Duration;
 use dupack_wire::Secret;
 use dupack_wire::host::{
-    Application, Digest, Host, HostConfig, HostCounters, Listener, Opening, Outcome, Pattern,
-    Supply, Waker,
+    Application, Digest, Host, HostConfig, HostCounters, Listener, Offer, Once, Opening, Outcome,
+    Pattern, Supply, Waker,
 };
 use dupack_wire::namespace::Namespace;
 use dupack_wire::tun::{Family, Offload, Prefix, Tun, TunConfig};
@@ -83,11 +83,27 @@ impl Scene {
         let addresses = [Family::V4, Family::V6].map(our_address).to_vec();
         (self.kernel, host(addresses, self.tun))
     }
+
+    /// The same with a host that has room for so many connections.
+    pub fn split_with_room(self, connections_max: usize) -> (Namespace, Host) {
+        let addresses = [Family::V4, Family::V6].map(our_address).to_vec();
+        let mut config = host_config(addresses);
+        config.connections_max = connections_max;
+        (self.kernel, make_host(config, self.tun))
+    }
 }
 
 pub fn host(addresses: Vec<IpAddr>, tun: Tun) -> Host {
+    make_host(host_config(addresses), tun)
+}
+
+fn host_config(addresses: Vec<IpAddr>) -> HostConfig {
     let mut config = HostConfig::new(addresses);
     config.linger = Duration::from_millis(300);
+    config
+}
+
+fn make_host(config: HostConfig, tun: Tun) -> Host {
     Host::new(config, tun, Secret::new(&[5; 16])).expect("a host")
 }
 
@@ -224,6 +240,16 @@ impl Application for Duplex {
 
 /// A connection with `stack`.
 pub fn opening(stack: &str, application: impl Application + 'static) -> Opening {
+    offer(stack).used_by(application)
+}
+
+/// Accepts one connection with `stack`.
+pub fn once(stack: &'static str, application: impl Application + 'static) -> Box<dyn Listener> {
+    Box::new(Once::new(move || offer(stack), application))
+}
+
+/// What a connection with `stack` begins with.
+pub fn offer(stack: &str) -> Offer {
     let stack = StackSpec::parse(stack).expect("a stack");
     let dialect = Dialect::Linux;
     let needs = stack.needs(dialect);
@@ -232,27 +258,13 @@ pub fn opening(stack: &str, application: impl Application + 'static) -> Opening 
     config.offer.sack = sender.sack;
     config.offer.dsack = sender.sack;
     config.offer.timestamps = sender.timestamps;
-    Opening {
+    Offer {
         config,
         build: Box::new(move |agreed| {
             let smss = agreed.smss;
             let context = Context { smss, dialect };
             (sender_config(dialect, smss, &needs), stack.build(&context))
         }),
-        application: Box::new(application),
-    }
-}
-
-/// Accepts one connection.
-pub struct Once(pub Option<Opening>);
-
-impl Listener for Once {
-    fn accept(&mut self, _: SocketAddr) -> Option<Opening> {
-        self.0.take()
-    }
-
-    fn is_open(&self) -> bool {
-        self.0.is_some()
     }
 }
 

@@ -9,7 +9,7 @@ use dupack_wire::host::{Application, Digest, Outcome, Pattern, Supply};
 use dupack_wire::namespace::Namespace;
 use dupack_wire::tun::Family;
 
-use crate::ours::{Once, Running, SEED, Scene, kernel_address, opening, our_address};
+use crate::ours::{Running, SEED, Scene, kernel_address, once, opening, our_address};
 use crate::testbed::{self, Case, PATIENCE, PORT, case_with};
 
 const STACK: &str = "rack/cubic";
@@ -162,7 +162,7 @@ fn curl_fetches_from_us(family: Family) {
     let (kernel, mut host) = Scene::usual().split();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\nConnection: close\r\n\r\n");
     let (http, results) = Http::new(head, Starts::WhenAsked, BYTES);
-    host.listen(PORT, Box::new(Once(Some(opening(STACK, http)))));
+    host.listen(PORT, once(STACK, http));
     let running = Running::start(host);
     let page = curl(&kernel, &[&url(family)]);
     let mut digest = Digest::default();
@@ -180,7 +180,7 @@ fn curl_uploads_to_us() {
     fs::write(file.path(), pattern(testbed::SEED)).expect("written");
     let head = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_owned();
     let (http, results) = Http::new(head, Starts::WhenAsked, 0);
-    host.listen(PORT, Box::new(Once(Some(opening(STACK, http)))));
+    host.listen(PORT, once(STACK, http));
     let running = Running::start(host);
     let path = file.path().to_str().expect("a path");
     curl(&kernel, &["-H", "Expect:", "-T", path, &url(Family::V4)]);

@@ -7,7 +7,7 @@ use dupack_algorithms::catalog::dialect::sender_config;
 use dupack_algorithms::catalog::spec::{Context, Dialect};
 use dupack_tcp::connection::Config;
 use dupack_wire::Secret;
-use dupack_wire::host::{Application, Host, HostConfig, Listener, Opening, Supply, random_key};
+use dupack_wire::host::{Application, Host, HostConfig, Offer, Once, Supply, random_key};
 use dupack_wire::tun::Tun;
 
 use super::cores::Core;
@@ -15,15 +15,22 @@ use super::{BUFFER_BYTES, Direction, ENDPOINT, FILLING, Failure, KERNEL, PORT, R
 
 /// Starts it, connecting or listening.
 pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<Running, Failure> {
-    let opening = opening(StackSpec::parse(stack)?, direction);
+    let stack = StackSpec::parse(stack)?;
+    let stream = Stream { direction };
     let config = HostConfig {
         send_buffer: BUFFER_BYTES,
         ..HostConfig::new(vec![IpAddr::V4(ENDPOINT)])
     };
     let mut host = Host::new(config, tun, Secret::new(&random_key()?))?;
     match direction {
-        Direction::Send => host.connect(SocketAddr::from((KERNEL, PORT)), opening)?,
-        Direction::Receive => host.listen(PORT, Box::new(Once(Some(opening)))),
+        Direction::Send => {
+            let to = SocketAddr::from((KERNEL, PORT));
+            host.connect(to, offer(&stack).used_by(stream))?;
+        }
+        Direction::Receive => {
+            let once = Once::new(move || offer(&stack), stream);
+            host.listen(PORT, Box::new(once));
+        }
     }
     let waker = host.waker();
     spawn(
@@ -33,7 +40,8 @@ pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<
     )
 }
 
-fn opening(stack: StackSpec, direction: Direction) -> Opening {
+fn offer(stack: &StackSpec) -> Offer {
+    let stack = stack.clone();
     let dialect = Dialect::Linux;
     let needs = stack.needs(dialect);
     let mut config = Config::new(1460);
@@ -42,14 +50,13 @@ fn opening(stack: StackSpec, direction: Direction) -> Opening {
     config.offer.timestamps = sender.timestamps;
     // 4 MiB: it fits.
     config.receive_buffer = BUFFER_BYTES as u32;
-    Opening {
+    Offer {
         config,
         build: Box::new(move |agreed| {
             let smss = agreed.smss;
             let context = Context { smss, dialect };
             (sender_config(dialect, smss, &needs), stack.build(&context))
         }),
-        application: Box::new(Stream { direction }),
     }
 }
 
@@ -70,17 +77,5 @@ impl Application for Stream {
 
     fn take(&mut self, bytes: &[u8]) -> usize {
         bytes.len()
-    }
-}
-
-struct Once(Option<Opening>);
-
-impl Listener for Once {
-    fn accept(&mut self, _: SocketAddr) -> Option<Opening> {
-        self.0.take()
-    }
-
-    fn is_open(&self) -> bool {
-        self.0.is_some()
     }
 }
