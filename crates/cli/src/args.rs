@@ -309,17 +309,20 @@ pub struct PapersArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The endpoint is a host of its own, .2 of the subnet on a TUN device; this
-machine's kernel is .1 there. Servers of this machine are reached at .1; beyond
-it, the kernel must forward, and translate addresses where the network does not
+machine's kernel is .1 there. Servers of this machine are reached at .1, which
+exists only while the endpoint does: they listen at every address. Beyond .1
+the kernel must forward, and translate addresses where the network does not
 know the subnet. It takes root or CAP_NET_ADMIN.
 
 Examples:
-  nc -l 10.97.0.1 5001 > copy &  dupack send 10.97.0.1:5001 < FILE
+  nc -l 5001 > copy                  # in another terminal, first
+  dupack send 10.97.0.1:5001 < FILE
+
   dupack send --stack le/westwood '[fd97::1]:80' < REQUEST")]
 pub struct SendArgs {
     /// The server, as address:port or name:port
     #[arg(value_name = "HOST:PORT")]
-    pub server: String,
+    pub server: crate::endpoint::Server,
     #[command(flatten)]
     pub endpoint: EndpointArgs,
 }
@@ -331,9 +334,11 @@ The endpoint is a host of its own, .2 of the subnet on a TUN device; this
 machine's kernel is .1 there. It takes root or CAP_NET_ADMIN.
 
 Example:
-  dupack receive 5001 > copy &  nc -N 10.97.0.2 5001 < FILE")]
+  dupack receive 5001 > copy
+  nc -N 10.97.0.2 5001 < FILE        # in another terminal, then")]
 pub struct ReceiveArgs {
     /// Where to accept one connection
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
     #[command(flatten)]
     pub endpoint: EndpointArgs,
@@ -353,7 +358,7 @@ pub struct EndpointArgs {
     #[arg(long, value_name = "NAME", default_value = "dupack0")]
     pub tun: String,
     /// IPv4 network of the device, 24 bits long; the IPv6 one is fd97::/64
-    #[arg(long, value_name = "ADDRESS", default_value = "10.97.0.0")]
+    #[arg(long, value_name = "ADDRESS", default_value = "10.97.0.0", value_parser = crate::endpoint::subnet)]
     pub subnet: std::net::Ipv4Addr,
     /// Longest packet, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]

@@ -1,9 +1,11 @@
 //! `dupack send` and `dupack receive`: the endpoint on real packets, between this machine's
 //! kernel and standard input and output.
 
+use std::fmt;
 use std::io::{stdin, stdout};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_algorithms::catalog::dialect::sender_config;
@@ -11,11 +13,95 @@ use dupack_algorithms::catalog::spec::{Context, Dialect};
 use dupack_tcp::connection::Config;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
-use dupack_wire::host::{Host, HostConfig, Listener, Opening, Outcome, Pipe, PipeEnd, random_key};
+use dupack_wire::host::{Host, HostConfig, Offer, Once, Outcome, Pipe, PipeEnd, random_key};
 use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{Context as _, IntoDiagnostic, Result, miette};
 
 use crate::args::{self, EndpointArgs, ReceiveArgs, SendArgs};
+
+/// The server that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// A name or an address, without brackets.
+    host: String,
+    port: u16,
+}
+
+impl FromStr for Server {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const FORM: &str = "write HOST:PORT, such as 10.97.0.1:5001 or '[fd97::1]:80'";
+        let (host, port) = text
+            .rsplit_once(':')
+            .ok_or_else(|| format!("there is no port: {FORM}"))?;
+        let port = match port.parse() {
+            Ok(port) if port > 0 => port,
+            _ => return Err(format!("a port is a number from 1 to 65535: {FORM}")),
+        };
+        let inside = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+        let host = match inside {
+            Some(address) if address.parse::<Ipv6Addr>().is_ok() => address,
+            None if !host.is_empty() && !host.contains([':', '[', ']']) => host,
+            _ => return Err(format!("there is no host, or not in this form: {FORM}")),
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.host)
+    }
+}
+
+impl Server {
+    /// Its first address that an endpoint on a device of its own can reach.
+    fn find(&self, args: &EndpointArgs) -> Result<SocketAddr> {
+        let found = (self.host.as_str(), self.port).to_socket_addrs();
+        let found: Vec<SocketAddr> = found
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot find the address of the server {self}"))?
+            .collect();
+        // A packet from outside to such an address is thrown away by the kernel.
+        let is_inside = |at: &&SocketAddr| {
+            let ip = at.ip().to_canonical();
+            ip.is_loopback() || ip.is_unspecified()
+        };
+        match found.iter().find(|at| !is_inside(at)) {
+            Some(server) => Ok(*server),
+            None if found.is_empty() => Err(miette!("the server {self} has no address")),
+            None => {
+                let [v4, v6] = addresses(args, KERNEL).map(|at| SocketAddr::new(at, self.port));
+                Err(miette!(
+                    help = format!(
+                        "for a server of this machine that listens at every address, write \
+                         {v4} or '{v6}'"
+                    ),
+                    "the server {self} is a loopback address, which the endpoint cannot reach: \
+                     it is a host of its own"
+                ))
+            }
+        }
+    }
+}
+
+/// The IPv4 network of the device, on the command line.
+pub fn subnet(text: &str) -> Result<Ipv4Addr, String> {
+    let address: Ipv4Addr = text
+        .parse()
+        .map_err(|_| "write an IPv4 address, such as 10.97.0.0".to_owned())?;
+    let [a, b, c, d] = address.octets();
+    if d != 0 {
+        return Err(format!(
+            "the network has 24 bits, and its hosts are .{KERNEL} and .{ENDPOINT}: write {a}.{b}.{c}.0"
+        ));
+    }
+    Ok(address)
+}
 
 /// The device's IPv6 network, unique local (RFC 4193).
 const SUBNET_V6: Ipv6Addr = Ipv6Addr::new(0xfd97, 0, 0, 0, 0, 0, 0, 0);
@@ -31,13 +117,13 @@ const FAILED: u8 = 1;
 
 pub fn send(args: &SendArgs) -> Result<ExitCode> {
     let stack = StackSpec::parse(&args.endpoint.stack).into_diagnostic()?;
-    let server = args.server.to_socket_addrs().into_diagnostic()?.next();
-    let server = server.ok_or_else(|| miette!("{} has no address", args.server))?;
+    let server = args.server.find(&args.endpoint)?;
     let mut host = host(&args.endpoint)?;
     let (pipe, end) =
         Pipe::new(Some(Box::new(stdin())), Box::new(stdout()), &host.waker()).into_diagnostic()?;
-    let opening = opening(&stack, args.endpoint.dialect.into(), pipe);
+    let opening = offer(&stack, args.endpoint.dialect.into()).used_by(pipe);
     host.connect(server, opening).into_diagnostic()?;
+    eprintln!("connecting to {server}");
     run(host, end)
 }
 
@@ -45,8 +131,9 @@ pub fn receive(args: &ReceiveArgs) -> Result<ExitCode> {
     let stack = StackSpec::parse(&args.endpoint.stack).into_diagnostic()?;
     let mut host = host(&args.endpoint)?;
     let (pipe, end) = Pipe::new(None, Box::new(stdout()), &host.waker()).into_diagnostic()?;
-    let opening = opening(&stack, args.endpoint.dialect.into(), pipe);
-    host.listen(args.port, Box::new(Once(Some(opening))));
+    let dialect = args.endpoint.dialect.into();
+    let once = Once::new(move || offer(&stack, dialect), pipe);
+    host.listen(args.port, Box::new(once));
     for address in addresses(&args.endpoint, ENDPOINT) {
         eprintln!("listening at {}", SocketAddr::new(address, args.port));
     }
@@ -91,7 +178,7 @@ fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
     [IpAddr::from(v4), IpAddr::from(v6)]
 }
 
-fn opening(stack: &StackSpec, dialect: Dialect, pipe: Pipe) -> Opening {
+fn offer(stack: &StackSpec, dialect: Dialect) -> Offer {
     let stack = stack.clone();
     let needs = stack.needs(dialect);
     // The host sets the size of a segment; the connection, what the peer makes of it.
@@ -100,27 +187,13 @@ fn opening(stack: &StackSpec, dialect: Dialect, pipe: Pipe) -> Opening {
     config.offer.sack = sender.sack;
     config.offer.dsack = sender.sack;
     config.offer.timestamps = sender.timestamps;
-    Opening {
+    Offer {
         config,
         build: Box::new(move |agreed| {
             let smss = agreed.smss;
             let context = Context { smss, dialect };
             (sender_config(dialect, smss, &needs), stack.build(&context))
         }),
-        application: Box::new(pipe),
-    }
-}
-
-/// Accepts one connection.
-struct Once(Option<Opening>);
-
-impl Listener for Once {
-    fn accept(&mut self, _: SocketAddr) -> Option<Opening> {
-        self.0.take()
-    }
-
-    fn is_open(&self) -> bool {
-        self.0.is_some()
     }
 }
 
@@ -132,9 +205,9 @@ fn run(mut host: Host, end: PipeEnd) -> Result<ExitCode> {
     let ran = host.run();
     let seconds = clock.now().as_secs_f64();
     drop(host);
-    let outcome = end.finish();
+    let finished = end.finish();
     ran.into_diagnostic()?;
-    let Some(outcome) = outcome else {
+    let Some(outcome) = finished.into_diagnostic()? else {
         eprintln!("interrupted before there was a connection");
         return Ok(ExitCode::from(FAILED));
     };
