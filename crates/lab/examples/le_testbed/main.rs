@@ -107,7 +107,7 @@ pub struct Options {
 fn main() -> ExitCode {
     let done = options().and_then(|options| {
         // It is possible only while there is one thread.
-        namespace::prepare().map_err(|e| e.to_string())?;
+        namespace::prepare().map_err(|e| format!("{e}: {}", causes(&e)))?;
         run(&options)
     });
     match done {
@@ -153,7 +153,8 @@ fn run(options: &Options) -> Result<(), String> {
         .map(|task| task.testbed(options, options.repeat));
     let testbeds = testbeds.collect::<Result<Vec<_>, _>>()?;
     for testbed in &testbeds {
-        testbed.probe().map_err(|e| e.to_string())?;
+        let probed = testbed.probe();
+        probed.map_err(|e| format!("{e}: {}", causes(&e)))?;
     }
     let mut measured = Vec::new();
     for (task, mut outcome) in tasks().iter().zip(run_all(&testbeds)?) {

@@ -284,10 +284,14 @@ fn agreement(all: &[Beside]) -> String {
         let distance = b.difference_percent().map_or(0.0, f64::abs);
         distance - half_width_percent(b).unwrap_or(0.0) > AGREES_PERCENT
     });
+    let surely = match surely.count() {
+        0 => "none is".to_owned(),
+        1 => "1 is".to_owned(),
+        count => format!("{count} are"),
+    };
     format!(
-        "{agree} of {of} points agree within {AGREES_PERCENT:.0} % of goodput (the others are in bold); at {} the \
-         distance is larger with 95 % confidence.",
-        surely.count()
+        "{agree} of {of} points agree within {AGREES_PERCENT:.0} % of goodput; the others are in bold. With 95 % \
+         confidence {surely} farther apart than that."
     )
 }
 
