@@ -121,7 +121,7 @@ Examples:
   dupack compare --trace cellular.down --delay 30ms \\
                  --stacks sack/reno,le/westwood,rack/cubic
   dupack compare --delayed-ack 200ms \\
-                 --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'")]
+      --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'")]
 pub struct CompareArgs {
     /// Rate of the bottleneck
     #[arg(
