@@ -77,7 +77,8 @@ fn rate(family: Family, headers: f64, attachment: Attachment) {
     stop(network);
     let ratio = measured / expected;
     eprintln!("{measured:.0} bit/s, {ratio:.4} of what the link leaves");
-    assert!((0.98..=1.02).contains(&ratio), "{ratio}");
+    // What a busy machine sends too late is not made up for.
+    assert!((0.95..=1.02).contains(&ratio), "{ratio}");
 }
 
 pub fn rate_v4_offload() {
@@ -101,7 +102,8 @@ pub fn rate_of_a_recorded_trace() {
     let receipt = transfer(&network, Family::V4, 5_000_000);
     stop(network);
     let ratio = receipt.rate_bps(0.3, 0.95) / (15e6 * (MTU - HEADERS_V4) / MTU);
-    assert!((0.98..=1.02).contains(&ratio), "{ratio}");
+    // What a busy machine sends too late is not made up for.
+    assert!((0.95..=1.02).contains(&ratio), "{ratio}");
 }
 
 // --- delay --------------------------------------------------------------------------------
