@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use dupack_lab::experiment::load::Source;
-use dupack_lab::experiment::{
-    DialectName, Direction, Experiment, FlowGroup, LinkOptions, Seeds, SweepValue,
-};
+use dupack_lab::experiment::{DialectName, Direction, Experiment, FlowGroup, LinkOptions, Seeds};
 use miette::Result;
 
 use crate::args::{CompareArgs, Dialect};
@@ -54,16 +52,7 @@ fn experiment(args: &CompareArgs) -> Experiment {
             ..Direction::default()
         });
     }
-    match args.loss.as_slice() {
-        [one] => path.loss = *one,
-        many => {
-            let values = many.iter().map(|p| SweepValue::Text(p.to_string()));
-            experiment
-                .sweep
-                .insert("path.loss".to_owned(), values.collect());
-        }
-    }
-    experiment.path = Some(path);
+    experiment.set_path(path, &args.loss);
     experiment.receiver.delayed_ack = args.delayed_ack;
     experiment.sender.segment = args.segment;
     if args.flows > 1 {

@@ -8,12 +8,11 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use dupack_algorithms::catalog::StackSpec;
-use dupack_algorithms::catalog::dialect::sender_config;
-use dupack_algorithms::catalog::spec::{Context, Dialect};
-use dupack_tcp::connection::Config;
+use dupack_algorithms::catalog::spec::Dialect;
+use dupack_lab::testbed::offer;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
-use dupack_wire::host::{Host, HostConfig, Offer, Once, Outcome, Pipe, PipeEnd, random_key};
+use dupack_wire::host::{Host, HostConfig, Once, Outcome, Pipe, PipeEnd, random_key};
 use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
 use miette::{Context as _, IntoDiagnostic, Result, miette};
 
@@ -176,25 +175,6 @@ fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
     let mut v6 = SUBNET_V6.octets();
     v6[15] = number;
     [IpAddr::from(v4), IpAddr::from(v6)]
-}
-
-fn offer(stack: &StackSpec, dialect: Dialect) -> Offer {
-    let stack = stack.clone();
-    let needs = stack.needs(dialect);
-    // The host sets the size of a segment; the connection, what the peer makes of it.
-    let mut config = Config::new(u16::MAX);
-    let sender = sender_config(dialect, u32::from(config.mss), &needs);
-    config.offer.sack = sender.sack;
-    config.offer.dsack = sender.sack;
-    config.offer.timestamps = sender.timestamps;
-    Offer {
-        config,
-        build: Box::new(move |agreed| {
-            let smss = agreed.smss;
-            let context = Context { smss, dialect };
-            (sender_config(dialect, smss, &needs), stack.build(&context))
-        }),
-    }
 }
 
 /// Runs the host to its end, or until Ctrl-C, and says how the connection went.

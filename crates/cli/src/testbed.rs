@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds, SweepValue};
+use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
 use dupack_lab::report::comparison;
 use dupack_lab::results::OutputFolder;
 use dupack_lab::results::medium::DOUBT;
@@ -130,7 +130,7 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
         bytes: Some(args.bytes),
         ..FlowGroup::default()
     });
-    let mut path = LinkOptions {
+    let path = LinkOptions {
         rate: args.trace.is_none().then_some(args.rate),
         trace: args.trace.as_deref().map(whole_path),
         delay: args.delay,
@@ -141,16 +141,7 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
         }),
         ..LinkOptions::default()
     };
-    match args.loss.0.as_slice() {
-        [one] => path.loss = *one,
-        many => {
-            let values = many.iter().map(|p| SweepValue::Text(p.to_string()));
-            experiment
-                .sweep
-                .insert("path.loss".to_owned(), values.collect());
-        }
-    }
-    experiment.path = Some(path);
+    experiment.set_path(path, &args.loss.0);
     let options = TestbedOptions {
         senders,
         bytes: args.bytes,

@@ -35,7 +35,6 @@ const TEMPLATE: Entry<dyn Response> = Entry {
 /// Method 21: cwnd becomes one segment.
 pub static METHOD_21: Entry<dyn Response> = Entry {
     name: "21",
-    file: file!(),
     summary: "method 21: cwnd becomes one segment, and congestion avoidance begins",
     parameters: &[],
     build: |_, c| Box::new(Avoidance::new(WindowChoice::one_segment(c))),
@@ -45,7 +44,6 @@ pub static METHOD_21: Entry<dyn Response> = Entry {
 /// Method 22: cwnd becomes what TCP would make of it.
 pub static METHOD_22: Entry<dyn Response> = Entry {
     name: "22",
-    file: file!(),
     summary: "method 22: cwnd becomes what TCP would make of it, and congestion avoidance begins",
     parameters: &[],
     build: |_, _| Box::new(Avoidance::new(WindowChoice::Tcp)),
@@ -55,7 +53,6 @@ pub static METHOD_22: Entry<dyn Response> = Entry {
 /// Method 23: cwnd stays as it was.
 pub static METHOD_23: Entry<dyn Response> = Entry {
     name: "23",
-    file: file!(),
     summary: "method 23: cwnd stays as it was, and congestion avoidance begins",
     parameters: &[],
     build: |_, _| Box::new(Avoidance::new(WindowChoice::Previous)),
@@ -65,7 +62,6 @@ pub static METHOD_23: Entry<dyn Response> = Entry {
 /// Method 24: cwnd becomes its average so far.
 pub static METHOD_24: Entry<dyn Response> = Entry {
     name: "24",
-    file: file!(),
     summary: "method 24: cwnd becomes its average so far, and congestion avoidance begins",
     parameters: &[AVERAGE, GAIN],
     build: |p, _| Box::new(Avoidance::new(WindowChoice::average(p))),
@@ -75,7 +71,6 @@ pub static METHOD_24: Entry<dyn Response> = Entry {
 /// Method 25: cwnd becomes its maximum so far.
 pub static METHOD_25: Entry<dyn Response> = Entry {
     name: "25",
-    file: file!(),
     summary: "method 25: cwnd becomes its maximum so far, and congestion avoidance begins",
     parameters: &[],
     build: |_, _| Box::new(Avoidance::new(WindowChoice::Maximum(0.0))),
@@ -85,7 +80,6 @@ pub static METHOD_25: Entry<dyn Response> = Entry {
 /// Method 26: cwnd becomes the sender's buffer.
 pub static METHOD_26: Entry<dyn Response> = Entry {
     name: "26",
-    file: file!(),
     summary: "method 26: cwnd becomes the sender's buffer, and congestion avoidance begins",
     parameters: &[BUFFER],
     build: |p, c| Box::new(Avoidance::new(WindowChoice::buffer(p, c))),
@@ -95,7 +89,6 @@ pub static METHOD_26: Entry<dyn Response> = Entry {
 /// Method 27: cwnd becomes the bandwidth-delay product.
 pub static METHOD_27: Entry<dyn Response> = Entry {
     name: "27",
-    file: file!(),
     summary: "method 27: cwnd becomes the bandwidth-delay product, and congestion avoidance begins",
     parameters: &[BANDWIDTH, ROUNDS, DELAY],
     build: |p, c| Box::new(Avoidance::new(WindowChoice::bandwidth_delay(p, c))),

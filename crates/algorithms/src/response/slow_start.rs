@@ -49,7 +49,6 @@ const TEMPLATE: Entry<dyn Response> = Entry {
 /// Method 11: cwnd becomes one segment.
 pub static METHOD_11: Entry<dyn Response> = Entry {
     name: "11",
-    file: file!(),
     summary: "method 11: cwnd becomes one segment, and slow start begins",
     parameters: &[SSTHRESH],
     build: |p, c| Box::new(SlowStart::new(WindowChoice::one_segment(c), p)),
@@ -59,7 +58,6 @@ pub static METHOD_11: Entry<dyn Response> = Entry {
 /// Method 12: cwnd becomes what TCP would make of it.
 pub static METHOD_12: Entry<dyn Response> = Entry {
     name: "12",
-    file: file!(),
     summary: "method 12: cwnd becomes what TCP would make of it, and slow start begins",
     parameters: &[SSTHRESH],
     build: |p, _| Box::new(SlowStart::new(WindowChoice::Tcp, p)),
@@ -69,7 +67,6 @@ pub static METHOD_12: Entry<dyn Response> = Entry {
 /// Method 13: cwnd stays as it was.
 pub static METHOD_13: Entry<dyn Response> = Entry {
     name: "13",
-    file: file!(),
     summary: "method 13: cwnd stays as it was, and slow start begins",
     parameters: &[SSTHRESH],
     build: |p, _| Box::new(SlowStart::new(WindowChoice::Previous, p)),
@@ -79,7 +76,6 @@ pub static METHOD_13: Entry<dyn Response> = Entry {
 /// Method 14: cwnd becomes its average so far.
 pub static METHOD_14: Entry<dyn Response> = Entry {
     name: "14",
-    file: file!(),
     summary: "method 14: cwnd becomes its average so far, and slow start begins",
     parameters: &[AVERAGE, GAIN, SSTHRESH],
     build: |p, _| Box::new(SlowStart::new(WindowChoice::average(p), p)),
@@ -89,7 +85,6 @@ pub static METHOD_14: Entry<dyn Response> = Entry {
 /// Method 15: cwnd becomes its maximum so far.
 pub static METHOD_15: Entry<dyn Response> = Entry {
     name: "15",
-    file: file!(),
     summary: "method 15: cwnd becomes its maximum so far, and slow start begins",
     parameters: &[SSTHRESH],
     build: |p, _| Box::new(SlowStart::new(WindowChoice::Maximum(0.0), p)),
@@ -99,7 +94,6 @@ pub static METHOD_15: Entry<dyn Response> = Entry {
 /// Method 16: cwnd becomes the sender's buffer.
 pub static METHOD_16: Entry<dyn Response> = Entry {
     name: "16",
-    file: file!(),
     summary: "method 16: cwnd becomes the sender's buffer, and slow start begins",
     parameters: &[BUFFER, SSTHRESH],
     build: |p, c| Box::new(SlowStart::new(WindowChoice::buffer(p, c), p)),
@@ -109,7 +103,6 @@ pub static METHOD_16: Entry<dyn Response> = Entry {
 /// Method 17: cwnd becomes the bandwidth-delay product.
 pub static METHOD_17: Entry<dyn Response> = Entry {
     name: "17",
-    file: file!(),
     summary: "method 17: cwnd becomes the bandwidth-delay product, and slow start begins",
     parameters: &[BANDWIDTH, ROUNDS, DELAY, SSTHRESH],
     build: |p, c| Box::new(SlowStart::new(WindowChoice::bandwidth_delay(p, c), p)),

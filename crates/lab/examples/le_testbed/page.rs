@@ -32,9 +32,9 @@ const INTRODUCTION: &str = "\
 # LE's testbed, on real packets
 
 Section 5 of the LE paper has three PCs: a sender, netem, a receiver; a round trip of 20 ms, and packets lost at
-random, 0 to 10 %. Here each sender is a process that puts real packets on a TUN device, the path is `dupack testbed`'s, and the
-receiver is this machine's kernel. Every byte that arrives is checked. Beside the paper's senders runs what the same
-kernel sends by itself, under CUBIC, BBR and Reno. This page is written by `cargo xtask testbed`.
+random, 0 to 10 %. Here our senders put real packets on a TUN device, the path is `dupack testbed`'s, and the receiver is
+this machine's kernel. Every byte that arrives is checked. Beside the paper's senders runs what the same kernel sends by
+itself, under CUBIC, BBR and Reno. This page is written by `cargo xtask testbed`.
 
 What the paper leaves open, and what is assumed (the rate of the link, its buffer, how TCP-RR shortens its timer), is
 told in [experiments/papers/le/README.md](../experiments/papers/le/README.md). Its curves are not in our hands; the grey

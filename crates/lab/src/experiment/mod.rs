@@ -38,7 +38,7 @@ pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedO
 pub use radio::RadioOptions;
 pub use traffic::{FlowGroup, UdpSource, Video};
 
-use crate::units::{Delay, Rate};
+use crate::units::{Delay, Probability, Rate};
 
 /// An experiment: stacks under comparison on a path or a topology, over a sweep, with seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -196,6 +196,19 @@ impl Experiment {
     #[must_use]
     pub fn varies(&self, key: &str) -> bool {
         self.sweep.contains_key(key) || self.points.iter().any(|point| point.contains_key(key))
+    }
+
+    /// Gives it this path under these loss probabilities: one is the path's, several are compared
+    /// one after the other.
+    pub fn set_path(&mut self, mut path: LinkOptions, losses: &[Probability]) {
+        match losses {
+            [one] => path.loss = *one,
+            many => {
+                let values = many.iter().map(|p| SweepValue::Text(p.to_string()));
+                self.sweep.insert("path.loss".to_owned(), values.collect());
+            }
+        }
+        self.path = Some(path);
     }
 
     /// An experiment with these stacks and everything else at its default; it still wants a

@@ -17,7 +17,7 @@ pub use dupack_wire::Snap;
 pub use dupack_wire::transfer::SackCompression;
 pub use dupack_wire::tun::Family;
 pub use outcome::{Outcome, Passage};
-pub use sender::{SenderError, SenderSpec};
+pub use sender::{SenderError, SenderSpec, offer};
 
 use dupack_net::link::{LinkConfig, LossNature};
 use dupack_tcp::sender::SenderStats;

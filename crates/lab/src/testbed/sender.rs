@@ -7,6 +7,7 @@ use dupack_algorithms::catalog::dialect::sender_config;
 use dupack_algorithms::catalog::spec::{Context, Dialect};
 use dupack_algorithms::catalog::{StackError, StackSpec};
 use dupack_tcp::connection::Config;
+use dupack_wire::host::Offer;
 use dupack_wire::transfer::Origin;
 use thiserror::Error;
 
@@ -58,23 +59,34 @@ impl SenderSpec {
                 let control = control.clone();
                 return Origin::Kernel { control };
             }
-            Self::Stack(stack) => stack.clone(),
+            Self::Stack(stack) => stack,
         };
-        let needs = stack.needs(dialect);
-        // The host sets the size of a segment; the connection, what the peer makes of it.
-        let mut config = Config::new(u16::MAX);
-        let sender = sender_config(dialect, u32::from(config.mss), &needs);
-        config.offer.sack = sender.sack;
-        config.offer.dsack = sender.sack;
-        config.offer.timestamps = sender.timestamps;
+        let Offer { config, build } = offer(stack, dialect);
         Origin::Endpoint {
             config: Box::new(config),
-            build: Box::new(move |agreed| {
-                let smss = agreed.smss;
-                let context = Context { smss, dialect };
-                (sender_config(dialect, smss, &needs), stack.build(&context))
-            }),
+            build,
         }
+    }
+}
+
+/// A connection of a stack on real packets, without what uses it.
+#[must_use]
+pub fn offer(stack: &StackSpec, dialect: Dialect) -> Offer {
+    let stack = stack.clone();
+    let needs = stack.needs(dialect);
+    // The host sets the size of a segment; the connection, what the peer makes of it.
+    let mut config = Config::new(u16::MAX);
+    let sender = sender_config(dialect, u32::from(config.mss), &needs);
+    config.offer.sack = sender.sack;
+    config.offer.dsack = sender.sack;
+    config.offer.timestamps = sender.timestamps;
+    Offer {
+        config,
+        build: Box::new(move |agreed| {
+            let smss = agreed.smss;
+            let context = Context { smss, dialect };
+            (sender_config(dialect, smss, &needs), stack.build(&context))
+        }),
     }
 }
 
