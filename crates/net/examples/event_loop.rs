@@ -4,10 +4,11 @@
 //! `cargo run --release -p dupack-net --example event_loop`
 
 use dupack_net::fabric::{Fabric, Step};
-use dupack_net::ids::{FlowId, RouteId};
+use dupack_net::ids::FlowId;
 use dupack_net::link::{LinkConfig, QueueLimit};
 use dupack_net::observer::{Observer, Unobserved};
 use dupack_net::packet::{Body, Copy, Data, Packet, PacketKind};
+use dupack_net::route::Hop;
 use dupack_net::shapes::Chain;
 use dupack_net::topology::{Topology, TopologyError};
 use dupack_net::trace_hash::TraceHash;
@@ -45,8 +46,8 @@ fn measure<O: Observer>(name: &str, observer: &mut O) -> Result<(), TopologyErro
 
 struct Circle {
     fabric: Fabric,
-    there: RouteId,
-    back: RouteId,
+    there: Hop,
+    back: Hop,
     sent: u64,
     delivered: u64,
 }
@@ -65,8 +66,8 @@ impl Circle {
         let back = map.route(chain.nodes[1], chain.nodes[0])?;
         Ok(Self {
             fabric: map.fabric(1, 2)?,
-            there,
-            back,
+            there: map.first_hop(there),
+            back: map.first_hop(back),
             sent: 0,
             delivered: 0,
         })
@@ -113,10 +114,7 @@ impl Circle {
                 }),
             };
             self.sent += 1;
-            lost = self
-                .fabric
-                .send(packet, self.fabric.start(self.there), observer)
-                .is_err();
+            lost = self.fabric.send(packet, self.there, observer).is_err();
         }
     }
 
@@ -127,9 +125,7 @@ impl Circle {
             number: self.delivered / 2,
             body: Body::Ack(Ack::default()),
         };
-        let sent = self
-            .fabric
-            .send(packet, self.fabric.start(self.back), observer);
+        let sent = self.fabric.send(packet, self.back, observer);
         debug_assert!(sent.is_ok());
     }
 }

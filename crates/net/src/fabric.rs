@@ -6,7 +6,7 @@
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::event::EventQueue;
-use crate::ids::{EventSlot, FlowId, LinkId, MediumId, RouteId};
+use crate::ids::{EventSlot, FlowId, LinkId, MediumId};
 use crate::link::{DropCause, Fate, Flight, Link, Offer, Verdict};
 use crate::observer::{Happening, Observer, PacketEvent};
 use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle, PacketKind};
@@ -100,12 +100,6 @@ impl Fabric {
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
-    }
-
-    /// Where a packet on `route` starts.
-    #[must_use]
-    pub fn start(&self, route: RouteId) -> Hop {
-        self.routes.start(route)
     }
 
     /// The link `id`.

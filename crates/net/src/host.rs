@@ -90,13 +90,8 @@ impl FlowCounters {
 const GREEDY_BYTES: u64 = 1 << 62;
 
 impl TcpFlow {
-    pub(crate) fn new(
-        id: FlowId,
-        config: TcpFlowConfig,
-        there: Hop,
-        back: Hop,
-        stream: Stream,
-    ) -> Self {
+    /// A transfer as it is at the start of a run, but for its random numbers.
+    pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop) -> Self {
         let mut receiver = config.receiver;
         receiver.application = config.reader.reading();
         Self {
@@ -104,8 +99,7 @@ impl TcpFlow {
             smss: u64::from(config.sender.smss.max(1)),
             sender: Sender::new(config.sender, config.stack),
             receiver: Receiver::new(receiver),
-            reader: ReaderState::new(config.reader, config.reneging, config.start, stream)
-                .map(Box::new),
+            reader: ReaderState::new(config.reader, config.reneging, config.start).map(Box::new),
             truth: FlowTruth::default(),
             headers: config.headers,
             there,
@@ -127,10 +121,14 @@ impl TcpFlow {
         }
     }
 
-    /// Sets the first timers.
-    pub(crate) fn arm(&self, fabric: &mut Fabric) {
+    /// Begins a run in which it draws its random numbers from `stream`: sets the first timers.
+    pub(crate) fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
         fabric.set_timer(self.sender_timer(), self.start);
-        if let Some(at) = self.reader.as_ref().and_then(|r| r.next_timeout()) {
+        let Some(reader) = &mut self.reader else {
+            return;
+        };
+        reader.begin(self.start, stream);
+        if let Some(at) = reader.next_timeout() {
             fabric.set_timer(self.receiver_timer(), at);
         }
     }

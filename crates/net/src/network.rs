@@ -3,33 +3,22 @@
 use std::collections::BTreeMap;
 
 use crate::flow::{Path, TcpFlowConfig, UdpFlowConfig};
+use crate::host::TcpFlow;
 use crate::ids::{FlowId, NodeId, RouteId};
+use crate::simulation::{Flow, UdpFlow};
 use crate::topology::{Topology, TopologyError};
 
 /// A map and its flows. [`Simulation::new`](crate::simulation::Simulation::new) sets it going.
 #[derive(Debug, Default)]
 pub struct Network {
     pub(crate) topology: Topology,
-    pub(crate) flows: Vec<FlowEntry>,
+    /// As they will be at the start of the run, but for their random numbers: a configuration beside
+    /// each would weigh half as much again, in networks of a hundred thousand.
+    pub(crate) flows: Vec<Flow>,
+    /// What determines each flow's random numbers.
+    pub(crate) names: Vec<String>,
     /// How many flows of a kind run between two nodes.
     parallel: BTreeMap<(FlowKind, NodeId, NodeId), u32>,
-}
-
-/// A flow, its routes, and the name that determines its random numbers.
-#[derive(Debug)]
-pub(crate) struct FlowEntry {
-    pub(crate) name: String,
-    pub(crate) there: RouteId,
-    pub(crate) config: FlowConfig,
-}
-
-#[derive(Debug)]
-pub(crate) enum FlowConfig {
-    Tcp {
-        config: Box<TcpFlowConfig>,
-        back: RouteId,
-    },
-    Udp(UdpFlowConfig),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +34,7 @@ impl Network {
         Self {
             topology,
             flows: Vec::new(),
+            names: Vec::new(),
             parallel: BTreeMap::new(),
         }
     }
@@ -62,11 +52,11 @@ impl Network {
             ),
             Path::Explicit { there, back } => (there, back),
         };
-        let config = FlowConfig::Tcp {
-            config: Box::new(config),
-            back,
-        };
-        Ok(self.add(FlowKind::Tcp, there, config))
+        let id = self.name(FlowKind::Tcp, there);
+        let [there, back] = [there, back].map(|route| self.topology.first_hop(route));
+        self.flows
+            .push(Flow::Tcp(TcpFlow::new(id, config, there, back)));
+        Ok(id)
     }
 
     /// Adds a datagram source.
@@ -79,7 +69,11 @@ impl Network {
             Path::Shortest { from, to } => self.topology.route(from, to)?,
             Path::Explicit { there, .. } => there,
         };
-        Ok(self.add(FlowKind::Udp, there, FlowConfig::Udp(config)))
+        let id = self.name(FlowKind::Udp, there);
+        let there = self.topology.first_hop(there);
+        self.flows
+            .push(Flow::Udp(UdpFlow::new(id, config.source, there)));
+        Ok(id)
     }
 
     /// The map.
@@ -102,17 +96,14 @@ impl Network {
     /// A flow's name: `tcp a->b` after its kind and ends, `tcp a->b#2` for the second such flow.
     #[must_use]
     pub fn flow_name(&self, flow: FlowId) -> &str {
-        &self.flows[flow.index()].name
+        &self.names[flow.index()]
     }
 
-    fn add(&mut self, kind: FlowKind, there: RouteId, config: FlowConfig) -> FlowId {
-        let name = self.name_of(kind, there);
-        self.flows.push(FlowEntry {
-            name,
-            there,
-            config,
-        });
-        FlowId(self.flows.len() as u32 - 1)
+    /// Gives the next flow its number and its name.
+    fn name(&mut self, kind: FlowKind, route: RouteId) -> FlowId {
+        let name = self.name_of(kind, route);
+        self.names.push(name);
+        FlowId(self.flows.len() as u32)
     }
 
     /// Named after its ends, a flow keeps its random numbers when others are added elsewhere.

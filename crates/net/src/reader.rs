@@ -12,7 +12,8 @@ use crate::random::Stream;
 pub(crate) struct ReaderState {
     reader: Reader,
     reneging: Reneging,
-    stream: Stream,
+    /// None before the run begins.
+    stream: Option<Stream>,
     phase: Phase,
     next_read: Option<Instant>,
     next_renege: Option<Instant>,
@@ -40,30 +41,28 @@ impl Reader {
 
 impl ReaderState {
     /// The application, if it has anything to do beyond reading at once.
-    pub(crate) fn new(
-        reader: Reader,
-        reneging: Reneging,
-        start: Instant,
-        stream: Stream,
-    ) -> Option<Self> {
+    pub(crate) fn new(reader: Reader, reneging: Reneging, start: Instant) -> Option<Self> {
         if reader == Reader::AtOnce && reneging == Reneging::Never {
             return None;
         }
-        let mut state = Self {
+        Some(Self {
             reader,
             reneging,
-            stream,
+            stream: None,
             phase: Phase::Reading,
-            next_read: None,
+            next_read: match reader {
+                Reader::AtOnce => None,
+                Reader::Periodic { every, .. } => Some(start + every.max(SHORTEST_INTERVAL)),
+                Reader::Pausing { reading, .. } => Some(start + reading.max(SHORTEST_INTERVAL)),
+            },
             next_renege: None,
-        };
-        state.next_read = match reader {
-            Reader::AtOnce => None,
-            Reader::Periodic { every, .. } => Some(start + every.max(SHORTEST_INTERVAL)),
-            Reader::Pausing { reading, .. } => Some(start + reading.max(SHORTEST_INTERVAL)),
-        };
-        state.next_renege = state.plan_renege(start);
-        Some(state)
+        })
+    }
+
+    /// Begins a run in which it draws its random numbers from `stream`.
+    pub(crate) fn begin(&mut self, start: Instant, stream: Stream) {
+        self.stream = Some(stream);
+        self.next_renege = self.plan_renege(start);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
@@ -116,7 +115,7 @@ impl ReaderState {
         match self.reneging {
             Reneging::Never => None,
             Reneging::Random { mean_interval } => {
-                let wait = self.stream.exponential(mean_interval);
+                let wait = self.stream.as_mut()?.exponential(mean_interval);
                 Some(now + wait.max(SHORTEST_INTERVAL))
             }
         }

@@ -132,6 +132,7 @@ impl Simulation {
             links: Vec::new(),
             stations: Vec::new(),
         };
+        report.tcp.reserve_exact(self.tcp_flows().count());
         for (flow, n) in self.flows().iter().zip(0..) {
             match flow {
                 Flow::Tcp(tcp) => report.tcp.push(self.tcp_report(FlowId(n), tcp)),

@@ -6,14 +6,14 @@ use crate::fabric::{Fabric, Step, TimerId};
 use crate::host::{Progress, TcpFlow};
 use crate::ids::{FlowId, LinkId, MediumId, StationId};
 use crate::link::{DropCause, DropCounts, LinkCounters};
-use crate::network::{FlowConfig, FlowEntry, Network};
+use crate::network::Network;
 use crate::observer::Observer;
 use crate::packet::{Body, Packet, PacketHandle};
 use crate::random::Stream;
 use crate::route::Hop;
 use crate::sampling::{Samples, SamplingConfig};
 use crate::topology::{Topology, TopologyError};
-use crate::udp::UdpSource;
+use crate::udp::{UdpConfig, UdpSource};
 use crate::wireless::StationCounters;
 
 /// A network at work. The same network and seed give the same packets, on any machine and
@@ -46,7 +46,9 @@ pub enum Flow {
 #[derive(Debug)]
 pub struct UdpFlow {
     id: FlowId,
-    source: UdpSource,
+    config: UdpConfig,
+    /// None before the run begins.
+    source: Option<UdpSource>,
     there: Hop,
     counters: UdpCounters,
     baseline: UdpCounters,
@@ -95,15 +97,16 @@ impl Simulation {
     /// If a link is configured impossibly or the network is too large.
     pub fn new(network: Network, seed: u64) -> Result<Self, TopologyError> {
         let Network {
-            topology, flows, ..
+            topology,
+            mut flows,
+            names,
+            ..
         } = network;
         // Two timers per flow, and one for sampling.
         let mut fabric = topology.fabric(seed, 2 * flows.len() + 1)?;
-        let flow_names = flows.iter().map(|flow| flow.name.clone()).collect();
-        let numbered = flows.into_iter().zip(0..);
-        let flows = numbered
-            .map(|(flow, n)| Flow::new(FlowId(n), flow, &mut fabric, seed))
-            .collect();
+        for (flow, name) in flows.iter_mut().zip(&names) {
+            flow.begin(Stream::derive(seed, name), &mut fabric);
+        }
         let link_baselines = vec![LinkCounters::default(); fabric.links().len()];
         let media = fabric.media().iter();
         let station_baselines = media
@@ -113,7 +116,7 @@ impl Simulation {
             topology,
             fabric,
             flows,
-            flow_names,
+            flow_names: names,
             samples: None,
             measuring_since: Instant::ZERO,
             link_baselines,
@@ -185,6 +188,14 @@ impl Simulation {
     #[must_use]
     pub fn flows(&self) -> &[Flow] {
         &self.flows
+    }
+
+    /// All TCP flows, in the order of their ids.
+    pub fn tcp_flows(&self) -> impl Iterator<Item = &TcpFlow> {
+        self.flows.iter().filter_map(|flow| match flow {
+            Flow::Tcp(flow) => Some(flow),
+            Flow::Udp(_) => None,
+        })
     }
 
     /// The TCP flow `id`, if it is one.
@@ -305,31 +316,33 @@ impl Simulation {
 }
 
 impl Flow {
-    fn new(id: FlowId, entry: FlowEntry, fabric: &mut Fabric, seed: u64) -> Self {
-        let there = fabric.start(entry.there);
-        let stream = Stream::derive(seed, &entry.name);
-        match entry.config {
-            FlowConfig::Tcp { config, back } => {
-                let flow = TcpFlow::new(id, *config, there, fabric.start(back), stream);
-                flow.arm(fabric);
-                Self::Tcp(flow)
-            }
-            FlowConfig::Udp(config) => {
-                let flow = UdpFlow {
-                    id,
-                    source: UdpSource::new(config.source, stream),
-                    there,
-                    counters: UdpCounters::default(),
-                    baseline: UdpCounters::default(),
-                };
-                flow.arm(fabric);
-                Self::Udp(flow)
-            }
+    fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
+        match self {
+            Self::Tcp(flow) => flow.begin(stream, fabric),
+            Self::Udp(flow) => flow.begin(stream, fabric),
         }
     }
 }
 
 impl UdpFlow {
+    /// A source as it is at the start of a run, but for its random numbers.
+    pub(crate) fn new(id: FlowId, config: UdpConfig, there: Hop) -> Self {
+        Self {
+            id,
+            config,
+            source: None,
+            there,
+            counters: UdpCounters::default(),
+            baseline: UdpCounters::default(),
+        }
+    }
+
+    /// Begins a run in which it draws its random numbers from `stream`.
+    fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
+        self.source = Some(UdpSource::new(self.config, stream));
+        self.arm(fabric);
+    }
+
     /// What was done since the start of the run.
     #[must_use]
     pub const fn totals(&self) -> UdpCounters {
@@ -343,16 +356,19 @@ impl UdpFlow {
     }
 
     fn arm(&self, fabric: &mut Fabric) {
-        if let Some(at) = self.source.next_send() {
+        if let Some(at) = self.source.as_ref().and_then(UdpSource::next_send) {
             fabric.set_timer(TimerId(2 * self.id.0), at);
         }
     }
 
     fn send<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
+        let Some(source) = &mut self.source else {
+            return;
+        };
         let packet = Packet {
             flow: self.id,
-            wire_bytes: self.source.packet_bytes(),
-            number: self.source.send(),
+            wire_bytes: source.packet_bytes(),
+            number: source.send(),
             body: Body::Udp,
         };
         self.counters.sent_packets += 1;

@@ -17,7 +17,7 @@ use crate::event::MAX_SLOTS;
 use crate::fabric::{Fabric, Radios};
 use crate::ids::{LinkId, MediumId, NodeId, RouteId};
 use crate::link::{Link, LinkConfig, LinkFault};
-use crate::route::RouteTable;
+use crate::route::{Hop, RouteTable};
 use crate::wireless::{RadioFault, RadioPort};
 
 /// Nodes, links and the routes asked for so far.
@@ -235,6 +235,12 @@ impl Topology {
     #[must_use]
     pub fn route_links(&self, route: RouteId) -> &[LinkId] {
         self.routes.links(route)
+    }
+
+    /// Where a packet on `route` starts.
+    #[must_use]
+    pub fn first_hop(&self, route: RouteId) -> Hop {
+        self.routes.start(route)
     }
 
     /// The nodes at which a route starts and ends.

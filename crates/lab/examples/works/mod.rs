@@ -93,10 +93,9 @@ pub fn run(scenario: &Scenario) -> Result<u64> {
 }
 
 fn delivered(simulation: &Simulation) -> u64 {
-    let flows = simulation.report().tcp;
-    let packets = flows.iter().filter_map(|report| {
-        let smss = simulation.tcp(report.flow)?.sender().config().smss;
-        Some(report.totals.delivered_bytes / u64::from(smss))
+    let packets = simulation.tcp_flows().map(|flow| {
+        let smss = flow.sender().config().smss;
+        flow.totals().delivered_bytes / u64::from(smss)
     });
     packets.sum()
 }

@@ -188,7 +188,10 @@ impl Scenario {
         let warm = Instant::ZERO + span(self.experiment.warm_up);
         run_to(simulation, warm, observer, interrupt)?;
         simulation.begin_measurement();
-        let stats = simulation.report().tcp.iter().map(|f| f.sender).collect();
+        let stats = simulation
+            .tcp_flows()
+            .map(|flow| *flow.sender().stats())
+            .collect();
         run_to(simulation, end, observer, interrupt)?;
         Some(stats)
     }

@@ -28,8 +28,7 @@ fn two_hops(first: LinkConfig, second: LinkConfig) -> (Fabric, Hop) {
     map.link(b, c, second);
     let route = map.route(a, c).unwrap();
     let fabric = map.fabric(1, 2).unwrap();
-    let start = fabric.start(route);
-    (fabric, start)
+    (fabric, map.first_hop(route))
 }
 
 /// A byte per microsecond and 100 µs of delay.
