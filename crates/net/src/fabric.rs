@@ -171,14 +171,15 @@ impl Fabric {
             self.release(handle);
             return Err(DropCause::LinkDown);
         };
-        if let Some(arrival) = self.links[link.index()].pass_at_once(self.now, packet.wire_bytes) {
+        let (kind, bytes) = (packet.kind(), packet.wire_bytes);
+        if let Some(arrival) = self.links[link.index()].pass_at_once(self.now, kind, bytes) {
             let flight = Flight {
                 arrival,
                 number: self.events.number(),
                 packet: handle,
                 hop,
-                bytes: packet.wire_bytes,
-                kind: packet.kind(),
+                bytes,
+                kind,
                 fate: Fate::Arrived,
             };
             self.on_its_way(link, flight, observer);
@@ -187,8 +188,8 @@ impl Fabric {
         let offer = Offer {
             packet: handle,
             hop,
-            bytes: packet.wire_bytes,
-            kind: packet.kind(),
+            bytes,
+            kind,
             flow: packet.flow,
             number: packet.number,
         };
@@ -402,7 +403,7 @@ impl Fabric {
             self.tell(packet, Happening::Delivered, observer);
             return Some(Step::Delivered(packet));
         };
-        if let Some(arrival) = self.links[id.index()].pass_at_once(self.now, bytes) {
+        if let Some(arrival) = self.links[id.index()].pass_at_once(self.now, kind, bytes) {
             let flight = Flight {
                 arrival,
                 number: self.events.number(),

@@ -191,9 +191,16 @@ impl Link {
     /// drawn, and nobody records. `None` if there is anything to it; else
     /// [`launch_plain`](Self::launch_plain) is to follow.
     #[inline(always)]
-    pub(crate) fn pass_at_once(&mut self, now: Instant, bytes: u32) -> Option<Instant> {
-        let Service::Plain(clock) = &mut self.service else {
-            return None;
+    pub(crate) fn pass_at_once(
+        &mut self,
+        now: Instant,
+        kind: PacketKind,
+        bytes: u32,
+    ) -> Option<Instant> {
+        let clock = match &mut self.service {
+            Service::Plain(clock) => clock,
+            Service::Timed(clock) if kind != PacketKind::Data => clock,
+            _ => return None,
         };
         if clock.idle_from() > now {
             return None;

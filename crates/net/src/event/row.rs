@@ -51,7 +51,7 @@ impl Row {
             return;
         };
         for next in others {
-            if key.wide() < next.wide() {
+            if key.precedes(*next) {
                 break;
             }
             *place = *next;
@@ -79,7 +79,7 @@ impl Row {
             *behind = NOTHING;
             let mut place = place;
             for before in others.iter_mut().rev() {
-                if before.wide() < key.wide() {
+                if before.precedes(key) {
                     break;
                 }
                 *place = *before;

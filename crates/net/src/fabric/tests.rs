@@ -1,8 +1,9 @@
 //! Packets over two hops, timers, and what becomes of them.
 
 use super::*;
+use crate::histogram::Histogram;
 use crate::ids::NodeId;
-use crate::link::{Duplication, LinkConfig, QueueLimit};
+use crate::link::{Duplication, LinkConfig, QueueLimit, WaitRecording};
 use crate::observer::Unobserved;
 use crate::topology::Topology;
 use crate::units::{BitRate, Probability};
@@ -67,6 +68,28 @@ fn packets_are_stored_and_forwarded() {
     let expected = [(2200, "delivered", 0), (3200, "delivered", 1)];
     assert_eq!(events(&mut fabric), expected);
     assert_eq!(fabric.packets().live(), 0);
+}
+
+/// What leaves a link at rest does not depend on whether anybody's waiting is recorded there.
+#[test]
+fn whoever_records_waits_delays_nobody() {
+    let run = |waits| {
+        let timed = LinkConfig { waits, ..slow() };
+        let (mut fabric, start) = two_hops(slow(), timed);
+        for number in 0..5 {
+            fabric.send(packet(number), start, &mut Unobserved).unwrap();
+        }
+        let seen = events(&mut fabric);
+        let link = fabric.link(LinkId(1));
+        (seen, *link.counters(), link.waits().map(Histogram::count))
+    };
+    let (seen, counters, none) = run(WaitRecording::Off);
+    assert_eq!((seen.len(), none), (5, None));
+    // They are datagrams: neither data of TCP nor ACKs.
+    let others = [(WaitRecording::Data, 0), (WaitRecording::All, 5)];
+    for (waits, recorded) in others {
+        assert_eq!(run(waits), (seen.clone(), counters, Some(recorded)));
+    }
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(super) enum Service {
     Unlimited,
     /// At a constant rate, on a link that has nothing but a rate, a delay and a queue.
     Plain(RateClock),
+    /// At a constant rate, on a link that is plain but records how long data packets wait.
+    Timed(RateClock),
     /// At a constant rate, on a link that drops, delays, copies or records by rules of its own.
     Rate(RateClock),
     Trace(OpportunityClock),
@@ -30,11 +32,17 @@ pub(super) enum Service {
 
 impl Service {
     pub(super) fn new(config: &LinkConfig) -> Self {
-        let plain = !Extras::wanted(config) && config.waits == WaitRecording::Off;
         match &config.service {
             ServiceConfig::Unlimited => Self::Unlimited,
-            ServiceConfig::Rate(rate) if plain => Self::Plain(RateClock::new(*rate)),
-            ServiceConfig::Rate(rate) => Self::Rate(RateClock::new(*rate)),
+            ServiceConfig::Rate(rate) => {
+                let clock = RateClock::new(*rate);
+                match config.waits {
+                    _ if Extras::wanted(config) => Self::Rate(clock),
+                    WaitRecording::Off => Self::Plain(clock),
+                    WaitRecording::Data => Self::Timed(clock),
+                    WaitRecording::All => Self::Rate(clock),
+                }
+            }
             ServiceConfig::Trace(trace) => Self::Trace(OpportunityClock::new(trace.clone())),
         }
     }
@@ -48,7 +56,7 @@ impl Service {
                 start: now,
                 end: now,
             },
-            Self::Plain(clock) | Self::Rate(clock) => clock.book(now, bytes),
+            Self::Plain(clock) | Self::Timed(clock) | Self::Rate(clock) => clock.book(now, bytes),
             Self::Trace(clock) => clock.book(now, bytes),
         }
     }
@@ -58,7 +66,7 @@ impl Service {
     pub(super) fn idle_from(&self) -> Instant {
         match self {
             Self::Unlimited => Instant::ZERO,
-            Self::Plain(clock) | Self::Rate(clock) => clock.idle_from(),
+            Self::Plain(clock) | Self::Timed(clock) | Self::Rate(clock) => clock.idle_from(),
             Self::Trace(clock) => clock.idle_from(),
         }
     }
@@ -68,7 +76,7 @@ impl Service {
     pub(super) fn would_wait(&self, now: Instant) -> bool {
         match self {
             Self::Unlimited => false,
-            Self::Plain(clock) | Self::Rate(clock) => clock.idle_from() > now,
+            Self::Plain(clock) | Self::Timed(clock) | Self::Rate(clock) => clock.idle_from() > now,
             // Even an idle link waits for its next opportunity.
             Self::Trace(_) => true,
         }
