@@ -305,7 +305,7 @@ impl Medium {
             (Phase::Answering(frame), _) => frame,
             (_, Some(head)) => {
                 station.backoff = Backoff::None;
-                first_frame(head, &self.times)
+                head.first_frame(&self.times)
             }
             (_, None) => {
                 debug_assert!(false, "nothing to send");
@@ -514,7 +514,7 @@ impl Medium {
         let station = &mut self.stations[s];
         if let Some(head) = &mut station.head {
             head.short_retries = 0;
-            station.phase = Phase::Answering(data_frame(head, &self.times));
+            station.phase = Phase::Answering(head.data_frame(&self.times));
             self.due[s] = now + self.times.sifs;
         }
     }
@@ -588,25 +588,5 @@ impl Medium {
             });
         }
         self.take_next(s);
-    }
-}
-
-/// What a station sends first for its packet.
-fn first_frame(head: &Head, times: &Airtime) -> Frame {
-    match head.protection {
-        Protection::None => data_frame(head, times),
-        Protection::Rts => Frame {
-            kind: FrameKind::Rts,
-            to: head.queued.to,
-            reserves: times.sifs * 3 + times.cts + head.airtime + times.ack,
-        },
-    }
-}
-
-fn data_frame(head: &Head, times: &Airtime) -> Frame {
-    Frame {
-        kind: FrameKind::Data,
-        to: head.queued.to,
-        reserves: times.sifs + times.ack,
     }
 }

@@ -153,6 +153,29 @@ pub(super) struct Draws {
     pub(super) packet_error: Stream,
 }
 
+impl Head {
+    /// What the station sends first for the packet.
+    pub(super) fn first_frame(&self, times: &Airtime) -> Frame {
+        match self.protection {
+            Protection::None => self.data_frame(times),
+            Protection::Rts => Frame {
+                kind: FrameKind::Rts,
+                to: self.queued.to,
+                reserves: times.sifs * 3 + times.cts + self.airtime + times.ack,
+            },
+        }
+    }
+
+    /// The frame with the packet itself.
+    pub(super) fn data_frame(&self, times: &Airtime) -> Frame {
+        Frame {
+            kind: FrameKind::Data,
+            to: self.queued.to,
+            reserves: times.sifs + times.ack,
+        }
+    }
+}
+
 impl Draws {
     fn derive(seed: u64, name: &str) -> Self {
         let stream = |purpose: &str| Stream::derive(seed, &format!("{name} {purpose}"));
