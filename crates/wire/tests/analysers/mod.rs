@@ -60,12 +60,13 @@ pub fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     )
 }
 
-/// What checksums of packets with payload must be.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How much of its packets a capture has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Right: the capture has them whole.
+    /// All of each: every checksum is verified.
     Verified,
-    /// Unknown: the capture has their headers.
+    /// All of short ones, the headers of long ones, of which there are some. Checksums of packets
+    /// that are cut short cannot be verified.
     CutShort,
 }
 
@@ -76,18 +77,21 @@ pub fn find_no_fault(path: &Path, data: Data) -> Option<usize> {
         "ip.version",
         "ip.checksum.status",
         "tcp.checksum.status",
-        "tcp.len",
+        "frame.len",
+        "frame.cap_len",
     ];
     let rows = tshark(path, &fields)?;
+    let mut cut_short = 0;
     for (row, number) in rows.iter().zip(1..) {
-        let [malformed, version, ip, tcp, length] = row.as_slice() else {
+        let [malformed, version, ip, tcp, length, captured] = row.as_slice() else {
             panic!("{row:?}");
         };
         let of_ip = if version == "4" { GOOD } else { "" };
-        let of_tcp = if length != "0" && data == Data::CutShort {
-            UNVERIFIED
-        } else {
+        let of_tcp = if length == captured {
             GOOD
+        } else {
+            cut_short += 1;
+            UNVERIFIED
         };
         assert_eq!(
             (malformed.as_str(), ip.as_str(), tcp.as_str()),
@@ -96,6 +100,8 @@ pub fn find_no_fault(path: &Path, data: Data) -> Option<usize> {
             path.display()
         );
     }
+    let has_all = cut_short == 0;
+    assert_eq!(has_all, data == Data::Verified, "{}", path.display());
     Some(rows.len())
 }
 
