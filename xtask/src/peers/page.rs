@@ -247,6 +247,13 @@ impl Page<'_> {
         for line in self.machine.lines() {
             text += &format!("- {line}\n");
         }
+        let commits = self.store.commits();
+        for (commit, rows) in &commits {
+            // Of several, rounds of a row can be of two.
+            let rows = rows.iter().copied().collect::<Vec<_>>().join(", ");
+            let rows = (commits.len() > 1).then(|| format!(" (rows: {rows})"));
+            text += &format!("- dupack: commit {commit}{}\n", rows.unwrap_or_default());
+        }
         for (name, version) in &self.tools.versions {
             text += &format!("- {name}: {version}\n");
         }

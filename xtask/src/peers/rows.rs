@@ -19,6 +19,8 @@ pub struct Entry {
     pub variant: String,
     pub program: Program,
     pub arguments: Vec<String>,
+    /// Processes that do it at once, each all of it.
+    pub at_once: usize,
     pub reading: Reading,
     /// The part of the row's work that is done, where all of it would take minutes.
     pub part: Part,
@@ -73,7 +75,8 @@ pub enum Goal {
     PacketsPerSecond(f64),
     /// So many times the speed of the fastest of the others.
     TimesTheFastest(f64),
-    /// Two threads against one.
+    /// Two threads against one. The third variant is two processes at once that have nothing to do
+    /// with each other, of one thread each: more than they get the machine does not give.
     SpeedUp(f64),
     /// Bytes of memory per flow more, from the last variant's flows to those of the one before it:
     /// flows that have not started have no window yet. The first two variants are the same flows
@@ -112,6 +115,10 @@ pub fn rows(stacks: &[String]) -> Vec<Row> {
             entries: vec![
                 dupack("1 thread", &["sweep", "1"]),
                 dupack("2 threads", &["sweep", "2"]),
+                Entry {
+                    at_once: 2,
+                    ..dupack("two processes of 1 thread at once", &["sweep", "1"])
+                },
             ],
         },
         chain(),
@@ -273,6 +280,7 @@ fn dupack(variant: &str, arguments: &[&str]) -> Entry {
         variant: variant.to_owned(),
         program: Program::Work(Build::Release),
         arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
+        at_once: 1,
         reading: Reading::Line,
         part: Part::All,
         length: Length::Short,
@@ -286,6 +294,7 @@ fn peer(simulator: Simulator, program: Program, arguments: &str) -> Entry {
         variant: String::new(),
         program,
         arguments: arguments.split_whitespace().map(str::to_owned).collect(),
+        at_once: 1,
         reading: Reading::Line,
         part: Part::All,
         length: Length::Short,

@@ -1,8 +1,9 @@
 //! Measuring one entry once, and keeping what was measured.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::rows::{Entry, Reading};
 use super::tools::{Build, Program, Tools};
@@ -23,6 +24,8 @@ pub struct Sample {
     pub setup_s: Option<f64>,
     /// The largest resident set, if it says so.
     pub rss_kb: Option<u64>,
+    /// The commit that dupack was built from.
+    pub commit: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub const SECONDS_MAX: u32 = 300;
 /// What `timeout` ends with when time is up.
 const TIMED_OUT: i32 = 124;
 
-const HEADER: &str = "row,entry,round,ending,packets,seconds,setup_s,rss_kb";
+const HEADER: &str = "row,entry,round,ending,packets,seconds,setup_s,rss_kb,commit";
 
 impl Entry {
     /// The name that tells it apart in its row.
@@ -65,10 +68,10 @@ impl Entry {
             Program::Ns3(name) => format!("target/ns3-{name}"),
             Program::Htsim => "target/peers/htsim-dumbbell".to_owned(),
         };
-        format!("{program} {}", self.arguments.join(" "))
+        vec![format!("{program} {}", self.arguments.join(" ")); self.at_once].join(" & ")
     }
 
-    /// Runs it once.
+    /// Runs it once, until the last of its processes has ended. What is kept of what it prints is the last one's.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -79,12 +82,18 @@ impl Entry {
         command
             .arg(SECONDS_MAX.to_string())
             .args(tools.words(self.program))
-            .args(&self.arguments);
+            .args(&self.arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let cannot_start = |e| format!("cannot start {}: {e}", self.name());
         let started = std::time::Instant::now();
-        let output = command
-            .output()
-            .map_err(|e| format!("cannot start {}: {e}", self.name()))?;
+        let processes: Vec<_> = (0..self.at_once).map(|_| command.spawn()).collect();
+        let outputs = processes.into_iter().map(|p| p?.wait_with_output());
+        let outputs: Vec<_> = outputs.collect::<Result<_, _>>().map_err(cannot_start)?;
         let seconds = started.elapsed().as_secs_f64();
+        // One that did not end well tells more than those that did.
+        let worst = outputs.iter().find(|output| !output.status.success());
+        let output = worst.or(outputs.last()).ok_or("nothing was to be run")?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         let packets = packets(&stdout, self.reading);
         let ending = match (output.status.code(), packets) {
@@ -109,6 +118,7 @@ impl Entry {
             seconds,
             setup_s: value_of(&stdout, "setup_s"),
             rss_kb: value_of(&stdout, "rss_kb"),
+            commit: tools.commit.clone(),
         })
     }
 }
@@ -149,7 +159,10 @@ impl Store {
             Ok(text) => text
                 .lines()
                 .skip(1)
-                .map(|line| parse(line).ok_or(format!("{}: `{line}`", path.display())))
+                .map(|line| {
+                    let path = path.display();
+                    parse(line).ok_or(format!("{path}: `{line}` is no sample; remove the file"))
+                })
                 .collect::<Result<_, _>>()?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(e) => return Err(format!("{}: {e}", path.display())),
@@ -174,6 +187,16 @@ impl Store {
             text += &line(sample);
         }
         fs::write(&self.path, text).map_err(|e| format!("{}: {e}", self.path.display()))
+    }
+
+    /// The commits that dupack was built from, each with the rows that it was measured in.
+    pub fn commits(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut commits = BTreeMap::<_, BTreeSet<_>>::new();
+        for sample in &self.samples {
+            let rows = commits.entry(sample.commit.as_str()).or_default();
+            rows.insert(sample.row.as_str());
+        }
+        commits
     }
 
     /// Samples of an entry, in the order of their rounds.
@@ -208,7 +231,7 @@ fn line(sample: &Sample) -> String {
         Ending::Failed => "failed",
     };
     format!(
-        "{},{},{},{ending},{},{:.4},{},{}\n",
+        "{},{},{},{ending},{},{:.4},{},{},{}\n",
         sample.row,
         sample.entry,
         sample.round,
@@ -216,19 +239,31 @@ fn line(sample: &Sample) -> String {
         sample.seconds,
         sample.setup_s.map_or(String::new(), |s| s.to_string()),
         sample.rss_kb.map_or(String::new(), |kb| kb.to_string()),
+        sample.commit,
     )
 }
 
 fn parse(line: &str) -> Option<Sample> {
     let fields: Vec<&str> = line.split(',').collect();
-    let [row, entry, round, ending, packets, seconds, setup_s, rss_kb] = fields.as_slice() else {
+    let [
+        row,
+        entry,
+        round,
+        ending,
+        packets,
+        seconds,
+        setup_s,
+        rss_kb,
+        commit,
+    ] = *fields
+    else {
         return None;
     };
     Some(Sample {
-        row: (*row).to_owned(),
-        entry: (*entry).to_owned(),
+        row: row.to_owned(),
+        entry: entry.to_owned(),
         round: round.parse().ok()?,
-        ending: match *ending {
+        ending: match ending {
             "finished" => Ending::Finished,
             "stopped" => Ending::Stopped,
             "failed" => Ending::Failed,
@@ -238,6 +273,7 @@ fn parse(line: &str) -> Option<Sample> {
         seconds: seconds.parse().ok()?,
         setup_s: setup_s.parse().ok(),
         rss_kb: rss_kb.parse().ok(),
+        commit: commit.to_owned(),
     })
 }
 
@@ -267,6 +303,7 @@ mod tests {
             seconds: 1.5,
             setup_s: None,
             rss_kb: Some(7),
+            commit: "0a1b2c3".to_owned(),
         };
         assert_eq!(parse(line(&sample).trim_end()), Some(sample));
         assert_eq!(parse("one,ns-2"), None);

@@ -59,7 +59,9 @@ pub enum Build {
 /// Everything that is installed and built.
 pub struct Tools {
     programs: BTreeMap<Program, PathBuf>,
-    /// Name and version of each simulator and compiler.
+    /// The commit that dupack is built from.
+    pub commit: String,
+    /// Name and version of each simulator and compiler but dupack.
     pub versions: Vec<(String, String)>,
     htsim: Option<PathBuf>,
 }
@@ -112,6 +114,7 @@ impl Tools {
         }
         let mut tools = Self {
             programs,
+            commit: said("git", &["describe", "--always", "--dirty"]).unwrap_or_else(unknown),
             versions: Vec::new(),
             htsim,
         };
@@ -154,13 +157,6 @@ impl Tools {
     fn find_versions(&self, without: &[Simulator]) -> Result<Vec<(String, String)>, String> {
         let mut versions = Vec::new();
         let mut add = |name: &str, version: String| versions.push((name.to_owned(), version));
-        let said = |program: &str, words: &[&str]| {
-            let (stdout, _) = output(Command::new(program).args(words).current_dir(root()))?;
-            Ok::<_, String>(stdout.lines().next().unwrap_or_default().trim().to_owned())
-        };
-        let unknown = |_| "unknown".to_owned();
-        let commit = said("git", &["describe", "--always", "--dirty"]).unwrap_or_else(unknown);
-        add("dupack", format!("commit {commit}"));
         add("rustc", crate::build::rustc(&["--version"])?);
         let package = |name| said("dpkg-query", &["--show", "--showformat=${Version}", name]);
         if !without.contains(&Simulator::Ns2) {
@@ -182,6 +178,16 @@ impl Tools {
         }
         Ok(versions)
     }
+}
+
+/// The first line that a program prints, run in the workspace.
+fn said(program: &str, words: &[&str]) -> Result<String, String> {
+    let (stdout, _) = output(Command::new(program).args(words).current_dir(root()))?;
+    Ok(stdout.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+fn unknown<E>(_: E) -> String {
+    "unknown".to_owned()
 }
 
 /// The folder with htsim's headers and library.
