@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dupack_lab::experiment::{DialectName, Experiment, FlowGroup, LinkOptions, Seeds, SweepValue};
+use dupack_lab::experiment::{DialectName, Experiment, FlowGroup, LinkOptions, Seeds};
 use dupack_lab::run::{Execution, Interrupt};
 use dupack_lab::testbed::beside::compare;
 use dupack_lab::testbed::{
@@ -257,16 +257,14 @@ impl Task {
             bytes: Some(bytes),
             ..FlowGroup::default()
         });
-        experiment.path = Some(LinkOptions {
+        let path = LinkOptions {
             rate: Some(self.rate.parse().map_err(told)?),
             delay: DELAY.parse().map_err(told)?,
             buffer: Some(BUFFER.parse().map_err(told)?),
             ..LinkOptions::default()
-        });
-        let losses = self.losses.iter();
-        let losses = losses.map(|&loss| SweepValue::Text(loss.to_owned()));
-        let losses = losses.collect();
-        experiment.sweep.insert("path.loss".to_owned(), losses);
+        };
+        let losses = self.losses.iter().map(|loss| loss.parse().map_err(told));
+        experiment.set_path(path, &losses.collect::<Result<Vec<_>, _>>()?);
         let senders = self.senders.iter();
         let senders = senders.map(|text| text.parse::<SenderSpec>().map_err(told));
         let options = TestbedOptions {
