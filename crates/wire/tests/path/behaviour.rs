@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration as StdDuration, Instant as StdInstant};
 
@@ -15,10 +17,13 @@ use dupack_net::units::{BitRate, Probability};
 use dupack_tcp::time::Duration;
 use dupack_wire::path::{Attachment, LaneReport, PathConfig, PathNetwork, PathReport, Side, Trust};
 use dupack_wire::tun::{Family, Offload};
+use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::testbed::{self, PATIENCE, PORT, Receipt};
 
 const SEED: u64 = 1;
+/// More than all datagrams of a test take in a socket.
+const ROOM_BYTES: usize = 64 << 20;
 const MTU: f64 = 1500.0;
 /// IP and TCP headers with timestamps.
 const HEADERS_V4: f64 = 52.0;
@@ -66,19 +71,36 @@ fn stop(network: PathNetwork) -> PathReport {
 
 // --- rate ---------------------------------------------------------------------------------
 
-/// Of a link of 40 Mbit/s a stream gets the share of packets that is not headers. It is
-/// measured in the second half, when the queue is full all the time.
+/// Measures until it fits, a few times at most: a machine that has something else to do is late, and
+/// late once more is less likely. What is wrong is wrong every time.
+fn one_of_few(measure: impl Fn() -> Result<(), String>) {
+    const ATTEMPTS: usize = 5;
+    let attempts = (0..ATTEMPTS).map(|_| measure());
+    let failed: Vec<String> = attempts.map_while(Result::err).collect();
+    assert!(failed.len() < ATTEMPTS, "{failed:?}");
+}
+
+/// A stream gets what the link leaves, between 30 and 95 % of its bytes, when the queue is full all
+/// the time.
+fn fits(receipt: &Receipt, left_bps: f64) -> Result<(), String> {
+    let measured = receipt.rate_bps(0.3, 0.95);
+    let ratio = measured / left_bps;
+    let text = format!("{measured:.0} bit/s, {ratio:.4} of what the link leaves");
+    eprintln!("{text}");
+    // What a busy machine sends too late is not made up for.
+    let fits = (0.95..=1.02).contains(&ratio);
+    fits.then_some(()).ok_or(text)
+}
+
+/// Of a link of 40 Mbit/s a stream gets the share of packets that is not headers.
 fn rate(family: Family, headers: f64, attachment: Attachment) {
     let link = LinkConfig::rate(BitRate::from_mbps(40), ms(5)).with_queue(QueueLimit::Packets(400));
-    let network = network(link, attachment);
-    let receipt = transfer(&network, family, 12_000_000);
-    let expected = 40e6 * (MTU - headers) / MTU;
-    let measured = receipt.rate_bps(0.3, 0.95);
-    stop(network);
-    let ratio = measured / expected;
-    eprintln!("{measured:.0} bit/s, {ratio:.4} of what the link leaves");
-    // What a busy machine sends too late is not made up for.
-    assert!((0.95..=1.02).contains(&ratio), "{ratio}");
+    one_of_few(|| {
+        let network = network(link.clone(), attachment);
+        let receipt = transfer(&network, family, 12_000_000);
+        stop(network);
+        fits(&receipt, 40e6 * (MTU - headers) / MTU)
+    });
 }
 
 pub fn rate_v4_offload() {
@@ -98,43 +120,52 @@ pub fn rate_of_a_recorded_trace() {
     let trace = DeliveryTrace::new(vec![1, 1, 2, 4, 4]).expect("a trace");
     let link =
         LinkConfig::new(ServiceConfig::Trace(trace), ms(5)).with_queue(QueueLimit::Packets(200));
-    let network = network(link, Attachment::default());
-    let receipt = transfer(&network, Family::V4, 5_000_000);
-    stop(network);
-    let ratio = receipt.rate_bps(0.3, 0.95) / (15e6 * (MTU - HEADERS_V4) / MTU);
-    // What a busy machine sends too late is not made up for.
-    assert!((0.95..=1.02).contains(&ratio), "{ratio}");
+    one_of_few(|| {
+        let network = network(link.clone(), Attachment::default());
+        let receipt = transfer(&network, Family::V4, 5_000_000);
+        stop(network);
+        fits(&receipt, 15e6 * (MTU - HEADERS_V4) / MTU)
+    });
 }
 
 // --- delay --------------------------------------------------------------------------------
 
-#[expect(clippy::disallowed_methods, reason = "real packets take real time")]
 pub fn delay_is_added_both_ways() {
     let mut paths = config(LinkConfig::pure_delay(ms(30)));
     paths.backward = LinkConfig::pure_delay(ms(12));
-    let network = PathNetwork::new(&paths, Attachment::default()).expect("a network");
     for family in [Family::V4, Family::V6] {
-        let address = SocketAddr::new(Side::Far.address(family), PORT);
-        echo(&network, address, 50);
-        let pinger = udp(&network, Side::Near, family, 0);
-        let mut trips: Vec<StdDuration> = (0..50_u8)
-            .map(|n| {
-                let sent = StdInstant::now();
-                pinger.send_to(&[n], address).expect("sent");
-                let mut answer = [0; 2];
-                assert_eq!(pinger.recv(&mut answer).expect("an answer"), 1);
-                assert_eq!(answer[0], n);
-                sent.elapsed()
-            })
-            .collect();
-        trips.sort();
-        let (least, median) = (trips[0], trips[trips.len() / 2]);
-        eprintln!("round trip: least {least:?}, median {median:?}");
-        // Never early; and on time but for two wakings on a busy machine.
-        assert!(least >= StdDuration::from_millis(42), "{least:?}");
-        assert!(median <= StdDuration::from_millis(44), "{median:?}");
+        one_of_few(|| {
+            let network = PathNetwork::new(&paths, Attachment::default()).expect("a network");
+            let trips = round_trips(&network, family);
+            stop(network);
+            let (least, median) = (trips[0], trips[trips.len() / 2]);
+            let text = format!("round trip: least {least:?}, median {median:?}");
+            eprintln!("{text}");
+            // Never early; and on time but for two wakings on a busy machine.
+            assert!(least >= StdDuration::from_millis(42), "{least:?}");
+            let is_on_time = median <= StdDuration::from_millis(44);
+            is_on_time.then_some(()).ok_or(text)
+        });
     }
-    stop(network);
+}
+
+/// How long datagrams take to the far host and back, the quickest first.
+#[expect(clippy::disallowed_methods, reason = "real packets take real time")]
+fn round_trips(network: &PathNetwork, family: Family) -> Vec<StdDuration> {
+    let address = SocketAddr::new(Side::Far.address(family), PORT);
+    echo(network, address, 50);
+    let pinger = udp(network, Side::Near, family, 0);
+    let trip = |n: u8| {
+        let sent = StdInstant::now();
+        pinger.send_to(&[n], address).expect("sent");
+        let mut answer = [0; 2];
+        assert_eq!(pinger.recv(&mut answer).expect("an answer"), 1);
+        assert_eq!(answer[0], n);
+        sent.elapsed()
+    };
+    let mut trips: Vec<StdDuration> = (0..50).map(trip).collect();
+    trips.sort();
+    trips
 }
 
 fn udp(network: &PathNetwork, side: Side, family: Family, port: u16) -> UdpSocket {
@@ -199,21 +230,30 @@ fn assert_share(lane: &LaneReport, probability: f64) {
 /// Sends numbered datagrams and gives the numbers that arrived, in their order.
 fn datagrams(network: &PathNetwork, count: u32, gap: StdDuration) -> Vec<u32> {
     let sink = udp(network, Side::Far, Family::V4, PORT);
+    // Room for all, so that a reader that is kept from running loses none; an ordinary user gets as
+    // much as the system allows.
+    setsockopt(&sink, sockopt::RcvBufForce, &ROOM_BYTES)
+        .or_else(|_| setsockopt(&sink, sockopt::RcvBuf, &ROOM_BYTES))
+        .expect("a size");
     let source = udp(network, Side::Near, Family::V4, 0);
     let to = sink.local_addr().expect("an address");
+    let all_sent = Arc::new(AtomicBool::new(false));
+    let is_last = Arc::clone(&all_sent);
     let reader = thread::spawn(move || {
         sink.set_read_timeout(Some(StdDuration::from_millis(500)))
             .expect("a timeout");
         let mut arrived = Vec::new();
         let mut buffer = [0; 64];
         loop {
+            let may_end = is_last.load(Ordering::Acquire);
             match sink.recv(&mut buffer) {
                 Ok(_) => arrived.push(u32::from_be_bytes([
                     buffer[0], buffer[1], buffer[2], buffer[3],
                 ])),
                 // The process was stopped meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => break,
+                Err(_) if may_end => break,
+                Err(_) => {}
             }
         }
         arrived
@@ -224,6 +264,7 @@ fn datagrams(network: &PathNetwork, count: u32, gap: StdDuration) -> Vec<u32> {
             thread::sleep(gap);
         }
     }
+    all_sent.store(true, Ordering::Release);
     reader.join().expect("no panic")
 }
 
@@ -336,7 +377,6 @@ pub fn a_stopped_process_is_late_and_says_so() {
         .args(["-c", &script])
         .spawn()
         .expect("sh");
-    // Not all are received: they come at once, more than fit the socket.
     datagrams(&network, 2_000, StdDuration::from_millis(1));
     saboteur.wait().expect("sh ends");
     let report = stop(network);
