@@ -38,6 +38,8 @@ pub mod path;
 #[cfg(target_os = "linux")]
 mod poll;
 #[cfg(target_os = "linux")]
+mod processor;
+#[cfg(target_os = "linux")]
 pub mod transfer;
 #[cfg(target_os = "linux")]
 pub mod tun;

@@ -41,7 +41,7 @@ use std::thread::{self, JoinHandle};
 
 use dupack_net::histogram::Histogram;
 use dupack_net::link::LinkConfig;
-use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::time::Instant;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use self::lane::Lane;
@@ -49,6 +49,7 @@ use self::numbers::FlowNumbers;
 use self::record::Tap;
 use crate::clock::WallClock;
 use crate::poll;
+use crate::processor::ProcessorWaits;
 use crate::tun::{MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Tun};
 
 /// Packets read from one device before the other gets its turn and what is due is written.
@@ -183,7 +184,9 @@ impl Relay {
     fn run(mut self, stop: &Stop) -> io::Result<PathReport> {
         poll::sharpen_timers();
         let overflowed = self.overflowed();
-        let mut looked_at = self.clock.now();
+        let mut waits = ProcessorWaits::of_this_thread();
+        // From when on it should look at the devices.
+        let mut due_at = self.clock.now();
         while !stop.asked.load(Ordering::Relaxed) {
             for side in 0..2 {
                 self.read(side)?;
@@ -193,11 +196,14 @@ impl Relay {
             forward.deliver(&self.clock, far)?;
             backward.deliver(&self.clock, near)?;
             let now = self.clock.now();
-            self.unattended.record(now.since(looked_at));
+            self.unattended.record(now.since(due_at));
             self.wait(now, stop)?;
-            looked_at = self.clock.now();
+            due_at = self.clock.now() - waits.latest();
         }
-        Ok(self.report(overflowed))
+        Ok(PathReport {
+            waited_for_processor: waits.total(),
+            ..self.report(overflowed)
+        })
     }
 
     /// Reads what there is on one side, up to a limit.
@@ -238,18 +244,10 @@ impl Relay {
             forward: lane(0),
             backward: lane(1),
             unattended: self.unattended.clone(),
-            waited_for_processor: waited_for_processor(),
+            waited_for_processor: None,
             lasted: self.clock.now().since(self.started),
             captures: None,
             endpoint: None,
         }
     }
-}
-
-/// How long the calling thread has been ready to run and had no processor
-/// (`Documentation/scheduler/sched-stats.rst`: the second of three numbers, in nanoseconds).
-fn waited_for_processor() -> Option<Duration> {
-    let numbers = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanos = numbers.split_whitespace().nth(1)?.parse().ok()?;
-    Some(Duration::from_nanos(nanos))
 }

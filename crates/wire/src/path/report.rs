@@ -15,8 +15,9 @@ pub struct PathReport {
     pub forward: LaneReport,
     /// Back.
     pub backward: LaneReport,
-    /// How long at a time nobody looked at the devices. The arrival of a packet is stamped so
-    /// much too late at most.
+    /// How long at a time nobody looked at the devices, from the moment when the path's thread was
+    /// woken, whether it had a processor or not. The arrival of a packet is stamped so much too
+    /// late at most.
     pub unattended: Histogram,
     /// How long the path's thread was ready to run and had no processor; `None` if the kernel
     /// does not say.

@@ -12,6 +12,7 @@ use super::{Extent, SLICE, Stop};
 use crate::clock::WallClock;
 use crate::host::Digest;
 use crate::poll;
+use crate::processor::ProcessorWaits;
 
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -44,12 +45,19 @@ impl Window {
     fn prepare(self, listener: &TcpListener) -> io::Result<()> {
         let Some(bytes) = self.0 else { return Ok(()) };
         let asked = usize::try_from(bytes).unwrap_or(usize::MAX);
-        // What sysctl allows everybody may be less; whoever made the namespace may have more.
-        setsockopt(listener, sockopt::RcvBufForce, &asked)?;
-        // Linux keeps as much again for its own, and says so (socket(7), SO_RCVBUF).
-        if getsockopt(listener, sockopt::RcvBuf)? / 2 < asked {
-            let most = format!("the kernel gives no receive buffer of {bytes} bytes");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, most));
+        setsockopt(listener, sockopt::RcvBuf, &asked)?;
+        if given(listener)? < asked {
+            // It is more than net.core.rmem_max allows everybody; root may have it. What the kernel
+            // makes of it is what counts.
+            let _ = setsockopt(listener, sockopt::RcvBufForce, &asked);
+        }
+        let most = given(listener)?;
+        if most < asked {
+            let text = format!(
+                "the kernel gives a receive buffer of {most} bytes at most, not {bytes}: take a \
+                 smaller window, raise net.core.rmem_max, or be root"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         Ok(())
     }
@@ -64,6 +72,11 @@ impl Window {
         }
         Ok(())
     }
+}
+
+/// The receive buffer. Linux keeps as much again for its own, and says so (socket(7), SO_RCVBUF).
+fn given(listener: &TcpListener) -> io::Result<usize> {
+    Ok(getsockopt(listener, sockopt::RcvBuf)? / 2)
 }
 
 /// Listens there.
@@ -81,7 +94,7 @@ pub(super) fn run(
     stop: &Stop,
 ) -> io::Result<Receipt> {
     match accept(listener, limit, stop)? {
-        Some(stream) => read(stream, window, limit, stop),
+        Some((stream, overslept)) => read(stream, overslept, window, limit, stop),
         None => Ok(Receipt {
             extent: Extent::CutOff,
             bytes: 0,
@@ -91,16 +104,23 @@ pub(super) fn run(
     }
 }
 
-/// `None` if nobody came within the limit.
-fn accept(listener: &TcpListener, limit: Duration, stop: &Stop) -> io::Result<Option<TcpStream>> {
+/// A connection, and how long it was there before this thread ran; `None` if nobody came within
+/// the limit.
+fn accept(
+    listener: &TcpListener,
+    limit: Duration,
+    stop: &Stop,
+) -> io::Result<Option<(TcpStream, Duration)>> {
     listener.set_nonblocking(true)?;
     let clock = WallClock::start();
+    let mut waits = ProcessorWaits::of_this_thread();
     loop {
         poll::readable(&[listener.as_fd()], Some(SLICE))?;
+        let overslept = waits.latest();
         match listener.accept() {
             Ok((stream, _)) => {
                 stream.set_nonblocking(false)?;
-                return Ok(Some(stream));
+                return Ok(Some((stream, overslept)));
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
@@ -113,6 +133,7 @@ fn accept(listener: &TcpListener, limit: Duration, stop: &Stop) -> io::Result<Op
 
 fn read(
     mut stream: TcpStream,
+    overslept: Duration,
     window: Window,
     limit: Duration,
     stop: &Stop,
@@ -122,7 +143,7 @@ fn read(
     let mut digest = Digest::default();
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut last = Duration::ZERO;
-    let since_start = || Duration::from_nanos(clock.now().as_nanos());
+    let since_start = || Duration::from_nanos(clock.now().as_nanos()) + overslept;
     let extent = loop {
         window.hold(&stream)?;
         match stream.read(&mut buffer) {
