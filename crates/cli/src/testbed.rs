@@ -220,7 +220,8 @@ fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> R
     match doubted.count() {
         0 => Ok(()),
         count => print(&format!(
-            "{DOUBT} with a run that is worth nothing, {count} in all: the machine did not keep up."
+            "{DOUBT} runs that are left of all: the machine did not keep up with the others, {count} in all, and \
+             they are not in the numbers."
         )),
     }
 }

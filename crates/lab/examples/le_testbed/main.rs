@@ -18,7 +18,6 @@ use dupack_lab::testbed::{
 };
 use dupack_lab::units::ByteCount;
 use dupack_wire::namespace;
-use dupack_wire::path::Trust;
 
 use page::Page;
 
@@ -157,8 +156,7 @@ fn run(options: &Options) -> Result<(), String> {
         probed.map_err(|e| format!("{e}: {}", causes(&e)))?;
     }
     let mut measured = Vec::new();
-    for (task, mut outcome) in tasks().iter().zip(run_all(&testbeds)?) {
-        leave_out_worthless(&mut outcome);
+    for (task, outcome) in tasks().iter().zip(run_all(&testbeds)?) {
         let simulator = task.testbed(options, SIMULATED)?;
         let plan = simulator.counterpart().ok_or("there are stacks")?;
         let simulated = plan.execute(Execution::default(), &(), &Interrupt::new());
@@ -173,18 +171,6 @@ fn run(options: &Options) -> Result<(), String> {
         options,
     }
     .write(&options.out)
-}
-
-/// Takes out the runs during which the machine did not keep up.
-fn leave_out_worthless(outcome: &mut Outcome) {
-    let worthless: Vec<_> = outcome
-        .passages
-        .iter()
-        .filter(|passage| passage.trust != Trust::Sound)
-        .map(|passage| (passage.job.point, passage.job.stack, passage.job.seed))
-        .collect();
-    let runs = &mut outcome.results.runs;
-    runs.retain(|run| !worthless.contains(&(run.point, run.stack, run.seed)));
 }
 
 /// All at once: a path at these rates leaves the machine idle, and says so if it does not.

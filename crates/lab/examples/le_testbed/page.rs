@@ -97,7 +97,8 @@ impl Page<'_> {
         text += &beside_table(measured);
         let _ = writeln!(
             text,
-            "\n{} A run that did not is left out of all numbers here.\n",
+            "\n{} A run that did not is left out of all numbers here; where there was one, how many are left stands \
+             in parentheses.\n",
             lateness(
                 &measured.outcome.passages,
                 TOLERANCE.parse().map_err(super::told)?
@@ -232,6 +233,7 @@ fn summary(results: &Results, point: usize, stack: usize) -> Option<Summary> {
 
 /// Goodput of every sender at every point.
 fn goodput_table(results: &Results) -> String {
+    let repetitions = results.experiment.seeds.to_vec().len();
     let mut header = vec!["goodput in Mbit/s".to_owned()];
     header.extend(xs(results).map(|(_, x)| format!("{x} %")));
     let rows: Vec<Vec<Cell>> = results
@@ -241,8 +243,13 @@ fn goodput_table(results: &Results) -> String {
         .map(|(stack, name)| {
             let mut row = vec![Cell::from(name.as_str())];
             row.extend(xs(results).map(|(point, _)| {
-                let text = summary(results, point, stack).map(|s| spread(&s, 2));
-                Cell::new(text.unwrap_or_default(), Emphasis::Number)
+                let summary = summary(results, point, stack);
+                let left = |s: &Summary| match s.n < repetitions {
+                    true => format!(" ({})", s.n),
+                    false => String::new(),
+                };
+                let text = summary.map(|s| spread(&s, 2) + &left(&s));
+                Cell::new(text.unwrap_or("– (0)".to_owned()), Emphasis::Number)
             }));
             row
         })

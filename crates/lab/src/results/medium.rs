@@ -2,7 +2,7 @@
 
 use crate::units::ByteCount;
 
-/// Marks a stack with a run that cannot be trusted, in tables.
+/// Marks a stack with a run that cannot be trusted, in tables. Before how many are left of how many.
 pub const DOUBT: &str = "†";
 
 /// What is said where all runs are such.

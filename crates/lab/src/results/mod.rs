@@ -67,7 +67,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// The values of `measure` over the seeds of `stack` at `point`, with their seeds.
+    /// The values of `measure` over the seeds of `stack` at `point`, with their seeds. Runs that
+    /// cannot be trusted are left out.
     pub fn samples(
         &self,
         point: usize,
@@ -76,7 +77,7 @@ impl Results {
     ) -> impl Iterator<Item = (u64, f64)> + '_ {
         self.runs
             .iter()
-            .filter(move |run| run.point == point && run.stack == stack)
+            .filter(move |run| run.point == point && run.stack == stack && self.is_sound(run))
             .filter_map(move |run| Some((run.seed, run.values.get(measure)?)))
     }
 
@@ -105,14 +106,18 @@ impl Results {
         (self.medium == Medium::Simulated).then_some(run.trace_hash)
     }
 
-    /// A stack's name at a point: marked if a run of it there cannot be trusted.
+    /// A stack's name at a point: marked, with how many of its runs are left, if some of them
+    /// cannot be trusted.
     #[must_use]
     pub fn name_at(&self, point: usize, stack: usize) -> String {
         let name = &self.stacks[stack];
-        if self.medium.doubts(point, stack).next().is_some() {
-            format!("{name} {}", medium::DOUBT)
-        } else {
-            name.clone()
+        match self.medium.doubts(point, stack).count() {
+            0 => name.clone(),
+            doubts => {
+                let here = |run: &&Run| run.point == point && run.stack == stack;
+                let all = self.runs.iter().filter(here).count();
+                format!("{name} {}{}/{all}", medium::DOUBT, all - doubts.min(all))
+            }
         }
     }
 

@@ -129,7 +129,8 @@ pub fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -
     }
     let caption = format!(
         "By how much 99 % of the packets left late at most, in the worst run of each sender, in ms. \
-         A run with more than {tolerance} is worth nothing and is marked {DOUBT}."
+         A run with more than {tolerance} is worth nothing and in no number: where there is one, {DOUBT} stands \
+         before how many are left of how many."
     );
     Section {
         heading: "How late the path was".to_owned(),
