@@ -19,25 +19,24 @@ mod listener;
 mod outbox;
 mod pipe;
 mod ring;
+mod waker;
 
 pub use application::{Application, Digest, Outcome, Pattern, Supply};
 pub use listener::{Listener, Offer, Once, Opening};
 pub use outbox::OutboxCounters;
 pub use pipe::{Pipe, PipeEnd, PipeError};
+pub use waker::Waker;
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_tcp::connection::{
     Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Flags, Outgoing,
 };
 use dupack_tcp::time::{Duration, Instant};
-use nix::sys::eventfd::{EfdFlags, EventFd};
 use thiserror::Error;
 
 use self::endpoint::{Endpoint, Work};
@@ -99,60 +98,6 @@ pub enum ConnectError {
     /// There are too many connections.
     #[error("the host has as many connections as it may have")]
     TooMany,
-}
-
-/// Wakes a host, or ends it, from other threads.
-#[derive(Clone, Debug)]
-pub struct Waker {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    stopping: AtomicBool,
-    woken: AtomicBool,
-    bell: EventFd,
-}
-
-impl Waker {
-    fn new() -> io::Result<Self> {
-        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
-        Ok(Self {
-            shared: Arc::new(Shared {
-                stopping: AtomicBool::new(false),
-                woken: AtomicBool::new(false),
-                bell: EventFd::from_flags(flags)?,
-            }),
-        })
-    }
-
-    /// Has the host ask its applications again for bytes to send or to take.
-    pub fn wake(&self) {
-        self.shared.woken.store(true, Ordering::Release);
-        self.ring();
-    }
-
-    /// Ends the host: its connections are aborted, and it returns.
-    pub fn stop(&self) {
-        self.shared.stopping.store(true, Ordering::Release);
-        self.ring();
-    }
-
-    fn ring(&self) {
-        // It fails only if the bell rings already.
-        let _ = self.shared.bell.write(1);
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.shared.stopping.load(Ordering::Acquire)
-    }
-
-    /// Whether the host was woken since this was asked last.
-    fn take_call(&self) -> bool {
-        // It fails only if the bell has not rung.
-        let _ = self.shared.bell.read();
-        self.shared.woken.swap(false, Ordering::AcqRel)
-    }
 }
 
 /// What a host has seen.
@@ -293,8 +238,7 @@ impl Host {
                 NextWork::OnArrival => None,
                 NextWork::At(due) => Some(due.since(now)),
             };
-            let bell = self.waker.shared.bell.as_fd();
-            poll::readable(&[self.tun.as_fd(), bell], timeout)?;
+            poll::readable(&[self.tun.as_fd(), self.waker.bell()], timeout)?;
         }
     }
 
