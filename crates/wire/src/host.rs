@@ -14,6 +14,7 @@
 //! Deliberately absent: ICMP, UDP, IP options and fragments; a host is TCP and nothing else.
 
 mod application;
+mod config;
 mod endpoint;
 mod listener;
 mod outbox;
@@ -22,6 +23,7 @@ mod ring;
 mod waker;
 
 pub use application::{Application, Digest, Outcome, Pattern, Supply};
+pub use config::{ConnectError, HostConfig};
 pub use listener::{Listener, Offer, Once, Opening};
 pub use outbox::OutboxCounters;
 pub use pipe::{Pipe, PipeEnd, PipeError};
@@ -36,8 +38,7 @@ use std::os::fd::AsFd;
 use dupack_tcp::connection::{
     Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Flags, Outgoing,
 };
-use dupack_tcp::time::{Duration, Instant};
-use thiserror::Error;
+use dupack_tcp::time::Instant;
 
 use self::endpoint::{Endpoint, Work};
 use self::outbox::{Ends, Outbox};
@@ -57,48 +58,6 @@ const EPHEMERAL: std::ops::RangeInclusive<u16> = 49_152..=65_535;
 /// Headers without options: IPv4 and TCP, IPv6 and TCP (RFC 9293 §3.7.1).
 const HEADERS_V4: u16 = 40;
 const HEADERS_V6: u16 = 60;
-
-/// What a host shall be.
-#[derive(Clone, Debug)]
-pub struct HostConfig {
-    /// Its own addresses, which are not the kernel's.
-    pub addresses: Vec<IpAddr>,
-    /// Bytes that it keeps of a stream until they are acknowledged.
-    pub send_buffer: usize,
-    /// How long it stays to answer the peer after its last connection has come to TIME-WAIT.
-    pub linger: Duration,
-    /// Connections at once. A SYN beyond them takes the place of the oldest whose handshake is
-    /// not over; if there is none, it gets no answer.
-    pub connections_max: usize,
-}
-
-impl HostConfig {
-    /// A host at `addresses`: 4 MiB of send buffer, a second to linger, 1024 connections.
-    #[must_use]
-    pub const fn new(addresses: Vec<IpAddr>) -> Self {
-        Self {
-            addresses,
-            send_buffer: 4 << 20,
-            linger: Duration::from_secs(1),
-            connections_max: 1024,
-        }
-    }
-}
-
-/// Why a connection cannot be opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// The host has no address of the peer's family.
-    #[error("the host has no address from which {peer} could be reached")]
-    NoAddress {
-        /// The peer.
-        peer: SocketAddr,
-    },
-    /// There are too many connections.
-    #[error("the host has as many connections as it may have")]
-    TooMany,
-}
 
 /// What a host has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
