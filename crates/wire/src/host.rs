@@ -11,14 +11,30 @@
 //! A host has one thread, that which calls [`Host::run`]. It has addresses of its own on the
 //! device's network; the kernel is its neighbour there, and routes for it if told to.
 //!
+//! One thread per group of flows: several hosts can share addresses and a device, each with a
+//! queue of its own ([`Host::groups`]). Each has its connections, and nothing of them is shared.
+//!
+//! ```text
+//!        thread            thread
+//!          │   who has what   │
+//!         Host ◀───────────▶ Host      packets that came to the wrong one
+//!          ▲│                ▲│
+//!          │▼                │▼
+//!        queue             queue       the kernel puts a packet where the last one of its
+//!          └─────── TUN ──────┘        connection was written
+//! ```
+//!
 //! Deliberately absent: ICMP, UDP, IP options and fragments; a host is TCP and nothing else.
 
 mod application;
 mod config;
 mod endpoint;
+mod groups;
 mod listener;
+mod mailbox;
 mod outbox;
 mod pipe;
+mod registry;
 mod ring;
 mod waker;
 
@@ -34,14 +50,17 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use dupack_tcp::connection::{
     Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Flags, Outgoing,
 };
-use dupack_tcp::time::Instant;
+use dupack_tcp::time::{Duration, Instant};
 
 use self::endpoint::{Endpoint, Work};
+use self::groups::opens;
 use self::outbox::{Ends, Outbox};
+use self::registry::{Membership, Whose};
 use self::ring::Ring;
 use crate::clock::WallClock;
 use crate::isn::Secret;
@@ -62,12 +81,17 @@ const HEADERS_V6: u16 = 60;
 /// What a host has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// TCP packets for this host.
+    /// TCP packets for this host's addresses: those in its queue, whosever they are, and those
+    /// that siblings have handed over.
     pub received: u64,
     /// Packets that are not TCP, not for this host, or damaged.
     pub ignored: u64,
     /// Connections whose handshake was not over and that were given up for a later SYN.
     pub displaced: u64,
+    /// Packets that were a sibling's and that it has got ([`Host::groups`]).
+    pub handed_over: u64,
+    /// Packets that were a sibling's and were thrown away, because too many wait for it.
+    pub not_handed_over: u64,
     /// What it has sent.
     pub sent: OutboxCounters,
 }
@@ -75,10 +99,17 @@ pub struct HostCounters {
 /// TCP connections over a device.
 pub struct Host {
     config: HostConfig,
-    tun: Tun,
+    /// `None` while it runs, and once it has left its siblings.
+    tun: Option<Tun>,
+    /// Of the device, in bytes.
+    mtu: u16,
     clock: WallClock,
+    /// The latest time that the connections were told of, other than by a packet of its queue.
+    told: Instant,
     secret: Secret,
     waker: Waker,
+    /// `None` if there are no siblings.
+    membership: Option<Membership>,
     endpoints: Vec<Endpoint>,
     by_ends: HashMap<Ends, usize>,
     /// Whom the last packet was for.
@@ -92,14 +123,13 @@ pub struct Host {
     counters: HostCounters,
 }
 
-/// When a host has something to do again.
-enum NextWork {
-    /// Never.
-    None,
-    /// When something comes.
-    OnArrival,
-    /// At this time, or when something comes.
-    At(Instant),
+/// Why a host stops working.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// There is nothing left to do, not for a sibling either.
+    Done,
+    /// [`Waker::stop`] was called.
+    Stopped,
 }
 
 /// 128 random bits of the kernel's.
@@ -122,10 +152,13 @@ impl Host {
     pub fn new(config: HostConfig, tun: Tun, secret: Secret) -> io::Result<Self> {
         Ok(Self {
             config,
-            tun,
+            mtu: tun.mtu(),
+            tun: Some(tun),
             clock: WallClock::start(),
+            told: Instant::ZERO,
             secret,
             waker: Waker::new()?,
+            membership: None,
             endpoints: Vec::new(),
             by_ends: HashMap::new(),
             latest: 0,
@@ -147,7 +180,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// If the host has no address for it, or too many connections.
+    /// If the host has no address for it, too many connections, or no port.
     pub fn connect(&mut self, peer: SocketAddr, opening: Opening) -> Result<(), ConnectError> {
         let same_family = |address: &&IpAddr| address.is_ipv4() == peer.is_ipv4();
         let address = self.config.addresses.iter().find(same_family);
@@ -155,10 +188,9 @@ impl Host {
         if self.endpoints.len() >= self.config.connections_max {
             return Err(ConnectError::TooMany);
         }
-        let ends = Ends {
-            local: SocketAddr::new(address, self.free_port(address, peer)),
-            remote: peer,
-        };
+        let ends = self.free_ends(address, peer);
+        let ends = ends.ok_or(ConnectError::NoPort { peer })?;
+        self.begin();
         let config = self.complete(opening.config, ends);
         let connection = Connection::connect(config, opening.build);
         let buffer = self.config.send_buffer;
@@ -168,36 +200,59 @@ impl Host {
 
     /// Accepts connections at `port`.
     pub fn listen(&mut self, port: u16, listener: Box<dyn Listener>) {
+        self.begin();
+        if let Some(membership) = &self.membership {
+            membership.listen(port);
+        }
         self.listeners.insert(port, listener);
     }
 
     /// Runs until nobody listens and all connections are done with, or until
-    /// [`Waker::stop`].
+    /// [`Waker::stop`]; with siblings, see [`Host::groups`].
     ///
     /// # Errors
     ///
-    /// If the device goes away.
+    /// If the device goes away, or if the host has left its siblings.
     pub fn run(&mut self) -> io::Result<()> {
+        let tun = self.tun.take().ok_or_else(has_left)?;
+        let ended = catch_unwind(AssertUnwindSafe(|| self.run_on(&tun)));
+        if self.membership.is_none() || matches!(ended, Ok(Ok(Ended::Done))) {
+            self.tun = Some(tun);
+        } else {
+            // The siblings shall neither wait for it nor lose what nobody reads here any more, also
+            // if an application has panicked.
+            self.membership = None;
+        }
+        ended
+            .unwrap_or_else(|panic| resume_unwind(panic))
+            .map(|_| ())
+    }
+
+    fn run_on(&mut self, tun: &Tun) -> io::Result<Ended> {
         poll::sharpen_timers();
         let mut buffer = vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES];
-        self.work_all()?;
+        self.work_all(tun)?;
         loop {
-            self.read(&mut buffer)?;
-            self.lapse()?;
+            self.read_mail(tun)?;
+            self.read(tun, &mut buffer)?;
+            self.lapse(tun)?;
             if self.waker.take_call() {
-                self.work_all()?;
+                self.work_all(tun)?;
             }
             self.forget();
             if self.waker.is_stopping() {
-                return self.abort_all();
+                self.abort_all(tun)?;
+                return Ok(Ended::Stopped);
             }
             let now = self.clock.now();
-            let timeout = match self.next_work(now) {
-                NextWork::None => return Ok(()),
-                NextWork::OnArrival => None,
-                NextWork::At(due) => Some(due.since(now)),
+            if self.is_done(now) && self.siblings_are_done() {
+                return Ok(Ended::Done);
+            }
+            let timeout = match self.has_mail() {
+                true => Some(Duration::ZERO),
+                false => self.next_work(now).map(|due| due.since(now)),
             };
-            poll::readable(&[self.tun.as_fd(), self.waker.bell()], timeout)?;
+            poll::readable(&[tun.as_fd(), self.waker.bell()], timeout)?;
         }
     }
 
@@ -214,9 +269,9 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// As [`Tun::overflowed`].
+    /// As [`Tun::overflowed`], and if the host has left its siblings.
     pub fn overflowed(&self) -> io::Result<u64> {
-        self.tun.overflowed()
+        self.tun.as_ref().ok_or_else(has_left)?.overflowed()
     }
 
     /// The state machines of all connections that are not over.
@@ -225,27 +280,27 @@ impl Host {
     }
 
     /// Takes in what has come, up to a limit.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+    fn read(&mut self, tun: &Tun, buffer: &mut [u8]) -> io::Result<()> {
         for _ in 0..READS_AT_ONCE {
-            match self.tun.read(&self.clock, buffer)? {
-                Reading::Packet(received) => self.arrive(&received)?,
+            match tun.read(&self.clock, buffer)? {
+                Reading::Packet(received) => self.arrive(tun, &received)?,
                 Reading::Garbage => self.counters.ignored += 1,
                 Reading::Empty => break,
             }
         }
-        self.answer()
+        self.answer(tun)
     }
 
     /// Lets those work that have put it off.
-    fn answer(&mut self) -> io::Result<()> {
+    fn answer(&mut self, tun: &Tun) -> io::Result<()> {
         let now = self.clock.now();
         for index in self.owing.drain(..) {
-            self.endpoints[index].work(now, &mut self.outbox, &self.tun)?;
+            self.endpoints[index].work(now, &mut self.outbox, tun)?;
         }
         Ok(())
     }
 
-    fn arrive(&mut self, received: &Received<'_>) -> io::Result<()> {
+    fn arrive(&mut self, tun: &Tun, received: &Received<'_>) -> io::Result<()> {
         let verify = match received.pending.checksum {
             ChecksumState::Unverified => Verify::Checksums,
             ChecksumState::Verified | ChecksumState::Partial { .. } => Verify::Nothing,
@@ -261,24 +316,41 @@ impl Host {
             local: packet.destination,
             remote: packet.source,
         };
-        match self.find(ends).or_else(|| self.accept(ends, &packet)) {
-            Some(index) => {
-                self.latest = index;
-                let work = self.endpoints[index].arrive(received.at, &packet);
-                self.engage(index);
-                match work {
-                    Work::Now => {
-                        self.endpoints[index].work(received.at, &mut self.outbox, &self.tun)
-                    }
-                    Work::Soon => {
-                        if !self.owing.contains(&index) {
-                            self.owing.push(index);
-                        }
-                        Ok(())
-                    }
+        if let Some(index) = self.find(ends) {
+            return self.take_in(tun, index, received.at, &packet);
+        }
+        let whose = self.sort_out(ends, received, &packet.segment);
+        if let Whose::Sibling(_) = whose {
+            return Ok(());
+        }
+        if let Some(index) = self.accept(ends, &packet) {
+            return self.take_in(tun, index, received.at, &packet);
+        }
+        if whose == Whose::Claimed {
+            self.release([ends]);
+        }
+        self.refuse(tun, ends, &packet)
+    }
+
+    /// Gives a connection a packet.
+    fn take_in(
+        &mut self,
+        tun: &Tun,
+        index: usize,
+        at: Instant,
+        packet: &Parsed<'_>,
+    ) -> io::Result<()> {
+        self.latest = index;
+        let work = self.endpoints[index].arrive(at, packet);
+        self.engage(index);
+        match work {
+            Work::Now => self.endpoints[index].work(at, &mut self.outbox, tun),
+            Work::Soon => {
+                if !self.owing.contains(&index) {
+                    self.owing.push(index);
                 }
+                Ok(())
             }
-            None => self.refuse(ends, &packet),
         }
     }
 
@@ -295,9 +367,8 @@ impl Host {
 
     /// Makes a connection for a SYN that somebody listens for.
     fn accept(&mut self, ends: Ends, packet: &Parsed<'_>) -> Option<usize> {
-        let segment = &packet.segment;
-        let opens = segment.is(Flags::SYN) && segment.ack.is_none() && !segment.is(Flags::RST);
-        if !opens || !self.listeners.contains_key(&ends.local.port()) || !self.make_room() {
+        let listens = self.listeners.contains_key(&ends.local.port());
+        if !opens(&packet.segment) || !listens || !self.make_room() {
             return None;
         }
         let listener = self.listeners.get_mut(&ends.local.port())?;
@@ -342,6 +413,9 @@ impl Host {
         let port = local.port();
         if self.listeners.get(&port).is_some_and(|l| !l.is_open()) {
             self.listeners.remove(&port);
+            if let Some(membership) = &self.membership {
+                membership.close(port);
+            }
             self.abort_half_open(port);
         }
     }
@@ -359,7 +433,7 @@ impl Host {
     }
 
     /// Answers a segment for which there is no connection.
-    fn refuse(&mut self, ends: Ends, packet: &Parsed<'_>) -> io::Result<()> {
+    fn refuse(&mut self, tun: &Tun, ends: Ends, packet: &Parsed<'_>) -> io::Result<()> {
         let flooded =
             packet.segment.is(Flags::SYN) && self.endpoints.len() >= self.config.connections_max;
         let Some(segment) = packet.segment.reset().filter(|_| !flooded) else {
@@ -370,32 +444,34 @@ impl Host {
             data: 0..0,
             why: None,
         };
-        self.outbox.push(reset, ends, &self.no_stream, &self.tun)
+        self.outbox.push(reset, ends, &self.no_stream, tun)
     }
 
     /// Calls those whose time has come.
-    fn lapse(&mut self) -> io::Result<()> {
+    fn lapse(&mut self, tun: &Tun) -> io::Result<()> {
         let now = self.clock.now();
+        self.told = now;
         for endpoint in &mut self.endpoints {
             if endpoint.next_timeout().is_some_and(|due| due <= now) {
                 endpoint.lapse(now);
-                endpoint.work(now, &mut self.outbox, &self.tun)?;
+                endpoint.work(now, &mut self.outbox, tun)?;
             }
         }
         Ok(())
     }
 
-    fn work_all(&mut self) -> io::Result<()> {
+    fn work_all(&mut self, tun: &Tun) -> io::Result<()> {
         let now = self.clock.now();
+        self.told = now;
         for endpoint in &mut self.endpoints {
-            endpoint.work(now, &mut self.outbox, &self.tun)?;
+            endpoint.work(now, &mut self.outbox, tun)?;
         }
         Ok(())
     }
 
-    fn abort_all(&mut self) -> io::Result<()> {
+    fn abort_all(&mut self, tun: &Tun) -> io::Result<()> {
         self.endpoints.iter_mut().for_each(Endpoint::abort);
-        self.work_all()?;
+        self.work_all(tun)?;
         self.forget();
         Ok(())
     }
@@ -405,28 +481,47 @@ impl Host {
         if !self.endpoints.iter().any(Endpoint::is_over) {
             return;
         }
+        let over = self.endpoints.iter().filter(|e| e.is_over());
+        let over: Vec<Ends> = match self.membership {
+            Some(_) => over.map(Endpoint::ends).collect(),
+            // Whoever has no siblings has nothing to give back.
+            None => Vec::new(),
+        };
         self.endpoints.retain(|endpoint| !endpoint.is_over());
         let ends = self.endpoints.iter().map(Endpoint::ends);
         self.by_ends = ends.zip(0..).collect();
+        // The same peer may have asked again, and be in the place of what is over.
+        let gone = |ends: &Ends| !self.by_ends.contains_key(ends);
+        self.release(over.into_iter().filter(gone));
+        debug_assert!({
+            let membership = self.membership.as_ref();
+            membership.is_none_or(|m| m.claims() == self.by_ends.len())
+        });
     }
 
-    fn next_work(&self, now: Instant) -> NextWork {
-        let linger = self.config.linger;
-        let leave = |endpoint: &Endpoint| Some(endpoint.over_since()? + linger);
-        let stays = |endpoint: &Endpoint| leave(endpoint).is_none_or(|at| at > now);
-        if self.listeners.is_empty() && !self.endpoints.iter().any(stays) {
-            return NextWork::None;
-        }
+    /// Whether nobody listens and no connection has anything to wait for.
+    fn is_done(&self, now: Instant) -> bool {
+        let stays = |endpoint: &Endpoint| self.leave_at(endpoint).is_none_or(|at| at > now);
+        self.listeners.is_empty() && !self.endpoints.iter().any(stays)
+    }
+
+    /// When an endpoint keeps the host no longer.
+    fn leave_at(&self, endpoint: &Endpoint) -> Option<Instant> {
+        Some(endpoint.over_since()? + self.config.linger)
+    }
+
+    /// When there is something to do again, if nothing comes before.
+    fn next_work(&self, now: Instant) -> Option<Instant> {
         let timeouts = self.endpoints.iter().filter_map(Endpoint::next_timeout);
+        let leaves = self.endpoints.iter().filter_map(|e| self.leave_at(e));
         // Times to leave that have passed wake nobody again.
-        let leaves = self
-            .endpoints
-            .iter()
-            .filter_map(leave)
-            .filter(|at| *at > now);
-        match timeouts.chain(leaves).min() {
-            Some(due) => NextWork::At(due),
-            None => NextWork::OnArrival,
+        timeouts.chain(leaves.filter(|at| *at > now)).min()
+    }
+
+    /// There is something to do, in the eyes of the siblings.
+    fn begin(&self) {
+        if let Some(membership) = &self.membership {
+            membership.begin();
         }
     }
 
@@ -447,7 +542,7 @@ impl Host {
         };
         Config {
             iss: self.secret.isn(now, local, remote),
-            mss: self.tun.mtu().saturating_sub(headers),
+            mss: self.mtu.saturating_sub(headers),
             default_peer_mss,
             timestamp_offset: self.secret.timestamp_offset(local, remote),
             challenge_secret: self.secret.challenge(now, local, remote),
@@ -455,24 +550,29 @@ impl Host {
         }
     }
 
-    /// A port that is free for a connection from `address` to `peer`: a random one, or the next
-    /// (RFC 6056 §3.3.1).
-    fn free_port(&self, address: IpAddr, peer: SocketAddr) -> u16 {
+    /// Ends that are free for a connection from `address` to `peer`, and now ours among siblings:
+    /// with a random port, or the next (RFC 6056 §3.3.1).
+    fn free_ends(&self, address: IpAddr, peer: SocketAddr) -> Option<Ends> {
         let count = u64::from(EPHEMERAL.end() - EPHEMERAL.start()) + 1;
         let now = self.clock.now();
         let start = self
             .secret
             .challenge(now, SocketAddr::new(address, 0), peer)
             % count;
-        let port = |n: u64| EPHEMERAL.start() + ((start + n) % count) as u16;
-        let is_free = |port: &u16| {
-            let local = SocketAddr::new(address, *port);
-            !self.by_ends.contains_key(&Ends {
-                local,
-                remote: peer,
-            })
+        let ends = |n: u64| Ends {
+            local: SocketAddr::new(address, EPHEMERAL.start() + ((start + n) % count) as u16),
+            remote: peer,
         };
-        // There are more ports than connections, unless the configuration says otherwise.
-        (0..count).map(port).find(is_free).unwrap_or(port(0))
+        let is_free = |ends: &Ends| {
+            let membership = self.membership.as_ref();
+            !self.by_ends.contains_key(ends) && membership.is_none_or(|m| m.claim(*ends))
+        };
+        (0..count).map(ends).find(is_free)
     }
+}
+
+/// Its queue is closed.
+fn has_left() -> io::Error {
+    let kind = io::ErrorKind::NotConnected;
+    io::Error::new(kind, "the host has left its siblings and has no device")
 }

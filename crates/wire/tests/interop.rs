@@ -28,6 +28,10 @@ mod lossy;
 #[path = "interop/strangers.rs"]
 mod strangers;
 
+#[cfg(target_os = "linux")]
+#[path = "interop/groups.rs"]
+mod groups;
+
 #[cfg(not(target_os = "linux"))]
 fn main() {
     eprintln!("TUN devices need Linux: nothing is tested here");
@@ -40,5 +44,6 @@ fn main() -> std::process::ExitCode {
     cases.extend(iperf3::cases());
     cases.extend(lossy::cases());
     cases.extend(strangers::cases());
+    cases.extend(groups::cases());
     testbed::run(cases, testbed::Together::Few)
 }

@@ -45,4 +45,10 @@ pub enum ConnectError {
     /// There are too many connections.
     #[error("the host has as many connections as it may have")]
     TooMany,
+    /// Every port is in use for connections to the peer.
+    #[error("there is no port left to connect to {peer} from")]
+    NoPort {
+        /// The peer.
+        peer: SocketAddr,
+    },
 }

@@ -1,6 +1,7 @@
 //! Our side: an endpoint beside a kernel in a namespace, and what the tests have it do.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -52,23 +53,7 @@ fn address(family: Family, number: u8) -> IpAddr {
 impl Scene {
     pub fn new(mtu: u16, offload: Offload) -> Self {
         let kernel = Namespace::new("kernel").expect("a namespace");
-        let mut addresses = vec![Prefix {
-            address: kernel_address(Family::V4),
-            length: 24,
-        }];
-        if mtu >= LEAST_MTU_OF_IPV6 {
-            addresses.push(Prefix {
-                address: kernel_address(Family::V6),
-                length: 64,
-            });
-        }
-        let config = TunConfig {
-            name: "endpoint".to_owned(),
-            mtu,
-            addresses,
-            routes: Vec::new(),
-            offload,
-        };
+        let config = device(mtu, offload);
         let tun = kernel.run(move || Tun::open(&config)).expect("a device");
         Self { kernel, tun }
     }
@@ -93,6 +78,41 @@ impl Scene {
     }
 }
 
+fn device(mtu: u16, offload: Offload) -> TunConfig {
+    let mut addresses = vec![Prefix {
+        address: kernel_address(Family::V4),
+        length: 24,
+    }];
+    if mtu >= LEAST_MTU_OF_IPV6 {
+        addresses.push(Prefix {
+            address: kernel_address(Family::V6),
+            length: 64,
+        });
+    }
+    TunConfig {
+        name: "endpoint".to_owned(),
+        mtu,
+        addresses,
+        routes: Vec::new(),
+        offload,
+    }
+}
+
+/// A kernel, and two hosts of ours that share a device and have room for so many connections each.
+pub fn two_groups(connections_max: usize, offload: Offload) -> (Namespace, [Host; 2]) {
+    let kernel = Namespace::new("kernel").expect("a namespace");
+    let config = device(1500, offload);
+    let count = NonZeroUsize::new(2).expect("it is not zero");
+    let queues = kernel.run(move || Tun::open_queues(&config, count));
+    let mut config = host_config([Family::V4, Family::V6].map(our_address).to_vec());
+    config.connections_max = connections_max;
+    let hosts = Host::groups(&config, queues.expect("a device"), &secret());
+    let Ok(hosts) = hosts.expect("hosts").try_into() else {
+        panic!("there are as many hosts as queues");
+    };
+    (kernel, hosts)
+}
+
 pub fn host(addresses: Vec<IpAddr>, tun: Tun) -> Host {
     make_host(host_config(addresses), tun)
 }
@@ -104,7 +124,11 @@ fn host_config(addresses: Vec<IpAddr>) -> HostConfig {
 }
 
 fn make_host(config: HostConfig, tun: Tun) -> Host {
-    Host::new(config, tun, Secret::new(&[5; 16])).expect("a host")
+    Host::new(config, tun, secret()).expect("a host")
+}
+
+fn secret() -> Secret {
+    Secret::new(&[5; 16])
 }
 
 /// A host at work.

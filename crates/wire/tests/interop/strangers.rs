@@ -19,17 +19,17 @@ use crate::testbed::{self, Case, PORT, case, eventually};
 const STACK: &str = "sack/reno";
 
 /// Connections that the host may have at once.
-const ROOM: u16 = 64;
+pub const ROOM: u16 = 64;
 
 /// SYNs in all, and at once where it matters.
-const SYNS: u16 = 2048;
+pub const SYNS: u16 = 2048;
 const AT_ONCE: u16 = ROOM / 2;
 
 /// The first port of the strangers.
-const FIRST_PORT: u16 = 10_000;
+pub const FIRST_PORT: u16 = 10_000;
 
 /// An address on the device's network that nobody has.
-const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 97, 0, 77));
+pub const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 97, 0, 77));
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -40,7 +40,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Sends SYNs from `source`, whoever has that address, and as many ports.
-fn send_syns(kernel: &Namespace, source: IpAddr, ports: std::ops::Range<u16>) {
+pub fn send_syns(kernel: &Namespace, source: IpAddr, ports: std::ops::Range<u16>) {
     let job = move || {
         let (family, raw) = (AddressFamily::Inet, SockType::Raw);
         let socket = socket(family, raw, SockFlag::empty(), SockProtocol::Raw)?;

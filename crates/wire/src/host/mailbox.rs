@@ -1,0 +1,169 @@
+//! Where a host finds packets of its own that a sibling has read.
+
+use std::collections::VecDeque;
+use std::mem::size_of;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dupack_tcp::time::Instant;
+
+use crate::tun::{Pending, Received};
+
+/// Bytes of packets that may wait for a host, with what it takes to keep them. What comes beyond
+/// is lost, as it is where the kernel's queue is full. It has room for a peer's whole window,
+/// which is what may come before our first answer steers the flow to the right queue.
+const ROOM_BYTES: usize = 4 << 20;
+
+/// A packet that was read elsewhere.
+#[derive(Debug)]
+pub(super) struct Letter {
+    at: Instant,
+    pending: Pending,
+    bytes: Box<[u8]>,
+}
+
+/// What became of a letter.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Posted {
+    /// It is the first: its reader may be asleep.
+    First,
+    /// It waits behind others.
+    Behind,
+    /// There was no room.
+    Lost,
+}
+
+/// Letters for one host.
+#[derive(Debug, Default)]
+pub(super) struct Mailbox {
+    letters: Mutex<Letters>,
+    /// Whether there are any, for a reader who looks often and finds none.
+    any: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Letters {
+    queue: VecDeque<Letter>,
+    /// What they cost.
+    bytes: usize,
+}
+
+impl Letter {
+    pub(super) fn new(received: &Received<'_>) -> Self {
+        Self {
+            at: received.at,
+            pending: received.pending,
+            bytes: received.bytes.into(),
+        }
+    }
+
+    /// The packet as it was read.
+    pub(super) fn received(&self) -> Received<'_> {
+        Received {
+            at: self.at,
+            pending: self.pending,
+            bytes: &self.bytes,
+        }
+    }
+
+    fn cost(&self) -> usize {
+        size_of::<Self>() + self.bytes.len()
+    }
+}
+
+impl Mailbox {
+    /// Puts a letter in.
+    pub(super) fn post(&self, letter: Letter) -> Posted {
+        let mut letters = self.lock();
+        let bytes = letters.bytes + letter.cost();
+        if bytes > ROOM_BYTES {
+            return Posted::Lost;
+        }
+        letters.bytes = bytes;
+        letters.queue.push_back(letter);
+        self.any.store(true, Ordering::Release);
+        match letters.queue.len() {
+            1 => Posted::First,
+            _ => Posted::Behind,
+        }
+    }
+
+    /// The oldest letters, at most `count`.
+    pub(super) fn take(&self, count: usize) -> VecDeque<Letter> {
+        let mut letters = self.lock();
+        let count = count.min(letters.queue.len());
+        let rest = letters.queue.split_off(count);
+        let taken = std::mem::replace(&mut letters.queue, rest);
+        letters.bytes -= taken.iter().map(Letter::cost).sum::<usize>();
+        self.any.store(!letters.queue.is_empty(), Ordering::Release);
+        taken
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        !self.any.load(Ordering::Acquire)
+    }
+
+    /// Every change is whole before anything can panic.
+    fn lock(&self) -> MutexGuard<'_, Letters> {
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letter(length: usize, at: u64) -> Letter {
+        Letter::new(&Received {
+            at: Instant::from_nanos(at),
+            pending: Pending::NOTHING,
+            bytes: &vec![0; length],
+        })
+    }
+
+    fn fill(mailbox: &Mailbox, length: usize) -> usize {
+        (0..)
+            .take_while(|at| mailbox.post(letter(length, *at)) != Posted::Lost)
+            .count()
+    }
+
+    #[test]
+    fn a_flood_of_any_size_of_packets_stops_at_the_bound() {
+        for length in [0, 40, 1500, 65_535] {
+            let mailbox = Mailbox::default();
+            let count = fill(&mailbox, length);
+            let cost = letter(length, 0).cost();
+            assert!(count * cost <= ROOM_BYTES, "{count} of {length}");
+            assert!((count + 1) * cost > ROOM_BYTES, "{count} of {length}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_makes_room() {
+        let mailbox = Mailbox::default();
+        let count = fill(&mailbox, 1500);
+        assert_eq!(mailbox.take(10).len(), 10);
+        assert_eq!(fill(&mailbox, 1500), 10);
+        assert_eq!(mailbox.take(usize::MAX).len(), count);
+        assert_eq!(mailbox.lock().bytes, 0);
+        assert_eq!(fill(&mailbox, 1500), count);
+    }
+
+    #[test]
+    fn they_come_out_in_order_and_the_first_is_announced() {
+        let mailbox = Mailbox::default();
+        assert!(mailbox.is_empty());
+        assert_eq!(mailbox.post(letter(1, 1)), Posted::First);
+        assert_eq!(mailbox.post(letter(2, 2)), Posted::Behind);
+        assert_eq!(mailbox.post(letter(3, 3)), Posted::Behind);
+        let taken = mailbox.take(2);
+        let times: Vec<u64> = taken.iter().map(|l| l.received().at.as_nanos()).collect();
+        assert_eq!(times, [1, 2]);
+        assert!(!mailbox.is_empty());
+        assert_eq!(mailbox.post(letter(4, 4)), Posted::Behind);
+        assert_eq!(mailbox.take(9).len(), 2);
+        assert!(mailbox.is_empty());
+        assert_eq!(mailbox.post(letter(5, 5)), Posted::First);
+    }
+}
