@@ -346,7 +346,7 @@ pub struct ReceiveArgs {
 
 /// An endpoint of ours on real packets.
 #[cfg(target_os = "linux")]
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct EndpointArgs {
     /// Recovery and congestion control
     #[arg(long, default_value = "rack/cubic")]
@@ -357,9 +357,16 @@ pub struct EndpointArgs {
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "dupack0")]
     pub tun: String,
-    /// IPv4 network of the device, 24 bits long; the IPv6 one is fd97::/64
+    /// IPv4 network of the device, 24 bits long
     #[arg(long, value_name = "ADDRESS", default_value = "10.97.0.0", value_parser = crate::endpoint::subnet)]
     pub subnet: std::net::Ipv4Addr,
+    /// IPv6 network of the device, 64 bits long
+    #[arg(long, value_name = "ADDRESS", default_value = "fd97::", value_parser = crate::endpoint::subnet6)]
+    pub subnet6: std::net::Ipv6Addr,
+    /// Asks a peer that is silent for this long whether it is still there; the connection fails when
+    /// nine probes, as far apart but at most 75 s, go unanswered [default: never]
+    #[arg(long, value_name = "DELAY", value_parser = lasting)]
+    pub keep_alive: Option<Delay>,
     /// Longest packet, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
     pub mtu: u16,

@@ -6,17 +6,22 @@ use std::io::{stdin, stdout};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_algorithms::catalog::spec::Dialect;
 use dupack_lab::testbed::offer;
+use dupack_tcp::connection::KeepAlive;
+use dupack_tcp::time::Duration;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
-use dupack_wire::host::{Host, HostConfig, Once, Outcome, Pipe, PipeEnd, random_key};
-use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
+use dupack_wire::host::{Host, HostConfig, Offer, Once, Outcome, Pipe, PipeEnd, random_key};
+use dupack_wire::tun::{Family, Offload, Prefix, Tun, TunConfig};
 use miette::{Context as _, IntoDiagnostic, Result, miette};
 
 use crate::args::{self, EndpointArgs, ReceiveArgs, SendArgs};
+use crate::output::INTERRUPTED;
 
 /// The server that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +107,21 @@ pub fn subnet(text: &str) -> Result<Ipv4Addr, String> {
     Ok(address)
 }
 
-/// The device's IPv6 network, unique local (RFC 4193).
-const SUBNET_V6: Ipv6Addr = Ipv6Addr::new(0xfd97, 0, 0, 0, 0, 0, 0, 0);
+/// The IPv6 network of the device, on the command line.
+pub fn subnet6(text: &str) -> Result<Ipv6Addr, String> {
+    let address: Ipv6Addr = text
+        .parse()
+        .map_err(|_| "write an IPv6 address, such as fd97::".to_owned())?;
+    let [a, b, c, d, host @ ..] = address.segments();
+    if host != [0; 4] {
+        let network = Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0);
+        return Err(format!(
+            "the network has 64 bits, and its hosts are ::{KERNEL} and ::{ENDPOINT}: write {network}"
+        ));
+    }
+    Ok(address)
+}
+
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 64;
 
@@ -120,7 +138,7 @@ pub fn send(args: &SendArgs) -> Result<ExitCode> {
     let mut host = host(&args.endpoint)?;
     let (pipe, end) =
         Pipe::new(Some(Box::new(stdin())), Box::new(stdout()), &host.waker()).into_diagnostic()?;
-    let opening = offer(&stack, args.endpoint.dialect.into()).used_by(pipe);
+    let opening = offered(&args.endpoint, &stack).used_by(pipe);
     host.connect(server, opening).into_diagnostic()?;
     eprintln!("connecting to {server}");
     run(host, end)
@@ -130,8 +148,8 @@ pub fn receive(args: &ReceiveArgs) -> Result<ExitCode> {
     let stack = StackSpec::parse(&args.endpoint.stack).into_diagnostic()?;
     let mut host = host(&args.endpoint)?;
     let (pipe, end) = Pipe::new(None, Box::new(stdout()), &host.waker()).into_diagnostic()?;
-    let dialect = args.endpoint.dialect.into();
-    let once = Once::new(move || offer(&stack, dialect), pipe);
+    let endpoint = args.endpoint.clone();
+    let once = Once::new(move || offered(&endpoint, &stack), pipe);
     host.listen(args.port, Box::new(once));
     for address in addresses(&args.endpoint, ENDPOINT) {
         eprintln!("listening at {}", SocketAddr::new(address, args.port));
@@ -139,22 +157,32 @@ pub fn receive(args: &ReceiveArgs) -> Result<ExitCode> {
     run(host, end)
 }
 
+/// A connection as the flags want it.
+fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
+    let mut offer = offer(stack, args.dialect.into());
+    offer.config.keep_alive = args.keep_alive.map(|idle| {
+        let idle = Duration::from_nanos(idle.as_nanos());
+        KeepAlive {
+            idle,
+            interval: idle.min(KeepAlive::STANDARD.interval),
+            ..KeepAlive::STANDARD
+        }
+    });
+    offer
+}
+
 /// A host on a device of its own.
 fn host(args: &EndpointArgs) -> Result<Host> {
     let [v4, v6] = addresses(args, KERNEL);
+    let prefixes = [(v4, PREFIX_V4), (v6, PREFIX_V6)];
+    let usable = prefixes
+        .iter()
+        .filter(|(address, _)| Family::of(*address).is_there());
+    let prefix = |&(address, length): &(IpAddr, u8)| Prefix { address, length };
     let config = TunConfig {
         name: args.tun.clone(),
         mtu: args.mtu,
-        addresses: vec![
-            Prefix {
-                address: v4,
-                length: PREFIX_V4,
-            },
-            Prefix {
-                address: v6,
-                length: PREFIX_V6,
-            },
-        ],
+        addresses: usable.map(prefix).collect(),
         routes: Vec::new(),
         offload: if args.plain {
             Offload::Off
@@ -172,7 +200,7 @@ fn host(args: &EndpointArgs) -> Result<Host> {
 fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
     let mut v4 = args.subnet.octets();
     v4[3] = number;
-    let mut v6 = SUBNET_V6.octets();
+    let mut v6 = args.subnet6.octets();
     v6[15] = number;
     [IpAddr::from(v4), IpAddr::from(v6)]
 }
@@ -180,22 +208,28 @@ fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
 /// Runs the host to its end, or until Ctrl-C, and says how the connection went.
 fn run(mut host: Host, end: PipeEnd) -> Result<ExitCode> {
     let waker = host.waker();
-    ctrlc::set_handler(move || waker.stop()).into_diagnostic()?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let by_hand = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || {
+        by_hand.store(true, Ordering::Release);
+        waker.stop();
+    })
+    .into_diagnostic()?;
     let clock = WallClock::start();
     let ran = host.run();
     let seconds = clock.now().as_secs_f64();
     drop(host);
     let finished = end.finish();
     ran.into_diagnostic()?;
-    let Some(outcome) = finished.into_diagnostic()? else {
-        eprintln!("interrupted before there was a connection");
-        return Ok(ExitCode::from(FAILED));
-    };
-    eprintln!("{}", summary(&outcome, seconds));
-    Ok(if outcome.is_complete() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+    let outcome = finished.into_diagnostic()?;
+    match &outcome {
+        Some(outcome) => eprintln!("{}", summary(outcome, seconds)),
+        None => eprintln!("interrupted before there was a connection"),
+    }
+    Ok(match outcome {
+        Some(outcome) if outcome.is_complete() => ExitCode::SUCCESS,
+        _ if interrupted.load(Ordering::Acquire) => ExitCode::from(INTERRUPTED),
+        _ => ExitCode::from(FAILED),
     })
 }
 

@@ -13,7 +13,7 @@ pub use privilege::{Standing, prepare};
 
 use std::any::Any;
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::Command;
@@ -47,7 +47,7 @@ pub enum NamespaceError {
         threads: usize,
     },
     /// Something could not be set up inside.
-    #[error("cannot {what} in the network namespace {name}")]
+    #[error("cannot {what} in the network namespace {name}{}", remedy(source))]
     Inside {
         /// The namespace.
         name: String,
@@ -56,6 +56,15 @@ pub enum NamespaceError {
         /// What the kernel says.
         source: io::Error,
     },
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::ReadOnlyFilesystem => {
+            ": /proc/sys is mounted read-only, as it is in many containers; run this where it is writable"
+        }
+        _ => "",
+    }
 }
 
 /// A network namespace of our own.

@@ -23,6 +23,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use dupack_tcp::time::Instant;
+use nix::errno::Errno;
 use nix::unistd::gettid;
 use thiserror::Error;
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -91,6 +92,12 @@ pub enum TunError {
         name: String,
         /// What the kernel says.
         source: io::Error,
+    },
+    /// It is there already, and somebody has it.
+    #[error("there is a TUN device {name} already, and somebody uses it: take another name")]
+    Taken {
+        /// The device.
+        name: String,
     },
     /// It cannot be set up.
     #[error("cannot {what} of the TUN device {name}")]
@@ -330,9 +337,10 @@ fn build_granted(config: &TunConfig, queues: Queues) -> Result<(SyncDevice, Gran
 }
 
 fn not_opened(config: &TunConfig, source: io::Error) -> TunError {
-    TunError::Open {
-        name: config.name.clone(),
-        source,
+    let name = config.name.clone();
+    match source.raw_os_error() {
+        Some(errno) if errno == Errno::EBUSY as i32 => TunError::Taken { name },
+        _ => TunError::Open { name, source },
     }
 }
 
@@ -383,7 +391,7 @@ fn is_transient(error: &io::Error) -> bool {
 
 /// EBADFD: the device was removed, with its namespace or by hand.
 fn is_gone(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(nix::errno::Errno::EBADFD as i32)
+    error.raw_os_error() == Some(Errno::EBADFD as i32)
 }
 
 /// The column "drop" of the half "Transmit" in the table of interfaces.

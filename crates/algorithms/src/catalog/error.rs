@@ -162,8 +162,9 @@ fn unknown_algorithm(
     } else {
         let entries = axis.descriptions().map(|d| d.name);
         let aliases = axis.aliases().iter().map(|(alias, _)| *alias);
-        if let Some(meant) = nearest(name, entries.chain(aliases)) {
-            write!(f, "; did you mean `{meant}`?")?;
+        match nearest(name, entries.chain(aliases)) {
+            Some(meant) => write!(f, "; did you mean `{meant}`?")?,
+            None => f.write_str(".")?,
         }
     }
     f.write_str(" There are ")?;

@@ -1,6 +1,7 @@
 //! An experiment that has been checked: its points, its stacks, and the runs to do.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use dupack_algorithms::catalog::StackSpec;
@@ -133,6 +134,10 @@ impl Plan {
     }
 }
 
+/// For whoever gives a file that is no trace.
+const TRACE_FORMAT: &str =
+    "a trace has a line per 1500-byte delivery opportunity, in milliseconds, ascending";
+
 /// Reads every trace that a point uses.
 fn traces(
     points: &[Point],
@@ -159,17 +164,17 @@ fn traces(
             };
             let file = source.folder.join(name);
             let text = std::fs::read_to_string(&file).map_err(|x| {
+                let help = match x.kind() {
+                    ErrorKind::InvalidData => TRACE_FORMAT,
+                    _ => "the path starts at the experiment file's folder",
+                };
                 fail(
                     format!("cannot read the trace {}: {x}", file.display()),
-                    "the path starts at the experiment file's folder",
+                    help,
                 )
             })?;
-            let trace = DeliveryTrace::parse(&text).map_err(|x| {
-                fail(
-                    format!("{}: {x}", file.display()),
-                    "a trace has a line per 1500-byte delivery opportunity, in milliseconds, ascending",
-                )
-            })?;
+            let trace = DeliveryTrace::parse(&text)
+                .map_err(|x| fail(format!("{}: {x}", file.display()), TRACE_FORMAT))?;
             traces.insert(name.clone(), trace);
         }
     }

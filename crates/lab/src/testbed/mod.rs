@@ -89,6 +89,9 @@ pub enum TestbedError {
     /// There is nothing to transfer, or no sender.
     #[error("there is nothing to do: {0}")]
     Nothing(&'static str),
+    /// IPv6 on a machine without it.
+    #[error("this machine's kernel has no IPv6: take IPv4 (`--family ipv4`)")]
+    NoIpv6,
     /// A sender that this machine does not have.
     #[error("{sender} cannot send here")]
     Sender {
@@ -167,6 +170,9 @@ impl Testbed {
     /// # Errors
     /// If it has not, or no namespaces.
     pub fn probe(&self) -> Result<(), TestbedError> {
+        if !self.options.family.is_there() {
+            return Err(TestbedError::NoIpv6);
+        }
         for sender in &self.options.senders {
             let asked = match sender {
                 SenderSpec::Kernel(control) => dupack_wire::transfer::probe(control),

@@ -32,7 +32,7 @@ pub enum SenderSpec {
 pub enum SenderError {
     /// It is no stack.
     #[error("{0} (a sender is a stack, such as sack/reno, or kernel:NAME)")]
-    Stack(#[from] StackError),
+    Stack(StackError),
     /// It is no name that a kernel could know.
     #[error(
         "`{0}` is no name of a congestion control: write kernel:cubic, for example; what there is \
@@ -104,7 +104,7 @@ impl FromStr for SenderSpec {
 
     fn from_str(text: &str) -> Result<Self, SenderError> {
         let Some(name) = text.strip_prefix(KERNEL) else {
-            return Ok(Self::Stack(text.parse()?));
+            return text.parse().map(Self::Stack).map_err(SenderError::Stack);
         };
         let known = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.chars().all(known) {

@@ -159,7 +159,9 @@ impl PathNetwork {
         const ENDPOINT: u8 = 2;
         let host = self.host(side);
         host.set("ipv4/ip_forward", "1")?;
-        host.set("ipv6/conf/all/forwarding", "1")?;
+        if Family::V6.is_there() {
+            host.set("ipv6/conf/all/forwarding", "1")?;
+        }
         let prefix = |family, length| Prefix {
             address: side.subnet_address(family, ENDPOINT_SUBNET, HOST),
             length,
@@ -167,10 +169,10 @@ impl PathNetwork {
         let config = TunConfig {
             name: "endpoint".to_owned(),
             mtu,
-            addresses: vec![
+            addresses: usable([
                 prefix(Family::V4, SUBNET_PREFIX_V4),
                 prefix(Family::V6, SUBNET_PREFIX_V6),
-            ],
+            ]),
             routes: Vec::new(),
             offload,
         };
@@ -249,13 +251,19 @@ impl Side {
     }
 }
 
+/// Those of a family that the kernel has.
+fn usable(both: [Prefix; 2]) -> Vec<Prefix> {
+    let is_usable = |prefix: &Prefix| Family::of(prefix.address).is_there();
+    both.into_iter().filter(is_usable).collect()
+}
+
 /// A namespace with a device in it whose network is the whole test network.
 fn host(side: Side, mtu: u16, offload: Offload) -> Result<(Namespace, Tun), NetworkError> {
     let namespace = Namespace::new(side.device())?;
     let config = TunConfig {
         name: side.device().to_owned(),
         mtu,
-        addresses: vec![
+        addresses: usable([
             Prefix {
                 address: side.address(Family::V4),
                 length: PREFIX_V4,
@@ -264,7 +272,7 @@ fn host(side: Side, mtu: u16, offload: Offload) -> Result<(Namespace, Tun), Netw
                 address: side.address(Family::V6),
                 length: PREFIX_V6,
             },
-        ],
+        ]),
         routes: Vec::new(),
         offload,
     };

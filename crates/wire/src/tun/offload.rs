@@ -4,6 +4,9 @@
 //! With it the kernel may leave two pieces of work to whoever comes next: filling in a checksum,
 //! and cutting a packet that is longer than the MTU into segments.
 
+use std::net::IpAddr;
+use std::path::Path;
+
 /// Bytes of the header.
 pub const OFFLOAD_HEADER_BYTES: usize = 10;
 
@@ -73,6 +76,26 @@ pub enum Family {
     V4,
     /// Version 6.
     V6,
+}
+
+impl Family {
+    /// Whether this machine's kernel has it: some are built or started without IPv6.
+    #[must_use]
+    pub fn is_there(self) -> bool {
+        match self {
+            Self::V4 => true,
+            Self::V6 => Path::new("/proc/net/if_inet6").exists(),
+        }
+    }
+
+    /// That of an address.
+    #[must_use]
+    pub const fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(_) => Self::V4,
+            IpAddr::V6(_) => Self::V6,
+        }
+    }
 }
 
 impl Pending {
