@@ -17,8 +17,8 @@ use dupack_tcp::time::Duration;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
 use dupack_wire::host::{Host, HostConfig, Offer, Once, Outcome, Pipe, PipeEnd, random_key};
-use dupack_wire::tun::{Family, Offload, Prefix, Tun, TunConfig};
-use miette::{Context as _, IntoDiagnostic, Result, miette};
+use dupack_wire::tun::{Family, Offload, Prefix, Tun, TunConfig, TunError};
+use miette::{Context as _, IntoDiagnostic, Report, Result, miette};
 
 use crate::args::{self, EndpointArgs, ReceiveArgs, SendArgs};
 use crate::output::INTERRUPTED;
@@ -190,7 +190,13 @@ fn host(args: &EndpointArgs) -> Result<Host> {
             Offload::WherePossible
         },
     };
-    let tun = Tun::open(&config).into_diagnostic()?;
+    let tun = Tun::open(&config).map_err(|error| match error {
+        TunError::Taken { .. } => miette!(
+            help = "say another with --tun, and networks of its own with --subnet and --subnet6",
+            "{error}"
+        ),
+        other => Report::from_err(other),
+    })?;
     let secret = Secret::new(&random_key().into_diagnostic()?);
     let config = HostConfig::new(addresses(args, ENDPOINT).to_vec());
     Host::new(config, tun, secret).into_diagnostic()

@@ -220,8 +220,8 @@ fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> R
     match doubted.count() {
         0 => Ok(()),
         count => print(&format!(
-            "{DOUBT} runs that are left of all: the machine did not keep up with the others, {count} in all, and \
-             they are not in the numbers."
+            "{DOUBT} before how many runs are left of how many: during the others, {count} in all, the machine did \
+             not keep up, and they are in no number."
         )),
     }
 }

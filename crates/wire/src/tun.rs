@@ -94,7 +94,7 @@ pub enum TunError {
         source: io::Error,
     },
     /// It is there already, and somebody has it.
-    #[error("there is a TUN device {name} already, and somebody uses it: take another name")]
+    #[error("there is a TUN device {name} already, and somebody uses it")]
     Taken {
         /// The device.
         name: String,

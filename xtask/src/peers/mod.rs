@@ -89,6 +89,7 @@ pub fn run(args: &PeersArgs) -> Result<(), String> {
         None => folder.join("performance.md"),
     };
     fs::write(&out, page.text()).map_err(|e| format!("cannot write {}: {e}", out.display()))?;
+    println!("{}", page.table());
     eprintln!("written to {}", out.display());
     Ok(())
 }
