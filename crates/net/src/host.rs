@@ -423,3 +423,22 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
 fn no_earlier_than_next(now: Instant, at: Instant) -> Instant {
     at.max(now + Duration::from_nanos(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Flight;
+
+    /// What `docs/how-an-event-travels.md` says ("What a flow weighs").
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_flow_weighs_what_the_page_says() {
+        assert_eq!(size_of::<TcpFlow>(), 1352);
+        assert_eq!(size_of::<Sender>(), 736);
+        assert_eq!(size_of::<Receiver>(), 256);
+        assert_eq!(size_of::<FlowTruth>(), 208);
+        assert_eq!(size_of::<Packet>(), 80);
+        assert_eq!(size_of::<Flight>(), 32);
+        assert_eq!(size_of::<dupack_tcp::scoreboard::Segment>(), 40);
+    }
+}
