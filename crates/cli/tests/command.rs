@@ -3,39 +3,16 @@
 #[path = "../../wire/tests/analysers/mod.rs"]
 mod analysers;
 
+mod common;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use analysers::Data;
-
-/// A folder of its own for a test, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("dupack-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use common::{Folder, errors};
 
 fn dupack(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dupack"))
-        .args(args)
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn errors(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    common::dupack(args).current_dir(folder).output().unwrap()
 }
 
 const QUICK: [&str; 9] = [
@@ -53,14 +30,14 @@ const QUICK: [&str; 9] = [
 #[test]
 fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
     let folder = Folder::new("compare");
-    let output = dupack(&folder.0, &QUICK);
+    let output = dupack(folder.path(), &QUICK);
     assert!(output.status.success(), "{}", errors(&output));
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(
         table.contains("★") && table.contains("le/westwood"),
         "{table}"
     );
-    let made = folder.0.join("dupack-out/compare");
+    let made = folder.path().join("dupack-out/compare");
     for file in [
         "report.html",
         "runs.csv",
@@ -73,7 +50,7 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
         assert!(made.join(file).is_file(), "{file}");
     }
     let again = dupack(
-        &folder.0,
+        folder.path(),
         &[
             "run",
             "dupack-out/compare/experiment.toml",
@@ -83,18 +60,22 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
     );
     assert!(again.status.success(), "{}", errors(&again));
     let runs = |path: PathBuf| std::fs::read(path.join("runs.csv")).unwrap();
-    assert_eq!(runs(made), runs(folder.0.join("again")), "the same packets");
+    assert_eq!(
+        runs(made),
+        runs(folder.path().join("again")),
+        "the same packets"
+    );
 }
 
 #[test]
 fn results_are_never_overwritten() {
     let folder = Folder::new("overwrite");
     let mut args = QUICK.to_vec();
-    assert!(dupack(&folder.0, &args).status.success());
-    assert!(dupack(&folder.0, &args).status.success());
-    assert!(folder.0.join("dupack-out/compare-2").is_dir());
+    assert!(dupack(folder.path(), &args).status.success());
+    assert!(dupack(folder.path(), &args).status.success());
+    assert!(folder.path().join("dupack-out/compare-2").is_dir());
     args.extend(["--out", "dupack-out/compare"]);
-    let refused = dupack(&folder.0, &args);
+    let refused = dupack(folder.path(), &args);
     assert_eq!(refused.status.code(), Some(2));
     assert!(errors(&refused).contains("never overwritten"));
 }
@@ -102,7 +83,7 @@ fn results_are_never_overwritten() {
 #[test]
 fn mistakes_are_named_with_their_remedy() {
     let folder = Folder::new("mistakes");
-    let file = |text: &str| std::fs::write(folder.0.join("bad.toml"), text).unwrap();
+    let file = |text: &str| std::fs::write(folder.path().join("bad.toml"), text).unwrap();
     for (args, part) in [
         (vec!["compare", "--rate", "10Mb"], "write 10Mbit/s"),
         (vec!["compare", "--loss", "1"], "1%"),
@@ -125,7 +106,7 @@ fn mistakes_are_named_with_their_remedy() {
         (vec!["papers", "nosuch"], "nosuch"),
         (vec!["papers", "--resume", "nosuch"], "papers --out nosuch"),
     ] {
-        let output = dupack(&folder.0, &args);
+        let output = dupack(folder.path(), &args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(
             errors(&output).contains(part),
@@ -134,14 +115,17 @@ fn mistakes_are_named_with_their_remedy() {
         );
     }
     file("stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\ndleay = \"2ms\"\n");
-    let output = dupack(&folder.0, &["run", "bad.toml"]);
+    let output = dupack(folder.path(), &["run", "bad.toml"]);
     assert_eq!(output.status.code(), Some(2));
     let message = errors(&output);
     assert!(
         message.contains("bad.toml:4") && message.contains("`delay`"),
         "{message}"
     );
-    assert!(!folder.0.join("dupack-out").exists(), "nothing was begun");
+    assert!(
+        !folder.path().join("dupack-out").exists(),
+        "nothing was begun"
+    );
 }
 
 #[test]
@@ -155,9 +139,9 @@ fn tshark_and_tcptrace_read_what_trace_captures() {
         let args = [
             "trace", stack, "--drop", "24-30", "--loss", "2%", "--out", out,
         ];
-        let output = dupack(&folder.0, &args);
+        let output = dupack(folder.path(), &args);
         assert!(output.status.success(), "{stack}: {}", errors(&output));
-        let file = folder.0.join(out).join("flow.pcapng");
+        let file = folder.path().join(out).join("flow.pcapng");
         if let Some(packets) = analysers::find_no_fault(&file, Data::CutShort) {
             assert!(packets > 100, "{stack}: {packets}");
         }
@@ -176,7 +160,10 @@ fn tshark_and_tcptrace_read_what_trace_captures() {
 #[test]
 fn trace_writes_its_files() {
     let folder = Folder::new("trace");
-    let output = dupack(&folder.0, &["trace", "momentary/reno", "--drop", "24-30"]);
+    let output = dupack(
+        folder.path(),
+        &["trace", "momentary/reno", "--drop", "24-30"],
+    );
     assert!(output.status.success(), "{}", errors(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("cwnd 11.408 → 5.704"), "{text}");
@@ -187,7 +174,7 @@ fn trace_writes_its_files() {
         "packets.csv",
     ] {
         assert!(
-            folder.0.join("dupack-out/trace").join(file).is_file(),
+            folder.path().join("dupack-out/trace").join(file).is_file(),
             "{file}"
         );
     }
@@ -196,7 +183,7 @@ fn trace_writes_its_files() {
 #[test]
 fn the_catalog_and_the_schema_print() {
     let folder = Folder::new("catalog");
-    let stacks = dupack(&folder.0, &["stacks"]);
+    let stacks = dupack(folder.path(), &["stacks"]);
     let text = String::from_utf8_lossy(&stacks.stdout).into_owned();
     for name in [
         "tahoe",
@@ -211,7 +198,7 @@ fn the_catalog_and_the_schema_print() {
     ] {
         assert!(text.contains(&format!("\n  {name}")), "{name}");
     }
-    let schema = dupack(&folder.0, &["schema"]);
+    let schema = dupack(folder.path(), &["schema"]);
     let json: serde_json::Value = serde_json::from_slice(&schema.stdout).unwrap();
     assert!(json["properties"]["stacks"].is_object());
 }
@@ -245,7 +232,7 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn papers_go_on_after_ctrl_c_and_after_a_crash() {
     let folder = Folder::new("resume");
     let quick = ["papers", "newreno-smooth", "--quick", "--jobs", "1"];
-    let journal = folder.0.join("half/newreno-smooth/tables/runs.jsonl");
+    let journal = folder.path().join("half/newreno-smooth/tables/runs.jsonl");
     let lines = || {
         let text = std::fs::read_to_string(&journal).unwrap_or_default();
         text.matches('\n').count()
@@ -253,9 +240,8 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
     // Starts the command, and waits for `more` runs than there were.
     let begin = |args: &[&str], more: usize| {
         let before = lines();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_dupack"))
-            .args(args)
-            .current_dir(&folder.0)
+        let mut child = common::dupack(args)
+            .current_dir(folder.path())
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::piped())
             .spawn()
@@ -266,8 +252,7 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
         child
     };
     let child = begin(&[&quick[..], &["--out", "half"]].concat(), 3);
-    let pid = child.id().to_string();
-    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    common::interrupt(&child);
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", errors(&stopped));
     let line = "go on with: dupack papers --resume half --jobs 1";
@@ -284,19 +269,19 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
         (vec!["momentary"], "begun for newreno-smooth"),
         (vec!["--out", "x"], "cannot be used with"),
     ] {
-        let output = dupack(&folder.0, &[&resume[..], &args].concat());
+        let output = dupack(folder.path(), &[&resume[..], &args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(errors(&output).contains(part), "{}", errors(&output));
     }
-    let resumed = dupack(&folder.0, &resume);
+    let resumed = dupack(folder.path(), &resume);
     assert!(resumed.status.success(), "{}", errors(&resumed));
     assert!(errors(&resumed).contains("were done before"));
-    let whole = dupack(&folder.0, &[&quick[..], &["--out", "whole"]].concat());
+    let whole = dupack(folder.path(), &[&quick[..], &["--out", "whole"]].concat());
     assert!(whole.status.success(), "{}", errors(&whole));
     assert_eq!(resumed.stdout, whole.stdout);
     let (half, whole) = (
-        contents(&folder.0.join("half")),
-        contents(&folder.0.join("whole")),
+        contents(folder.path().join("half")),
+        contents(folder.path().join("whole")),
     );
     assert!(half.len() > 10);
     for (ours, theirs) in half.iter().zip(&whole) {
@@ -308,14 +293,14 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
 #[test]
 fn papers_are_listed_with_their_systems() {
     let folder = Folder::new("list");
-    let all = dupack(&folder.0, &["papers", "--list"]);
+    let all = dupack(folder.path(), &["papers", "--list"]);
     let text = String::from_utf8_lossy(&all.stdout).into_owned();
     assert!(
         text.contains("momentary") && text.contains("newreno-smooth"),
         "{text}"
     );
-    let one = dupack(&folder.0, &["papers", "momentary", "--list"]);
+    let one = dupack(folder.path(), &["papers", "momentary", "--list"]);
     let text = String::from_utf8_lossy(&one.stdout).into_owned();
     assert!(text.contains("momentary/reno in figure3.toml"), "{text}");
-    assert!(!folder.0.join("dupack-out").exists(), "nothing is run");
+    assert!(!folder.path().join("dupack-out").exists(), "nothing is run");
 }

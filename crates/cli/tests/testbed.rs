@@ -5,66 +5,29 @@
 #[path = "../../wire/tests/analysers/mod.rs"]
 mod analysers;
 
-use std::collections::BTreeSet;
+mod common;
+
+#[path = "../../wire/tests/leftovers/mod.rs"]
+mod leftovers;
+
 use std::fs;
-use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use analysers::Data;
-
-/// Makes the tests fail, not skip, where namespaces cannot be had.
-const REQUIRE: &str = "DUPACK_REQUIRE_NAMESPACES";
+use common::{Folder, comes_true, skipped, text};
+use leftovers::{Namespaces, devices};
 
 /// So late may packets be where a test has other questions than whether the machine keeps up.
 const GENEROUS: &str = "10s";
 
-/// A folder of its own for a test, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("dupack-testbed-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dupack"));
-    command.arg("testbed").args(args).current_dir(folder);
+    let mut command = common::dupack(&["testbed"]);
+    command.args(args).current_dir(folder);
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Whether a run failed for want of namespaces or devices, which is said loudly.
-fn skipped(output: &Output) -> bool {
-    let errors = text(&output.stderr);
-    let cannot = errors.contains("cannot make a network namespace")
-        || errors.contains("cannot make the TUN device");
-    if cannot {
-        assert!(std::env::var_os(REQUIRE).is_none(), "{errors}");
-        // Not `eprintln`, which the harness keeps to itself when a test passes.
-        let _ = writeln!(
-            std::io::stderr(),
-            "\n*** SKIPPED: NETWORK NAMESPACES CANNOT BE HAD HERE (set {REQUIRE} to fail)\n{errors}"
-        );
-    }
-    cannot
 }
 
 #[test]
@@ -85,7 +48,7 @@ fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
         "--out",
         "out",
     ];
-    let output = command(&folder.0, &args).output().unwrap();
+    let output = command(folder.path(), &args).output().unwrap();
     if skipped(&output) {
         return;
     }
@@ -94,7 +57,7 @@ fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
     for part in ["★", "kernel:cubic", "difference", "in the worst run"] {
         assert!(table.contains(part), "{part} in {table}");
     }
-    let made = folder.0.join("out");
+    let made = folder.path().join("out");
     for file in [
         "report.html",
         "runs.csv",
@@ -120,12 +83,12 @@ fn a_receive_window_bounds_goodput() {
     let args = "--loss 0 --senders sack/reno,kernel:reno --bytes 600kB --repeat 1 --receive-window 10000B --out out";
     let mut args: Vec<&str> = args.split(' ').collect();
     args.extend(["--tolerance", GENEROUS]);
-    let output = command(&folder.0, &args).output().unwrap();
+    let output = command(folder.path(), &args).output().unwrap();
     if skipped(&output) {
         return;
     }
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let goodputs = column(&folder.0, "goodput_mbit_s");
+    let goodputs = column(folder.path(), "goodput_mbit_s");
     assert_eq!(goodputs.len(), 2, "{goodputs:?}");
     // A window of 10 kB in a round trip of 20 ms, and a busy machine takes longer.
     let most = 10_000.0 * 8.0 / 0.020 / 1e6;
@@ -147,24 +110,24 @@ fn column(folder: &Path, measure: &str) -> Vec<f64> {
 fn a_recorded_trace_and_reordering() {
     let folder = Folder::new("trace");
     // 1500 bytes every 2 ms: 6 Mbit/s.
-    fs::write(folder.0.join("link.down"), "2\n4\n6\n8\n10\n").unwrap();
+    fs::write(folder.path().join("link.down"), "2\n4\n6\n8\n10\n").unwrap();
     let args = "--trace link.down --reorder 5% --reorder-delay 10ms --loss 0 --buffer 1000pkt --senders sack/reno \
                 --bytes 600kB --repeat 1 --simulate --out out";
     let mut args: Vec<&str> = args.split_whitespace().collect();
     args.extend(["--tolerance", GENEROUS]);
-    let output = command(&folder.0, &args).output().unwrap();
+    let output = command(folder.path(), &args).output().unwrap();
     if skipped(&output) {
         return;
     }
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let goodput = column(&folder.0, "goodput_mbit_s")[0];
+    let goodput = column(folder.path(), "goodput_mbit_s")[0];
     assert!(goodput < 6.0 && goodput > 6.0 / 8.0, "{goodput}");
     // Five packets overtake one that is held back: it is taken for lost, and nothing is.
-    assert_eq!(column(&folder.0, "queue_drops"), [0.0]);
-    assert_eq!(column(&folder.0, "link_losses"), [0.0]);
-    let resent = column(&folder.0, "retransmissions")[0];
+    assert_eq!(column(folder.path(), "queue_drops"), [0.0]);
+    assert_eq!(column(folder.path(), "link_losses"), [0.0]);
+    let resent = column(folder.path(), "retransmissions")[0];
     assert!(resent > 0.0, "{resent}");
-    let parameters = fs::read_to_string(folder.0.join("out/parameters.csv")).unwrap();
+    let parameters = fs::read_to_string(folder.path().join("out/parameters.csv")).unwrap();
     assert!(parameters.contains("reorder,5% by 10ms"), "{parameters}");
     assert!(text(&output.stdout).contains("difference"));
 }
@@ -172,24 +135,20 @@ fn a_recorded_trace_and_reordering() {
 #[test]
 fn a_failed_run_spoils_none_that_is_done() {
     let folder = Folder::new("failed");
-    let args = "--rate 2Mbit/s --loss 0 --senders kernel:reno,sack/reno --bytes 100kB --repeat 2 \
+    let args = "--rate 2Mbit/s --loss 0 --senders kernel:reno,sack/reno --bytes 100kB --repeat 5 \
                 --pcap captures --out out";
     let mut args: Vec<&str> = args.split_whitespace().collect();
     args.extend(["--tolerance", GENEROUS]);
-    let child = command(&folder.0, &args)
+    let mut child = command(folder.path(), &args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The folder must be empty at first. The last run finds its file in its way.
-    let captures = folder.0.join("captures");
-    for _ in 0..2000 {
-        if captures.is_dir() {
-            break;
-        }
-        sleep(Duration::from_millis(5));
-    }
-    let taken = "sack-reno_loss-0_2.sender.pcapng";
+    // The folder must be empty at first. The last run, which begins seconds after it is made, finds
+    // its file in its way.
+    let captures = folder.path().join("captures");
+    comes_true(|| captures.is_dir() || child.try_wait().unwrap().is_some());
+    let taken = "sack-reno_loss-0_5.sender.pcapng";
     let in_the_way = fs::write(captures.join(taken), "");
     let output = child.wait_with_output().unwrap();
     if skipped(&output) {
@@ -198,13 +157,13 @@ fn a_failed_run_spoils_none_that_is_done() {
     in_the_way.unwrap();
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    for part in [taken, "sack/reno, repetition 2", "1 of 4 runs failed"] {
+    for part in [taken, "sack/reno, repetition 5", "1 of 10 runs failed"] {
         assert!(errors.contains(part), "{part} in {errors}");
     }
-    assert_eq!(column(&folder.0, "goodput_mbit_s").len(), 3);
+    assert_eq!(column(folder.path(), "goodput_mbit_s").len(), 9);
     assert!(text(&output.stdout).contains("★"));
-    let report = fs::read_to_string(folder.0.join("out/report.html")).unwrap();
-    assert!(report.contains(taken) && report.contains("1 of 4 runs are missing"));
+    let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(report.contains(taken) && report.contains("1 of 10 runs are missing"));
 }
 
 #[test]
@@ -213,14 +172,14 @@ fn without_a_run_to_be_trusted_there_is_no_answer() {
     let args =
         "--loss 0,1% --senders sack/reno,le/reno --bytes 30kB --repeat 1 --tolerance 1ns --out out";
     let args: Vec<&str> = args.split(' ').collect();
-    let output = command(&folder.0, &args).output().unwrap();
+    let output = command(folder.path(), &args).output().unwrap();
     if skipped(&output) {
         return;
     }
     let (table, errors) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(3), "{errors}");
     assert!(table.contains("There is no answer") && errors.contains("There is no answer"));
-    let report = fs::read_to_string(folder.0.join("out/report.html")).unwrap();
+    let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(report.contains("There is no answer"));
     for text in [table, report] {
         assert!(text.contains("†") && !text.contains("★"), "{text}");
@@ -246,16 +205,16 @@ fn captures_and_ipv6() {
         "--pcap",
         "captures",
     ];
-    let output = command(&folder.0, &args).output().unwrap();
+    let output = command(folder.path(), &args).output().unwrap();
     if skipped(&output) {
         return;
     }
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("captures: captures"));
-    let parameters = folder.0.join("dupack-out/testbed/parameters.csv");
+    let parameters = folder.path().join("dupack-out/testbed/parameters.csv");
     let parameters = fs::read_to_string(parameters).unwrap();
     assert!(parameters.contains("family,IPv6"), "{parameters}");
-    let captures = folder.0.join("captures");
+    let captures = folder.path().join("captures");
     let mut names: Vec<String> = fs::read_dir(&captures)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -276,10 +235,10 @@ fn captures_and_ipv6() {
     }
 
     // What is there is not overwritten, and nothing is left of the attempt.
-    let again = command(&folder.0, &args).output().unwrap();
+    let again = command(folder.path(), &args).output().unwrap();
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("--pcap"));
-    assert!(!folder.0.join("dupack-out/testbed-2").exists());
+    assert!(!folder.path().join("dupack-out/testbed-2").exists());
 }
 
 #[test]
@@ -305,103 +264,71 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
             "nothing happens",
         ),
     ] {
-        let output = command(&folder.0, &args).output().unwrap();
+        let output = command(folder.path(), &args).output().unwrap();
         if skipped(&output) {
             return;
         }
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let errors = text(&output.stderr);
         assert!(errors.contains(part), "{args:?}: {errors}");
-        assert!(!folder.0.join("dupack-out").exists(), "{args:?}");
+        assert!(!folder.path().join("dupack-out").exists(), "{args:?}");
     }
 }
 
 /// Begins a run without end and waits until its two namespaces are there; `None` if there can
-/// be none. Gives the numbers of the namespaces.
-fn begin(folder: &Path) -> Option<(Child, BTreeSet<PathBuf>)> {
+/// be none.
+fn begin(folder: &Path) -> Option<(Child, Namespaces)> {
     let args = ["--loss", "0", "--senders", "kernel:cubic", "--bytes", "1GB"];
     let mut child = command(folder, &args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let own = fs::read_link("/proc/self/ns/net").unwrap();
-    for _ in 0..2000 {
-        let mut found = namespaces_of(child.id());
-        found.remove(&own);
-        if found.len() == 2 {
-            // In the middle of the transfer.
-            sleep(Duration::from_millis(300));
-            return Some((child, found));
-        }
-        if child.try_wait().unwrap().is_some() {
-            let output = child.wait_with_output().unwrap();
-            assert!(skipped(&output), "{}", text(&output.stderr));
-            return None;
-        }
-        sleep(Duration::from_millis(5));
+    let mut found = Namespaces::of(child.id());
+    let has_come = comes_true(|| {
+        found = Namespaces::of(child.id());
+        found.numbers().len() == 2 || child.try_wait().unwrap().is_some()
+    });
+    if child.try_wait().unwrap().is_some() {
+        let output = child.wait_with_output().unwrap();
+        assert!(skipped(&output), "{}", text(&output.stderr));
+        return None;
     }
-    child.kill().unwrap();
-    panic!("it makes no namespaces");
-}
-
-/// The network namespaces that the threads of a process are in.
-fn namespaces_of(process: u32) -> BTreeSet<PathBuf> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task"));
-    let tasks = tasks.into_iter().flatten().flatten();
-    tasks
-        .filter_map(|task| fs::read_link(task.path().join("ns/net")).ok())
-        .collect()
-}
-
-/// Waits until no thread of any process is in one of these namespaces.
-fn gone(namespaces: &BTreeSet<PathBuf>) {
-    for _ in 0..1000 {
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        let numbers = processes.filter_map(|p| p.file_name().to_str()?.parse::<u32>().ok());
-        let used: BTreeSet<PathBuf> = numbers.flat_map(namespaces_of).collect();
-        if used.is_disjoint(namespaces) {
-            return;
-        }
-        sleep(Duration::from_millis(10));
+    if !has_come {
+        child.kill().unwrap();
+        panic!("it makes no namespaces");
     }
-    panic!("{namespaces:?} are left behind");
-}
-
-fn interfaces() -> BTreeSet<PathBuf> {
-    let entries = fs::read_dir("/sys/class/net")
-        .into_iter()
-        .flatten()
-        .flatten();
-    entries.map(|entry| entry.path()).collect()
+    assert!(found.are_in_use());
+    // In the middle of the transfer.
+    sleep(Duration::from_millis(300));
+    Some((child, found))
 }
 
 #[test]
 fn a_killed_run_leaves_nothing() {
     let folder = Folder::new("killed");
-    let before = interfaces();
-    let Some((mut child, namespaces)) = begin(&folder.0) else {
+    let before = devices();
+    let Some((mut child, namespaces)) = begin(folder.path()) else {
         return;
     };
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9));
-    gone(&namespaces);
-    assert_eq!(interfaces(), before);
+    assert!(comes_true(|| !namespaces.are_in_use()));
+    assert_eq!(devices(), before);
 }
 
 #[test]
 fn an_interrupted_run_says_so_and_leaves_nothing() {
     let folder = Folder::new("interrupted");
-    let before = interfaces();
-    let Some((child, namespaces)) = begin(&folder.0) else {
+    let before = devices();
+    let Some((child, namespaces)) = begin(folder.path()) else {
         return;
     };
-    let pid = child.id().to_string();
-    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    common::interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("nothing to show"));
-    assert!(!folder.0.join("dupack-out").exists());
-    gone(&namespaces);
-    assert_eq!(interfaces(), before);
+    assert!(!folder.path().join("dupack-out").exists());
+    assert!(comes_true(|| !namespaces.are_in_use()));
+    assert_eq!(devices(), before);
 }

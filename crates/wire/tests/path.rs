@@ -5,6 +5,9 @@
 mod analysers;
 
 #[cfg(target_os = "linux")]
+mod leftovers;
+
+#[cfg(target_os = "linux")]
 mod testbed;
 
 #[cfg(target_os = "linux")]
@@ -93,8 +96,8 @@ fn main() -> std::process::ExitCode {
                 remains::a_killed_run_leaves_nothing,
             ),
             case(
-                "an_interrupted_run_leaves_nothing",
-                remains::an_interrupted_run_leaves_nothing,
+                "a_terminated_run_leaves_nothing",
+                remains::a_terminated_run_leaves_nothing,
             ),
         ],
         Together::One,

@@ -16,6 +16,7 @@ use dupack_wire::tun::Family;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::leftovers::{Namespaces, devices};
 use crate::testbed::{self, eventually};
 
 /// Set in the process that is killed.
@@ -35,60 +36,6 @@ fn network() -> PathNetwork {
     PathNetwork::new(&config, Attachment::default()).expect("a network")
 }
 
-/// What a run could leave behind.
-#[derive(Debug, PartialEq, Eq)]
-struct Surroundings {
-    /// Interfaces of this process's own namespace.
-    interfaces: BTreeSet<String>,
-    /// Namespaces that have names.
-    named: BTreeSet<String>,
-}
-
-impl Surroundings {
-    fn look() -> Self {
-        let names = |directory: &str| {
-            let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-            let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-            names.collect()
-        };
-        Self {
-            interfaces: names("/sys/class/net"),
-            named: names("/run/netns"),
-        }
-    }
-}
-
-/// The numbers of all network namespaces that a thread is in, a descriptor holds or a mount
-/// keeps.
-fn namespaces() -> BTreeSet<u64> {
-    let mut found = BTreeSet::new();
-    for process in numbered("/proc") {
-        for task in numbered(&format!("/proc/{process}/task")) {
-            let link = fs::read_link(format!("/proc/{process}/task/{task}/ns/net"));
-            found.extend(link.ok().and_then(|link| inode(&link.to_string_lossy())));
-        }
-        let files = fs::read_dir(format!("/proc/{process}/fd"));
-        for file in files.into_iter().flatten().flatten() {
-            let link = fs::read_link(file.path());
-            found.extend(link.ok().and_then(|link| inode(&link.to_string_lossy())));
-        }
-        let mounts = fs::read_to_string(format!("/proc/{process}/mountinfo")).unwrap_or_default();
-        found.extend(mounts.split_whitespace().filter_map(inode));
-    }
-    found
-}
-
-fn numbered(directory: &str) -> Vec<u32> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    names.collect()
-}
-
-/// The number in `net:[number]`.
-fn inode(text: &str) -> Option<u64> {
-    text.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
-}
-
 fn is_alive(process: u32) -> bool {
     // A zombie is dead: it waits for its parent only.
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
@@ -96,7 +43,7 @@ fn is_alive(process: u32) -> bool {
 }
 
 pub fn a_finished_run_leaves_nothing() {
-    let before = Surroundings::look();
+    let before = devices();
     let network = network();
     let sleeper = network
         .host(Side::Far)
@@ -111,32 +58,34 @@ pub fn a_finished_run_leaves_nothing() {
     let own: BTreeSet<u64> = [Side::Near, Side::Far]
         .map(|side| network.host(side).inode())
         .into();
-    assert!(own.is_subset(&namespaces()), "{own:?} are in use");
+    // A thread of an earlier test may be about to end still.
+    let namespaces = Namespaces::of(std::process::id()).among(&own);
+    assert_eq!(namespaces.numbers(), own);
+    assert!(namespaces.are_in_use());
     network.stop().expect("a report");
     // The keeper is gone, and so the kernel has killed what it started.
     eventually(|| !is_alive(process));
     drop(sleeper);
-    eventually(|| own.is_disjoint(&namespaces()) && Surroundings::look() == before);
+    eventually(|| !namespaces.are_in_use());
+    assert_eq!(devices(), before);
 }
 
 pub fn a_killed_run_leaves_nothing() {
     a_run_ended_by(Signal::SIGKILL);
 }
 
-pub fn an_interrupted_run_leaves_nothing() {
-    a_run_ended_by(Signal::SIGINT);
+/// SIGINT would do the same, were it not that a shell has what it starts in the background ignore
+/// it, and that is inherited.
+pub fn a_terminated_run_leaves_nothing() {
+    a_run_ended_by(Signal::SIGTERM);
 }
 
 /// Starts this program once more as a victim, waits until it is in the middle of a transfer,
 /// and ends it from outside.
 fn a_run_ended_by(signal: Signal) {
-    let before = Surroundings::look();
+    let before = devices();
     let program = std::env::current_exe().expect("a path");
-    // A shell that starts the tests in the background has them ignore SIGINT, and a child inherits
-    // that: `env` gives it back its effect.
-    let mut victim = Command::new("env")
-        .arg("--default-signal=INT")
-        .arg(program)
+    let mut victim = Command::new(program)
         .env(VICTIM, "yes")
         .stdout(Stdio::piped())
         .spawn()
@@ -154,14 +103,17 @@ fn a_run_ended_by(signal: Signal) {
     let child = u32::try_from(child).expect("a process");
     let own: BTreeSet<u64> = own.iter().copied().collect();
     assert!(is_alive(child));
-    assert!(own.len() == 2 && own.is_subset(&namespaces()));
+    let namespaces = Namespaces::of(victim.id());
+    assert_eq!((namespaces.numbers(), own.len()), (own, 2));
+    assert!(namespaces.are_in_use());
 
     let process = i32::try_from(victim.id()).expect("a process");
     kill(Pid::from_raw(process), signal).expect("it can be killed");
     let status = victim.wait().expect("it ends");
     assert_eq!(status.signal(), Some(signal as i32));
     eventually(|| !is_alive(child));
-    eventually(|| own.is_disjoint(&namespaces()) && Surroundings::look() == before);
+    eventually(|| !namespaces.are_in_use());
+    assert_eq!(devices(), before);
 }
 
 /// The victim: a network, a program in it, and a transfer without end.

@@ -2,8 +2,11 @@
 //! first thread starts, and kernel hosts that talk over a path.
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
+#[path = "../skipping/mod.rs"]
+mod skipping;
+
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread::JoinHandle;
@@ -11,11 +14,9 @@ use std::time::{Duration, Instant};
 
 use dupack_wire::host::{Digest, Pattern};
 use dupack_wire::namespace::{self, Namespace, Standing};
-use dupack_wire::tun::{Offload, Tun, TunConfig};
+use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
 use libtest_mimic::{Arguments, Failed, Trial};
-
-/// Makes the tests fail, not skip, where namespaces cannot be had.
-const REQUIRE: &str = "DUPACK_REQUIRE_NAMESPACES";
+use skipping::REQUIRE;
 
 /// A named test.
 pub struct Case {
@@ -105,13 +106,24 @@ fn announce(standing: Standing) {
     }
 }
 
-/// Whether a namespace with a TUN device can really be made.
+/// Whether a namespace with a TUN device can really be made, with what the tests want in it: a
+/// container may have its settings read-only or be without IPv6.
 fn try_devices() -> Result<(), String> {
+    // Programs in namespaces are started by it.
+    if !is_installed("setpriv") {
+        return Err("setpriv (util-linux) is not installed".to_owned());
+    }
     let namespace = Namespace::new("probe").map_err(|error| with_causes(&error))?;
+    let set = namespace.set("ipv4/ip_forward", "1");
+    set.map_err(|error| with_causes(&error))?;
+    let prefix = |address: IpAddr, length| Prefix { address, length };
     let config = TunConfig {
         name: "probe".to_owned(),
         mtu: 1500,
-        addresses: Vec::new(),
+        addresses: vec![
+            prefix(Ipv4Addr::new(10, 97, 0, 1).into(), 24),
+            prefix(Ipv6Addr::new(0xfd97, 0, 0, 0, 0, 0, 0, 1).into(), 64),
+        ],
         routes: Vec::new(),
         offload: Offload::WherePossible,
     };
@@ -242,13 +254,14 @@ pub fn wait_for_listener(namespace: &Namespace, address: SocketAddr) {
     panic!("nobody listens at {address}");
 }
 
-/// Waits until `holds` does, for a few seconds at most.
+/// Waits until `holds` does, as long as anything may take.
 pub fn eventually(holds: impl Fn() -> bool) {
-    for _ in 0..500 {
+    const BETWEEN: Duration = Duration::from_millis(10);
+    for _ in 0..PATIENCE.as_millis() / BETWEEN.as_millis() {
         if holds() {
             return;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(BETWEEN);
     }
     panic!("it does not come true");
 }
