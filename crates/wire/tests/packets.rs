@@ -11,6 +11,7 @@ use dupack_wire::emit::{CHECKSUM_AT, emit_with_order};
 use dupack_wire::{Checksum, EmitError, Envelope, Order, ParseError, Verify, emit, parse};
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// What a TCP header has for options.
 const OPTION_BYTES: usize = 40;
@@ -124,7 +125,18 @@ fn write(
     buffer
 }
 
+/// The same cases every time: a flipped bit in IPv6's length cuts bytes off, what is left has the
+/// right sum once in 2¹⁶, and no test shall hang on the luck of the day.
+fn cases() -> ProptestConfig {
+    ProptestConfig {
+        rng_seed: RngSeed::Fixed(1),
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
+    #![proptest_config(cases())]
+
     #[test]
     fn what_is_written_reads_back_the_same(
         ends in endpoints(),

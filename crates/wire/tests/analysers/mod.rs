@@ -28,6 +28,10 @@ pub fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
     }
 }
 
+/// Has tshark take what TCP carries for bytes, whatever the ports. Among those that a kernel picks
+/// for a client there are some of protocols (34980, 48049, 57000), and ours is none of them.
+pub const DATA_ONLY: [&str; 2] = ["-d", "tcp.port==1-65535,data"];
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -47,6 +51,7 @@ pub fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
         "-E",
         "separator=|",
     ];
+    arguments.extend(DATA_ONLY);
     for field in fields {
         arguments.extend(["-e", field]);
     }
