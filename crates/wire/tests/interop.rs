@@ -9,6 +9,10 @@ mod testbed;
 mod ours;
 
 #[cfg(target_os = "linux")]
+#[path = "interop/watch.rs"]
+mod watch;
+
+#[cfg(target_os = "linux")]
 #[path = "interop/kernel.rs"]
 mod kernel;
 

@@ -1,12 +1,12 @@
 //! The endpoint and the kernel's TCP, in every way of opening and closing.
 
 use std::io::{self, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use dupack_tcp::connection::Reason;
+use dupack_tcp::connection::{Flags, Reason};
 use dupack_wire::host::{Digest, Pattern, Pipe};
 use dupack_wire::namespace::Namespace;
 use dupack_wire::tun::{Family, Offload};
@@ -15,7 +15,8 @@ use nix::sys::socket::{setsockopt, sockopt};
 use crate::ours::{
     Duplex, End, Report, Running, SEED, Scene, kernel_address, once, opening, our_address, wait,
 };
-use crate::testbed::{self, Case, PORT, Receipt, case};
+use crate::testbed::{self, Case, PORT, Receipt, case, eventually};
+use crate::watch::{Ecn, Seen, Watch};
 
 const STACK: &str = "sack/reno";
 const MEGABYTES: u64 = 3_000_000;
@@ -244,8 +245,31 @@ fn kernel_without_window_scaling() {
     assert_eq!((shifts.ours, shifts.peers), (0, 0));
 }
 
+/// It asks, is told no, and nobody marks a packet.
 fn kernel_that_asks_for_ecn() {
-    with_setting("ipv4/tcp_ecn", "1");
+    for opener in [Opener::Us, Opener::Kernel] {
+        let scene = Scene::usual();
+        scene.kernel.set("ipv4/tcp_ecn", "1").expect("a setting");
+        let watch = Watch::start(&scene.kernel);
+        Exchange {
+            opener,
+            ..Exchange::USUAL
+        }
+        .run(scene);
+        let asks = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
+        let ours = watch.from(our_address(Family::V4));
+        let kernels = watch.from(kernel_address(Family::V4));
+        let has_asked = kernels.iter().any(|it| it.segment.flags.contains(asks));
+        assert_eq!(has_asked, matches!(opener, Opener::Kernel));
+        assert!(ours.len() > 2 && kernels.len() > 2);
+        for packet in ours.iter().chain(&kernels) {
+            assert_eq!(packet.ecn, Ecn::NotCapable, "{packet:?}");
+        }
+        for Seen { segment, .. } in &ours {
+            let says_yes = segment.flags.contains(Flags::ECE) || segment.flags.contains(Flags::CWR);
+            assert!(!says_yes, "{segment:?}");
+        }
+    }
 }
 
 // --- closing ------------------------------------------------------------------------------
@@ -339,8 +363,8 @@ fn we_reset() {
 
 // --- windows ------------------------------------------------------------------------------
 
-/// Long enough for several probes of a closed window.
-const PAUSE: Duration = Duration::from_millis(1500);
+/// So often is a closed window asked for before it opens.
+const PROBES: u64 = 2;
 
 fn kernel_stops_reading() {
     let (kernel, mut host) = Scene::usual().split();
@@ -349,9 +373,10 @@ fn kernel_stops_reading() {
     let (duplex, reports) = Duplex::new(bytes, End::AtOnce);
     host.connect(address, opening(STACK, duplex))
         .expect("a connection");
+    let watch = Watch::start(&kernel);
     let theirs = kernel.spawn("kernel", move || {
         let (stream, _) = listener.accept()?;
-        thread::sleep(PAUSE);
+        probed(&watch, our_address(Family::V4));
         testbed::converse(stream, 0)
     });
     let running = Running::start(host);
@@ -360,7 +385,14 @@ fn kernel_stops_reading() {
     let receipt = receipt.expect("the kernel's side");
     assert!(report.outcome.is_complete());
     assert_eq!(receipt.hash, Digest::of_pattern(SEED, bytes));
+    let sender = report.outcome.sender.expect("it has sent");
+    assert!(sender.window_probes >= PROBES, "{sender:?}");
     running.finish();
+}
+
+/// Waits until `prober` has asked for a closed window.
+fn probed(watch: &Watch, prober: IpAddr) {
+    eventually(|| watch.probes_of_a_closed_window(prober) as u64 >= PROBES);
 }
 
 fn we_stop_reading() {
@@ -369,12 +401,13 @@ fn we_stop_reading() {
     let gate = duplex.behind_a_gate();
     host.listen(PORT, once(STACK, duplex));
     let to = SocketAddr::new(our_address(Family::V4), PORT);
+    let watch = Watch::start(&kernel);
     let running = Running::start(host);
     let bytes = 4 * MEGABYTES;
     let theirs = kernel.spawn("kernel", move || {
         testbed::converse(TcpStream::connect(to)?, bytes)
     });
-    thread::sleep(PAUSE);
+    probed(&watch, kernel_address(Family::V4));
     gate.store(true, Ordering::Release);
     running.waker.wake();
     let report = wait(&reports);

@@ -73,6 +73,7 @@ fn both_ways_through_loss(recovery: &str, family: Family) {
     let running = Running::start(host);
     let report = reports.recv_timeout(patience).expect("a report in time");
     let receipt = theirs.join().expect("no panic").expect("the kernel's side");
+    assert!(report.outcome.is_complete(), "{:?}", report.outcome);
     assert_eq!((receipt.bytes, report.bytes), (bytes, bytes));
     assert_eq!(receipt.hash, Digest::of_pattern(SEED, bytes));
     assert_eq!(report.hash, Digest::of_pattern(testbed::SEED, bytes));
