@@ -25,6 +25,10 @@ mod programs;
 mod iperf3;
 
 #[cfg(target_os = "linux")]
+#[path = "interop/iperf3_client.rs"]
+mod iperf3_client;
+
+#[cfg(target_os = "linux")]
 #[path = "interop/lossy.rs"]
 mod lossy;
 
@@ -46,6 +50,7 @@ fn main() -> std::process::ExitCode {
     let mut cases = kernel::cases();
     cases.extend(programs::cases());
     cases.extend(iperf3::cases());
+    cases.extend(iperf3_client::cases());
     cases.extend(lossy::cases());
     cases.extend(strangers::cases());
     cases.extend(groups::cases());

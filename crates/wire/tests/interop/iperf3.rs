@@ -10,22 +10,22 @@ use dupack_wire::tun::Family;
 use crate::ours::{Running, Scene, offer, our_address};
 use crate::testbed::{Case, PORT, case_with, eventually};
 
-const STACK: &str = "sack/cubic";
-const BYTES: u64 = 20_000_000;
+pub const STACK: &str = "sack/cubic";
+pub const BYTES: u64 = 20_000_000;
 
 /// What both sides introduce every connection with: 36 characters and a zero.
-const COOKIE_BYTES: usize = 37;
+pub const COOKIE_BYTES: usize = 37;
 
 /// The states that a server tells its client, and a client its server, in one byte
 /// (`iperf_api.h` of iperf 3).
-const TEST_START: u8 = 1;
-const TEST_RUNNING: u8 = 2;
-const TEST_END: u8 = 4;
-const PARAM_EXCHANGE: u8 = 9;
-const CREATE_STREAMS: u8 = 10;
-const EXCHANGE_RESULTS: u8 = 13;
-const DISPLAY_RESULTS: u8 = 14;
-const IPERF_DONE: u8 = 16;
+pub const TEST_START: u8 = 1;
+pub const TEST_RUNNING: u8 = 2;
+pub const TEST_END: u8 = 4;
+pub const PARAM_EXCHANGE: u8 = 9;
+pub const CREATE_STREAMS: u8 = 10;
+pub const EXCHANGE_RESULTS: u8 = 13;
+pub const DISPLAY_RESULTS: u8 = 14;
+pub const IPERF_DONE: u8 = 16;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -45,7 +45,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub enum Direction {
     ToUs,
     FromUs,
 }
@@ -88,6 +88,30 @@ fn iperf3(family: Family, direction: Direction) {
         progress.stage == Stage::Done && bytes >= BYTES
     });
     drop(running);
+}
+
+/// JSON as it goes over the control connection: after its length.
+pub fn message(json: &str) -> Vec<u8> {
+    let length = (json.len() as u32).to_be_bytes();
+    [&length, json.as_bytes()].concat()
+}
+
+/// Takes a message, without its length, if all of it is there.
+pub fn take_message(input: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let (length, rest) = input.split_first_chunk::<4>()?;
+    let end = 4 + u32::from_be_bytes(*length) as usize;
+    let is_whole = 4 + rest.len() >= end;
+    is_whole.then(|| input.drain(..end).skip(4).collect())
+}
+
+/// What a side has counted, of a test with one stream.
+pub fn results(bytes: u64) -> String {
+    format!(
+        "{{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,\
+         \"sender_has_retransmits\":0,\"streams\":[{{\"id\":1,\"bytes\":{bytes},\
+         \"retransmits\":0,\"jitter\":0,\"errors\":0,\"packets\":0,\
+         \"start_time\":0,\"end_time\":1}}]}}"
+    )
 }
 
 /// One run of iperf3, as all its connections see it.
@@ -183,7 +207,7 @@ impl Control {
                 self.output.push(PARAM_EXCHANGE);
                 Stage::Parameters
             }
-            Stage::Parameters if self.take_message() => {
+            Stage::Parameters if take_message(&mut self.input).is_some() => {
                 self.output.push(CREATE_STREAMS);
                 Stage::Streams
             }
@@ -193,17 +217,8 @@ impl Control {
                 self.output.push(EXCHANGE_RESULTS);
                 Stage::Results
             }
-            Stage::Results if self.take_message() => {
-                let results = format!(
-                    "{{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,\
-                     \"sender_has_retransmits\":0,\"streams\":[{{\"id\":1,\"bytes\":{},\
-                     \"retransmits\":0,\"jitter\":0,\"errors\":0,\"packets\":0,\
-                     \"start_time\":0,\"end_time\":1}}]}}",
-                    received.max(sent)
-                );
-                let length = (results.len() as u32).to_be_bytes();
-                self.output.extend(length);
-                self.output.extend(results.into_bytes());
+            Stage::Results if take_message(&mut self.input).is_some() => {
+                self.output.extend(message(&results(received.max(sent))));
                 self.output.push(DISPLAY_RESULTS);
                 Stage::Display
             }
@@ -212,19 +227,6 @@ impl Control {
         };
         self.test.progress().stage = next;
         true
-    }
-
-    /// Takes a length and as many bytes of JSON, if they are all there.
-    fn take_message(&mut self) -> bool {
-        let Some((length, rest)) = self.input.split_first_chunk::<4>() else {
-            return false;
-        };
-        let length = u32::from_be_bytes(*length) as usize;
-        let whole = rest.len() >= length;
-        if whole {
-            self.input.drain(..4 + length);
-        }
-        whole
     }
 }
 

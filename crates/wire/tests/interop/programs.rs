@@ -1,13 +1,16 @@
-//! The endpoint as the web server of curl and as a client of nginx.
+//! The endpoint as the web server of curl and of nginx, and as a client of nginx.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use dupack_wire::host::{Application, Digest, Outcome, Pattern, Supply};
-use dupack_wire::namespace::Namespace;
+use dupack_wire::namespace::{Child, Namespace};
 use dupack_wire::tun::Family;
+use tempfile::TempDir;
 
 use crate::ours::{Running, SEED, Scene, kernel_address, once, opening, our_address};
 use crate::testbed::{self, Case, PATIENCE, PORT, case_with};
@@ -22,6 +25,12 @@ pub fn cases() -> Vec<Case> {
         case_with("curl", "curl_uploads_to_us", curl_uploads_to_us),
         case_with("nginx", "we_fetch_from_nginx_v4", we_fetch_from_nginx_v4),
         case_with("nginx", "we_fetch_from_nginx_v6", we_fetch_from_nginx_v6),
+        case_with("nginx", "nginx_fetches_from_us_v4", || {
+            nginx_fetches_from_us(Family::V4);
+        }),
+        case_with("nginx", "nginx_fetches_from_us_v6", || {
+            nginx_fetches_from_us(Family::V6);
+        }),
     ]
 }
 
@@ -160,8 +169,7 @@ fn curl_fetches_from_us_v6() {
 
 fn curl_fetches_from_us(family: Family) {
     let (kernel, mut host) = Scene::usual().split();
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\nConnection: close\r\n\r\n");
-    let (http, results) = Http::new(head, Starts::WhenAsked, BYTES);
+    let (http, results) = page();
     host.listen(PORT, once(STACK, http));
     let running = Running::start(host);
     let page = curl(&kernel, &[&url(family)]);
@@ -172,6 +180,12 @@ fn curl_fetches_from_us(family: Family) {
     let (_, outcome) = results.recv_timeout(PATIENCE).expect("it ends");
     assert!(outcome.is_complete(), "{outcome:?}");
     running.finish();
+}
+
+/// A server of ours for one page.
+fn page() -> (Http, Receiver<(Digest, Outcome)>) {
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\nConnection: close\r\n\r\n");
+    Http::new(head, Starts::WhenAsked, BYTES)
 }
 
 fn curl_uploads_to_us() {
@@ -207,24 +221,14 @@ fn we_fetch_from_nginx_v6() {
 
 fn we_fetch_from_nginx(family: Family) {
     let (kernel, mut host) = Scene::usual().split();
-    let directory = tempfile::tempdir().expect("a directory");
-    let root = directory.path();
-    fs::write(root.join("file"), pattern(testbed::SEED)).expect("written");
+    let nginx = Nginx::new();
+    fs::write(nginx.root().join("file"), pattern(testbed::SEED)).expect("written");
     let server = SocketAddr::new(kernel_address(family), PORT);
-    // One process that stays in front: it dies when we do.
-    let configuration = format!(
-        "daemon off; master_process off; pid {0}/pid; error_log stderr; events {{}}\n\
-         http {{ access_log off; client_body_temp_path {0}/b; proxy_temp_path {0}/p;\n\
-         fastcgi_temp_path {0}/f; uwsgi_temp_path {0}/u; scgi_temp_path {0}/s;\n\
-         server {{ listen {server}; root {0}; }} }}\n",
-        root.display()
+    let _running = nginx.start(
+        &kernel,
+        server,
+        &format!("root {};", nginx.root().display()),
     );
-    let path = root.join("nginx.conf");
-    fs::write(&path, configuration).expect("written");
-    let mut command = Command::new(testbed::find("nginx").expect("nginx"));
-    command.arg("-p").arg(root).arg("-c").arg(&path);
-    let _nginx = kernel.start(command).expect("nginx starts");
-    testbed::wait_for_listener(&kernel, server);
 
     let request = "GET /file HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n".to_owned();
     let (http, results) = Http::new(request, Starts::AtOnce, 0);
@@ -236,4 +240,71 @@ fn we_fetch_from_nginx(family: Family) {
     assert_eq!(digest.bytes(), BYTES);
     assert_eq!(digest.value(), Digest::of_pattern(testbed::SEED, BYTES));
     running.finish();
+}
+
+/// As a proxy nginx is our client: it fetches the page that somebody asks it for.
+fn nginx_fetches_from_us(family: Family) {
+    const ASKED_PORT: u16 = PORT + 1;
+    let (kernel, mut host) = Scene::usual().split();
+    let (http, results) = page();
+    host.listen(PORT, once(STACK, http));
+    let running = Running::start(host);
+    let nginx = Nginx::new();
+    let asked = SocketAddr::new(kernel_address(family), ASKED_PORT);
+    let proxy = format!("location / {{ proxy_pass {}; }}", url(family));
+    let _running = nginx.start(&kernel, asked, &proxy);
+    let fetched = kernel.run(move || fetch(asked)).expect("a page");
+    assert_eq!(fetched.bytes(), BYTES);
+    assert_eq!(fetched.value(), Digest::of_pattern(SEED, BYTES));
+    let (_, outcome) = results.recv_timeout(PATIENCE).expect("it ends");
+    assert!(outcome.is_complete(), "{outcome:?}");
+    running.finish();
+}
+
+/// The page of a server of the kernel's.
+fn fetch(server: SocketAddr) -> io::Result<Digest> {
+    let mut stream = TcpStream::connect(server)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n")?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    let mut fours = answer.windows(4);
+    let head = fours.position(|four| four == b"\r\n\r\n");
+    let head = head.ok_or_else(|| io::Error::other("no head"))?;
+    let mut digest = Digest::default();
+    digest.add(&answer[head + 4..]);
+    Ok(digest)
+}
+
+/// A folder for nginx.
+struct Nginx(TempDir);
+
+impl Nginx {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn root(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Starts it as a server at `address` that does what `site` says, and waits until it listens.
+    fn start(&self, kernel: &Namespace, address: SocketAddr, site: &str) -> Child {
+        // One process that stays in front: it dies when we do. In a user namespace there is no user
+        // but root.
+        let configuration = format!(
+            "user root root; daemon off; master_process off; pid {0}/pid; error_log stderr;\n\
+             events {{}} http {{ access_log off; client_body_temp_path {0}/b;\n\
+             proxy_temp_path {0}/p; fastcgi_temp_path {0}/f; uwsgi_temp_path {0}/u;\n\
+             scgi_temp_path {0}/s; server {{ listen {address}; {site} }} }}\n",
+            self.root().display()
+        );
+        let path = self.root().join("nginx.conf");
+        fs::write(&path, configuration).expect("written");
+        let mut command = Command::new(testbed::find("nginx").expect("nginx"));
+        command.arg("-p").arg(self.root()).arg("-c").arg(&path);
+        let nginx = kernel.start(command).expect("nginx starts");
+        testbed::wait_for_listener(kernel, address);
+        nginx
+    }
 }
