@@ -280,8 +280,8 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
     assert!(whole.status.success(), "{}", errors(&whole));
     assert_eq!(resumed.stdout, whole.stdout);
     let (half, whole) = (
-        contents(folder.path().join("half")),
-        contents(folder.path().join("whole")),
+        contents(&folder.path().join("half")),
+        contents(&folder.path().join("whole")),
     );
     assert!(half.len() > 10);
     for (ours, theirs) in half.iter().zip(&whole) {
