@@ -14,7 +14,12 @@ pub const UNVERIFIED: &str = "2";
 
 /// Runs a tool; `None` if it is not installed.
 pub fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
-    match Command::new(tool).args(arguments).output() {
+    let mut command = Command::new(tool);
+    // Nobody's preferences, which may say anything, or may not be read.
+    command
+        .env("HOME", "/nonexistent")
+        .env_remove("XDG_CONFIG_HOME");
+    match command.args(arguments).output() {
         Ok(output) => Some(output),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             // Not `eprintln`, which the harness keeps to itself when a test passes.

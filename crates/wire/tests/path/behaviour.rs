@@ -407,14 +407,17 @@ pub fn a_script_drops_what_it_names() {
 // --- lateness -----------------------------------------------------------------------------
 
 pub fn a_stopped_process_is_late_and_says_so() {
-    const COUNT: u32 = 20;
+    const COUNT: u32 = 100;
+    const GAP: StdDuration = StdDuration::from_millis(10);
+    /// Of so many the path has taken some.
+    const FIRST: u32 = 20;
     let tolerance = ms(20);
     let network = network(LinkConfig::pure_delay(ms(1000)), Attachment::default());
     let sink = udp(&network, Side::Far, Family::V4, PORT);
     let source = udp(&network, Side::Near, Family::V4, 0);
     let to = sink.local_addr().expect("an address");
-    // Somebody stops this process once datagrams are under way, for longer than they take. There is
-    // a second to do it in.
+    // Somebody stops this process while datagrams are under way, for longer than they take. It is
+    // all the same when, in the next second.
     let script = format!(
         "read -r go; kill -STOP {0}; sleep 1.2; kill -CONT {0}",
         std::process::id()
@@ -424,11 +427,14 @@ pub fn a_stopped_process_is_late_and_says_so() {
         .stdin(Stdio::piped())
         .spawn()
         .expect("sh");
+    let mut go = saboteur.stdin.take().expect("a pipe");
     for n in 0..COUNT {
         source.send_to(&n.to_be_bytes(), to).expect("sent");
+        if n == FIRST {
+            go.write_all(b"go\n").expect("sh reads");
+        }
+        thread::sleep(GAP);
     }
-    let mut go = saboteur.stdin.take().expect("a pipe");
-    go.write_all(b"go\n").expect("sh reads");
     saboteur.wait().expect("sh ends");
     for n in 0..COUNT {
         let mut buffer = [0; 4];
