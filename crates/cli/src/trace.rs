@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Access, Experiment, LinkOptions, Seeds};
-use dupack_lab::figure::png;
-use dupack_lab::results::table;
+use dupack_lab::figure::{TimeSequence, png};
+use dupack_lab::results::{OutputFolder, table};
 use dupack_lab::run::Plan;
-use dupack_lab::trace::{Span, Trace, capture, packets_csv, repair, time_sequence, windows_csv};
+use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream};
+use dupack_lab::trace::{Asked, Detail, Span};
 use dupack_lab::units::{Delay, Rate};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
@@ -20,16 +21,11 @@ pub fn run(args: &TraceArgs) -> Result<ExitCode> {
     let experiment = experiment(args);
     let source = Source::of_flags(&experiment);
     let plan = Plan::new(experiment, &source)?;
-    let job = plan.jobs()[0];
-    let trace = Trace::record(plan.scenario(job), job.seed, interrupt()).into_diagnostic()?;
-    let span = span(args, &trace)?;
+    let asked = asked(args)?;
     let folder = folder(args.out.as_deref(), "trace")?;
-
     folder.write("experiment.toml", source.text.as_bytes())?;
-    folder.write("packets.csv", packets_csv(&trace).as_bytes())?;
-    folder.write("windows.csv", windows_csv(&trace).as_bytes())?;
-    folder.write("flow.pcapng", &capture(&trace).into_diagnostic()?)?;
-    let figure = time_sequence(&trace, span, &trace.stack, &subtitle(args));
+    let account = write(&plan, asked, &folder)?;
+    let figure = figure(args, &account, &folder)?;
     let svg = figure.svg().into_diagnostic()?;
     folder.write("time-sequence.svg", svg.as_bytes())?;
     let bitmap = png(&svg, PNG_SCALE).into_diagnostic()?;
@@ -42,24 +38,29 @@ pub fn run(args: &TraceArgs) -> Result<ExitCode> {
     for warning in plan.warnings() {
         eprintln!("warning: {warning}");
     }
-    print(&summary(&trace))?;
-    print(&format!(
-        "files: {}\n  time-sequence.svg, .png  the figure, {:.3} s to {:.3} s\n  flow.pcapng              for tshark, Wireshark and tcptrace; comments say why\n  packets.csv, windows.csv every packet; cwnd, ssthresh, in flight, RTT",
-        folder.path().display(),
-        span.from.as_secs_f64(),
-        span.until.as_secs_f64(),
-    ))?;
-    if trace.left_out > 0 {
-        eprintln!(
-            "warning: {} events came after the first four million and were not kept: shorten the run with --duration",
-            trace.left_out
-        );
-    }
+    print(&summary(&account))?;
+    print(&files(&account, &folder))?;
     Ok(if interrupt().is_asked() {
-        eprintln!("interrupted at {} of {}", trace.end, args.duration);
+        eprintln!("interrupted at {} of {}", account.end, args.duration);
         ExitCode::from(INTERRUPTED)
     } else {
         ExitCode::SUCCESS
+    })
+}
+
+/// Does the run, and writes what happens while it does.
+fn write(plan: &Plan, asked: Asked, folder: &OutputFolder) -> Result<Account> {
+    let job = plan.jobs()[0];
+    let file = |file: TraceFile| folder.make(file.name());
+    let outputs = Outputs {
+        packets: file(TraceFile::Packets)?,
+        windows: file(TraceFile::Windows)?,
+        capture: file(TraceFile::Capture)?,
+    };
+    let account = stream(plan.scenario(job), job.seed, asked, outputs, interrupt());
+    account.map_err(|error| match error {
+        StreamError::Write { file, source } => folder.unwritten(file.name(), &source).into(),
+        error => Err::<(), _>(error).into_diagnostic().unwrap_err(),
     })
 }
 
@@ -91,22 +92,58 @@ fn experiment(args: &TraceArgs) -> Experiment {
     experiment
 }
 
-fn span(args: &TraceArgs, trace: &Trace) -> Result<Span> {
+/// The part that the figure is to show, as far as that is said.
+fn asked(args: &TraceArgs) -> Result<Asked> {
     let at = |delay: Delay| Instant::ZERO + Duration::from_nanos(delay.as_nanos());
-    let whole = repair(trace);
-    let span = Span {
-        from: args.from.map_or(whole.from, at),
-        until: args.until.map_or(whole.until, at),
+    let asked = Asked {
+        from: args.from.map(at),
+        until: args.until.map(at),
     };
-    if span.from >= span.until || span.from >= trace.end {
-        return Err(miette!(
-            help = "--from must lie before --until, and within the run",
-            "the figure from {} to {} shows nothing",
-            span.from,
-            span.until
-        ));
+    let end = at(args.duration);
+    let span = Span {
+        from: asked.from.unwrap_or(Instant::ZERO),
+        until: asked.until.unwrap_or(end),
+    };
+    if shows_something(span, end) {
+        Ok(asked)
+    } else {
+        Err(nothing(
+            span,
+            "--from must lie before --until, and within the run",
+        ))
     }
-    Ok(span)
+}
+
+fn shows_something(span: Span, end: Instant) -> bool {
+    span.from < span.until && span.from < end
+}
+
+fn nothing(span: Span, help: &str) -> miette::Report {
+    let Span { from, until } = span;
+    miette!(
+        help = help,
+        "the figure from {from} to {until} shows nothing"
+    )
+}
+
+/// The figure, unless the run turned out to have nothing to show where it was asked for.
+fn figure(args: &TraceArgs, account: &Account, folder: &OutputFolder) -> Result<TimeSequence> {
+    if !shows_something(account.span, account.end) {
+        let help = format!(
+            "--from must lie before --until, and within the run; give both, to a new folder: {} has all but the figure",
+            folder.path().display()
+        );
+        return Err(nothing(account.span, &help));
+    }
+    let mut subtitle = subtitle(args);
+    if account.detail == Detail::Thinned {
+        subtitle += " · points thinned out";
+    }
+    Ok(TimeSequence {
+        title: account.stack.clone(),
+        subtitle,
+        ..account.figure.clone()
+    })
 }
 
 fn subtitle(args: &TraceArgs) -> String {
@@ -125,23 +162,16 @@ fn subtitle(args: &TraceArgs) -> String {
     parts.join(" · ")
 }
 
-fn summary(trace: &Trace) -> String {
-    let stats = &trace.stats;
-    let seconds = trace.end.as_secs_f64().max(f64::MIN_POSITIVE);
-    let goodput = trace.delivered_bytes as f64 * 8.0 / seconds / 1e6;
+fn summary(account: &Account) -> String {
+    let stats = &account.stats;
+    let seconds = account.end.as_secs_f64().max(f64::MIN_POSITIVE);
+    let goodput = account.delivered_bytes as f64 * 8.0 / seconds / 1e6;
     let mut out = format!(
         "{}: {:.3} Mbit/s over {:.1} s, {} segments sent, {} of them again, {} timeouts\n",
-        trace.stack, goodput, seconds, stats.segments_sent, stats.retransmissions, stats.timeouts
+        account.stack, goodput, seconds, stats.segments_sent, stats.retransmissions, stats.timeouts
     );
-    for change in trace.window_changes() {
-        use dupack_tcp::window::WindowCause;
-        let smss = trace.segment_bytes();
-        if matches!(
-            change.cause,
-            WindowCause::SlowStart | WindowCause::Avoidance
-        ) {
-            continue;
-        }
+    let smss = account.flow.segment_bytes();
+    for change in &account.changes {
         out.push_str(&format!(
             "  {:>9.4} s  {}: cwnd {:.3} → {:.3}, ssthresh {:.3} segments\n",
             change.at.as_secs_f64(),
@@ -151,5 +181,22 @@ fn summary(trace: &Trace) -> String {
             change.after.ssthresh / smss,
         ));
     }
+    if account.more_changes > 0 {
+        let more = account.more_changes;
+        out.push_str(&format!("  and {more} more changes, in windows.csv\n"));
+    }
     out
+}
+
+fn files(account: &Account, folder: &OutputFolder) -> String {
+    let thinned = match account.detail {
+        Detail::Full => "",
+        Detail::Thinned => ", thinned out as it cannot show every point",
+    };
+    format!(
+        "files: {}\n  time-sequence.svg, .png  the figure, {:.3} s to {:.3} s{thinned}\n  flow.pcapng              for tshark, Wireshark and tcptrace; comments say why\n  packets.csv, windows.csv every packet; cwnd, ssthresh, in flight, RTT",
+        folder.path().display(),
+        account.span.from.as_secs_f64(),
+        account.span.until.as_secs_f64(),
+    )
 }

@@ -1,7 +1,7 @@
 //! Results on disk: a folder that overwrites nothing.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
@@ -30,12 +30,20 @@ enum Files {
 /// What went wrong on disk.
 #[derive(Debug, Error, Diagnostic)]
 #[error("cannot {what} {path}: {cause}")]
-#[diagnostic(help("choose another folder with --out"))]
 pub struct StoreError {
     what: &'static str,
     path: String,
     cause: String,
+    #[help]
+    remedy: &'static str,
 }
+
+/// What to do about a folder that is of no use.
+const ANOTHER_FOLDER: &str = "choose another folder with --out";
+
+/// What to do if there is no room for a file. What was written of it is of no use.
+const MORE_ROOM: &str =
+    "make room, or choose a folder with more of it with --out; what is in this one is not complete";
 
 impl StoreError {
     fn new(what: &'static str, path: &Path, cause: impl ToString) -> Self {
@@ -43,6 +51,17 @@ impl StoreError {
             what,
             path: path.display().to_string(),
             cause: cause.to_string(),
+            remedy: ANOTHER_FOLDER,
+        }
+    }
+
+    /// An error of the system.
+    fn system(what: &'static str, path: &Path, error: &io::Error) -> Self {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let is_full = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
+        Self {
+            remedy: if is_full { MORE_ROOM } else { ANOTHER_FOLDER },
+            ..Self::new(what, path, error)
         }
     }
 }
@@ -119,18 +138,32 @@ impl OutputFolder {
     /// # Errors
     /// If the file is there already, unless the folder was reopened, or cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        let mut file = self.make(name)?;
+        file.write_all(bytes)
+            .map_err(|error| self.unwritten(name, &error))?;
+        Ok(self.path.join(name))
+    }
+
+    /// Makes the file `name`, which may name a folder on the way, to be written bit by bit.
+    ///
+    /// # Errors
+    /// If the file is there already, unless the folder was reopened, or cannot be made.
+    pub fn make(&self, name: &str) -> Result<File, StoreError> {
         let path = self.path.join(name);
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|e| StoreError::new("make", parent, e))?;
+            fs::create_dir_all(parent).map_err(|e| StoreError::system("make", parent, &e))?;
         }
         let file = match self.files {
             Files::Keep => File::create_new(&path),
             Files::Replace => File::create(&path),
         };
-        let mut file = file.map_err(|e| StoreError::new("write", &path, e))?;
-        file.write_all(bytes)
-            .map_err(|e| StoreError::new("write", &path, e))?;
-        Ok(path)
+        file.map_err(|error| self.unwritten(name, &error))
+    }
+
+    /// What to say if the file `name` did not take what was written.
+    #[must_use]
+    pub fn unwritten(&self, name: &str, error: &io::Error) -> StoreError {
+        StoreError::system("write", &self.path.join(name), error)
     }
 }
 

@@ -184,15 +184,25 @@ impl Scenario {
         observer: &mut O,
         interrupt: &Interrupt,
     ) -> Option<Vec<SenderStats>> {
+        self.advance_unless(simulation, observer, &|| interrupt.is_asked())
+    }
+
+    /// As [`advance`](Self::advance), until `stop` says so.
+    pub(crate) fn advance_unless<O: Observer>(
+        &self,
+        simulation: &mut Simulation,
+        observer: &mut O,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Vec<SenderStats>> {
         let end = Instant::ZERO + span(self.experiment.duration);
         let warm = Instant::ZERO + span(self.experiment.warm_up);
-        run_to(simulation, warm, observer, interrupt)?;
+        run_to(simulation, warm, observer, stop)?;
         simulation.begin_measurement();
         let stats = simulation
             .tcp_flows()
             .map(|flow| *flow.sender().stats())
             .collect();
-        run_to(simulation, end, observer, interrupt)?;
+        run_to(simulation, end, observer, stop)?;
         Some(stats)
     }
 }
@@ -201,15 +211,15 @@ fn run_to<O: Observer>(
     simulation: &mut Simulation,
     end: Instant,
     observer: &mut O,
-    interrupt: &Interrupt,
+    stop: &dyn Fn() -> bool,
 ) -> Option<()> {
     while simulation.now() < end && !simulation.all_finished() {
-        if interrupt.is_asked() {
+        if stop() {
             return None;
         }
         let next = end.min(simulation.now() + CHUNK);
         while simulation.run_some(next, STEPS, observer) == Pause::Steps {
-            if interrupt.is_asked() {
+            if stop() {
                 return None;
             }
         }

@@ -1,10 +1,15 @@
 //! A trace as a capture file, as if taken at the sender.
 
+use std::io::Write;
+
 use dupack_tcp::facts::SendReason;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_wire::{CaptureError, CaptureWriter, Endpoints, FlowCapture, FlowConfig, Snap};
 
-use super::{Fate, Sent, Trace, What};
+use super::{Event, Fate, Flow, Sent, Trace, What};
+
+/// How long the handshake takes in the capture of a run without a round-trip sample.
+const RTT_IF_UNKNOWN: Duration = Duration::from_millis(1);
 
 /// The capture in pcapng, every segment with a comment that says why it was sent and, if it was
 /// lost, that and why.
@@ -12,38 +17,75 @@ use super::{Fate, Sent, Trace, What};
 /// # Errors
 /// If a packet cannot be written, such as one longer than IP allows.
 pub fn capture(trace: &Trace) -> Result<Vec<u8>, CaptureError> {
-    let mut writer = CaptureWriter::new(Vec::new(), Snap::Headers)?;
-    let mut flow = FlowCapture::new(FlowConfig {
-        endpoints: Endpoints::of_flow(0),
-        first_byte: trace.sender.isn,
-        receiver_isn: dupack_tcp::seq::SeqNumber(1_000_000),
-        mss: trace.sender.smss,
-        largest_window: trace.receiver.buffer,
-        sack: trace.receiver.sack,
-        timestamp_tick: trace.sender.timestamps.map(|clock| clock.tick),
-        order_echo: trace.receiver.order_echo,
-    });
-    let first = trace.sends().next().map_or(Instant::ZERO, |(at, _)| at);
-    let rtt = trace
-        .states()
-        .find_map(|(_, state)| state.rtt)
-        .unwrap_or(Duration::from_millis(1));
-    flow.handshake(&mut writer, first, rtt, Some(&trace.stack))?;
+    let mut capture = Capture::new(Vec::new(), &trace.flow())?;
+    let first = trace.sends().next().map(|(at, _)| at);
+    let rtt = trace.states().find_map(|(_, state)| state.rtt);
+    capture.handshake(first, rtt, &trace.stack)?;
     for event in &trace.events {
+        capture.event(event)?;
+    }
+    capture.finish()
+}
+
+/// Writes a capture, event by event.
+#[derive(Debug)]
+pub(super) struct Capture<W: Write> {
+    writer: CaptureWriter<W>,
+    flow: FlowCapture,
+}
+
+impl<W: Write> Capture<W> {
+    pub fn new(out: W, flow: &Flow) -> Result<Self, CaptureError> {
+        let Flow { sender, receiver } = flow;
+        let config = FlowConfig {
+            endpoints: Endpoints::of_flow(0),
+            first_byte: sender.isn,
+            receiver_isn: dupack_tcp::seq::SeqNumber(1_000_000),
+            mss: sender.smss,
+            largest_window: receiver.buffer,
+            sack: receiver.sack,
+            timestamp_tick: sender.timestamps.map(|clock| clock.tick),
+            order_echo: receiver.order_echo,
+        };
+        Ok(Self {
+            writer: CaptureWriter::new(out, Snap::Headers)?,
+            flow: FlowCapture::new(config),
+        })
+    }
+
+    /// The handshake, which ends when the first segment is sent and takes a round trip; to be
+    /// called before any event.
+    pub fn handshake(
+        &mut self,
+        first: Option<Instant>,
+        rtt: Option<Duration>,
+        stack: &str,
+    ) -> Result<(), CaptureError> {
+        let first = first.unwrap_or(Instant::ZERO);
+        let rtt = rtt.unwrap_or(RTT_IF_UNKNOWN);
+        self.flow
+            .handshake(&mut self.writer, first, rtt, Some(stack))
+    }
+
+    pub fn event(&mut self, event: &Event) -> Result<(), CaptureError> {
         match &event.what {
             What::Sent(sent) => {
-                flow.data(
-                    &mut writer,
+                let comment = comment(sent);
+                self.flow.data(
+                    &mut self.writer,
                     event.at,
                     &sent.segment,
-                    comment(sent).as_deref(),
-                )?;
+                    comment.as_deref(),
+                )
             }
-            What::AckArrived(ack) => flow.ack(&mut writer, event.at, ack, None)?,
-            _ => {}
+            What::AckArrived(ack) => self.flow.ack(&mut self.writer, event.at, ack, None),
+            _ => Ok(()),
         }
     }
-    writer.finish()
+
+    pub fn finish(self) -> Result<W, CaptureError> {
+        self.writer.finish()
+    }
 }
 
 /// New data that arrives needs no comment.

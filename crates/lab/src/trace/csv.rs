@@ -1,80 +1,115 @@
-//! A trace as CSV.
+//! A trace as CSV, a line per event as they come.
 
-use std::fmt::Write;
+use std::io::{self, Write};
 
-use super::{Fate, Repeated, Trace, What};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::{Event, Fate, Flow, Repeated, Sent, State, Trace, What};
 
 /// cwnd, ssthresh, in flight and RTT over time: a line per change, with the cause of the last
 /// window change at that time.
 #[must_use]
 pub fn windows_csv(trace: &Trace) -> String {
-    let mut out = String::from(
-        "time_s,cwnd_bytes,ssthresh_bytes,in_flight_bytes,in_flight_true_bytes,rtt_s,srtt_s,rto_s,window_cause\n",
-    );
-    let mut cause = String::new();
-    let mut last = None;
-    for event in &trace.events {
-        match &event.what {
-            What::Window(change) => cause = change.cause.to_string(),
-            What::State(state) => {
-                if last == Some(*state) {
-                    continue;
-                }
-                last = Some(*state);
-                let seconds = |d: Option<dupack_tcp::time::Duration>| {
-                    d.map_or(String::new(), |d| format!("{:.9}", d.as_secs_f64()))
-                };
-                let _ = writeln!(
-                    out,
-                    "{:.9},{},{},{},{},{},{},{:.9},{}",
-                    event.at.as_secs_f64(),
-                    state.cwnd,
-                    if state.ssthresh.is_finite() {
-                        state.ssthresh.to_string()
-                    } else {
-                        String::new()
-                    },
-                    state.in_flight,
-                    state.in_flight_true,
-                    seconds(state.rtt),
-                    seconds(state.srtt),
-                    state.rto.as_secs_f64(),
-                    cause,
-                );
-                cause.clear();
-            }
-            _ => {}
-        }
-    }
-    out
+    text(trace, |out| {
+        let mut csv = WindowsCsv::new(out)?;
+        trace.events.iter().try_for_each(|event| csv.event(event))
+    })
 }
 
 /// Every packet: sent and why, dropped and why, arrived; every ACK with its blocks.
 #[must_use]
 pub fn packets_csv(trace: &Trace) -> String {
-    let mut out = String::from("time_s,event,packet,transmission,why,fate,sack_blocks\n");
-    let smss = trace.segment_bytes();
-    for event in &trace.events {
-        let time = event.at.as_secs_f64();
-        let _ = match &event.what {
-            What::Sent(sent) => {
-                let kind = match sent.repeated {
-                    Repeated::First => "send",
-                    Repeated::Needed => "retransmit",
-                    Repeated::Needless => "retransmit needlessly",
-                };
-                let fate = match sent.fate {
-                    Fate::Open => "under way".to_owned(),
-                    Fate::Arrived => "arrived".to_owned(),
-                    Fate::Dropped(cause) => format!("dropped: {}", cause.name()),
-                };
-                let (number, order) = (sent.number, sent.order);
-                writeln!(
-                    out,
-                    "{time:.9},{kind},{number},{order},{},{fate},",
-                    sent.why
-                )
+    text(trace, |out| {
+        let mut csv = PacketsCsv::new(out, &trace.flow())?;
+        trace.events.iter().try_for_each(|event| csv.event(event))
+    })
+}
+
+fn text(trace: &Trace, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
+    const BYTES_PER_EVENT: usize = 32;
+    let mut out = Vec::with_capacity(trace.events.len() * BYTES_PER_EVENT);
+    write(&mut out).expect("memory takes what is written");
+    String::from_utf8(out).expect("numbers and names are text")
+}
+
+/// Writes `windows.csv`.
+#[derive(Debug)]
+pub(super) struct WindowsCsv<W> {
+    out: W,
+    /// Of the last window change since the last line.
+    cause: String,
+    last: Option<State>,
+}
+
+impl<W: Write> WindowsCsv<W> {
+    pub fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(b"time_s,cwnd_bytes,ssthresh_bytes,in_flight_bytes,in_flight_true_bytes,rtt_s,srtt_s,rto_s,window_cause\n")?;
+        Ok(Self {
+            out,
+            cause: String::new(),
+            last: None,
+        })
+    }
+
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        match &event.what {
+            What::Window(change) => self.cause = change.cause.to_string(),
+            What::State(state) if self.last != Some(*state) => {
+                self.last = Some(*state);
+                self.line(event.at, state)?;
+                self.cause.clear();
             }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, at: Instant, state: &State) -> io::Result<()> {
+        let seconds =
+            |d: Option<Duration>| d.map_or(String::new(), |d| format!("{:.9}", d.as_secs_f64()));
+        let ssthresh = if state.ssthresh.is_finite() {
+            state.ssthresh.to_string()
+        } else {
+            String::new()
+        };
+        writeln!(
+            self.out,
+            "{:.9},{},{ssthresh},{},{},{},{},{:.9},{}",
+            at.as_secs_f64(),
+            state.cwnd,
+            state.in_flight,
+            state.in_flight_true,
+            seconds(state.rtt),
+            seconds(state.srtt),
+            state.rto.as_secs_f64(),
+            self.cause,
+        )
+    }
+
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes `packets.csv`.
+#[derive(Debug)]
+pub(super) struct PacketsCsv<W> {
+    out: W,
+    flow: Flow,
+}
+
+impl<W: Write> PacketsCsv<W> {
+    pub fn new(mut out: W, flow: &Flow) -> io::Result<Self> {
+        out.write_all(b"time_s,event,packet,transmission,why,fate,sack_blocks\n")?;
+        Ok(Self { out, flow: *flow })
+    }
+
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        let time = event.at.as_secs_f64();
+        let out = &mut self.out;
+        match &event.what {
+            What::Sent(sent) => self.sent(time, sent),
             What::DataDropped {
                 number,
                 order,
@@ -84,27 +119,38 @@ pub fn packets_csv(trace: &Trace) -> String {
                 writeln!(out, "{time:.9},arrive,{number},{order},,,")
             }
             What::AckArrived(ack) => {
-                let packet = |seq: dupack_tcp::seq::SeqNumber| {
-                    f64::from(seq.0.wrapping_sub(trace.sender.isn.0)) / smss
-                };
-                let blocks: Vec<String> = ack
-                    .sacks
-                    .as_slice()
-                    .iter()
+                let (isn, smss) = (self.flow.sender.isn, self.flow.segment_bytes());
+                let packet = |seq: SeqNumber| f64::from(seq.0.wrapping_sub(isn.0)) / smss;
+                let blocks = ack.sacks.as_slice().iter();
+                let blocks: Vec<String> = blocks
                     .map(|b| format!("{}-{}", packet(b.start), packet(b.end)))
                     .collect();
-                writeln!(
-                    out,
-                    "{time:.9},ack,{},,,,{}",
-                    packet(ack.ack),
-                    blocks.join(" ")
-                )
+                let next = packet(ack.ack);
+                writeln!(out, "{time:.9},ack,{next},,,,{}", blocks.join(" "))
             }
             What::AckDropped { number, cause } => {
                 writeln!(out, "{time:.9},drop ack,{number},,{},,", cause.name())
             }
             What::Window(_) | What::State(_) => Ok(()),
-        };
+        }
     }
-    out
+
+    fn sent(&mut self, time: f64, sent: &Sent) -> io::Result<()> {
+        let kind = match sent.repeated {
+            Repeated::First => "send",
+            Repeated::Needed => "retransmit",
+            Repeated::Needless => "retransmit needlessly",
+        };
+        let fate = match sent.fate {
+            Fate::Open => "under way".to_owned(),
+            Fate::Arrived => "arrived".to_owned(),
+            Fate::Dropped(cause) => format!("dropped: {}", cause.name()),
+        };
+        let (number, order, why) = (sent.number, sent.order, sent.why);
+        writeln!(self.out, "{time:.9},{kind},{number},{order},{why},{fate},")
+    }
+
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }

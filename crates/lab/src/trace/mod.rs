@@ -1,14 +1,21 @@
 //! One flow, packet by packet: what was sent and why, what was lost and why, what came back,
 //! and what the sender made of it.
+//!
+//! [`Trace`] holds it in memory, to be asked; [`stream`](mod@stream) writes it to files while it
+//! happens, in memory that does not grow with the run.
 
 mod capture;
 mod csv;
 mod figure;
+mod pending;
 mod record;
+mod repair;
+pub mod stream;
+mod thin;
 
 pub use capture::capture;
 pub use csv::{packets_csv, windows_csv};
-pub use figure::{Span, repair, time_sequence};
+pub use figure::{Asked, Detail, Span, time_sequence};
 
 use dupack_net::link::DropCause;
 use dupack_tcp::facts::SendReason;
@@ -17,7 +24,24 @@ use dupack_tcp::sender::{SenderStats, WindowChange};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
-/// Everything that happened to one flow.
+/// The parameters of both ends of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// The sender's.
+    pub sender: SenderConfig,
+    /// The receiver's.
+    pub receiver: ReceiverConfig,
+}
+
+impl Flow {
+    /// Payload bytes of a full segment.
+    #[must_use]
+    pub fn segment_bytes(&self) -> f64 {
+        f64::from(self.sender.smss)
+    }
+}
+
+/// Everything that happened to one flow, in memory.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The stack, in its canonical spelling.
@@ -142,6 +166,15 @@ pub struct State {
 }
 
 impl Trace {
+    /// The parameters of both ends.
+    #[must_use]
+    pub const fn flow(&self) -> Flow {
+        Flow {
+            sender: self.sender,
+            receiver: self.receiver,
+        }
+    }
+
     /// Payload bytes of a full segment.
     #[must_use]
     pub fn segment_bytes(&self) -> f64 {

@@ -5,19 +5,21 @@ use std::collections::HashMap;
 use dupack_net::ids::FlowId;
 use dupack_net::observer::{Happening, Observer, PacketEvent};
 use dupack_net::packet::{Body, Copy, Data};
+use dupack_net::simulation::Simulation;
 use dupack_tcp::Sender;
 use dupack_tcp::sender::{WindowChange, WindowLog};
 use dupack_tcp::time::Instant;
 
-use super::{Event, Fate, Repeated, Sent, State, Trace, What};
+use super::{Event, Fate, Flow, Repeated, Sent, State, Trace, What};
 use crate::run::{BuildError, Interrupt, Scenario};
 
-/// The most events that a trace keeps: what a figure can show, and a capture be read.
+/// The most events that a trace in memory keeps.
 const MOST_EVENTS: usize = 4_000_000;
 
 impl Trace {
-    /// Runs `scenario` with `seed` and records its first flow. Asked to stop, it records no
-    /// further.
+    /// Runs `scenario` with `seed` and records its first flow in memory, for those who ask it
+    /// questions; [`stream`](super::stream::stream) writes one of any length. Asked to stop, it
+    /// records no further.
     ///
     /// # Errors
     /// If the network cannot be built.
@@ -29,25 +31,21 @@ impl Trace {
         seed: u64,
         interrupt: &Interrupt,
     ) -> Result<Self, BuildError> {
-        let logging = Scenario {
-            log: WindowLog::On,
-            ..scenario.clone()
-        };
+        let logging = logging(scenario);
         let mut simulation = logging.build(seed)?.simulation;
-        let mut recorder = Recorder::default();
+        let mut recorder = Recorder::new(Kept::default());
         logging.advance(&mut simulation, &mut recorder, interrupt);
-        let flow = simulation
-            .tcp(FlowId(0))
-            .expect("an experiment has at least one TCP flow");
+        let Flow { sender, receiver } = Flow::of(&simulation);
+        let flow = simulation.tcp(FlowId(0)).expect(HAS_A_FLOW);
         let mut trace = Self {
             stack: scenario.stack.to_string(),
-            sender: *flow.sender().config(),
-            receiver: *flow.receiver().config(),
-            events: recorder.events,
+            sender,
+            receiver,
+            events: recorder.sink.events,
             stats: *flow.sender().stats(),
             delivered_bytes: flow.receiver().in_order_bytes(),
             end: simulation.now(),
-            left_out: recorder.left_out,
+            left_out: recorder.sink.left_out,
         };
         trace.settle_fates();
         Ok(trace)
@@ -77,20 +75,69 @@ impl Trace {
     }
 }
 
-#[derive(Debug, Default)]
-struct Recorder {
-    events: Vec<Event>,
-    left_out: u64,
-    in_flight_true: u64,
+/// What every checked experiment has.
+pub(super) const HAS_A_FLOW: &str = "an experiment has at least one TCP flow";
+
+impl Flow {
+    /// The first flow of a simulation.
+    pub(super) fn of(simulation: &Simulation) -> Self {
+        let flow = simulation.tcp(FlowId(0)).expect(HAS_A_FLOW);
+        Self {
+            sender: *flow.sender().config(),
+            receiver: *flow.receiver().config(),
+        }
+    }
 }
 
-impl Recorder {
-    fn keep(&mut self, at: Instant, what: What) {
+/// `scenario` with senders that log their window changes.
+pub(super) fn logging(scenario: &Scenario) -> Scenario {
+    Scenario {
+        log: WindowLog::On,
+        ..scenario.clone()
+    }
+}
+
+/// Takes the events of a flow, in the order of time. What becomes of a segment is not known yet
+/// when it is sent.
+pub(super) trait Sink {
+    /// Takes one.
+    fn take(&mut self, event: Event);
+}
+
+/// Keeps the events, up to a limit.
+#[derive(Debug, Default)]
+struct Kept {
+    events: Vec<Event>,
+    left_out: u64,
+}
+
+impl Sink for Kept {
+    fn take(&mut self, event: Event) {
         if self.events.len() < MOST_EVENTS {
-            self.events.push(Event { at, what });
+            self.events.push(event);
         } else {
             self.left_out += 1;
         }
+    }
+}
+
+/// Watches the first flow of a simulation and hands its events on.
+#[derive(Debug)]
+pub(super) struct Recorder<S> {
+    pub sink: S,
+    in_flight_true: u64,
+}
+
+impl<S: Sink> Recorder<S> {
+    pub fn new(sink: S) -> Self {
+        Self {
+            sink,
+            in_flight_true: 0,
+        }
+    }
+
+    fn hand_on(&mut self, at: Instant, what: What) {
+        self.sink.take(Event { at, what });
     }
 
     fn data(&mut self, event: &PacketEvent<'_>, data: &Data) {
@@ -112,7 +159,7 @@ impl Recorder {
                     },
                     fate: Fate::Open,
                 };
-                self.keep(event.at, What::Sent(sent));
+                self.hand_on(event.at, What::Sent(sent));
             }
             Happening::Dropped { cause, .. } => {
                 if data.copy.is_senders() {
@@ -123,30 +170,32 @@ impl Recorder {
                     order,
                     cause,
                 };
-                self.keep(event.at, what);
+                self.hand_on(event.at, what);
             }
             Happening::Delivered => {
                 if data.copy.is_senders() {
                     self.in_flight_true = self.in_flight_true.saturating_sub(len);
                 }
-                self.keep(event.at, What::DataArrived { number, order });
+                self.hand_on(event.at, What::DataArrived { number, order });
             }
             Happening::Queued { .. } | Happening::Crossed { .. } => {}
         }
     }
 }
 
-impl Observer for Recorder {
+impl<S: Sink> Observer for Recorder<S> {
     fn packet(&mut self, event: &PacketEvent<'_>) {
         if event.packet.flow != FlowId(0) {
             return;
         }
         match (&event.packet.body, event.what) {
             (Body::Data(data), _) => self.data(event, data),
-            (Body::Ack(ack), Happening::Delivered) => self.keep(event.at, What::AckArrived(*ack)),
+            (Body::Ack(ack), Happening::Delivered) => {
+                self.hand_on(event.at, What::AckArrived(*ack));
+            }
             (Body::Ack(_), Happening::Dropped { cause, .. }) => {
                 let number = event.packet.number;
-                self.keep(event.at, What::AckDropped { number, cause });
+                self.hand_on(event.at, What::AckDropped { number, cause });
             }
             (Body::Ack(_) | Body::Udp, _) => {}
         }
@@ -166,12 +215,12 @@ impl Observer for Recorder {
             srtt: sender.rtt().srtt(),
             rto: sender.rtt().rto(),
         };
-        self.keep(at, What::State(state));
+        self.hand_on(at, What::State(state));
     }
 
     fn window_change(&mut self, flow: FlowId, change: &WindowChange) {
         if flow == FlowId(0) {
-            self.keep(change.at, What::Window(*change));
+            self.hand_on(change.at, What::Window(*change));
         }
     }
 }

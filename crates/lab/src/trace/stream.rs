@@ -1,0 +1,326 @@
+//! A trace of any length: its events go to files as they come.
+//!
+//! What a figure and a summary need is gathered on the way. Memory holds the events of about one
+//! round trip and a bounded number of points, however long the run is.
+
+use std::io::{self, BufWriter, Write};
+
+use dupack_net::ids::FlowId;
+use dupack_tcp::sender::{SenderStats, WindowChange};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::window::WindowCause;
+use dupack_wire::CaptureError;
+
+use super::capture::Capture;
+use super::csv::{PacketsCsv, WindowsCsv};
+use super::figure::{Asked, Detail, Sketch, Span};
+use super::pending::Pending;
+use super::record::{HAS_A_FLOW, Recorder, Sink, logging};
+use super::{Event, Flow, What};
+use crate::figure::TimeSequence;
+use crate::run::{BuildError, Interrupt, Scenario};
+
+/// The most window changes that a summary holds: more than anyone reads.
+pub const MOST_CHANGES: usize = 1000;
+
+/// A file of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceFile {
+    /// Every packet, as CSV.
+    Packets,
+    /// Windows, packets in flight and round-trip times, as CSV.
+    Windows,
+    /// The capture, as pcapng.
+    Capture,
+}
+
+impl TraceFile {
+    /// Its usual name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packets => "packets.csv",
+            Self::Windows => "windows.csv",
+            Self::Capture => "flow.pcapng",
+        }
+    }
+}
+
+/// Where the files of a trace go. They are buffered here.
+#[derive(Debug)]
+pub struct Outputs<W> {
+    /// [`TraceFile::Packets`].
+    pub packets: W,
+    /// [`TraceFile::Windows`].
+    pub windows: W,
+    /// [`TraceFile::Capture`].
+    pub capture: W,
+}
+
+/// Why a trace could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// There is nothing to trace.
+    #[error("the network cannot be built")]
+    Build(#[from] BuildError),
+    /// A file did not take it.
+    #[error("cannot write {}", file.name())]
+    Write {
+        /// Which.
+        file: TraceFile,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// A packet has no place in a capture, such as one longer than IP allows.
+    #[error("cannot write {}", TraceFile::Capture.name())]
+    Capture(#[source] CaptureError),
+}
+
+impl From<CaptureError> for StreamError {
+    fn from(error: CaptureError) -> Self {
+        match error {
+            CaptureError::Write { source, .. } => failed(TraceFile::Capture)(source),
+            error => Self::Capture(error),
+        }
+    }
+}
+
+/// An error of the system, with the file that it concerns.
+fn failed(file: TraceFile) -> impl FnOnce(io::Error) -> StreamError {
+    move |source| StreamError::Write { file, source }
+}
+
+/// What is left in memory of a trace that went to files.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The stack, in its canonical spelling.
+    pub stack: String,
+    /// The parameters of both ends.
+    pub flow: Flow,
+    /// The sender's own counters at the end.
+    pub stats: SenderStats,
+    /// Stream bytes received in order at the end.
+    pub delivered_bytes: u64,
+    /// When the run ended.
+    pub end: Instant,
+    /// The first [`MOST_CHANGES`] window changes, save those of slow start and of congestion
+    /// avoidance.
+    pub changes: Vec<WindowChange>,
+    /// How many more there were.
+    pub more_changes: u64,
+    /// What the figure shows.
+    pub span: Span,
+    /// The figure, without title.
+    pub figure: TimeSequence,
+    /// Whether the figure has every point.
+    pub detail: Detail,
+}
+
+/// Runs `scenario` with `seed` and writes what happens to its first flow, while it happens. Asked
+/// to stop, it ends the files there.
+///
+/// Nothing is written before the first round-trip sample, as a capture begins with a handshake,
+/// which takes as long. A transmission and what comes after it is written when its fate is known;
+/// where a link makes copies of packets, when that of any copy is.
+///
+/// # Errors
+/// If the network cannot be built, or a file does not take what is written: the run ends then.
+///
+/// # Panics
+/// If the scenario has no TCP flow, which no checked experiment lacks.
+pub fn stream<W: Write>(
+    scenario: &Scenario,
+    seed: u64,
+    asked: Asked,
+    outputs: Outputs<W>,
+    interrupt: &Interrupt,
+) -> Result<Account, StreamError> {
+    let logging = logging(scenario);
+    let mut simulation = logging.build(seed)?.simulation;
+    let flow = Flow::of(&simulation);
+    let failure = Interrupt::new();
+    let writing = Writing {
+        files: Files::begin(outputs, &flow)?,
+        stack: scenario.stack.to_string(),
+        flow,
+        asked,
+        start: Start::default(),
+        pending: Pending::default(),
+        sketch: None,
+        changes: Vec::new(),
+        more_changes: 0,
+        outcome: Ok(()),
+        failure: &failure,
+    };
+    let mut recorder = Recorder::new(writing);
+    let stop = || interrupt.is_asked() || failure.is_asked();
+    logging.advance_unless(&mut simulation, &mut recorder, &stop);
+    let (stats, delivered_bytes) = {
+        let flow = simulation.tcp(FlowId(0)).expect(HAS_A_FLOW);
+        (*flow.sender().stats(), flow.receiver().in_order_bytes())
+    };
+    let end = simulation.now();
+    recorder.sink.finish(stats, delivered_bytes, end)
+}
+
+/// Takes the events of a run, and writes those of which all is known.
+struct Writing<'i, W: Write> {
+    files: Files<W>,
+    stack: String,
+    flow: Flow,
+    asked: Asked,
+    start: Start,
+    pending: Pending,
+    /// None before the first event is written.
+    sketch: Option<Sketch>,
+    changes: Vec<WindowChange>,
+    more_changes: u64,
+    /// The first error.
+    outcome: Result<(), StreamError>,
+    /// Asked when there is an error: the run is of no use any more.
+    failure: &'i Interrupt,
+}
+
+/// What must be known before anything is written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Start {
+    first_send: Option<Instant>,
+    rtt: Option<Duration>,
+    srtt: Option<Duration>,
+}
+
+impl Start {
+    fn see(&mut self, event: &Event) {
+        match &event.what {
+            What::Sent(_) => self.first_send = self.first_send.or(Some(event.at)),
+            What::State(state) => {
+                self.rtt = self.rtt.or(state.rtt);
+                self.srtt = self.srtt.or(state.srtt);
+            }
+            _ => {}
+        }
+    }
+
+    const fn is_known(&self) -> bool {
+        self.rtt.is_some() && self.srtt.is_some()
+    }
+}
+
+impl<W: Write> Sink for Writing<'_, W> {
+    fn take(&mut self, event: Event) {
+        if self.outcome.is_err() {
+            return;
+        }
+        self.start.see(&event);
+        self.pending.push(event);
+        if self.start.is_known() {
+            self.outcome = self.write_settled();
+            if self.outcome.is_err() {
+                self.failure.ask();
+            }
+        }
+    }
+}
+
+impl<W: Write> Writing<'_, W> {
+    fn write_settled(&mut self) -> Result<(), StreamError> {
+        while let Some(event) = self.pending.pop_settled() {
+            self.write(&event)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, event: &Event) -> Result<(), StreamError> {
+        self.begin()?.event(event);
+        if let What::Window(change) = &event.what {
+            self.note(change);
+        }
+        self.files.event(event)
+    }
+
+    /// The sketch; before the first event, the handshake is written and the sketch begun.
+    fn begin(&mut self) -> Result<&mut Sketch, StreamError> {
+        if self.sketch.is_none() {
+            let Start {
+                first_send, rtt, ..
+            } = self.start;
+            let capture = &mut self.files.capture;
+            capture.handshake(first_send, rtt, &self.stack)?;
+        }
+        let begun = || Sketch::new(&self.flow, self.asked, self.start.srtt);
+        Ok(self.sketch.get_or_insert_with(begun))
+    }
+
+    fn note(&mut self, change: &WindowChange) {
+        match change.cause {
+            WindowCause::SlowStart | WindowCause::Avoidance => {}
+            _ if self.changes.len() < MOST_CHANGES => self.changes.push(*change),
+            _ => self.more_changes += 1,
+        }
+    }
+
+    fn finish(
+        mut self,
+        stats: SenderStats,
+        delivered_bytes: u64,
+        end: Instant,
+    ) -> Result<Account, StreamError> {
+        std::mem::replace(&mut self.outcome, Ok(()))?;
+        while let Some(event) = self.pending.pop() {
+            self.write(&event)?;
+        }
+        self.begin()?;
+        self.files.finish()?;
+        let begun = || Sketch::new(&self.flow, self.asked, self.start.srtt);
+        let (span, figure, detail) = self.sketch.unwrap_or_else(begun).finish(end);
+        Ok(Account {
+            stack: self.stack,
+            flow: self.flow,
+            stats,
+            delivered_bytes,
+            end,
+            changes: self.changes,
+            more_changes: self.more_changes,
+            span,
+            figure,
+            detail,
+        })
+    }
+}
+
+struct Files<W: Write> {
+    packets: PacketsCsv<BufWriter<W>>,
+    windows: WindowsCsv<BufWriter<W>>,
+    capture: Capture<W>,
+}
+
+impl<W: Write> Files<W> {
+    fn begin(outputs: Outputs<W>, flow: &Flow) -> Result<Self, StreamError> {
+        let packets = PacketsCsv::new(BufWriter::new(outputs.packets), flow);
+        let windows = WindowsCsv::new(BufWriter::new(outputs.windows));
+        Ok(Self {
+            packets: packets.map_err(failed(TraceFile::Packets))?,
+            windows: windows.map_err(failed(TraceFile::Windows))?,
+            capture: Capture::new(outputs.capture, flow)?,
+        })
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), StreamError> {
+        let packets = self.packets.event(event);
+        packets.map_err(failed(TraceFile::Packets))?;
+        let windows = self.windows.event(event);
+        windows.map_err(failed(TraceFile::Windows))?;
+        Ok(self.capture.event(event)?)
+    }
+
+    fn finish(self) -> Result<(), StreamError> {
+        let packets = self.packets.finish();
+        packets.map_err(failed(TraceFile::Packets))?;
+        let windows = self.windows.finish();
+        windows.map_err(failed(TraceFile::Windows))?;
+        self.capture.finish()?;
+        Ok(())
+    }
+}
