@@ -57,11 +57,12 @@ fn write(plan: &Plan, asked: Asked, folder: &OutputFolder) -> Result<Account> {
         windows: file(TraceFile::Windows)?,
         capture: file(TraceFile::Capture)?,
     };
-    let account = stream(plan.scenario(job), job.seed, asked, outputs, interrupt());
-    account.map_err(|error| match error {
-        StreamError::Write { file, source } => folder.unwritten(file.name(), &source).into(),
-        error => Err::<(), _>(error).into_diagnostic().unwrap_err(),
-    })
+    match stream(plan.scenario(job), job.seed, asked, outputs, interrupt()) {
+        Err(StreamError::Write { file, source }) => {
+            Err(folder.unwritten(file.name(), &source).into())
+        }
+        result => result.into_diagnostic(),
+    }
 }
 
 /// One flow over a bottleneck between access links of 10 Mbit/s and 1 ms, as in the Momentary

@@ -180,6 +180,92 @@ fn trace_writes_its_files() {
     }
 }
 
+/// A trace that never ends by itself.
+#[cfg(unix)]
+const ENDLESS: [&str; 6] = [
+    "trace",
+    "sack/reno",
+    "--rate",
+    "10Mbit/s",
+    "--duration",
+    "10000000s",
+];
+
+#[cfg(unix)]
+#[test]
+fn trace_writes_while_it_runs_and_ends_its_files_at_ctrl_c() {
+    let folder = Folder::new("endless");
+    let out = folder.0.join("dupack-out/trace");
+    let child = Command::new(env!("CARGO_BIN_EXE_dupack"))
+        .args(ENDLESS)
+        .current_dir(&folder.0)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    let has_begun = |file| std::fs::metadata(out.join(file)).is_ok_and(|file| file.len() > 50_000);
+    let files = ["packets.csv", "windows.csv", "flow.pcapng"];
+    while !files.into_iter().all(has_begun) && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = child.id().to_string();
+    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    let stopped = child.wait_with_output().unwrap();
+    assert_eq!(stopped.status.code(), Some(130), "{}", errors(&stopped));
+    assert!(errors(&stopped).contains("interrupted at"));
+    for (file, columns) in [("packets.csv", 7), ("windows.csv", 9)] {
+        let text = std::fs::read_to_string(out.join(file)).unwrap();
+        let last = text.strip_suffix('\n').and_then(|text| text.lines().last());
+        assert_eq!(last.unwrap().split(',').count(), columns, "{file}");
+    }
+    assert!(out.join("time-sequence.svg").is_file());
+    if let Some(packets) = analysers::find_no_fault(&out.join("flow.pcapng"), Data::CutShort) {
+        assert!(packets > 100, "{packets}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_trace_for_which_there_is_no_room_says_so() {
+    let folder = Folder::new("no-room");
+    // No file may become longer than this many blocks, and writes beyond fail instead of ending
+    // the process.
+    let limited = "trap '' XFSZ; ulimit -f 200; exec \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_dupack")])
+        .args(ENDLESS)
+        .current_dir(&folder.0)
+        .output()
+        .unwrap();
+    let message = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for part in ["cannot write dupack-out/trace/", "make room", "--out"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert!(!message.contains("panicked"), "{message}");
+}
+
+#[test]
+fn a_figure_that_turns_out_to_show_nothing_is_named_and_the_files_are_there() {
+    let folder = Folder::new("nothing");
+    let args = [
+        "trace",
+        "momentary/reno",
+        "--drop",
+        "24-30",
+        "--from",
+        "8s",
+        "--out",
+        "out",
+    ];
+    let output = dupack(&folder.0, &args);
+    assert_eq!(output.status.code(), Some(2));
+    let message = errors(&output);
+    assert!(message.contains("shows nothing"), "{message}");
+    assert!(message.contains("out has all but the figure"), "{message}");
+    assert!(folder.0.join("out/packets.csv").is_file());
+}
+
 #[test]
 fn the_catalog_and_the_schema_print() {
     let folder = Folder::new("catalog");

@@ -62,7 +62,7 @@ pub struct Outputs<W> {
 #[non_exhaustive]
 pub enum StreamError {
     /// There is nothing to trace.
-    #[error("the network cannot be built")]
+    #[error(transparent)]
     Build(#[from] BuildError),
     /// A file did not take it.
     #[error("cannot write {}", file.name())]
