@@ -109,7 +109,7 @@ impl Sketch {
                 losses.until = self.repair.until(event.at);
             }
         } else if self.losses.is_none() {
-            self.forget_before(self.repair.from_if_lost(event.at));
+            self.forget_before(self.repair.start_if_lost(event.at));
         }
         let keep_recent = self.repair.from().is_none() && self.asked.from.is_none();
         let recent = &mut self.recent;

@@ -76,13 +76,13 @@ impl Repair {
     }
 
     /// Where the figure would begin if the first loss were now.
-    pub fn from_if_lost(&self, now: Instant) -> Instant {
+    pub fn start_if_lost(&self, now: Instant) -> Instant {
         now - self.rtt * ROUND_TRIPS_BEFORE
     }
 
     /// Where the figure begins, once something is lost.
     pub fn from(&self) -> Option<Instant> {
-        self.losses.map(|losses| self.from_if_lost(losses.first))
+        self.losses.map(|losses| self.start_if_lost(losses.first))
     }
 
     /// Where the figure ends, once the losses are repaired and, `now`, no more can belong to them.
@@ -110,7 +110,7 @@ impl Repair {
     /// repaired, and a little more; the beginning of the run if nothing was lost.
     pub fn span(&self, end: Instant) -> Span {
         let span = self.losses.map_or(self.calm(), |losses| Span {
-            from: self.from_if_lost(losses.first),
+            from: self.start_if_lost(losses.first),
             until: self.end_of(losses, losses.repaired.unwrap_or(end)),
         });
         Span {
