@@ -6,7 +6,7 @@ mod analysers;
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use analysers::Data;
 use common::{Folder, errors};
@@ -195,10 +195,9 @@ const ENDLESS: [&str; 6] = [
 #[test]
 fn trace_writes_while_it_runs_and_ends_its_files_at_ctrl_c() {
     let folder = Folder::new("endless");
-    let out = folder.0.join("dupack-out/trace");
-    let child = Command::new(env!("CARGO_BIN_EXE_dupack"))
-        .args(ENDLESS)
-        .current_dir(&folder.0)
+    let out = folder.path().join("dupack-out/trace");
+    let child = common::dupack(&ENDLESS)
+        .current_dir(folder.path())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn();
@@ -208,8 +207,7 @@ fn trace_writes_while_it_runs_and_ends_its_files_at_ctrl_c() {
     while !files.into_iter().all(has_begun) && child.try_wait().unwrap().is_none() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    let pid = child.id().to_string();
-    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    common::interrupt(&child);
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", errors(&stopped));
     assert!(errors(&stopped).contains("interrupted at"));
@@ -234,7 +232,7 @@ fn a_trace_for_which_there_is_no_room_says_so() {
     let output = Command::new("sh")
         .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_dupack")])
         .args(ENDLESS)
-        .current_dir(&folder.0)
+        .current_dir(folder.path())
         .output()
         .unwrap();
     let message = errors(&output);
@@ -258,12 +256,12 @@ fn a_figure_that_turns_out_to_show_nothing_is_named_and_the_files_are_there() {
         "--out",
         "out",
     ];
-    let output = dupack(&folder.0, &args);
+    let output = dupack(folder.path(), &args);
     assert_eq!(output.status.code(), Some(2));
     let message = errors(&output);
     assert!(message.contains("shows nothing"), "{message}");
     assert!(message.contains("out has all but the figure"), "{message}");
-    assert!(folder.0.join("out/packets.csv").is_file());
+    assert!(folder.path().join("out/packets.csv").is_file());
 }
 
 #[test]
