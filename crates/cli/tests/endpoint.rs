@@ -251,7 +251,7 @@ fn an_interrupted_one_resets_its_connection_and_leaves_nothing() {
             return;
         }
         let errors = errors(&output);
-        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert_eq!(output.status.code(), Some(130), "{errors}");
         assert!(errors.contains("aborted: "), "{errors}");
         // Its peer hears of it at once, and not after the time that it waits for a lost one.
         let error = stream.unwrap().read_to_end(&mut Vec::new()).unwrap_err();

@@ -60,6 +60,8 @@ impl Page<'_> {
     pub fn write(&self, folder: &Path) -> Result<(), String> {
         let figures = folder.join("testbed");
         fs::create_dir_all(&figures).map_err(|e| format!("{}: {e}", figures.display()))?;
+        // Before the first figure is another one than that of the commit.
+        let circumstances = self.circumstances();
         let mut text = INTRODUCTION.to_owned();
         for (half, measured) in self.halves.iter().zip(self.measured) {
             text += &self.half(half, measured, &figures)?;
@@ -67,7 +69,7 @@ impl Page<'_> {
         text += COMPRESSION;
         text += &beside_table(self.compressed);
         text += "\n";
-        text += &self.circumstances();
+        text += &circumstances;
         let path = folder.join("testbed.md");
         fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
         eprintln!("written to {}", path.display());
