@@ -318,7 +318,13 @@ Examples:
   nc -l 5001 > copy                  # in another terminal, first
   dupack send 10.97.0.1:5001 < FILE
 
-  dupack send --stack le/westwood '[fd97::1]:80' < REQUEST")]
+  dupack send --stack le/westwood '[fd97::1]:80' < REQUEST
+
+Exit codes:
+  0    the connection came to its end, with every byte
+  1    it did not
+  2    wrong flags, or no device
+  130  interrupted")]
 pub struct SendArgs {
     /// The server, as address:port or name:port
     #[arg(value_name = "HOST:PORT")]
@@ -335,7 +341,13 @@ machine's kernel is .1 there. It takes root or CAP_NET_ADMIN.
 
 Example:
   dupack receive 5001 > copy
-  nc -N 10.97.0.2 5001 < FILE        # in another terminal, then")]
+  nc -N 10.97.0.2 5001 < FILE        # in another terminal, then
+
+Exit codes:
+  0    the connection came to its end, with every byte
+  1    it did not
+  2    wrong flags, or no device
+  130  interrupted")]
 pub struct ReceiveArgs {
     /// Where to accept one connection
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
