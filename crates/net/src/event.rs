@@ -11,12 +11,15 @@
 //! seldom, for a deadline that moves back is not told to the queue: theirs lie in a tree, as does
 //! whatever is due beyond the wheel's turn.
 
+mod key;
 mod row;
 mod tree;
 mod wheel;
 
 use dupack_tcp::time::Instant;
 
+pub use self::key::InsertionNumber;
+use self::key::{Key, NOTHING, NUMBER_BITS, SLOT_BITS};
 use self::row::Row;
 use self::tree::Tree;
 use self::wheel::Wheel;
@@ -47,59 +50,11 @@ enum Place {
     Far,
 }
 
-/// The place of something in the total order of insertions: the tie-breaker among events due at
-/// the same nanosecond.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct InsertionNumber(pub u64);
-
-/// When a slot is due: nanoseconds, then insertion number above the slot's own number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key {
-    time: u64,
-    number_and_slot: u64,
-}
-
-const SLOT_BITS: u32 = 20;
-const NUMBER_BITS: u32 = u64::BITS - SLOT_BITS;
-const NOTHING: Key = Key {
-    time: u64::MAX,
-    number_and_slot: u64::MAX,
-};
-
 /// The entries of so many links and media stand in a row.
 const FEW: usize = row::MAX_ENTRIES;
 
 /// The most slots a queue can have.
 pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
-
-impl Key {
-    const fn new(slot: EventSlot, at: Instant, number: InsertionNumber) -> Self {
-        Self {
-            time: at.as_nanos(),
-            number_and_slot: number.0 << SLOT_BITS | slot.0 as u64,
-        }
-    }
-
-    /// Both parts as one number.
-    const fn wide(self) -> u128 {
-        (self.time as u128) << 64 | self.number_and_slot as u128
-    }
-
-    /// Whether it comes before `other`. Where that is seldom so, the times alone say it.
-    #[inline(always)]
-    const fn precedes(self, other: Self) -> bool {
-        self.time <= other.time && self.wide() < other.wide()
-    }
-
-    const fn slot(self) -> EventSlot {
-        EventSlot(self.number_and_slot as u32 & ((1 << SLOT_BITS) - 1))
-    }
-
-    /// The time of an entry that is pending.
-    fn due(self) -> Option<Instant> {
-        (self != NOTHING).then_some(Instant::from_nanos(self.time))
-    }
-}
 
 impl EventQueue {
     /// A queue without any pending entry, of so many slots for links, so many for media, whose

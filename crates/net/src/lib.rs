@@ -9,7 +9,7 @@
 //! | one radio channel | [`wireless`] | sans-I/O: IEEE 802.11 stations that share a channel |
 //! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
 //! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell, chain, radio |
-//! | hosts | [`flow`], [`host`], [`udp`], [`video`] | TCP transfers, datagram sources, a viewer |
+//! | flows | [`flow`], [`tcp_flow`], [`udp_flow`], [`udp`], [`video`] | TCP transfers, datagram sources, a viewer |
 //! | truth | [`truth`] | what really happened, beside what the sender believes |
 //! | a run | [`network`], [`simulation`], [`report`] | set up, run, measure |
 //! | measures | [`histogram`], [`series`], [`sampling`], [`observer`], [`trace_hash`] | what may be asked of a run |
@@ -28,7 +28,6 @@ pub mod event;
 pub mod fabric;
 pub mod flow;
 pub mod histogram;
-pub mod host;
 pub mod hostile;
 pub mod ids;
 pub mod link;
@@ -43,10 +42,12 @@ pub mod sampling;
 pub mod series;
 pub mod shapes;
 pub mod simulation;
+pub mod tcp_flow;
 pub mod topology;
 pub mod trace_hash;
 pub mod truth;
 pub mod udp;
+pub mod udp_flow;
 pub mod units;
 pub mod video;
 pub mod wireless;

@@ -20,6 +20,7 @@ mod extras;
 mod far_end;
 mod impairment;
 mod loss;
+mod offer;
 mod opportunity;
 mod outage;
 mod rate;
@@ -27,6 +28,7 @@ mod red;
 mod service;
 #[cfg(test)]
 mod tests;
+mod transmission;
 
 pub use config::{
     Discipline, LinkConfig, LinkFault, QueueConfig, QueueLimit, ServiceConfig, WaitRecording,
@@ -41,6 +43,7 @@ pub use loss::{
     GilbertElliott, GilbertElliottTimed, LossConfig, LossModel, LossPlacement, LossScript,
     MAX_SCRIPTED_PACKETS, PacketFilter, ScriptError, ScriptRule, Transmissions,
 };
+pub use offer::{Offer, Verdict};
 pub use outage::TimeWindow;
 pub use red::{RedAbove, RedConfig, RedUnit};
 
@@ -53,52 +56,7 @@ pub(crate) use self::rate::RateClock;
 use self::service::Service;
 use crate::event::InsertionNumber;
 use crate::histogram::Histogram;
-use crate::ids::FlowId;
-use crate::packet::{PacketHandle, PacketKind};
-use crate::route::Hop;
-
-/// A packet as a link sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
-    /// What the link will give out at the far end.
-    pub packet: PacketHandle,
-    /// Where on its route the packet is; the link hands it back.
-    pub hop: Hop,
-    /// The packet's kind, for filters and scripts.
-    pub kind: PacketKind,
-    /// Its flow, for scripts.
-    pub flow: FlowId,
-    /// Its number within flow and kind, for scripts.
-    pub number: u64,
-    /// Its size on the wire.
-    pub bytes: u32,
-}
-
-impl Default for Offer {
-    fn default() -> Self {
-        Self {
-            packet: PacketHandle(0),
-            hop: Hop::default(),
-            kind: PacketKind::Udp,
-            flow: FlowId(0),
-            number: 0,
-            bytes: 0,
-        }
-    }
-}
-
-/// What a link makes of an offered packet.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is on its way; come back for it at [`Link::next_arrival`].
-    Accepted {
-        /// How long it waits for its transmission to begin.
-        wait: Duration,
-    },
-    /// It is gone, and the link knows nothing of it any more.
-    Dropped(DropCause),
-}
+use crate::packet::PacketKind;
 
 /// One direction of a link at work.
 ///
@@ -120,7 +78,9 @@ pub struct Link {
     waits: Option<Box<Waits>>,
 }
 
-/// The transmitter's line, and how much of the far end's is left for the counters.
+/// The transmitter's line, and how much of the far end's is left for the counters. Where pointers
+/// are shorter everything lies closer together, and nobody has measured what is best.
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(
     core::mem::offset_of!(Link, far_end) == 64 && core::mem::offset_of!(Link, counters) == 104
 );

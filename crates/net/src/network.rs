@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::fabric::Fabric;
 use crate::flow::{Path, TcpFlowConfig, UdpFlowConfig};
-use crate::host::TcpFlow;
 use crate::ids::{FlowId, NodeId, RouteId};
-use crate::simulation::{Flow, UdpFlow};
+use crate::random::Stream;
+use crate::tcp_flow::TcpFlow;
 use crate::topology::{Topology, TopologyError};
+use crate::udp_flow::UdpFlow;
 
 /// A map and its flows. [`Simulation::new`](crate::simulation::Simulation::new) sets it going.
 #[derive(Debug, Default)]
@@ -19,6 +21,17 @@ pub struct Network {
     pub(crate) names: Vec<String>,
     /// How many flows of a kind run between two nodes.
     parallel: BTreeMap<(FlowKind, NodeId, NodeId), u32>,
+}
+
+/// A flow, before its run or at work.
+// A network has many flows and all of them are TCP as a rule: a box each would cost more.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Flow {
+    /// A TCP transfer.
+    Tcp(TcpFlow),
+    /// A datagram source and its sink.
+    Udp(UdpFlow),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,6 +134,16 @@ impl Network {
         match *parallel {
             1 => format!("{kind_name} {from}->{to}"),
             n => format!("{kind_name} {from}->{to}#{n}"),
+        }
+    }
+}
+
+impl Flow {
+    /// Begins a run in which it draws its random numbers from `stream`.
+    pub(crate) fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
+        match self {
+            Self::Tcp(flow) => flow.begin(stream, fabric),
+            Self::Udp(flow) => flow.begin(stream, fabric),
         }
     }
 }

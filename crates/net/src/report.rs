@@ -4,10 +4,12 @@ use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::histogram::Histogram;
-use crate::host::{FlowCounters, Progress, TcpFlow};
 use crate::ids::{FlowId, LinkId, MediumId, NodeId, StationId};
 use crate::link::{LinkCounters, ServiceConfig};
-use crate::simulation::{Flow, Simulation, UdpCounters};
+use crate::network::Flow;
+use crate::simulation::Simulation;
+use crate::tcp_flow::{FlowCounters, Progress, TcpFlow};
+use crate::udp_flow::UdpCounters;
 use crate::video::VideoCounters;
 use crate::wireless::StationCounters;
 

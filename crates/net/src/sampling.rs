@@ -3,10 +3,10 @@
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::fabric::Fabric;
-use crate::host::TcpFlow;
 use crate::ids::{FlowId, LinkId};
+use crate::network::Flow;
 use crate::series::Series;
-use crate::simulation::Flow;
+use crate::tcp_flow::TcpFlow;
 
 /// What to sample and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,17 +3,15 @@
 use dupack_tcp::time::Instant;
 
 use crate::fabric::{Fabric, Step, TimerId};
-use crate::host::{Progress, TcpFlow};
 use crate::ids::{FlowId, LinkId, MediumId, StationId};
-use crate::link::{DropCause, DropCounts, LinkCounters};
-use crate::network::Network;
+use crate::link::{DropCause, LinkCounters};
+use crate::network::{Flow, Network};
 use crate::observer::Observer;
 use crate::packet::{Body, Packet, PacketHandle};
 use crate::random::Stream;
-use crate::route::Hop;
 use crate::sampling::{Samples, SamplingConfig};
+use crate::tcp_flow::{Progress, TcpFlow};
 use crate::topology::{Topology, TopologyError};
-use crate::udp::{UdpConfig, UdpSource};
 use crate::wireless::StationCounters;
 
 /// A network at work. The same network and seed give the same packets, on any machine and
@@ -29,55 +27,6 @@ pub struct Simulation {
     link_baselines: Vec<LinkCounters>,
     /// For each station of each medium.
     station_baselines: Vec<Vec<StationCounters>>,
-}
-
-/// A flow at work.
-// A network has many flows and all of them are TCP as a rule: a box each would cost more.
-#[allow(clippy::large_enum_variant)]
-#[derive(Debug)]
-pub enum Flow {
-    /// A TCP transfer.
-    Tcp(TcpFlow),
-    /// A datagram source and its sink.
-    Udp(UdpFlow),
-}
-
-/// A datagram source and its sink.
-#[derive(Debug)]
-pub struct UdpFlow {
-    id: FlowId,
-    config: UdpConfig,
-    /// None before the run begins.
-    source: Option<UdpSource>,
-    there: Hop,
-    counters: UdpCounters,
-    baseline: UdpCounters,
-}
-
-/// What a datagram flow has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UdpCounters {
-    /// Datagrams sent.
-    pub sent_packets: u64,
-    /// Datagrams that reached the sink, second copies included.
-    pub received_packets: u64,
-    /// Their bytes on the wire.
-    pub received_bytes: u64,
-    /// Datagrams dropped, by cause.
-    pub drops: DropCounts,
-}
-
-impl UdpCounters {
-    /// What was done since `earlier` was read.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            sent_packets: self.sent_packets - earlier.sent_packets,
-            received_packets: self.received_packets - earlier.received_packets,
-            received_bytes: self.received_bytes - earlier.received_bytes,
-            drops: self.drops.since(&earlier.drops),
-        }
-    }
 }
 
 /// Why a run paused.
@@ -157,7 +106,7 @@ impl Simulation {
         for flow in &mut self.flows {
             match flow {
                 Flow::Tcp(flow) => flow.begin_measurement(now),
-                Flow::Udp(flow) => flow.baseline = flow.counters,
+                Flow::Udp(flow) => flow.begin_measurement(),
             }
         }
         for (link, baseline) in (0..).zip(&mut self.link_baselines) {
@@ -267,10 +216,7 @@ impl Simulation {
                 flow.data_arrived(data, &mut self.fabric, observer);
             }
             (Flow::Tcp(flow), Body::Ack(ack)) => flow.ack_arrived(ack, &mut self.fabric, observer),
-            (Flow::Udp(flow), Body::Udp) => {
-                flow.counters.received_packets += 1;
-                flow.counters.received_bytes += u64::from(wire_bytes);
-            }
+            (Flow::Udp(flow), Body::Udp) => flow.arrived(wire_bytes),
             (Flow::Tcp(_), Body::Udp) | (Flow::Udp(_), Body::Data(_) | Body::Ack(_)) => {
                 debug_assert!(false, "a packet of the wrong kind");
             }
@@ -282,7 +228,7 @@ impl Simulation {
         self.fabric.release(handle);
         match &mut self.flows[packet.flow.index()] {
             Flow::Tcp(flow) => flow.dropped(&packet.body, cause),
-            Flow::Udp(flow) => flow.counters.drops.add(cause),
+            Flow::Udp(flow) => flow.dropped(cause),
         }
     }
 
@@ -312,69 +258,5 @@ impl Simulation {
 
     const fn sampling_timer(&self) -> TimerId {
         TimerId(2 * self.flows.len() as u32)
-    }
-}
-
-impl Flow {
-    fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
-        match self {
-            Self::Tcp(flow) => flow.begin(stream, fabric),
-            Self::Udp(flow) => flow.begin(stream, fabric),
-        }
-    }
-}
-
-impl UdpFlow {
-    /// A source as it is at the start of a run, but for its random numbers.
-    pub(crate) fn new(id: FlowId, config: UdpConfig, there: Hop) -> Self {
-        Self {
-            id,
-            config,
-            source: None,
-            there,
-            counters: UdpCounters::default(),
-            baseline: UdpCounters::default(),
-        }
-    }
-
-    /// Begins a run in which it draws its random numbers from `stream`.
-    fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
-        self.source = Some(UdpSource::new(self.config, stream));
-        self.arm(fabric);
-    }
-
-    /// What was done since the start of the run.
-    #[must_use]
-    pub const fn totals(&self) -> UdpCounters {
-        self.counters
-    }
-
-    /// What was done since measuring began.
-    #[must_use]
-    pub fn measured(&self) -> UdpCounters {
-        self.counters.since(&self.baseline)
-    }
-
-    fn arm(&self, fabric: &mut Fabric) {
-        if let Some(at) = self.source.as_ref().and_then(UdpSource::next_send) {
-            fabric.set_timer(TimerId(2 * self.id.0), at);
-        }
-    }
-
-    fn send<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
-        let Some(source) = &mut self.source else {
-            return;
-        };
-        let packet = Packet {
-            flow: self.id,
-            wire_bytes: source.packet_bytes(),
-            number: source.send(),
-            body: Body::Udp,
-        };
-        self.counters.sent_packets += 1;
-        if let Err(cause) = fabric.send(packet, self.there, observer) {
-            self.counters.drops.add(cause);
-        }
-        self.arm(fabric);
     }
 }

@@ -4,14 +4,15 @@ mod common;
 
 use common::transfer;
 use dupack_net::flow::{Application, Path, UdpFlowConfig};
-use dupack_net::host::Progress;
 use dupack_net::ids::{MediumId, NodeId, StationId};
 use dupack_net::link::{DropCause, QueueLimit};
+use dupack_net::network::Flow;
 use dupack_net::network::Network;
 use dupack_net::observer::Unobserved;
 use dupack_net::random::Stream;
 use dupack_net::shapes::{RadioCell, RadioChain};
-use dupack_net::simulation::{Flow, Simulation};
+use dupack_net::simulation::Simulation;
+use dupack_net::tcp_flow::Progress;
 use dupack_net::topology::Topology;
 use dupack_net::trace_hash::TraceHash;
 use dupack_net::udp::{UdpConfig, UdpPattern};

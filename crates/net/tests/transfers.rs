@@ -5,7 +5,6 @@ mod common;
 use common::{MSS, at_ms, single, transfer};
 use dupack_net::flow::UdpFlowConfig;
 use dupack_net::flow::{Application, HeaderSizes, Path};
-use dupack_net::host::Progress;
 use dupack_net::ids::{FlowId, LinkId};
 use dupack_net::link::{
     DropCause, LinkConfig, LossModel, LossScript, QueueLimit, ScriptRule, Transmissions,
@@ -17,6 +16,7 @@ use dupack_net::packet::{Body, Copy, PacketKind};
 use dupack_net::sampling::SamplingConfig;
 use dupack_net::shapes::{Dumbbell, PairAccess};
 use dupack_net::simulation::Simulation;
+use dupack_net::tcp_flow::Progress;
 use dupack_net::topology::Topology;
 use dupack_net::udp::{UdpConfig, UdpPattern};
 use dupack_net::units::{BitRate, Probability};

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dupack_net::host::Progress as Transfer;
 use dupack_net::observer::Observer;
 use dupack_net::report::Report;
 use dupack_net::sampling::SamplingConfig;
 use dupack_net::simulation::{Pause, Simulation};
+use dupack_net::tcp_flow::Progress as Transfer;
 use dupack_net::trace_hash::TraceHash;
 use dupack_net::video::VideoCounters;
 use dupack_tcp::sender::SenderStats;

@@ -7,9 +7,9 @@ use std::panic::{self, AssertUnwindSafe};
 use dupack_algorithms::catalog::Axis;
 use dupack_algorithms::catalog::spec::Value;
 use dupack_net::flow::Reneging;
-use dupack_net::host::TcpFlow;
 use dupack_net::ids::FlowId;
 use dupack_net::simulation::Simulation;
+use dupack_net::tcp_flow::TcpFlow;
 use dupack_tcp::SenderConfig;
 use dupack_tcp::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@
 
 use dupack_tcp::time::Instant;
 
-use super::{Key, NOTHING};
+use super::key::{Key, NOTHING};
 use crate::ids::EventSlot;
 
 /// At most [`MAX_ENTRIES`], in ascending order.

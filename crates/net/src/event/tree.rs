@@ -5,7 +5,7 @@
 
 use core::hint::select_unpredictable;
 
-use super::{Key, NOTHING};
+use super::key::{Key, NOTHING};
 use crate::ids::EventSlot;
 
 /// Any number of slots, one key each, and the smallest key of all.

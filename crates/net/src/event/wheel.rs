@@ -8,7 +8,7 @@
 
 use dupack_tcp::time::Instant;
 
-use super::{Key, NOTHING};
+use super::key::{Key, NOTHING};
 use crate::ids::EventSlot;
 
 /// Entries that are due within one turn of the wheel.

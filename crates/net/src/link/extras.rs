@@ -4,11 +4,12 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::backlog::Backlog;
 use super::config::{Discipline, LinkConfig, ServiceConfig};
+use super::counters::DropCause;
 use super::impairment::{ImpairmentConfig, Impairments};
 use super::loss::{Loss, LossPlacement};
+use super::offer::Offer;
 use super::outage::Outages;
 use super::red::Red;
-use super::{DropCause, Offer};
 use crate::random::Stream;
 
 /// Everything on a link that may drop, delay or copy packets, except its queue limit.

@@ -5,8 +5,9 @@ use std::collections::BinaryHeap;
 
 use dupack_tcp::time::Instant;
 
+use super::counters::DropCause;
 use super::impairment::ImpairmentConfig;
-use super::{DropCause, Offer};
+use super::offer::Offer;
 use crate::event::InsertionNumber;
 use crate::packet::{PacketHandle, PacketKind};
 use crate::route::Hop;

@@ -13,7 +13,8 @@ use dupack_tcp::time::Instant;
 
 use self::gilbert_elliott::{PacketChain, TimeChain};
 use self::script::ScriptState;
-use super::{DropCause, Offer};
+use super::counters::DropCause;
+use super::offer::Offer;
 use crate::packet::PacketKind;
 use crate::random::Stream;
 use crate::units::Probability;

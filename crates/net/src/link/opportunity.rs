@@ -8,7 +8,7 @@
 use dupack_tcp::time::Instant;
 
 use super::delivery_trace::{DeliveryTrace, OPPORTUNITY_BYTES};
-use super::service::Transmission;
+use super::transmission::Transmission;
 
 /// The position in a repeating trace.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-use super::service::Transmission;
+use super::transmission::Transmission;
 use crate::units::BitRate;
 
 /// The transmitter's clock.

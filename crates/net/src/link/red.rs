@@ -10,8 +10,8 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-use super::DropCause;
 use super::backlog::Backlog;
+use super::counters::DropCause;
 use crate::random::Stream;
 
 /// RED's parameters.

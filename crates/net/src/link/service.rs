@@ -2,19 +2,11 @@
 
 use dupack_tcp::time::Instant;
 
+use super::config::{LinkConfig, ServiceConfig, WaitRecording};
 use super::extras::Extras;
 use super::opportunity::OpportunityClock;
 use super::rate::RateClock;
-use super::{LinkConfig, ServiceConfig, WaitRecording};
-
-/// When a packet is on the transmitter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Transmission {
-    /// When its first bit goes out.
-    pub(crate) start: Instant,
-    /// When its last bit is out.
-    pub(crate) end: Instant,
-}
+use super::transmission::Transmission;
 
 /// The transmitter. All kinds serve first-in first-out, so a packet's times are known when it
 /// is accepted.

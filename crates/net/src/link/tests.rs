@@ -1,6 +1,9 @@
 //! Whole links, with times worked out by hand.
 
 use super::*;
+use crate::ids::FlowId;
+use crate::packet::PacketHandle;
+use crate::route::Hop;
 use crate::units::{BitRate, Probability};
 
 /// 8 Mbit/s: a byte per microsecond.

@@ -12,7 +12,7 @@ use core::ops::RangeInclusive;
 use dupack_tcp::time::Instant;
 
 use crate::ids::FlowId;
-use crate::link::Offer;
+use crate::link::offer::Offer;
 use crate::link::outage::TimeWindow;
 use crate::packet::PacketKind;
 
