@@ -1,4 +1,4 @@
-// Bulk TCP transfers through one bottleneck in htsim, for `cargo xtask peers`. Prints
+// Bulk TCP transfers through one bottleneck in htsim, for `cargo measure peers`. Prints
 //   packets=N setup_s=S run_s=S rss_kb=K
 // N: segments that the receivers got in order; S: wall-clock time.
 //

@@ -1,4 +1,4 @@
-# Many SACK transfers through one bottleneck in ns-2.35, for `cargo xtask peers`. Prints
+# Many SACK transfers through one bottleneck in ns-2.35, for `cargo measure peers`. Prints
 #   packets=N setup_s=S run_s=S rss_kb=K
 # N: data packets that the senders know to be delivered by the end; S: wall-clock time.
 #

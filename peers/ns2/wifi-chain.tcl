@@ -1,4 +1,4 @@
-# One bulk transfer over a chain of 802.11b stations in ns-2.35, for `cargo xtask peers`. Prints
+# One bulk transfer over a chain of 802.11b stations in ns-2.35, for `cargo measure peers`. Prints
 #   packets=N setup_s=S run_s=S rss_kb=K
 # N: data packets that the sender knows to be delivered by the end; S: wall-clock time.
 #

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
-
-use crate::build::{output, root, target};
+use dupack_build::{command, output, root, succeed, target};
 
 /// What the fuzzers take: a compiler that can count branches for them, and the program that runs them.
 const NIGHTLY: &str = "rustup toolchain install nightly";
@@ -79,7 +78,7 @@ fn fuzz(target: Target, minutes: u32) -> Result<(), String> {
     let mut command = nightly(&["fuzz", "run", name]);
     command.arg(found).arg(corpus(name));
     command.args(["--", &format!("-max_total_time={}", minutes * 60)]);
-    super::succeed(&mut command)
+    succeed(&mut command)
 }
 
 fn corpus(name: &str) -> PathBuf {
@@ -101,7 +100,7 @@ fn nightly(args: &[&str]) -> Command {
 /// are tests of `wire`; this is for the rest.
 pub fn check() -> Result<(), String> {
     let workspace = ["--locked", "--manifest-path", MANIFEST];
-    let mut fetch = super::command(&["fetch", "--quiet"]);
+    let mut fetch = command(&["fetch", "--quiet"]);
     match output(fetch.args(workspace).current_dir(root())) {
         Ok(_) => {}
         Err(e) if e.contains("lock file") => {
@@ -115,10 +114,10 @@ pub fn check() -> Result<(), String> {
         }
     }
     let built = target().join("fuzz");
-    let mut check = super::command(&["check"]);
+    let mut check = command(&["check"]);
     check.args(workspace).current_dir(root());
     check.arg("--target-dir").arg(&built);
     // A check links nothing: what is said to be the library in C++ need not be there, and is not compiled.
     check.env("CUSTOM_LIBFUZZER_PATH", built.join("libfuzzer.a"));
-    super::succeed(&mut check)
+    succeed(&mut check)
 }

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
+use dupack_build::{output, release_example, root, rustc, target};
 use serde::{Deserialize, Serialize};
 
-use crate::build::{output, release_example, root, rustc, target};
 use crate::profile::Profile;
 
 /// What to count, and what to do with it.

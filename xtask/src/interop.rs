@@ -1,6 +1,7 @@
 //! The long form of a test: much data both ways through loss, to and from this machine's kernel.
 
 use clap::Args;
+use dupack_build::{command, succeed};
 
 /// Named by `crates/wire/tests/interop/lossy.rs`, which reads it.
 const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
@@ -41,15 +42,15 @@ pub fn run(args: &InteropArgs) -> Result<(), String> {
         words.push("--exact");
     }
     words.push(&case);
-    let mut command = super::command(&words);
+    let mut command = command(&words);
     command.env(BYTES_VARIABLE, args.bytes.to_string());
     command.env(REQUIRE_VARIABLE, "1");
-    super::succeed(&mut command)
+    succeed(&mut command)
 }
 
 /// Whether the test has this case: a name that fits nothing would pass.
 fn is_a_case(words: &[&str], case: &str) -> Result<bool, String> {
-    let listed = super::command(words)
+    let listed = command(words)
         .arg("--list")
         .output()
         .map_err(|error| format!("cannot start cargo: {error}"))?;

@@ -1,28 +1,24 @@
 //! The project's chores. `cargo xtask test` is the one that everybody runs.
 
-mod build;
 mod fuzz;
 mod instructions;
 mod interop;
-mod ns2;
-mod ns3;
-mod optimise;
-mod peers;
 mod profile;
-mod reproduce;
-mod testbed;
-mod wire_speed;
 
-use std::ffi::OsStr;
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::ffi::OsString;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use dupack_build::{cargo, command, succeed};
 
 use instructions::Counting;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "The project's chores.")]
+#[command(
+    name = "cargo xtask",
+    about = "The project's chores.",
+    after_help = "What dupack is measured against: cargo measure --help."
+)]
 struct Args {
     #[command(subcommand)]
     chore: Chore,
@@ -37,30 +33,14 @@ enum Chore {
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
     Count(instructions::CountArgs),
-    /// Build dupack by a profile of its own work, which makes it faster: docs/performance.md says by how
-    /// much (needs `rustup component add llvm-tools`, and some minutes).
-    Optimise,
     /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
     /// machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
     Interop(interop::InteropArgs),
     /// Let the fuzzers of packets and connections work for a while (needs a nightly compiler and cargo-fuzz).
     Fuzz(fuzz::FuzzArgs),
-    /// Run ns-2, ns-3 and htsim beside dupack on the same work, and write docs/performance.md.
-    Peers(peers::PeersArgs),
-    /// Measure what the endpoint moves over TUN, beside smoltcp and the kernel, and write
-    /// docs/wire-speed.md.
-    WireSpeed(wire_speed::WireSpeedArgs),
-    /// Measure ns-2.35 anew on the scenarios in peers/ns2 (needs the Debian package `ns2`).
-    PeersNs2(ns2::Ns2Args),
-    /// Measure ns-3.37 anew on the scenarios in peers/ns3 (needs the Debian package `libns3-dev`).
-    PeersNs3(ns3::Ns3Args),
-    /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
-    AgreeNs2(ns2::AgreeArgs),
-    /// LE's testbed on real packets and today's kernel beside it, into docs/testbed.md; the machine
-    /// must be quiet (the best part of an hour).
-    Testbed(testbed::TestbedArgs),
-    /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
-    Reproduce(reproduce::ReproduceArgs),
+    /// What is measured beside other programs: `cargo measure`, which this leads to.
+    #[command(external_subcommand)]
+    Measurement(Vec<OsString>),
 }
 
 #[derive(clap::Args)]
@@ -75,16 +55,9 @@ fn main() -> ExitCode {
         Chore::Test(args) => test(&args),
         Chore::Bench => bench(),
         Chore::Count(args) => instructions::run(&args),
-        Chore::Optimise => optimise::run(),
         Chore::Interop(args) => interop::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
-        Chore::Peers(args) => peers::run(&args),
-        Chore::WireSpeed(args) => wire_speed::run(&args),
-        Chore::PeersNs2(args) => ns2::run(&args),
-        Chore::PeersNs3(args) => ns3::run(&args),
-        Chore::AgreeNs2(args) => cargo(&args.command()),
-        Chore::Testbed(args) => cargo(&args.command()),
-        Chore::Reproduce(args) => reproduce::run(&args),
+        Chore::Measurement(words) => measure(&words),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -92,6 +65,33 @@ fn main() -> ExitCode {
             eprintln!("error: {message}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// The measurements, which were chores once, by the names that they had.
+const MEASUREMENTS: [&str; 8] = [
+    "peers",
+    "optimise",
+    "wire-speed",
+    "peers-ns2",
+    "peers-ns3",
+    "agree-ns2",
+    "testbed",
+    "reproduce",
+];
+
+/// Hands a measurement over to the program that has it.
+fn measure(words: &[OsString]) -> Result<(), String> {
+    let name = words.first().map(|name| name.to_string_lossy());
+    match name {
+        Some(name) if MEASUREMENTS.contains(&&*name) => {
+            let cargo = ["run", "--quiet", "--package", "dupack-measure", "--"];
+            succeed(command(&cargo).args(words))
+        }
+        name => Err(format!(
+            "there is no chore `{}`: `cargo xtask --help` lists them, and `cargo measure --help` the measurements",
+            name.unwrap_or_default()
+        )),
     }
 }
 
@@ -133,34 +133,5 @@ fn bench() -> Result<(), String> {
         Ok(Counting::Possible) => instructions::gate(),
         Ok(Counting::Elsewhere) => Ok(()),
         Err(message) => Err(message),
-    }
-}
-
-/// Runs cargo with `args`, showing what is run.
-fn cargo<S: AsRef<OsStr>>(args: &[S]) -> Result<(), String> {
-    succeed(command(args).env("RUSTDOCFLAGS", "--deny warnings"))
-}
-
-/// Cargo with `args`, in the workspace.
-fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
-    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command.args(args);
-    command
-}
-
-/// Runs a command, showing what is run.
-fn succeed(command: &mut Command) -> Result<(), String> {
-    let program = Path::new(command.get_program()).file_stem();
-    let words = program.into_iter().chain(command.get_args());
-    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
-    let words = words.join(" ");
-    eprintln!("$ {words}");
-    let status = command
-        .status()
-        .map_err(|e| format!("cannot start `{words}`: {e}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("`{words}` failed"))
     }
 }

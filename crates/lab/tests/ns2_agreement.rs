@@ -1,5 +1,5 @@
 //! Reno, NewReno, SACK and FACK against ns-2.35: the mean goodput of each in the scenarios of
-//! `peers/ns2` lies within 5 % of ns-2's. `cargo xtask agree-ns2` runs the whole set at length;
+//! `peers/ns2` lies within 5 % of ns-2's. `cargo measure agree-ns2` runs the whole set at length;
 //! this test leaves out the scenarios that take long, and needs no ns-2.
 
 use dupack_lab::agreement::{Cell, SENDERS, Scenario, Sender, Verdict, line, nishida, scenarios};

@@ -1,4 +1,4 @@
-//! LE §5.2, its testbed, on real packets and today's kernel beside it: `cargo xtask testbed` writes
+//! LE §5.2, its testbed, on real packets and today's kernel beside it: `cargo measure testbed` writes
 //! `docs/testbed.md`.
 //!
 //! Arguments: `--seconds N` (10) and `--repeat N` (5) for a run and how often it is repeated, `--out DIR`

@@ -34,7 +34,7 @@ const INTRODUCTION: &str = "\
 Section 5 of the LE paper has three PCs: a sender, netem, a receiver; a round trip of 20 ms, and packets lost at
 random, 0 to 10 %. Here our senders put real packets on a TUN device, the path is `dupack testbed`'s, and the receiver is
 this machine's kernel. Every byte that arrives is checked. Beside the paper's senders runs what the same kernel sends by
-itself, under CUBIC, BBR and Reno. This page is written by `cargo xtask testbed`.
+itself, under CUBIC, BBR and Reno. This page is written by `cargo measure testbed`.
 
 What the paper leaves open, and what is assumed (the rate of the link, its buffer, how TCP-RR shortens its timer), is
 told in [experiments/papers/le/README.md](../experiments/papers/le/README.md). Its curves are not in our hands; the grey
@@ -193,7 +193,7 @@ impl Page<'_> {
         } = self.options;
         format!(
             "## Circumstances\n\n\
-             - measured by `cargo xtask testbed --seconds {seconds} --repeat {repeat}`: both halves and the part on \
+             - measured by `cargo measure testbed --seconds {seconds} --repeat {repeat}`: both halves and the part on \
              SACK compression at once, {}\n\
              - on {date}, commit {commit}, Linux {}, load {} at the end\n\
              - {}, {processors} processors\n\

@@ -47,7 +47,7 @@ fn head(reproductions: &[Reproduction]) -> String {
         out.push_str("\n\n");
     };
     put(&format!(
-        "Made by `{command}`, version {}; `cargo xtask reproduce` writes this page. Each paper's tables and figures are \
+        "Made by `{command}`, version {}; `cargo measure reproduce` writes this page. Each paper's tables and figures are \
          redrawn beside its own numbers, and each of its claims that a run can decide is judged by a rule that was \
          written down first (`experiments/papers/<key>/claims.toml`). Means are over the seeds, with ± half the 95 % \
          confidence interval; ratios are paired by seed.",

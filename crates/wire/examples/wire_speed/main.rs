@@ -5,7 +5,7 @@
 //! One run measures one endpoint: ours, smoltcp's, or a second kernel behind a thread that does
 //! nothing but carry packets from one device to the other. The endpoint, or that thread, has one
 //! core, the program that reads or writes on the kernel's side another. The line on standard
-//! output says how many bytes crossed and what processor time both took for it; `cargo xtask
+//! output says how many bytes crossed and what processor time both took for it; `cargo measure
 //! wire-speed` runs all of them in turn and writes docs/wire-speed.md.
 
 #[cfg(target_os = "linux")]

@@ -43,7 +43,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// As `cargo xtask wire-speed` reads it.
+    /// As `cargo measure wire-speed` reads it.
     pub fn line(&self) -> String {
         let Self {
             bytes,

@@ -1,12 +1,14 @@
-//! Building what is measured, always in the same way, and running it.
+//! How the project's own programs are built and run by its chores (`cargo xtask`) and its measurements
+//! (`cargo measure`): always in the same way, and showing what is run.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The workspace.
 pub fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
+    here.ancestors().nth(2).unwrap_or(here)
 }
 
 /// Where cargo builds.
@@ -16,16 +18,19 @@ pub fn target() -> PathBuf {
 }
 
 /// Builds an example of a package as `--release` does for everybody: what the environment says about
-/// optimisation is left out.
+/// optimisation is left out. Its place is given back.
+///
+/// # Errors
+/// If it does not compile.
 pub fn release_example(package: &str, name: &str) -> Result<PathBuf, String> {
     let args = ["build", "--release", "--package", package, "--example"];
-    super::succeed(&mut release(&[&args[..], &[name]].concat()))?;
+    succeed(&mut release(&[&args[..], &[name]].concat()))?;
     Ok(target().join("release/examples").join(name))
 }
 
 /// Cargo with `args`, without what the environment says about optimisation.
 pub fn release(args: &[&str]) -> Command {
-    let mut command = super::command(args);
+    let mut command = command(args);
     let changes = |variable: &str| {
         variable.starts_with("CARGO_PROFILE_RELEASE_")
             || variable.ends_with("RUSTFLAGS")
@@ -40,6 +45,9 @@ pub fn release(args: &[&str]) -> Command {
 }
 
 /// What the compiler says of itself when it is asked with `words`.
+///
+/// # Errors
+/// If it cannot be started or fails.
 pub fn rustc(words: &[&str]) -> Result<String, String> {
     let (stdout, _) = output(Command::new("rustc").args(words))?;
     Ok(stdout.trim().to_owned())
@@ -63,5 +71,40 @@ pub fn output(command: &mut Command) -> Result<(String, String), String> {
             "{name} failed, {}: {stderr}{stdout}",
             output.status
         ))
+    }
+}
+
+/// Runs cargo with `args`, showing what is run.
+///
+/// # Errors
+/// If it fails.
+pub fn cargo<S: AsRef<OsStr>>(args: &[S]) -> Result<(), String> {
+    succeed(command(args).env("RUSTDOCFLAGS", "--deny warnings"))
+}
+
+/// Cargo with `args`, in the workspace.
+pub fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
+    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    command.args(args);
+    command
+}
+
+/// Runs a command, showing what is run.
+///
+/// # Errors
+/// If it cannot be started or fails.
+pub fn succeed(command: &mut Command) -> Result<(), String> {
+    let program = Path::new(command.get_program()).file_stem();
+    let words = program.into_iter().chain(command.get_args());
+    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
+    let words = words.join(" ");
+    eprintln!("$ {words}");
+    let status = command
+        .status()
+        .map_err(|e| format!("cannot start `{words}`: {e}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{words}` failed"))
     }
 }

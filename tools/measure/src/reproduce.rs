@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use dupack_build::{cargo, root};
 
 #[derive(Args)]
 pub struct ReproduceArgs {
@@ -19,9 +20,7 @@ const FIGURES: &str = "docs/reproduction";
 const FIGURES_BYTES_MAX: u64 = 3_000_000;
 
 pub fn run(args: &ReproduceArgs) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .ok_or("xtask lies in the workspace")?;
+    let root = root();
     let folder = match &args.from {
         Some(folder) => folder.clone(),
         None => rerun(root)?,
@@ -44,10 +43,10 @@ fn rerun(root: &Path) -> Result<PathBuf, String> {
         "--",
         "papers",
     ];
-    super::cargo(&[&args[..], &["--out", &name]].concat()).map_err(|e| {
+    cargo(&[&args[..], &["--out", &name]].concat()).map_err(|e| {
         format!(
             "{e}; what is done is kept: go on with `dupack papers --resume {name}`, then \
-             `cargo xtask reproduce --from {name}`"
+             `cargo measure reproduce --from {name}`"
         )
     })?;
     Ok(folder)

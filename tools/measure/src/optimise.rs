@@ -1,4 +1,4 @@
-//! `cargo xtask optimise`: dupack built by a profile of its own work.
+//! `cargo measure optimise`: dupack built by a profile of its own work.
 //!
 //! The compiler counts how often each branch is taken while the simulator does what it does most, and
 //! lays the program out by that. What the program computes stays the same.
@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::build::{output, release, root, rustc, target};
+use dupack_build::{output, release, root, rustc, succeed, target};
 
-/// What the simulator does most, for [`Profile`]: rows of `cargo xtask peers`, the longer ones shortened.
+/// What the simulator does most, for [`Profile`]: rows of `cargo measure peers`, the longer ones shortened.
 const WORK: [&[&str]; 6] = [
     &["one", "newreno"],
     &["ten", "60"],
@@ -97,7 +97,7 @@ fn build(host: &str, flag: &str, to: &Path, what: &[&str], name: &str) -> Result
     command
         .env("CARGO_ENCODED_RUSTFLAGS", flag)
         .env("CARGO_TARGET_DIR", to);
-    super::succeed(&mut command)?;
+    succeed(&mut command)?;
     Ok(to.join(host).join("release").join(name))
 }
 

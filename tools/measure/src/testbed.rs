@@ -1,4 +1,4 @@
-//! `cargo xtask testbed`: LE's testbed on real packets, by `crates/lab/examples/le_testbed`.
+//! `cargo measure testbed`: LE's testbed on real packets, by `crates/lab/examples/le_testbed`.
 
 use std::path::PathBuf;
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::build::{output, release_example, root, target};
+use dupack_build::{output, release_example, root, rustc, target};
+
 use crate::ns3;
 use crate::optimise::Profile;
 
@@ -13,7 +14,7 @@ use crate::optimise::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Simulator {
     Dupack,
-    /// The same, as `cargo xtask optimise` builds it.
+    /// The same, as `cargo measure optimise` builds it.
     Optimised,
     Ns2,
     Ns3,
@@ -52,7 +53,7 @@ pub enum Program {
 pub enum Build {
     /// As `--release` builds it for everybody.
     Release,
-    /// As `cargo xtask optimise` builds it.
+    /// As `cargo measure optimise` builds it.
     Optimised,
 }
 
@@ -157,7 +158,7 @@ impl Tools {
     fn find_versions(&self, without: &[Simulator]) -> Result<Vec<(String, String)>, String> {
         let mut versions = Vec::new();
         let mut add = |name: &str, version: String| versions.push((name.to_owned(), version));
-        add("rustc", crate::build::rustc(&["--version"])?);
+        add("rustc", rustc(&["--version"])?);
         let package = |name| said("dpkg-query", &["--show", "--showformat=${Version}", name]);
         if !without.contains(&Simulator::Ns2) {
             let version = package("ns2").map(|v| format!("{v} (Debian's package ns2)"));

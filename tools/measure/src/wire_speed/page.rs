@@ -20,7 +20,7 @@ const INTRODUCTION: &str = "\
 
 How fast bytes move between this machine's kernel and a TCP endpoint over a TUN device: dupack's, smoltcp's, and as a
 yardstick a second kernel behind a thread that does nothing but carry packets between two devices. This page is written
-by `cargo xtask wire-speed`.
+by `cargo measure wire-speed`.
 
 Gbit/s of payload, medians of the rounds; the [spread](#every-measurement) is below. The endpoint, or the relay, is
 bound to one core, the program that reads or writes on the kernel's side to another. *Reached* compares dupack's median

@@ -65,7 +65,7 @@ const OPTIONS: [&str; 9] = [
 ];
 
 pub fn run(args: &Ns2Args) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = dupack_build::root();
     let script = root.join("peers/ns2/run.tcl");
     let jobs = jobs(&root.join("peers/ns2/scenarios.csv"), args)?;
     if Command::new("ns").arg("/dev/null").output().is_err() {

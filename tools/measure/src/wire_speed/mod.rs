@@ -1,4 +1,4 @@
-//! `cargo xtask wire-speed`: bytes over a TUN device to and from this machine's kernel, moved by our
+//! `cargo measure wire-speed`: bytes over a TUN device to and from this machine's kernel, moved by our
 //! endpoint, by smoltcp and by a second kernel, in turn, and the page about it.
 
 mod page;
@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
+use dupack_build::{output, release_example, root, rustc, target};
 
-use crate::build::{output, release_example, root, rustc, target};
 use crate::peers::machine::Machine;
 use crate::peers::sample::value_of;
 use page::Page;
@@ -141,7 +141,7 @@ fn version_in(lock: &str, package: &str) -> Option<String> {
 
 fn command_line() -> String {
     let words: Vec<_> = std::env::args().skip(1).collect();
-    format!("cargo xtask {}", words.join(" "))
+    format!("cargo measure {}", words.join(" "))
 }
 
 #[cfg(test)]

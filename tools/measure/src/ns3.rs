@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
-
-use crate::build::root;
+use dupack_build::root;
 
 /// What to measure.
 #[derive(Args)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::build::output;
+use dupack_build::output;
 
 /// What a reader needs to know of it.
 pub struct Machine {

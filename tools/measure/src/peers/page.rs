@@ -22,9 +22,9 @@ const INTRODUCTION: &str = "\
 # Performance
 
 How long dupack, ns-2, ns-3 and htsim take for the same work, on one machine, in turn. This page is
-written by `cargo xtask peers`; [how an event travels](how-an-event-travels.md) tells where dupack's time goes.
+written by `cargo measure peers`; [how an event travels](how-an-event-travels.md) tells where dupack's time goes.
 
-`dupack` is what `cargo build --release` gives, `optimised` what `cargo xtask optimise` gives: the same source, laid out
+`dupack` is what `cargo build --release` gives, `optimised` what `cargo measure optimise` gives: the same source, laid out
 by the compiler after a profile of this work (the rows themselves, some of them shortened, which other work resembles as
 far as it does). An aim is reached if either reaches it. If only the second does, or only the best of the rounds and not
 the one in the middle, that is said.
@@ -205,7 +205,7 @@ impl Page<'_> {
                 text += &self.detail(row, entry);
             }
         }
-        text += "\nThe commands, after `cargo xtask peers` has built the programs:\n\n";
+        text += "\nThe commands, after `cargo measure peers` has built the programs:\n\n";
         for row in self.rows.iter().filter(|row| row.id != "recoveries") {
             for entry in row.entries.iter().filter(|e| self.tools.has(e.program)) {
                 text += &format!("- {}, {}: `{}`\n", row.id, entry.name(), entry.command());

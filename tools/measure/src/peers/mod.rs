@@ -1,4 +1,4 @@
-//! `cargo xtask peers`: the same work in ns-2, ns-3, htsim and dupack, in turn, and the page about it.
+//! `cargo measure peers`: the same work in ns-2, ns-3, htsim and dupack, in turn, and the page about it.
 
 pub mod machine;
 mod page;
@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
+use dupack_build::{output, release_example, root};
 
-use crate::build::{output, release_example, root};
 use machine::Machine;
 use page::Page;
 use rows::{Entry, Length, Row, rows};
@@ -162,7 +162,7 @@ fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, S
 
 /// As it was typed, but for where htsim is.
 fn command_line() -> String {
-    let mut text = "cargo xtask".to_owned();
+    let mut text = "cargo measure".to_owned();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         if word == "--htsim" {

@@ -1,0 +1,68 @@
+//! What dupack is measured against: other simulators, other endpoints, the kernel, the papers. Each command runs
+//! for minutes or more, most on a quiet machine, and writes a page in `docs/`.
+
+mod ns2;
+mod ns3;
+mod optimise;
+mod peers;
+mod reproduce;
+mod testbed;
+mod wire_speed;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use dupack_build::cargo;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo measure",
+    about = "Measures dupack beside other programs, and writes the pages about it."
+)]
+struct Args {
+    #[command(subcommand)]
+    measurement: Measurement,
+}
+
+#[derive(Subcommand)]
+enum Measurement {
+    /// Run ns-2, ns-3 and htsim beside dupack on the same work, and write docs/performance.md.
+    Peers(peers::PeersArgs),
+    /// Build dupack by a profile of its own work, which makes it faster: docs/performance.md says by how
+    /// much (needs `rustup component add llvm-tools`, and some minutes).
+    Optimise,
+    /// Measure what the endpoint moves over TUN, beside smoltcp and the kernel, and write
+    /// docs/wire-speed.md.
+    WireSpeed(wire_speed::WireSpeedArgs),
+    /// Measure ns-2.35 anew on the scenarios in peers/ns2 (needs the Debian package `ns2`).
+    PeersNs2(ns2::Ns2Args),
+    /// Measure ns-3.37 anew on the scenarios in peers/ns3 (needs the Debian package `libns3-dev`).
+    PeersNs3(ns3::Ns3Args),
+    /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
+    AgreeNs2(ns2::AgreeArgs),
+    /// LE's testbed on real packets and today's kernel beside it, into docs/testbed.md; the machine
+    /// must be quiet (the best part of an hour).
+    Testbed(testbed::TestbedArgs),
+    /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
+    Reproduce(reproduce::ReproduceArgs),
+}
+
+fn main() -> ExitCode {
+    let result = match Args::parse().measurement {
+        Measurement::Peers(args) => peers::run(&args),
+        Measurement::Optimise => optimise::run(),
+        Measurement::WireSpeed(args) => wire_speed::run(&args),
+        Measurement::PeersNs2(args) => ns2::run(&args),
+        Measurement::PeersNs3(args) => ns3::run(&args),
+        Measurement::AgreeNs2(args) => cargo(&args.command()),
+        Measurement::Testbed(args) => cargo(&args.command()),
+        Measurement::Reproduce(args) => reproduce::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
