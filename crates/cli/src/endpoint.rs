@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_algorithms::catalog::spec::Dialect;
-use dupack_lab::testbed::offer;
 use dupack_tcp::connection::KeepAlive;
 use dupack_tcp::time::Duration;
+use dupack_testbed::offer;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
 use dupack_wire::host::{Host, HostConfig, Offer, Once, Outcome, Pipe, PipeEnd, random_key};

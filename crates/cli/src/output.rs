@@ -4,14 +4,17 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use dupack_lab::figure::png;
-use dupack_lab::report::comparison::Figure;
-use dupack_lab::report::{Page, comparison, html};
 use dupack_lab::results::medium::NO_ANSWER;
 use dupack_lab::results::store::{self, IfPresent};
-use dupack_lab::results::table::{self, Colour};
 use dupack_lab::results::{OutputFolder, Results};
 use dupack_lab::run::Plan;
+use dupack_report::comparison::Figure;
+use dupack_report::figure::png;
+use dupack_report::table::{self, Colour};
+use dupack_report::{
+    comparison,
+    page::{Page, html},
+};
 use miette::{IntoDiagnostic, Result};
 
 use crate::args::{Format, OutputArgs};

@@ -3,15 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use dupack_lab::figure::png;
-use dupack_lab::papers::{
-    self, Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Part, Reproduction,
-};
-use dupack_lab::report::html;
 use dupack_lab::results::OutputFolder;
 use dupack_lab::results::store;
 use dupack_lab::run::Execution;
 use dupack_lab::trace::{packets_csv, windows_csv};
+use dupack_papers::{Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Part, Reproduction};
+use dupack_report::figure::png;
+use dupack_report::page::html;
 use miette::{IntoDiagnostic, Result};
 
 use crate::args::PapersArgs;
@@ -20,7 +18,7 @@ use crate::progress::{Board, interrupt};
 
 pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     let chosen: Vec<&'static Paper> = match &args.key {
-        Some(key) => vec![papers::find(key)?],
+        Some(key) => vec![dupack_papers::find(key)?],
         None => PAPERS.to_vec(),
     };
     if args.list {
@@ -41,16 +39,16 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
         interrupt: interrupt(),
         journals: Some(folder.path()),
     };
-    let reproductions = papers::carry_out(&campaigns, &conduct);
+    let reproductions = dupack_papers::carry_out(&campaigns, &conduct);
     board.finish();
     let reproductions = reproductions?;
     for reproduction in &reproductions {
         write(reproduction, &folder)?;
         show(reproduction)?;
     }
-    let page = html(&papers::page(&reproductions));
+    let page = html(&dupack_papers::page(&reproductions));
     let report = folder.write("report.html", page.as_bytes())?;
-    let markdown = papers::markdown(&reproductions);
+    let markdown = dupack_papers::markdown(&reproductions);
     folder.write("reproduction.md", markdown.as_bytes())?;
     eprintln!("report: {}", report.display());
     let missing: usize = reproductions.iter().map(|r| r.evidence.missing()).sum();
@@ -65,8 +63,8 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
 fn list(chosen: &[&'static Paper], one: bool) -> Result<ExitCode> {
     let (_, width) = terminal();
     let text = match chosen {
-        [paper] if one => papers::describe(paper, width)?,
-        _ => papers::list(chosen, width)?,
+        [paper] if one => dupack_papers::describe(paper, width)?,
+        _ => dupack_papers::list(chosen, width)?,
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)

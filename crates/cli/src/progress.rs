@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use dupack_lab::papers::{Amount, Watch};
 use dupack_lab::run::{Interrupt, Progress};
+use dupack_papers::{Amount, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 static INTERRUPT: Interrupt = Interrupt::new();
@@ -50,7 +50,7 @@ impl Bar {
 }
 
 #[cfg(target_os = "linux")]
-impl dupack_lab::testbed::Watch for Bar {
+impl dupack_testbed::Watch for Bar {
     fn run_begins(&self, what: &str) {
         if self.0.is_hidden() {
             eprintln!("{what}");

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use dupack_lab::catalog;
 use dupack_lab::experiment::json_schema;
+use dupack_report::catalog;
 use miette::{IntoDiagnostic, Result, miette};
 
 use crate::args::StacksArgs;

@@ -4,20 +4,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
-use dupack_lab::report::comparison;
 use dupack_lab::results::OutputFolder;
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store::IfPresent;
 use dupack_lab::run::{Execution, Plan};
-use dupack_lab::testbed::beside::compare;
-use dupack_lab::testbed::report::{
-    beside_section, beside_text, lateness, passages_csv, path_section,
-};
-use dupack_lab::testbed::{
+use dupack_lab::units::Delay;
+use dupack_report::comparison;
+use dupack_testbed::beside::compare;
+use dupack_testbed::report::{beside_section, beside_text, lateness, passages_csv, path_section};
+use dupack_testbed::{
     Beside, CaptureFolder, Family, Outcome, SackCompression, SenderSpec, Snap, Testbed,
     TestbedOptions,
 };
-use dupack_lab::units::Delay;
 use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result, miette};
 

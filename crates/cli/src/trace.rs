@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Access, Experiment, LinkOptions, Seeds};
-use dupack_lab::figure::{TimeSequence, png};
-use dupack_lab::results::{OutputFolder, table};
+use dupack_lab::results::OutputFolder;
 use dupack_lab::run::Plan;
 use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream};
-use dupack_lab::trace::{Asked, Detail, Span};
 use dupack_lab::units::{Delay, Rate};
+use dupack_report::figure::{TimeSequence, png};
+use dupack_report::table;
+use dupack_report::trace::{Asked, Detail, Drawn, Sketch, Span};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
@@ -24,8 +25,8 @@ pub fn run(args: &TraceArgs) -> Result<ExitCode> {
     let asked = asked(args)?;
     let folder = folder(args.out.as_deref(), "trace")?;
     folder.write("experiment.toml", source.text.as_bytes())?;
-    let account = write(&plan, asked, &folder)?;
-    let figure = figure(args, &account, &folder)?;
+    let (account, drawn) = write(&plan, asked, &folder)?;
+    let figure = figure(args, &account, &drawn, &folder)?;
     let svg = figure.svg().into_diagnostic()?;
     folder.write("time-sequence.svg", svg.as_bytes())?;
     let bitmap = png(&svg, PNG_SCALE).into_diagnostic()?;
@@ -39,7 +40,7 @@ pub fn run(args: &TraceArgs) -> Result<ExitCode> {
         eprintln!("warning: {warning}");
     }
     print(&summary(&account))?;
-    print(&files(&account, &folder))?;
+    print(&files(&drawn, &folder))?;
     Ok(if interrupt().is_asked() {
         eprintln!("interrupted at {} of {}", account.end, args.duration);
         ExitCode::from(INTERRUPTED)
@@ -49,7 +50,7 @@ pub fn run(args: &TraceArgs) -> Result<ExitCode> {
 }
 
 /// Does the run, and writes what happens while it does.
-fn write(plan: &Plan, asked: Asked, folder: &OutputFolder) -> Result<Account> {
+fn write(plan: &Plan, asked: Asked, folder: &OutputFolder) -> Result<(Account, Drawn)> {
     let job = plan.jobs()[0];
     let file = |file: TraceFile| folder.make(file.name());
     let outputs = Outputs {
@@ -57,12 +58,18 @@ fn write(plan: &Plan, asked: Asked, folder: &OutputFolder) -> Result<Account> {
         windows: file(TraceFile::Windows)?,
         capture: file(TraceFile::Capture)?,
     };
-    match stream(plan.scenario(job), job.seed, asked, outputs, interrupt()) {
+    let mut sketch = Sketch::new(asked);
+    let scenario = plan.scenario(job);
+    let account = match stream(scenario, job.seed, outputs, &mut sketch, interrupt()) {
         Err(StreamError::Write { file, source }) => {
-            Err(folder.unwritten(file.name(), &source).into())
+            return Err(folder.unwritten(file.name(), &source).into());
         }
-        result => result.into_diagnostic(),
-    }
+        result => result.into_diagnostic()?,
+    };
+    let end = account.end;
+    let drawn = sketch.finish(end);
+    let drawn = drawn.ok_or_else(|| miette!("the run had ended at {end} before it began"))?;
+    Ok((account, drawn))
 }
 
 /// One flow over a bottleneck between access links of 10 Mbit/s and 1 ms, as in the Momentary
@@ -128,22 +135,27 @@ fn nothing(span: Span, help: &str) -> miette::Report {
 }
 
 /// The figure, unless the run turned out to have nothing to show where it was asked for.
-fn figure(args: &TraceArgs, account: &Account, folder: &OutputFolder) -> Result<TimeSequence> {
-    if !shows_something(account.span, account.end) {
+fn figure(
+    args: &TraceArgs,
+    account: &Account,
+    drawn: &Drawn,
+    folder: &OutputFolder,
+) -> Result<TimeSequence> {
+    if !shows_something(drawn.span, account.end) {
         let help = format!(
             "--from must lie before --until, and within the run; give both, to a new folder: {} has all but the figure",
             folder.path().display()
         );
-        return Err(nothing(account.span, &help));
+        return Err(nothing(drawn.span, &help));
     }
     let mut subtitle = subtitle(args);
-    if account.detail == Detail::Thinned {
+    if drawn.detail == Detail::Thinned {
         subtitle += " · points thinned out";
     }
     Ok(TimeSequence {
         title: account.stack.clone(),
         subtitle,
-        ..account.figure.clone()
+        ..drawn.figure.clone()
     })
 }
 
@@ -189,15 +201,15 @@ fn summary(account: &Account) -> String {
     out
 }
 
-fn files(account: &Account, folder: &OutputFolder) -> String {
-    let thinned = match account.detail {
+fn files(drawn: &Drawn, folder: &OutputFolder) -> String {
+    let thinned = match drawn.detail {
         Detail::Full => "",
         Detail::Thinned => ", thinned out as it cannot show every point",
     };
     format!(
         "files: {}\n  time-sequence.svg, .png  the figure, {:.3} s to {:.3} s{thinned}\n  flow.pcapng              for tshark, Wireshark and tcptrace; comments say why\n  packets.csv, windows.csv every packet; cwnd, ssthresh, in flight, RTT",
         folder.path().display(),
-        account.span.from.as_secs_f64(),
-        account.span.until.as_secs_f64(),
+        drawn.span.from.as_secs_f64(),
+        drawn.span.until.as_secs_f64(),
     )
 }

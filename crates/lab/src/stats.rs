@@ -176,6 +176,29 @@ fn t_quantile_975(degrees_of_freedom: usize) -> Option<f64> {
     t.is_finite().then_some(t)
 }
 
+/// A ratio with its 95 % interval: `2.00 (1.85–2.16)`.
+#[must_use]
+pub fn times(ratio: &GeometricRatio) -> String {
+    match ratio.interval_95 {
+        Some((low, high)) if high - low >= 0.005 => {
+            format!("{:.2} ({low:.2}–{high:.2})", ratio.mean)
+        }
+        _ => format!("{:.2}", ratio.mean),
+    }
+}
+
+/// A mean with its 95 % interval: `8.83 ±0.02`.
+#[must_use]
+pub fn spread(summary: &Summary, decimals: usize) -> String {
+    match summary.half_width_95 {
+        // No spread at all: every seed was the same run.
+        Some(half) if summary.min < summary.max => {
+            format!("{:.decimals$} ±{:.decimals$}", summary.mean, half)
+        }
+        _ => format!("{:.decimals$}", summary.mean),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

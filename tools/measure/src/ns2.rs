@@ -39,7 +39,7 @@ pub struct AgreeArgs {
 impl AgreeArgs {
     /// The arguments of cargo that do it: the laboratory is too large to be part of the chores.
     pub fn command(&self) -> Vec<String> {
-        let fixed = "run --release --package dupack-lab --example agree_ns2 -- --seeds";
+        let fixed = "run --release --package dupack-papers --example agree_ns2 -- --seeds";
         let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
         words.push(self.seeds.to_string());
         if !self.only.is_empty() {

@@ -4,7 +4,6 @@ pub mod measure;
 pub mod medium;
 pub mod store;
 pub mod summary;
-pub mod table;
 
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};

@@ -6,16 +6,12 @@
 
 mod capture;
 mod csv;
-mod figure;
 mod pending;
 mod record;
-mod repair;
 pub mod stream;
-mod thin;
 
 pub use capture::capture;
 pub use csv::{packets_csv, windows_csv};
-pub use figure::{Asked, Detail, Span, time_sequence};
 
 use dupack_net::link::DropCause;
 use dupack_tcp::facts::SendReason;

@@ -1,7 +1,7 @@
 //! A trace of any length: its events go to files as they come.
 //!
-//! What a figure and a summary need is gathered on the way. Memory holds the events of about one
-//! round trip and a bounded number of points, however long the run is.
+//! What a summary needs is gathered on the way, and an [`Onlooker`] may gather more. Memory holds
+//! the events of about one round trip, however long the run is.
 
 use std::io::{self, BufWriter, Write};
 
@@ -13,11 +13,9 @@ use dupack_wire::CaptureError;
 
 use super::capture::Capture;
 use super::csv::{PacketsCsv, WindowsCsv};
-use super::figure::{Asked, Detail, Sketch, Span};
 use super::pending::Pending;
 use super::record::{HAS_A_FLOW, Recorder, Sink, logging};
 use super::{Event, Flow, What};
-use crate::figure::TimeSequence;
 use crate::run::{BuildError, Interrupt, Scenario};
 
 /// The most window changes that a summary holds: more than anyone reads.
@@ -110,12 +108,16 @@ pub struct Account {
     pub changes: Vec<WindowChange>,
     /// How many more there were.
     pub more_changes: u64,
-    /// What the figure shows.
-    pub span: Span,
-    /// The figure, without title.
-    pub figure: TimeSequence,
-    /// Whether the figure has every point.
-    pub detail: Detail,
+}
+
+/// Sees the events of a trace in the order of time while they are written, such as to draw them.
+pub trait Onlooker {
+    /// Called once, before the first event: the flow, and its first estimate of the round-trip
+    /// time if it ever had one.
+    fn begin(&mut self, flow: &Flow, srtt: Option<Duration>);
+
+    /// Takes the next event.
+    fn event(&mut self, event: &Event);
 }
 
 /// Runs `scenario` with `seed` and writes what happens to its first flow, while it happens. Asked
@@ -130,11 +132,11 @@ pub struct Account {
 ///
 /// # Panics
 /// If the scenario has no TCP flow, which no checked experiment lacks.
-pub fn stream<W: Write>(
+pub fn stream<W: Write, O: Onlooker>(
     scenario: &Scenario,
     seed: u64,
-    asked: Asked,
     outputs: Outputs<W>,
+    onlooker: &mut O,
     interrupt: &Interrupt,
 ) -> Result<Account, StreamError> {
     let logging = logging(scenario);
@@ -145,10 +147,10 @@ pub fn stream<W: Write>(
         files: Files::begin(outputs, &flow)?,
         stack: scenario.stack.to_string(),
         flow,
-        asked,
+        onlooker,
         start: Start::default(),
         pending: Pending::default(),
-        sketch: None,
+        stage: Stage::Before,
         changes: Vec::new(),
         more_changes: 0,
         outcome: Ok(()),
@@ -166,21 +168,29 @@ pub fn stream<W: Write>(
 }
 
 /// Takes the events of a run, and writes those of which all is known.
-struct Writing<'i, W: Write> {
+struct Writing<'i, W: Write, O: Onlooker> {
     files: Files<W>,
     stack: String,
     flow: Flow,
-    asked: Asked,
+    onlooker: &'i mut O,
     start: Start,
     pending: Pending,
-    /// None before the first event is written.
-    sketch: Option<Sketch>,
+    stage: Stage,
     changes: Vec<WindowChange>,
     more_changes: u64,
     /// The first error.
     outcome: Result<(), StreamError>,
     /// Asked when there is an error: the run is of no use any more.
     failure: &'i Interrupt,
+}
+
+/// Whether the handshake is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Not yet.
+    Before,
+    /// It is, and the onlooker has begun.
+    Begun,
 }
 
 /// What must be known before anything is written.
@@ -208,7 +218,7 @@ impl Start {
     }
 }
 
-impl<W: Write> Sink for Writing<'_, W> {
+impl<W: Write, O: Onlooker> Sink for Writing<'_, W, O> {
     fn take(&mut self, event: Event) {
         if self.outcome.is_err() {
             return;
@@ -224,7 +234,7 @@ impl<W: Write> Sink for Writing<'_, W> {
     }
 }
 
-impl<W: Write> Writing<'_, W> {
+impl<W: Write, O: Onlooker> Writing<'_, W, O> {
     fn write_settled(&mut self) -> Result<(), StreamError> {
         while let Some(event) = self.pending.pop_settled() {
             self.write(&event)?;
@@ -233,24 +243,29 @@ impl<W: Write> Writing<'_, W> {
     }
 
     fn write(&mut self, event: &Event) -> Result<(), StreamError> {
-        self.begin()?.event(event);
+        self.begin()?;
+        self.onlooker.event(event);
         if let What::Window(change) = &event.what {
             self.note(change);
         }
         self.files.event(event)
     }
 
-    /// The sketch; before the first event, the handshake is written and the sketch begun.
-    fn begin(&mut self) -> Result<&mut Sketch, StreamError> {
-        if self.sketch.is_none() {
-            let Start {
-                first_send, rtt, ..
-            } = self.start;
-            let capture = &mut self.files.capture;
-            capture.handshake(first_send, rtt, &self.stack)?;
+    /// Before the first event, writes the handshake and lets the onlooker begin.
+    fn begin(&mut self) -> Result<(), StreamError> {
+        if self.stage == Stage::Begun {
+            return Ok(());
         }
-        let begun = || Sketch::new(&self.flow, self.asked, self.start.srtt);
-        Ok(self.sketch.get_or_insert_with(begun))
+        let Start {
+            first_send,
+            rtt,
+            srtt,
+        } = self.start;
+        let capture = &mut self.files.capture;
+        capture.handshake(first_send, rtt, &self.stack)?;
+        self.onlooker.begin(&self.flow, srtt);
+        self.stage = Stage::Begun;
+        Ok(())
     }
 
     fn note(&mut self, change: &WindowChange) {
@@ -273,8 +288,6 @@ impl<W: Write> Writing<'_, W> {
         }
         self.begin()?;
         self.files.finish()?;
-        let begun = || Sketch::new(&self.flow, self.asked, self.start.srtt);
-        let (span, figure, detail) = self.sketch.unwrap_or_else(begun).finish(end);
         Ok(Account {
             stack: self.stack,
             flow: self.flow,
@@ -283,9 +296,6 @@ impl<W: Write> Writing<'_, W> {
             end,
             changes: self.changes,
             more_changes: self.more_changes,
-            span,
-            figure,
-            detail,
         })
     }
 }

@@ -1,0 +1,221 @@
+//! How well the dialect `ns2` agrees with ns-2.35.
+//!
+//! `peers/ns2` holds what ns-2's own senders did in a set of scenarios. Each is built here as an
+//! ordinary experiment in the dialect `ns2`, run over the same number of seeds, and compared by
+//! the mean goodput. `cargo measure agree-ns2` does all of it and writes `docs/ns2-agreement.md`;
+//! a test does a part.
+//!
+//! Seeds do not correspond: the two simulators draw different losses, and only means can agree.
+
+mod page;
+mod peer;
+
+pub use page::{line, page, summary};
+pub use peer::{
+    Difference, PeerRun, SENDERS, Scenario, Sender, VERSION, differences, nishida, runs, scenarios,
+};
+
+use std::path::PathBuf;
+
+use dupack_lab::experiment::load::{ExperimentError, Source};
+use dupack_lab::experiment::{
+    DialectName, Direction, Experiment, FlowGroup, LinkOptions, LossPlacement, Seeds,
+};
+use dupack_lab::results::{Measure, Results};
+use dupack_lab::run::{Execution, Interrupt, Plan, Progress};
+use dupack_lab::stats::Summary;
+use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
+
+/// Means agree if they differ by no more than this share of ns-2's.
+pub const TOLERANCE: f64 = 0.05;
+
+/// ACKs never meet a full queue.
+const REVERSE_BUFFER: Buffer = Buffer::Packets(100_000);
+
+/// A sender in a scenario, here and in ns-2.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The scenario's name.
+    pub id: String,
+    /// The sender.
+    pub sender: Sender,
+    /// What our runs say.
+    pub ours: Sample,
+    /// What ns-2's say.
+    pub theirs: Sample,
+    /// The rule that a difference is traced to, if one is expected.
+    pub difference: Option<Difference>,
+}
+
+/// What several runs say.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Goodput in bytes of payload per second.
+    pub goodput: Summary,
+    /// Retransmissions per delivered packet.
+    pub retransmissions: f64,
+    /// Timeouts per delivered packet.
+    pub timeouts: f64,
+}
+
+/// How a cell came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Within the tolerance.
+    Agrees,
+    /// Outside it, within what a named rule explains.
+    Explained,
+    /// Neither. This includes a difference that was expected and did not show.
+    Differs,
+}
+
+impl Sample {
+    fn new(runs: &[PeerRun], scenario: &Scenario) -> Self {
+        let goodputs: Vec<f64> = runs.iter().map(|run| run.goodput).collect();
+        let delivered: f64 = match scenario.packets {
+            Some(packets) => packets as f64 * runs.len() as f64,
+            None => {
+                let bytes: f64 = goodputs.iter().sum::<f64>() * scenario.duration_s;
+                bytes / scenario.packet_bytes as f64
+            }
+        };
+        let per_packet =
+            |of: fn(&PeerRun) -> f64| -> f64 { runs.iter().map(of).sum::<f64>() / delivered };
+        Self {
+            goodput: Summary::of(&goodputs).expect("a scenario has runs"),
+            retransmissions: per_packet(|run| run.retransmissions),
+            timeouts: per_packet(|run| run.timeouts),
+        }
+    }
+
+    /// Standard error of the mean goodput, as a share of the mean.
+    #[must_use]
+    pub fn relative_error(&self) -> f64 {
+        let g = &self.goodput;
+        let deviation = g.standard_deviation.unwrap_or(f64::INFINITY);
+        deviation / (g.n as f64).sqrt() / g.mean
+    }
+}
+
+impl Cell {
+    /// Our mean goodput by ns-2's.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.ours.goodput.mean / self.theirs.goodput.mean
+    }
+
+    /// Standard error of [`ratio`](Self::ratio), from both sides.
+    #[must_use]
+    pub fn ratio_error(&self) -> f64 {
+        self.ratio()
+            * self
+                .ours
+                .relative_error()
+                .hypot(self.theirs.relative_error())
+    }
+
+    /// How it came out.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let ratio = self.ratio();
+        match &self.difference {
+            None if (ratio - 1.0).abs() <= TOLERANCE => Verdict::Agrees,
+            Some(known) if (known.least..=known.greatest).contains(&ratio) => Verdict::Explained,
+            _ => Verdict::Differs,
+        }
+    }
+}
+
+impl Scenario {
+    /// It as an experiment with these senders.
+    ///
+    /// # Panics
+    /// If the scenario's loss is no probability.
+    #[must_use]
+    pub fn experiment(&self, senders: &[Sender], seeds: u32) -> Experiment {
+        let stacks = senders.iter().map(|s| s.stack.to_owned()).collect();
+        let mut e = Experiment::new(stacks);
+        e.title = self.id.clone();
+        e.dialect = DialectName::Ns2;
+        e.seeds = Seeds::Count(seeds);
+        e.duration = seconds(self.duration_s);
+        e.path = Some(LinkOptions {
+            rate: Some(Rate::from_bits_per_second(self.rate_bps)),
+            delay: seconds(self.delay_s),
+            // ns-2's limit counts the packet in transmission, ours does not.
+            buffer: Some(Buffer::Packets(self.buffer_packets - 1)),
+            loss: Probability::new(self.loss).expect("a loss is a probability"),
+            loss_placement: LossPlacement::Before,
+            reverse: Some(Direction {
+                buffer: Some(REVERSE_BUFFER),
+                ..Direction::default()
+            }),
+            ..LinkOptions::default()
+        });
+        e.flows = vec![FlowGroup {
+            start_spread: seconds(2.0 * self.delay_s),
+            bytes: self
+                .packets
+                .map(|packets| ByteCount::from_bytes(packets * self.packet_bytes)),
+            ..FlowGroup::default()
+        }];
+        e.sender.segment = Some(ByteCount::from_bytes(self.packet_bytes));
+        e.sender.header = Some(ByteCount::from_bytes(self.header_bytes));
+        e.sender.initial_ssthresh =
+            (self.initial_ssthresh > 0).then_some(Buffer::Packets(self.initial_ssthresh));
+        e.receiver.delayed_ack = Some(seconds(self.delack_s));
+        e
+    }
+
+    /// Runs it with every one of `senders`, and compares.
+    ///
+    /// # Errors
+    /// If it makes no experiment.
+    pub fn compare(
+        &self,
+        senders: &[Sender],
+        seeds: u32,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Cell>, ExperimentError> {
+        let source = Source {
+            name: self.id.clone(),
+            text: String::new(),
+            folder: PathBuf::new(),
+        };
+        let plan = Plan::new(self.experiment(senders, seeds), &source)?;
+        let results = plan.execute(Execution::default(), progress, &Interrupt::new());
+        let known = differences();
+        let cell = |(stack, &sender): (usize, &Sender)| Cell {
+            id: self.id.clone(),
+            sender,
+            ours: Sample::new(&self.our_runs(&results, stack), self),
+            theirs: Sample::new(&runs(self, sender), self),
+            difference: known
+                .iter()
+                .find(|d| d.id == self.id && d.sender == sender.name)
+                .cloned(),
+        };
+        Ok(senders.iter().enumerate().map(cell).collect())
+    }
+
+    fn our_runs(&self, results: &Results, stack: usize) -> Vec<PeerRun> {
+        let runs = results.runs.iter().filter(|run| run.stack == stack);
+        runs.map(|run| {
+            let of = |measure| run.values.get(measure).unwrap_or(0.0);
+            let goodput = match self.packets {
+                Some(packets) => (packets * self.packet_bytes) as f64 / of(Measure::Completion),
+                None => of(Measure::Goodput) * 1e6 / 8.0,
+            };
+            PeerRun {
+                goodput,
+                retransmissions: of(Measure::Retransmissions),
+                timeouts: of(Measure::Timeouts),
+            }
+        })
+        .collect()
+    }
+}
+
+fn seconds(seconds: f64) -> Delay {
+    Delay::from_nanos((seconds * 1e9).round() as u64)
+}

@@ -1,0 +1,400 @@
+//! Carrying out papers' experiments: planned, run in one go, resumed, judged.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::claims::{Finding, Judged, Verdict};
+use super::evidence::{Evidence, Followed, Part, Traced};
+use super::journal::{Done, Journal, JournalError};
+use super::reproduction::Account;
+use super::schedule::{Task, run_all, tasks};
+use super::watch::{Amount, Counting, Watch};
+use super::{Extent, Observe, Paper, Reproduction};
+use dupack_lab::experiment::load::{ExperimentError, Source};
+use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
+use dupack_lab::trace::Trace;
+
+/// A paper's experiments, checked and ready to run.
+#[derive(Debug)]
+pub struct Campaign {
+    paper: &'static Paper,
+    extent: Extent,
+    pub(super) parts: Vec<Planned>,
+}
+
+/// An experiment of a campaign.
+#[derive(Debug)]
+pub(super) struct Planned {
+    name: &'static str,
+    observe: Observe,
+    pub(super) plan: Plan,
+}
+
+/// How campaigns are carried out.
+#[derive(Clone, Copy)]
+pub struct Conduct<'c> {
+    /// How many runs at a time.
+    pub execution: Execution,
+    /// Who looks on.
+    pub watch: &'c dyn Watch,
+    /// What stops it.
+    pub interrupt: &'c Interrupt,
+    /// The folder in which journals are kept, `<paper>/<experiment>/runs.jsonl`; nowhere if
+    /// there is none. Runs that stand in them already are not done again.
+    pub journals: Option<&'c Path>,
+}
+
+impl Paper {
+    /// Its experiments, checked and ready to run.
+    ///
+    /// # Errors
+    /// If one of them is impossible, which the tests would show.
+    pub fn plan(&'static self, extent: Extent) -> Result<Campaign, ExperimentError> {
+        let parts = self.experiments.iter().map(|file| {
+            let mut source = Source {
+                name: format!("experiments/papers/{}/{}.toml", self.key, file.name),
+                text: file.text.to_owned(),
+                folder: PathBuf::new(),
+            };
+            let mut experiment = source.parse()?;
+            if extent == Extent::Quick {
+                (file.quicken)(&mut experiment);
+                source.text = Source::of_flags(&experiment).text;
+            }
+            Ok(Planned {
+                name: file.name,
+                observe: file.observe,
+                plan: Plan::new(experiment, &source)?,
+            })
+        });
+        Ok(Campaign {
+            paper: self,
+            extent,
+            parts: parts.collect::<Result<_, ExperimentError>>()?,
+        })
+    }
+}
+
+/// Does every run of `campaigns` and judges their claims. What an interrupt leaves undone is
+/// missing in the outcome; claims cannot be told then.
+///
+/// Runs that a journal holds are taken from it. Of these, the shortest of each stack in each
+/// experiment is done again: if it does not come out the same, the program has changed, and none
+/// of them is taken. What a journal cannot hold is done again: experiments that record packets,
+/// and the runs that are followed over time; they take seconds.
+///
+/// # Errors
+/// If a journal can be neither read nor begun.
+pub fn carry_out(
+    campaigns: &[Campaign],
+    conduct: &Conduct<'_>,
+) -> Result<Vec<Reproduction>, JournalError> {
+    let journals = journals(campaigns, conduct)?;
+    let all = tasks(campaigns);
+    let (before, to_do) = taken(&all, campaigns, &journals, conduct);
+    let sum = |tasks: &mut dyn Iterator<Item = &Task>| {
+        tasks.fold(Amount::default(), |sum, task| sum.and(task.packets))
+    };
+    let total = sum(&mut all.iter());
+    let done = sum(&mut before.iter().map(|(task, _)| task));
+    conduct.watch.begins(total, done);
+    let broken = AtomicBool::new(false);
+    let finished = run_all(to_do, conduct.execution, conduct.interrupt, |task| {
+        let campaign = &campaigns[task.campaign];
+        let part = &campaign.parts[task.part];
+        conduct.watch.run_begins(campaign.paper.key, part.name);
+        let outcome = part.run(task, conduct)?;
+        let journal = &journals[task.campaign][task.part];
+        if let (Outcome::Measured(done, None), Some(journal)) = (&outcome, journal)
+            && let Err(error) = part.note(journal, task, done)
+            && !broken.swap(true, Ordering::Relaxed)
+        {
+            let lost = "the runs go on, but after an interruption they begin anew";
+            conduct.watch.note(&format!("{error}; {lost}"));
+        }
+        conduct.watch.run_done(task.packets);
+        Some(outcome)
+    });
+    let mut outcomes: Vec<Vec<Vec<Outcome>>> = campaigns
+        .iter()
+        .map(|campaign| campaign.parts.iter().map(|_| Vec::new()).collect())
+        .collect();
+    for (task, outcome) in before.into_iter().chain(finished) {
+        outcomes[task.campaign][task.part].push(outcome);
+    }
+    let judged = campaigns.iter().zip(outcomes);
+    Ok(judged.map(|(campaign, of)| campaign.conclude(of)).collect())
+}
+
+/// What came of a run.
+enum Outcome {
+    Measured(Done, Option<Followed>),
+    Recorded(Traced, Duration),
+}
+
+/// The journal of every experiment that keeps one.
+type Journals = Vec<Vec<Option<Journal>>>;
+
+fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Journals, JournalError> {
+    let of_part = |campaign: &Campaign, part: &Planned| {
+        let folder = match (conduct.journals, part.observe) {
+            (Some(folder), Observe::Measures | Observe::Series) => {
+                folder.join(campaign.paper.key).join(part.name)
+            }
+            _ => return Ok(None),
+        };
+        let journal = Journal::open(&folder)?;
+        if journal.unreadable() > 0 {
+            conduct.watch.note(&format!(
+                "{}: {} line(s) torn or unreadable: these runs are done again",
+                journal.path().display(),
+                journal.unreadable()
+            ));
+        }
+        Ok(Some(journal))
+    };
+    let of_campaign = |campaign: &Campaign| {
+        let parts = campaign.parts.iter();
+        parts.map(|part| of_part(campaign, part)).collect()
+    };
+    campaigns.iter().map(of_campaign).collect()
+}
+
+/// The runs that the journals hold, and those that are still to do.
+fn taken(
+    all: &[Task],
+    campaigns: &[Campaign],
+    journals: &Journals,
+    conduct: &Conduct<'_>,
+) -> (Vec<(Task, Outcome)>, Vec<Task>) {
+    let (mut held, mut to_do) = (Vec::new(), Vec::new());
+    for &task in all {
+        let part = &campaigns[task.campaign].parts[task.part];
+        let journal = journals[task.campaign][task.part].as_ref();
+        let journal = journal.filter(|journal| !journal.is_empty() && !part.follows(task.job));
+        let found = journal.and_then(|j| j.find(part.plan.fingerprint(task.job), task.job));
+        match found {
+            Some(done) => held.push((task, done)),
+            None => to_do.push(task),
+        }
+    }
+    let stale = stale(&held, campaigns, conduct);
+    let (stale, good): (Vec<_>, Vec<_>) = held
+        .into_iter()
+        .partition(|(task, _)| stale.contains(&group(task)));
+    to_do.extend(stale.into_iter().map(|(task, _)| task));
+    let good = good.into_iter();
+    let good = good.map(|(task, done)| (task, Outcome::Measured(done, None)));
+    (good.collect(), to_do)
+}
+
+/// A stack of an experiment of a campaign.
+type Group = (usize, usize, usize);
+
+const fn group(task: &Task) -> Group {
+    (task.campaign, task.part, task.job.stack)
+}
+
+/// The stacks whose shortest journalled run does not come out the same again.
+fn stale(held: &[(Task, Done)], campaigns: &[Campaign], conduct: &Conduct<'_>) -> Vec<Group> {
+    let mut shortest: Vec<&(Task, Done)> = Vec::new();
+    for entry in held {
+        match shortest.iter_mut().find(|s| group(&s.0) == group(&entry.0)) {
+            Some(known) if entry.0.packets < known.0.packets => *known = entry,
+            Some(_) => {}
+            None => shortest.push(entry),
+        }
+    }
+    let samples = shortest.iter().map(|(task, _)| *task).collect();
+    let again = run_all(samples, conduct.execution, conduct.interrupt, |task| {
+        let part = &campaigns[task.campaign].parts[task.part];
+        part.plan.run(task.job, conduct.interrupt)
+    });
+    let changed = again.iter().filter(|(task, run)| {
+        let before = shortest.iter().find(|s| group(&s.0) == group(task));
+        before.is_some_and(|(_, done)| done.run != *run)
+    });
+    let changed: Vec<Group> = changed.map(|(task, _)| group(task)).collect();
+    for &(campaign, part, stack) in &changed {
+        let campaign = &campaigns[campaign];
+        let part = &campaign.parts[part];
+        conduct.watch.note(&format!(
+            "{}/{}: a run of {} does not come out as the journal says: the program has changed, and its runs are done again",
+            campaign.paper.key,
+            part.name,
+            part.plan.empty_results().stacks[stack]
+        ));
+    }
+    changed
+}
+
+impl Planned {
+    /// Whether a run is followed over time: of an experiment with series, those of the first seed.
+    fn follows(&self, job: Job) -> bool {
+        let first = self.plan.jobs().first().map(|first| first.seed);
+        self.observe == Observe::Series && first == Some(job.seed)
+    }
+
+    fn run(&self, task: &Task, conduct: &Conduct<'_>) -> Option<Outcome> {
+        let before = conduct.watch.cpu_time();
+        let spent = || conduct.watch.cpu_time().saturating_sub(before);
+        match self.observe {
+            Observe::Series if self.follows(task.job) => {
+                let (run, course) = self.plan.follow(task.job, conduct.interrupt)?;
+                let followed = Followed {
+                    job: task.job,
+                    course,
+                };
+                Some(Outcome::Measured(
+                    Done { run, cpu: spent() },
+                    Some(followed),
+                ))
+            }
+            Observe::Measures | Observe::Series => {
+                let run = self.plan.run(task.job, conduct.interrupt)?;
+                Some(Outcome::Measured(Done { run, cpu: spent() }, None))
+            }
+            Observe::Packets => {
+                let scenario = self.plan.scenario(task.job);
+                let trace = Trace::record(scenario, task.job.seed, conduct.interrupt)
+                    .expect("the plan has built it before");
+                // Asked to stop, it may have ended early.
+                let job = task.job;
+                (!conduct.interrupt.is_asked())
+                    .then(|| Outcome::Recorded(Traced { job, trace }, spent()))
+            }
+        }
+    }
+
+    fn note(&self, journal: &Journal, task: &Task, done: &Done) -> Result<(), JournalError> {
+        let scenario = self.plan.scenario(task.job);
+        let place = (self.plan.label(task.job.point), scenario.stack.to_string());
+        let fingerprint = self.plan.fingerprint(task.job);
+        journal.append(fingerprint, (&place.0, &place.1), done)
+    }
+
+    /// What came out of it, in an order that does not depend on which run was finished first.
+    fn conclude(&self, outcomes: Vec<Outcome>) -> (Part, Account) {
+        let mut results = self.plan.empty_results();
+        let (mut traces, mut followed) = (Vec::new(), Vec::new());
+        let mut cpu = Duration::ZERO;
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Measured(done, course) => {
+                    cpu += done.cpu;
+                    results.runs.push(done.run);
+                    followed.extend(course);
+                }
+                Outcome::Recorded(traced, spent) => {
+                    cpu += spent;
+                    traces.push(traced);
+                }
+            }
+        }
+        results
+            .runs
+            .sort_by_key(|run| (run.point, run.stack, run.seed));
+        traces.sort_by_key(|traced| (traced.job.point, traced.job.stack, traced.job.seed));
+        let account = Account {
+            experiment: self.name,
+            runs: results.runs.len() + traces.len(),
+            cpu,
+        };
+        let part = Part {
+            name: self.name,
+            results,
+            traces,
+            followed,
+        };
+        (part, account)
+    }
+}
+
+impl Campaign {
+    /// The paper.
+    #[must_use]
+    pub const fn paper(&self) -> &'static Paper {
+        self.paper
+    }
+
+    /// How many runs it has.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.parts.iter().map(|part| part.plan.jobs().len()).sum()
+    }
+
+    /// Its experiments: their names and how many runs each has.
+    pub fn experiments(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
+        let parts = self.parts.iter();
+        parts.map(|part| (part.name, part.plan.jobs().len()))
+    }
+
+    /// Does every run and judges the claims, as [`carry_out`] does, without a journal.
+    ///
+    /// # Panics
+    /// Never: what could go wrong is the journal.
+    #[must_use]
+    pub fn execute(
+        &self,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Reproduction {
+        let conduct = Conduct {
+            execution,
+            watch: &Counting(progress),
+            interrupt,
+            journals: None,
+        };
+        let only = carry_out(std::slice::from_ref(self), &conduct).expect("there is no journal");
+        only.into_iter().next().expect("there is one campaign")
+    }
+
+    fn conclude(&self, outcomes: Vec<Vec<Outcome>>) -> Reproduction {
+        let parts = self.parts.iter().zip(outcomes);
+        let concluded = parts.map(|(part, outcomes)| part.conclude(outcomes));
+        let (parts, accounts) = concluded.unzip();
+        self.judge(Evidence { parts }, accounts)
+    }
+
+    fn judge(&self, evidence: Evidence, accounts: Vec<Account>) -> Reproduction {
+        let mut judgement = (self.paper.judge)(&evidence);
+        let book = self.paper.book();
+        let missing = evidence.missing();
+        let judged = book.claims.iter().map(|claim| {
+            let own = judgement
+                .findings
+                .iter_mut()
+                .find(|(id, _)| *id == claim.id);
+            let why = match (&own, missing) {
+                (None, _) => "no rule of this claim has been built",
+                (Some(_), 0) => "the runs do not show what it is about",
+                (Some(_), _) => "runs that it needs are missing",
+            };
+            let found = own.and_then(|(_, finding)| finding.take());
+            let finding = match found {
+                None => Finding::new(Verdict::CannotBeTold, why),
+                // The rules were made for all runs: fewer might seem to refute a claim.
+                Some(finding) if missing > 0 => {
+                    Finding::new(Verdict::CannotBeTold, format!("so far: {}", finding.found))
+                }
+                Some(finding) => finding,
+            };
+            Judged {
+                claim: claim.clone(),
+                finding,
+            }
+        });
+        Reproduction {
+            key: self.paper.key,
+            readme: self.paper.readme,
+            extent: self.extent,
+            judged: judged.collect(),
+            exhibits: judgement.exhibits,
+            evidence,
+            accounts,
+            book,
+        }
+    }
+}

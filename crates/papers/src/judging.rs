@@ -1,0 +1,102 @@
+//! The words and rows that the papers' judges share.
+
+use super::claims::{Finding, Verdict};
+use super::reproduction::Exhibit;
+use dupack_lab::stats::Summary;
+use dupack_lab::stats::spread;
+use dupack_report::comparison::Figure;
+use dupack_report::figure::FigureError;
+use dupack_report::page::{Cell, Emphasis};
+
+/// The 95 % interval, or the mean alone if there is only one sample.
+pub(super) fn interval(summary: &Summary) -> (f64, f64) {
+    summary
+        .interval_95()
+        .unwrap_or((summary.mean, summary.mean))
+}
+
+/// Whether every interval lies below `bound`.
+pub(super) fn all_below(summaries: &[Summary], bound: f64) -> bool {
+    summaries.iter().all(|s| interval(s).1 < bound)
+}
+
+/// Whether every interval lies above `bound`.
+pub(super) fn all_above(summaries: &[Summary], bound: f64) -> bool {
+    summaries.iter().all(|s| interval(s).0 > bound)
+}
+
+/// Whether a mean lies within bounds: it does not if the interval lies outside of them, and
+/// cannot be told if only the mean does.
+pub(super) fn within(summary: &Summary, (low, high): (f64, f64)) -> Verdict {
+    let (from, to) = interval(summary);
+    if to < low || high < from {
+        Verdict::DoesNotHold
+    } else if low <= summary.mean && summary.mean <= high {
+        Verdict::Holds
+    } else {
+        Verdict::CannotBeTold
+    }
+}
+
+/// All of several verdicts: one that does not hold decides, then one that cannot be told.
+pub(super) fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+    verdicts
+        .into_iter()
+        .fold(Verdict::Holds, |so_far, next| match (so_far, next) {
+            (Verdict::DoesNotHold, _) | (_, Verdict::DoesNotHold) => Verdict::DoesNotHold,
+            (Verdict::CannotBeTold, _) | (_, Verdict::CannotBeTold) => Verdict::CannotBeTold,
+            _ => Verdict::Holds,
+        })
+}
+
+/// Means with their intervals, separated by commas.
+pub(super) fn list(summaries: &[Summary], decimals: usize) -> String {
+    let texts: Vec<String> = summaries.iter().map(|s| spread(s, decimals)).collect();
+    texts.join(", ")
+}
+
+/// A finding from a rule that says yes or no.
+pub(super) fn finding(holds: bool, found: impl Into<String>) -> Option<Finding> {
+    Some(Finding::new(Verdict::of(holds), found))
+}
+
+/// A figure, if it can be drawn.
+pub(super) fn figure(
+    name: &str,
+    caption: &str,
+    svg: Result<String, FigureError>,
+) -> Option<Exhibit> {
+    Some(Exhibit::Figure(Figure {
+        name: name.to_owned(),
+        svg: svg.ok()?,
+        caption: caption.to_owned(),
+    }))
+}
+
+/// Whose numbers a row of a table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The paper's.
+    Paper,
+    /// Ours: they stand out.
+    Ours,
+}
+
+/// A row of numbers after its group and whose it is.
+pub(super) fn row(
+    group: &str,
+    whose: Whose,
+    label: &str,
+    cells: impl IntoIterator<Item = String>,
+) -> Vec<Cell> {
+    let emphasis = match whose {
+        Whose::Paper => Emphasis::Number,
+        Whose::Ours => Emphasis::Best,
+    };
+    let names = [
+        Cell::new(group, Emphasis::Group),
+        Cell::new(label, Emphasis::Plain),
+    ];
+    let cells = cells.into_iter().map(|cell| Cell::new(cell, emphasis));
+    names.into_iter().chain(cells).collect()
+}

@@ -1,0 +1,202 @@
+//! Published results as runnable experiments: each paper's figures and tables redrawn beside its
+//! own numbers, and a verdict on every claim.
+//!
+//! A paper is a folder `experiments/papers/<key>/` (experiment files, the paper's numbers, the
+//! claims and how they are judged, and what was chosen where the text says nothing) and a file
+//! here that draws and judges. [`find`] names it, [`Paper::plan`] makes a [`Campaign`] of it, and
+//! [`Campaign::execute`] a [`Reproduction`].
+
+pub mod agreement;
+mod campaign;
+mod claims;
+mod evidence;
+mod folder;
+mod journal;
+mod judging;
+mod le;
+mod listing;
+mod markdown;
+mod momentary;
+mod newreno_smooth;
+mod page;
+mod reproduction;
+mod responding;
+mod schedule;
+mod watch;
+mod westwood;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use dupack_lab::experiment::Experiment;
+
+pub use campaign::{Campaign, Conduct, carry_out};
+pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
+pub use evidence::{At, Evidence, Followed, Part, Traced};
+pub use folder::{CampaignFolder, FolderError};
+pub use journal::JournalError;
+pub use listing::{describe, list};
+pub use markdown::markdown;
+pub use page::page;
+pub use reproduction::{Account, Exhibit, Reproduction, Table};
+pub use watch::{Amount, Watch};
+
+/// The papers that are here.
+pub static PAPERS: [&Paper; 5] = [
+    &le::PAPER,
+    &momentary::PAPER,
+    &newreno_smooth::PAPER,
+    &responding::PAPER,
+    &westwood::PAPER,
+];
+
+/// A paper: what it claims, how it is rerun, and how it is judged.
+#[derive(Debug)]
+pub struct Paper {
+    /// The name of its folder, and on the command line.
+    pub key: &'static str,
+    claims: &'static str,
+    readme: &'static str,
+    experiments: &'static [ExperimentFile],
+    judge: fn(&Evidence) -> Judgement,
+}
+
+/// An experiment of a paper.
+#[derive(Debug)]
+struct ExperimentFile {
+    /// Its file name without the ending.
+    name: &'static str,
+    text: &'static str,
+    observe: Observe,
+    /// What makes a quick look of it.
+    quicken: fn(&mut Experiment),
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Observe {
+    /// Its measures.
+    Measures,
+    /// Its measures, and for the first seed its first flow over time.
+    Series,
+    /// Every packet of its first flow.
+    Packets,
+}
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What the verdicts are meant to rest on.
+    Full,
+    /// Fewer seeds and shorter runs: a look, not a verdict.
+    Quick,
+}
+
+/// What a paper's own file makes of the evidence.
+#[derive(Debug, Default)]
+struct Judgement {
+    /// By the claims' names. A claim without one cannot be told.
+    findings: Vec<(&'static str, Option<Finding>)>,
+    /// Figures and tables, in the order in which they are shown.
+    exhibits: Vec<Exhibit>,
+}
+
+/// There is no such paper.
+#[derive(Debug, Error, Diagnostic)]
+#[error("there is no paper `{key}`")]
+#[diagnostic(help("{help}"))]
+pub struct UnknownPaper {
+    key: String,
+    help: String,
+}
+
+/// The paper called `key`.
+///
+/// # Errors
+/// If there is none: the error names those that are here.
+pub fn find(key: &str) -> Result<&'static Paper, UnknownPaper> {
+    PAPERS
+        .into_iter()
+        .find(|paper| paper.key == key)
+        .ok_or_else(|| {
+            let near = PAPERS
+                .iter()
+                .map(|paper| (strsim::damerau_levenshtein(key, paper.key), paper.key))
+                .filter(|(distance, known)| *distance <= 1 + known.len() / 3)
+                .min();
+            UnknownPaper {
+                key: key.to_owned(),
+                help: match near {
+                    Some((_, known)) => format!("did you mean `{known}`?"),
+                    None => {
+                        let known = PAPERS.map(|paper| paper.key);
+                        format!("the papers here are {}", known.join(", "))
+                    }
+                },
+            }
+        })
+}
+
+impl Paper {
+    /// Its claims.
+    ///
+    /// # Panics
+    /// If the built-in file is broken, which the tests would show.
+    #[must_use]
+    pub fn book(&self) -> Book {
+        toml::from_str(self.claims).expect("the built-in claims are valid")
+    }
+
+    /// What the text leaves open and what was chosen, as Markdown.
+    #[must_use]
+    pub fn readme(&self) -> &'static str {
+        self.readme
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_paper_is_answered_with_what_there_is() {
+        assert!(find("momentum").is_err_and(|e| e.help.contains("`momentary`")));
+        let error = find("tahoe-reno-vegas").unwrap_err();
+        assert!(error.help.contains("momentary") && error.help.contains("newreno-smooth"));
+    }
+
+    #[test]
+    fn every_claim_has_a_name_of_its_own_and_a_rule() {
+        for paper in PAPERS {
+            let claims = paper.book().claims;
+            let mut ids: Vec<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), claims.len(), "{}", paper.key);
+            assert!(claims.iter().all(|claim| claim.rule.len() > 20));
+        }
+    }
+
+    #[test]
+    fn every_system_is_where_its_paper_says() {
+        use dupack_algorithms::catalog::StackSpec;
+        for paper in PAPERS {
+            for system in paper.book().systems {
+                let of = format!("{}: {}", paper.key, system.name);
+                assert!(
+                    system.stack.is_some() || system.experiment.is_some(),
+                    "{of}"
+                );
+                if let Some(stack) = &system.stack {
+                    assert!(StackSpec::parse(stack).is_ok(), "{of}: {stack}");
+                }
+                if let Some(name) = &system.experiment {
+                    assert!(
+                        paper.experiments.iter().any(|e| e.name == name),
+                        "{of}: {name}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What papers are here, without running any.
+
+use comfy_table::{CellAlignment, Row};
+
+use super::page::systems;
+use super::reproduction::empty;
+use super::{Extent, Paper};
+use dupack_lab::experiment::load::ExperimentError;
+
+/// All of `papers` in a table: key, title, claims, experiments, runs.
+///
+/// # Errors
+/// If an experiment is impossible, which the tests would show.
+pub fn list(papers: &[&'static Paper], width: Option<u16>) -> Result<String, ExperimentError> {
+    let mut table = empty(width);
+    table.set_header(vec![
+        "paper",
+        "title",
+        "claims",
+        "experiments",
+        "runs",
+        "with --quick",
+    ]);
+    for paper in papers {
+        let book = paper.book();
+        let (full, quick) = (paper.plan(Extent::Full)?, paper.plan(Extent::Quick)?);
+        table.add_row(Row::from(vec![
+            paper.key.to_owned(),
+            book.title,
+            book.claims.len().to_string(),
+            full.experiments().count().to_string(),
+            full.runs().to_string(),
+            quick.runs().to_string(),
+        ]));
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    Ok(table.to_string())
+}
+
+/// One paper: what it is about, its experiments, and where its systems are.
+///
+/// # Errors
+/// If an experiment is impossible, which the tests would show.
+pub fn describe(paper: &'static Paper, width: Option<u16>) -> Result<String, ExperimentError> {
+    let book = paper.book();
+    let mut out = format!(
+        "{}\n{}\n\n{}\n\n",
+        book.title,
+        book.citation,
+        book.lead.trim()
+    );
+    let (full, quick) = (paper.plan(Extent::Full)?, paper.plan(Extent::Quick)?);
+    let mut table = empty(width);
+    table.set_header(vec!["experiment", "runs", "with --quick"]);
+    for ((name, runs), (_, few)) in full.experiments().zip(quick.experiments()) {
+        table.add_row(vec![name.to_owned(), runs.to_string(), few.to_string()]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    out += &format!("{table}\n\n{} claims\n", book.claims.len());
+    let (header, rows) = systems(&book.systems);
+    if !rows.is_empty() {
+        let mut table = empty(width);
+        table.set_header(header);
+        for row in rows {
+            table.add_row(row.into_iter().map(|cell| cell.text));
+        }
+        out += &format!("\n{table}\n");
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PAPERS, find};
+
+    #[test]
+    fn a_reader_of_a_paper_finds_its_systems() {
+        let all = list(&PAPERS, Some(120)).unwrap();
+        assert!(PAPERS.iter().all(|paper| all.contains(paper.key)));
+        let text = describe(find("newreno-smooth").unwrap(), Some(120)).unwrap();
+        assert!(text.contains("newreno(full_ack=alg3)/reno"), "{text}");
+        assert!(text.contains("tables"), "{text}");
+    }
+}

@@ -1,0 +1,146 @@
+//! The same as the page, as Markdown for the repository: `docs/reproduction.md`.
+//!
+//! Of what may differ from one time to the next it holds the CPU time alone, on a line of its
+//! own, so that a new version shows what has changed.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::Extent;
+use super::page::{account, systems, tallies};
+use super::reproduction::{Exhibit, Reproduction};
+use dupack_report::markdown::{escape, table};
+use dupack_report::page::{Cell, Emphasis};
+
+/// The page of `reproductions`. Figures are linked as `<paper>/figures/<name>.svg`.
+#[must_use]
+pub fn markdown(reproductions: &[Reproduction]) -> String {
+    let mut out = head(reproductions);
+    for reproduction in reproductions {
+        out += &chapter(reproduction);
+    }
+    out
+}
+
+fn head(reproductions: &[Reproduction]) -> String {
+    let quick = reproductions.iter().any(|r| r.extent == Extent::Quick);
+    let all = reproductions.len() == super::PAPERS.len();
+    let command = match (reproductions, all) {
+        ([only], false) => format!("dupack papers {}", only.key),
+        _ => "dupack papers".to_owned(),
+    };
+    let command = if quick {
+        format!("{command} --quick")
+    } else {
+        command
+    };
+    let runs: usize = accounts(reproductions).map(|(runs, _)| runs).sum();
+    let cpu: Duration = accounts(reproductions).map(|(_, cpu)| cpu).sum();
+    let mut warnings: Vec<String> = reproductions
+        .iter()
+        .flat_map(Reproduction::warnings)
+        .collect();
+    warnings.dedup();
+    let mut out = String::from("# The papers, rerun and judged\n\n");
+    let mut put = |text: &str| {
+        out.push_str(text);
+        out.push_str("\n\n");
+    };
+    put(&format!(
+        "Made by `{command}`, version {}; `cargo measure reproduce` writes this page. Each paper's tables and figures are \
+         redrawn beside its own numbers, and each of its claims that a run can decide is judged by a rule that was \
+         written down first (`experiments/papers/<key>/claims.toml`). Means are over the seeds, with ± half the 95 % \
+         confidence interval; ratios are paired by seed.",
+        env!("CARGO_PKG_VERSION")
+    ));
+    for warning in warnings {
+        put(&format!("> **{}**", escape(&warning)));
+    }
+    let (header, rows) = tallies(reproductions);
+    put(table(&header, &titled(rows, reproductions)).trim_end());
+    let extent = if quick { "quick" } else { "full" };
+    put(&format!("{runs} runs at {extent} scale."));
+    put(&format!("CPU time: {:.0} s.", cpu.as_secs_f64()));
+    out
+}
+
+/// The papers with their titles beside their keys.
+fn titled(mut rows: Vec<Vec<Cell>>, reproductions: &[Reproduction]) -> Vec<Vec<Cell>> {
+    for (row, reproduction) in rows.iter_mut().zip(reproductions) {
+        if let Some(first) = row.first_mut() {
+            let text = format!("{}: {}", reproduction.key, reproduction.book.title);
+            *first = Cell::new(text, Emphasis::Plain);
+        }
+    }
+    rows
+}
+
+fn accounts(reproductions: &[Reproduction]) -> impl Iterator<Item = (usize, Duration)> + '_ {
+    let accounts = reproductions.iter().flat_map(|r| &r.accounts);
+    accounts.map(|account| (account.runs, account.cpu))
+}
+
+fn chapter(reproduction: &Reproduction) -> String {
+    let mut out = format!(
+        "## {}\n\n{}\n\n### Verdicts\n\n{}.\n\n",
+        escape(&reproduction.book.title),
+        escape(&account(reproduction)),
+        reproduction.tally()
+    );
+    out += &verdicts(reproduction);
+    for exhibit in &reproduction.exhibits {
+        match exhibit {
+            Exhibit::Heading(heading) => write!(out, "\n### {}\n", escape(heading)),
+            Exhibit::Note(text) => write!(out, "\n{}\n", escape(text)),
+            Exhibit::Figure(figure) => write!(
+                out,
+                "\n![{}]({}/figures/{}.svg)\n\n{}\n",
+                escape(&figure.name),
+                reproduction.key,
+                figure.name,
+                escape(&figure.caption)
+            ),
+            Exhibit::Table(shown) => write!(
+                out,
+                "\n{}\n\n{}",
+                escape(&shown.caption),
+                table(&shown.header, &shown.rows)
+            ),
+        }
+        .expect("memory does not fail");
+    }
+    let (header, rows) = systems(&reproduction.book.systems);
+    if !rows.is_empty() {
+        out += "\n### Where the paper's systems are\n\n";
+        out += &table(&header, &rows);
+    }
+    out += "\n### What the text leaves open, and what we chose\n\n";
+    for choice in reproduction.choices() {
+        writeln!(out, "- {choice}").expect("memory does not fail");
+    }
+    out += "\n### What was run\n\n";
+    let (header, rows) = reproduction.record();
+    out += &table(&header, &rows);
+    writeln!(
+        out,
+        "\nThe experiments are in `experiments/papers/{}/`.\n",
+        reproduction.key
+    )
+    .expect("memory does not fail");
+    out
+}
+
+fn verdicts(reproduction: &Reproduction) -> String {
+    let header = ["verdict", "claim", "the paper", "here"].map(str::to_owned);
+    let rows = reproduction.judged.iter().map(|judged| {
+        let (claim, verdict) = (&judged.claim, judged.finding.verdict);
+        vec![
+            Cell::new(verdict.marked(), verdict.emphasis()),
+            format!("{} ({})", claim.statement, claim.section).into(),
+            claim.paper.clone().into(),
+            judged.found().into(),
+        ]
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    table(&header, &rows)
+}

@@ -1,0 +1,280 @@
+//! One page for all papers: a list of contents with tallies, and for each paper its account,
+//! verdicts, figures and tables, what was chosen, and what was run.
+
+use super::Extent;
+use super::claims::{System, Verdict};
+use super::reproduction::{Exhibit, Reproduction};
+use dupack_report::page::{Block, Cell, Depth, Emphasis, Page, Section};
+
+/// The page of `reproductions`.
+#[must_use]
+pub fn page(reproductions: &[Reproduction]) -> Page {
+    if let [only] = reproductions {
+        return only.page();
+    }
+    let mut sections = vec![summary(reproductions)];
+    for reproduction in reproductions {
+        let mut own = reproduction.sections();
+        for section in &mut own {
+            section.depth = Depth::Subsection;
+        }
+        sections.push(Section {
+            heading: reproduction.book.title.clone(),
+            note: reproduction.tally(),
+            blocks: vec![Block::text(account(reproduction))],
+            ..Section::default()
+        });
+        sections.extend(own);
+    }
+    Page {
+        title: "Published results, rerun and judged".to_owned(),
+        lead: "Each paper's figures and tables redrawn beside its own numbers, and a verdict on every claim: \
+               holds, does not hold, or cannot be told, by a rule that stands beside it."
+            .to_owned(),
+        sections,
+    }
+}
+
+/// What a paper is about, and where it stands.
+pub(super) fn account(reproduction: &Reproduction) -> String {
+    let book = &reproduction.book;
+    format!("{}. {}", book.citation, book.lead.trim())
+}
+
+fn summary(reproductions: &[Reproduction]) -> Section {
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in reproductions.iter().flat_map(Reproduction::warnings) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    let mut blocks: Vec<Block> = warnings
+        .into_iter()
+        .map(|text| Block::Warning { text })
+        .collect();
+    let (header, rows) = tallies(reproductions);
+    blocks.push(Block::Table {
+        caption: "Claims by verdict.".to_owned(),
+        header,
+        rows,
+    });
+    Section {
+        heading: "Summary".to_owned(),
+        blocks,
+        ..Section::default()
+    }
+}
+
+/// Papers by verdicts, and their sum.
+pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<Cell>>) {
+    let verdicts = [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeTold];
+    let mut header = vec!["paper".to_owned(), "claims".to_owned()];
+    header.extend(verdicts.map(|verdict| verdict.name().to_owned()));
+    let number = |n: usize| Cell::new(n.to_string(), Emphasis::Number);
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let of = |name: &str, some: &[&Reproduction]| {
+        let count = |verdict| some.iter().map(|r| r.count(verdict)).sum();
+        let claims = some.iter().map(|r| r.judged.len()).sum();
+        let name = Cell::new(name, Emphasis::Group);
+        let counts = verdicts.map(|verdict| number(count(verdict)));
+        [name, number(claims)].into_iter().chain(counts).collect()
+    };
+    for reproduction in reproductions {
+        rows.push(of(reproduction.key, &[reproduction]));
+    }
+    if reproductions.len() > 1 {
+        let all: Vec<&Reproduction> = reproductions.iter().collect();
+        rows.push(of("all", &all));
+    }
+    (header, rows)
+}
+
+/// The systems of a paper and where they are here.
+pub(super) fn systems(systems: &[System]) -> (Vec<String>, Vec<Vec<Cell>>) {
+    let header = ["the paper's", "section", "here", ""];
+    let rows = systems.iter().map(|system| {
+        vec![
+            Cell::new(system.name.clone(), Emphasis::Group),
+            system.section.clone().into(),
+            system.place().into(),
+            system.note.clone().into(),
+        ]
+    });
+    (header.map(str::to_owned).to_vec(), rows.collect())
+}
+
+impl Reproduction {
+    /// The page of this paper alone.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        Page {
+            title: self.book.title.clone(),
+            lead: account(self),
+            sections: self.sections(),
+        }
+    }
+
+    /// The sections of its page.
+    #[must_use]
+    pub fn sections(&self) -> Vec<Section> {
+        let mut sections = vec![self.verdict_section()];
+        for exhibit in &self.exhibits {
+            let block = match exhibit {
+                Exhibit::Heading(heading) => {
+                    sections.push(Section {
+                        heading: heading.clone(),
+                        ..Section::default()
+                    });
+                    continue;
+                }
+                Exhibit::Note(text) => Block::text(text.clone()),
+                Exhibit::Figure(figure) => Block::Figure {
+                    svg: figure.svg.clone(),
+                    caption: figure.caption.clone(),
+                },
+                Exhibit::Table(table) => Block::Table {
+                    caption: table.caption.clone(),
+                    header: table.header.clone(),
+                    rows: table.rows.clone(),
+                },
+            };
+            if let Some(section) = sections.last_mut() {
+                section.blocks.push(block);
+            }
+        }
+        sections.extend(self.systems_section());
+        sections.push(self.choices_section());
+        sections.push(self.record_section());
+        sections
+    }
+
+    fn verdict_section(&self) -> Section {
+        let mut blocks: Vec<Block> = self
+            .warnings()
+            .into_iter()
+            .map(|text| Block::Warning { text })
+            .collect();
+        let rows = self.judged.iter().map(|judged| {
+            let (claim, finding) = (&judged.claim, &judged.finding);
+            vec![
+                Cell::new(finding.verdict.name(), finding.verdict.emphasis()),
+                format!("{} (section {})", claim.statement, claim.section).into(),
+                claim.paper.clone().into(),
+                judged.found().into(),
+                claim.rule.clone().into(),
+            ]
+        });
+        blocks.push(Block::Table {
+            caption: format!("{}.", self.tally()),
+            header: [
+                "verdict",
+                "claim",
+                "the paper",
+                "here",
+                "judged by this rule",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            rows: rows.collect(),
+        });
+        Section {
+            heading: "Verdicts".to_owned(),
+            blocks,
+            ..Section::default()
+        }
+    }
+
+    fn systems_section(&self) -> Option<Section> {
+        let (header, rows) = systems(&self.book.systems);
+        (!rows.is_empty()).then(|| Section {
+            heading: "Where the paper's systems are".to_owned(),
+            blocks: vec![Block::Table {
+                caption: "Stacks as `dupack compare --stacks` takes them, and experiments."
+                    .to_owned(),
+                header,
+                rows,
+            }],
+            ..Section::default()
+        })
+    }
+
+    fn choices_section(&self) -> Section {
+        let rows = self.choices().filter_map(|item| {
+            let (what, how) = item.trim_start_matches('*').split_once("**")?;
+            let how = how.trim_start_matches(['.', ':', ' ']);
+            let plain = |text: &str| Cell::from(text.replace(['`', '*'], ""));
+            Some(vec![plain(what.trim_end_matches(['.', ':'])), plain(how)])
+        });
+        Section {
+            heading: "What the text leaves open, and what we chose".to_owned(),
+            blocks: vec![Block::Table {
+                caption: format!("From experiments/papers/{}/README.md.", self.key),
+                header: vec!["what".to_owned(), "how it was settled".to_owned()],
+                rows: rows.collect(),
+            }],
+            ..Section::default()
+        }
+    }
+
+    fn record_section(&self) -> Section {
+        let (header, rows) = self.record();
+        let mut blocks = vec![Block::Table {
+            caption: match self.extent {
+                Extent::Full => "The experiments, in full.".to_owned(),
+                Extent::Quick => "The experiments, in their quick form.".to_owned(),
+            },
+            header,
+            rows,
+        }];
+        blocks.push(Block::text(self.cpu_times()));
+        for part in &self.evidence.parts {
+            blocks.push(Block::Listing {
+                caption: format!("{}.toml, as `dupack run` takes it:", part.name),
+                text: toml::to_string_pretty(&part.results.experiment).unwrap_or_default(),
+            });
+            let warnings = part.results.warnings.iter();
+            blocks.extend(warnings.map(|text| Block::Warning { text: text.clone() }));
+        }
+        Section {
+            heading: "What was run".to_owned(),
+            blocks,
+            ..Section::default()
+        }
+    }
+
+    /// What each experiment was, as a table.
+    pub(super) fn record(&self) -> (Vec<String>, Vec<Vec<Cell>>) {
+        let header = [
+            "experiment",
+            "stacks",
+            "points",
+            "seeds",
+            "simulated time of a run, at most",
+            "runs",
+        ];
+        let rows = self.evidence.parts.iter().zip(&self.accounts);
+        let rows = rows.map(|(part, account)| {
+            let number = |text: String| Cell::new(text, Emphasis::Number);
+            let results = &part.results;
+            vec![
+                Cell::new(part.name, Emphasis::Group),
+                number(results.stacks.len().to_string()),
+                number(results.points.len().to_string()),
+                number(results.experiment.seeds.to_vec().len().to_string()),
+                number(results.experiment.duration.to_string()),
+                number(account.runs.to_string()),
+            ]
+        });
+        (header.map(str::to_owned).to_vec(), rows.collect())
+    }
+
+    /// What each experiment took, which differs from one time to the next, in one line.
+    fn cpu_times(&self) -> String {
+        let times = self
+            .accounts
+            .iter()
+            .map(|account| format!("{} {:.1} s", account.experiment, account.cpu.as_secs_f64()));
+        let times: Vec<String> = times.collect();
+        format!("CPU time: {}.", times.join(", "))
+    }
+}

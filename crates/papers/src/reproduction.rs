@@ -1,0 +1,267 @@
+//! What came out of a paper: verdicts, figures and tables, as text and CSV.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Attribute, Cell as TextCell, Color, ContentArrangement};
+use comfy_table::{LineStyle, Table as TextTable, TableStyle};
+
+use super::claims::{Book, Judged, Verdict};
+use super::{Evidence, Extent};
+use dupack_report::comparison::Figure;
+use dupack_report::page::{Cell, Emphasis};
+use dupack_report::table::Colour;
+
+/// A paper rerun and judged.
+#[derive(Debug)]
+pub struct Reproduction {
+    /// The paper's key.
+    pub key: &'static str,
+    /// What its text leaves open and what was chosen, as Markdown.
+    pub readme: &'static str,
+    /// How much was run.
+    pub extent: Extent,
+    /// Title, citation and claims.
+    pub book: Book,
+    /// A verdict for each claim, in their order.
+    pub judged: Vec<Judged>,
+    /// Figures and tables.
+    pub exhibits: Vec<Exhibit>,
+    /// What they rest on.
+    pub evidence: Evidence,
+    /// What each experiment took, in their order.
+    pub accounts: Vec<Account>,
+}
+
+/// What an experiment took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The experiment.
+    pub experiment: &'static str,
+    /// Runs that were finished.
+    pub runs: usize,
+    /// CPU time of all of them, on whatever machine they were done.
+    pub cpu: std::time::Duration,
+}
+
+/// Something to look at.
+#[derive(Clone, Debug)]
+pub enum Exhibit {
+    /// The beginning of a figure or table of the paper.
+    Heading(String),
+    /// A paragraph.
+    Note(String),
+    /// A picture.
+    Figure(Figure),
+    /// A table.
+    Table(Table),
+}
+
+/// A table with the name of its file.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// File name without its ending.
+    pub name: String,
+    /// What it shows.
+    pub caption: String,
+    /// Names of the columns.
+    pub header: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A line below the header and nothing else.
+const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
+
+impl Verdict {
+    /// Its name after its mark: `✓ holds`.
+    pub(super) fn marked(self) -> String {
+        format!("{} {}", self.mark(), self.name())
+    }
+
+    const fn mark(self) -> &'static str {
+        match self {
+            Self::Holds => "✓",
+            Self::DoesNotHold => "✗",
+            Self::CannotBeTold => "?",
+        }
+    }
+
+    pub(super) const fn emphasis(self) -> Emphasis {
+        match self {
+            Self::Holds => Emphasis::Holds,
+            Self::DoesNotHold => Emphasis::Fails,
+            Self::CannotBeTold => Emphasis::Open,
+        }
+    }
+
+    const fn colour(self) -> Color {
+        match self {
+            Self::Holds => Color::Green,
+            Self::DoesNotHold => Color::Red,
+            Self::CannotBeTold => Color::Yellow,
+        }
+    }
+}
+
+impl Table {
+    /// As CSV.
+    #[must_use]
+    pub fn csv(&self) -> Vec<u8> {
+        let mut out = csv::WriterBuilder::new()
+            .flexible(true)
+            .from_writer(Vec::new());
+        let rows = self.rows.iter();
+        let rows = rows.map(|row| row.iter().map(|cell| cell.text.clone()).collect());
+        for row in std::iter::once(self.header.clone()).chain(rows) {
+            let row: Vec<String> = row;
+            out.write_record(&row).expect("memory does not fail");
+        }
+        out.into_inner().unwrap_or_default()
+    }
+
+    /// For the terminal.
+    #[must_use]
+    pub fn text(&self, width: Option<u16>) -> String {
+        let mut table = empty(width);
+        table.set_header(&self.header);
+        for row in &self.rows {
+            table.add_row(row.iter().map(|cell| cell.text.as_str()));
+        }
+        format!("{}\n\n{table}", self.caption)
+    }
+}
+
+impl Reproduction {
+    /// How many claims have `verdict`.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        let with = |judged: &&Judged| judged.finding.verdict == verdict;
+        self.judged.iter().filter(with).count()
+    }
+
+    /// The verdicts in a line: `14 of 18 claims hold, 4 do not hold, 0 cannot be told`.
+    #[must_use]
+    pub fn tally(&self) -> String {
+        format!(
+            "{} of {} claims hold, {} do not hold, {} cannot be told",
+            self.count(Verdict::Holds),
+            self.judged.len(),
+            self.count(Verdict::DoesNotHold),
+            self.count(Verdict::CannotBeTold),
+        )
+    }
+
+    /// What a reader must know of how it was run.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.extent == Extent::Quick {
+            out.push(
+                "A quick look: fewer seeds and shorter runs than the verdicts are meant to rest on."
+                    .to_owned(),
+            );
+        }
+        let missing = self.evidence.missing();
+        if missing > 0 {
+            out.push(format!(
+                "It was interrupted: {missing} of {} runs are missing, and everything here rests on the others.",
+                self.evidence.planned()
+            ));
+        }
+        out
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.exhibits.iter().filter_map(|exhibit| match exhibit {
+            Exhibit::Table(table) => Some(table),
+            _ => None,
+        })
+    }
+
+    /// Its figures.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.exhibits.iter().filter_map(|exhibit| match exhibit {
+            Exhibit::Figure(figure) => Some(figure),
+            _ => None,
+        })
+    }
+
+    /// The verdicts for the terminal.
+    #[must_use]
+    pub fn verdicts(&self, colour: Colour, width: Option<u16>) -> String {
+        let mut table = empty(width);
+        table.set_header(vec!["", "claim", "the paper", "here"]);
+        for judged in &self.judged {
+            let verdict = judged.finding.verdict;
+            let mark = TextCell::new(verdict.marked());
+            let mark = match colour {
+                Colour::Yes => mark.fg(verdict.colour()).add_attribute(Attribute::Bold),
+                Colour::No => mark,
+            };
+            table.add_row(vec![
+                mark,
+                TextCell::new(&judged.claim.statement),
+                TextCell::new(&judged.claim.paper),
+                TextCell::new(judged.found()),
+            ]);
+        }
+        table.to_string()
+    }
+
+    /// The verdicts as CSV.
+    #[must_use]
+    pub fn verdicts_csv(&self) -> Vec<u8> {
+        let plain = |text: &str| Cell::new(text, Emphasis::Plain);
+        let header = [
+            "id",
+            "section",
+            "statement",
+            "paper",
+            "rule",
+            "verdict",
+            "found",
+        ];
+        let rows = self.judged.iter().map(|judged| {
+            let (claim, finding) = (&judged.claim, &judged.finding);
+            vec![
+                plain(&claim.id),
+                plain(&claim.section),
+                plain(&claim.statement),
+                plain(&claim.paper),
+                plain(&claim.rule),
+                plain(finding.verdict.name()),
+                plain(&finding.found),
+            ]
+        });
+        let table = Table {
+            name: String::new(),
+            caption: String::new(),
+            header: header.map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+        };
+        table.csv()
+    }
+
+    /// The readme's list of choices, item by item, as Markdown on one line each:
+    /// `**What.** How it was settled.`
+    pub fn choices(&self) -> impl Iterator<Item = String> + '_ {
+        let items = self.readme.split("\n- **").skip(1);
+        items.filter_map(|item| {
+            let (item, _) = item.split_once("\n\n").unwrap_or((item, ""));
+            let one_line = item.split_whitespace().collect::<Vec<_>>().join(" ");
+            one_line.contains("**").then(|| format!("**{one_line}"))
+        })
+    }
+}
+
+/// A table for the terminal without any row yet.
+pub(super) fn empty(width: Option<u16>) -> TextTable {
+    let mut table = TextTable::new();
+    table
+        .load_style(PLAIN)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    if let Some(width) = width {
+        table.set_width(width);
+    }
+    table
+}

@@ -1,0 +1,10 @@
+//! What is made of results for people to read: figures, tables, one HTML page.
+
+pub mod catalog;
+pub mod comparison;
+pub mod figure;
+pub mod markdown;
+pub mod page;
+pub mod table;
+pub mod theory;
+pub mod trace;

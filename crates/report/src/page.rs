@@ -1,0 +1,197 @@
+//! One self-contained HTML page: text, tables, and figures inline, nothing to fetch.
+
+use minijinja::{AutoEscape, Environment, context};
+use serde::Serialize;
+
+/// A page.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// What it is about, in a sentence or two.
+    pub lead: String,
+    /// Its sections.
+    pub sections: Vec<Section>,
+}
+
+/// A section of a page.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Section {
+    /// Its heading.
+    pub heading: String,
+    /// Whether it is part of the section before it.
+    pub depth: Depth,
+    /// What the list of contents says of it, after its heading. May be empty.
+    pub note: String,
+    /// What stands in it.
+    pub blocks: Vec<Block>,
+}
+
+/// Where a section stands among the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Depth {
+    /// On its own.
+    #[default]
+    Section,
+    /// Part of the last [`Depth::Section`] before it.
+    Subsection,
+}
+
+/// A piece of a section.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Block {
+    /// A paragraph.
+    Text {
+        /// Its words.
+        text: String,
+    },
+    /// Something the reader must not overlook.
+    Warning {
+        /// Its words.
+        text: String,
+    },
+    /// A figure.
+    Figure {
+        /// The picture, as SVG.
+        svg: String,
+        /// What it shows.
+        caption: String,
+    },
+    /// A table.
+    Table {
+        /// What it shows.
+        caption: String,
+        /// Names of the columns.
+        header: Vec<String>,
+        /// Its rows.
+        rows: Vec<Vec<Cell>>,
+    },
+    /// Text as it stands, such as a file.
+    Listing {
+        /// What it is.
+        caption: String,
+        /// The text.
+        text: String,
+    },
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Cell {
+    /// Its text.
+    pub text: String,
+    /// How it stands out.
+    pub emphasis: Emphasis,
+}
+
+/// How a cell stands out.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Emphasis {
+    /// It does not.
+    #[default]
+    Plain,
+    /// A number, set to the right.
+    Number,
+    /// The best of its group.
+    Best,
+    /// Not told apart from the best.
+    Tied,
+    /// The first cell of a group.
+    Group,
+    /// A claim that holds.
+    Holds,
+    /// A claim that does not hold.
+    Fails,
+    /// A claim that cannot be told.
+    Open,
+}
+
+impl Cell {
+    /// A cell with `text` that stands out as `emphasis` says.
+    #[must_use]
+    pub fn new(text: impl Into<String>, emphasis: Emphasis) -> Self {
+        Self {
+            text: text.into(),
+            emphasis,
+        }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::new(text, Emphasis::Plain)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::new(text, Emphasis::Plain)
+    }
+}
+
+impl Block {
+    /// A paragraph.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+const TEMPLATE: &str = include_str!("page.html");
+
+/// The page as one HTML document.
+///
+/// # Panics
+/// Never, unless the built-in template is broken, which the tests would show.
+#[must_use]
+pub fn html(page: &Page) -> String {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment
+        .add_template("page", TEMPLATE)
+        .expect("the template is valid");
+    environment
+        .get_template("page")
+        .and_then(|template| template.render(context! { page => minijinja::value::Serde(page), version => env!("CARGO_PKG_VERSION") }))
+        .expect("the template fits the page")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_and_pictures_are_not() {
+        let page = Page {
+            title: "a < b".to_owned(),
+            sections: vec![Section {
+                heading: "<script>".to_owned(),
+                blocks: vec![
+                    Block::text("x & y"),
+                    Block::Figure {
+                        svg: "<svg></svg>".to_owned(),
+                        caption: "c".to_owned(),
+                    },
+                    Block::Table {
+                        caption: String::new(),
+                        header: vec!["h".to_owned()],
+                        rows: vec![vec![Cell::new("1", Emphasis::Best)]],
+                    },
+                ],
+                ..Section::default()
+            }],
+            ..Page::default()
+        };
+        let html = html(&page);
+        assert!(html.contains("a &lt; b") && html.contains("x &amp; y"));
+        assert!(html.contains("<svg></svg>") && !html.contains("<script>"));
+        assert!(html.contains("class=\"best\""));
+        assert!(
+            !html.contains("http://") && !html.contains("src="),
+            "it fetches nothing"
+        );
+    }
+}

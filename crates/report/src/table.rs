@@ -1,0 +1,251 @@
+//! Tables for the terminal.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Attribute, Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
+use comfy_table::{LineStyle, TableStyle};
+
+use dupack_lab::results::medium::NO_ANSWER_HERE;
+use dupack_lab::results::{Cell, Comparison, Measure, Results, Standing};
+use dupack_lab::stats::{Summary, spread, times};
+
+/// Whether the terminal shows colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// It does.
+    Yes,
+    /// It does not, or the output goes to a file.
+    No,
+}
+
+/// A line below the header and nothing else: blocks are set apart by empty rows.
+const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// What is shown beside goodput, if any run has it.
+const COLUMNS: [(&str, Measure); 9] = [
+    ("in time", Measure::FramesInTime),
+    ("stalled s", Measure::StallTime),
+    ("A_w", Measure::AccuracyWireless),
+    ("A_c", Measure::AccuracyCongestion),
+    ("retrans.", Measure::Retransmissions),
+    ("of sent", Measure::RetransmissionShare),
+    ("timeouts", Measure::Timeouts),
+    ("median ms", Measure::DelayMedian),
+    ("95th ms", Measure::DelayP95),
+];
+
+/// The columns that say something here. How rightly losses are judged says nothing while nobody
+/// judges: a sender without differentiation takes all for congestion.
+fn columns(results: &Results) -> Vec<(&'static str, Measure)> {
+    let judges = |stack: &String| stack.matches('/').count() == 3;
+    let judged = results.stacks.iter().any(judges);
+    let watched = results.has(Measure::FramesInTime);
+    let speaks = |measure: Measure| match measure {
+        // Room for what the viewers saw.
+        Measure::RetransmissionShare | Measure::DelayMedian if watched => false,
+        Measure::AccuracyWireless | Measure::AccuracyCongestion => judged && results.has(measure),
+        _ => results.has(measure),
+    };
+    let all = COLUMNS.into_iter();
+    all.filter(|(_, measure)| speaks(*measure)).collect()
+}
+
+/// The table for reading: a block per point, a row per stack, the best of each block marked.
+#[must_use]
+pub fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String {
+    let mut table = base(width);
+    let mut header = vec!["", "  stack", "goodput Mbit/s", "× first"];
+    let columns = columns(results);
+    header.extend(columns.iter().map(|(name, _)| *name));
+    table.set_header(header);
+    for point in 0..results.points.len() {
+        let comparison = Comparison::of(results, point, Measure::Goodput);
+        for (i, cell) in comparison.cells.iter().enumerate() {
+            let label = if i == 0 {
+                results.points[point].label()
+            } else {
+                String::new()
+            };
+            table.add_row(row(results, point, &label, cell, &columns, colour));
+        }
+        if point + 1 < results.points.len() {
+            table.add_row(vec![TableCell::new(""); 4 + columns.len()]);
+        }
+    }
+    align_numbers(&mut table, 2);
+    table.to_string()
+}
+
+fn row(
+    results: &Results,
+    point: usize,
+    label: &str,
+    cell: &Cell,
+    columns: &[(&str, Measure)],
+    colour: Colour,
+) -> Vec<TableCell> {
+    let style = |text: String| styled(text, cell.standing, colour);
+    let mut row = vec![
+        TableCell::new(label),
+        style(format!(
+            "{} {}",
+            mark(cell.standing),
+            results.name_at(point, cell.stack)
+        )),
+        style(
+            cell.summary
+                .as_ref()
+                .map_or("–".to_owned(), |s| spread(s, 3)),
+        ),
+        style(match (cell.ratio, cell.stack) {
+            (_, 0) => "1".to_owned(),
+            (Some(ratio), _) => times(&ratio),
+            (None, _) => "–".to_owned(),
+        }),
+    ];
+    for &(_, measure) in columns {
+        let samples: Vec<f64> = results
+            .samples(point, cell.stack, measure)
+            .map(|(_, v)| v)
+            .collect();
+        let text = Summary::of(&samples).map_or("–".to_owned(), |s| match measure {
+            Measure::RetransmissionShare | Measure::FramesInTime => format!("{:.1} %", s.mean),
+            Measure::AccuracyWireless | Measure::AccuracyCongestion => format!("{:.0} %", s.mean),
+            Measure::DelayMedian | Measure::DelayP95 | Measure::Timeouts | Measure::StallTime => {
+                format!("{:.1}", s.mean)
+            }
+            _ => format!("{:.0}", s.mean),
+        });
+        row.push(style(text));
+    }
+    row
+}
+
+/// The answer at a glance: a row per point, its best stack, and what it gains.
+#[must_use]
+pub fn winners(results: &Results, colour: Colour, width: Option<u16>) -> String {
+    let mut table = base(width);
+    table.load_style(NOTHING);
+    for point in 0..results.points.len() {
+        let comparison = Comparison::of(results, point, Measure::Goodput);
+        let Some(winner) = comparison.winner() else {
+            if results.is_worthless_at(point) {
+                let label = results.points[point].label();
+                table.add_row(vec![label, format!("  {NO_ANSWER_HERE}")]);
+            }
+            continue;
+        };
+        let tied: Vec<&str> = comparison
+            .cells
+            .iter()
+            .filter(|c| c.standing == Standing::Tied)
+            .map(|c| results.stacks[c.stack].as_str())
+            .collect();
+        let gain = match (&winner.ratio, winner.stack) {
+            (_, 0) => "the first stack itself".to_owned(),
+            (Some(ratio), _) => format!("×{} of {}", times(ratio), results.stacks[0]),
+            (None, _) => String::new(),
+        };
+        let tied = if tied.is_empty() {
+            String::new()
+        } else {
+            format!("not told apart from {}", tied.join(", "))
+        };
+        table.add_row(vec![
+            TableCell::new(results.points[point].label()),
+            styled(
+                format!("{} {}", mark(Standing::Best), results.stacks[winner.stack]),
+                Standing::Best,
+                colour,
+            ),
+            TableCell::new(
+                winner
+                    .summary
+                    .as_ref()
+                    .map_or(String::new(), |s| format!("{} Mbit/s", spread(s, 3))),
+            ),
+            TableCell::new(gain),
+            TableCell::new(tied),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The effective parameters, for `--explain`.
+#[must_use]
+pub fn parameters(results: &Results, width: Option<u16>) -> String {
+    let mut table = base(width);
+    table.set_header(vec!["of", "parameter", "value", "from"]);
+    let mut last = "";
+    for p in &results.parameters {
+        let owner = if p.owner == last { "" } else { &p.owner };
+        table.add_row(vec![owner, &p.name, &p.value, &p.source]);
+        last = &p.owner;
+    }
+    table.to_string()
+}
+
+/// A table of text in the style of the others.
+pub struct Plain {
+    table: Table,
+    numbers_from: usize,
+}
+
+impl Plain {
+    /// A table with this header; the columns from `numbers_from` on hold numbers.
+    #[must_use]
+    pub fn new(header: &[&str], numbers_from: usize, width: Option<u16>) -> Self {
+        let mut table = base(width);
+        table.set_header(header.to_vec());
+        Self {
+            table,
+            numbers_from,
+        }
+    }
+
+    /// Adds a row.
+    pub fn add<const N: usize>(&mut self, row: [String; N]) {
+        self.table.add_row(row);
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn text(mut self) -> String {
+        align_numbers(&mut self.table, self.numbers_from);
+        self.table.to_string()
+    }
+}
+
+fn base(width: Option<u16>) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(PLAIN)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    if let Some(width) = width {
+        table.set_width(width);
+    }
+    table
+}
+
+fn align_numbers(table: &mut Table, from: usize) {
+    for index in from..table.column_count() {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+const fn mark(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Best => "★",
+        Standing::Tied => "≈",
+        Standing::Behind => " ",
+    }
+}
+
+fn styled(text: String, standing: Standing, colour: Colour) -> TableCell {
+    let cell = TableCell::new(text);
+    match (standing, colour) {
+        (Standing::Best, Colour::Yes) => cell.add_attribute(Attribute::Bold).fg(Color::Green),
+        _ => cell,
+    }
+}

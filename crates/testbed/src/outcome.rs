@@ -1,0 +1,283 @@
+//! What came out of a testbed: the runs that were done, those that failed, and what is to be said of
+//! both.
+
+use std::error::Error;
+
+use dupack_wire::path::{PathReport, Trust};
+use dupack_wire::transfer::{Extent, TransferError};
+
+use super::{Testbed, TestbedError, Watch, captures};
+use dupack_lab::results::medium::NO_ANSWER;
+use dupack_lab::results::{Doubt, Medium, Results, Run, WireRecord};
+use dupack_lab::run::Job;
+
+/// Everything that came out.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The senders' measures, as a comparison has them.
+    pub results: Results,
+    /// What passed in each run, in the order of the runs.
+    pub passages: Vec<Passage>,
+    /// The runs that failed, of which nothing else is here.
+    pub failures: Vec<TestbedError>,
+}
+
+/// What passed over the path in a run.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    /// Which run.
+    pub job: Job,
+    /// How far it came.
+    pub extent: Extent,
+    /// Bytes that arrived, all of them checked.
+    pub bytes: u64,
+    /// What the path says.
+    pub path: PathReport,
+    /// Whether it kept its times.
+    pub trust: Trust,
+}
+
+impl Testbed {
+    /// Has `run_one` do every run, until it is interrupted or the next run would fail as this one.
+    pub(super) fn run_each(
+        &self,
+        watch: &dyn Watch,
+        run_one: &mut dyn FnMut(Job) -> Result<(Run, Passage), TransferError>,
+    ) -> Outcome {
+        let mut runs = Vec::new();
+        let mut passages = Vec::new();
+        let mut failures = Vec::new();
+        for job in self.jobs() {
+            watch.run_begins(&self.words(job));
+            match run_one(job) {
+                Ok((run, passage)) => {
+                    runs.push(run);
+                    passages.push(passage);
+                    watch.run_done();
+                }
+                Err(TransferError::Interrupted) => break,
+                Err(source) => {
+                    // No hosts, no path, no captures: the others would have none either.
+                    let is_last = matches!(source, TransferError::Network(_));
+                    failures.push(TestbedError::Run {
+                        run: self.words(job),
+                        source: Box::new(source),
+                    });
+                    if is_last {
+                        break;
+                    }
+                }
+            }
+        }
+        runs.sort_by_key(|run| (run.point, run.stack, run.seed));
+        Outcome {
+            results: self.results(runs, &passages, &failures),
+            passages,
+            failures,
+        }
+    }
+
+    /// The results of `runs`, with what gives cause to doubt them and what is missing.
+    fn results(&self, runs: Vec<Run>, passages: &[Passage], failures: &[TestbedError]) -> Results {
+        let mut results = self.plan.empty_results();
+        results.experiment = self.experiment.clone();
+        let senders = self.options.senders.iter();
+        results.stacks = senders.map(ToString::to_string).collect();
+        results.planned = self.jobs().len();
+        results.parameters = self.parameters(results.parameters);
+        results.runs = runs;
+        let mut doubts = Vec::new();
+        for passage in passages {
+            results.warnings.extend(self.complaints(passage));
+            if let Trust::Worthless { reasons } = &passage.trust {
+                doubts.push(Doubt {
+                    point: passage.job.point,
+                    stack: passage.job.stack,
+                    seed: passage.job.seed,
+                    reasons: reasons.clone(),
+                });
+            }
+        }
+        results.warnings.extend(failures.iter().map(in_words));
+        results.medium = Medium::Wire(WireRecord {
+            bytes: self.options.bytes,
+            doubts,
+        });
+        if results.is_worthless() {
+            results.warnings.push(NO_ANSWER.to_owned());
+        }
+        results
+    }
+
+    /// What is to be said of a run.
+    fn complaints(&self, passage: &Passage) -> Vec<String> {
+        let run = self.words(passage.job);
+        let mut complaints = Vec::from_iter(captures::complaint(passage, &run));
+        if passage.extent == Extent::CutOff {
+            let limit = self.experiment.duration;
+            complaints.push(format!(
+                "{run}: cut off after {limit}, before the last byte."
+            ));
+        }
+        if let Trust::Worthless { reasons } = &passage.trust {
+            complaints.push(format!(
+                "{run}: the machine did not keep up, and the run is worth nothing: {}.",
+                reasons.join("; ")
+            ));
+        }
+        complaints
+    }
+}
+
+/// An error with what is behind it, as far as it does not say so itself.
+fn in_words(error: &TestbedError) -> String {
+    let mut words = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !words.contains(&text) {
+            words += &format!(": {text}");
+        }
+        next = cause.source();
+    }
+    words + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::io;
+
+    use super::*;
+    use crate::{Family, SackCompression, TestbedOptions};
+    use dupack_lab::experiment::{Experiment, LinkOptions, Seeds};
+    use dupack_lab::results::{Measure, Values};
+    use dupack_lab::units::Delay;
+    use dupack_wire::path::NetworkError;
+
+    /// Two senders, three repetitions: six runs.
+    fn testbed(tolerance: Delay) -> Result<Testbed, TestbedError> {
+        let mut experiment = Experiment::new(Vec::new());
+        experiment.seeds = Seeds::Count(3);
+        experiment.path = Some(LinkOptions {
+            rate: Some("10Mbit/s".parse().unwrap()),
+            ..LinkOptions::default()
+        });
+        let senders = ["sack/reno", "kernel:reno"];
+        let options = TestbedOptions {
+            senders: senders.map(|text| text.parse().unwrap()).to_vec(),
+            bytes: "1MB".parse().unwrap(),
+            tolerance,
+            family: Family::V4,
+            sack_compression: SackCompression::Off,
+            captures: None,
+        };
+        Testbed::new(experiment, options)
+    }
+
+    /// Counts what it is told.
+    #[derive(Default)]
+    struct Count {
+        begun: Cell<u32>,
+        done: Cell<u32>,
+    }
+
+    impl Watch for Count {
+        fn run_begins(&self, _: &str) {
+            self.begun.set(self.begun.get() + 1);
+        }
+
+        fn run_done(&self) {
+            self.done.set(self.done.get() + 1);
+        }
+    }
+
+    fn done(job: Job, trust: Trust) -> (Run, Passage) {
+        let mut values = Values::default();
+        values.set(Measure::Goodput, 1.0 + job.stack as f64);
+        let run = Run {
+            point: job.point,
+            stack: job.stack,
+            seed: job.seed,
+            values,
+            flow_goodputs: vec![1.0],
+            trace_hash: 0,
+        };
+        let passage = Passage {
+            job,
+            extent: Extent::Whole,
+            bytes: 1_000_000,
+            path: PathReport::default(),
+            trust,
+        };
+        (run, passage)
+    }
+
+    /// All runs, of which the second fails with this.
+    fn with_failure(failure: fn() -> TransferError) -> (Outcome, Count) {
+        let count = Count::default();
+        let outcome =
+            testbed(Delay::from_nanos(1))
+                .unwrap()
+                .run_each(&count, &mut |job| match count.begun.get() {
+                    2 => Err(failure()),
+                    _ => Ok(done(job, Trust::Sound)),
+                });
+        (outcome, count)
+    }
+
+    #[test]
+    fn a_broken_connection_spoils_no_other_run() {
+        let (outcome, count) = with_failure(|| TransferError::Damaged { bytes: 7 });
+        assert_eq!((count.begun.get(), count.done.get()), (6, 5));
+        assert_eq!((outcome.results.runs.len(), outcome.passages.len()), (5, 5));
+        assert_eq!(outcome.results.missing(), 1);
+        assert_eq!(outcome.failures.len(), 1);
+        let [warning] = &outcome.results.warnings[..] else {
+            panic!("{:?}", outcome.results.warnings);
+        };
+        for part in ["kernel:reno", "repetition 1", "the 7 bytes that arrived"] {
+            assert!(warning.contains(part), "{warning}");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_gives_no_network_ends_the_testbed_and_keeps_what_is_done() {
+        let no_network = || TransferError::from(NetworkError::Path(io::Error::other("no thread")));
+        let (outcome, count) = with_failure(no_network);
+        assert_eq!((count.begun.get(), count.done.get()), (2, 1));
+        assert_eq!(outcome.results.runs.len(), 1);
+        assert_eq!(outcome.failures.len(), 1);
+
+        let (outcome, count) = with_failure(|| TransferError::Interrupted);
+        assert_eq!((count.begun.get(), count.done.get()), (2, 1));
+        assert!(outcome.failures.is_empty());
+        assert!(outcome.results.warnings.is_empty());
+    }
+
+    #[test]
+    fn without_a_sound_run_there_is_no_answer() {
+        let trust = |sound| match sound {
+            true => Trust::Sound,
+            false => Trust::Worthless {
+                reasons: vec!["late".to_owned()],
+            },
+        };
+        for sound in [false, true] {
+            let testbed = testbed(Delay::from_nanos(1)).unwrap();
+            let outcome = testbed.run_each(&Count::default(), &mut |job| {
+                Ok(done(job, trust(sound && job.seed == 2 && job.stack == 0)))
+            });
+            assert_eq!(outcome.results.is_worthless(), !sound);
+            let warnings = &outcome.results.warnings;
+            let said = warnings.iter().any(|text| text.contains("no answer"));
+            assert_eq!(said, !sound, "{warnings:?}");
+        }
+    }
+
+    #[test]
+    fn a_tolerance_of_nothing_is_refused() {
+        let refused = testbed(Delay::from_nanos(0)).unwrap_err();
+        assert!(refused.to_string().contains("tolerance of 0"), "{refused}");
+    }
+}
