@@ -29,7 +29,7 @@ use std::fmt::Write as _;
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::differentiation::Differentiation;
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, SendReason, View};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, SendReason, View};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
@@ -479,17 +479,7 @@ fn word(why: SendReason) -> &'static str {
     match why {
         SendReason::NewData => "new",
         SendReason::LimitedTransmit => "limited",
-        SendReason::Retransmit(rule) => match rule {
-            LossRule::DuplicateAcks => "dupacks",
-            LossRule::PartialAck => "partial",
-            LossRule::SackedAbove => "sacked",
-            LossRule::ForwardAck => "fack",
-            LossRule::HoleBelowForwardAck => "hole",
-            LossRule::TransmissionOrder => "order",
-            LossRule::Rack => "rack",
-            LossRule::TailLossProbe => "tlp-loss",
-            LossRule::Timeout => "rto",
-        },
+        SendReason::Retransmit(rule) => rule.name(),
         SendReason::HoleFill => "fill",
         SendReason::Rescue => "rescue",
         SendReason::TailLossProbe => "tlp",

@@ -12,7 +12,8 @@ mod table1;
 mod table2;
 mod table3;
 
-use dupack_tcp::facts::{LossRule, SendReason};
+use dupack_algorithms::recovery::newreno::PARTIAL_ACK;
+use dupack_tcp::facts::SendReason;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::claims::{Finding, Verdict};
@@ -339,7 +340,7 @@ fn newreno_new_data(e: &Episode<'_>) -> Finding {
 }
 
 fn sack_two_per_partial(e: &Episode<'_>) -> Finding {
-    let by_partial = |sent: &Sent| sent.why == SendReason::Retransmit(LossRule::PartialAck);
+    let by_partial = |sent: &Sent| sent.why == SendReason::Retransmit(PARTIAL_ACK);
     let mut resent: Vec<u64> = vec![LOST[0]];
     let mut answers = Vec::new();
     let mut holds = true;

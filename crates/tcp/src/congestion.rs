@@ -82,8 +82,6 @@ pub struct Credit {
     pub acks: u32,
     /// Bytes to count (RFC 3465).
     pub bytes: u64,
-    /// Bytes newly judged lost on this ACK.
-    pub lost_bytes: u64,
     /// Bytes in flight, as the recovery counts them; only for a control that governs by a model.
     pub in_flight: Option<u64>,
 }

@@ -3,6 +3,7 @@
 //! A new signal is a new field here and changes no signature.
 
 use core::fmt;
+use core::hash::{Hash, Hasher};
 
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Scoreboard, Segment, SegmentId};
@@ -120,26 +121,85 @@ pub struct Departure {
 }
 
 /// By which rule a segment was judged lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LossRule {
-    /// Three duplicate ACKs (RFC 5681 §3.2).
-    DuplicateAcks,
-    /// A partial acknowledgment points at it (RFC 6582 §3.2).
-    PartialAck,
-    /// Enough above it is sacked (RFC 6675 §4, `IsLost`).
-    SackedAbove,
-    /// The forward ACK is more than three segments ahead (FACK).
-    ForwardAck,
-    /// A hole below the forward ACK after three duplicate ACKs (Momentary §3.1).
-    HoleBelowForwardAck,
-    /// Three later transmissions were acknowledged (LE §2.2.1).
-    TransmissionOrder,
-    /// A segment sent sufficiently later was delivered (RFC 8985 §6.2).
-    Rack,
-    /// A DSACK did not come for a tail loss probe (RFC 8985 §7.4).
-    TailLossProbe,
-    /// The retransmission timer expired.
-    Timeout,
+///
+/// The set is open: a recovery declares its rules beside its code, and nobody else need know them.
+///
+/// ```
+/// use dupack_tcp::facts::{LossRule, RuleWords};
+///
+/// /// Nothing came for a whole second.
+/// pub const SILENCE: LossRule = LossRule::new(&RuleWords {
+///     name: "silence",
+///     meaning: "a second without an ACK",
+/// });
+/// assert_eq!(SILENCE.to_string(), "a second without an ACK");
+/// assert_ne!(SILENCE, LossRule::TIMEOUT);
+/// ```
+///
+/// Two rules are the same if their names are.
+#[derive(Clone, Copy)]
+pub struct LossRule(&'static RuleWords);
+
+/// What a [`LossRule`] is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleWords {
+    /// One short word, which tells the rule from all others: timelines print it.
+    pub name: &'static str,
+    /// What was seen, for people: traces, figures and captures print it.
+    pub meaning: &'static str,
+}
+
+impl LossRule {
+    /// The retransmission timer expired (RFC 6298 §5.4).
+    pub const TIMEOUT: Self = Self::new(&RuleWords {
+        name: "rto",
+        meaning: "timeout",
+    });
+    /// A DSACK did not come for a tail loss probe, so that the probe repaired a loss
+    /// (RFC 8985 §7.4).
+    pub const PROBE: Self = Self::new(&RuleWords {
+        name: "tlp-loss",
+        meaning: "no DSACK for the probe",
+    });
+
+    /// The rule that goes by these words.
+    #[must_use]
+    pub const fn new(words: &'static RuleWords) -> Self {
+        Self(words)
+    }
+
+    /// The word that tells it from all others.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+}
+
+impl PartialEq for LossRule {
+    fn eq(&self, other: &Self) -> bool {
+        // A constant may have several addresses, so that another address proves nothing.
+        core::ptr::eq(self.0, other.0) || self.0.name == other.0.name
+    }
+}
+
+impl Eq for LossRule {}
+
+impl Hash for LossRule {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
+
+impl fmt::Debug for LossRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LossRule({})", self.0.name)
+    }
+}
+
+impl fmt::Display for LossRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.meaning)
+    }
 }
 
 /// Why a segment was sent.
@@ -159,22 +219,6 @@ pub enum SendReason {
     TailLossProbe,
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     WindowProbe,
-}
-
-impl fmt::Display for LossRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::DuplicateAcks => "three duplicate ACKs",
-            Self::PartialAck => "partial ACK",
-            Self::SackedAbove => "enough sacked above",
-            Self::ForwardAck => "forward ACK far ahead",
-            Self::HoleBelowForwardAck => "hole below the forward ACK",
-            Self::TransmissionOrder => "later transmissions acknowledged",
-            Self::Rack => "later segment delivered (RACK)",
-            Self::TailLossProbe => "no DSACK for the probe",
-            Self::Timeout => "timeout",
-        })
-    }
 }
 
 impl fmt::Display for SendReason {

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use crate::congestion::Governance;
 use crate::facts::{AckFacts, LossCause, LossFacts, LossRule, SendReason, Sent, View};
-use crate::scoreboard::SegmentId;
+use crate::scoreboard::{Segment, SegmentId};
 use crate::time::Instant;
 
 /// A loss recovery.
@@ -54,9 +54,9 @@ pub trait Recovery: Debug + Send {
     }
 
     /// The recovery's own timer expired.
-    fn on_timer(&mut self, view: &View<'_>) -> Outcome {
+    fn on_timer(&mut self, view: &View<'_>) -> Expiry {
         let _ = view;
-        Outcome::default()
+        Expiry::default()
     }
 
     /// Bytes that count against the window.
@@ -74,7 +74,7 @@ pub trait Recovery: Debug + Send {
     fn next(&self, view: &View<'_>) -> Next;
 }
 
-/// What a recovery makes of an ACK or of its timer.
+/// What a recovery makes of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// A loss event begins: the window is to be reduced, once, by whoever is responsible for
@@ -92,40 +92,72 @@ pub struct Outcome {
     pub rto: RtoTimer,
     /// What becomes of the segment being timed.
     pub timing: Timing,
-    /// Bytes newly judged lost.
-    pub lost_bytes: u64,
     /// Whether a recovery is over with this ACK.
     pub exit: Exit,
 }
 
+/// What a recovery makes of its own timer: with no ACK there is nothing that could let the window
+/// grow, be a sample, or end a recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expiry {
+    /// A loss event begins, as in [`Outcome::loss`].
+    pub loss: Option<LossEvent>,
+    /// What happens to the retransmission timer.
+    pub rto: RtoTimer,
+}
+
 /// What an ACK means for the segment being timed, and for the backoff of the timeout, if the
 /// sender times one segment at a time
-/// ([`RttSampling::OnePerWindow`](crate::rtt::RttSampling)); else it is of no consequence. The
-/// rules are ns-2.35's, whose recoveries differ in them.
+/// ([`RttSampling::OnePerWindow`](crate::rtt::RttSampling)); else it is of no consequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Timing {
-    /// If the ACK covers it, that is a sample, and ends the backoff (`tcp.cc`, `newack`).
+    /// If the ACK covers the segment, its age is a sample, which ends the backoff.
     #[default]
     Sample,
-    /// If the ACK covers it, it is dropped, and the backoff ends (`tcp-newreno.cc`,
-    /// `partialnewack`).
+    /// If the ACK covers the segment, no sample is taken of it, but the backoff ends.
     Discard,
-    /// Like `Discard`; the sample is the age of the echoed timestamp, which in a duplicate ACK
-    /// is that of the last segment in order (`tcp-fack.cc`, `oldack`).
-    Echo,
-    /// It is timed on.
+    /// As with `Discard`, but there is a sample: the age of the timestamp that the ACK echoes,
+    /// which in a duplicate ACK is that of the last segment in order. It ends no backoff.
+    SampleEcho,
+    /// The segment is timed on, even if the ACK covers it.
     Keep,
-    /// It is timed on, but the backoff ends (`tcp-sack1.cc`, `recv`: a partial ACK).
+    /// The segment is timed on, but the backoff ends.
     KeepAndEndBackoff,
 }
 
 /// The beginning of a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LossEvent {
     /// The first segment judged lost.
     pub segment: SegmentId,
     /// By which rule.
     pub rule: LossRule,
+    /// The segment as it stood when it was lost, if it is not outstanding any more: a probe has
+    /// repaired the loss before anybody knew of it.
+    pub repaired: Option<Segment>,
+}
+
+impl LossEvent {
+    /// The loss of a segment that is outstanding.
+    #[must_use]
+    pub const fn of(segment: SegmentId, rule: LossRule) -> Self {
+        Self {
+            segment,
+            rule,
+            repaired: None,
+        }
+    }
+
+    /// The loss of a segment that has been repaired, and stood as `lost` before.
+    #[must_use]
+    pub const fn repaired(segment: SegmentId, lost: Segment, rule: LossRule) -> Self {
+        Self {
+            segment,
+            rule,
+            repaired: Some(lost),
+        }
+    }
 }
 
 /// Whether the window may grow on an ACK.

@@ -36,7 +36,7 @@ pub enum Reported {
 }
 
 /// What the sender remembers of an outstanding segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Offset of its first byte.
     pub start: u64,

@@ -156,7 +156,7 @@ impl Bench {
     /// A timeout of the segment `number`, with `flight` segments outstanding.
     pub fn timeout(&mut self, number: u64, flight: u64) -> Window {
         let facts = LossFacts {
-            rule: LossRule::Timeout,
+            rule: LossRule::TIMEOUT,
             timeouts: 1,
             ..self.loss_facts(number, flight)
         };
@@ -204,7 +204,7 @@ pub fn loss_facts(number: u64, flight: u64) -> LossFacts {
     LossFacts {
         now: Instant::ZERO,
         segment: segment(number),
-        rule: LossRule::DuplicateAcks,
+        rule: crate::recovery::DUPLICATE_ACKS,
         flight_size,
         window: Window {
             cwnd: flight_size as f64,

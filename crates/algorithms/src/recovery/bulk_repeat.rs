@@ -151,9 +151,10 @@ impl Recovery for BulkRepeat {
         self.newreno.resend_all(loss.rule, view);
         self.bulk = Some(Bulk {
             until: view.scoreboard.nxt(),
-            exit: match loss.rule {
-                LossRule::Timeout => Exit::No,
-                _ => Exit::Recovery,
+            exit: if loss.rule == LossRule::TIMEOUT {
+                Exit::No
+            } else {
+                Exit::Recovery
             },
         });
     }

@@ -29,13 +29,13 @@
 //!
 //! Cost: one more cursor that only moves forward; amortised O(1).
 
-use dupack_tcp::facts::{AckFacts, LossRule, Sent, View};
+use dupack_tcp::facts::{AckFacts, Sent, View};
 use dupack_tcp::recovery::{Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 
 use super::hole_cursor::HoleCursor;
 use super::rto_policy::RtoPolicy;
-use super::sack::{self, Rfc6675};
+use super::sack::{self, Rfc6675, SACKED_ABOVE};
 use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
     Parameters, Value,
@@ -118,10 +118,7 @@ impl DelayedFast {
         }
         self.state = State::Cut;
         self.sack.extend_recovery(board);
-        Some(LossEvent {
-            segment: id,
-            rule: LossRule::SackedAbove,
-        })
+        Some(LossEvent::of(id, SACKED_ABOVE))
     }
 }
 

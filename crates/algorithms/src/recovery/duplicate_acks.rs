@@ -8,13 +8,19 @@
 //!   fast retransmit (RFC 6582 §3.2 steps 2 and 4; `bugFix_` in ns-2). Its three readings are
 //!   the parameter `careful`.
 
-use dupack_tcp::facts::{AckFacts, AckKind, SendReason, View};
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, View};
 use dupack_tcp::recovery::{Clearance, Next};
 
 use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Dialect, Kind, LIMITED_TRANSMIT, ParameterSpec, Parameters,
     Value,
 };
+
+/// The rule: three duplicate ACKs (RFC 5681 §3.2).
+pub const DUPLICATE_ACKS: LossRule = LossRule::new(&RuleWords {
+    name: "dupacks",
+    meaning: "three duplicate ACKs",
+});
 
 /// Limited transmit is for the first two duplicate ACKs, whatever the threshold (RFC 3042 §2).
 const LIMITED_TRANSMIT_SEGMENTS: u32 = 2;

@@ -35,19 +35,26 @@
 #[cfg(test)]
 mod tests;
 
-use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
 
+use super::duplicate_acks::DUPLICATE_ACKS;
 use super::go_back_n::GoBackN;
-use super::hole_cursor::{HoleCursor, new_hole_bytes};
+use super::hole_cursor::HoleCursor;
 use super::rto_policy::RtoPolicy;
 use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Dialect, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
     Parameters, Value, switch,
 };
+
+/// The rule: the forward ACK is more than three segments ahead.
+pub const FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
+    name: "fack",
+    meaning: "forward ACK far ahead",
+});
 
 /// Forward acknowledgment.
 #[derive(Debug)]
@@ -72,8 +79,6 @@ struct Fack {
     rto_edge: u64,
     /// The latest transmission known to have arrived of a segment sent once.
     newest_order: u64,
-    /// The forward ACK after the last event.
-    seen_forward_ack: u64,
     /// The segment whose retransmission was lost, while the sender waits for the timer.
     waiting: Option<SegmentId>,
 }
@@ -170,7 +175,6 @@ impl Fack {
             resend: GoBackN::default(),
             rto_edge: 0,
             newest_order: 0,
-            seen_forward_ack: 0,
             waiting: None,
         }
     }
@@ -214,9 +218,9 @@ impl Fack {
         }
         let gap = board.forward_ack() - board.una();
         let rule = if gap > u64::from(self.dup_threshold) * u64::from(self.smss) {
-            LossRule::ForwardAck
+            FORWARD_ACK
         } else if ack.dup_acks >= self.dup_threshold {
-            LossRule::DuplicateAcks
+            DUPLICATE_ACKS
         } else {
             return None;
         };
@@ -227,10 +231,7 @@ impl Fack {
             until: self.resend.offset(view),
             head: Head::Due(rule),
         };
-        Some(LossEvent {
-            segment: self.holes.id(),
-            rule,
-        })
+        Some(LossEvent::of(self.holes.id(), rule))
     }
 
     /// If something first sent after the oldest retransmission has arrived, and it has not, it
@@ -278,7 +279,7 @@ impl Fack {
         if self.phase == Phase::Open && plain {
             Timing::Sample
         } else {
-            Timing::Echo
+            Timing::SampleEcho
         }
     }
 
@@ -315,12 +316,10 @@ impl Recovery for Fack {
         self.resend.skip_to(board.id_at(board.forward_ack()));
         self.look_for_lost_retransmission(ack, board);
         let mut outcome = Outcome {
-            lost_bytes: new_hole_bytes(ack, board, self.seen_forward_ack),
             rto: self.rto_timer.on_ack(ack),
             timing: self.timing(ack, board),
             ..Outcome::default()
         };
-        self.seen_forward_ack = board.forward_ack();
         match self.phase {
             Phase::Recovery { until, .. } => {
                 outcome.growth = self.on_ack_recovery(ack);
@@ -347,12 +346,11 @@ impl Recovery for Fack {
         match self.after_rto {
             AfterRto::Resume if board.sacked_segments() == 0 => {
                 self.rto_edge = 0;
-                self.resend.begin(view, LossRule::Timeout);
+                self.resend.begin(view, LossRule::TIMEOUT);
             }
             // What is sacked is still known, and need not be resent.
             AfterRto::Resume | AfterRto::Suspend => self.rto_edge = board.nxt(),
         }
-        self.seen_forward_ack = board.forward_ack();
         self.waiting = None;
         self.holes.rewind(board);
         match (&mut self.phase, self.after_rto) {
@@ -388,9 +386,9 @@ impl Recovery for Fack {
         }
         if let Some(hole) = self.holes.hole(board, self.resend_limit(board)) {
             let rule = if hole.start < self.rto_edge {
-                LossRule::Timeout
+                LossRule::TIMEOUT
             } else {
-                LossRule::ForwardAck
+                FORWARD_ACK
             };
             return resend(rule, Clearance::Window);
         }

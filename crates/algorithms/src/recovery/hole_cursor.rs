@@ -138,19 +138,3 @@ impl HoleCursor {
         board.nxt() - self.offset(board) - self.sacked_above(board)
     }
 }
-
-/// Bytes that an ACK newly turned into holes: those between the forward ACK before it,
-/// `old_forward_ack`, and the one after it that it did not report.
-pub(super) fn new_hole_bytes(ack: &AckFacts<'_>, board: &Scoreboard, old_forward_ack: u64) -> u64 {
-    let from = old_forward_ack.max(board.una());
-    let reported: u64 = ack
-        .delivered
-        .iter()
-        .filter(|d| d.by == DeliveredBy::Sack && d.segment.start >= from)
-        .map(|d| u64::from(d.segment.len))
-        .sum();
-    board
-        .forward_ack()
-        .saturating_sub(from)
-        .saturating_sub(reported)
-}

@@ -61,7 +61,7 @@
 
 use std::collections::VecDeque;
 
-use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
+use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
@@ -79,6 +79,12 @@ mod reordering;
 mod tests;
 
 use self::reordering::Reordering;
+
+/// The rule: three later transmissions were acknowledged (LE §2.2.1).
+pub const TRANSMISSION_ORDER: LossRule = LossRule::new(&RuleWords {
+    name: "order",
+    meaning: "later transmissions acknowledged",
+});
 
 /// How the transmission that caused an ACK is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,8 +294,8 @@ impl Le {
         }
     }
 
-    /// Moves every lost transmission to RTXLIST; answers with the first, and with their bytes.
-    fn find_lost(&mut self, view: &View<'_>) -> Option<(SegmentId, u64)> {
+    /// Moves every lost transmission to RTXLIST; answers with the first.
+    fn find_lost(&mut self, view: &View<'_>) -> Option<SegmentId> {
         let reach = self.largest.kth(self.dup_threshold)?;
         let mut found = None;
         while let Some(oldest) = self.lists.oldest() {
@@ -300,10 +306,9 @@ impl Le {
             if let Some(reordering) = &mut self.reordering {
                 reordering.judge(oldest.id, oldest.order, stamp);
             }
-            let rule = LossRule::TransmissionOrder;
-            let len = self.lists.condemn(oldest.id, rule, view.scoreboard);
-            let (_, bytes) = found.get_or_insert((oldest.id, 0));
-            *bytes += u64::from(len);
+            let rule = TRANSMISSION_ORDER;
+            self.lists.condemn(oldest.id, rule, view.scoreboard);
+            found.get_or_insert(oldest.id);
         }
         found
     }
@@ -360,10 +365,7 @@ impl Recovery for Le {
             self.fast_retransmit = false;
         }
         Outcome {
-            loss: event.map(|(segment, _)| LossEvent {
-                segment,
-                rule: LossRule::TransmissionOrder,
-            }),
+            loss: event.map(|segment| LossEvent::of(segment, TRANSMISSION_ORDER)),
             restore: None,
             limit: None,
             growth: match event {
@@ -375,7 +377,6 @@ impl Recovery for Le {
             } else {
                 RtoTimer::Keep
             },
-            lost_bytes: found.map_or(0, |(_, bytes)| bytes),
             timing: Timing::Sample,
             exit: Exit::No,
         }

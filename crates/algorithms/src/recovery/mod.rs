@@ -1,5 +1,7 @@
 //! The plug-ins of the axis `recovery`.
 
+pub use duplicate_acks::DUPLICATE_ACKS;
+
 #[cfg(test)]
 mod adversary;
 mod ambiguity;

@@ -38,16 +38,22 @@
 #[cfg(test)]
 mod tests;
 
-use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{DeliveredBy, Scoreboard};
 
-use super::hole_cursor::{HoleCursor, new_hole_bytes};
+use super::hole_cursor::HoleCursor;
 use super::rto_policy::RtoPolicy;
 use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
     Parameters, Value,
 };
+
+/// The rule: a hole below the forward ACK after three duplicate ACKs (Momentary §3.1).
+pub const HOLE_BELOW_FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
+    name: "hole",
+    meaning: "hole below the forward ACK",
+});
 
 /// Momentary recovery.
 #[derive(Debug)]
@@ -67,8 +73,6 @@ struct Momentary {
     reports: u32,
     /// Everything outstanding at the last timeout ends here; it is all lost.
     rto_edge: u64,
-    /// The forward ACK after the last event.
-    seen_forward_ack: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +119,6 @@ impl Momentary {
             fresh: HoleCursor::default(),
             reports: 0,
             rto_edge: 0,
-            seen_forward_ack: 0,
         }
     }
 
@@ -179,10 +182,7 @@ impl Momentary {
         self.mode = Mode::Recovery { until: board.nxt() };
         self.fresh.leap_to_end(board);
         self.reports = 0;
-        Some(LossEvent {
-            segment,
-            rule: LossRule::HoleBelowForwardAck,
-        })
+        Some(LossEvent::of(segment, HOLE_BELOW_FORWARD_ACK))
     }
 }
 
@@ -204,11 +204,9 @@ impl Recovery for Momentary {
         self.holes.skip_sacked(board);
         self.count_report(ack, board);
         let mut outcome = Outcome {
-            lost_bytes: new_hole_bytes(ack, board, self.seen_forward_ack),
             rto: self.rto_timer.on_ack(ack),
             ..Outcome::default()
         };
-        self.seen_forward_ack = board.forward_ack();
         // Algorithm 1: in recovery mode the increase comes first, and so the last ACK has it.
         outcome.growth = match self.mode {
             Mode::Recovery { .. } if ack.kind != AckKind::Other => Growth::EveryAck,
@@ -232,7 +230,6 @@ impl Recovery for Momentary {
         let board = view.scoreboard;
         self.mode = Mode::Normal;
         self.rto_edge = board.nxt();
-        self.seen_forward_ack = board.forward_ack();
         self.holes.rewind(board);
         self.fresh.leap_to_end(board);
         self.reports = 0;
@@ -248,9 +245,9 @@ impl Recovery for Momentary {
         let board = view.scoreboard;
         if let Some(hole) = self.holes.hole(board, self.resend_limit(board)) {
             let rule = if hole.start < self.rto_edge {
-                LossRule::Timeout
+                LossRule::TIMEOUT
             } else {
-                LossRule::HoleBelowForwardAck
+                HOLE_BELOW_FORWARD_ACK
             };
             return Next::Retransmit {
                 id: self.holes.id(),

@@ -28,19 +28,25 @@
 //! slow-but-steady goes on however many round trips it takes, impatient gives up for slow start
 //! if many segments were lost (RFC 6582 §4).
 
-use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::SegmentId;
 
-use super::duplicate_acks::{DuplicateAcks, careful};
+use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAcks, careful};
 use super::go_back_n::GoBackN;
 use super::reno::{FAST_RETRANSMIT_TIMER, fast_retransmit_timer};
 use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
     Parameters, Value,
 };
+
+/// The rule: a partial acknowledgment points at it (RFC 6582 §3.2).
+pub const PARTIAL_ACK: LossRule = LossRule::new(&RuleWords {
+    name: "partial",
+    meaning: "partial ACK",
+});
 
 /// NewReno's recovery. See the [module](self).
 #[derive(Debug)]
@@ -175,10 +181,8 @@ impl NewReno {
     }
 
     /// Sends the first unacknowledged segment again; returns its length.
-    fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) -> u64 {
-        let first = view.scoreboard.first();
-        self.retransmit = Some((first, rule));
-        view.scoreboard.get(first).map_or(0, |s| u64::from(s.len))
+    fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) {
+        self.retransmit = Some((view.scoreboard.first(), rule));
     }
 
     /// RFC 6582 §3.2 step 2.
@@ -190,13 +194,10 @@ impl NewReno {
             burst: 0,
             deflated_from: None,
         });
+        self.retransmit_first(DUPLICATE_ACKS, view);
         Outcome {
-            loss: Some(LossEvent {
-                segment: view.scoreboard.first(),
-                rule: LossRule::DuplicateAcks,
-            }),
+            loss: Some(LossEvent::of(view.scoreboard.first(), DUPLICATE_ACKS)),
             rto: self.policy.at_fast_retransmit,
-            lost_bytes: self.retransmit_first(LossRule::DuplicateAcks, view),
             ..Outcome::default()
         }
     }
@@ -250,6 +251,7 @@ impl NewReno {
         recovery.partial_acks += 1;
         let first = recovery.partial_acks == 1;
         self.recovery = Some(recovery);
+        self.retransmit_first(PARTIAL_ACK, view);
         Outcome {
             limit,
             rto: if first || self.policy.variant == Variant::SlowButSteady {
@@ -258,7 +260,6 @@ impl NewReno {
                 RtoTimer::Keep
             },
             timing: Timing::Discard,
-            lost_bytes: self.retransmit_first(LossRule::PartialAck, view),
             ..Outcome::default()
         }
     }
@@ -296,7 +297,7 @@ impl Recovery for NewReno {
     /// RFC 6582 §3.2 step 4.
     fn on_rto(&mut self, view: &View<'_>) {
         self.dup_acks.on_rto(view);
-        self.resend.begin(view, LossRule::Timeout);
+        self.resend.begin(view, LossRule::TIMEOUT);
         self.recovery = None;
         self.retransmit = None;
     }

@@ -35,9 +35,9 @@
 use std::collections::VecDeque;
 
 use dupack_tcp::congestion::Governance;
-use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
+use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
-    Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+    Clearance, Exit, Expiry, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::{Reported, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
@@ -51,6 +51,12 @@ use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, SWITCH, Value,
     switch,
 };
+
+/// The rule: a segment sent sufficiently later was delivered (RFC 8985 §6.2).
+pub const OVERTAKEN: LossRule = LossRule::new(&RuleWords {
+    name: "rack",
+    meaning: "later segment delivered (RACK)",
+});
 
 #[cfg(test)]
 mod tests;
@@ -190,7 +196,7 @@ impl RackTlp {
                 if !is_overdue(suspect, wait, view) {
                     break;
                 }
-                let len = self.lists.condemn(suspect.id, LossRule::Rack, board);
+                let len = self.lists.condemn(suspect.id, OVERTAKEN, board);
                 found.first.get_or_insert(suspect.id);
                 found.bytes += u64::from(len);
             }
@@ -229,10 +235,7 @@ impl RackTlp {
         self.prr = self
             .bound
             .map(|bound| Prr::new(bound, self.smss, recover_fs));
-        Some(LossEvent {
-            segment,
-            rule: LossRule::Rack,
-        })
+        Some(LossEvent::of(segment, OVERTAKEN))
     }
 
     /// Ends a recovery whose point SND.UNA has reached; answers with how the window may grow on
@@ -261,10 +264,7 @@ impl RackTlp {
             return None;
         }
         self.unanswered = false;
-        Some(LossEvent {
-            segment: view.scoreboard.first(),
-            rule: LossRule::TailLossProbe,
-        })
+        Some(LossEvent::of(view.scoreboard.first(), LossRule::PROBE))
     }
 
     /// Sets, or cancels, the probe timer after an ACK (§7.2).
@@ -376,7 +376,6 @@ impl Recovery for RackTlp {
             } else {
                 RtoTimer::Keep
             },
-            lost_bytes: found.bytes,
             timing: Timing::Sample,
             exit,
         }
@@ -407,13 +406,12 @@ impl Recovery for RackTlp {
         [self.reordering_timer, probe].into_iter().flatten().min()
     }
 
-    fn on_timer(&mut self, view: &View<'_>) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn on_timer(&mut self, view: &View<'_>) -> Expiry {
+        let mut expiry = Expiry::default();
         if self.reordering_timer.is_some_and(|at| at <= view.now) {
             let found = self.detect_losses(view);
             let before = self.prr.is_some();
-            outcome.loss = self.enter_recovery(found, 0, view);
-            outcome.lost_bytes = found.bytes;
+            expiry.loss = self.enter_recovery(found, 0, view);
             if let Some(prr) = self.prr.as_mut().filter(|_| before && found.bytes > 0) {
                 // No ACK will come for what is lost: a segment's worth, as in Linux.
                 prr.on_ack(u64::from(self.smss), Progress::Unsafe);
@@ -423,9 +421,9 @@ impl Recovery for RackTlp {
             && tlp.expire(view.now)
         {
             self.rto_at = view.now + view.rtt.rto();
-            outcome.rto = RtoTimer::Restart;
+            expiry.rto = RtoTimer::Restart;
         }
-        outcome
+        expiry
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

@@ -24,7 +24,7 @@ use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::SegmentId;
 
-use super::duplicate_acks::{DuplicateAcks, careful};
+use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAcks, careful};
 use super::go_back_n::GoBackN;
 use crate::catalog::spec::{
     DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec, Parameters,
@@ -53,12 +53,8 @@ impl Reno {
         self.inflation = Some(self.dup_acks.departed_bytes());
         self.retransmit = Some(first);
         Outcome {
-            loss: Some(LossEvent {
-                segment: first,
-                rule: LossRule::DuplicateAcks,
-            }),
+            loss: Some(LossEvent::of(first, DUPLICATE_ACKS)),
             rto: self.at_fast_retransmit,
-            lost_bytes: view.scoreboard.get(first).map_or(0, |s| u64::from(s.len)),
             ..Outcome::default()
         }
     }
@@ -103,7 +99,7 @@ impl Recovery for Reno {
 
     fn on_rto(&mut self, view: &View<'_>) {
         self.dup_acks.on_rto(view);
-        self.resend.begin(view, LossRule::Timeout);
+        self.resend.begin(view, LossRule::TIMEOUT);
         self.inflation = None;
         self.retransmit = None;
     }
@@ -120,7 +116,7 @@ impl Recovery for Reno {
         if let Some(id) = self.retransmit {
             return Next::Retransmit {
                 id,
-                why: SendReason::Retransmit(LossRule::DuplicateAcks),
+                why: SendReason::Retransmit(DUPLICATE_ACKS),
                 clearance: Clearance::Immediate,
             };
         }

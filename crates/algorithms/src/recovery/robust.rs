@@ -54,8 +54,9 @@ use dupack_tcp::recovery::{
 };
 use dupack_tcp::scoreboard::SegmentId;
 
-use super::duplicate_acks::{DuplicateAcks, careful};
+use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAcks, careful};
 use super::go_back_n::GoBackN;
+use super::newreno::PARTIAL_ACK;
 use super::reno::{FAST_RETRANSMIT_TIMER, fast_retransmit_timer};
 use crate::catalog::spec::{Context, DUP_THRESHOLD, Entry, LIMITED_TRANSMIT, Needs, Parameters};
 
@@ -149,10 +150,8 @@ impl Robust {
     }
 
     /// Sends the first unacknowledged segment again; returns its length.
-    fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) -> u64 {
-        let first = view.scoreboard.first();
-        self.retransmit = Some((first, rule));
-        view.scoreboard.get(first).map_or(0, |s| u64::from(s.len))
+    fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) {
+        self.retransmit = Some((view.scoreboard.first(), rule));
     }
 
     fn enter(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
@@ -165,13 +164,10 @@ impl Robust {
             exit: view.scoreboard.nxt(),
             edge: view.scoreboard.nxt(),
         });
+        self.retransmit_first(DUPLICATE_ACKS, view);
         Outcome {
-            loss: Some(LossEvent {
-                segment: view.scoreboard.first(),
-                rule: LossRule::DuplicateAcks,
-            }),
+            loss: Some(LossEvent::of(view.scoreboard.first(), DUPLICATE_ACKS)),
             rto: self.at_fast_retransmit,
-            lost_bytes: self.retransmit_first(LossRule::DuplicateAcks, view),
             ..Outcome::default()
         }
     }
@@ -206,12 +202,12 @@ impl Robust {
             None | Some(_) => Growth::Frozen,
         };
         self.recovery = Some(rounds);
+        self.retransmit_first(PARTIAL_ACK, view);
         Outcome {
             limit,
             growth,
             rto: RtoTimer::Restart,
             timing: Timing::Discard,
-            lost_bytes: self.retransmit_first(LossRule::PartialAck, view),
             ..Outcome::default()
         }
     }
@@ -256,7 +252,7 @@ impl Recovery for Robust {
 
     fn on_rto(&mut self, view: &View<'_>) {
         self.dup_acks.on_rto(view);
-        self.resend.begin(view, LossRule::Timeout);
+        self.resend.begin(view, LossRule::TIMEOUT);
         self.recovery = None;
         self.retransmit = None;
     }

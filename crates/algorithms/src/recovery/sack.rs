@@ -34,11 +34,12 @@ mod lost_below;
 #[cfg(test)]
 mod tests;
 
-use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
+use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 
 use self::lost_below::LostBelow;
+use super::duplicate_acks::DUPLICATE_ACKS;
 use super::hole_cursor::HoleCursor;
 use super::rto_policy::RtoPolicy;
 use super::sack_fall_floyd::{self, FallFloyd};
@@ -46,6 +47,12 @@ use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
     Parameters, SWITCH, Value, switch,
 };
+
+/// The rule: enough above it is sacked (RFC 6675 §4, `IsLost`).
+pub const SACKED_ABOVE: LossRule = LossRule::new(&RuleWords {
+    name: "sacked",
+    meaning: "enough sacked above",
+});
 
 /// The recovery of RFC 6675.
 #[derive(Debug)]
@@ -160,9 +167,9 @@ impl Rfc6675 {
         self.dup_acks += 1;
         let first_is_lost = self.lost.contains(board.first());
         if self.dup_acks >= self.dup_threshold {
-            self.enter(LossRule::DuplicateAcks, board)
+            self.enter(DUPLICATE_ACKS, board)
         } else if first_is_lost {
-            self.enter(LossRule::SackedAbove, board)
+            self.enter(SACKED_ABOVE, board)
         } else {
             None
         }
@@ -177,10 +184,7 @@ impl Rfc6675 {
             until: board.nxt(),
             head: Head::Due(rule),
         };
-        Some(LossEvent {
-            segment: self.high_rxt.id(),
-            rule,
-        })
+        Some(LossEvent::of(self.high_rxt.id(), rule))
     }
 
     /// `NextSeg`, with the fast retransmit before it.
@@ -195,7 +199,7 @@ impl Rfc6675 {
         }
         let hole = self.high_rxt.hole(board, board.forward_ack());
         if hole.is_some() && self.lost.contains(id) {
-            let why = SendReason::Retransmit(LossRule::SackedAbove);
+            let why = SendReason::Retransmit(SACKED_ABOVE);
             return resend(why, Clearance::Window);
         }
         if view.new_len > 0 {
@@ -260,8 +264,8 @@ impl Recovery for Rfc6675 {
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
         let board = view.scoreboard;
+        self.lost.on_ack(ack, board);
         let mut outcome = Outcome {
-            lost_bytes: self.lost.on_ack(ack, board),
             rto: self.rto_timer.on_ack(ack),
             ..Outcome::default()
         };
@@ -321,7 +325,7 @@ impl Recovery for Rfc6675 {
             Phase::AfterRto { until } => match self.high_rxt.hole(view.scoreboard, until) {
                 Some(_) => Next::Retransmit {
                     id: self.high_rxt.id(),
-                    why: SendReason::Retransmit(LossRule::Timeout),
+                    why: SendReason::Retransmit(LossRule::TIMEOUT),
                     clearance: Clearance::Window,
                 },
                 None => NEW_DATA,

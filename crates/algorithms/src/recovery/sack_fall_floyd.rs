@@ -33,7 +33,10 @@ use dupack_tcp::recovery::{
 };
 use dupack_tcp::scoreboard::Scoreboard;
 
+use super::duplicate_acks::DUPLICATE_ACKS;
 use super::hole_cursor::HoleCursor;
+use super::newreno;
+use super::sack::SACKED_ABOVE;
 use crate::catalog::spec::{Context, Defaults, Kind, ParameterSpec, Parameters, Value};
 
 /// The recovery with a counted pipe.
@@ -197,10 +200,7 @@ impl FallFloyd {
         };
         self.partial_cursor = self.cursor;
         Outcome {
-            loss: Some(LossEvent {
-                segment: self.cursor.id(),
-                rule: LossRule::DuplicateAcks,
-            }),
+            loss: Some(LossEvent::of(self.cursor.id(), DUPLICATE_ACKS)),
             rto: RtoTimer::Restart,
             ..Outcome::default()
         }
@@ -281,7 +281,7 @@ impl FallFloyd {
         if self.phase == Phase::Resending {
             return Next::Retransmit {
                 id: self.cursor.id(),
-                why: SendReason::Retransmit(LossRule::Timeout),
+                why: SendReason::Retransmit(LossRule::TIMEOUT),
                 clearance,
             };
         }
@@ -391,19 +391,19 @@ impl Recovery for FallFloyd {
             Turn::FastRetransmit => (
                 &self.cursor,
                 until,
-                SendReason::Retransmit(LossRule::DuplicateAcks),
+                SendReason::Retransmit(DUPLICATE_ACKS),
                 Clearance::Immediate,
             ),
             Turn::Partial(_) => (
                 &self.partial_cursor,
                 board.nxt(),
-                SendReason::Retransmit(LossRule::PartialAck),
+                SendReason::Retransmit(newreno::PARTIAL_ACK),
                 Clearance::Immediate,
             ),
             Turn::Fill => (
                 &self.cursor,
                 board.forward_ack(),
-                SendReason::Retransmit(LossRule::SackedAbove),
+                SendReason::Retransmit(SACKED_ABOVE),
                 Clearance::Window,
             ),
         };

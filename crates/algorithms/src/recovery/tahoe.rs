@@ -19,7 +19,7 @@
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, Sent, View};
 use dupack_tcp::recovery::{Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 
-use super::duplicate_acks::{DuplicateAcks, careful};
+use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAcks, careful};
 use super::go_back_n::GoBackN;
 use crate::catalog::spec::{DUP_THRESHOLD, Entry, LIMITED_TRANSMIT, Needs};
 
@@ -35,18 +35,13 @@ impl Tahoe {
     /// The third duplicate ACK. Everything outstanding counts as lost: in flight is nothing, so
     /// the window of one segment admits the fast retransmit itself.
     fn restart(&mut self, view: &View<'_>) -> Outcome {
-        let lost_bytes = self.resend.flight_size(view);
         self.dup_acks.begin_event(view);
-        self.resend.begin(view, LossRule::DuplicateAcks);
+        self.resend.begin(view, DUPLICATE_ACKS);
         Outcome {
-            loss: Some(LossEvent {
-                segment: view.scoreboard.first(),
-                rule: LossRule::DuplicateAcks,
-            }),
+            loss: Some(LossEvent::of(view.scoreboard.first(), DUPLICATE_ACKS)),
             limit: Some(f64::from(self.smss)),
             // A timer set for the old flight would expire in the middle of the new one.
             rto: RtoTimer::Restart,
-            lost_bytes,
             ..Outcome::default()
         }
     }
@@ -75,7 +70,7 @@ impl Recovery for Tahoe {
 
     fn on_rto(&mut self, view: &View<'_>) {
         self.dup_acks.on_rto(view);
-        self.resend.begin(view, LossRule::Timeout);
+        self.resend.begin(view, LossRule::TIMEOUT);
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

@@ -165,7 +165,7 @@ impl<T: Copy + Debug> TwoLists<T> {
             };
             if slot.lost.is_some() || is_lost(id, segment) {
                 slot.lost = Some(Lost {
-                    rule: LossRule::Timeout,
+                    rule: LossRule::TIMEOUT,
                     len: segment.len,
                 });
                 self.lost_bytes += u64::from(segment.len);

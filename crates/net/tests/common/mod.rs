@@ -15,7 +15,7 @@ use dupack_net::topology::Topology;
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{
-    AckFacts, AckKind, LossCause, LossFacts, LossRule, SendReason, Sent, View,
+    AckFacts, AckKind, LossCause, LossFacts, LossRule, RuleWords, SendReason, Sent, View,
 };
 use dupack_tcp::receiver::{AckPolicy, Reading};
 use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
@@ -27,6 +27,12 @@ use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
 use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
+
+/// Why the recovery of these tests resends.
+const DUPLICATE_ACKS: LossRule = LossRule::new(&RuleWords {
+    name: "dupacks",
+    meaning: "three duplicate ACKs",
+});
 
 /// Payload bytes of a full segment in all tests.
 pub const MSS: u32 = 1000;
@@ -73,10 +79,7 @@ impl Recovery for PlainRecovery {
             None if ack.dup_acks == 3 && self.go_back.is_none() => {
                 self.resend = Some(first);
                 self.recovery_point = Some(view.scoreboard.nxt());
-                loss = Some(LossEvent {
-                    segment: first,
-                    rule: LossRule::DuplicateAcks,
-                });
+                loss = Some(LossEvent::of(first, DUPLICATE_ACKS));
             }
             _ => {}
         }
@@ -109,7 +112,7 @@ impl Recovery for PlainRecovery {
     fn next(&self, _view: &View<'_>) -> Next {
         let again = |id, clearance| Next::Retransmit {
             id,
-            why: SendReason::Retransmit(LossRule::DuplicateAcks),
+            why: SendReason::Retransmit(DUPLICATE_ACKS),
             clearance,
         };
         match (self.resend, self.go_back) {

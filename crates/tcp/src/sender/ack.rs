@@ -151,9 +151,9 @@ impl Sender {
                     self.rtt.sample(now.since(sent), now);
                 }
             }
-            Timing::Discard | Timing::Echo => {
+            Timing::Discard | Timing::SampleEcho => {
                 let backoff = self.rtt.backoff();
-                if timing == Timing::Echo
+                if timing == Timing::SampleEcho
                     && let Some(sent) = self.echoed
                 {
                     self.rtt.sample(now.since(sent), now);

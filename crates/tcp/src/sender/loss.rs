@@ -43,7 +43,8 @@ impl Sender {
         flight_size: u64,
         witness: &dyn Witness,
     ) {
-        let Some(segment) = self.scoreboard.get(event.segment).copied() else {
+        let outstanding = || self.scoreboard.get(event.segment).copied();
+        let Some(segment) = event.repaired.or_else(outstanding) else {
             debug_assert!(
                 false,
                 "a recovery reported a segment that is not outstanding"
@@ -109,7 +110,7 @@ impl Sender {
             rule,
             flight_size,
             window: self.window,
-            timeouts: if rule == LossRule::Timeout {
+            timeouts: if rule == LossRule::TIMEOUT {
                 self.rtt.backoff() + 1
             } else {
                 0

@@ -25,7 +25,7 @@ pub use transmit::{Transmit, TransmitKind};
 
 use crate::congestion::{Credit, Governance};
 use crate::facts::{AckFacts, LimitedBy, LossCause, LossRule, View};
-use crate::recovery::{Exit, Growth, Outcome, RtoTimer, TimeoutRule};
+use crate::recovery::{Exit, Expiry, Growth, Outcome, RtoTimer, TimeoutRule};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Reported, Scoreboard};
 use crate::segment::Ack;
@@ -234,7 +234,6 @@ impl Sender {
                 Growth::Acked => facts.acked_bytes,
                 Growth::EveryAck => facts.delivered_bytes,
             },
-            lost_bytes: outcome.lost_bytes,
             in_flight: (self.governance == Governance::Model)
                 .then(|| self.stack.recovery.in_flight(&view)),
         };
@@ -283,7 +282,12 @@ impl Sender {
                 rtt: &self.rtt,
                 ..view
             };
-            let outcome = self.stack.recovery.on_timer(&view);
+            let Expiry { loss, rto } = self.stack.recovery.on_timer(&view);
+            let outcome = Outcome {
+                loss,
+                rto,
+                ..Outcome::default()
+            };
             let flight = self.scoreboard.flight_size()
                 - self
                     .limited_transmit_bytes
@@ -316,7 +320,7 @@ impl Sender {
         }
         let flight = self.scoreboard.flight_size();
         let unlimited = flight.saturating_sub(self.limited_transmit_bytes);
-        let loss = self.loss_facts(now, segment, LossRule::Timeout, unlimited, witness);
+        let loss = self.loss_facts(now, segment, LossRule::TIMEOUT, unlimited, witness);
         let judged = match self.stack.recovery.timeout_rule() {
             TimeoutRule::Congestion => None,
             TimeoutRule::Judged => Some(self.stack.differentiation.judge(&loss)),

@@ -50,9 +50,10 @@ impl Bbr {
         match self.episode {
             Episode::Open => {
                 self.save_state_upon_loss();
-                self.episode = match rule {
-                    LossRule::Timeout => Episode::Timeout { point: nxt },
-                    _ => Episode::Fast { point: nxt },
+                self.episode = if rule == LossRule::TIMEOUT {
+                    Episode::Timeout { point: nxt }
+                } else {
+                    Episode::Fast { point: nxt }
                 };
             }
             Episode::TimedOut => self.episode = Episode::Timeout { point: nxt },
@@ -71,7 +72,7 @@ impl Bbr {
 
     /// A loss event that no retransmission tells of: a tail loss probe has repaired it.
     pub(super) fn note_loss_event(&mut self, loss: &LossFacts) {
-        if loss.rule == LossRule::TailLossProbe {
+        if loss.rule == LossRule::PROBE {
             self.sampler.lost += u64::from(loss.segment.len);
             self.note_loss();
         }

@@ -41,13 +41,13 @@ impl LostBelow {
         }
     }
 
-    /// Takes in an ACK; returns how many bytes it newly made lost.
-    pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> u64 {
+    /// Takes in an ACK.
+    pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let before = self.boundary.id();
         self.boundary.on_ack(ack, board);
         if self.sacked.is_empty() && ack.sacked_bytes == 0 && board.sacked_bytes() == 0 {
             // Nothing is sacked: nothing is lost by it, and there is nothing to forget.
-            return 0;
+            return;
         }
         for _ in before.0..self.boundary.id().0 {
             self.forget_front();
@@ -57,7 +57,7 @@ impl LostBelow {
                 self.mark((delivered.id.0 - self.boundary.id().0) as usize);
             }
         }
-        self.rise(board)
+        self.rise(board);
     }
 
     /// Everything outstanding is lost (RFC 6675 §5.1).
@@ -90,18 +90,16 @@ impl LostBelow {
     }
 
     /// Moves the boundary up as far as the thresholds say.
-    fn rise(&mut self, board: &Scoreboard) -> u64 {
-        let mut lost_bytes = 0;
+    fn rise(&mut self, board: &Scoreboard) {
         loop {
             while self.sacked.front() == Some(&true) {
                 self.step(board);
             }
             let enough = self.runs >= self.dup_threshold
                 || self.boundary.sacked_above(board) > self.byte_threshold;
-            let Some(segment) = board.get(self.boundary.id()).filter(|_| enough) else {
-                return lost_bytes;
-            };
-            lost_bytes += u64::from(segment.len);
+            if !enough || board.get(self.boundary.id()).is_none() {
+                return;
+            }
             self.step(board);
         }
     }

@@ -78,7 +78,7 @@ impl Literal {
         let hole = segments()
             .find(|(_, s)| missing(s) && s.start >= self.high_rxt && s.start < highest_sacked);
         if let Some((id, _)) = hole.filter(|(_, s)| self.is_lost(s.start, board)) {
-            return retransmit(id, SendReason::Retransmit(LossRule::SackedAbove));
+            return retransmit(id, SendReason::Retransmit(SACKED_ABOVE));
         }
         if view.new_len > 0 {
             return Some(NEW_DATA);
