@@ -26,9 +26,9 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use thiserror::Error;
 
-use crate::codec::{CodecError, MAX_HEADER_BYTES, Packet};
+use crate::emit::{EmitError, MAX_HEADER_BYTES};
 
-/// Bytes kept of each packet by [`Snap::Headers`]: any IPv4 and TCP header, and some payload.
+/// Bytes kept of each packet by [`Snap::Headers`]: any IP and TCP header, and some payload.
 pub const HEADERS_SNAP_BYTES: u32 = 128;
 const _: () = assert!(HEADERS_SNAP_BYTES as usize >= MAX_HEADER_BYTES);
 
@@ -154,7 +154,7 @@ pub enum CaptureError {
     },
     /// The segment has no packet.
     #[error("cannot build a packet for the capture")]
-    Packet(#[from] CodecError),
+    Packet(#[from] EmitError),
     /// Packets must come in the order of time; schedule those that cannot.
     #[error("a packet at {at} comes after the capture has reached {reached}")]
     Late {
@@ -177,7 +177,7 @@ impl CaptureError {
 /// A packet that waits for its time.
 #[derive(Debug)]
 struct Scheduled {
-    packet: Packet,
+    packet: Vec<u8>,
     comment: Option<String>,
 }
 
@@ -240,28 +240,14 @@ impl<W: Write> CaptureWriter<W> {
         })
     }
 
-    /// Writes `packet`, captured at `at`, and before it everything scheduled until then. The
-    /// comment stands with the packet in the file; Wireshark shows it as a packet comment.
+    /// Writes `packet`, an IP packet captured at `at`, and before it everything scheduled until
+    /// then. The comment stands with the packet in the file; Wireshark shows it as a packet
+    /// comment.
     ///
     /// # Errors
     ///
     /// If the writer fails, or if a packet with a later time has been written already.
     pub fn write(
-        &mut self,
-        at: CaptureTime,
-        packet: &Packet,
-        comment: Option<&str>,
-    ) -> Result<(), CaptureError> {
-        self.write_scheduled(Some(at))?;
-        self.append(at, &bytes_of(packet), comment)
-    }
-
-    /// As [`write`](Self::write), for a whole IP packet that is there already, headers and all.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn write_raw(
         &mut self,
         at: CaptureTime,
         packet: &[u8],
@@ -273,7 +259,7 @@ impl<W: Write> CaptureWriter<W> {
 
     /// Keeps `packet` until the capture has reached `at`, or its end. This is for packets known
     /// ahead of time, such as the handshake of a flow that is yet to start.
-    pub fn schedule(&mut self, at: CaptureTime, packet: Packet, comment: Option<String>) {
+    pub fn schedule(&mut self, at: CaptureTime, packet: Vec<u8>, comment: Option<String>) {
         self.scheduled
             .insert((at, self.scheduled_so_far), Scheduled { packet, comment });
         self.scheduled_so_far += 1;
@@ -307,7 +293,7 @@ impl<W: Write> CaptureWriter<W> {
                 break;
             }
             let Scheduled { packet, comment } = next.remove();
-            self.append(at, &bytes_of(&packet), comment.as_deref())?;
+            self.append(at, &packet, comment.as_deref())?;
         }
         Ok(())
     }
@@ -350,10 +336,6 @@ impl<W: Write> fmt::Debug for CaptureWriter<W> {
             .field("reached", &self.reached)
             .finish_non_exhaustive()
     }
-}
-
-fn bytes_of(packet: &Packet) -> Vec<u8> {
-    [packet.headers(), packet.payload()].concat()
 }
 
 /// As much of `text` as an option holds.

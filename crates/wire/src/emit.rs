@@ -1,7 +1,7 @@
 //! Writes a connection's segment as an IPv4 or IPv6 packet into the caller's buffer.
 //!
-//! Nothing is allocated, and the payload is written once, in its place. Capture files have
-//! their own builder ([`codec`](crate::codec)), as they have no payload to write.
+//! Nothing is allocated, and the payload is written once, in its place. Real connections and
+//! captures of simulated ones are written here alike.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -60,10 +60,15 @@ pub enum EmitError {
         given: usize,
     },
     /// IP counts a packet's length in 16 bits.
-    #[error("a payload of {payload_len} bytes does not fit an IP packet")]
+    #[error(
+        "a payload of {payload_len} bytes does not fit an IP packet, which holds {max} beside \
+         these headers"
+    )]
     PayloadTooLong {
-        /// Length of the payload.
+        /// Length of the payload in bytes.
         payload_len: u32,
+        /// The longest that would fit, in bytes.
+        max: u32,
     },
     /// One address is IPv4, the other IPv6.
     #[error("a packet cannot go from {source_ip} to {destination_ip}")]
@@ -173,7 +178,11 @@ impl Headers {
             .and_then(|payload_len| payload_len.checked_add(tcp_len))
             .filter(|len| *len <= transport_max)
             .and_then(|len| u16::try_from(len).ok())
-            .ok_or_else(|| too_long(segment))?;
+            .ok_or(EmitError::PayloadTooLong {
+                payload_len: segment.len,
+                // Below 64 KiB, and a TCP header is shorter.
+                max: (transport_max - tcp_len) as u32,
+            })?;
         Ok(Self {
             ip_len,
             options,
@@ -194,13 +203,7 @@ impl Headers {
     ) -> Result<u64, EmitError> {
         let (ip, tcp) = head.split_at_mut(self.ip_len);
         write_tcp(tcp, envelope, segment, self.options.as_slice());
-        write_ip(ip, envelope, self.transport_len, too_long(segment))
-    }
-}
-
-const fn too_long(segment: &Segment) -> EmitError {
-    EmitError::PayloadTooLong {
-        payload_len: segment.len,
+        write_ip(ip, envelope, self.transport_len)
     }
 }
 
@@ -223,21 +226,22 @@ fn write_tcp(tcp: &mut [u8], envelope: &Envelope, segment: &Segment, options: &[
 }
 
 /// Writes the IP header, and returns the sum over the pseudo-header.
-fn write_ip(
-    ip: &mut [u8],
-    envelope: &Envelope,
-    transport_len: u16,
-    too_long: EmitError,
-) -> Result<u64, EmitError> {
+fn write_ip(ip: &mut [u8], envelope: &Envelope, transport_len: u16) -> Result<u64, EmitError> {
     let fixed = u64::from(transport_len) + u64::from(IpNumber::TCP.0);
     match (envelope.source.ip(), envelope.destination.ip()) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let (source, destination) = (source.octets(), destination.octets());
-            let mut header =
-                Ipv4Header::new(transport_len, HOP_LIMIT, IpNumber::TCP, source, destination)
-                    .map_err(|_| too_long)?;
-            header.dont_fragment = true;
-            header.identification = envelope.identification;
+            let mut header = Ipv4Header {
+                // `Headers` has made sure that it fits.
+                total_len: transport_len.saturating_add(Ipv4Header::MIN_LEN_U16),
+                identification: envelope.identification,
+                dont_fragment: true,
+                time_to_live: HOP_LIMIT,
+                protocol: IpNumber::TCP,
+                source,
+                destination,
+                ..Ipv4Header::default()
+            };
             header.header_checksum = header.calc_header_checksum();
             put(ip, 0, &header.to_bytes());
             Ok(fixed + sum_words(&source) + sum_words(&destination))

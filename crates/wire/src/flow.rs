@@ -9,14 +9,16 @@
 //! time they arrive.
 
 use std::io::Write;
+use std::net::SocketAddr;
 
-use dupack_tcp::segment::{Ack, DataSegment, SackBlocks};
+use dupack_tcp::connection::{self, Flags, Segment};
+use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::capture::{CaptureError, CaptureTime, CaptureWriter};
-use crate::codec::{CodecError, Control, Direction, Endpoints, Packet, WireSegment};
+use crate::emit::{Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit_with_order};
 use crate::options::{self, Options, Order, Timestamps};
 
 /// The largest shift that may be agreed on (RFC 7323 §2.3).
@@ -27,6 +29,49 @@ const SENDER_WINDOW: u16 = u16::MAX;
 
 /// Nanoseconds per tick of the receiver's clock: 1 ms (RFC 7323 §5.4).
 const RECEIVER_TICK_NS: u64 = 1_000_000;
+
+/// Which way a packet goes on a connection that carries data one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the sender of the data to its receiver.
+    ToReceiver,
+    /// Back.
+    ToSender,
+}
+
+/// The addresses and ports of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Endpoints {
+    /// Where the data comes from: IPv4 or IPv6.
+    pub sender: SocketAddr,
+    /// Where it goes; of the same family.
+    pub receiver: SocketAddr,
+}
+
+impl Endpoints {
+    /// Addresses for the flow numbered `index`, counted from 0: a pair of hosts from the
+    /// documentation ranges 192.0.2.0/24 and 198.51.100.0/24 (RFC 5737), another for each of
+    /// the first 254 flows, and dynamic ports that no dissector claims. No two flows have the
+    /// same.
+    #[must_use]
+    pub fn of_flow(index: u16) -> Self {
+        // Below 254 + 1, so the cast is exact; `round` is at most 258.
+        let host = (index % 254 + 1) as u8;
+        let round = index / 254;
+        Self {
+            sender: SocketAddr::from(([192, 0, 2, host], 50_000 + round)),
+            receiver: SocketAddr::from(([198, 51, 100, host], 60_000)),
+        }
+    }
+
+    /// Where a packet that goes `direction` comes from, and where it goes.
+    const fn of(&self, direction: Direction) -> (SocketAddr, SocketAddr) {
+        match direction {
+            Direction::ToReceiver => (self.sender, self.receiver),
+            Direction::ToSender => (self.receiver, self.sender),
+        }
+    }
+}
 
 /// What a capture has to know of a flow beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +169,7 @@ impl FlowCapture {
     ///
     /// # Errors
     ///
-    /// None today: only a payload can be too long for a packet.
+    /// If the endpoints are of different families.
     pub fn handshake<W: Write>(
         &mut self,
         capture: &mut CaptureWriter<W>,
@@ -136,19 +181,15 @@ impl FlowCapture {
         let start = end.before(rtt);
         // The sender's clock cannot be asked for a time before zero.
         self.sender_timestamp = self.sender_clock(established - rtt);
-        let syn = self.syn(Control::Syn, self.sender_timestamp, 0)?;
+        let syn = self.syn(self.sender_timestamp)?;
         capture.schedule(start, syn, comment.map(str::to_owned));
 
         self.receiver_timestamp = receiver_clock(end);
-        let syn_ack = self.syn(
-            Control::SynAck,
-            self.receiver_timestamp,
-            self.sender_timestamp,
-        )?;
+        let syn_ack = self.syn_ack(self.receiver_timestamp, self.sender_timestamp)?;
         capture.schedule(end, syn_ack, None);
 
         self.sender_timestamp = self.sender_clock(established);
-        let ack = self.empty(Direction::ToReceiver, Control::Ack, self.config.first_byte)?;
+        let ack = self.empty(Direction::ToReceiver, Flags::NONE, self.config.first_byte)?;
         capture.schedule(end, ack, None);
         Ok(())
     }
@@ -157,7 +198,7 @@ impl FlowCapture {
     ///
     /// # Errors
     ///
-    /// If the writer fails, the segment does not fit an IPv4 packet, or the capture has got
+    /// If the writer fails, the segment does not fit an IP packet, or the capture has got
     /// past `at`.
     pub fn data<W: Write>(
         &mut self,
@@ -185,8 +226,8 @@ impl FlowCapture {
         comment: Option<&str>,
     ) -> Result<(), CaptureError> {
         let at = CaptureTime::from_simulation(at);
-        let packet = self.ack_packet(at, ack)?;
-        let left_out = match packet.sacks_left_out() {
+        let (packet, left_out) = self.ack_packet(at, ack)?;
+        let left_out = match left_out {
             0 => return capture.write(at, &packet, comment),
             1 => "no room for 1 more SACK block".to_owned(),
             n => format!("no room for {n} more SACK blocks"),
@@ -204,7 +245,7 @@ impl FlowCapture {
     ///
     /// # Errors
     ///
-    /// None today: only a payload can be too long for a packet.
+    /// If the endpoints are of different families.
     pub fn fin<W: Write>(
         &mut self,
         capture: &mut CaptureWriter<W>,
@@ -214,112 +255,111 @@ impl FlowCapture {
         let fin_at = CaptureTime::from_simulation(at);
         let closed_at = fin_at.after(rtt);
         self.advance_sender_clock(at);
-        let fin = self.empty(Direction::ToReceiver, Control::FinAck, self.data_end)?;
+        let fin = self.empty(Direction::ToReceiver, Flags::FIN, self.data_end)?;
         capture.schedule(fin_at, fin, None);
 
         self.receiver_timestamp = later(self.receiver_timestamp, receiver_clock(closed_at));
-        let answer = self.empty(Direction::ToSender, Control::FinAck, self.data_end.at(1))?;
+        let answer = self.empty(Direction::ToSender, Flags::FIN, self.data_end.at(1))?;
         capture.schedule(closed_at, answer, None);
 
         self.advance_sender_clock(at + rtt);
-        let last = WireSegment {
+        let last = Segment {
             // One past the receiver's FIN.
-            ack: self.config.receiver_isn.at(2),
-            ..self.segment(Direction::ToReceiver, Control::Ack, self.data_end.at(1))
+            ack: Some(self.config.receiver_isn.at(2)),
+            ..self.segment(Direction::ToReceiver, self.data_end.at(1))
         };
-        let last = self.packet(Direction::ToReceiver, &last)?;
+        let last = self.packet(Direction::ToReceiver, &last, None)?;
         capture.schedule(closed_at, last, None);
         Ok(())
     }
 
-    fn data_packet(&mut self, segment: &DataSegment) -> Result<Packet, CodecError> {
-        let end = segment.seq.at(u64::from(segment.len));
+    fn data_packet(&mut self, sent: &DataSegment) -> Result<Vec<u8>, EmitError> {
+        let end = sent.seq.at(u64::from(sent.len));
         self.data_end = SeqNumber(later(self.data_end.0, end.0));
-        if let Some(value) = segment.timestamp {
+        if let Some(value) = sent.timestamp {
             self.sender_timestamp = value;
         }
-        let wire = WireSegment {
-            options: Options {
-                timestamps: segment.timestamp.map(|value| Timestamps {
-                    value,
-                    echo: self.receiver_timestamp,
-                }),
-                order: segment.order.map(Order::Sent),
-                ..Options::NONE
-            },
-            payload_len: segment.len,
-            ..self.segment(Direction::ToReceiver, Control::Ack, segment.seq)
-        };
-        self.packet(Direction::ToReceiver, &wire)
+        let mut segment = self.segment(Direction::ToReceiver, sent.seq);
+        segment.len = sent.len;
+        segment.options.timestamps = sent.timestamp.map(|value| Timestamps {
+            value,
+            echo: self.receiver_timestamp,
+        });
+        let order = sent.order.map(Order::Sent);
+        self.packet(Direction::ToReceiver, &segment, order)
     }
 
-    fn ack_packet(&mut self, at: CaptureTime, ack: &Ack) -> Result<Packet, CodecError> {
+    /// The packet, and how many SACK blocks it has no room for.
+    fn ack_packet(&mut self, at: CaptureTime, ack: &Ack) -> Result<(Vec<u8>, usize), EmitError> {
         self.window = window_field(ack.window, self.scale);
         if ack.timestamp_echo.is_some() {
             self.receiver_timestamp = later(self.receiver_timestamp, receiver_clock(at));
         }
-        let wire = WireSegment {
-            options: Options {
-                timestamps: ack.timestamp_echo.map(|echo| Timestamps {
-                    value: self.receiver_timestamp,
-                    echo,
-                }),
-                order: ack.order_echo.map(Order::Echo),
-                sacks: ack.sacks,
-                ..Options::NONE
-            },
-            ..self.segment(Direction::ToSender, Control::Ack, ack.ack)
+        let mut segment = self.segment(Direction::ToSender, ack.ack);
+        segment.options.timestamps = ack.timestamp_echo.map(|echo| Timestamps {
+            value: self.receiver_timestamp,
+            echo,
+        });
+        segment.options.sacks = ack.sacks;
+        let order = ack.order_echo.map(Order::Echo);
+        let options = Options {
+            order,
+            ..segment.options.into()
         };
-        self.packet(Direction::ToSender, &wire)
+        let packet = self.packet(Direction::ToSender, &segment, order)?;
+        Ok((packet, options.sacks_without_room()))
     }
 
-    /// A SYN or SYN-ACK. Its window is not scaled (RFC 7323 §2.2).
-    fn syn(&mut self, control: Control, value: u32, echo: u32) -> Result<Packet, CodecError> {
-        let sender_isn = SeqNumber(self.config.first_byte.0.wrapping_sub(1));
-        let (direction, seq, window, scale) = match control {
-            Control::SynAck => (
-                Direction::ToSender,
-                self.config.receiver_isn,
-                window_field(self.config.largest_window, 0),
-                self.scale,
-            ),
-            _ => (Direction::ToReceiver, sender_isn, SENDER_WINDOW, 0),
+    fn syn(&mut self, value: u32) -> Result<Vec<u8>, EmitError> {
+        let syn = Segment {
+            flags: Flags::SYN,
+            window: SENDER_WINDOW,
+            options: self.agreement(0, Timestamps { value, echo: 0 }),
+            ..Segment::new(SeqNumber(self.config.first_byte.0.wrapping_sub(1)))
         };
-        let segment = WireSegment {
-            control,
-            seq,
-            ack: self.config.first_byte,
-            window,
-            options: Options {
-                mss: Some(self.config.mss_option()),
-                window_scale: Some(scale),
-                sack_permitted: self.config.sack,
-                timestamps: self
-                    .config
-                    .timestamp_tick
-                    .map(|_| Timestamps { value, echo }),
-                order: None,
-                sacks: SackBlocks::NONE,
-            },
-            payload_len: 0,
-        };
-        self.packet(direction, &segment)
+        self.packet(Direction::ToReceiver, &syn, None)
     }
 
-    /// A packet without data. `number` is its sequence number on the way to the receiver, its
-    /// acknowledgment number on the way back: the number on the data's side.
+    /// As in every SYN, its window is not scaled (RFC 7323 §2.2).
+    fn syn_ack(&mut self, value: u32, echo: u32) -> Result<Vec<u8>, EmitError> {
+        let syn_ack = Segment {
+            ack: Some(self.config.first_byte),
+            flags: Flags::SYN,
+            window: window_field(self.config.largest_window, 0),
+            options: self.agreement(self.scale, Timestamps { value, echo }),
+            ..Segment::new(self.config.receiver_isn)
+        };
+        self.packet(Direction::ToSender, &syn_ack, None)
+    }
+
+    /// The options of a SYN.
+    fn agreement(&self, scale: u8, timestamps: Timestamps) -> connection::Options {
+        connection::Options {
+            mss: Some(self.config.mss_option()),
+            window_scale: Some(scale),
+            sack_permitted: self.config.sack,
+            timestamps: self.config.timestamp_tick.map(|_| timestamps),
+            ..connection::Options::NONE
+        }
+    }
+
+    /// A packet without data; `number` as for [`segment`](Self::segment).
     fn empty(
         &mut self,
         direction: Direction,
-        control: Control,
+        flags: Flags,
         number: SeqNumber,
-    ) -> Result<Packet, CodecError> {
-        let segment = self.segment(direction, control, number);
-        self.packet(direction, &segment)
+    ) -> Result<Vec<u8>, EmitError> {
+        let segment = Segment {
+            flags,
+            ..self.segment(direction, number)
+        };
+        self.packet(direction, &segment, None)
     }
 
-    /// The segment behind [`empty`](Self::empty).
-    fn segment(&self, direction: Direction, control: Control, number: SeqNumber) -> WireSegment {
+    /// A segment without data. `number` is its sequence number on the way to the receiver, its
+    /// acknowledgment number on the way back: the number on the data's side.
+    fn segment(&self, direction: Direction, number: SeqNumber) -> Segment {
         let (seq, ack, window, value, echo) = match direction {
             Direction::ToReceiver => (
                 number,
@@ -336,37 +376,43 @@ impl FlowCapture {
                 self.sender_timestamp,
             ),
         };
-        WireSegment {
-            control,
-            seq,
-            ack,
+        let timestamps = Timestamps { value, echo };
+        Segment {
+            ack: Some(ack),
             window,
-            options: Options {
-                timestamps: self
-                    .config
-                    .timestamp_tick
-                    .map(|_| Timestamps { value, echo }),
-                ..Options::NONE
+            options: connection::Options {
+                timestamps: self.config.timestamp_tick.map(|_| timestamps),
+                ..connection::Options::NONE
             },
-            payload_len: 0,
+            ..Segment::new(seq)
         }
     }
 
+    /// The packet that carries `segment`, with zeros for a payload: a simulated segment has none.
     fn packet(
         &mut self,
         direction: Direction,
-        segment: &WireSegment,
-    ) -> Result<Packet, CodecError> {
+        segment: &Segment,
+        order: Option<Order>,
+    ) -> Result<Vec<u8>, EmitError> {
         let identification = match direction {
             Direction::ToReceiver => &mut self.identification_to_receiver,
             Direction::ToSender => &mut self.identification_to_sender,
         };
         *identification = identification.wrapping_add(1);
-        Packet::build(
-            self.config.endpoints.route(direction),
-            *identification,
-            segment,
-        )
+        let (source, destination) = self.config.endpoints.of(direction);
+        let envelope = Envelope {
+            source,
+            destination,
+            identification: *identification,
+            checksum: Checksum::Full,
+        };
+        // No packet carries more than 16 bits can count, and `emit` says so of one that should.
+        let payload = segment.len.min(u32::from(u16::MAX)) as usize;
+        let mut packet = vec![0; MAX_HEADER_BYTES + payload];
+        let length = emit_with_order(&mut packet, &envelope, segment, order, |_| {})?;
+        packet.truncate(length);
+        Ok(packet)
     }
 
     /// The sender's clock as the endpoint reads it: ticks since the simulation's origin.

@@ -15,15 +15,14 @@
 //! | `host` | connections over a device, and what uses them |
 //! | `transfer` | one transfer over a path to a kernel that receives, every byte checked |
 //!
-//! A simulated flow has no headers and no payload. [`codec`] gives it both, [`capture`] writes
-//! the packets to a pcapng file, and [`FlowCapture`] puts the two together: it dresses up what
-//! a sender and a receiver exchanged as one TCP connection, handshake included, so that
-//! Wireshark and tcptrace analyse it as they would a real one.
+//! A simulated flow has no headers and no payload. [`FlowCapture`] gives it both: it dresses up
+//! what a sender and a receiver exchanged as one TCP connection, handshake included, and
+//! [`capture`] writes the packets to a pcapng file, so that Wireshark and tcptrace analyse it as
+//! they would a real one.
 
 pub mod capture;
 #[cfg(target_os = "linux")]
 pub mod clock;
-pub mod codec;
 pub mod emit;
 pub mod flow;
 #[cfg(target_os = "linux")]
@@ -45,9 +44,8 @@ pub mod transfer;
 pub mod tun;
 
 pub use capture::{CaptureError, CaptureTime, CaptureWriter, Snap};
-pub use codec::{CodecError, Control, Direction, Endpoints, Packet, Route, WireSegment};
 pub use emit::{Checksum, EmitError, Envelope, emit};
-pub use flow::{FlowCapture, FlowConfig};
+pub use flow::{Direction, Endpoints, FlowCapture, FlowConfig};
 pub use isn::Secret;
 pub use options::{Options, Order, Timestamps};
 pub use parse::{ParseError, Parsed, Verify, parse};

@@ -108,6 +108,12 @@ impl Options {
         }
     }
 
+    /// How many of the SACK blocks a header with these options has no room for.
+    #[must_use]
+    pub fn sacks_without_room(&self) -> usize {
+        OptionField::of(self).sacks_left_out
+    }
+
     /// Takes down one option.
     fn read(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
@@ -180,7 +186,7 @@ pub(crate) struct OptionField {
     bytes: [u8; MAX_OPTION_BYTES],
     len: usize,
     /// SACK blocks for which there was no room.
-    pub(crate) sacks_left_out: usize,
+    sacks_left_out: usize,
 }
 
 impl OptionField {

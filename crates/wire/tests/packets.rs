@@ -356,6 +356,7 @@ fn what_does_not_fit_is_an_error() {
     long.len += 1;
     let too_long = EmitError::PayloadTooLong {
         payload_len: long.len,
+        max: 0xffff - 40,
     };
     assert_eq!(
         emit(&mut buffer, &envelope(v4, v4), &long, |_| {}),

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 use common::Passing;
 use dupack_tcp::segment::{Ack, DataSegment};
@@ -46,10 +46,10 @@ impl Read {
         }
     }
 
-    fn endpoints(&self) -> (SocketAddrV4, SocketAddrV4) {
+    fn endpoints(&self) -> (SocketAddr, SocketAddr) {
         (
-            SocketAddrV4::new(self.ip.source.into(), self.tcp.source_port),
-            SocketAddrV4::new(self.ip.destination.into(), self.tcp.destination_port),
+            SocketAddr::from((self.ip.source, self.tcp.source_port)),
+            SocketAddr::from((self.ip.destination, self.tcp.destination_port)),
         )
     }
 

@@ -3,35 +3,50 @@
 use std::error::Error;
 use std::io::{self, Write};
 
-use dupack_tcp::segment::DataSegment;
+use dupack_tcp::connection::Segment;
+use dupack_tcp::segment::{Ack, DataSegment, SackBlock, SackBlocks};
 use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_wire::{
-    CaptureError, CaptureTime, CaptureWriter, CodecError, Control, Direction, Endpoints,
-    FlowCapture, FlowConfig, Options, Packet, Snap, WireSegment,
+    CaptureError, CaptureTime, CaptureWriter, Checksum, EmitError, Endpoints, Envelope,
+    FlowCapture, FlowConfig, Snap, Verify, emit, parse,
 };
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-fn packet(payload_len: u32) -> Result<Packet, CodecError> {
-    let segment = WireSegment {
-        control: Control::Ack,
-        seq: SeqNumber(7),
-        ack: SeqNumber(8),
-        window: 9,
-        options: Options::NONE,
-        payload_len,
+/// A data packet with a payload of zeros.
+fn packet(payload_len: u32) -> Vec<u8> {
+    let Endpoints { sender, receiver } = Endpoints::of_flow(0);
+    let envelope = Envelope {
+        source: sender,
+        destination: receiver,
+        identification: 1,
+        checksum: Checksum::Full,
     };
-    Packet::build(
-        Endpoints::of_flow(0).route(Direction::ToReceiver),
-        1,
-        &segment,
-    )
+    let mut segment = Segment::new(SeqNumber(7));
+    segment.ack = Some(SeqNumber(8));
+    segment.len = payload_len;
+    let mut packet = vec![0; 70_000];
+    let length = emit(&mut packet, &envelope, &segment, |_| {}).expect("it fits");
+    packet.truncate(length);
+    packet
 }
 
 fn at(nanos: u64) -> CaptureTime {
     CaptureTime::from_unix_nanos(nanos)
+}
+
+/// The packets in a capture.
+fn data_of(file: &[u8]) -> Vec<Vec<u8>> {
+    let mut reader = PcapNgReader::new(file).expect("a section header");
+    let mut packets = Vec::new();
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(packet) = block.expect("a well-formed block") {
+            packets.push(packet.data.to_vec());
+        }
+    }
+    packets
 }
 
 fn comments(file: &[u8]) -> Vec<String> {
@@ -51,9 +66,9 @@ fn comments(file: &[u8]) -> Vec<String> {
 #[test]
 fn scheduled_packets_come_in_at_their_time() {
     let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
-    let packet = packet(0).unwrap();
+    let packet = packet(0);
     for (time, name) in [(30, "d"), (20, "b"), (20, "c"), (99, "f")] {
-        capture.schedule(at(time), packet, Some(name.to_owned()));
+        capture.schedule(at(time), packet.clone(), Some(name.to_owned()));
     }
     for (time, name) in [(10, "a"), (30, "e")] {
         capture.write(at(time), &packet, Some(name)).unwrap();
@@ -64,7 +79,7 @@ fn scheduled_packets_come_in_at_their_time() {
 
 #[test]
 fn a_packet_that_comes_late_is_refused() {
-    let packet = packet(0).unwrap();
+    let packet = packet(0);
     let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
     capture.write(at(1_000_000_010), &packet, None).unwrap();
     let error = capture.write(at(1_000_000_009), &packet, None).unwrap_err();
@@ -80,49 +95,123 @@ fn a_packet_that_comes_late_is_refused() {
 fn a_comment_is_cut_at_what_the_format_holds() {
     let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
     let long = format!("x{}", "é".repeat(40_000));
-    capture
-        .write(at(1), &packet(0).unwrap(), Some(&long))
-        .unwrap();
+    capture.write(at(1), &packet(0), Some(&long)).unwrap();
     let comments = comments(&capture.finish().unwrap());
     assert_eq!(comments.len(), 1);
     assert_eq!(comments[0].len(), 65_531);
     assert!(long.starts_with(&comments[0]));
 }
 
-#[test]
-fn a_segment_that_no_packet_holds_is_refused() {
-    // 65,535 − 20 − 20 bytes of headers.
-    let most = packet(65_495).unwrap();
-    assert_eq!(most.total_len(), 65_535);
-    for payload_len in [65_496, 65_535, 65_536, u32::MAX] {
-        assert_eq!(
-            packet(payload_len).unwrap_err(),
-            CodecError::PayloadTooLong {
-                seq: SeqNumber(7),
-                payload_len,
-                max: 65_495
-            }
-        );
-    }
-    let mut flow = FlowCapture::new(FlowConfig {
-        endpoints: Endpoints::of_flow(0),
+fn flow(endpoints: Endpoints) -> FlowCapture {
+    FlowCapture::new(FlowConfig {
+        endpoints,
         first_byte: SeqNumber(1),
         receiver_isn: SeqNumber(1),
         mss: 1000,
-        largest_window: 1,
-        sack: Agreed::No,
-        timestamp_tick: None,
+        largest_window: 1 << 20,
+        sack: Agreed::Yes,
+        timestamp_tick: Some(Duration::from_millis(1)),
         order_echo: Agreed::No,
+    })
+}
+
+fn over_ipv6() -> Endpoints {
+    Endpoints {
+        sender: "[2001:db8::1]:50000".parse().expect("an address"),
+        receiver: "[2001:db8::2]:60000".parse().expect("an address"),
+    }
+}
+
+#[test]
+fn a_segment_that_no_packet_holds_is_refused() {
+    // 65,535 bytes less TCP's header of 20 and timestamps of 12; IPv4 counts its own 20, too.
+    for (endpoints, most) in [(Endpoints::of_flow(0), 65_483), (over_ipv6(), 65_503)] {
+        let mut flow = flow(endpoints);
+        let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
+        let mut send = |len| {
+            let segment = DataSegment {
+                len,
+                timestamp: Some(1),
+                ..DataSegment::default()
+            };
+            flow.data(&mut capture, Instant::ZERO, &segment, None)
+        };
+        send(most).expect("it fits");
+        for len in [most + 1, 65_535, 65_536, u32::MAX] {
+            let Err(CaptureError::Packet(error)) = send(len) else {
+                panic!("{len} bytes were written");
+            };
+            let payload_len = len;
+            assert_eq!(
+                error,
+                EmitError::PayloadTooLong {
+                    payload_len,
+                    max: most
+                }
+            );
+        }
+    }
+}
+
+#[test]
+fn a_flow_has_ends_of_one_family() {
+    let mut flow = flow(Endpoints {
+        sender: Endpoints::of_flow(0).sender,
+        ..over_ipv6()
     });
     let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
+    let error = flow.handshake(&mut capture, Instant::ZERO, Duration::from_millis(1), None);
+    assert!(matches!(
+        error,
+        Err(CaptureError::Packet(EmitError::MixedFamilies { .. }))
+    ));
+}
+
+#[test]
+fn a_flow_over_ipv6_says_the_same_as_over_ipv4() {
+    let packets = [Endpoints::of_flow(0), over_ipv6()].map(|endpoints| {
+        let mut capture = CaptureWriter::new(Vec::new(), Snap::Full).unwrap();
+        write_everything(&mut flow(endpoints), &mut capture).expect("it is written");
+        data_of(&capture.finish().unwrap())
+    });
+    // Handshake, data, ACK, and two FINs with the last ACK.
+    assert_eq!(packets[0].len(), 8);
+    assert_eq!(packets[1].len(), 8);
+    for (v4, v6) in packets[0].iter().zip(&packets[1]) {
+        let [v4, v6] = [v4, v6].map(|bytes| parse(bytes, Verify::Checksums).expect("a packet"));
+        assert_eq!((v4.segment, v4.payload), (v6.segment, v6.payload));
+        assert!(v4.source.is_ipv4() && v6.source.is_ipv6());
+    }
+}
+
+fn write_everything(
+    flow: &mut FlowCapture,
+    capture: &mut CaptureWriter<Vec<u8>>,
+) -> Result<(), CaptureError> {
+    let rtt = Duration::from_millis(10);
+    let time = |ms| Instant::ZERO + Duration::from_millis(ms);
+    flow.handshake(capture, time(0), rtt, None)?;
     let segment = DataSegment {
-        len: 70_000,
+        seq: SeqNumber(1),
+        len: 1000,
+        timestamp: Some(0),
         ..DataSegment::default()
     };
-    let error = flow
-        .data(&mut capture, Instant::ZERO, &segment, None)
-        .unwrap_err();
-    assert!(matches!(error, CaptureError::Packet(_)));
+    flow.data(capture, time(0), &segment, None)?;
+    let mut sacks = SackBlocks::NONE;
+    sacks.push(SackBlock {
+        start: SeqNumber(501),
+        end: SeqNumber(1001),
+    });
+    let ack = Ack {
+        ack: SeqNumber(1),
+        window: 1 << 19,
+        sacks,
+        timestamp_echo: Some(0),
+        ..Ack::default()
+    };
+    flow.ack(capture, time(10), &ack, None)?;
+    flow.fin(capture, time(20), rtt)
 }
 
 #[test]
@@ -159,7 +248,7 @@ impl Write for Full {
 
 #[test]
 fn a_full_disk_is_an_error_that_says_what_was_lost() {
-    let packet = packet(1000).unwrap();
+    let packet = packet(1000);
     let mut capture = CaptureWriter::new(Full(100), Snap::Full).unwrap();
     capture.write(at(1), &packet, None).unwrap();
     let error = capture.finish().map(|_| ()).unwrap_err();

@@ -248,7 +248,7 @@ impl<W: Write> Book<W> {
     }
 
     fn add(&mut self, at: CaptureTime, packet: &[u8]) -> Result<(), CaptureFileError> {
-        let written = self.capture.write_raw(at, packet, None);
+        let written = self.capture.write(at, packet, None);
         written.map_err(CaptureFileError::of(&self.path))?;
         self.written += 1;
         Ok(())
