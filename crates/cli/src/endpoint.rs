@@ -9,11 +9,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dupack_algorithms::catalog::StackSpec;
 use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::{StackSpec, offer};
 use dupack_tcp::connection::KeepAlive;
 use dupack_tcp::time::Duration;
-use dupack_testbed::offer;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
 use dupack_wire::host::{Host, HostConfig, Offer, Once, Outcome, Pipe, PipeEnd, random_key};
@@ -159,7 +158,7 @@ pub fn receive(args: &ReceiveArgs) -> Result<ExitCode> {
 
 /// A connection as the flags want it.
 fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
-    let mut offer = offer(stack, args.dialect.into());
+    let mut offer = Offer::from(offer(stack, args.dialect.into()));
     offer.config.keep_alive = args.keep_alive.map(|idle| {
         let idle = Duration::from_nanos(idle.as_nanos());
         KeepAlive {

@@ -19,7 +19,7 @@ pub use dupack_wire::Snap;
 pub use dupack_wire::transfer::SackCompression;
 pub use dupack_wire::tun::Family;
 pub use outcome::{Outcome, Passage};
-pub use sender::{SenderError, SenderSpec, offer};
+pub use sender::{SenderError, SenderSpec};
 
 use dupack_net::link::{LinkConfig, LossNature};
 use dupack_tcp::sender::SenderStats;

@@ -3,11 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use dupack_algorithms::catalog::dialect::sender_config;
-use dupack_algorithms::catalog::spec::{Context, Dialect};
-use dupack_algorithms::catalog::{StackError, StackSpec};
-use dupack_tcp::connection::Config;
-use dupack_wire::host::Offer;
+use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::{StackError, StackSpec, offer};
 use dupack_wire::transfer::Origin;
 use thiserror::Error;
 
@@ -61,32 +58,11 @@ impl SenderSpec {
             }
             Self::Stack(stack) => stack,
         };
-        let Offer { config, build } = offer(stack, dialect);
+        let (config, build) = offer(stack, dialect);
         Origin::Endpoint {
             config: Box::new(config),
             build,
         }
-    }
-}
-
-/// A connection of a stack on real packets, without what uses it.
-#[must_use]
-pub fn offer(stack: &StackSpec, dialect: Dialect) -> Offer {
-    let stack = stack.clone();
-    let needs = stack.needs(dialect);
-    // The host sets the size of a segment; the connection, what the peer makes of it.
-    let mut config = Config::new(u16::MAX);
-    let sender = sender_config(dialect, u32::from(config.mss), &needs);
-    config.offer.sack = sender.sack;
-    config.offer.dsack = sender.sack;
-    config.offer.timestamps = sender.timestamps;
-    Offer {
-        config,
-        build: Box::new(move |agreed| {
-            let smss = agreed.smss;
-            let context = Context { smss, dialect };
-            (sender_config(dialect, smss, &needs), stack.build(&context))
-        }),
     }
 }
 

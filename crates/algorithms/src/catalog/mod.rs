@@ -8,6 +8,7 @@
 mod axis;
 pub mod dialect;
 mod error;
+mod offer;
 mod parse;
 pub mod spec;
 mod stack;
@@ -22,6 +23,7 @@ use dupack_tcp::response::Response;
 
 pub use axis::{Axis, Description, Forbidden, describe, forbids};
 pub use error::{StackError, StackProblem};
+pub use offer::offer;
 use spec::Entry;
 pub use stack::{Effective, Origin, StackSpec, all_stacks, stacks_by_pairs};
 pub use value::ValueError;

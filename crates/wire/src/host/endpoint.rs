@@ -325,10 +325,9 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_algorithms::catalog::StackSpec;
-    use dupack_algorithms::catalog::dialect::sender_config;
-    use dupack_algorithms::catalog::spec::{Context, Dialect};
-    use dupack_tcp::connection::{Config, Outgoing};
+    use dupack_algorithms::catalog::spec::Dialect;
+    use dupack_algorithms::catalog::{StackSpec, offer};
+    use dupack_tcp::connection::Outgoing;
     use dupack_tcp::segment::SackBlock;
     use dupack_tcp::seq::SeqNumber;
 
@@ -357,18 +356,9 @@ mod tests {
         /// The peer's SYN has come and is answered.
         fn half_open() -> Self {
             let stack = StackSpec::parse("sack/reno").expect("a stack");
-            let needs = stack.needs(Dialect::Linux);
-            let mut config = Config::new(SMSS as u16);
+            let (mut config, build) = offer(&stack, Dialect::Linux);
+            config.mss = SMSS as u16;
             config.offer.timestamps = None;
-            let build = Box::new(move |agreed: &Negotiated| {
-                let smss = agreed.smss;
-                let context = Context {
-                    smss,
-                    dialect: Dialect::Linux,
-                };
-                let config = sender_config(Dialect::Linux, smss, &needs);
-                (config, stack.build(&context))
-            });
             let ends = Ends {
                 local: "10.0.0.1:1".parse().expect("an address"),
                 remote: "10.0.0.2:2".parse().expect("an address"),

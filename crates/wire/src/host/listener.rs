@@ -32,6 +32,12 @@ pub struct Offer {
     pub build: BuildSender,
 }
 
+impl From<(Config, BuildSender)> for Offer {
+    fn from((config, build): (Config, BuildSender)) -> Self {
+        Self { config, build }
+    }
+}
+
 impl Offer {
     /// The same for `application`, to connect with.
     #[must_use]

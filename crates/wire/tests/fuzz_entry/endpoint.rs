@@ -2,11 +2,10 @@
 
 use std::sync::OnceLock;
 
-use dupack_algorithms::catalog::dialect::sender_config;
-use dupack_algorithms::catalog::spec::{Context, Dialect};
-use dupack_algorithms::catalog::{Axis, RECOVERIES, StackSpec, all_stacks};
+use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::{Axis, RECOVERIES, StackSpec, all_stacks, offer};
 use dupack_tcp::connection::{
-    Config, Connection, Event, Flags, KeepAlive, Negotiated, Options, Segment, State, Timestamps,
+    Config, Connection, Event, Flags, KeepAlive, Options, Segment, State, Timestamps,
 };
 use dupack_tcp::segment::{SackBlock, SackBlocks};
 use dupack_tcp::sender::Agreed;
@@ -103,13 +102,8 @@ impl World {
         let dialect = Dialect::ALL[script.small() as usize % Dialect::ALL.len()];
         let switches = script.small();
         let iss = script.word();
-        let config = Self::config(&stack, dialect, switches, iss, script);
-        let build = Box::new(move |agreed: &Negotiated| {
-            let smss = agreed.smss;
-            let needs = stack.needs(dialect);
-            let context = Context { smss, dialect };
-            (sender_config(dialect, smss, &needs), stack.build(&context))
-        });
+        let (offered, build) = offer(&stack, dialect);
+        let config = Self::config(offered, switches, iss, script);
         let connection = if switches & 1 == 0 {
             Connection::connect(config, build)
         } else {
@@ -128,19 +122,13 @@ impl World {
         })
     }
 
-    fn config(
-        stack: &StackSpec,
-        dialect: Dialect,
-        switches: u32,
-        iss: u32,
-        script: &mut Bytes<'_>,
-    ) -> Config {
-        let sender = sender_config(dialect, 1448, &stack.needs(dialect));
-        let mut config = Config::new(script.small() as u16 * 8);
+    /// The parameters of a connection that offers what `offered` does, or less.
+    fn config(offered: Config, switches: u32, iss: u32, script: &mut Bytes<'_>) -> Config {
+        let mut config = offered;
+        config.mss = script.small() as u16 * 8;
         config.iss = SeqNumber(iss);
         config.receive_buffer = (script.word() as u64 % BYTES_MAX) as u32;
-        config.offer.sack = sender.sack;
-        config.offer.timestamps = sender.timestamps.filter(|_| switches & 2 == 0);
+        config.offer.timestamps = offered.offer.timestamps.filter(|_| switches & 2 == 0);
         config.timestamp_offset = iss.rotate_left(9);
         config.challenge_secret = u64::from(iss);
         if switches & 4 == 0 {

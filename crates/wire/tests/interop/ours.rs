@@ -8,10 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::{io, thread};
 
-use dupack_algorithms::catalog::StackSpec;
-use dupack_algorithms::catalog::dialect::sender_config;
-use dupack_algorithms::catalog::spec::{Context, Dialect};
-use dupack_tcp::connection::Config;
+use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::{self, StackSpec};
 use dupack_tcp::time::Duration;
 use dupack_wire::Secret;
 use dupack_wire::host::{
@@ -275,21 +273,7 @@ pub fn once(stack: &'static str, application: impl Application + 'static) -> Box
 /// What a connection with `stack` begins with.
 pub fn offer(stack: &str) -> Offer {
     let stack = StackSpec::parse(stack).expect("a stack");
-    let dialect = Dialect::Linux;
-    let needs = stack.needs(dialect);
-    let sender = sender_config(dialect, 1448, &needs);
-    let mut config = Config::new(1460);
-    config.offer.sack = sender.sack;
-    config.offer.dsack = sender.sack;
-    config.offer.timestamps = sender.timestamps;
-    Offer {
-        config,
-        build: Box::new(move |agreed| {
-            let smss = agreed.smss;
-            let context = Context { smss, dialect };
-            (sender_config(dialect, smss, &needs), stack.build(&context))
-        }),
-    }
+    catalog::offer(&stack, Dialect::Linux).into()
 }
 
 /// Waits for a report.

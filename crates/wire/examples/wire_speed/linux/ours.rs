@@ -2,10 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dupack_algorithms::catalog::StackSpec;
-use dupack_algorithms::catalog::dialect::sender_config;
-use dupack_algorithms::catalog::spec::{Context, Dialect};
-use dupack_tcp::connection::Config;
+use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::{self, StackSpec};
 use dupack_wire::Secret;
 use dupack_wire::host::{Application, Host, HostConfig, Offer, Once, Supply, random_key};
 use dupack_wire::tun::Tun;
@@ -41,23 +39,10 @@ pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<
 }
 
 fn offer(stack: &StackSpec) -> Offer {
-    let stack = stack.clone();
-    let dialect = Dialect::Linux;
-    let needs = stack.needs(dialect);
-    let mut config = Config::new(1460);
-    let sender = sender_config(dialect, 1448, &needs);
-    config.offer.sack = sender.sack;
-    config.offer.timestamps = sender.timestamps;
+    let mut offer = Offer::from(catalog::offer(stack, Dialect::Linux));
     // 4 MiB: it fits.
-    config.receive_buffer = BUFFER_BYTES as u32;
-    Offer {
-        config,
-        build: Box::new(move |agreed| {
-            let smss = agreed.smss;
-            let context = Context { smss, dialect };
-            (sender_config(dialect, smss, &needs), stack.build(&context))
-        }),
-    }
+    offer.config.receive_buffer = BUFFER_BYTES as u32;
+    offer
 }
 
 struct Stream {

@@ -1,0 +1,34 @@
+//! What a connection with a stack offers its peer, and what makes its sender once the peer has
+//! answered.
+
+use dupack_tcp::connection::{BuildSender, Config};
+
+use super::StackSpec;
+use super::dialect::sender_config;
+use super::spec::{Context, Dialect};
+
+/// What [`Connection::connect`](dupack_tcp::connection::Connection::connect) and
+/// [`listen`](dupack_tcp::connection::Connection::listen) take for a connection with `stack` in
+/// `dialect`.
+///
+/// The SYN offers what the stack can use: SACK, and timestamps as its dialect has them. The
+/// stack is built when the handshake has shown the size of a segment. Numbers that must be
+/// random, and sizes that follow from the link (`iss`, `mss`, `default_peer_mss`,
+/// `timestamp_offset`, `challenge_secret`), are the host's to set.
+#[must_use]
+pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
+    let stack = stack.clone();
+    let needs = stack.needs(dialect);
+    // The host sets the size of a segment; the connection, what the peer makes of it.
+    let mut config = Config::new(u16::MAX);
+    let sender = sender_config(dialect, u32::from(config.mss), &needs);
+    config.offer.sack = sender.sack;
+    config.offer.dsack = sender.sack;
+    config.offer.timestamps = sender.timestamps;
+    let build: BuildSender = Box::new(move |agreed| {
+        let smss = agreed.smss;
+        let context = Context { smss, dialect };
+        (sender_config(dialect, smss, &needs), stack.build(&context))
+    });
+    (config, build)
+}
