@@ -1,34 +1,82 @@
 //! `dupack compare`: stacks on a path.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::experiment::{DialectName, Direction, Experiment, FlowGroup, LinkOptions, Seeds};
+use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds};
+use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 use miette::Result;
 
-use crate::args::{CompareArgs, Dialect};
-use crate::run::carry_out;
+use crate::deliver::carry_out;
+use crate::flags::{Dialect, OutputArgs, StackList, percent, whole_path};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack compare
+  dupack compare --rate 50Mbit/s --delay 40ms --buffer 200pkt --loss 0,0.1%,1%
+  dupack compare --trace cellular.down --delay 30ms \\
+                 --stacks sack/reno,le/westwood,rack/cubic
+  dupack compare --delayed-ack 200ms \\
+      --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'")]
+pub struct CompareArgs {
+    /// Rate of the bottleneck
+    #[arg(
+        long,
+        default_value = "10Mbit/s",
+        conflicts_with = "trace",
+        allow_hyphen_values = true
+    )]
+    rate: Rate,
+    /// One-way propagation delay
+    #[arg(long, default_value = "20ms", allow_hyphen_values = true)]
+    delay: Delay,
+    /// Buffer of the bottleneck, in packets or bytes
+    #[arg(long, default_value = "50pkt", allow_hyphen_values = true)]
+    buffer: Buffer,
+    /// Loss probabilities of data packets, compared one after the other
+    #[arg(long, value_delimiter = ',', default_value = "0%,0.5%,1%,2%,5%", value_parser = percent, allow_hyphen_values = true)]
+    loss: Vec<Probability>,
+    /// Loss probability of ACKs
+    #[arg(long, value_name = "PROBABILITY", default_value = "0%", value_parser = percent, allow_hyphen_values = true)]
+    ack_loss: Probability,
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Delayed ACKs with this timeout [default: every segment is acknowledged]
+    #[arg(long, value_name = "DELAY")]
+    delayed_ack: Option<Delay>,
+    /// Stacks to compare, recovery/control[/lda/response]; the first is the measure of the others
+    #[arg(
+        long,
+        default_value = "newreno/reno,sack/reno,fack/reno,momentary/reno,le/reno,le/westwood,rack/cubic"
+    )]
+    stacks: StackList,
+    /// Which rules the endpoints follow where TCPs differ
+    #[arg(long, value_enum, default_value_t)]
+    dialect: Dialect,
+    /// Seeds per stack and point
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seeds: u32,
+    /// Simulated time of a run
+    #[arg(long, default_value = "60s", allow_hyphen_values = true)]
+    duration: Delay,
+    /// Flows of the same stack that share the bottleneck
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    flows: u32,
+    /// Payload bytes of a full segment [default: the dialect's]
+    #[arg(long, value_name = "BYTES")]
+    segment: Option<ByteCount>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
 
 pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     let experiment = experiment(args);
     let source = Source::of_flags(&experiment);
     carry_out(experiment, &source, "compare", &args.output)
-}
-
-impl From<Dialect> for DialectName {
-    fn from(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Rfc => Self::Rfc,
-            Dialect::Linux => Self::Linux,
-            Dialect::Ns2 => Self::Ns2,
-        }
-    }
-}
-
-/// From the root on, so that a stored experiment can be run from anywhere.
-pub fn whole_path(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// The experiment that the flags describe; it is stored with the results, so that `dupack run`

@@ -1,99 +1,57 @@
-//! `dupack send` and `dupack receive`: the endpoint on real packets, between this machine's
-//! kernel and standard input and output.
+//! What `dupack send` and `dupack receive` share: an endpoint on real packets, between this
+//! machine's kernel and standard input and output.
 
-use std::fmt;
-use std::io::{stdin, stdout};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dupack_algorithms::catalog::spec::Dialect;
+use clap::Args;
 use dupack_algorithms::catalog::{StackSpec, offer};
+use dupack_lab::units::Delay;
 use dupack_tcp::connection::KeepAlive;
 use dupack_tcp::time::Duration;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
-use dupack_wire::host::{Host, HostConfig, Offer, Once, Outcome, Pipe, PipeEnd, random_key};
+use dupack_wire::host::{Host, HostConfig, Offer, Outcome, PipeEnd, random_key};
 use dupack_wire::tun::{Family, Offload, Prefix, Tun, TunConfig, TunError};
-use miette::{Context as _, IntoDiagnostic, Report, Result, miette};
+use miette::{IntoDiagnostic, Report, Result, miette};
 
-use crate::args::{self, EndpointArgs, ReceiveArgs, SendArgs};
+use crate::flags::{Dialect, lasting};
 use crate::output::INTERRUPTED;
 
-/// The server that is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// A name or an address, without brackets.
-    host: String,
-    port: u16,
-}
-
-impl FromStr for Server {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        const FORM: &str = "write HOST:PORT, such as 10.97.0.1:5001 or '[fd97::1]:80'";
-        let (host, port) = text
-            .rsplit_once(':')
-            .ok_or_else(|| format!("there is no port: {FORM}"))?;
-        let port = match port.parse() {
-            Ok(port) if port > 0 => port,
-            _ => return Err(format!("a port is a number from 1 to 65535: {FORM}")),
-        };
-        let inside = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
-        let host = match inside {
-            Some(address) if address.parse::<Ipv6Addr>().is_ok() => address,
-            None if !host.is_empty() && !host.contains([':', '[', ']']) => host,
-            _ => return Err(format!("there is no host, or not in this form: {FORM}")),
-        };
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-        })
-    }
-}
-
-impl fmt::Display for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.host)
-    }
-}
-
-impl Server {
-    /// Its first address that an endpoint on a device of its own can reach.
-    fn find(&self, args: &EndpointArgs) -> Result<SocketAddr> {
-        let found = (self.host.as_str(), self.port).to_socket_addrs();
-        let found: Vec<SocketAddr> = found
-            .into_diagnostic()
-            .wrap_err_with(|| format!("cannot find the address of the server {self}"))?
-            .collect();
-        // A packet from outside to such an address is thrown away by the kernel.
-        let is_inside = |at: &&SocketAddr| {
-            let ip = at.ip().to_canonical();
-            ip.is_loopback() || ip.is_unspecified()
-        };
-        match found.iter().find(|at| !is_inside(at)) {
-            Some(server) => Ok(*server),
-            None if found.is_empty() => Err(miette!("the server {self} has no address")),
-            None => {
-                let [v4, v6] = addresses(args, KERNEL).map(|at| SocketAddr::new(at, self.port));
-                Err(miette!(
-                    help = format!(
-                        "for a server of this machine that listens at every address, write \
-                         {v4} or '{v6}'"
-                    ),
-                    "the server {self} is a loopback address, which the endpoint cannot reach: \
-                     it is a host of its own"
-                ))
-            }
-        }
-    }
+/// An endpoint of ours on real packets.
+#[derive(Clone, Debug, Args)]
+pub struct EndpointArgs {
+    /// Recovery and congestion control
+    #[arg(long, default_value = "rack/cubic")]
+    pub stack: String,
+    /// Whose rules the endpoint follows
+    #[arg(long, value_enum, default_value_t = Dialect::Linux)]
+    pub dialect: Dialect,
+    /// Name of the TUN device
+    #[arg(long, value_name = "NAME", default_value = "dupack0")]
+    pub tun: String,
+    /// IPv4 network of the device, 24 bits long
+    #[arg(long, value_name = "ADDRESS", default_value = "10.97.0.0", value_parser = subnet)]
+    pub subnet: Ipv4Addr,
+    /// IPv6 network of the device, 64 bits long
+    #[arg(long, value_name = "ADDRESS", default_value = "fd97::", value_parser = subnet6)]
+    pub subnet6: Ipv6Addr,
+    /// Asks a peer that is silent for this long whether it is still there; the connection fails when
+    /// nine probes, as far apart but at most 75 s, go unanswered [default: never]
+    #[arg(long, value_name = "DELAY", value_parser = lasting)]
+    pub keep_alive: Option<Delay>,
+    /// Longest packet, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
+    pub mtu: u16,
+    /// Packets one by one, with checksums, as if the kernel had no offload
+    #[arg(long)]
+    pub plain: bool,
 }
 
 /// The IPv4 network of the device, on the command line.
-pub fn subnet(text: &str) -> Result<Ipv4Addr, String> {
+fn subnet(text: &str) -> Result<Ipv4Addr, String> {
     let address: Ipv4Addr = text
         .parse()
         .map_err(|_| "write an IPv4 address, such as 10.97.0.0".to_owned())?;
@@ -107,7 +65,7 @@ pub fn subnet(text: &str) -> Result<Ipv4Addr, String> {
 }
 
 /// The IPv6 network of the device, on the command line.
-pub fn subnet6(text: &str) -> Result<Ipv6Addr, String> {
+fn subnet6(text: &str) -> Result<Ipv6Addr, String> {
     let address: Ipv6Addr = text
         .parse()
         .map_err(|_| "write an IPv6 address, such as fd97::".to_owned())?;
@@ -125,39 +83,14 @@ const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 64;
 
 /// Numbers of the two hosts in each network.
-const KERNEL: u8 = 1;
-const ENDPOINT: u8 = 2;
+pub const KERNEL: u8 = 1;
+pub const ENDPOINT: u8 = 2;
 
 /// The exit code for a connection that did not come to its end.
 const FAILED: u8 = 1;
 
-pub fn send(args: &SendArgs) -> Result<ExitCode> {
-    let stack = StackSpec::parse(&args.endpoint.stack).into_diagnostic()?;
-    let server = args.server.find(&args.endpoint)?;
-    let mut host = host(&args.endpoint)?;
-    let (pipe, end) =
-        Pipe::new(Some(Box::new(stdin())), Box::new(stdout()), &host.waker()).into_diagnostic()?;
-    let opening = offered(&args.endpoint, &stack).used_by(pipe);
-    host.connect(server, opening).into_diagnostic()?;
-    eprintln!("connecting to {server}");
-    run(host, end)
-}
-
-pub fn receive(args: &ReceiveArgs) -> Result<ExitCode> {
-    let stack = StackSpec::parse(&args.endpoint.stack).into_diagnostic()?;
-    let mut host = host(&args.endpoint)?;
-    let (pipe, end) = Pipe::new(None, Box::new(stdout()), &host.waker()).into_diagnostic()?;
-    let endpoint = args.endpoint.clone();
-    let once = Once::new(move || offered(&endpoint, &stack), pipe);
-    host.listen(args.port, Box::new(once));
-    for address in addresses(&args.endpoint, ENDPOINT) {
-        eprintln!("listening at {}", SocketAddr::new(address, args.port));
-    }
-    run(host, end)
-}
-
 /// A connection as the flags want it.
-fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
+pub fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
     let mut offer = Offer::from(offer(stack, args.dialect.into()));
     offer.config.keep_alive = args.keep_alive.map(|idle| {
         let idle = Duration::from_nanos(idle.as_nanos());
@@ -171,7 +104,7 @@ fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
 }
 
 /// A host on a device of its own.
-fn host(args: &EndpointArgs) -> Result<Host> {
+pub fn host(args: &EndpointArgs) -> Result<Host> {
     let [v4, v6] = addresses(args, KERNEL);
     let prefixes = [(v4, PREFIX_V4), (v6, PREFIX_V6)];
     let usable = prefixes
@@ -202,7 +135,7 @@ fn host(args: &EndpointArgs) -> Result<Host> {
 }
 
 /// The addresses of the host with this number, IPv4 and IPv6.
-fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
+pub fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
     let mut v4 = args.subnet.octets();
     v4[3] = number;
     let mut v6 = args.subnet6.octets();
@@ -211,7 +144,7 @@ fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
 }
 
 /// Runs the host to its end, or until Ctrl-C, and says how the connection went.
-fn run(mut host: Host, end: PipeEnd) -> Result<ExitCode> {
+pub fn to_the_end(mut host: Host, end: PipeEnd) -> Result<ExitCode> {
     let waker = host.waker();
     let interrupted = Arc::new(AtomicBool::new(false));
     let by_hand = Arc::clone(&interrupted);
@@ -247,14 +180,4 @@ fn summary(outcome: &Outcome, seconds: f64) -> String {
     } = outcome;
     let reason = reason.map_or_else(|| "finished".to_owned(), |reason| reason.to_string());
     format!("{reason}: sent {sent_bytes} bytes, received {received_bytes} bytes in {seconds:.2} s")
-}
-
-impl From<args::Dialect> for Dialect {
-    fn from(dialect: args::Dialect) -> Self {
-        match dialect {
-            args::Dialect::Rfc => Self::Rfc,
-            args::Dialect::Linux => Self::Linux,
-            args::Dialect::Ns2 => Self::Ns2,
-        }
-    }
 }

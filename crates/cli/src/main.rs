@@ -1,13 +1,19 @@
 //! The `dupack` command: a table of contents of what it can do.
 
-mod args;
 mod compare;
+mod deliver;
 #[cfg(target_os = "linux")]
 mod endpoint;
+mod flags;
 mod output;
 mod papers;
 mod progress;
+#[cfg(target_os = "linux")]
+mod receive;
 mod run;
+mod schema;
+#[cfg(target_os = "linux")]
+mod send;
 mod stacks;
 #[cfg(target_os = "linux")]
 mod testbed;
@@ -15,9 +21,41 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
-use args::{Cli, Command};
+/// TCP loss recovery, from paper to packets: which sender should this path have, and what would
+/// it gain?
+#[derive(Debug, Parser)]
+#[command(name = "dupack", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compare stacks on a path: goodput, retransmissions, timeouts, queueing delay
+    Compare(Box<compare::CompareArgs>),
+    /// Run an experiment file
+    Run(run::RunArgs),
+    /// Follow one flow packet by packet: time–sequence figure, pcapng, CSV
+    Trace(trace::TraceArgs),
+    /// Rerun a paper's experiments and judge its claims
+    Papers(papers::PapersArgs),
+    /// Send standard input to a TCP server, and print what comes back
+    #[cfg(target_os = "linux")]
+    Send(send::SendArgs),
+    /// Accept a TCP connection, and print what comes
+    #[cfg(target_os = "linux")]
+    Receive(receive::ReceiveArgs),
+    /// Compare senders on real packets, over an emulated path to this machine's kernel
+    #[cfg(target_os = "linux")]
+    Testbed(Box<testbed::TestbedArgs>),
+    /// List the algorithms that stacks are made of
+    Stacks(stacks::StacksArgs),
+    /// Print the JSON Schema of experiment files
+    Schema,
+}
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
@@ -25,20 +63,44 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Trace(args) => trace::run(&args),
         #[cfg(target_os = "linux")]
-        Command::Send(args) => endpoint::send(&args),
+        Command::Send(args) => send::run(&args),
         #[cfg(target_os = "linux")]
-        Command::Receive(args) => endpoint::receive(&args),
+        Command::Receive(args) => receive::run(&args),
         #[cfg(target_os = "linux")]
         Command::Testbed(args) => testbed::run(&args),
         Command::Papers(args) => papers::run(&args),
         Command::Stacks(args) => stacks::run(&args),
-        Command::Schema => stacks::schema(),
+        Command::Schema => schema::run(),
     };
     match result {
         Ok(code) => code,
         Err(report) => {
             eprintln!("{report:?}");
             ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    /// Lines that are broken by hand fit a terminal of the usual width: a narrower one breaks them
+    /// again, in the middle of what was one line.
+    #[test]
+    fn help_is_at_most_80_columns_wide() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            for line in help.unwrap_or_default().lines() {
+                let name = command.get_name();
+                assert!(line.chars().count() <= 80, "{name}: {line}");
+            }
         }
     }
 }

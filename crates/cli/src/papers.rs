@@ -1,20 +1,49 @@
 //! `dupack papers`: papers' experiments and claims.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use dupack_lab::results::OutputFolder;
-use dupack_lab::results::store;
+use clap::Args;
 use dupack_lab::run::Execution;
-use dupack_lab::trace::{packets_csv, windows_csv};
-use dupack_papers::{Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Part, Reproduction};
-use dupack_report::figure::png;
-use dupack_report::page::html;
-use miette::{IntoDiagnostic, Result};
+use dupack_papers::{Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Reproduction};
+use dupack_report::files::PAGE;
+use dupack_report::folder::OutputFolder;
+use miette::Result;
 
-use crate::args::PapersArgs;
-use crate::output::{INTERRUPTED, PNG_SCALE, folder, print, terminal};
+use crate::flags::jobs;
+use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::{Board, interrupt};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack papers --list             # what is here
+  dupack papers --list momentary   # its experiments, and where its systems are
+  dupack papers momentary --quick
+  dupack papers --out all          # every paper, one report
+  dupack papers --resume all       # go on after an interruption
+
+Finished runs are kept at once in PAPER/EXPERIMENT/runs.jsonl and are not done
+again, as long as experiment, stack, seed and version are the same.")]
+pub struct PapersArgs {
+    /// Which paper [default: all that are here]
+    key: Option<String>,
+    /// Fewer seeds and shorter runs: a look, not a verdict
+    #[arg(long)]
+    quick: bool,
+    /// List the papers, or one paper's experiments and systems, and run nothing
+    #[arg(long, conflicts_with_all = ["quick", "out", "resume", "jobs"])]
+    list: bool,
+    /// Folder for report, figures and CSV; must be empty or new [default: dupack-out/papers, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go on with a folder that was begun, with the papers and at the extent that it was begun with
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    resume: Option<PathBuf>,
+    /// Runs at a time [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    jobs: Option<usize>,
+}
 
 pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     let chosen: Vec<&'static Paper> = match &args.key {
@@ -42,15 +71,11 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     let reproductions = dupack_papers::carry_out(&campaigns, &conduct);
     board.finish();
     let reproductions = reproductions?;
+    dupack_papers::files(&reproductions).write(&folder)?;
     for reproduction in &reproductions {
-        write(reproduction, &folder)?;
         show(reproduction)?;
     }
-    let page = html(&dupack_papers::page(&reproductions));
-    let report = folder.write("report.html", page.as_bytes())?;
-    let markdown = dupack_papers::markdown(&reproductions);
-    folder.write("reproduction.md", markdown.as_bytes())?;
-    eprintln!("report: {}", report.display());
+    eprintln!("report: {}", folder.path().join(PAGE).display());
     let missing: usize = reproductions.iter().map(|r| r.evidence.missing()).sum();
     if missing > 0 {
         let planned: usize = reproductions.iter().map(|r| r.evidence.planned()).sum();
@@ -95,66 +120,6 @@ fn go_on(folder: &Path, jobs: Option<usize>) -> String {
     };
     let jobs = jobs.map_or(String::new(), |jobs| format!(" --jobs {jobs}"));
     format!("dupack papers --resume {folder}{jobs}")
-}
-
-/// Writes a paper's figures and tables, and what they rest on.
-fn write(reproduction: &Reproduction, folder: &OutputFolder) -> Result<()> {
-    let put =
-        |name: &str, bytes: &[u8]| folder.write(&format!("{}/{name}", reproduction.key), bytes);
-    put("verdicts.csv", &reproduction.verdicts_csv())?;
-    for figure in reproduction.figures() {
-        put(
-            &format!("figures/{}.svg", figure.name),
-            figure.svg.as_bytes(),
-        )?;
-        let bitmap = png(&figure.svg, PNG_SCALE).into_diagnostic()?;
-        put(&format!("figures/{}.png", figure.name), &bitmap)?;
-    }
-    for table in reproduction.tables() {
-        put(&format!("tables/{}.csv", table.name), &table.csv())?;
-    }
-    for part in &reproduction.evidence.parts {
-        write_part(part, &put)?;
-    }
-    Ok(())
-}
-
-type Put<'p> =
-    dyn Fn(&str, &[u8]) -> Result<std::path::PathBuf, dupack_lab::results::StoreError> + 'p;
-
-fn write_part(part: &Part, put: &Put<'_>) -> Result<()> {
-    let (name, results) = (part.name, &part.results);
-    let parameters = store::parameters_csv(results);
-    put(&format!("{name}/parameters.csv"), &parameters)?;
-    if !results.runs.is_empty() {
-        put(&format!("{name}/runs.csv"), &store::runs_csv(results))?;
-        put(&format!("{name}/summary.csv"), &store::summary_csv(results))?;
-    }
-    for traced in &part.traces {
-        let job = traced.job;
-        let stack = file_name(&traced.trace.stack);
-        let run = format!("{name}/point{}-{stack}-seed{}", job.point + 1, job.seed);
-        let packets = packets_csv(&traced.trace);
-        put(&format!("{run}-packets.csv"), packets.as_bytes())?;
-        let windows = windows_csv(&traced.trace);
-        put(&format!("{run}-windows.csv"), windows.as_bytes())?;
-    }
-    for followed in &part.followed {
-        let job = followed.job;
-        let stack = file_name(&results.stacks[job.stack]);
-        let run = format!("{name}/point{}-{stack}-seed{}", job.point + 1, job.seed);
-        put(
-            &format!("{run}-series.csv"),
-            followed.course.csv().as_bytes(),
-        )?;
-    }
-    Ok(())
-}
-
-/// A stack as part of a file name.
-fn file_name(stack: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    stack.chars().map(plain).collect()
 }
 
 /// Prints verdicts and tables.

@@ -1,13 +1,21 @@
-//! `dupack stacks` and `dupack schema`: what there is to write.
+//! `dupack stacks`: the algorithms that stacks are made of.
 
 use std::process::ExitCode;
 
-use dupack_lab::experiment::json_schema;
+use clap::Args;
 use dupack_report::catalog;
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{Result, miette};
 
-use crate::args::StacksArgs;
 use crate::output::{print, terminal};
+
+#[derive(Debug, Args)]
+pub struct StacksArgs {
+    /// Only the algorithm of this name
+    name: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
 
 pub fn run(args: &StacksArgs) -> Result<ExitCode> {
     let listing = catalog::Listing::of(args.name.as_deref()).ok_or_else(|| {
@@ -18,17 +26,10 @@ pub fn run(args: &StacksArgs) -> Result<ExitCode> {
         )
     })?;
     if args.json {
-        let text = serde_json::to_string_pretty(&listing.json()).into_diagnostic()?;
-        print(&text)?;
+        print(&format!("{:#}", listing.json()))?;
     } else {
         let (colour, width) = terminal();
         print(&listing.text(colour, width))?;
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-pub fn schema() -> Result<ExitCode> {
-    let text = serde_json::to_string_pretty(&json_schema()).into_diagnostic()?;
-    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

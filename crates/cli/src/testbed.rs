@@ -1,17 +1,18 @@
 //! `dupack testbed`: senders on real packets.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::{Args, ValueEnum};
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
-use dupack_lab::results::OutputFolder;
 use dupack_lab::results::medium::DOUBT;
-use dupack_lab::results::store::IfPresent;
+use dupack_lab::results::store;
 use dupack_lab::run::{Execution, Plan};
-use dupack_lab::units::Delay;
-use dupack_report::comparison;
+use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
+use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_report::table;
 use dupack_testbed::beside::compare;
-use dupack_testbed::report::{beside_section, beside_text, lateness, passages_csv, path_section};
+use dupack_testbed::report::{beside_text, files, lateness};
 use dupack_testbed::{
     Beside, CaptureFolder, Family, Outcome, SackCompression, SenderSpec, Snap, Testbed,
     TestbedOptions,
@@ -19,9 +20,8 @@ use dupack_testbed::{
 use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::args::{self, Format, TestbedArgs};
-use crate::compare::whole_path;
-use crate::output::{INTERRUPTED, comparison_tables, folder, print, terminal, warn, write};
+use crate::flags::{Dialect, Format, StackList, lasting, percent, whole_path};
+use crate::output::{INTERRUPTED, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
 /// Linux's least delay of an ACK (`TCP_DELACK_MIN`), for the simulated counterpart of its
@@ -33,6 +33,154 @@ const FAILED: u8 = 2;
 
 /// Exit code of a command that did its runs, of which none can be trusted.
 const NO_ANSWER: u8 = 3;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every transfer has two network namespaces of its own, which vanish with it;
+every byte is checked by its hash. It takes root, or a system that lets ordinary
+users make user namespaces, and a machine with nothing else to do: a run during
+which packets left too late, or were lost beside the path's links, is marked and
+worth nothing.
+
+Examples:
+  dupack testbed
+  dupack testbed --loss 0,1,2,5,10% --bytes 20MB \\
+                 --senders le/westwood,sack/reno,kernel:cubic,kernel:bbr
+  dupack testbed --senders sack/reno,rack/cubic,kernel:reno --simulate
+  dupack testbed --trace cellular.down --reorder 1% --reorder-delay 10ms
+  dupack testbed --senders sack/reno,kernel:cubic --loss 1% --bytes 2MB \\
+                 --repeat 1 --pcap captures
+
+Exit codes:
+  0    all runs were done, and at least one of them can be trusted
+  2    wrong flags, or a run failed; the table and the report have the others
+  3    all runs were done, and every one is marked: there is no answer
+  130  interrupted; the table and the report have what was done")]
+pub struct TestbedArgs {
+    /// Rate of the path, both ways
+    #[arg(
+        long,
+        default_value = "10Mbit/s",
+        conflicts_with = "trace",
+        allow_hyphen_values = true
+    )]
+    rate: Rate,
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate, both ways
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// One-way propagation delay, both ways
+    #[arg(long, default_value = "10ms", allow_hyphen_values = true)]
+    delay: Delay,
+    /// Buffer of the path, in packets or bytes, both ways
+    #[arg(long, default_value = "50pkt", allow_hyphen_values = true)]
+    buffer: Buffer,
+    /// Loss probabilities of packets towards the receiver, compared one after the other
+    #[arg(long, default_value = "0,1,2,5,10%", allow_hyphen_values = true)]
+    loss: LossList,
+    /// Probability that a packet towards the receiver is held back at the end of the path, where
+    /// others overtake it
+    #[arg(long, value_name = "PROBABILITY", value_parser = percent, allow_hyphen_values = true)]
+    reorder: Option<Probability>,
+    /// For how long such a packet is held back
+    #[arg(long, value_name = "TIME", default_value = "5ms", requires = "reorder", value_parser = lasting, allow_hyphen_values = true)]
+    reorder_delay: Delay,
+    /// Senders: stacks, recovery/control[/lda/response], and kernel:NAME for the kernel's under that congestion control;
+    /// the first is the measure of the others
+    #[arg(
+        long,
+        default_value = "le/westwood,sack/reno,rack/cubic,kernel:cubic,kernel:reno"
+    )]
+    senders: StackList,
+    /// Which rules the stacks follow where TCPs differ
+    #[arg(long, value_enum, default_value_t = Dialect::Linux)]
+    dialect: Dialect,
+    /// How much every sender transfers in a run
+    #[arg(long, default_value = "20MB", allow_hyphen_values = true)]
+    bytes: ByteCount,
+    /// Runs per sender and point; the repetition is the seed of the path's losses
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    repeat: u32,
+    /// When a run is cut off
+    #[arg(long, value_name = "TIME", default_value = "10min")]
+    time_limit: Delay,
+    /// How late 1 % of a run's packets may leave the path before the run is worth nothing
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    tolerance: Delay,
+    /// Run the same stacks on the same path in the simulator too, and print both side by side
+    #[arg(long)]
+    simulate: bool,
+    /// Over which IP
+    #[arg(long, value_enum, default_value_t)]
+    family: FamilyArg,
+    /// The receiver's largest window, in packets or bytes, on real packets and simulated [default: the kernel's, which
+    /// grows; in the simulator it never limits]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    receive_window: Option<Buffer>,
+    /// Whether the receiving kernel holds back ACKs of segments out of order
+    #[arg(long, value_enum, default_value_t)]
+    sack_compression: SackCompressionArg,
+    /// Folder for captures, empty or new: SENDER_LOSS_REPETITION.sender.pcapng has every packet that enters or leaves
+    /// the path at the sender's end, and .receiver.pcapng at the receiver's; what is only in the file of the end where
+    /// it entered was lost on the way
+    #[arg(long, value_name = "DIR")]
+    pcap: Option<PathBuf>,
+    /// How much of each packet the captures keep
+    #[arg(long, value_enum, default_value_t, requires = "pcap")]
+    snap: SnapArg,
+    /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/testbed, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Over which IP packets go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum FamilyArg {
+    /// IPv4
+    #[default]
+    Ipv4,
+    /// IPv6
+    Ipv6,
+}
+
+/// Whether ACKs of segments out of order are held back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum SackCompressionArg {
+    /// As Linux does since 4.18: for 5 % of a round trip and 1 ms at most
+    #[default]
+    Kernel,
+    /// Not: each is acknowledged at once, as the RFCs and the simulator have it
+    Off,
+}
+
+/// How much of a packet a capture keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum SnapArg {
+    /// All of it, so that readers can check TCP's checksum
+    #[default]
+    Whole,
+    /// Its headers and what follows, 128 bytes in all
+    Headers,
+}
+
+/// A list of loss probabilities; a percent sign at its end stands for all before it.
+#[derive(Clone, Debug, PartialEq)]
+struct LossList(Vec<Probability>);
+
+impl std::str::FromStr for LossList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let in_percent = text.trim_end().ends_with('%');
+        let one = |item: &str| match item.trim() {
+            item if in_percent && !item.contains('%') => percent(&format!("{item}%")),
+            item => percent(item),
+        };
+        text.split(',').map(one).collect::<Result<_, _>>().map(Self)
+    }
+}
 
 pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
     // First of all: it is possible only while there is one thread.
@@ -145,18 +293,18 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
         bytes: args.bytes,
         tolerance: args.tolerance,
         family: match args.family {
-            args::Family::Ipv4 => Family::V4,
-            args::Family::Ipv6 => Family::V6,
+            FamilyArg::Ipv4 => Family::V4,
+            FamilyArg::Ipv6 => Family::V6,
         },
         sack_compression: match args.sack_compression {
-            args::SackCompression::Kernel => SackCompression::Kernel,
-            args::SackCompression::Off => SackCompression::Off,
+            SackCompressionArg::Kernel => SackCompression::Kernel,
+            SackCompressionArg::Off => SackCompression::Off,
         },
         captures: args.pcap.as_ref().map(|path| CaptureFolder {
             path: path.clone(),
             snap: match args.snap {
-                args::Snap::Whole => Snap::Full,
-                args::Snap::Headers => Snap::Headers,
+                SnapArg::Whole => Snap::Full,
+                SnapArg::Headers => Snap::Headers,
             },
         }),
     };
@@ -178,36 +326,26 @@ fn deliver(
     beside: Option<&[Beside]>,
     folder: &OutputFolder,
 ) -> Result<()> {
-    let Outcome {
-        results, passages, ..
-    } = outcome;
-    let figures = comparison::figures(results).into_diagnostic()?;
-    let mut page = comparison::page(results, &figures);
-    // After the answer, the figures and the numbers; before what was run.
-    let place = page.sections.len().saturating_sub(1);
-    page.sections
-        .insert(place, path_section(results, passages, args.tolerance));
-    if let Some(beside) = beside {
-        page.sections.insert(place, beside_section(results, beside));
-    }
-    let texts = write(results, &figures, &page, folder)?;
-    folder.write("path.csv", &passages_csv(results, passages))?;
+    let results = &outcome.results;
+    files(outcome, beside, args.tolerance)
+        .into_diagnostic()?
+        .write(folder)?;
     match args.format {
         Format::Table => tables(args, outcome, beside)?,
-        Format::Csv => print(&texts.summary)?,
-        Format::Json => print(&texts.json)?,
+        Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
+        Format::Json => print(&store::json_text(results))?,
     }
     warn(results, folder);
     Ok(())
 }
 
 fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> Result<()> {
+    let (colour, width) = terminal();
     let Outcome {
         results, passages, ..
     } = outcome;
-    comparison_tables(results)?;
+    print(&table::comparison(results, colour, width))?;
     if let Some(beside) = beside {
-        let (_, width) = terminal();
         print(&format!("\n{}", beside_text(results, beside, width)))?;
     }
     print(&format!("\n{}", lateness(passages, args.tolerance)))?;
@@ -221,5 +359,20 @@ fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> R
             "{DOUBT} before how many runs are left of how many: during the others, {count} in all, the machine did \
              not keep up, and they are in no number."
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percent_sign_at_the_end_stands_for_the_whole_list() {
+        let list = |text: &str| text.parse::<LossList>();
+        assert_eq!(list("0,1,0.5,10%"), list("0%,1%,0.5%,10%"));
+        assert_eq!(list("0").unwrap().0.len(), 1);
+        for guess in ["0,1", "1%,2", "1,,2%", ""] {
+            assert!(list(guess).is_err(), "{guess}");
+        }
     }
 }

@@ -1,22 +1,90 @@
 //! `dupack trace`: one flow, packet by packet.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::experiment::{Access, Experiment, LinkOptions, Seeds};
-use dupack_lab::results::OutputFolder;
+use dupack_lab::experiment::{Access, DropRule, Experiment, LinkOptions, Seeds};
 use dupack_lab::run::Plan;
 use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream};
-use dupack_lab::units::{Delay, Rate};
-use dupack_report::figure::{TimeSequence, png};
+use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
+use dupack_report::figure::TimeSequence;
+use dupack_report::files::{EXPERIMENT, FIGURE_ENDINGS, Files};
+use dupack_report::folder::OutputFolder;
 use dupack_report::table;
-use dupack_report::trace::{Asked, Detail, Drawn, Sketch, Span};
+use dupack_report::trace::{Asked, Detail, Drawn, Sketch, Span, summary};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::args::TraceArgs;
-use crate::output::{INTERRUPTED, PNG_SCALE, folder, print, terminal};
+use crate::flags::{Dialect, percent};
+use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
+
+/// The figure's file, without its ending.
+const FIGURE: &str = "time-sequence";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack trace momentary/reno --drop 24-30
+  dupack trace le/reno --drop 10-20 --drop 12#2 --drop 'ack 5' --until 3s
+  dupack trace sack/reno --loss 2% --seed 7 --from 1s --until 2s
+
+Without further options this is the setting of the Momentary paper's figure 3.")]
+pub struct TraceArgs {
+    /// The stack to follow
+    stack: String,
+    /// Losses by list: 24, 24-30, 26#2 (second transmission), '5 of 40-71' (at random), 'ack 3', 1.5s..2s; may be repeated
+    #[arg(long, value_delimiter = ',')]
+    drop: Vec<DropRule>,
+    /// Loss probability of data packets, beside the list
+    #[arg(long, default_value = "0%", value_parser = percent, allow_hyphen_values = true)]
+    loss: Probability,
+    /// Rate of the bottleneck
+    #[arg(long, default_value = "1Mbit/s", allow_hyphen_values = true)]
+    rate: Rate,
+    /// One-way propagation delay
+    #[arg(long, default_value = "98ms", allow_hyphen_values = true)]
+    delay: Delay,
+    /// Buffer of the bottleneck
+    #[arg(long, default_value = "1000pkt", allow_hyphen_values = true)]
+    buffer: Buffer,
+    /// Initial congestion window; with one packet, packet 0 takes the place that ns-2 gives the
+    /// SYN, and packets have the numbers of the papers' figures
+    #[arg(long, value_name = "WINDOW", default_value = "1pkt")]
+    initial_window: Buffer,
+    /// Initial slow start threshold
+    #[arg(long, value_name = "WINDOW", default_value = "10pkt")]
+    initial_ssthresh: Buffer,
+    /// Delayed ACKs with this timeout [default: every segment is acknowledged]
+    #[arg(long, value_name = "DELAY")]
+    delayed_ack: Option<Delay>,
+    /// Which rules the endpoints follow where TCPs differ
+    #[arg(long, value_enum, default_value = "ns2")]
+    dialect: Dialect,
+    /// Payload bytes of a full segment
+    #[arg(long, value_name = "BYTES", default_value = "1000B")]
+    segment: ByteCount,
+    /// Seed of the random losses
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Simulated time of the run
+    #[arg(long, default_value = "10s", allow_hyphen_values = true)]
+    duration: Delay,
+    /// Beginning of the figure [default: just before the first loss]
+    #[arg(long, value_name = "TIME")]
+    from: Option<Delay>,
+    /// End of the figure [default: when the losses are repaired and a little more]
+    #[arg(long, value_name = "TIME")]
+    until: Option<Delay>,
+    /// Folder for the files; must be empty or new [default: dupack-out/trace, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print every effective parameter, defaults included
+    #[arg(long)]
+    explain: bool,
+}
 
 pub fn run(args: &TraceArgs) -> Result<ExitCode> {
     let experiment = experiment(args);
@@ -24,13 +92,13 @@ pub fn run(args: &TraceArgs) -> Result<ExitCode> {
     let plan = Plan::new(experiment, &source)?;
     let asked = asked(args)?;
     let folder = folder(args.out.as_deref(), "trace")?;
-    folder.write("experiment.toml", source.text.as_bytes())?;
+    folder.write(EXPERIMENT, source.text.as_bytes())?;
     let (account, drawn) = write(&plan, asked, &folder)?;
     let figure = figure(args, &account, &drawn, &folder)?;
     let svg = figure.svg().into_diagnostic()?;
-    folder.write("time-sequence.svg", svg.as_bytes())?;
-    let bitmap = png(&svg, PNG_SCALE).into_diagnostic()?;
-    folder.write("time-sequence.png", &bitmap)?;
+    let mut pictures = Files::new();
+    pictures.add_figure(FIGURE, svg);
+    pictures.write(&folder)?;
 
     if args.explain {
         let (_, width) = terminal();
@@ -112,7 +180,7 @@ fn asked(args: &TraceArgs) -> Result<Asked> {
         from: asked.from.unwrap_or(Instant::ZERO),
         until: asked.until.unwrap_or(end),
     };
-    if shows_something(span, end) {
+    if span.shows_something(end) {
         Ok(asked)
     } else {
         Err(nothing(
@@ -120,10 +188,6 @@ fn asked(args: &TraceArgs) -> Result<Asked> {
             "--from must lie before --until, and within the run",
         ))
     }
-}
-
-fn shows_something(span: Span, end: Instant) -> bool {
-    span.from < span.until && span.from < end
 }
 
 fn nothing(span: Span, help: &str) -> miette::Report {
@@ -141,7 +205,7 @@ fn figure(
     drawn: &Drawn,
     folder: &OutputFolder,
 ) -> Result<TimeSequence> {
-    if !shows_something(drawn.span, account.end) {
+    if !drawn.span.shows_something(account.end) {
         let help = format!(
             "--from must lie before --until, and within the run; give both, to a new folder: {} has all but the figure",
             folder.path().display()
@@ -175,40 +239,15 @@ fn subtitle(args: &TraceArgs) -> String {
     parts.join(" · ")
 }
 
-fn summary(account: &Account) -> String {
-    let stats = &account.stats;
-    let seconds = account.end.as_secs_f64().max(f64::MIN_POSITIVE);
-    let goodput = account.delivered_bytes as f64 * 8.0 / seconds / 1e6;
-    let mut out = format!(
-        "{}: {:.3} Mbit/s over {:.1} s, {} segments sent, {} of them again, {} timeouts\n",
-        account.stack, goodput, seconds, stats.segments_sent, stats.retransmissions, stats.timeouts
-    );
-    let smss = account.flow.segment_bytes();
-    for change in &account.changes {
-        out.push_str(&format!(
-            "  {:>9.4} s  {}: cwnd {:.3} → {:.3}, ssthresh {:.3} segments\n",
-            change.at.as_secs_f64(),
-            change.cause,
-            change.before.cwnd / smss,
-            change.after.cwnd / smss,
-            change.after.ssthresh / smss,
-        ));
-    }
-    if account.more_changes > 0 {
-        let more = account.more_changes;
-        out.push_str(&format!("  and {more} more changes, in windows.csv\n"));
-    }
-    out
-}
-
 fn files(drawn: &Drawn, folder: &OutputFolder) -> String {
     let thinned = match drawn.detail {
         Detail::Full => "",
         Detail::Thinned => ", thinned out as it cannot show every point",
     };
     format!(
-        "files: {}\n  time-sequence.svg, .png  the figure, {:.3} s to {:.3} s{thinned}\n  flow.pcapng              for tshark, Wireshark and tcptrace; comments say why\n  packets.csv, windows.csv every packet; cwnd, ssthresh, in flight, RTT",
+        "files: {}\n  {:<24} the figure, {:.3} s to {:.3} s{thinned}\n  flow.pcapng              for tshark, Wireshark and tcptrace; comments say why\n  packets.csv, windows.csv every packet; cwnd, ssthresh, in flight, RTT",
         folder.path().display(),
+        format!("{FIGURE}{FIGURE_ENDINGS}"),
         drawn.span.from.as_secs_f64(),
         drawn.span.until.as_secs_f64(),
     )

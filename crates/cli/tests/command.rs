@@ -45,10 +45,11 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
         "parameters.csv",
         "results.json",
         "figures/goodput_mbit_s.svg",
-        "figures/goodput_mbit_s.png",
     ] {
         assert!(made.join(file).is_file(), "{file}");
     }
+    let bitmap = made.join("figures/goodput_mbit_s.png");
+    assert_eq!(bitmap.is_file(), cfg!(feature = "png"));
     let again = dupack(
         folder.path(),
         &[
@@ -167,12 +168,7 @@ fn trace_writes_its_files() {
     assert!(output.status.success(), "{}", errors(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("cwnd 11.408 → 5.704"), "{text}");
-    for file in [
-        "time-sequence.svg",
-        "time-sequence.png",
-        "flow.pcapng",
-        "packets.csv",
-    ] {
+    for file in ["time-sequence.svg", "flow.pcapng", "packets.csv"] {
         assert!(
             folder.path().join("dupack-out/trace").join(file).is_file(),
             "{file}"

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Extent, Paper, UnknownPaper, find};
-use dupack_lab::results::OutputFolder;
-use dupack_lab::results::StoreError;
+use dupack_report::folder::{OutputFolder, StoreError};
 
 const MANIFEST: &str = "papers.json";
 
@@ -202,7 +201,7 @@ fn lock(path: &Path) -> Result<File, FolderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_lab::results::store::IfPresent;
+    use dupack_report::folder::IfPresent;
 
     #[test]
     fn only_what_was_begun_is_gone_on_with() {

@@ -1,15 +1,17 @@
-//! The report of a comparison: its figures, and the page around them.
+//! The report of a comparison: its figures, the page around them, and all its files.
 
 use dupack_algorithms::catalog::{Axis, StackSpec};
 
 use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
 };
+use crate::files::Files;
 use crate::page::{Block, Cell, Emphasis, Page, Section};
 use crate::theory::Connection;
 use dupack_lab::results::medium::NO_ANSWER_HERE;
+use dupack_lab::results::store;
 use dupack_lab::results::{Comparison, Measure, Medium, Results, Standing, scaled};
-use dupack_lab::run::Timeline;
+use dupack_lab::run::{OverTime, Timeline};
 use dupack_lab::stats::Summary;
 use dupack_lab::stats::{spread, times};
 
@@ -45,7 +47,7 @@ const THEORY: &str = " Grey: what Mathis et al. (1997) and Padhye et al. (1998) 
 ///
 /// # Errors
 /// If a picture cannot be drawn.
-pub fn figures(results: &Results) -> Result<Vec<Figure>, FigureError> {
+fn figures(results: &Results) -> Result<Vec<Figure>, FigureError> {
     FIGURES
         .into_iter()
         .filter(|&measure| tells_something(results, measure))
@@ -70,21 +72,49 @@ pub fn figures(results: &Results) -> Result<Vec<Figure>, FigureError> {
         .collect()
 }
 
-/// The figures over time of one run per stack: goodput, beside what a recorded trace carries,
-/// and the window.
+/// What is reported beside the results themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// One run of each stack over time.
+    pub over_time: Option<OverTime>,
+    /// Sections of the page after the numbers and before what was run.
+    pub sections: Vec<Section>,
+}
+
+/// Every file of a comparison: its figures, the page, and the numbers for other programs.
 ///
 /// # Errors
 /// If a picture cannot be drawn.
-pub fn over_time(
-    results: &Results,
-    point: usize,
-    timelines: &[Timeline],
-    capacity: &[(f64, f64)],
-) -> Result<Vec<Figure>, FigureError> {
+pub fn files(results: &Results, beside: Beside) -> Result<Files<'_>, FigureError> {
+    let mut figures = figures(results)?;
+    if let Some(runs) = &beside.over_time {
+        figures.extend(over_time(results, runs)?);
+    }
+    let mut page = page(results, &figures);
+    let record = page.sections.len().saturating_sub(1);
+    page.sections.splice(record..record, beside.sections);
+    let mut files = Files::new();
+    for figure in figures {
+        files.add_figure(&format!("figures/{}", figure.name), figure.svg);
+    }
+    files.add_page(page);
+    files.add_numbers(results);
+    files.add("results.json", || store::json_text(results));
+    Ok(files)
+}
+
+/// The figures over time of one run per stack: goodput, beside what a recorded trace carries,
+/// and the window.
+fn over_time(results: &Results, runs: &OverTime) -> Result<Vec<Figure>, FigureError> {
+    let OverTime {
+        point,
+        timelines,
+        capacity,
+    } = runs;
     if timelines.is_empty() {
         return Ok(Vec::new());
     }
-    let label = results.points[point].label();
+    let label = results.points[*point].label();
     let at = match label.as_str() {
         "" => String::new(),
         label => format!(" ({label})"),
@@ -114,7 +144,7 @@ pub fn over_time(
         beside = " beside what the recorded link carries";
         goodput.push(StepSeries {
             name: "the link carries".to_owned(),
-            points: capacity.to_vec(),
+            points: capacity.clone(),
         });
     }
     Ok(vec![
@@ -328,8 +358,7 @@ fn capitalised(text: &str) -> String {
 }
 
 /// The page of a comparison.
-#[must_use]
-pub fn page(results: &Results, figures: &[Figure]) -> Page {
+fn page(results: &Results, figures: &[Figure]) -> Page {
     let title = match results.experiment.title.as_str() {
         "" => "Which sender should this path have?".to_owned(),
         given => given.to_owned(),

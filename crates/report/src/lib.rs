@@ -3,6 +3,8 @@
 pub mod catalog;
 pub mod comparison;
 pub mod figure;
+pub mod files;
+pub mod folder;
 pub mod markdown;
 pub mod page;
 pub mod table;

@@ -4,7 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle};
 
-use dupack_lab::results::medium::NO_ANSWER_HERE;
+use dupack_lab::results::medium::{NO_ANSWER, NO_ANSWER_HERE};
 use dupack_lab::results::{Cell, Comparison, Measure, Results, Standing};
 use dupack_lab::stats::{Summary, spread, times};
 
@@ -49,9 +49,25 @@ fn columns(results: &Results) -> Vec<(&'static str, Measure)> {
     all.filter(|(_, measure)| speaks(*measure)).collect()
 }
 
-/// The table for reading: a block per point, a row per stack, the best of each block marked.
+/// All that is to be read of a comparison: the table of all stacks, and that of the best.
 #[must_use]
-pub fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String {
+pub fn comparison(results: &Results, colour: Colour, width: Option<u16>) -> String {
+    let mut text = detailed(results, colour, width);
+    if results.is_worthless() {
+        return format!("{}\n\n{NO_ANSWER}", text.trim_end());
+    }
+    text.truncate(text.trim_end().len());
+    text +=
+        "\n\nThe best by goodput (★; ≈ cannot be told from it), mean ± 95 % confidence interval:\n";
+    text += winners(results, colour, width).trim_end();
+    if results.has_runs_without_chance() {
+        text += "\n\nWithout ±: every seed gave the same run, as nothing was left to chance.";
+    }
+    text
+}
+
+/// The table for reading: a block per point, a row per stack, the best of each block marked.
+fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String {
     let mut table = base(width);
     let mut header = vec!["", "  stack", "goodput Mbit/s", "× first"];
     let columns = columns(results);
@@ -121,8 +137,7 @@ fn row(
 }
 
 /// The answer at a glance: a row per point, its best stack, and what it gains.
-#[must_use]
-pub fn winners(results: &Results, colour: Colour, width: Option<u16>) -> String {
+fn winners(results: &Results, colour: Colour, width: Option<u16>) -> String {
     let mut table = base(width);
     table.load_style(NOTHING);
     for point in 0..results.points.len() {

@@ -6,11 +6,14 @@ use dupack_tcp::time::Duration;
 use dupack_wire::path::Trust;
 use dupack_wire::transfer::Extent;
 
-use super::{Beside, Passage};
+use super::{Beside, Outcome, Passage};
 use dupack_lab::results::Results;
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::stats::spread;
 use dupack_lab::units::Delay;
+use dupack_report::comparison;
+use dupack_report::figure::FigureError;
+use dupack_report::files::Files;
 use dupack_report::page::{Block, Cell, Emphasis, Section};
 use dupack_report::table::Plain;
 
@@ -18,9 +21,31 @@ use dupack_report::table::Plain;
 /// judges it.
 const IN_TIME: f64 = 0.99;
 
+/// Every file of a testbed: those of a comparison, with what is told here, and `path.csv`.
+///
+/// # Errors
+/// If a picture cannot be drawn.
+pub fn files<'o>(
+    outcome: &'o Outcome,
+    beside: Option<&[Beside]>,
+    tolerance: Delay,
+) -> Result<Files<'o>, FigureError> {
+    let Outcome {
+        results, passages, ..
+    } = outcome;
+    let beside = beside.map(|beside| beside_section(results, beside));
+    let path = path_section(results, passages, tolerance);
+    let more = comparison::Beside {
+        over_time: None,
+        sections: beside.into_iter().chain([path]).collect(),
+    };
+    let mut files = comparison::files(results, more)?;
+    files.add("path.csv", || passages_csv(results, passages));
+    Ok(files)
+}
+
 /// What passed in each run, a line each.
-#[must_use]
-pub fn passages_csv(results: &Results, passages: &[Passage]) -> Vec<u8> {
+fn passages_csv(results: &Results, passages: &[Passage]) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let mut put = |row: &[String]| {
         out.write_record(row)
@@ -104,8 +129,7 @@ pub fn lateness(passages: &[Passage], tolerance: Delay) -> String {
 }
 
 /// The section on the path's lateness, sender by sender.
-#[must_use]
-pub fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Section {
+fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Section {
     let mut rows = Vec::new();
     for point in 0..results.points.len() {
         for stack in 0..results.stacks.len() {
@@ -154,8 +178,7 @@ pub fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -
 }
 
 /// The section that sets real packets beside the simulator.
-#[must_use]
-pub fn beside_section(results: &Results, all: &[Beside]) -> Section {
+fn beside_section(results: &Results, all: &[Beside]) -> Section {
     let rows = all.iter().map(|beside| {
         let [wire, simulated, difference] = numbers(beside);
         vec![

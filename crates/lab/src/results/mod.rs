@@ -7,7 +7,6 @@ pub mod summary;
 
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
-pub use store::{OutputFolder, StoreError};
 pub use summary::{Cell, Comparison, Standing};
 
 use crate::experiment::points::Point;

@@ -15,7 +15,7 @@ pub use course::{Course, Moment};
 pub use execute::{Execution, Interrupt, Progress};
 pub use fingerprint::{ENGINE, Fingerprint};
 pub use plan::{Job, Plan};
-pub use timeline::Timeline;
+pub use timeline::{OverTime, Timeline};
 
 use dupack_algorithms::catalog::spec::Dialect;
 

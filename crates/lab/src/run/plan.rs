@@ -106,6 +106,12 @@ impl Plan {
         &self.scenarios[job.point * self.stacks.len() + job.stack]
     }
 
+    /// The points.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
     /// A point in words.
     #[must_use]
     pub fn label(&self, point: usize) -> String {

@@ -25,11 +25,34 @@ pub struct Timeline {
     pub queue_packets: Vec<(f64, f64)>,
 }
 
+/// One run of every stack over time, at one point.
+#[derive(Clone, Debug)]
+pub struct OverTime {
+    /// The point, by its place.
+    pub point: usize,
+    /// The runs, all with the first seed.
+    pub timelines: Vec<Timeline>,
+    /// What the path's recorded trace carries over the time of a run, in Mbit/s; empty if its rate
+    /// is constant.
+    pub capacity: Vec<(f64, f64)>,
+}
+
 impl Plan {
+    /// A run of every stack over time, in the middle of the sweep, which says more over time than
+    /// its ends; what an interrupt cuts off is missing.
+    #[must_use]
+    pub fn over_time(&self, interrupt: &Interrupt) -> OverTime {
+        let point = self.points().len() / 2;
+        OverTime {
+            point,
+            timelines: self.timelines(point, interrupt),
+            capacity: self.capacity(point),
+        }
+    }
+
     /// A run of every stack at `point` with the first seed, over time; what an interrupt cuts
     /// off is missing.
-    #[must_use]
-    pub fn timelines(&self, point: usize, interrupt: &Interrupt) -> Vec<Timeline> {
+    fn timelines(&self, point: usize, interrupt: &Interrupt) -> Vec<Timeline> {
         let jobs = self.jobs();
         let seed = jobs.first().map_or(1, |job| job.seed);
         jobs.into_iter()
@@ -40,8 +63,7 @@ impl Plan {
 
     /// What the path's recorded trace carries over the time of a run at `point`, in Mbit/s; empty
     /// if its rate is constant.
-    #[must_use]
-    pub fn capacity(&self, point: usize) -> Vec<(f64, f64)> {
+    fn capacity(&self, point: usize) -> Vec<(f64, f64)> {
         let Some(job) = self.jobs().into_iter().find(|job| job.point == point) else {
             return Vec::new();
         };

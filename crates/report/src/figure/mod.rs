@@ -1,8 +1,8 @@
 //! Pictures for reports: charts of measures, windows over time, and the time-sequence plot.
 //!
-//! Each chart is a plain struct of labels and numbers whose `svg` method draws it; [`png`]
-//! turns the result into a bitmap with a built-in font, so that a picture is the same on every
-//! machine. Dark ink on white, and Okabe and Ito's colours, told apart by markers and dashes as
+//! Each chart is a plain struct of labels and numbers whose `svg` method draws it; with the
+//! feature `png`, the function of that name turns the result into a bitmap with a built-in font, so
+//! that a picture is the same on every machine. Dark ink on white, and Okabe and Ito's colours, told apart by markers and dashes as
 //! well. Units belong into the axis labels (`"goodput (Mbit/s)"`). Points that are not finite,
 //! or not positive on a logarithmic axis, are left out; a chart without any draws an empty
 //! frame that says so.
@@ -14,6 +14,7 @@ mod chart;
 mod legend;
 mod line;
 mod panel;
+#[cfg(feature = "png")]
 mod png;
 mod step;
 mod steps;
@@ -26,6 +27,7 @@ mod tests;
 pub use axis::Scale;
 pub use bar::{Bar, BarChart, BarSeries, Reference};
 pub use line::{LineChart, Point, Series};
+#[cfg(feature = "png")]
 pub use png::png;
 pub use step::{StepChart, StepSeries};
 pub use time_sequence::{Retransmissions, SackBlock, TimeSequence};
@@ -34,20 +36,24 @@ use thiserror::Error;
 
 /// Why there is no picture.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum FigureError {
     /// The drawing backend gave up.
     #[error("the chart could not be drawn: {0}")]
     Draw(String),
     /// The text is not an SVG picture.
+    #[cfg(feature = "png")]
     #[error("the picture is not valid SVG: {0}")]
     Svg(#[from] resvg::usvg::Error),
     /// The scale makes a bitmap of an impossible size.
+    #[cfg(feature = "png")]
     #[error("a scale of {scale} makes a bitmap that is empty or too large")]
     Scale {
         /// The scale as given: bitmap pixels per SVG pixel.
         scale: f32,
     },
     /// The bitmap could not be written as PNG.
+    #[cfg(feature = "png")]
     #[error("the bitmap could not be encoded: {0}")]
     Encode(String),
 }

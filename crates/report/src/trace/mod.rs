@@ -10,7 +10,7 @@ mod repair;
 mod thin;
 
 use crate::figure::{Retransmissions, SackBlock, TimeSequence};
-use dupack_lab::trace::stream::Onlooker;
+use dupack_lab::trace::stream::{Account, Onlooker};
 use dupack_lab::trace::{Event, Flow, Repeated, Sent, State, Trace, What};
 use repair::Repair;
 use thin::{MOST_POINTS, Mark, Marks, Steps};
@@ -22,6 +22,14 @@ pub struct Span {
     pub from: Instant,
     /// Its end.
     pub until: Instant,
+}
+
+impl Span {
+    /// Whether there is something to see of it in a run that ends at `end`.
+    #[must_use]
+    pub fn shows_something(self, end: Instant) -> bool {
+        self.from < self.until && self.from < end
+    }
 }
 
 /// The part of a trace that a figure is asked to show.
@@ -69,6 +77,34 @@ pub struct Drawn {
     pub figure: TimeSequence,
     /// Whether the figure has every point.
     pub detail: Detail,
+}
+
+/// What the sender did, in words: how much came through, and what became of its window.
+#[must_use]
+pub fn summary(account: &Account) -> String {
+    let stats = &account.stats;
+    let seconds = account.end.as_secs_f64().max(f64::MIN_POSITIVE);
+    let goodput = account.delivered_bytes as f64 * 8.0 / seconds / 1e6;
+    let mut out = format!(
+        "{}: {:.3} Mbit/s over {:.1} s, {} segments sent, {} of them again, {} timeouts\n",
+        account.stack, goodput, seconds, stats.segments_sent, stats.retransmissions, stats.timeouts
+    );
+    let smss = account.flow.segment_bytes();
+    for change in &account.changes {
+        out.push_str(&format!(
+            "  {:>9.4} s  {}: cwnd {:.3} → {:.3}, ssthresh {:.3} segments\n",
+            change.at.as_secs_f64(),
+            change.cause,
+            change.before.cwnd / smss,
+            change.after.cwnd / smss,
+            change.after.ssthresh / smss,
+        ));
+    }
+    if account.more_changes > 0 {
+        let more = account.more_changes;
+        out.push_str(&format!("  and {more} more changes, in windows.csv\n"));
+    }
+    out
 }
 
 /// Gathers the figure of a trace of any length while it is written

@@ -1,0 +1,74 @@
+//! From an experiment to its folder and the terminal.
+
+use std::process::ExitCode;
+
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::{Results, store};
+use dupack_lab::run::{Execution, Plan};
+use dupack_report::comparison::{self, Beside};
+use dupack_report::files::EXPERIMENT;
+use dupack_report::folder::OutputFolder;
+use dupack_report::table;
+use miette::{IntoDiagnostic, Result};
+
+use crate::flags::{Format, OutputArgs};
+use crate::output::{INTERRUPTED, folder, print, terminal, warn};
+use crate::progress::{Bar, interrupt};
+
+/// Checks an experiment, runs it with a progress bar, and delivers the results.
+pub fn carry_out(
+    experiment: Experiment,
+    source: &Source,
+    name: &str,
+    output: &OutputArgs,
+) -> Result<ExitCode> {
+    let plan = Plan::new(experiment, source)?;
+    // Made before the work, so that a folder that cannot be had costs no time.
+    let folder = folder(output.out.as_deref(), name)?;
+    folder.write(EXPERIMENT, source.text.as_bytes())?;
+    let bar = Bar::new(plan.jobs().len(), name);
+    let execution = Execution { jobs: output.jobs };
+    let results = plan.execute(execution, &bar, interrupt());
+    bar.finish();
+    if results.runs.is_empty() {
+        eprintln!("interrupted before the first run was finished: there is nothing to show");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let beside = Beside {
+        over_time: Some(plan.over_time(interrupt())),
+        ..Beside::default()
+    };
+    comparison::files(&results, beside)
+        .into_diagnostic()?
+        .write(&folder)?;
+    match output.format {
+        Format::Table => tables(&results, output)?,
+        Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(&results)))?,
+        Format::Json => print(&store::json_text(&results))?,
+    }
+    conclude(&results, &folder)
+}
+
+fn tables(results: &Results, args: &OutputArgs) -> Result<()> {
+    let (colour, width) = terminal();
+    if args.explain {
+        print(&table::parameters(results, width))?;
+        print("")?;
+    }
+    print(&table::comparison(results, colour, width))
+}
+
+/// Says what there is to warn of, and what is missing.
+fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
+    warn(results, folder);
+    if results.missing() > 0 {
+        eprintln!(
+            "interrupted: {} of {} runs are missing; the tables and figures rest on the others",
+            results.missing(),
+            results.planned
+        );
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(ExitCode::SUCCESS)
+}

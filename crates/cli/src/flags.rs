@@ -1,0 +1,149 @@
+//! Arguments that several commands share.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+#[cfg(target_os = "linux")]
+use dupack_algorithms::catalog::spec;
+use dupack_lab::experiment::DialectName;
+use dupack_lab::units::{Delay, Probability};
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for reading
+    #[default]
+    Table,
+    /// A line per stack, point and measure
+    Csv,
+    /// Everything, in one object
+    Json,
+}
+
+/// Which rules the endpoints follow where TCPs differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    /// As the RFCs in force recommend
+    #[default]
+    Rfc,
+    /// As Linux does
+    Linux,
+    /// As ns-2.35 does, whose results the papers report
+    Ns2,
+}
+
+/// What every command that runs something has in common.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/NAME, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Print every effective parameter, defaults included, and where it comes from
+    #[arg(long)]
+    pub explain: bool,
+    /// Runs at a time [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+}
+
+/// More threads than this help on no machine.
+const MOST_JOBS: usize = 1024;
+
+/// A number of runs at a time on the command line.
+pub fn jobs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(jobs) if (1..=MOST_JOBS).contains(&jobs) => Ok(jobs),
+        _ => Err(format!("write a number of runs, 1 to {MOST_JOBS}")),
+    }
+}
+
+/// A loss probability on the command line, where a bare number would be a guess.
+pub fn percent(text: &str) -> Result<Probability, String> {
+    let probability: Probability = text.parse().map_err(|e| format!("{e}"))?;
+    if probability.as_fraction() > 0.0 && !text.contains('%') {
+        let number = text.trim();
+        return Err(format!(
+            "`{number}` could be a share or a percentage: write {probability} or {number}%"
+        ));
+    }
+    Ok(probability)
+}
+
+/// A time in which something can happen.
+#[cfg(target_os = "linux")]
+pub fn lasting(text: &str) -> Result<Delay, String> {
+    let delay: Delay = text.parse().map_err(|e| format!("{e}"))?;
+    if delay == Delay::default() {
+        return Err("in no time nothing happens: write 5ms, for example".to_owned());
+    }
+    Ok(delay)
+}
+
+/// `path` from the root on, so that a stored experiment can be run from anywhere.
+pub fn whole_path(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+impl From<Dialect> for DialectName {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Rfc => Self::Rfc,
+            Dialect::Linux => Self::Linux,
+            Dialect::Ns2 => Self::Ns2,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<Dialect> for spec::Dialect {
+    fn from(dialect: Dialect) -> Self {
+        DialectName::from(dialect).into()
+    }
+}
+
+/// A list of stacks, split at commas outside parentheses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackList(pub Vec<String>);
+
+impl std::str::FromStr for StackList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut stacks = vec![String::new()];
+        let mut depth = 0_u32;
+        for c in text.chars() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                ',' if depth == 0 => {
+                    stacks.push(String::new());
+                    continue;
+                }
+                _ => {}
+            }
+            stacks.last_mut().expect("there is at least one").push(c);
+        }
+        let stacks: Vec<String> = stacks.iter().map(|s| s.trim().to_owned()).collect();
+        if stacks.iter().any(String::is_empty) {
+            return Err("there is an empty stack between two commas".to_owned());
+        }
+        Ok(Self(stacks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_inside_parameters_do_not_split_stacks() {
+        let list: StackList = "newreno(full_ack=alg2,variant=impatient)/reno, sack/reno"
+            .parse()
+            .unwrap();
+        assert_eq!(list.0.len(), 2);
+        assert!("sack/reno,,le/reno".parse::<StackList>().is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! `dupack receive`: one TCP connection, and what comes over it.
+
+use std::io::stdout;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::Args;
+use dupack_algorithms::catalog::StackSpec;
+use dupack_wire::host::{Once, Pipe};
+use miette::{IntoDiagnostic, Result};
+
+use crate::endpoint::{ENDPOINT, EndpointArgs, addresses, host, offered, to_the_end};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The endpoint is a host of its own, .2 of the subnet on a TUN device; this
+machine's kernel is .1 there. It takes root or CAP_NET_ADMIN.
+
+Example:
+  dupack receive 5001 > copy
+  nc -N 10.97.0.2 5001 < FILE        # in another terminal, then
+
+Exit codes:
+  0    the connection came to its end, with every byte
+  1    it did not
+  2    wrong flags, or no device
+  130  interrupted")]
+pub struct ReceiveArgs {
+    /// Where to accept one connection
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    port: u16,
+    #[command(flatten)]
+    endpoint: EndpointArgs,
+}
+
+pub fn run(args: &ReceiveArgs) -> Result<ExitCode> {
+    let stack = StackSpec::parse(&args.endpoint.stack).into_diagnostic()?;
+    let mut host = host(&args.endpoint)?;
+    let (pipe, end) = Pipe::new(None, Box::new(stdout()), &host.waker()).into_diagnostic()?;
+    let endpoint = args.endpoint.clone();
+    let once = Once::new(move || offered(&endpoint, &stack), pipe);
+    host.listen(args.port, Box::new(once));
+    for address in addresses(&args.endpoint, ENDPOINT) {
+        eprintln!("listening at {}", SocketAddr::new(address, args.port));
+    }
+    to_the_end(host, end)
+}

@@ -1,0 +1,67 @@
+//! The files of papers that were rerun: a folder for each, and one page for all.
+
+use dupack_lab::trace::{packets_csv, windows_csv};
+use dupack_report::files::Files;
+
+use super::evidence::Part;
+use super::markdown::markdown;
+use super::page::page;
+use super::reproduction::Reproduction;
+
+/// All files of `reproductions`.
+#[must_use]
+pub fn files(reproductions: &[Reproduction]) -> Files<'_> {
+    let mut files = Files::new();
+    for reproduction in reproductions {
+        files.add_folder(reproduction.key, reproduction.files());
+    }
+    files.add_page(page(reproductions));
+    files.add("reproduction.md", || markdown(reproductions));
+    files
+}
+
+impl Reproduction {
+    /// Its verdicts, figures and tables, and what they rest on.
+    #[must_use]
+    pub fn files(&self) -> Files<'_> {
+        let mut files = Files::new();
+        files.add("verdicts.csv", || self.verdicts_csv());
+        for figure in self.figures() {
+            files.add_figure(&format!("figures/{}", figure.name), figure.svg.as_str());
+        }
+        for table in self.tables() {
+            files.add(format!("tables/{}.csv", table.name), || table.csv());
+        }
+        for part in &self.evidence.parts {
+            files.add_folder(part.name, part.files());
+        }
+        files
+    }
+}
+
+impl Part {
+    /// The numbers of an experiment, its traces, and the runs that were followed over time.
+    fn files(&self) -> Files<'_> {
+        let mut files = Files::new();
+        files.add_numbers(&self.results);
+        for traced in &self.traces {
+            let (job, trace) = (traced.job, &traced.trace);
+            let run = run_name(job.point, &trace.stack, job.seed);
+            files.add(format!("{run}-packets.csv"), || packets_csv(trace));
+            files.add(format!("{run}-windows.csv"), || windows_csv(trace));
+        }
+        for followed in &self.followed {
+            let job = followed.job;
+            let run = run_name(job.point, &self.results.stacks[job.stack], job.seed);
+            files.add(format!("{run}-series.csv"), || followed.course.csv());
+        }
+        files
+    }
+}
+
+/// A run as part of a file name.
+fn run_name(point: usize, stack: &str, seed: u64) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let stack: String = stack.chars().map(plain).collect();
+    format!("point{}-{stack}-seed{seed}", point + 1)
+}

@@ -1,0 +1,155 @@
+//! The files of a report, in one place for all that write some: each is made when it is its turn,
+//! and goes to whatever [`Folder`] there is.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use dupack_lab::results::{Results, store};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::figure::FigureError;
+use crate::folder::{Folder, StoreError};
+use crate::page::{Page, html};
+
+/// The experiment as it was run, so that `dupack run` can repeat it. It is written before the runs,
+/// so that it is there whatever becomes of them.
+pub const EXPERIMENT: &str = "experiment.toml";
+
+/// The page for people.
+pub const PAGE: &str = "report.html";
+
+/// Pixels of a bitmap per pixel of its SVG: 2 suits print and dense screens.
+#[cfg(feature = "png")]
+const PNG_SCALE: f32 = 2.0;
+
+/// What a figure's files end in, as a list for people.
+#[cfg(feature = "png")]
+pub const FIGURE_ENDINGS: &str = ".svg, .png";
+
+/// What a figure's files end in, as a list for people.
+#[cfg(not(feature = "png"))]
+pub const FIGURE_ENDINGS: &str = ".svg";
+
+/// Why a report was not written.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum DeliveryError {
+    /// A picture cannot be drawn.
+    #[error(transparent)]
+    Figure(#[from] FigureError),
+    /// A file cannot be kept.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Makes the bytes of a file.
+type Make<'r> = Box<dyn Fn() -> Result<Vec<u8>, FigureError> + 'r>;
+
+/// Files to be written, by name. Nothing is in memory but what they are made of.
+#[derive(Default)]
+pub struct Files<'r> {
+    files: Vec<(String, Make<'r>)>,
+}
+
+impl fmt::Debug for Files<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl<'r> Files<'r> {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the file `name` with what `make` gives.
+    pub fn add<B: Into<Vec<u8>>>(&mut self, name: impl Into<String>, make: impl Fn() -> B + 'r) {
+        let make = move || Ok(make().into());
+        self.files.push((name.into(), Box::new(make)));
+    }
+
+    /// Adds a picture under `name`, which has no ending: as SVG, and as PNG with the feature `png`.
+    pub fn add_figure(&mut self, name: &str, svg: impl Into<Cow<'r, str>>) {
+        let svg = svg.into();
+        #[cfg(feature = "png")]
+        let picture = svg.clone();
+        self.add(format!("{name}.svg"), move || svg.as_bytes().to_vec());
+        #[cfg(feature = "png")]
+        {
+            let make = move || crate::figure::png(&picture, PNG_SCALE);
+            self.files.push((format!("{name}.png"), Box::new(make)));
+        }
+    }
+
+    /// Adds [`PAGE`].
+    pub fn add_page(&mut self, page: Page) {
+        self.add(PAGE, move || html(&page));
+    }
+
+    /// Adds the numbers of `results` for other programs: `parameters.csv`, and if there are runs,
+    /// `runs.csv` and `summary.csv`.
+    pub fn add_numbers(&mut self, results: &'r Results) {
+        if !results.runs.is_empty() {
+            self.add("runs.csv", || store::runs_csv(results));
+            self.add("summary.csv", || store::summary_csv(results));
+        }
+        self.add("parameters.csv", || store::parameters_csv(results));
+    }
+
+    /// Adds all of `others`, in a folder of their own.
+    pub fn add_folder(&mut self, folder: &str, others: Self) {
+        let others = others.files.into_iter();
+        self.files
+            .extend(others.map(|(name, make)| (format!("{folder}/{name}"), make)));
+    }
+
+    /// The names, in the order of writing.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Writes them all to `folder`.
+    ///
+    /// # Errors
+    /// If a picture cannot be drawn, or a file cannot be kept.
+    pub fn write(&self, folder: &dyn Folder) -> Result<(), DeliveryError> {
+        for (name, make) in &self.files {
+            folder.write(name, &make()?)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::MemoryFolder;
+
+    #[test]
+    fn files_go_to_memory_as_well_under_the_names_that_they_were_given() {
+        let mut inner = Files::new();
+        inner.add("a.csv", || "1,2\n");
+        inner.add_figure(
+            "figures/b",
+            "<svg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/>",
+        );
+        let mut files = Files::new();
+        files.add_folder("paper", inner);
+        files.add_page(Page::default());
+        let folder = MemoryFolder::default();
+        files.write(&folder).unwrap();
+        let written = folder.into_files();
+        assert_eq!(written["paper/a.csv"], b"1,2\n");
+        assert!(written["paper/figures/b.svg"].starts_with(b"<svg"));
+        assert_eq!(
+            written.contains_key("paper/figures/b.png"),
+            cfg!(feature = "png")
+        );
+        assert!(written[PAGE].starts_with(b"<!"));
+        assert_eq!(written.len(), files.names().count());
+    }
+}

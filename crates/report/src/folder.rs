@@ -1,0 +1,243 @@
+//! Where files go: a folder on disk that overwrites nothing, or memory.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// Takes the files of a report.
+pub trait Folder {
+    /// Takes the file `name`, which may name folders on the way (`figures/goodput.svg`).
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError>;
+}
+
+impl Folder for OutputFolder {
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        Self::write(self, name, bytes).map(|_| ())
+    }
+}
+
+/// A folder in memory, for those who have no disk or do not want one.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFolder(RefCell<BTreeMap<String, Vec<u8>>>);
+
+impl MemoryFolder {
+    /// The files and their names.
+    #[must_use]
+    pub fn into_files(self) -> BTreeMap<String, Vec<u8>> {
+        self.0.into_inner()
+    }
+}
+
+impl Folder for MemoryFolder {
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.0.borrow_mut().insert(name.to_owned(), bytes.to_vec());
+        Ok(())
+    }
+}
+
+/// Where the files of an experiment go.
+#[derive(Clone, Debug)]
+pub struct OutputFolder {
+    path: PathBuf,
+    files: Files,
+    /// The folders that were not there before, the innermost first.
+    made: Vec<PathBuf>,
+}
+
+/// What becomes of a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    /// It stays: to write it is an error.
+    Keep,
+    /// It is made anew.
+    Replace,
+}
+
+/// What went wrong on disk.
+#[derive(Debug, Error, Diagnostic)]
+#[error("cannot {what} {path}: {cause}")]
+pub struct StoreError {
+    what: &'static str,
+    path: String,
+    cause: String,
+    #[help]
+    remedy: &'static str,
+}
+
+/// What to do about a folder that is of no use.
+const ANOTHER_FOLDER: &str = "choose another folder with --out";
+
+/// What to do if there is no room for a file. What was written of it is of no use.
+const MORE_ROOM: &str =
+    "make room, or choose a folder with more of it with --out; what is in this one is not complete";
+
+impl StoreError {
+    fn new(what: &'static str, path: &Path, cause: impl ToString) -> Self {
+        Self {
+            what,
+            path: path.display().to_string(),
+            cause: cause.to_string(),
+            remedy: ANOTHER_FOLDER,
+        }
+    }
+
+    /// An error of the system.
+    fn system(what: &'static str, path: &Path, error: &io::Error) -> Self {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let is_full = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
+        Self {
+            remedy: if is_full { MORE_ROOM } else { ANOTHER_FOLDER },
+            ..Self::new(what, path, error)
+        }
+    }
+}
+
+/// What to do if the folder is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfPresent {
+    /// Take `name-2`, `name-3`, …: nobody asked for this very folder.
+    Number,
+    /// Refuse: somebody named it.
+    Refuse,
+}
+
+impl OutputFolder {
+    /// Makes a new, empty folder at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be made, or is there and holds something and may not be numbered.
+    pub fn create(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
+        let taken = |p: &Path| {
+            fs::symlink_metadata(p).is_ok()
+                && fs::read_dir(p).map_or(true, |mut d| d.next().is_some())
+        };
+        let mut chosen = path.to_path_buf();
+        let mut number = 2_u32;
+        while taken(&chosen) {
+            if if_present == IfPresent::Refuse {
+                let cause = "it holds something already, and results are never overwritten";
+                return Err(StoreError::new("write to", path, cause));
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            chosen = path.with_file_name(format!("{name}-{number}"));
+            number += 1;
+        }
+        let is_new = |folder: &&Path| fs::symlink_metadata(folder).is_err();
+        let ways = chosen.ancestors().filter(|p| !p.as_os_str().is_empty());
+        let made = ways.take_while(is_new).map(Path::to_path_buf).collect();
+        fs::create_dir_all(&chosen).map_err(|e| StoreError::new("make", &chosen, e))?;
+        Ok(Self {
+            path: chosen,
+            files: Files::Keep,
+            made,
+        })
+    }
+
+    /// Takes the folder away again, and those on the way to it, as far as they were made for it and
+    /// nothing is in them.
+    pub fn abandon(self) {
+        for folder in self.made {
+            // It stays if something is in it, and then those around it stay, too.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+
+    /// The folder at `path`, which was made before, to go on with: what is written takes the
+    /// place of what was there.
+    #[must_use]
+    pub fn reopen(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            files: Files::Replace,
+            made: Vec::new(),
+        }
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes `bytes` to the file `name`, which may name a folder on the way.
+    ///
+    /// # Errors
+    /// If the file is there already, unless the folder was reopened, or cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        let mut file = self.make(name)?;
+        file.write_all(bytes)
+            .map_err(|error| self.unwritten(name, &error))?;
+        Ok(self.path.join(name))
+    }
+
+    /// Makes the file `name`, which may name a folder on the way, to be written bit by bit.
+    ///
+    /// # Errors
+    /// If the file is there already, unless the folder was reopened, or cannot be made.
+    pub fn make(&self, name: &str) -> Result<File, StoreError> {
+        let path = self.path.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|e| StoreError::system("make", parent, &e))?;
+        }
+        let file = match self.files {
+            Files::Keep => File::create_new(&path),
+            Files::Replace => File::create(&path),
+        };
+        file.map_err(|error| self.unwritten(name, &error))
+    }
+
+    /// What to say if the file `name` did not take what was written.
+    #[must_use]
+    pub fn unwritten(&self, name: &str, error: &io::Error) -> StoreError {
+        StoreError::system("write", &self.path.join(name), error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_holds_something_is_never_reused() {
+        let base = std::env::temp_dir().join(format!("dupack-store-{}", std::process::id()));
+        let path = base.join("out");
+        let first = OutputFolder::create(&path, IfPresent::Number).unwrap();
+        first.write("figures/a.svg", b"x").unwrap();
+        assert!(first.write("figures/a.svg", b"y").is_err());
+        let again = OutputFolder::reopen(first.path());
+        let replaced = again.write("figures/a.svg", b"z").unwrap();
+        assert_eq!(fs::read(replaced).unwrap(), b"z");
+        let second = OutputFolder::create(&path, IfPresent::Number).unwrap();
+        assert!(second.path().ends_with("out-2"));
+        assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn what_is_abandoned_leaves_what_was_there() {
+        let base = std::env::temp_dir().join(format!("dupack-abandoned-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let new = |name: &str| OutputFolder::create(&base.join(name), IfPresent::Number).unwrap();
+        new("a/b/c").abandon();
+        assert!(base.is_dir() && !base.join("a").exists());
+        let kept = new("a/b");
+        new("a/b/c").abandon();
+        assert!(kept.path().is_dir() && !base.join("a/b/c").exists());
+        kept.write("file", b"x").unwrap();
+        kept.abandon();
+        assert!(base.join("a/b/file").is_file());
+        // One that was there and empty is not ours to take away.
+        fs::create_dir(base.join("theirs")).unwrap();
+        new("theirs").abandon();
+        assert!(base.join("theirs").is_dir());
+        fs::remove_dir_all(&base).unwrap();
+    }
+}
