@@ -13,8 +13,7 @@
 use std::error::Error;
 
 use dupack_algorithms::catalog::dialect::{Headers, receiver_config, sender_config};
-use dupack_algorithms::catalog::spec::{Context, Dialect};
-use dupack_algorithms::catalog::{RECOVERIES, StackSpec};
+use dupack_algorithms::catalog::{Axis, Catalog, Context, Dialect, StackSpec};
 use dupack_net::flow::{Application, HeaderSizes, Path, Reader, Reneging, TcpFlowConfig};
 use dupack_net::link::{LinkConfig, QueueLimit, WaitRecording};
 use dupack_net::network::Network;
@@ -37,7 +36,7 @@ fn main() -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let packets = match words[..] {
         ["stacks"] => {
-            stacks().for_each(|stack| println!("{stack}"));
+            stacks().iter().for_each(|stack| println!("{stack}"));
             return Ok(());
         }
         [stack, amount] if stack.contains('/') => lossy(stack, amount.parse()?)?,
@@ -54,15 +53,17 @@ fn main() -> Result<()> {
 
 /// Each recovery of the catalog with Reno's congestion control, and with a loss differentiation and a
 /// response if it asks for them.
-fn stacks() -> impl Iterator<Item = String> {
-    let names = RECOVERIES.iter().map(|entry| entry.name);
-    names.map(|name| {
+fn stacks() -> Vec<String> {
+    let catalog = Catalog::builtin();
+    let stack = |name: &str| {
         let plain = format!("{name}/reno");
-        match plain.parse::<StackSpec>() {
+        match StackSpec::parse(&plain, &catalog) {
             Ok(_) => plain,
             Err(_) => format!("{plain}/veno/1"),
         }
-    })
+    };
+    let recoveries = catalog.on(Axis::Recovery);
+    recoveries.map(|entry| stack(&entry.name)).collect()
 }
 
 /// So many packets of 1000 bytes over 10 Mbit/s, 2 ms and 1 % loss, with delayed ACKs.
@@ -155,7 +156,7 @@ struct Flow {
 
 impl Flow {
     fn config(&self, stack: &str, path: Path) -> Result<TcpFlowConfig> {
-        let spec: StackSpec = stack.parse()?;
+        let spec = StackSpec::parse(stack, &Catalog::builtin())?;
         let needs = spec.needs(self.dialect);
         let headers = Headers::new(self.dialect, &needs);
         let blocks = |n| headers.ack(n) - headers.ack(0);
@@ -164,10 +165,7 @@ impl Flow {
             start: Instant::ZERO,
             application: self.application,
             sender: sender_config(self.dialect, self.smss, &needs),
-            stack: spec.build(&Context {
-                smss: self.smss,
-                dialect: self.dialect,
-            }),
+            stack: spec.build(self.dialect, &Context::new(self.smss)),
             receiver: receiver_config(self.dialect, self.smss, &needs, self.acks),
             reader: Reader::AtOnce,
             reneging: Reneging::Never,

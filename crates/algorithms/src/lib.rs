@@ -1,5 +1,7 @@
 //! The plug-ins of the endpoint, one file each, by axis, and the [`catalog`] that names them.
 
+extern crate alloc;
+
 pub mod catalog;
 pub mod congestion;
 pub mod differentiation;

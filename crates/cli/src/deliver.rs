@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
@@ -23,7 +24,7 @@ pub fn carry_out(
     name: &str,
     output: &OutputArgs,
 ) -> Result<ExitCode> {
-    let plan = Plan::new(experiment, source)?;
+    let plan = Plan::new(experiment, source, &Catalog::builtin())?;
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(output.out.as_deref(), name)?;
     folder.write(EXPERIMENT, source.text.as_bytes())?;

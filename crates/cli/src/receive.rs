@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::Args;
-use dupack_algorithms::catalog::StackSpec;
+use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_wire::host::{Once, Pipe};
 use miette::{IntoDiagnostic, Result};
 
@@ -34,7 +34,7 @@ pub struct ReceiveArgs {
 }
 
 pub fn run(args: &ReceiveArgs) -> Result<ExitCode> {
-    let stack = StackSpec::parse(&args.endpoint.stack).into_diagnostic()?;
+    let stack = StackSpec::parse(&args.endpoint.stack, &Catalog::builtin()).into_diagnostic()?;
     let mut host = host(&args.endpoint)?;
     let (pipe, end) = Pipe::new(None, Box::new(stdout()), &host.waker()).into_diagnostic()?;
     let endpoint = args.endpoint.clone();

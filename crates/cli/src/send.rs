@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::Args;
-use dupack_algorithms::catalog::StackSpec;
+use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_wire::host::Pipe;
 use miette::{Context as _, IntoDiagnostic, Result, miette};
 
@@ -41,7 +41,7 @@ pub struct SendArgs {
 }
 
 pub fn run(args: &SendArgs) -> Result<ExitCode> {
-    let stack = StackSpec::parse(&args.endpoint.stack).into_diagnostic()?;
+    let stack = StackSpec::parse(&args.endpoint.stack, &Catalog::builtin()).into_diagnostic()?;
     let server = args.server.find(&args.endpoint)?;
     let mut host = host(&args.endpoint)?;
     let (pipe, end) =

@@ -1,9 +1,10 @@
 //! `dupack stacks`: the algorithms that stacks are made of.
 
+use dupack_algorithms::catalog::Catalog;
 use std::process::ExitCode;
 
 use clap::Args;
-use dupack_report::catalog;
+use dupack_report::catalog::Listing;
 use miette::{Result, miette};
 
 use crate::output::{print, terminal};
@@ -18,7 +19,7 @@ pub struct StacksArgs {
 }
 
 pub fn run(args: &StacksArgs) -> Result<ExitCode> {
-    let listing = catalog::Listing::of(args.name.as_deref()).ok_or_else(|| {
+    let listing = Listing::of(&Catalog::builtin(), args.name.as_deref()).ok_or_else(|| {
         miette!(
             help = "`dupack stacks` lists them all",
             "there is no algorithm `{}`",

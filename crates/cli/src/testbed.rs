@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
@@ -260,7 +261,9 @@ fn verdict(outcome: &Outcome) -> ExitCode {
 
 /// What the flags describe.
 fn testbed(args: &TestbedArgs) -> Result<Testbed> {
-    let senders = args.senders.0.iter().map(|text| text.parse());
+    let catalog = Catalog::builtin();
+    let senders = args.senders.0.iter();
+    let senders = senders.map(|text| SenderSpec::parse(text, &catalog));
     let senders = senders
         .collect::<Result<Vec<SenderSpec>, _>>()
         .into_diagnostic()?;
@@ -308,7 +311,7 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
             },
         }),
     };
-    Ok(Testbed::new(experiment, options)?)
+    Ok(Testbed::new(experiment, options, &catalog)?)
 }
 
 /// Runs the counterpart in the simulator, and sets it beside what the wire gave.

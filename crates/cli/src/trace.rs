@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Access, DropRule, Experiment, LinkOptions, Seeds};
 use dupack_lab::run::Plan;
@@ -89,7 +90,7 @@ pub struct TraceArgs {
 pub fn run(args: &TraceArgs) -> Result<ExitCode> {
     let experiment = experiment(args);
     let source = Source::of_flags(&experiment);
-    let plan = Plan::new(experiment, &source)?;
+    let plan = Plan::new(experiment, &source, &Catalog::builtin())?;
     let asked = asked(args)?;
     let folder = folder(args.out.as_deref(), "trace")?;
     folder.write(EXPERIMENT, source.text.as_bytes())?;

@@ -13,8 +13,7 @@
 use std::collections::VecDeque;
 use std::error::Error;
 
-use dupack_algorithms::catalog::spec::{Context, Dialect};
-use dupack_algorithms::catalog::{RECOVERIES, StackSpec};
+use dupack_algorithms::catalog::{Axis, Catalog, Context, Dialect, StackSpec};
 use dupack_lab::experiment::{ReceiverOptions, SenderOptions};
 use dupack_lab::run::Endpoints;
 use dupack_lab::units::ByteCount;
@@ -46,8 +45,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         print!("{window:>9}");
     }
     println!("{:>20}", "largest / smallest");
-    let names = RECOVERIES.iter().map(|entry| entry.name);
-    for name in names.filter(|name| recovery.as_deref().is_none_or(|only| only == *name)) {
+    let catalog = Catalog::builtin();
+    for entry in catalog.on(Axis::Recovery) {
+        let name = &*entry.name;
+        if recovery.as_deref().is_some_and(|only| only != name) {
+            continue;
+        }
         for loss in LOSSES {
             print!("{name:14} {:>4}%", loss * 100.0);
             let mut costs = Vec::new();
@@ -72,7 +75,8 @@ fn cost(recovery: &str, window: u64, loss: f64) -> Result<f64, Box<dyn Error>> {
     } else {
         ""
     };
-    let spec: StackSpec = format!("{recovery}/fixed(window={window}){judge}").parse()?;
+    let text = format!("{recovery}/fixed(window={window}){judge}");
+    let spec = StackSpec::parse(&text, &Catalog::builtin())?;
     let events = record(&spec, window, loss)?;
     let acks = events.iter().filter(|(_, ack)| ack.is_some()).count();
     let mut fastest = f64::INFINITY;
@@ -91,10 +95,7 @@ fn endpoints(spec: &StackSpec) -> Result<(Sender, Receiver), Box<dyn Error>> {
         ..SenderOptions::default()
     };
     let ends = Endpoints::new(Dialect::Rfc, spec, &options, &ReceiverOptions::default());
-    let stack = spec.build(&Context {
-        smss: ends.sender.smss,
-        dialect: Dialect::Rfc,
-    });
+    let stack = spec.build(Dialect::Rfc, &Context::new(ends.sender.smss));
     let mut sender = Sender::new(ends.sender, stack);
     sender.write(1 << 62);
     Ok((sender, Receiver::new(ends.receiver)))

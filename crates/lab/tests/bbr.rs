@@ -3,6 +3,7 @@
 //! A bottleneck of 10 Mbit/s, 40 ms of round trip, a buffer of 50 packets: 1.5 times the
 //! bandwidth-delay product. Senders that fill the buffer are there to compare.
 
+use dupack_algorithms::catalog::Catalog;
 use std::path::PathBuf;
 
 use dupack_lab::experiment::load::Source;
@@ -36,7 +37,7 @@ fn plan(stack: &str, seeds: u32, loss: &str, flows: u32) -> Plan {
         text,
         folder: PathBuf::new(),
     };
-    Plan::new(source.parse().unwrap(), &source).unwrap()
+    Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
 fn runs(plan: &Plan) -> Vec<Run> {

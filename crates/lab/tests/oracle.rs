@@ -3,6 +3,7 @@
 //! Bottleneck of 1 Mbit/s, 200 ms of round trip, packets of 1000 bytes, initial threshold 10; the
 //! first transmissions of packets 24 to 30 are lost. The numbers are the paper's, and ns-2's.
 
+use dupack_algorithms::catalog::Catalog;
 use std::path::PathBuf;
 
 use dupack_lab::experiment::load::Source;
@@ -17,7 +18,7 @@ fn plan(text: &str) -> Plan {
         text: text.to_owned(),
         folder: PathBuf::new(),
     };
-    Plan::new(source.parse().unwrap(), &source).unwrap()
+    Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
 fn trace(stack: &str) -> Trace {

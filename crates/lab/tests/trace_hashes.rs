@@ -4,6 +4,7 @@
 //! `trace_hashes/golden.csv` has one for each run of the experiments beside it. A change that is meant
 //! to change what happens writes it anew (`DUPACK_RENEW_HASHES=1`), and says why in its commit.
 
+use dupack_algorithms::catalog::Catalog;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ fn hashes(name: &str) -> String {
         text: fs::read_to_string(file).unwrap(),
         folder: folder(),
     };
-    let plan = Plan::new(source.parse().unwrap(), &source).unwrap();
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
     let mut lines = String::new();
     for run in &results.runs {

@@ -1,5 +1,6 @@
 //! Carrying out papers' experiments: planned, run in one go, resumed, judged.
 
+use dupack_algorithms::catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -65,7 +66,7 @@ impl Paper {
             Ok(Planned {
                 name: file.name,
                 observe: file.observe,
-                plan: Plan::new(experiment, &source)?,
+                plan: Plan::new(experiment, &source, &Catalog::builtin())?,
             })
         });
         Ok(Campaign {

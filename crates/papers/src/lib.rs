@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn every_system_is_where_its_paper_says() {
-        use dupack_algorithms::catalog::StackSpec;
+        use dupack_algorithms::catalog::{Catalog, StackSpec};
         for paper in PAPERS {
             for system in paper.book().systems {
                 let of = format!("{}: {}", paper.key, system.name);
@@ -190,7 +190,10 @@ mod tests {
                     "{of}"
                 );
                 if let Some(stack) = &system.stack {
-                    assert!(StackSpec::parse(stack).is_ok(), "{of}: {stack}");
+                    assert!(
+                        StackSpec::parse(stack, &Catalog::builtin()).is_ok(),
+                        "{of}: {stack}"
+                    );
                 }
                 if let Some(name) = &system.experiment {
                     assert!(

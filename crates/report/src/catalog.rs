@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use comfy_table::{Cell, ContentArrangement, Table, presets::NOTHING};
-use dupack_algorithms::catalog::spec::{Dialect, Kind, ParameterSpec};
-use dupack_algorithms::catalog::{Axis, Description, describe};
+use dupack_algorithms::catalog::{
+    Axis, Catalog, Description, Dialect, Kind, Opponent, ParameterSpec,
+};
 
 use crate::table::Colour;
 
@@ -25,11 +26,13 @@ enum Detail {
 }
 
 impl Listing {
-    /// The algorithms called `name`, or all; `None` if there is none of that name.
+    /// The algorithms of `catalog` called `name`, or all; `None` if there is none of that name.
     #[must_use]
-    pub fn of(name: Option<&str>) -> Option<Self> {
-        let entries: Vec<Description> = describe()
-            .filter(|d| name.is_none_or(|name| d.name == name || d.aliases().any(|a| a == name)))
+    pub fn of(catalog: &Catalog, name: Option<&str>) -> Option<Self> {
+        let entries: Vec<Description> = catalog
+            .descriptions()
+            .filter(|entry| name.is_none_or(|name| entry.is_called(name)))
+            .cloned()
             .collect();
         let detail = match name {
             Some(_) => Detail::Full,
@@ -88,8 +91,8 @@ fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option
     if let Some(width) = width {
         table.set_width(width);
     }
-    let name = match entry.aliases().collect::<Vec<_>>().as_slice() {
-        [] => entry.name.to_owned(),
+    let name = match entry.aliases.as_slice() {
+        [] => entry.name.to_string(),
         aliases => format!("{} ({})", entry.name, aliases.join(", ")),
     };
     let mut out = match colour {
@@ -97,19 +100,19 @@ fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option
         Colour::No => format!("\n  {name}  {}\n", entry.summary),
     };
     let _ = writeln!(out, "    {}", entry.citation);
-    for conflict in entry.conflicts {
-        let with = match conflict.with {
-            "*" => format!("any {}", conflict.axis),
-            with => format!("{} {with}", conflict.axis),
+    for conflict in &entry.conflicts {
+        let with = match &conflict.with {
+            Opponent::AnyButNull => format!("any {}", conflict.axis),
+            Opponent::Named(with) => format!("{} {with}", conflict.axis),
         };
         let _ = writeln!(out, "    not with {with}: {}", conflict.why);
     }
     if detail == Detail::Brief {
-        out.push_str(&brief(entry.parameters));
+        out.push_str(&brief(&entry.parameters));
         return out;
     }
     let _ = writeln!(out, "    {}", entry.file);
-    for parameter in entry.parameters {
+    for parameter in entry.parameters.iter() {
         let default = Cell::new(defaults(parameter));
         table.add_row(vec![
             Cell::new(format!("     {}", parameter.name)),
@@ -130,7 +133,7 @@ fn brief(parameters: &[ParameterSpec]) -> String {
     let mut out = String::new();
     let mut column = usize::MAX;
     for parameter in parameters {
-        let unit = match parameter.kind {
+        let unit = match &parameter.kind {
             Kind::Integer { unit, .. } | Kind::Real { unit, .. } if !unit.is_empty() => {
                 format!(" {unit}")
             }
@@ -187,14 +190,13 @@ fn entry_json(entry: &Description) -> serde_json::Value {
             "default": serde_json::Map::from_iter(defaults),
         })
     });
-    let conflicts = entry
-        .conflicts
-        .iter()
-        .map(|c| serde_json::json!({ "with": c.with, "axis": c.axis, "why": c.why }));
+    let conflicts = entry.conflicts.iter().map(
+        |c| serde_json::json!({ "with": c.with.to_string(), "axis": c.axis.name(), "why": c.why }),
+    );
     serde_json::json!({
         "axis": entry.axis.name(),
         "name": entry.name,
-        "aliases": entry.aliases().collect::<Vec<_>>(),
+        "aliases": entry.aliases,
         "summary": entry.summary,
         "citation": entry.citation,
         "file": entry.file,

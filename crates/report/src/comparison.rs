@@ -1,6 +1,6 @@
 //! The report of a comparison: its figures, the page around them, and all its files.
 
-use dupack_algorithms::catalog::{Axis, StackSpec};
+use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
 
 use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
@@ -244,7 +244,8 @@ fn theory(results: &Results, measure: Measure) -> Vec<Series> {
 /// The first stack whose congestion control is Reno's.
 fn reno(results: &Results) -> Option<StackSpec> {
     let stacks = results.stacks.iter();
-    let mut stacks = stacks.filter_map(|text| StackSpec::parse(text).ok());
+    let catalog = Catalog::builtin();
+    let mut stacks = stacks.filter_map(|text| StackSpec::parse(text, &catalog).ok());
     stacks.find(|stack| stack.name(Axis::Control) == "reno")
 }
 

@@ -172,6 +172,8 @@ fn timeout_share(p: f64, window: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use dupack_algorithms::catalog::Catalog;
+
     use super::*;
     use dupack_lab::experiment::load::Source;
 
@@ -248,7 +250,7 @@ mod tests {
                 text: format!("stacks = [\"newreno/reno\"]\n{text}"),
                 folder: std::path::PathBuf::new(),
             };
-            let stack = StackSpec::parse("newreno/reno").unwrap();
+            let stack = StackSpec::parse("newreno/reno", &Catalog::builtin()).unwrap();
             Connection::of(&source.parse().unwrap(), &stack)
         };
         let path = "dialect = \"ns2\"\n[sender]\nsegment = \"960B\"\nheader = \"40B\"\n\

@@ -1,5 +1,6 @@
 //! Traces that go to files while they happen: the same as in memory, however long, or an error.
 
+use dupack_algorithms::catalog::Catalog;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ fn plan(stack: &str, duration: &str, path: &str) -> Plan {
         text: format!("stacks = [\"{stack}\"]\nseeds = 1\nduration = \"{duration}\"\n{path}"),
         folder: PathBuf::new(),
     };
-    Plan::new(source.parse().unwrap(), &source).unwrap()
+    Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
 fn streamed<W: Write>(

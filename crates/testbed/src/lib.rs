@@ -21,6 +21,7 @@ pub use dupack_wire::tun::Family;
 pub use outcome::{Outcome, Passage};
 pub use sender::{SenderError, SenderSpec};
 
+use dupack_algorithms::catalog::Catalog;
 use dupack_net::link::{LinkConfig, LossNature};
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::Duration;
@@ -121,11 +122,16 @@ pub trait Watch {
 }
 
 impl Testbed {
-    /// Checks an experiment, of which the stacks are set here, and what a testbed adds to it.
+    /// Checks an experiment, of which the stacks are set here, of `catalog`, and what a testbed
+    /// adds to it.
     ///
     /// # Errors
     /// If anything in it is impossible.
-    pub fn new(mut experiment: Experiment, options: TestbedOptions) -> Result<Self, TestbedError> {
+    pub fn new(
+        mut experiment: Experiment,
+        options: TestbedOptions,
+        catalog: &Catalog,
+    ) -> Result<Self, TestbedError> {
         if options.senders.is_empty() {
             return Err(TestbedError::Nothing("there is no sender"));
         }
@@ -150,7 +156,7 @@ impl Testbed {
             planned.stacks.push(STAND_IN.to_owned());
         }
         let source = Source::of_flags(&planned);
-        let plan = Plan::new(planned.clone(), &source)?;
+        let plan = Plan::new(planned.clone(), &source, catalog)?;
         let count = points(&planned, &source)?.len();
         let links = (0..count).map(|point| {
             let job = plan.jobs().into_iter().find(|job| job.point == point);

@@ -148,8 +148,10 @@ mod tests {
     use std::cell::Cell;
     use std::io;
 
+    use dupack_algorithms::catalog::Catalog;
+
     use super::*;
-    use crate::{Family, SackCompression, TestbedOptions};
+    use crate::{Family, SackCompression, SenderSpec, TestbedOptions};
     use dupack_lab::experiment::{Experiment, LinkOptions, Seeds};
     use dupack_lab::results::{Measure, Values};
     use dupack_lab::units::Delay;
@@ -165,14 +167,16 @@ mod tests {
         });
         let senders = ["sack/reno", "kernel:reno"];
         let options = TestbedOptions {
-            senders: senders.map(|text| text.parse().unwrap()).to_vec(),
+            senders: senders
+                .map(|text| SenderSpec::parse(text, &Catalog::builtin()).unwrap())
+                .to_vec(),
             bytes: "1MB".parse().unwrap(),
             tolerance,
             family: Family::V4,
             sack_compression: SackCompression::Off,
             captures: None,
         };
-        Testbed::new(experiment, options)
+        Testbed::new(experiment, options, &Catalog::builtin())
     }
 
     /// Counts what it is told.

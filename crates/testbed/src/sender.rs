@@ -1,10 +1,8 @@
 //! Who can send on real packets: a stack of the catalog, or the kernel.
 
 use std::fmt;
-use std::str::FromStr;
 
-use dupack_algorithms::catalog::spec::Dialect;
-use dupack_algorithms::catalog::{StackError, StackSpec, offer};
+use dupack_algorithms::catalog::{Catalog, Dialect, StackError, StackSpec, offer};
 use dupack_wire::transfer::Origin;
 use thiserror::Error;
 
@@ -75,12 +73,15 @@ impl fmt::Display for SenderSpec {
     }
 }
 
-impl FromStr for SenderSpec {
-    type Err = SenderError;
-
-    fn from_str(text: &str) -> Result<Self, SenderError> {
+impl SenderSpec {
+    /// Reads a sender: a stack of `catalog`, or `kernel:` and the name of a congestion control.
+    ///
+    /// # Errors
+    /// If it is neither: the error says what to write.
+    pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, SenderError> {
         let Some(name) = text.strip_prefix(KERNEL) else {
-            return text.parse().map(Self::Stack).map_err(SenderError::Stack);
+            let stack = StackSpec::parse(text, catalog).map_err(SenderError::Stack)?;
+            return Ok(Self::Stack(stack));
         };
         let known = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.chars().all(known) {
@@ -97,7 +98,12 @@ mod tests {
     #[test]
     fn senders_read_back_from_their_text() {
         for text in ["sack/reno", "kernel:cubic", "le/westwood"] {
-            assert_eq!(text.parse::<SenderSpec>().unwrap().to_string(), text);
+            assert_eq!(
+                SenderSpec::parse(text, &Catalog::builtin())
+                    .unwrap()
+                    .to_string(),
+                text
+            );
         }
         for text in [
             "kernel:",
@@ -105,7 +111,10 @@ mod tests {
             "kernel:abcdefghijklmnop",
             "nonsense",
         ] {
-            assert!(text.parse::<SenderSpec>().is_err(), "{text}");
+            assert!(
+                SenderSpec::parse(text, &Catalog::builtin()).is_err(),
+                "{text}"
+            );
         }
     }
 }

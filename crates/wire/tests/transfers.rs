@@ -5,8 +5,7 @@ mod endpoint;
 
 use std::net::SocketAddr;
 
-use dupack_algorithms::catalog::StackSpec;
-use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::{Dialect, StackSpec};
 use dupack_net::random::Stream;
 use dupack_tcp::connection::{Connection, Reason};
 use dupack_tcp::receiver::AckPolicy;

@@ -3,16 +3,13 @@
 //! [`sender_config`] and [`receiver_config`] give an endpoint's parameters, [`Headers`] the
 //! bytes that a packet has on the wire beside its payload, and [`settings`] all of it as a table
 //! with sources, for whoever asks why a run came out as it did. The parameters of the algorithms
-//! have their own defaults by dialect ([`Defaults`](super::spec::Defaults)).
+//! have their own defaults by dialect ([`Defaults`](super::Defaults)).
 //!
 //! A dialect does not set what belongs to the experiment: buffers, delayed ACKs, a bound on the
 //! window. ns-2's initial `ssthresh` is its `window_`, which the experiments set out of reach.
 
+mod name;
 mod settings;
-
-use std::error::Error;
-use std::fmt;
-use std::str::FromStr;
 
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
@@ -24,9 +21,9 @@ use dupack_tcp::time::Duration;
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
-use super::spec::{Dialect, Needs};
-use super::value::nearest;
+use super::needs::Needs;
 
+pub use name::{Dialect, UnknownDialect};
 pub use settings::{Setting, settings};
 
 /// The largest receive window that a TCP header can tell (RFC 7323 §2.3), in bytes: what an
@@ -228,42 +225,6 @@ impl Headers {
             SackOption::Padded => self.ack + (2 + 8 * sack_blocks).next_multiple_of(4),
             SackOption::BlocksOnly => self.ack + 8 * sack_blocks,
         }
-    }
-}
-
-/// A name that is no dialect's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownDialect {
-    /// The name.
-    pub name: String,
-}
-
-impl fmt::Display for UnknownDialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no dialect is called `{}`", self.name)?;
-        if let Some(meant) = nearest(&self.name, Dialect::ALL.iter().map(|d| d.name())) {
-            write!(f, "; did you mean `{meant}`?")?;
-        }
-        f.write_str(" There are `rfc`, `linux`, `ns2`")
-    }
-}
-
-impl Error for UnknownDialect {}
-
-impl FromStr for Dialect {
-    type Err = UnknownDialect;
-
-    fn from_str(name: &str) -> Result<Self, UnknownDialect> {
-        let found = Self::ALL.into_iter().find(|d| d.name() == name);
-        found.ok_or_else(|| UnknownDialect {
-            name: name.to_owned(),
-        })
-    }
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -1,12 +1,18 @@
 //! What can be wrong with a stack as text, where, and what to write instead.
 
-use std::error::Error;
-use std::fmt;
-use std::ops::Range;
+use core::error::Error;
+use core::fmt;
+use core::ops::Range;
 
-use super::axis::{Axis, Forbidden};
-use super::spec::ParameterSpec;
-use super::value::{ValueError, nearest};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::axis::Axis;
+use super::entry::Description;
+use super::nearest::nearest;
+use super::parameter::{Text, ValueError};
+use super::registry::Forbidden;
 
 /// Text that is not a stack.
 #[derive(Clone, Debug)]
@@ -16,11 +22,32 @@ pub struct StackError {
     /// The bytes of it that are wrong.
     pub at: Range<usize>,
     /// What is wrong with them.
-    pub problem: StackProblem,
+    pub problem: Box<StackProblem>,
+}
+
+/// The name of an entry that could have been meant, and its other names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownName {
+    /// The entry's name.
+    pub name: Text,
+    /// Its other names.
+    pub aliases: Vec<Text>,
+}
+
+impl KnownName {
+    /// Those of an entry.
+    #[must_use]
+    pub fn of(entry: &Description) -> Self {
+        Self {
+            name: entry.name.clone(),
+            aliases: entry.aliases.clone(),
+        }
+    }
 }
 
 /// What can be wrong with a stack.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum StackProblem {
     /// One axis only, or none.
     NoControl,
@@ -33,29 +60,36 @@ pub enum StackProblem {
     /// Text between a closing parenthesis and the next axis.
     Trailing,
     /// Nothing where an algorithm should be named.
-    NoName(Axis),
+    NoName {
+        /// The axis.
+        axis: Axis,
+        /// The entries on it.
+        known: Vec<KnownName>,
+    },
     /// A name that is not on its axis.
     UnknownAlgorithm {
         /// The axis.
         axis: Axis,
         /// Another axis that has an entry of the name.
         elsewhere: Option<Axis>,
+        /// The entries on the axis.
+        known: Vec<KnownName>,
     },
     /// A parameter without `=` and a value.
     NoValue,
     /// A parameter that the algorithm does not have.
     UnknownParameter {
         /// The algorithm.
-        algorithm: &'static str,
+        algorithm: Text,
         /// The parameters that it has.
-        known: &'static [ParameterSpec],
+        known: Vec<Text>,
     },
     /// A parameter that is given twice.
     Repeated,
     /// A wrong value.
     Value {
         /// The parameter.
-        parameter: &'static str,
+        parameter: Text,
         /// What is wrong.
         error: ValueError,
     },
@@ -84,7 +118,7 @@ impl fmt::Display for StackError {
                 self.text[..self.at.start].chars().count() + 1
             )?;
         }
-        match &self.problem {
+        match &*self.problem {
             StackProblem::NoControl => f.write_str(
                 "it names no congestion control: write `recovery/control`, as in `newreno/reno`",
             ),
@@ -107,13 +141,15 @@ impl fmt::Display for StackError {
                 f,
                 "`{excerpt}` follows a closing parenthesis: only `/` and the next axis can"
             ),
-            StackProblem::NoName(axis) => {
+            StackProblem::NoName { axis, known } => {
                 write!(f, "a {} is to be named here: ", axis.noun())?;
-                names(f, *axis)
+                names(f, known)
             }
-            StackProblem::UnknownAlgorithm { axis, elsewhere } => {
-                unknown_algorithm(f, excerpt, *axis, *elsewhere)
-            }
+            StackProblem::UnknownAlgorithm {
+                axis,
+                elsewhere,
+                known,
+            } => unknown_algorithm(f, excerpt, *axis, *elsewhere, known),
             StackProblem::NoValue => {
                 write!(f, "`{excerpt}` has no value: write `{excerpt}=…`")
             }
@@ -136,10 +172,10 @@ impl fmt::Display for StackError {
 
 impl Error for StackError {}
 
-fn names(f: &mut fmt::Formatter<'_>, axis: Axis) -> fmt::Result {
-    for (i, entry) in axis.descriptions().enumerate() {
+fn names(f: &mut fmt::Formatter<'_>, known: &[KnownName]) -> fmt::Result {
+    for (i, entry) in known.iter().enumerate() {
         write!(f, "{}`{}`", if i == 0 { "" } else { ", " }, entry.name)?;
-        for alias in entry.aliases() {
+        for alias in &entry.aliases {
             write!(f, " (or `{alias}`)")?;
         }
     }
@@ -151,6 +187,7 @@ fn unknown_algorithm(
     name: &str,
     axis: Axis,
     elsewhere: Option<Axis>,
+    known: &[KnownName],
 ) -> fmt::Result {
     write!(f, "no {} is called `{name}`", axis.noun())?;
     if let Some(elsewhere) = elsewhere {
@@ -160,33 +197,33 @@ fn unknown_algorithm(
             elsewhere.noun()
         )?;
     } else {
-        let entries = axis.descriptions().map(|d| d.name);
-        let aliases = axis.aliases().iter().map(|(alias, _)| *alias);
-        match nearest(name, entries.chain(aliases)) {
+        let names = known.iter().map(|entry| &*entry.name);
+        let aliases = known.iter().flat_map(|entry| &entry.aliases);
+        match nearest(name, names.chain(aliases.map(|alias| &**alias))) {
             Some(meant) => write!(f, "; did you mean `{meant}`?")?,
             None => f.write_str(".")?,
         }
     }
     f.write_str(" There are ")?;
-    names(f, axis)
+    names(f, known)
 }
 
 fn unknown_parameter(
     f: &mut fmt::Formatter<'_>,
     name: &str,
     algorithm: &str,
-    known: &[ParameterSpec],
+    known: &[Text],
 ) -> fmt::Result {
     write!(f, "`{algorithm}` has no parameter `{name}`")?;
     if known.is_empty() {
         return f.write_str(" (it has none): leave it out");
     }
-    if let Some(meant) = nearest(name, known.iter().map(|p| p.name)) {
+    if let Some(meant) = nearest(name, known.iter().map(|known| &**known)) {
         write!(f, "; did you mean `{meant}`?")?;
     }
     f.write_str(" It has ")?;
-    for (i, spec) in known.iter().enumerate() {
-        write!(f, "{}`{}`", if i == 0 { "" } else { ", " }, spec.name)?;
+    for (i, known) in known.iter().enumerate() {
+        write!(f, "{}`{known}`", if i == 0 { "" } else { ", " })?;
     }
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! What a connection with a stack offers its peer, and what makes its sender once the peer has
 //! answered.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::connection::{BuildSender, Config};
 
-use super::StackSpec;
-use super::dialect::sender_config;
-use super::spec::{Context, Dialect};
+use super::dialect::{Dialect, sender_config};
+use super::entry::Context;
+use super::stack::StackSpec;
 
 /// What [`Connection::connect`](dupack_tcp::connection::Connection::connect) and
 /// [`listen`](dupack_tcp::connection::Connection::listen) take for a connection with `stack` in
@@ -27,8 +29,8 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     config.offer.timestamps = sender.timestamps;
     let build: BuildSender = Box::new(move |agreed| {
         let smss = agreed.smss;
-        let context = Context { smss, dialect };
-        (sender_config(dialect, smss, &needs), stack.build(&context))
+        let built = stack.build(dialect, &Context::new(smss));
+        (sender_config(dialect, smss, &needs), built)
     });
     (config, build)
 }

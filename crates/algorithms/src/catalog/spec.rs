@@ -4,36 +4,15 @@
 //! Each algorithm's file ends with its [`Entry`]. Parameters are plain data, so that the command
 //! line, the experiment files and the documentation need to know nothing of any algorithm.
 
-use std::fmt;
+use core::fmt;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use dupack_tcp::time::Duration;
 
-/// A named set of defaults over the same code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// As the RFCs in force recommend.
-    #[default]
-    Rfc,
-    /// As Linux does, where it differs.
-    Linux,
-    /// As ns-2.35 does, whose results the papers report.
-    Ns2,
-}
-
-impl Dialect {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Rfc, Self::Linux, Self::Ns2];
-
-    /// Its name in files and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rfc => "rfc",
-            Self::Linux => "linux",
-            Self::Ns2 => "ns2",
-        }
-    }
-}
+pub use super::dialect::Dialect;
+pub use super::needs::Needs;
 
 /// A value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,6 +129,7 @@ impl Parameters {
         }
     }
 
+    #[cfg(test)]
     /// Replaces the value of `name`, which must be one of the specified ones.
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         for slot in &mut self.values {
@@ -258,48 +238,6 @@ pub struct Context {
     pub dialect: Dialect,
 }
 
-/// What a stack asks of the receiver and of the connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// SACK blocks (RFC 2018). A stack that does not ask for them gets none, so that
-    /// duplicate ACKs mean what RFC 5681 says.
-    pub sack: bool,
-    /// DSACK (RFC 2883).
-    pub dsack: bool,
-    /// The order of transmissions echoed (LE §4.2).
-    pub order_echo: bool,
-    /// Timestamps that are fine, unique, and echo the segment that caused the ACK
-    /// (LE §2.2.1).
-    pub trigger_timestamps: bool,
-}
-
-impl Needs {
-    /// Nothing beyond cumulative ACKs.
-    pub const NONE: Self = Self {
-        sack: false,
-        dsack: false,
-        order_echo: false,
-        trigger_timestamps: false,
-    };
-
-    /// SACK and nothing else.
-    pub const SACK: Self = Self {
-        sack: true,
-        ..Self::NONE
-    };
-
-    /// All that either asks.
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self {
-            sack: self.sack | other.sack,
-            dsack: self.dsack | other.dsack,
-            order_echo: self.order_echo | other.order_echo,
-            trigger_timestamps: self.trigger_timestamps | other.trigger_timestamps,
-        }
-    }
-}
-
 /// An algorithm's entry in the catalog; `P` is the trait of its axis.
 #[derive(Debug)]
 pub struct Entry<P: ?Sized + 'static> {
@@ -330,4 +268,94 @@ pub struct Conflict {
     pub axis: &'static str,
     /// Why.
     pub why: &'static str,
+}
+
+impl<P: super::Plugin + ?Sized> From<&'static Entry<P>> for super::Entry<P> {
+    fn from(entry: &'static Entry<P>) -> Self {
+        let mut draft = super::entry::Draft::<P, super::Values>::begin(entry.name, entry.file)
+            .summary(entry.summary)
+            .citation(entry.citation)
+            .needs(move |values| (entry.needs)(&parameters_of(entry.parameters, values)));
+        let aliases = [("tcp", "0"), ("previous", "1")];
+        for (alias, _) in aliases.iter().filter(|(_, name)| *name == entry.name) {
+            draft = draft.alias(*alias);
+        }
+        for conflict in entry.conflicts {
+            let axis = super::Axis::ALL
+                .into_iter()
+                .find(|axis| axis.name() == conflict.axis);
+            let with = match conflict.with {
+                "*" => super::Opponent::AnyButNull,
+                name => super::Opponent::Named(name.into()),
+            };
+            draft = draft.conflict(axis.unwrap_or(P::AXIS), with, conflict.why);
+        }
+        let specs = entry.parameters.iter().map(ParameterSpec::owned).collect();
+        draft.build_with(specs, move |values, context| {
+            let context = Context {
+                smss: context.smss,
+                dialect: values.dialect(),
+            };
+            (entry.build)(&parameters_of(entry.parameters, values), &context)
+        })
+    }
+}
+
+fn parameters_of(specs: &'static [ParameterSpec], values: &super::Values) -> Parameters {
+    let values = specs.iter().zip(values.iter()).map(|(spec, (_, value))| {
+        let value = match (value, spec.kind) {
+            (super::Value::Choice(word), Kind::Choice(words)) => {
+                let known = words.iter().find(|(known, _)| known == word);
+                Value::Choice(known.map_or("", |(known, _)| known))
+            }
+            (super::Value::Choice(_), _) => spec.default.rfc,
+            (super::Value::Integer(number), _) => Value::Integer(*number),
+            (super::Value::Real(number), _) => Value::Real(*number),
+            (super::Value::Time(span), _) => Value::Time(*span),
+        };
+        (spec.name, value)
+    });
+    Parameters {
+        values: values.collect(),
+    }
+}
+
+impl ParameterSpec {
+    fn owned(&self) -> super::ParameterSpec {
+        let value = |value: Value| match value {
+            Value::Choice(word) => super::Value::word(word),
+            Value::Integer(number) => super::Value::Integer(number),
+            Value::Real(number) => super::Value::Real(number),
+            Value::Time(span) => super::Value::Time(span),
+        };
+        super::ParameterSpec {
+            name: self.name.into(),
+            doc: self.doc.into(),
+            source: self.source.into(),
+            kind: match self.kind {
+                Kind::Choice(words) => {
+                    let words = words
+                        .iter()
+                        .map(|(word, means)| super::Word::new(word, means));
+                    super::Kind::Choice(words.collect())
+                }
+                Kind::Integer { min, max, unit } => super::Kind::Integer {
+                    min,
+                    max,
+                    unit: unit.into(),
+                },
+                Kind::Real { min, max, unit } => super::Kind::Real {
+                    min,
+                    max,
+                    unit: unit.into(),
+                },
+                Kind::Time => super::Kind::Time,
+            },
+            default: super::Defaults {
+                rfc: value(self.default.rfc),
+                linux: value(self.default.linux),
+                ns2: value(self.default.ns2),
+            },
+        }
+    }
 }

@@ -1,8 +1,13 @@
 //! A stack as the catalog knows it: a choice on each axis, checked, not yet built.
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
+use core::fmt;
+use core::ops::Range;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use dupack_tcp::Stack;
 use dupack_tcp::congestion::CongestionControl;
@@ -10,66 +15,69 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
 
-use super::axis::{Axis, forbids};
-use super::error::StackError;
-use super::parse;
-use super::spec::{Context, Dialect, Entry, Needs, ParameterSpec, Parameters, Value};
-use super::{CONTROLS, DIFFERENTIATIONS, RECOVERIES, RESPONSES};
+use super::axis::Axis;
+use super::dialect::Dialect;
+use super::entry::{Context, Entry, Plugin};
+use super::error::{KnownName, StackError, StackProblem};
+use super::needs::Needs;
+use super::parameter::{ParameterSpec, Value, Values};
+use super::parse::{self, Fault, Part};
+use super::registry::Catalog;
 
 /// A valid stack, written `recovery/control[/differentiation/response]`, each with parameters
 /// if they are not the dialect's: `newreno(full_ack=alg2)/reno/veno(beta=4)/1`.
 ///
 /// It holds the parameters that were given; the others are the defaults of the dialect that it
 /// is built in. Printing gives the shortest text that reads back to the same stack in every
-/// dialect.
+/// dialect. It holds its entries, too, and so needs no catalog any more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackSpec {
-    pub(super) recovery: Chosen<dyn Recovery>,
-    pub(super) control: Chosen<dyn CongestionControl>,
-    pub(super) differentiation: Chosen<dyn Differentiation>,
-    pub(super) response: Chosen<dyn Response>,
+    recovery: Chosen<dyn Recovery>,
+    control: Chosen<dyn CongestionControl>,
+    differentiation: Chosen<dyn Differentiation>,
+    response: Chosen<dyn Response>,
 }
 
 impl StackSpec {
-    /// Reads a stack.
+    /// Reads a stack of entries in `catalog`.
     ///
     /// # Errors
     /// If the text is not one, or one that makes no sense: the error tells the place, the
     /// reason, and what to write instead.
-    pub fn parse(text: &str) -> Result<Self, StackError> {
-        parse::parse(text)
+    pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, StackError> {
+        read(text, catalog).map_err(|(at, problem)| StackError {
+            text: text.to_string(),
+            at,
+            problem: Box::new(problem),
+        })
     }
 
     /// The names of its entries, in the order of [`Axis::ALL`].
     #[must_use]
-    pub const fn names(&self) -> [&'static str; 4] {
-        [
-            self.recovery.entry.name,
-            self.control.entry.name,
-            self.differentiation.entry.name,
-            self.response.entry.name,
-        ]
+    pub fn names(&self) -> [&str; 4] {
+        Axis::ALL.map(|axis| self.name(axis))
     }
 
     /// The name of its entry on `axis`.
     #[must_use]
-    pub const fn name(&self, axis: Axis) -> &'static str {
+    pub fn name(&self, axis: Axis) -> &str {
         match axis {
-            Axis::Recovery => self.recovery.entry.name,
-            Axis::Control => self.control.entry.name,
-            Axis::Differentiation => self.differentiation.entry.name,
-            Axis::Response => self.response.entry.name,
+            Axis::Recovery => self.recovery.entry.name(),
+            Axis::Control => self.control.entry.name(),
+            Axis::Differentiation => self.differentiation.entry.name(),
+            Axis::Response => self.response.entry.name(),
         }
     }
 
-    /// The plug-ins, new, with their state at the beginning of a connection.
+    /// The plug-ins, new, with their state at the beginning of a connection; parameters that were
+    /// not given have their defaults in `dialect`.
     #[must_use]
-    pub fn build(&self, context: &Context) -> Stack {
+    pub fn build(&self, dialect: Dialect, context: &Context) -> Stack {
         Stack {
-            recovery: self.recovery.build(context),
-            control: self.control.build(context),
-            differentiation: self.differentiation.build(context),
-            response: self.response.build(context),
+            recovery: self.recovery.build(dialect, context),
+            control: self.control.build(dialect, context),
+            differentiation: self.differentiation.build(dialect, context),
+            response: self.response.build(dialect, context),
         }
     }
 
@@ -88,31 +96,20 @@ impl StackSpec {
 
     /// Every parameter of every entry as it holds in `dialect`, defaults included.
     #[must_use]
-    pub fn effective(&self, dialect: Dialect) -> Vec<Effective> {
-        vec![
-            self.recovery.effective(Axis::Recovery, dialect),
-            self.control.effective(Axis::Control, dialect),
-            self.differentiation
-                .effective(Axis::Differentiation, dialect),
-            self.response.effective(Axis::Response, dialect),
-        ]
-    }
-}
-
-impl FromStr for StackSpec {
-    type Err = StackError;
-
-    fn from_str(text: &str) -> Result<Self, StackError> {
-        Self::parse(text)
+    pub fn effective(&self, dialect: Dialect) -> Vec<Effective<'_>> {
+        Vec::from([
+            self.recovery.effective(dialect),
+            self.control.effective(dialect),
+            self.differentiation.effective(dialect),
+            self.response.effective(dialect),
+        ])
     }
 }
 
 impl fmt::Display for StackSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.recovery, self.control)?;
-        if self.differentiation.is_null(Axis::Differentiation)
-            && self.response.is_null(Axis::Response)
-        {
+        if self.differentiation.is_null() && self.response.is_null() {
             return Ok(());
         }
         write!(f, "/{}/{}", self.differentiation, self.response)
@@ -121,13 +118,13 @@ impl fmt::Display for StackSpec {
 
 /// One entry of a stack with its parameters as they hold in a dialect.
 #[derive(Clone, Debug)]
-pub struct Effective {
-    /// The axis.
+pub struct Effective<'a> {
+    /// The axis of the entry.
     pub axis: Axis,
     /// The entry's name.
-    pub algorithm: &'static str,
+    pub algorithm: &'a str,
     /// Its parameters: what each is about, its value, and where that comes from.
-    pub parameters: Vec<(&'static ParameterSpec, Value, Origin)>,
+    pub parameters: Vec<(&'a ParameterSpec, &'a Value, Origin)>,
 }
 
 /// Where a value comes from.
@@ -135,98 +132,177 @@ pub struct Effective {
 pub enum Origin {
     /// The dialect's default.
     Default,
-    /// It was given.
+    /// It was given in the stack's text.
     Given,
 }
 
-/// Every combination in the catalog that makes sense, with default parameters.
-pub fn all_stacks() -> impl Iterator<Item = StackSpec> {
-    let names = RECOVERIES.iter().flat_map(|&recovery| {
-        CONTROLS.iter().flat_map(move |&control| {
-            DIFFERENTIATIONS.iter().flat_map(move |&differentiation| {
-                RESPONSES.iter().map(move |&response| StackSpec {
-                    recovery: Chosen::new(recovery),
-                    control: Chosen::new(control),
-                    differentiation: Chosen::new(differentiation),
-                    response: Chosen::new(response),
+/// Every stack of a catalog.
+impl Catalog {
+    /// Every combination of entries that makes sense, with default parameters.
+    pub fn stacks(&self) -> impl Iterator<Item = StackSpec> + '_ {
+        let stacks = self.entries().iter().flat_map(move |recovery| {
+            self.entries().iter().flat_map(move |control| {
+                self.entries().iter().flat_map(move |differentiation| {
+                    self.entries().iter().map(move |response| StackSpec {
+                        recovery: Chosen::new(recovery),
+                        control: Chosen::new(control),
+                        differentiation: Chosen::new(differentiation),
+                        response: Chosen::new(response),
+                    })
                 })
             })
+        });
+        stacks.filter(|stack| self.forbids(stack.names()).is_none())
+    }
+
+    /// Of [`stacks`](Self::stacks), so many that every two entries that may stand in one stack do
+    /// so at least once: for whoever cannot afford the product of four lists.
+    pub fn stacks_by_pairs(&self) -> impl Iterator<Item = StackSpec> + '_ {
+        let mut seen = BTreeSet::new();
+        self.stacks().filter(move |stack| {
+            let names = stack.names();
+            let mut news = false;
+            for first in 0..names.len() {
+                for second in first + 1..names.len() {
+                    let pair = (names[first].to_string(), names[second].to_string());
+                    news |= seen.insert((first, second, pair));
+                }
+            }
+            news
         })
-    });
-    names.filter(|spec| forbids(spec.names()).is_none())
+    }
 }
 
-/// Of [`all_stacks`], so many that every two entries that may stand in one stack do so at least
-/// once: for whoever cannot afford the product of four lists.
-pub fn stacks_by_pairs() -> impl Iterator<Item = StackSpec> {
-    let mut seen = BTreeSet::new();
-    all_stacks().filter(move |stack| {
-        let names = stack.names();
-        let mut news = false;
-        for first in 0..names.len() {
-            for second in first + 1..names.len() {
-                news |= seen.insert((first, names[first], second, names[second]));
-            }
+/// Reads a stack, or tells what is wrong with which part of the text.
+fn read(text: &str, catalog: &Catalog) -> Result<StackSpec, Fault> {
+    let parts = parse::parts(text).map_err(|(at, problem)| (at, told(catalog, problem)))?;
+    let places = [0, 1, 2, 3].map(|axis| parts[axis].at.clone());
+    let [recovery, control, differentiation, response] = parts;
+    let stack = StackSpec {
+        recovery: choose(catalog, recovery)?,
+        control: choose(catalog, control)?,
+        differentiation: choose(catalog, differentiation)?,
+        response: choose(catalog, response)?,
+    };
+    match catalog.forbids(stack.names()) {
+        None => Ok(stack),
+        Some(forbidden) => {
+            let at = places[forbidden.by.0 as usize].clone();
+            Err((at, StackProblem::Forbidden(forbidden)))
         }
-        news
+    }
+}
+
+/// The problem with the names that the syntax does not know.
+fn told(catalog: &Catalog, problem: StackProblem) -> StackProblem {
+    match problem {
+        StackProblem::NoName { axis, .. } => StackProblem::NoName {
+            axis,
+            known: catalog.on(axis).map(KnownName::of).collect(),
+        },
+        problem => problem,
+    }
+}
+
+/// Finds the entry that the part names, and reads its parameters.
+fn choose<P: Plugin + ?Sized>(catalog: &Catalog, part: Part<'_>) -> Result<Chosen<P>, Fault> {
+    let mut entries = catalog.entries::<P>().iter();
+    let Some(entry) = entries.find(|entry| entry.description().is_called(part.name)) else {
+        return Err((part.at, unknown(catalog, P::AXIS, part.name)));
+    };
+    let mut chosen = Chosen::new(entry);
+    for setting in part.settings {
+        let mut specs = entry.parameters().iter();
+        let Some(index) = specs.position(|spec| spec.name == setting.name) else {
+            let known = entry.parameters().iter().map(|spec| spec.name.clone());
+            let problem = StackProblem::UnknownParameter {
+                algorithm: entry.description().name.clone(),
+                known: known.collect(),
+            };
+            return Err((setting.at, problem));
+        };
+        let Some((value_at, text)) = setting.value else {
+            return Err((setting.at, StackProblem::NoValue));
+        };
+        let value = value(&entry.parameters()[index], value_at, text)?;
+        if !chosen.give(index, value) {
+            return Err((setting.at, StackProblem::Repeated));
+        }
+    }
+    Ok(chosen)
+}
+
+fn value(spec: &ParameterSpec, at: Range<usize>, text: &str) -> Result<Value, Fault> {
+    spec.kind.parse(text).map_err(|error| {
+        let parameter = spec.name.clone();
+        (at, StackProblem::Value { parameter, error })
     })
 }
 
-/// An entry, with the parameters that were given.
-#[derive(Debug)]
-pub(super) struct Chosen<P: ?Sized + 'static> {
-    entry: &'static Entry<P>,
-    /// In the order of the entry's specifications.
-    given: Vec<(&'static str, Value)>,
+fn unknown(catalog: &Catalog, axis: Axis, name: &str) -> StackProblem {
+    let mut others = Axis::ALL.into_iter().filter(|other| *other != axis);
+    StackProblem::UnknownAlgorithm {
+        axis,
+        elsewhere: others.find(|other| catalog.on(*other).any(|known| known.name == name)),
+        known: catalog.on(axis).map(KnownName::of).collect(),
+    }
 }
 
-impl<P: ?Sized> Chosen<P> {
-    pub(super) const fn new(entry: &'static Entry<P>) -> Self {
+/// An entry, with the parameters that were given.
+struct Chosen<P: ?Sized> {
+    entry: Arc<Entry<P>>,
+    /// By the parameter's place among the entry's specifications, and in that order.
+    given: Vec<(usize, Value)>,
+}
+
+impl<P: Plugin + ?Sized> Chosen<P> {
+    fn new(entry: &Arc<Entry<P>>) -> Self {
         Self {
-            entry,
+            entry: Arc::clone(entry),
             given: Vec::new(),
         }
     }
 
-    /// Notes a value for `name`; does nothing and answers `false` if there is one already.
-    pub(super) fn give(&mut self, name: &'static str, value: Value) -> bool {
-        if self.given.iter().any(|(given, _)| *given == name) {
+    /// Notes a value for a parameter; does nothing and answers `false` if there is one already.
+    fn give(&mut self, index: usize, value: Value) -> bool {
+        if self.value_given(index).is_some() {
             return false;
         }
-        self.given.push((name, value));
-        let order = |name: &str| self.entry.parameters.iter().position(|p| p.name == name);
-        self.given.sort_by_key(|(name, _)| order(name));
+        self.given.push((index, value));
+        self.given.sort_by_key(|(index, _)| *index);
         true
     }
 
-    fn value_given(&self, name: &str) -> Option<Value> {
-        let found = self.given.iter().find(|(given, _)| *given == name);
-        found.map(|(_, value)| *value)
+    fn value_given(&self, index: usize) -> Option<&Value> {
+        let found = self.given.iter().find(|(given, _)| *given == index);
+        found.map(|(_, value)| value)
     }
 
-    fn parameters(&self, dialect: Dialect) -> Parameters {
-        let mut parameters = Parameters::defaults(self.entry.parameters, dialect);
-        for (name, value) in &self.given {
-            parameters.set(name, *value);
+    fn values(&self, dialect: Dialect) -> Values {
+        let specs = self.entry.parameters();
+        let mut values = Values::defaults(specs, dialect);
+        for (index, value) in &self.given {
+            let set = values.set(&specs[*index].name, value.clone());
+            debug_assert_eq!(set, Ok(()), "it was admitted when it was read");
         }
-        parameters
+        values
     }
 
-    fn build(&self, context: &Context) -> Box<P> {
-        (self.entry.build)(&self.parameters(context.dialect), context)
+    fn build(&self, dialect: Dialect, context: &Context) -> Box<P> {
+        self.entry.build(&self.values(dialect), context)
     }
 
     fn needs(&self, dialect: Dialect) -> Needs {
-        (self.entry.needs)(&self.parameters(dialect))
+        self.entry.needs(&self.values(dialect))
     }
 
-    fn effective(&self, axis: Axis, dialect: Dialect) -> Effective {
-        let specs = self.entry.parameters.iter();
+    fn effective(&self, dialect: Dialect) -> Effective<'_> {
+        let specs = self.entry.parameters().iter().enumerate();
         Effective {
-            axis,
-            algorithm: self.entry.name,
+            axis: P::AXIS,
+            algorithm: self.entry.name(),
             parameters: specs
-                .map(|spec| match self.value_given(spec.name) {
+                .map(|(index, spec)| match self.value_given(index) {
                     Some(value) => (spec, value, Origin::Given),
                     None => (spec, spec.default.of(dialect), Origin::Default),
                 })
@@ -235,41 +311,50 @@ impl<P: ?Sized> Chosen<P> {
     }
 
     /// What was given and differs from the default of some dialect.
-    fn deviations(&self) -> impl Iterator<Item = (&'static str, Value)> {
-        self.entry.parameters.iter().filter_map(|spec| {
-            let value = self.value_given(spec.name)?;
+    fn deviations(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.given.iter().filter_map(|(index, value)| {
+            let spec = &self.entry.parameters()[*index];
             let differs = |dialect: &Dialect| spec.default.of(*dialect) != value;
             Dialect::ALL
                 .iter()
                 .any(differs)
-                .then_some((spec.name, value))
+                .then_some((&*spec.name, value))
         })
     }
 
-    fn is_null(&self, axis: Axis) -> bool {
-        axis.null() == Some(self.entry.name) && self.deviations().next().is_none()
+    fn is_null(&self) -> bool {
+        P::AXIS.null() == Some(self.entry.name()) && self.deviations().next().is_none()
     }
 }
 
 impl<P: ?Sized> Clone for Chosen<P> {
     fn clone(&self) -> Self {
         Self {
-            entry: self.entry,
+            entry: Arc::clone(&self.entry),
             given: self.given.clone(),
         }
     }
 }
 
-/// The same entry, and the same parameters in every dialect.
-impl<P: ?Sized> PartialEq for Chosen<P> {
-    fn eq(&self, other: &Self) -> bool {
-        self.entry.name == other.entry.name && self.deviations().eq(other.deviations())
+impl<P: ?Sized> fmt::Debug for Chosen<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chosen")
+            .field("entry", &self.entry.name())
+            .field("given", &self.given)
+            .finish()
     }
 }
 
-impl<P: ?Sized> fmt::Display for Chosen<P> {
+/// The same entry, and the same parameters in every dialect.
+impl<P: Plugin + ?Sized> PartialEq for Chosen<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.entry.name() == other.entry.name() && self.deviations().eq(other.deviations())
+    }
+}
+
+impl<P: Plugin + ?Sized> fmt::Display for Chosen<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry.name)?;
+        f.write_str(self.entry.name())?;
         let mut open = false;
         for (name, value) in self.deviations() {
             let separator = if open { ',' } else { '(' };

@@ -1,5 +1,6 @@
 //! The work that [`work`](../work.rs) and the benchmarks do: experiments, and how one is run.
 
+use dupack_algorithms::catalog::Catalog;
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -78,7 +79,7 @@ pub fn plan(text: &str) -> Result<Plan> {
         text: text.to_owned(),
         folder: PathBuf::new(),
     };
-    Ok(Plan::new(source.parse()?, &source)?)
+    Ok(Plan::new(source.parse()?, &source, &Catalog::builtin())?)
 }
 
 /// Runs the scenario to its end with seed 1; the data packets delivered in order.

@@ -9,8 +9,8 @@ mod script;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use dupack_algorithms::catalog::Context;
 use dupack_algorithms::catalog::StackSpec;
-use dupack_algorithms::catalog::spec::Context;
 use dupack_net::flow::{Application, Path, Reader, Reneging, TcpFlowConfig, UdpFlowConfig};
 use dupack_net::ids::{FlowId, LinkId};
 use dupack_net::link::DeliveryTrace;
@@ -151,10 +151,7 @@ impl Scenario {
             start,
             application: self.application(flow.group),
             sender,
-            stack: flow.stack.build(&Context {
-                smss: sender.smss,
-                dialect,
-            }),
+            stack: flow.stack.build(dialect, &Context::new(sender.smss)),
             receiver: endpoints.receiver,
             reader: Reader::AtOnce,
             reneging: Reneging::Never,

@@ -1,7 +1,6 @@
 //! What is impossible in an experiment, and what defeats itself.
 
-use dupack_algorithms::catalog::StackSpec;
-use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_tcp::receiver::AckPolicy;
 
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, default_segment};
@@ -18,7 +17,11 @@ fn fail<T>(source: &Source, key: &str, message: String, help: &str) -> Result<T,
 }
 
 /// The stacks under comparison.
-pub(super) fn stacks(e: &Experiment, source: &Source) -> Result<Vec<StackSpec>, ExperimentError> {
+pub(super) fn stacks(
+    e: &Experiment,
+    source: &Source,
+    catalog: &Catalog,
+) -> Result<Vec<StackSpec>, ExperimentError> {
     if e.stacks.is_empty() {
         let message = "there is no stack to compare".to_owned();
         return fail(
@@ -30,7 +33,7 @@ pub(super) fn stacks(e: &Experiment, source: &Source) -> Result<Vec<StackSpec>, 
     }
     let mut stacks: Vec<StackSpec> = Vec::new();
     for (n, text) in e.stacks.iter().enumerate() {
-        let stack = parsed(text, source, &format!("stacks.{n}"))?;
+        let stack = parsed(text, source, catalog, &format!("stacks.{n}"))?;
         if stacks.contains(&stack) {
             let message = format!("the stack {stack} is there twice");
             return fail(source, &format!("stacks.{n}"), message, "");
@@ -40,28 +43,27 @@ pub(super) fn stacks(e: &Experiment, source: &Source) -> Result<Vec<StackSpec>, 
     Ok(stacks)
 }
 
-fn parsed(text: &str, source: &Source, key: &str) -> Result<StackSpec, ExperimentError> {
-    text.parse()
-        .or_else(|x: dupack_algorithms::catalog::StackError| {
-            fail(
-                source,
-                key,
-                x.to_string(),
-                "`dupack stacks` lists what there is",
-            )
-        })
+fn parsed(
+    text: &str,
+    source: &Source,
+    catalog: &Catalog,
+    key: &str,
+) -> Result<StackSpec, ExperimentError> {
+    let help = "`dupack stacks` lists what there is";
+    StackSpec::parse(text, catalog).or_else(|x| fail(source, key, x.to_string(), help))
 }
 
 /// The stacks of the groups that name one.
 pub(super) fn group_stacks(
     e: &Experiment,
     source: &Source,
+    catalog: &Catalog,
 ) -> Result<Vec<Option<StackSpec>>, ExperimentError> {
     let groups = e.flows.iter().enumerate();
     groups
         .map(|(n, group)| match &group.stack {
             None => Ok(None),
-            Some(text) => parsed(text, source, &format!("flows.{n}.stack")).map(Some),
+            Some(text) => parsed(text, source, catalog, &format!("flows.{n}.stack")).map(Some),
         })
         .collect()
 }

@@ -193,9 +193,9 @@ fn stack(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
         for (spec, value, origin) in effective.parameters {
             let source = match origin {
                 Origin::Given => "given",
-                Origin::Default => spec.source,
+                Origin::Default => &spec.source,
             };
-            push(out, &owner, spec.name, value.to_string(), source);
+            push(out, &owner, &spec.name, value.to_string(), source);
         }
     }
 }
@@ -235,6 +235,8 @@ fn endpoint(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
 
 #[cfg(test)]
 mod tests {
+    use dupack_algorithms::catalog::Catalog;
+
     use std::path::PathBuf;
 
     use crate::experiment::load::Source;
@@ -250,7 +252,7 @@ mod tests {
                 .to_owned(),
             folder: PathBuf::new(),
         };
-        let plan = Plan::new(source.parse().unwrap(), &source).unwrap();
+        let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
         let parameters = plan.empty_results().parameters;
         let found = |name: &str| {
             let hit = parameters.iter().find(|p| p.name == name);

@@ -87,6 +87,8 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use dupack_algorithms::catalog::Catalog;
+
     use super::*;
     use crate::experiment::load::Source;
 
@@ -96,7 +98,7 @@ mod tests {
             text: text.to_owned(),
             folder: std::path::PathBuf::new(),
         };
-        Plan::new(source.parse().unwrap(), &source).unwrap()
+        Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
     }
 
     const BASE: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 2\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n";

@@ -17,7 +17,7 @@ pub use fingerprint::{ENGINE, Fingerprint};
 pub use plan::{Job, Plan};
 pub use timeline::{OverTime, Timeline};
 
-use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::Dialect;
 
 use crate::experiment::DialectName;
 

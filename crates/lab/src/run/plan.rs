@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use dupack_algorithms::catalog::StackSpec;
+use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_net::link::DeliveryTrace;
 use dupack_tcp::sender::WindowLog;
 
@@ -40,20 +40,25 @@ pub struct Job {
 }
 
 impl Plan {
-    /// Checks `experiment`, whose text is `source`, and makes a plan of it.
+    /// Checks `experiment`, whose text is `source` and whose stacks are of `catalog`, and makes a
+    /// plan of it.
     ///
     /// # Errors
     /// If anything in it is impossible: the error points at the place in the text.
-    pub fn new(experiment: Experiment, source: &Source) -> Result<Self, ExperimentError> {
+    pub fn new(
+        experiment: Experiment,
+        source: &Source,
+        catalog: &Catalog,
+    ) -> Result<Self, ExperimentError> {
         let points = points(&experiment, source)?;
-        let stacks = check::stacks(&experiment, source)?;
+        let stacks = check::stacks(&experiment, source, catalog)?;
         let seeds = check::seeds(&experiment, source)?;
         let traces = traces(&points, source)?;
         let mut scenarios = Vec::new();
         let mut warnings = Vec::new();
         for point in &points {
             check::point(point, source)?;
-            let groups = check::group_stacks(&point.experiment, source)?;
+            let groups = check::group_stacks(&point.experiment, source, catalog)?;
             for stack in &stacks {
                 let scenario = Scenario {
                     experiment: point.experiment.clone(),

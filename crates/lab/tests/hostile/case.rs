@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use dupack_algorithms::catalog::spec::Dialect;
-use dupack_algorithms::catalog::{StackSpec, stacks_by_pairs};
+use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_net::random::Stream;
 
 use crate::parameters;
@@ -36,7 +35,8 @@ impl FromStr for Case {
                 .into_iter()
                 .find(|d| d.name() == dialect)
                 .ok_or_else(wrong)?,
-            stack: StackSpec::parse(stack).map_err(|error| error.to_string())?,
+            stack: StackSpec::parse(stack, &Catalog::builtin())
+                .map_err(|error| error.to_string())?,
             seed: seed.parse().map_err(|_| wrong())?,
         })
     }
@@ -46,7 +46,8 @@ impl FromStr for Case {
 /// dialect after the other, every other time with parameters that are not the defaults. From one
 /// round over the stacks to the next, dialect and parameters move on.
 pub fn draw(seed: u64, count: u64) -> Vec<Case> {
-    let stacks: Vec<StackSpec> = stacks_by_pairs().collect();
+    let catalog = Catalog::builtin();
+    let stacks: Vec<StackSpec> = catalog.stacks_by_pairs().collect();
     let mut stream = Stream::derive(seed, "hostile cases");
     let turns = (0..count).zip(stacks.iter().cycle());
     turns
@@ -58,7 +59,7 @@ pub fn draw(seed: u64, count: u64) -> Vec<Case> {
             Case {
                 dialect,
                 stack: if vary {
-                    parameters::vary(stack, &mut stream)
+                    parameters::vary(stack, &catalog, &mut stream)
                 } else {
                     stack.clone()
                 },

@@ -1,7 +1,6 @@
 //! Stacks with parameters drawn at random.
 
-use dupack_algorithms::catalog::spec::{Kind, ParameterSpec};
-use dupack_algorithms::catalog::{Axis, StackSpec};
+use dupack_algorithms::catalog::{Axis, Catalog, Kind, ParameterSpec, StackSpec};
 use dupack_net::random::Stream;
 
 /// Whole numbers are drawn up to this much above their least value: beyond, thresholds and
@@ -12,11 +11,11 @@ const REAL_SPAN: f64 = 8.0;
 
 /// The stack with some parameters of each entry given; the stack itself where the values drawn
 /// exclude each other.
-pub fn vary(stack: &StackSpec, stream: &mut Stream) -> StackSpec {
+pub fn vary(stack: &StackSpec, catalog: &Catalog, stream: &mut Stream) -> StackSpec {
     let entries = Axis::ALL.map(|axis| {
         let name = stack.name(axis);
-        let described = axis.descriptions().find(|entry| entry.name == name);
-        let parameters = described.map_or(&[][..], |entry| entry.parameters);
+        let described = catalog.find(axis, name);
+        let parameters = described.map_or(&[][..], |entry| &entry.parameters[..]);
         let given: Vec<String> = parameters
             .iter()
             .filter_map(|spec| value(spec, stream))
@@ -27,16 +26,16 @@ pub fn vary(stack: &StackSpec, stream: &mut Stream) -> StackSpec {
             format!("{name}({})", given.join(","))
         }
     });
-    StackSpec::parse(&entries.join("/")).unwrap_or_else(|_| stack.clone())
+    StackSpec::parse(&entries.join("/"), catalog).unwrap_or_else(|_| stack.clone())
 }
 
 /// `name=value`, for two parameters in five.
 fn value(spec: &ParameterSpec, stream: &mut Stream) -> Option<String> {
     let chosen = stream.below(5) < 2;
-    let value = match spec.kind {
+    let value = match &spec.kind {
         Kind::Choice(words) => words[stream.below(words.len() as u64) as usize]
-            .0
-            .to_owned(),
+            .word
+            .to_string(),
         Kind::Integer { min, max, .. } => {
             let span = (max - min).min(INTEGER_SPAN);
             (min + stream.below(span + 1)).to_string()

@@ -4,8 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
-use dupack_algorithms::catalog::Axis;
-use dupack_algorithms::catalog::spec::Value;
+use dupack_algorithms::catalog::{Axis, Value};
 use dupack_net::flow::Reneging;
 use dupack_net::ids::FlowId;
 use dupack_net::simulation::Simulation;
@@ -70,7 +69,7 @@ impl Rules {
         let all = || effective.iter().flat_map(|entry| &entry.parameters);
         let word = |name: &str| {
             all().find_map(|(spec, value, _)| match value {
-                Value::Choice(word) if spec.name == name => Some(*word),
+                Value::Choice(word) if spec.name == name => Some(&**word),
                 _ => None,
             })
         };

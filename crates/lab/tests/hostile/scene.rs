@@ -1,7 +1,7 @@
 //! Everything about a case but its stack, drawn from its seed.
 
+use dupack_algorithms::catalog::Context;
 use dupack_algorithms::catalog::dialect::{receiver_config, sender_config};
-use dupack_algorithms::catalog::spec::Context;
 use dupack_net::flow::{
     Application, HeaderSizes, Path, Reader, Reneging, TcpFlowConfig, TimestampOption,
 };
@@ -108,10 +108,9 @@ impl Scene {
             start: self.start,
             application: self.application,
             sender: self.sender,
-            stack: case.stack.build(&Context {
-                smss: self.sender.smss,
-                dialect: case.dialect,
-            }),
+            stack: case
+                .stack
+                .build(case.dialect, &Context::new(self.sender.smss)),
             receiver: self.receiver,
             reader: self.path.reader,
             reneging: self.path.reneging,

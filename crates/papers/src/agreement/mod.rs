@@ -15,6 +15,7 @@ pub use peer::{
     Difference, PeerRun, SENDERS, Scenario, Sender, VERSION, differences, nishida, runs, scenarios,
 };
 
+use dupack_algorithms::catalog::Catalog;
 use std::path::PathBuf;
 
 use dupack_lab::experiment::load::{ExperimentError, Source};
@@ -182,7 +183,11 @@ impl Scenario {
             text: String::new(),
             folder: PathBuf::new(),
         };
-        let plan = Plan::new(self.experiment(senders, seeds), &source)?;
+        let plan = Plan::new(
+            self.experiment(senders, seeds),
+            &source,
+            &Catalog::builtin(),
+        )?;
         let results = plan.execute(Execution::default(), progress, &Interrupt::new());
         let known = differences();
         let cell = |(stack, &sender): (usize, &Sender)| Cell {

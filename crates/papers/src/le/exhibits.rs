@@ -1,6 +1,6 @@
 //! Figures 4 and 6 redrawn, and what can be read off them as tables.
 
-use dupack_algorithms::catalog::{Axis, StackSpec};
+use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
 
 use super::controls::Panel;
 use super::window_losses::{WindowLosses, in_one_rtt, timed_out};
@@ -166,7 +166,7 @@ fn theory(part: &Part) -> Vec<Series> {
     let Some(stack) = part.results.stacks.first() else {
         return Vec::new();
     };
-    let connection = StackSpec::parse(stack)
+    let connection = StackSpec::parse(stack, &Catalog::builtin())
         .ok()
         .filter(|stack| stack.name(Axis::Control) == "reno")
         .and_then(|stack| Connection::of(&part.results.experiment, &stack));

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::{DialectName, Experiment, FlowGroup, LinkOptions, Seeds};
 use dupack_lab::run::{Execution, Interrupt};
 use dupack_lab::units::ByteCount;
@@ -252,7 +253,8 @@ impl Task {
         let losses = self.losses.iter().map(|loss| loss.parse().map_err(told));
         experiment.set_path(path, &losses.collect::<Result<Vec<_>, _>>()?);
         let senders = self.senders.iter();
-        let senders = senders.map(|text| text.parse::<SenderSpec>().map_err(told));
+        let catalog = Catalog::builtin();
+        let senders = senders.map(|text| SenderSpec::parse(text, &catalog).map_err(told));
         let options = TestbedOptions {
             senders: senders.collect::<Result<_, _>>()?,
             bytes,
@@ -261,7 +263,7 @@ impl Task {
             sack_compression: self.compression,
             captures: None,
         };
-        Testbed::new(experiment, options).map_err(told)
+        Testbed::new(experiment, options, &catalog).map_err(told)
     }
 }
 

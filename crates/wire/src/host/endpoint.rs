@@ -325,8 +325,7 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_algorithms::catalog::spec::Dialect;
-    use dupack_algorithms::catalog::{StackSpec, offer};
+    use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec, offer};
     use dupack_tcp::connection::Outgoing;
     use dupack_tcp::segment::SackBlock;
     use dupack_tcp::seq::SeqNumber;
@@ -355,7 +354,7 @@ mod tests {
     impl Dialogue {
         /// The peer's SYN has come and is answered.
         fn half_open() -> Self {
-            let stack = StackSpec::parse("sack/reno").expect("a stack");
+            let stack = StackSpec::parse("sack/reno", &Catalog::builtin()).expect("a stack");
             let (mut config, build) = offer(&stack, Dialect::Linux);
             config.mss = SMSS as u16;
             config.offer.timestamps = None;

@@ -13,7 +13,7 @@
 //!
 //! Of what the connection sends only this is compared; the rest is in [`Script::last`].
 
-use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::Dialect;
 use dupack_tcp::connection::{
     Config, Connection, Event, Flags, Options, Outgoing, Segment, State, Store, Timestamps,
 };

@@ -1,20 +1,23 @@
 //! Connections for a stack of the catalog.
 
-use dupack_algorithms::catalog::spec::Dialect;
-use dupack_algorithms::catalog::{Axis, RECOVERIES, StackSpec, all_stacks, offer};
+use dupack_algorithms::catalog::{Axis, Catalog, Dialect, StackSpec, offer};
 use dupack_tcp::connection::{BuildSender, Config, KeepAlive};
 use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 
 /// Every recovery of the catalog, each with the first stack that it is valid in.
 pub fn every_recovery() -> Vec<StackSpec> {
-    let with = |recovery: &str| all_stacks().find(|stack| stack.name(Axis::Recovery) == recovery);
-    let stacks = RECOVERIES.iter().map(|entry| with(entry.name));
+    let catalog = Catalog::builtin();
+    let with = |recovery: &str| {
+        let mut stacks = catalog.stacks();
+        stacks.find(|stack| stack.name(Axis::Recovery) == recovery)
+    };
+    let stacks = catalog.on(Axis::Recovery).map(|entry| with(&entry.name));
     stacks.map(|stack| stack.expect("it has a stack")).collect()
 }
 
 pub fn stack(text: &str) -> StackSpec {
-    StackSpec::parse(text).expect("the stack is valid")
+    StackSpec::parse(text, &Catalog::builtin()).expect("the stack is valid")
 }
 
 /// What makes the sender of `stack`.

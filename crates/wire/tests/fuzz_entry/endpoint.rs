@@ -2,8 +2,7 @@
 
 use std::sync::OnceLock;
 
-use dupack_algorithms::catalog::spec::Dialect;
-use dupack_algorithms::catalog::{Axis, RECOVERIES, StackSpec, all_stacks, offer};
+use dupack_algorithms::catalog::{Axis, Catalog, Dialect, StackSpec, offer};
 use dupack_tcp::connection::{
     Config, Connection, Event, Flags, KeepAlive, Options, Segment, State, Timestamps,
 };
@@ -40,9 +39,13 @@ pub fn endpoint(bytes: &[u8]) {
 fn stacks() -> &'static [StackSpec] {
     static STACKS: OnceLock<Vec<StackSpec>> = OnceLock::new();
     STACKS.get_or_init(|| {
-        let with = |name| all_stacks().find(|stack| stack.name(Axis::Recovery) == name);
-        let stacks = RECOVERIES.iter().filter_map(|entry| with(entry.name));
-        stacks.collect()
+        let catalog = Catalog::builtin();
+        let with = |name: &str| {
+            let mut stacks = catalog.stacks();
+            stacks.find(|stack| stack.name(Axis::Recovery) == name)
+        };
+        let stacks = catalog.on(Axis::Recovery);
+        stacks.filter_map(|entry| with(&entry.name)).collect()
     })
 }
 

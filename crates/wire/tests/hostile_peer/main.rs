@@ -8,8 +8,7 @@ mod endpoint;
 mod forgery;
 mod options;
 
-use dupack_algorithms::catalog::StackSpec;
-use dupack_algorithms::catalog::spec::Dialect;
+use dupack_algorithms::catalog::{Dialect, StackSpec};
 use dupack_tcp::connection::Config;
 
 use endpoint::script::{OUR_ISS, Script, plain, stamped};

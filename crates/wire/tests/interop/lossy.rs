@@ -5,7 +5,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration as StdDuration;
 
-use dupack_algorithms::catalog::{Axis, RECOVERIES, all_stacks};
+use dupack_algorithms::catalog::{Axis, Catalog};
 use dupack_net::link::{DropCause, LinkConfig, LossModel};
 use dupack_net::units::Probability;
 use dupack_tcp::time::Duration;
@@ -25,16 +25,18 @@ const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
 const SLOWEST_BYTES_PER_SECOND: u64 = 70_000;
 
 pub fn cases() -> Vec<Case> {
-    let case = |(index, name): (usize, &'static str)| {
+    let case = |(index, name): (usize, String)| {
         // Each family gets half of them.
         let family = [Family::V4, Family::V6][index % 2];
         Case {
             name: format!("through_loss_{}", name.replace('-', "_")),
-            test: Box::new(move || both_ways_through_loss(name, family)),
+            test: Box::new(move || both_ways_through_loss(&name, family)),
             needs: None,
         }
     };
-    let names = RECOVERIES.iter().map(|entry| entry.name);
+    let catalog = Catalog::builtin();
+    let names = catalog.on(Axis::Recovery);
+    let names = names.map(|entry| entry.name.to_string());
     names.enumerate().map(case).collect()
 }
 
@@ -42,7 +44,8 @@ fn both_ways_through_loss(recovery: &str, family: Family) {
     let bytes = std::env::var(BYTES_VARIABLE)
         .map_or(BYTES, |text| text.parse().expect("a number of bytes"));
     let patience = StdDuration::from_secs(30 + bytes / SLOWEST_BYTES_PER_SECOND);
-    let stack = all_stacks()
+    let stack = Catalog::builtin()
+        .stacks()
         .find(|stack| stack.name(Axis::Recovery) == recovery)
         .expect("every recovery is in a stack");
     let loss = LossModel::Bernoulli(Probability::clamped(0.05));

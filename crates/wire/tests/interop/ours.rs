@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::{io, thread};
 
-use dupack_algorithms::catalog::spec::Dialect;
-use dupack_algorithms::catalog::{self, StackSpec};
+use dupack_algorithms::catalog::{self, Catalog, Dialect, StackSpec};
 use dupack_tcp::time::Duration;
 use dupack_wire::Secret;
 use dupack_wire::host::{
@@ -272,7 +271,7 @@ pub fn once(stack: &'static str, application: impl Application + 'static) -> Box
 
 /// What a connection with `stack` begins with.
 pub fn offer(stack: &str) -> Offer {
-    let stack = StackSpec::parse(stack).expect("a stack");
+    let stack = StackSpec::parse(stack, &Catalog::builtin()).expect("a stack");
     catalog::offer(&stack, Dialect::Linux).into()
 }
 

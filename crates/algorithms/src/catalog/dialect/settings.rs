@@ -2,7 +2,11 @@
 //!
 //! The values are read off the configuration itself, so that the table cannot disagree with it.
 
-use std::fmt;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
 
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
@@ -10,8 +14,9 @@ use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, SackMemory, Timesta
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
+use super::name::Dialect;
 use super::{Headers, receiver_config, sender_config};
-use crate::catalog::spec::{Dialect, Needs};
+use crate::catalog::needs::Needs;
 
 /// One line of the table of what an endpoint does.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 use dupack_tcp::{Receiver, Sender, Witness};
 
+use super::CATALOG;
 use crate::catalog::dialect::{receiver_config, sender_config};
-use crate::catalog::spec::{Context, Dialect};
-use crate::catalog::{StackSpec, all_stacks, forbids, stacks_by_pairs};
+use crate::catalog::{Context, Dialect, StackSpec};
 use crate::testing::coin;
 
 const SMSS: u32 = 1000;
@@ -61,13 +61,10 @@ fn run(
     lost: &mut dyn FnMut(&Transmit, Window) -> bool,
 ) -> Instant {
     let needs = stack.needs(dialect);
-    let context = Context {
-        smss: SMSS,
-        dialect,
-    };
+    let context = Context::new(SMSS);
     let mut config = sender_config(dialect, SMSS, &needs);
     config.initial_ssthresh = scene.ssthresh * f64::from(SMSS);
-    let mut sender = Sender::new(config, stack.build(&context));
+    let mut sender = Sender::new(config, stack.build(dialect, &context));
     let mut receiver = Receiver::new(receiver_config(dialect, SMSS, &needs, scene.ack_policy));
     let (mut data, mut acks) = (VecDeque::new(), VecDeque::new());
     let mut now = Instant::ZERO;
@@ -119,7 +116,7 @@ fn transfer(stack: &StackSpec, dialect: Dialect, loss_rate: f64) -> Instant {
 
 #[test]
 fn every_stack_completes_under_loss() {
-    for stack in stacks_by_pairs() {
+    for stack in CATALOG.stacks_by_pairs() {
         for dialect in Dialect::ALL {
             transfer(&stack, dialect, 0.02);
         }
@@ -129,7 +126,7 @@ fn every_stack_completes_under_loss() {
 #[test]
 fn without_loss_every_stack_fills_the_path() {
     // 10 s, and what slow start and the last round trip cost.
-    for stack in stacks_by_pairs() {
+    for stack in CATALOG.stacks_by_pairs() {
         for dialect in Dialect::ALL {
             let taken = transfer(&stack, dialect, 0.0).as_secs_f64();
             assert!(
@@ -142,12 +139,15 @@ fn without_loss_every_stack_fills_the_path() {
 
 #[test]
 fn response_0_is_tcp_to_the_byte() {
-    for tcp in all_stacks().filter(|s| s.names()[2..] == ["none", "0"]) {
+    for tcp in CATALOG.stacks().filter(|s| s.names()[2..] == ["none", "0"]) {
         let [recovery, control, ..] = tcp.names();
-        if forbids([recovery, control, "oracle", "0"]).is_some() {
+        if CATALOG
+            .forbids([recovery, control, "oracle", "0"])
+            .is_some()
+        {
             continue;
         }
-        let judged = StackSpec::parse(&format!("{tcp}/oracle/0")).expect("a stack");
+        let judged = StackSpec::parse(&format!("{tcp}/oracle/0"), &CATALOG).expect("a stack");
         for dialect in Dialect::ALL {
             assert_eq!(
                 transfer(&tcp, dialect, 0.02),
@@ -161,7 +161,7 @@ fn response_0_is_tcp_to_the_byte() {
 #[test]
 fn not_slowing_down_for_the_link_pays() {
     let time = |text: &str| {
-        let stack = StackSpec::parse(text).expect("a stack");
+        let stack = StackSpec::parse(text, &CATALOG).expect("a stack");
         transfer(&stack, Dialect::Rfc, 0.01).as_secs_f64()
     };
     let tcp = time("newreno/reno");
@@ -212,7 +212,7 @@ fn in_the_dialect_ns2_stacks_send_what_ns2_sent() {
         ("newreno/reno", "newreno"),
         ("newreno(variant=slow-but-steady)/reno", "newreno-sbs"),
     ] {
-        let stack = StackSpec::parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let stack = StackSpec::parse(text, &CATALOG).unwrap_or_else(|error| panic!("{error}"));
         let mut ours = Vec::new();
         run(&stack, Dialect::Ns2, &scene, &mut |transmit, window| {
             let packet = transmit.offset / u64::from(SMSS) + 1;

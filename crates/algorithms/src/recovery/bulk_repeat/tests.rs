@@ -1,6 +1,6 @@
 use super::*;
-use crate::catalog::StackSpec;
 use crate::catalog::spec::Dialect;
+use crate::catalog::{Catalog, StackSpec};
 use crate::response::previous;
 use crate::testing::{Setup, Timeline, ack, coin};
 
@@ -129,9 +129,10 @@ fn what_is_lost_again_waits_for_the_timer() {
 #[test]
 fn the_whole_of_bulk_repeat_is_a_stack() {
     let text = "bulk-repeat/westwood/spike(alpha=0.4,beta=0.05)/1";
-    let stack = StackSpec::parse(text).expect("a stack");
+    let stack = StackSpec::parse(text, &Catalog::builtin()).expect("a stack");
     assert_eq!(stack.to_string(), text);
-    let without = StackSpec::parse("bulk-repeat/westwood").expect_err("nobody judges");
+    let without =
+        StackSpec::parse("bulk-repeat/westwood", &Catalog::builtin()).expect_err("nobody judges");
     assert!(without.to_string().contains("it would be NewReno"));
 }
 

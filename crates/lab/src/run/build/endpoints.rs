@@ -1,8 +1,7 @@
 //! The two ends of a flow: the dialect's defaults, what the stack asks for, and what the file says.
 
-use dupack_algorithms::catalog::StackSpec;
 use dupack_algorithms::catalog::dialect::{Headers, WIDE_OPEN, receiver_config, sender_config};
-use dupack_algorithms::catalog::spec::{Dialect, Needs};
+use dupack_algorithms::catalog::{Dialect, Needs, StackSpec};
 use dupack_net::flow::HeaderSizes;
 use dupack_tcp::receiver::AckPolicy;
 use dupack_tcp::sender::{Agreed, TimestampClock, TimestampValues};

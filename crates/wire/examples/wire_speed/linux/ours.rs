@@ -2,8 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dupack_algorithms::catalog::spec::Dialect;
-use dupack_algorithms::catalog::{self, StackSpec};
+use dupack_algorithms::catalog::{self, Catalog, Dialect, StackSpec};
 use dupack_wire::Secret;
 use dupack_wire::host::{Application, Host, HostConfig, Offer, Once, Supply, random_key};
 use dupack_wire::tun::Tun;
@@ -13,7 +12,7 @@ use super::{BUFFER_BYTES, Direction, ENDPOINT, FILLING, Failure, KERNEL, PORT, R
 
 /// Starts it, connecting or listening.
 pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<Running, Failure> {
-    let stack = StackSpec::parse(stack)?;
+    let stack = StackSpec::parse(stack, &Catalog::builtin())?;
     let stream = Stream { direction };
     let config = HostConfig {
         send_buffer: BUFFER_BYTES,

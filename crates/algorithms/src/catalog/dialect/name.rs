@@ -1,0 +1,73 @@
+//! The dialects by name.
+
+use core::error::Error;
+use core::fmt;
+use core::str::FromStr;
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+
+use crate::catalog::nearest::nearest;
+
+/// A named set of defaults over the same code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// As the RFCs in force recommend.
+    #[default]
+    Rfc,
+    /// As Linux does, where it differs.
+    Linux,
+    /// As ns-2.35 does, whose results the papers report.
+    Ns2,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Rfc, Self::Linux, Self::Ns2];
+
+    /// Its name in files and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rfc => "rfc",
+            Self::Linux => "linux",
+            Self::Ns2 => "ns2",
+        }
+    }
+}
+
+/// A name that is no dialect's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDialect {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownDialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no dialect is called `{}`", self.name)?;
+        if let Some(meant) = nearest(&self.name, Dialect::ALL.iter().map(|d| d.name())) {
+            write!(f, "; did you mean `{meant}`?")?;
+        }
+        f.write_str(" There are `rfc`, `linux`, `ns2`")
+    }
+}
+
+impl Error for UnknownDialect {}
+
+impl FromStr for Dialect {
+    type Err = UnknownDialect;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDialect> {
+        let found = Self::ALL.into_iter().find(|d| d.name() == name);
+        found.ok_or_else(|| UnknownDialect {
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,308 @@
+//! An algorithm's entry in the catalog: what it says about itself, and how one is built.
+//!
+//! Each algorithm's file ends with the function that makes its entry:
+//!
+//! ```
+//! use dupack_algorithms::catalog::{Context, Entry, Values};
+//! # use dupack_algorithms::differentiation::always::Always;
+//! use dupack_tcp::differentiation::Differentiation;
+//!
+//! fn entry() -> Entry<dyn Differentiation> {
+//!     Entry::differentiation("mine", file!())
+//!         .summary("every loss is the link's")
+//!         .citation("nobody would publish it")
+//!         .build_with(Vec::new(), |_: &Values, _: &Context| Box::new(Always))
+//! }
+//! ```
+
+use core::fmt;
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use dupack_tcp::congestion::CongestionControl;
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::recovery::Recovery;
+use dupack_tcp::response::Response;
+
+use super::axis::Axis;
+use super::needs::Needs;
+use super::parameter::{ParameterSpec, Text, Values};
+
+/// What an algorithm is built for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Context {
+    /// Sender maximum segment size in bytes.
+    pub smss: u32,
+}
+
+impl Context {
+    /// A connection with segments of `smss` bytes.
+    #[must_use]
+    pub const fn new(smss: u32) -> Self {
+        Self { smss }
+    }
+}
+
+/// What the catalog says of an entry, the same for all axes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Description {
+    /// Its axis.
+    pub axis: Axis,
+    /// Its name in a stack.
+    pub name: Text,
+    /// Its other names.
+    pub aliases: Vec<Text>,
+    /// The source file that it is in: `file!()`.
+    pub file: Text,
+    /// What it is, in one line.
+    pub summary: Text,
+    /// Where it was published.
+    pub citation: Text,
+    /// Its parameters, with their defaults by dialect.
+    pub parameters: Arc<[ParameterSpec]>,
+    /// What it may not be combined with.
+    pub conflicts: Vec<Conflict>,
+}
+
+impl Description {
+    /// Whether it goes by `name`.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+}
+
+/// A combination that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// On which axis the other is.
+    pub axis: Axis,
+    /// The other.
+    pub with: Opponent,
+    /// Why.
+    pub why: Text,
+}
+
+/// What an entry may not be combined with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opponent {
+    /// The entry of this name.
+    Named(Text),
+    /// Every entry but the one that does nothing ([`Axis::null`]).
+    AnyButNull,
+}
+
+impl fmt::Display for Opponent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::AnyButNull => f.write_str("*"),
+        }
+    }
+}
+
+/// The trait of an axis: what an entry may build. Sealed: there are four axes.
+pub trait Plugin: sealed::Sealed + 'static {
+    /// The axis.
+    const AXIS: Axis;
+}
+
+mod sealed {
+    use alloc::sync::Arc;
+    use alloc::vec::Vec;
+
+    use super::Entry;
+    use crate::catalog::registry::Entries;
+
+    /// Where the entries of an axis are kept.
+    pub trait Sealed {
+        /// Those of a catalog.
+        fn list(entries: &Entries) -> &Vec<Arc<Entry<Self>>>;
+        /// The same, to add to.
+        fn list_mut(entries: &mut Entries) -> &mut Vec<Arc<Entry<Self>>>;
+    }
+}
+
+type Asks<T> = Arc<dyn Fn(&T) -> Needs + Send + Sync>;
+type Build<P> = Arc<dyn Fn(&Values, &Context) -> Box<P> + Send + Sync>;
+
+/// An algorithm's entry in the catalog; `P` is the trait of its axis.
+pub struct Entry<P: ?Sized> {
+    description: Description,
+    needs: Asks<Values>,
+    build: Build<P>,
+}
+
+impl<P: ?Sized> Entry<P> {
+    /// What the catalog says of it.
+    #[must_use]
+    pub const fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Its name in a stack.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.description.name
+    }
+
+    /// Its parameters.
+    #[must_use]
+    pub const fn parameters(&self) -> &Arc<[ParameterSpec]> {
+        &self.description.parameters
+    }
+
+    /// What it asks of the receiver, given its parameters.
+    #[must_use]
+    pub fn needs(&self, values: &Values) -> Needs {
+        (self.needs)(values)
+    }
+
+    /// A new one, with its state at the beginning of a connection.
+    #[must_use]
+    pub fn build(&self, values: &Values, context: &Context) -> Box<P> {
+        (self.build)(values, context)
+    }
+}
+
+impl<P: ?Sized> fmt::Debug for Entry<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Entry").field(&self.description).finish()
+    }
+}
+
+macro_rules! axis {
+    ($plugin:ident, $method:ident, $axis:expr, $list:ident, $what:literal) => {
+        impl sealed::Sealed for dyn $plugin {
+            fn list(entries: &super::registry::Entries) -> &Vec<Arc<Entry<Self>>> {
+                &entries.$list
+            }
+
+            fn list_mut(entries: &mut super::registry::Entries) -> &mut Vec<Arc<Entry<Self>>> {
+                &mut entries.$list
+            }
+        }
+
+        impl Plugin for dyn $plugin {
+            const AXIS: Axis = $axis;
+        }
+
+        impl Entry<dyn $plugin> {
+            #[doc = concat!("Begins the entry of a ", $what, " called `name`, which is in `file`: `file!()`.")]
+            pub fn $method<T>(name: impl Into<Text>, file: impl Into<Text>) -> Draft<dyn $plugin, T> {
+                Draft::begin(name, file)
+            }
+        }
+    };
+}
+
+axis!(
+    Recovery,
+    recovery,
+    Axis::Recovery,
+    recoveries,
+    "loss recovery"
+);
+axis!(
+    CongestionControl,
+    control,
+    Axis::Control,
+    controls,
+    "congestion control"
+);
+axis!(
+    Differentiation,
+    differentiation,
+    Axis::Differentiation,
+    differentiations,
+    "loss differentiation"
+);
+axis!(Response, response, Axis::Response, responses, "response");
+
+/// An entry in the making; `T` is what its parameters are read into.
+#[must_use = "it becomes an entry when it is told how to build one"]
+pub struct Draft<P: ?Sized, T> {
+    description: Description,
+    needs: Asks<T>,
+    plugin: core::marker::PhantomData<fn() -> Box<P>>,
+}
+
+impl<P: ?Sized, T> fmt::Debug for Draft<P, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Draft").field(&self.description).finish()
+    }
+}
+
+impl<P: Plugin + ?Sized, T> Draft<P, T> {
+    pub(super) fn begin(name: impl Into<Text>, file: impl Into<Text>) -> Self {
+        Self {
+            description: Description {
+                axis: P::AXIS,
+                name: name.into(),
+                aliases: Vec::new(),
+                file: file.into(),
+                summary: Text::default(),
+                citation: Text::default(),
+                parameters: Arc::default(),
+                conflicts: Vec::new(),
+            },
+            needs: Arc::new(|_| Needs::NONE),
+            plugin: core::marker::PhantomData,
+        }
+    }
+
+    /// What it is, in one line.
+    pub fn summary(mut self, summary: impl Into<Text>) -> Self {
+        self.description.summary = summary.into();
+        self
+    }
+
+    /// Where it was published.
+    pub fn citation(mut self, citation: impl Into<Text>) -> Self {
+        self.description.citation = citation.into();
+        self
+    }
+
+    /// Another name for it.
+    pub fn alias(mut self, alias: impl Into<Text>) -> Self {
+        self.description.aliases.push(alias.into());
+        self
+    }
+
+    /// It may not be combined with `with` on `axis`, and why.
+    pub fn conflict(mut self, axis: Axis, with: Opponent, why: impl Into<Text>) -> Self {
+        self.description.conflicts.push(Conflict {
+            axis,
+            with,
+            why: why.into(),
+        });
+        self
+    }
+
+    /// What it asks of the receiver, given its parameters; nothing, if this is not called.
+    pub fn needs(mut self, needs: impl Fn(&T) -> Needs + Send + Sync + 'static) -> Self {
+        self.needs = Arc::new(needs);
+        self
+    }
+}
+
+impl<P: Plugin + ?Sized> Draft<P, Values> {
+    /// The entry of an algorithm whose parameters are known at run time only, and read by name.
+    #[must_use]
+    pub fn build_with(
+        mut self,
+        parameters: Vec<ParameterSpec>,
+        build: impl Fn(&Values, &Context) -> Box<P> + Send + Sync + 'static,
+    ) -> Entry<P> {
+        self.description.parameters = parameters.into();
+        Entry {
+            description: self.description,
+            needs: self.needs,
+            build: Arc::new(build),
+        }
+    }
+}
