@@ -13,6 +13,7 @@ use clap::Args;
 use dupack_build::{output, release_example, root, rustc, target};
 use serde::{Deserialize, Serialize};
 
+use crate::needs::VALGRIND;
 use crate::profile::Profile;
 
 /// What to count, and what to do with it.
@@ -43,10 +44,6 @@ const HEADER: &str = "\
 
 /// A rise beyond this share fails. Counts of the same program differ by less than 0.1 %.
 const RISE_MAX: f64 = 0.10;
-
-/// What to install where the tool is missing.
-const WANTED: &str = "valgrind is missing, and with it the gate on instructions per packet: \
-                      apt-get install valgrind, or say `cargo xtask test --without-valgrind`";
 
 /// One work of `xtask/examples/counted.rs`, with its smaller and its larger amount.
 struct Work {
@@ -85,35 +82,19 @@ struct Counts {
     instructions_per_packet: BTreeMap<String, f64>,
 }
 
-/// Whether instructions can be counted here.
-pub enum Counting {
-    /// They can.
-    Possible,
-    /// The committed numbers are for another kind of processor or system.
-    Elsewhere,
-}
-
-/// Finds out before anything else is done.
-///
-/// # Errors
-/// If they could be counted here were the tool installed, with what to install.
-pub fn available() -> Result<Counting, String> {
-    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Ok(Counting::Elsewhere);
-    }
-    match Command::new("valgrind").arg("--version").output() {
-        Ok(_) => Ok(Counting::Possible),
-        Err(_) => Err(WANTED.to_owned()),
-    }
-}
+/// Whether the committed numbers are for this kind of machine.
+pub const COMPARABLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 /// `cargo xtask count`.
 ///
 /// # Errors
 /// If counting is impossible here or fails, or a number has risen too far.
 pub fn run(args: &CountArgs) -> Result<(), String> {
-    if let Counting::Elsewhere = available()? {
+    if !COMPARABLE {
         return Err("the committed numbers are for x86-64 and Linux".to_owned());
+    }
+    if !VALGRIND.thing.is_here() {
+        return Err(VALGRIND.told());
     }
     match &args.by_file {
         Some(work) => by_file(work),
@@ -122,11 +103,23 @@ pub fn run(args: &CountArgs) -> Result<(), String> {
     }
 }
 
-/// Counts, prints, and fails if a number has risen too far.
+/// Counts, and fails if a number has risen too far; or why nothing is counted here.
 ///
 /// # Errors
 /// As [`run`].
-pub fn gate() -> Result<(), String> {
+pub fn gate_where_possible() -> Result<Option<String>, String> {
+    if !COMPARABLE {
+        let why = "instructions per packet are counted on x86-64 Linux only";
+        return Ok(Some(why.to_owned()));
+    }
+    if !VALGRIND.thing.is_here() {
+        return Ok(Some(VALGRIND.told()));
+    }
+    gate().map(|()| None)
+}
+
+/// Counts, prints, and fails if a number has risen too far.
+fn gate() -> Result<(), String> {
     let path = root().join(FILE);
     let text =
         fs::read_to_string(&path).map_err(|e| format!("{FILE}: {e}: cargo xtask count --renew"))?;

@@ -3,15 +3,15 @@
 mod fuzz;
 mod instructions;
 mod interop;
+mod needs;
 mod profile;
+mod test;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use dupack_build::{cargo, command, succeed};
-
-use instructions::Counting;
 
 #[derive(Parser)]
 #[command(
@@ -26,9 +26,9 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Format check, lint, documentation, every test, and the gate on instructions per packet: what
-    /// continuous integration runs.
-    Test(TestArgs),
+    /// Everything that a change must pass: format, lint, documentation, every test, and the gate on instructions per
+    /// packet. What the machine lacks for it is left out, and said at the end.
+    Test(test::TestArgs),
     /// The benchmarks, and instructions per packet: for watching our own speed.
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
@@ -43,16 +43,9 @@ enum Chore {
     Measurement(Vec<OsString>),
 }
 
-#[derive(clap::Args)]
-struct TestArgs {
-    /// Leave the gate on instructions per packet out.
-    #[arg(long)]
-    without_valgrind: bool,
-}
-
 fn main() -> ExitCode {
     let result = match Args::parse().chore {
-        Chore::Test(args) => test(&args),
+        Chore::Test(args) => test::run(&args),
         Chore::Bench => bench(),
         Chore::Count(args) => instructions::run(&args),
         Chore::Interop(args) => interop::run(&args),
@@ -95,43 +88,10 @@ fn measure(words: &[OsString]) -> Result<(), String> {
     }
 }
 
-fn test(args: &TestArgs) -> Result<(), String> {
-    // Asked first, so that nobody waits for the tests to learn that something must be installed.
-    let gate = match args.without_valgrind {
-        true => None,
-        false => Some(instructions::available()?),
-    };
-    cargo(&["fmt", "--all", "--check"])?;
-    cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "--deny",
-        "warnings",
-    ])?;
-    fuzz::check()?;
-    cargo(&["doc", "--workspace", "--no-deps", "--quiet"])?;
-    cargo(&["test", "--workspace"])?;
-    match gate {
-        Some(Counting::Possible) => instructions::gate(),
-        Some(Counting::Elsewhere) => {
-            eprintln!("SKIPPED: instructions per packet, which are counted on x86-64 Linux only");
-            Ok(())
-        }
-        None => {
-            eprintln!("SKIPPED: instructions per packet, as asked");
-            Ok(())
-        }
-    }
-}
-
 fn bench() -> Result<(), String> {
-    let counting = instructions::available();
     cargo(&["bench", "--package", "dupack-lab", "--bench", "simulation"])?;
-    match counting {
-        Ok(Counting::Possible) => instructions::gate(),
-        Ok(Counting::Elsewhere) => Ok(()),
-        Err(message) => Err(message),
+    if let Some(left_out) = instructions::gate_where_possible()? {
+        eprintln!("left out: {left_out}");
     }
+    Ok(())
 }
