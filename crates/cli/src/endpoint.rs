@@ -11,10 +11,11 @@ use dupack_algorithms::catalog::{StackSpec, offer};
 use dupack_lab::units::Delay;
 use dupack_tcp::connection::KeepAlive;
 use dupack_tcp::time::Duration;
+use dupack_wire::Family;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
 use dupack_wire::host::{Host, HostConfig, Offer, Outcome, PipeEnd, random_key};
-use dupack_wire::tun::{Family, Offload, Prefix, Tun, TunConfig, TunError};
+use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig, TunError};
 use miette::{IntoDiagnostic, Report, Result, miette};
 
 use crate::flags::{Dialect, lasting};

@@ -15,9 +15,9 @@ mod sender;
 
 pub use beside::Beside;
 pub use captures::CaptureFolder;
+pub use dupack_wire::Family;
 pub use dupack_wire::Snap;
 pub use dupack_wire::transfer::SackCompression;
-pub use dupack_wire::tun::Family;
 pub use outcome::{Outcome, Passage};
 pub use sender::{SenderError, SenderSpec};
 

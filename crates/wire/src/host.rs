@@ -1,15 +1,16 @@
-//! The endpoint on real packets: connections of [`dupack_tcp`] over a TUN device.
+//! The endpoint on packets: connections of [`dupack_tcp`] over a [`Device`].
 //!
 //! ```text
 //!                 Application (bytes)            Application
 //!                        │   ▲                      │   ▲
 //!                      Endpoint                  Endpoint         Connection and two rings
 //!                        └─────────┬────────────────┘
-//!   TUN ─▶ read, stamp, parse ─▶ Host ─▶ Outbox: emit, join ─▶ TUN
+//! Device ─▶ read, stamp, parse ─▶ Host ─▶ Outbox: emit, join ─▶ Device
 //! ```
 //!
 //! A host has one thread, that which calls [`Host::run`]. It has addresses of its own on the
-//! device's network; the kernel is its neighbour there, and routes for it if told to.
+//! device's network. Behind a [`Tun`] the kernel is its neighbour there, and routes for it if told
+//! to; behind one end of a [pair](crate::device::pair()) there is whoever has the other.
 //!
 //! One thread per group of flows: several hosts can share addresses and a device, each with a
 //! queue of its own ([`Host::groups`]). Each has its connections, and nothing of them is shared.
@@ -39,7 +40,7 @@ mod ring;
 mod waker;
 
 pub use application::{Application, Digest, Outcome, Pattern, Supply};
-pub use config::{ConnectError, HostConfig};
+pub use config::{ConnectError, Destinations, HostConfig};
 pub use listener::{Listener, Offer, Once, Opening};
 pub use outbox::OutboxCounters;
 pub use pipe::{Pipe, PipeEnd, PipeError};
@@ -63,10 +64,11 @@ use self::outbox::{Ends, Outbox};
 use self::registry::{Membership, Whose};
 use self::ring::Ring;
 use crate::clock::WallClock;
+use crate::device::{BUFFER_BYTES, ChecksumState, Device, Reading, Received};
 use crate::isn::Secret;
 use crate::parse::{Parsed, Verify, parse};
 use crate::poll;
-use crate::tun::{ChecksumState, MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Received, Tun};
+use crate::tun::Tun;
 
 /// Packets read before timers and applications get their turn.
 const READS_AT_ONCE: usize = 64;
@@ -96,11 +98,11 @@ pub struct HostCounters {
     pub sent: OutboxCounters,
 }
 
-/// TCP connections over a device.
-pub struct Host {
+/// TCP connections over a device: a TUN device of the kernel's, unless another is said.
+pub struct Host<D = Tun> {
     config: HostConfig,
     /// `None` while it runs, and once it has left its siblings.
-    tun: Option<Tun>,
+    device: Option<D>,
     /// Of the device, in bytes.
     mtu: u16,
     clock: WallClock,
@@ -143,17 +145,17 @@ pub fn random_key() -> io::Result<[u8; 16]> {
     Ok(key)
 }
 
-impl Host {
-    /// A host on `tun` that keeps no number secret but by `secret`; see [`random_key`].
+impl<D: Device> Host<D> {
+    /// A host on `device` that keeps no number secret but by `secret`; see [`random_key`].
     ///
     /// # Errors
     ///
     /// If there is no room for a file descriptor.
-    pub fn new(config: HostConfig, tun: Tun, secret: Secret) -> io::Result<Self> {
+    pub fn new(config: HostConfig, device: D, secret: Secret) -> io::Result<Self> {
         Ok(Self {
             config,
-            mtu: tun.mtu(),
-            tun: Some(tun),
+            mtu: device.mtu(),
+            device: Some(device),
             clock: WallClock::start(),
             told: Instant::ZERO,
             secret,
@@ -214,10 +216,10 @@ impl Host {
     ///
     /// If the device goes away, or if the host has left its siblings.
     pub fn run(&mut self) -> io::Result<()> {
-        let tun = self.tun.take().ok_or_else(has_left)?;
-        let ended = catch_unwind(AssertUnwindSafe(|| self.run_on(&tun)));
+        let mut device = self.device.take().ok_or_else(has_left)?;
+        let ended = catch_unwind(AssertUnwindSafe(|| self.run_on(&mut device)));
         if self.membership.is_none() || matches!(ended, Ok(Ok(Ended::Done))) {
-            self.tun = Some(tun);
+            self.device = Some(device);
         } else {
             // The siblings shall neither wait for it nor lose what nobody reads here any more, also
             // if an application has panicked.
@@ -228,20 +230,20 @@ impl Host {
             .map(|_| ())
     }
 
-    fn run_on(&mut self, tun: &Tun) -> io::Result<Ended> {
+    fn run_on(&mut self, device: &mut D) -> io::Result<Ended> {
         poll::sharpen_timers();
-        let mut buffer = vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES];
-        self.work_all(tun)?;
+        let mut buffer = vec![0; BUFFER_BYTES];
+        self.work_all(device)?;
         loop {
-            self.read_mail(tun)?;
-            self.read(tun, &mut buffer)?;
-            self.lapse(tun)?;
+            self.read_mail(device)?;
+            self.read(device, &mut buffer)?;
+            self.lapse(device)?;
             if self.waker.take_call() {
-                self.work_all(tun)?;
+                self.work_all(device)?;
             }
             self.forget();
             if self.waker.is_stopping() {
-                self.abort_all(tun)?;
+                self.abort_all(device)?;
                 return Ok(Ended::Stopped);
             }
             let now = self.clock.now();
@@ -252,7 +254,7 @@ impl Host {
                 true => Some(Duration::ZERO),
                 false => self.next_work(now).map(|due| due.since(now)),
             };
-            poll::readable(&[tun.as_fd(), self.waker.bell()], timeout)?;
+            poll::readable(&[device.as_fd(), self.waker.bell()], timeout)?;
         }
     }
 
@@ -265,13 +267,13 @@ impl Host {
         }
     }
 
-    /// Packets that the kernel has thrown away because this host did not read them in time.
+    /// Packets that were thrown away because this host did not read them in time.
     ///
     /// # Errors
     ///
-    /// As [`Tun::overflowed`], and if the host has left its siblings.
+    /// As [`Device::overflowed`], and if the host has left its siblings.
     pub fn overflowed(&self) -> io::Result<u64> {
-        self.tun.as_ref().ok_or_else(has_left)?.overflowed()
+        self.device.as_ref().ok_or_else(has_left)?.overflowed()
     }
 
     /// The state machines of all connections that are not over.
@@ -280,33 +282,34 @@ impl Host {
     }
 
     /// Takes in what has come, up to a limit.
-    fn read(&mut self, tun: &Tun, buffer: &mut [u8]) -> io::Result<()> {
+    fn read(&mut self, device: &mut D, buffer: &mut [u8]) -> io::Result<()> {
         for _ in 0..READS_AT_ONCE {
-            match tun.read(&self.clock, buffer)? {
-                Reading::Packet(received) => self.arrive(tun, &received)?,
+            match device.read(&self.clock, buffer)? {
+                Reading::Packet(received) => self.arrive(device, &received)?,
                 Reading::Garbage => self.counters.ignored += 1,
+                Reading::Lost => {}
                 Reading::Empty => break,
             }
         }
-        self.answer(tun)
+        self.answer(device)
     }
 
     /// Lets those work that have put it off.
-    fn answer(&mut self, tun: &Tun) -> io::Result<()> {
+    fn answer(&mut self, device: &mut D) -> io::Result<()> {
         let now = self.clock.now();
         for index in self.owing.drain(..) {
-            self.endpoints[index].work(now, &mut self.outbox, tun)?;
+            self.endpoints[index].work(now, &mut self.outbox, device)?;
         }
         Ok(())
     }
 
-    fn arrive(&mut self, tun: &Tun, received: &Received<'_>) -> io::Result<()> {
+    fn arrive(&mut self, device: &mut D, received: &Received<'_>) -> io::Result<()> {
         let verify = match received.pending.checksum {
             ChecksumState::Unverified => Verify::Checksums,
             ChecksumState::Verified | ChecksumState::Partial { .. } => Verify::Nothing,
         };
-        let addresses = &self.config.addresses;
-        let ours = |packet: &Parsed<'_>| addresses.contains(&packet.destination.ip());
+        let config = &self.config;
+        let ours = |packet: &Parsed<'_>| config.takes(packet.destination.ip());
         let Some(packet) = parse(received.bytes, verify).ok().filter(ours) else {
             self.counters.ignored += 1;
             return Ok(());
@@ -317,25 +320,25 @@ impl Host {
             remote: packet.source,
         };
         if let Some(index) = self.find(ends) {
-            return self.take_in(tun, index, received.at, &packet);
+            return self.take_in(device, index, received.at, &packet);
         }
         let whose = self.sort_out(ends, received, &packet.segment);
         if let Whose::Sibling(_) = whose {
             return Ok(());
         }
         if let Some(index) = self.accept(ends, &packet) {
-            return self.take_in(tun, index, received.at, &packet);
+            return self.take_in(device, index, received.at, &packet);
         }
         if whose == Whose::Claimed {
             self.release([ends]);
         }
-        self.refuse(tun, ends, &packet)
+        self.refuse(device, ends, &packet)
     }
 
     /// Gives a connection a packet.
     fn take_in(
         &mut self,
-        tun: &Tun,
+        device: &mut D,
         index: usize,
         at: Instant,
         packet: &Parsed<'_>,
@@ -344,7 +347,7 @@ impl Host {
         let work = self.endpoints[index].arrive(at, packet);
         self.engage(index);
         match work {
-            Work::Now => self.endpoints[index].work(at, &mut self.outbox, tun),
+            Work::Now => self.endpoints[index].work(at, &mut self.outbox, device),
             Work::Soon => {
                 if !self.owing.contains(&index) {
                     self.owing.push(index);
@@ -433,7 +436,7 @@ impl Host {
     }
 
     /// Answers a segment for which there is no connection.
-    fn refuse(&mut self, tun: &Tun, ends: Ends, packet: &Parsed<'_>) -> io::Result<()> {
+    fn refuse(&mut self, device: &mut D, ends: Ends, packet: &Parsed<'_>) -> io::Result<()> {
         let flooded =
             packet.segment.is(Flags::SYN) && self.endpoints.len() >= self.config.connections_max;
         let Some(segment) = packet.segment.reset().filter(|_| !flooded) else {
@@ -444,34 +447,34 @@ impl Host {
             data: 0..0,
             why: None,
         };
-        self.outbox.push(reset, ends, &self.no_stream, tun)
+        self.outbox.push(reset, ends, &self.no_stream, device)
     }
 
     /// Calls those whose time has come.
-    fn lapse(&mut self, tun: &Tun) -> io::Result<()> {
+    fn lapse(&mut self, device: &mut D) -> io::Result<()> {
         let now = self.clock.now();
         self.told = now;
         for endpoint in &mut self.endpoints {
             if endpoint.next_timeout().is_some_and(|due| due <= now) {
                 endpoint.lapse(now);
-                endpoint.work(now, &mut self.outbox, tun)?;
+                endpoint.work(now, &mut self.outbox, device)?;
             }
         }
         Ok(())
     }
 
-    fn work_all(&mut self, tun: &Tun) -> io::Result<()> {
+    fn work_all(&mut self, device: &mut D) -> io::Result<()> {
         let now = self.clock.now();
         self.told = now;
         for endpoint in &mut self.endpoints {
-            endpoint.work(now, &mut self.outbox, tun)?;
+            endpoint.work(now, &mut self.outbox, device)?;
         }
         Ok(())
     }
 
-    fn abort_all(&mut self, tun: &Tun) -> io::Result<()> {
+    fn abort_all(&mut self, device: &mut D) -> io::Result<()> {
         self.endpoints.iter_mut().for_each(Endpoint::abort);
-        self.work_all(tun)?;
+        self.work_all(device)?;
         self.forget();
         Ok(())
     }

@@ -10,7 +10,8 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `namespace` | network namespaces that vanish with the process |
-//! | `tun` | a TUN device, with offload where the kernel has it |
+//! | `device` | where packets come from and go to: what the following stand on; a pair in memory |
+//! | `tun` | a TUN device of the kernel's, with offload where it has it |
 //! | `path` | the simulator's links in real time between two devices |
 //! | `host` | connections over a device, and what uses them |
 //! | `transfer` | one transfer over a path to a kernel that receives, every byte checked |
@@ -23,7 +24,10 @@
 pub mod capture;
 #[cfg(target_os = "linux")]
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod device;
 pub mod emit;
+mod family;
 pub mod flow;
 #[cfg(target_os = "linux")]
 pub mod host;
@@ -45,6 +49,7 @@ pub mod tun;
 
 pub use capture::{CaptureError, CaptureTime, CaptureWriter, Snap};
 pub use emit::{Checksum, EmitError, Envelope, emit};
+pub use family::Family;
 pub use flow::{Direction, Endpoints, FlowCapture, FlowConfig};
 pub use isn::Secret;
 pub use options::{Options, Order, Timestamps};

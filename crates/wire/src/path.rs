@@ -48,9 +48,9 @@ use self::lane::Lane;
 use self::numbers::FlowNumbers;
 use self::record::Tap;
 use crate::clock::WallClock;
+use crate::device::{BUFFER_BYTES, Device, Reading};
 use crate::poll;
 use crate::processor::ProcessorWaits;
-use crate::tun::{MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Tun};
 
 /// Packets read from one device before the other gets its turn and what is due is written.
 const READS_AT_ONCE: usize = 32;
@@ -87,15 +87,15 @@ impl RunningPath {
     /// # Errors
     ///
     /// If there is no room for a thread or a file descriptor.
-    pub fn start(config: &PathConfig, near: Tun, far: Tun) -> io::Result<Self> {
+    pub fn start<D: Device + 'static>(config: &PathConfig, near: D, far: D) -> io::Result<Self> {
         Self::tapped(config, near, far, WallClock::start(), [None, None])
     }
 
     /// As [`start`](Self::start), with a tap for each direction, whose times are `clock`'s.
-    fn tapped(
+    fn tapped<D: Device + 'static>(
         config: &PathConfig,
-        near: Tun,
-        far: Tun,
+        near: D,
+        far: D,
         clock: WallClock,
         taps: [Option<Tap>; 2],
     ) -> io::Result<Self> {
@@ -148,10 +148,10 @@ impl Drop for RunningPath {
 }
 
 /// The path's thread.
-struct Relay {
+struct Relay<D> {
     clock: WallClock,
     /// The near device and the far one; lane `i` leads from device `i` to the other.
-    devices: [Tun; 2],
+    devices: [D; 2],
     lanes: [Lane; 2],
     flows: FlowNumbers,
     buffer: Vec<u8>,
@@ -159,11 +159,11 @@ struct Relay {
     started: Instant,
 }
 
-impl Relay {
+impl<D: Device> Relay<D> {
     fn new(
         config: &PathConfig,
-        near: Tun,
-        far: Tun,
+        near: D,
+        far: D,
         clock: WallClock,
         [forward, backward]: [Option<Tap>; 2],
     ) -> Self {
@@ -175,7 +175,7 @@ impl Relay {
                 Lane::new(&config.backward, config.seed, "path/backward", backward),
             ],
             flows: FlowNumbers::default(),
-            buffer: vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES],
+            buffer: vec![0; BUFFER_BYTES],
             unattended: Histogram::default(),
             started: clock.now(),
         }
@@ -192,7 +192,7 @@ impl Relay {
                 self.read(side)?;
             }
             let [forward, backward] = &mut self.lanes;
-            let [near, far] = &self.devices;
+            let [near, far] = &mut self.devices;
             forward.deliver(&self.clock, far)?;
             backward.deliver(&self.clock, near)?;
             let now = self.clock.now();
@@ -212,6 +212,7 @@ impl Relay {
             match self.devices[side].read(&self.clock, &mut self.buffer)? {
                 Reading::Packet(packet) => self.lanes[side].take_in(&packet, &mut self.flows),
                 Reading::Garbage => self.lanes[side].take_in_garbage(),
+                Reading::Lost => {}
                 Reading::Empty => break,
             }
         }

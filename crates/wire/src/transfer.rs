@@ -25,12 +25,12 @@ use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::Duration;
 use thiserror::Error;
 
+use crate::family::Family;
 use crate::host::{ConnectError, Digest};
 use crate::path::{
     Attachment, CaptureFiles, EndpointLosses, NetworkError, PathConfig, PathNetwork, PathReport,
     Side,
 };
-use crate::tun::Family;
 
 use receiver::Receipt;
 use sender::Running;

@@ -7,13 +7,11 @@
 //! A device may have several queues, each a [`Tun`] of its own that its thread reads and writes;
 //! see [`Tun::open_queues`] for who reads what.
 //!
-//! With offload, where the kernel has it, packets of up to 64 KiB cross at once; what is left to
-//! do to each stands in [`Pending`].
+//! With offload, where the kernel has it, packets of up to 64 KiB cross at once, and what is left
+//! to do to each ([`Pending`]) stands in a header in front of it.
 
 pub(crate) mod netlink;
 mod offload;
-
-pub use offload::{ChecksumState, Family, OFFLOAD_HEADER_BYTES, Pending, Segmentation};
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -22,17 +20,15 @@ use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
-use dupack_tcp::time::Instant;
 use nix::errno::Errno;
 use nix::unistd::gettid;
 use thiserror::Error;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use self::netlink::InterfaceIndex;
+use self::offload::{OFFLOAD_HEADER_BYTES, header, read_header};
 use crate::clock::WallClock;
-
-/// The longest packet that crosses a device, and so the least room to read into.
-pub const MAX_PACKET_BYTES: usize = 65_535;
+use crate::device::{Device, Granted, Pending, Reading, Received, Writing};
 
 /// Packets that the kernel keeps for us while we do something else. The kernel's own default is
 /// 500; a sender that finds the queue full loses packets to it that no link model took.
@@ -111,38 +107,6 @@ pub enum TunError {
     },
 }
 
-/// A packet that was read.
-#[derive(Clone, Copy, Debug)]
-pub struct Received<'a> {
-    /// When it was read.
-    pub at: Instant,
-    /// What is left to do to it.
-    pub pending: Pending,
-    /// The IP packet.
-    pub bytes: &'a [u8],
-}
-
-/// What came of reading.
-#[derive(Clone, Copy, Debug)]
-pub enum Reading<'a> {
-    /// A packet.
-    Packet(Received<'a>),
-    /// Something that is not what was agreed on with the kernel, and was thrown away.
-    Garbage,
-    /// Nothing is there.
-    Empty,
-}
-
-/// What came of writing.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writing {
-    /// The kernel has the packet.
-    Done,
-    /// The kernel does not take it: it is malformed, or the device is down.
-    Refused,
-}
-
 /// An open device, or one of its queues.
 pub struct Tun {
     device: SyncDevice,
@@ -151,15 +115,6 @@ pub struct Tun {
     offload: Granted,
     /// The table of interfaces as the thread sees it that opened the device.
     counters: PathBuf,
-}
-
-/// Whether the device has offload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Granted {
-    /// Long packets and partial checksums cross.
-    Offload,
-    /// Plain packets only.
-    Plain,
 }
 
 impl Tun {
@@ -216,26 +171,18 @@ impl Tun {
     pub fn name(&self) -> &str {
         &self.name
     }
+}
 
-    /// The longest IP packet that fits the link, in bytes.
-    #[must_use]
-    pub const fn mtu(&self) -> u16 {
+impl Device for Tun {
+    fn mtu(&self) -> u16 {
         self.mtu
     }
 
-    /// Whether the kernel gave offload.
-    #[must_use]
-    pub const fn offload(&self) -> Granted {
+    fn offload(&self) -> Granted {
         self.offload
     }
 
-    /// Reads a packet into `buffer`, which should have room for the longest and its offload
-    /// header, and takes the time as soon as it is there.
-    ///
-    /// # Errors
-    ///
-    /// If the device is gone.
-    pub fn read<'a>(&self, clock: &WallClock, buffer: &'a mut [u8]) -> io::Result<Reading<'a>> {
+    fn read<'a>(&mut self, clock: &WallClock, buffer: &'a mut [u8]) -> io::Result<Reading<'a>> {
         let length = match self.device.recv(buffer) {
             Ok(length) => length,
             Err(error) if is_transient(&error) => return Ok(Reading::Empty),
@@ -248,7 +195,7 @@ impl Tun {
         let (pending, bytes) = match self.offload {
             Granted::Plain => (Some(Pending::NOTHING), bytes),
             Granted::Offload => match bytes.split_at_checked(OFFLOAD_HEADER_BYTES) {
-                Some((header, bytes)) => (Pending::parse(header), bytes),
+                Some((header, bytes)) => (read_header(header), bytes),
                 None => (None, bytes),
             },
         };
@@ -258,27 +205,18 @@ impl Tun {
         })
     }
 
-    /// Writes the packet that `head` and `tail` are together. Without offload nothing may be
-    /// pending.
-    ///
-    /// # Errors
-    ///
-    /// If the device is gone.
-    pub fn write(&self, pending: &Pending, head: &[u8], tail: &[u8]) -> io::Result<Writing> {
+    fn write(&mut self, pending: &Pending, head: &[u8], tail: &[u8]) -> io::Result<Writing> {
         let written = match self.offload {
             Granted::Plain => {
                 debug_assert_eq!(*pending, Pending::NOTHING);
                 self.device
                     .send_vectored(&[IoSlice::new(head), IoSlice::new(tail)])
             }
-            Granted::Offload => {
-                let offload = pending.emit();
-                self.device.send_vectored(&[
-                    IoSlice::new(&offload),
-                    IoSlice::new(head),
-                    IoSlice::new(tail),
-                ])
-            }
+            Granted::Offload => self.device.send_vectored(&[
+                IoSlice::new(&header(pending)),
+                IoSlice::new(head),
+                IoSlice::new(tail),
+            ]),
         };
         match written {
             Ok(_) => Ok(Writing::Done),
@@ -287,14 +225,9 @@ impl Tun {
         }
     }
 
-    /// Packets that the kernel has thrown away because nobody read them in time, from all queues
-    /// of the device together.
-    ///
-    /// # Errors
-    ///
-    /// If the kernel does not say. It says so only as long as the thread lives that opened the
-    /// device.
-    pub fn overflowed(&self) -> io::Result<u64> {
+    /// From all queues of the device together. The kernel says it only as long as the thread
+    /// lives that opened the device.
+    fn overflowed(&self) -> io::Result<u64> {
         let table = std::fs::read_to_string(&self.counters)?;
         drops_of(&table, &self.name).ok_or_else(|| {
             let text = format!("no {} in {}", self.name, self.counters.display());

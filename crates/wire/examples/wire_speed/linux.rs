@@ -12,8 +12,9 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use dupack_wire::device::{Device, Granted};
 use dupack_wire::namespace::{self, Namespace};
-use dupack_wire::tun::{Granted, Offload, Prefix, Tun, TunConfig};
+use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
 
 use cores::{Core, Cores, ThreadTime};
 use kernel::{Measured, Side};

@@ -5,11 +5,14 @@ use std::net::{IpAddr, SocketAddr};
 use dupack_tcp::time::Duration;
 use thiserror::Error;
 
-/// What a host shall be.
+/// What a host shall be; [`HostConfig::new`] has the usual.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct HostConfig {
     /// Its own addresses, which are not the kernel's.
     pub addresses: Vec<IpAddr>,
+    /// To which addresses packets may come.
+    pub destinations: Destinations,
     /// Bytes that it keeps of a stream until they are acknowledged.
     pub send_buffer: usize,
     /// How long it stays to answer the peer after its last connection has come to TIME-WAIT.
@@ -19,17 +22,51 @@ pub struct HostConfig {
     pub connections_max: usize,
 }
 
+/// To which addresses packets may come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Destinations {
+    /// To the host's own; it is not meant by others.
+    #[default]
+    OwnAddresses,
+    /// To any address of a single host, and it answers from there: for a host that stands for
+    /// whole networks, such as a responder behind a default route. Those to broadcast or
+    /// multicast addresses are not for TCP (RFC 9293 §3.9.2.3, MUST-57). It still connects from
+    /// its own.
+    AnyUnicast,
+}
+
 impl HostConfig {
-    /// A host at `addresses`: 4 MiB of send buffer, a second to linger, 1024 connections.
+    /// A host at `addresses` and no other: 4 MiB of send buffer, a second to linger, 1024
+    /// connections.
     #[must_use]
     pub const fn new(addresses: Vec<IpAddr>) -> Self {
         Self {
             addresses,
+            destinations: Destinations::OwnAddresses,
             send_buffer: 4 << 20,
             linger: Duration::from_secs(1),
             connections_max: 1024,
         }
     }
+}
+
+impl HostConfig {
+    /// Whether a packet to `destination` is for the host.
+    pub(super) fn takes(&self, destination: IpAddr) -> bool {
+        match self.destinations {
+            Destinations::OwnAddresses => self.addresses.contains(&destination),
+            Destinations::AnyUnicast => is_unicast(destination),
+        }
+    }
+}
+
+/// Whether one host may have this address.
+fn is_unicast(address: IpAddr) -> bool {
+    let is_broadcast = match address {
+        IpAddr::V4(address) => address.is_broadcast(),
+        IpAddr::V6(_) => false,
+    };
+    !(is_broadcast || address.is_multicast() || address.is_unspecified())
 }
 
 /// Why a connection cannot be opened.
@@ -51,4 +88,28 @@ pub enum ConnectError {
         /// The peer.
         peer: SocketAddr,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn takes(destinations: Destinations) -> impl Fn(&&str) -> bool {
+        let own = ["10.0.0.1", "fd00::1"].map(|text| text.parse().expect("an address"));
+        let mut config = HostConfig::new(own.to_vec());
+        config.destinations = destinations;
+        move |text| config.takes(text.parse().expect("an address"))
+    }
+
+    #[test]
+    fn foreign_addresses_are_a_matter_of_policy() {
+        let (own, foreign) = (["10.0.0.1", "fd00::1"], ["10.0.0.2", "8.8.8.8", "fd00::2"]);
+        let nobodys = ["0.0.0.0", "::", "255.255.255.255", "224.0.0.1", "ff02::1"];
+        let strict = takes(Destinations::OwnAddresses);
+        assert!(own.iter().all(&strict));
+        assert!(!foreign.iter().chain(&nobodys).any(&strict));
+        let open = takes(Destinations::AnyUnicast);
+        assert!(own.iter().chain(&foreign).all(&open));
+        assert!(!nobodys.iter().any(&open));
+    }
 }

@@ -11,8 +11,8 @@ use dupack_tcp::time::Instant;
 use super::application::{Application, Outcome, Supply};
 use super::outbox::{Ends, Outbox};
 use super::ring::Ring;
+use crate::device::Device;
 use crate::parse::Parsed;
-use crate::tun::Tun;
 
 /// A connection and its bytes.
 pub(super) struct Endpoint {
@@ -196,14 +196,19 @@ impl Endpoint {
     }
 
     /// Does everything that can be done now: hands over bytes both ways and sends.
-    pub(super) fn work(&mut self, now: Instant, outbox: &mut Outbox, tun: &Tun) -> io::Result<()> {
+    pub(super) fn work<D: Device>(
+        &mut self,
+        now: Instant,
+        outbox: &mut Outbox,
+        device: &mut D,
+    ) -> io::Result<()> {
         self.hear();
         self.hand_over();
         self.fetch();
         while let Some(outgoing) = self.connection.poll_transmit(now) {
-            outbox.push(outgoing, self.ends, &self.ours, tun)?;
+            outbox.push(outgoing, self.ends, &self.ours, device)?;
         }
-        outbox.flush(self.ends, &self.ours, tun)?;
+        outbox.flush(self.ends, &self.ours, device)?;
         // Sending may have ended it: a RST, the last ACK.
         self.hear();
         self.conclude(now);

@@ -24,12 +24,12 @@ use super::registry::{Membership, Stray, Whose};
 use super::waker::Waker;
 use super::{Host, HostConfig, READS_AT_ONCE};
 use crate::clock::WallClock;
+use crate::device::{ChecksumState, Device, Received};
 use crate::isn::Secret;
-use crate::tun::{ChecksumState, Received, Tun};
 
-impl Host {
+impl<D: Device> Host<D> {
     /// Hosts that share the addresses of `config`, their ports and a device: one for each of its
-    /// queues (see [`Tun::open_queues`]), to be run by a thread each. What is in `config` is true
+    /// queues (see [`Tun::open_queues`](crate::tun::Tun::open_queues)), to be run by a thread each. What is in `config` is true
     /// of each: each may have `connections_max` connections. A single one is as [`Host::new`].
     ///
     /// A connection belongs to the host that opened or accepted it. A SYN is answered by the host
@@ -48,7 +48,7 @@ impl Host {
     /// # Errors
     ///
     /// As [`Host::new`].
-    pub fn groups(config: &HostConfig, queues: Vec<Tun>, secret: &Secret) -> io::Result<Vec<Self>> {
+    pub fn groups(config: &HostConfig, queues: Vec<D>, secret: &Secret) -> io::Result<Vec<Self>> {
         let host = |tun| Self::new(config.clone(), tun, secret.clone());
         let mut hosts = queues
             .into_iter()
@@ -97,7 +97,7 @@ impl Host {
     }
 
     /// Takes in what siblings have handed over, up to a limit.
-    pub(super) fn read_mail(&mut self, tun: &Tun) -> io::Result<()> {
+    pub(super) fn read_mail(&mut self, device: &mut D) -> io::Result<()> {
         let Some(membership) = self.membership.as_ref().filter(|_| self.has_mail()) else {
             return Ok(());
         };
@@ -107,9 +107,9 @@ impl Host {
             // backwards.
             self.told = self.told.max(received.at);
             received.at = self.told;
-            self.arrive(tun, &received)?;
+            self.arrive(device, &received)?;
         }
-        self.answer(tun)
+        self.answer(device)
     }
 
     /// Whether siblings have handed something over.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dupack_tcp::time::Instant;
 
-use crate::tun::{Pending, Received};
+use crate::device::{Pending, Received};
 
 /// Bytes of packets that may wait for a host, with what it takes to keep them. What comes beyond
 /// is lost, as it is where the kernel's queue is full. It has room for a peer's whole window,

@@ -11,12 +11,13 @@ use std::net::SocketAddr;
 use dupack_tcp::connection::{Flags, Outgoing};
 
 use super::ring::Ring;
+use crate::device::{
+    ChecksumState, Device, Granted, MAX_PACKET_BYTES, Pending, Segmentation, Writing,
+};
 use crate::emit::{
     CHECKSUM_AT, Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit, emit_headers,
 };
-use crate::tun::{
-    ChecksumState, Family, Granted, MAX_PACKET_BYTES, Pending, Segmentation, Tun, Writing,
-};
+use crate::family::Family;
 
 /// Payload that fits a packet of the greatest length, whatever its headers.
 const MAX_JOINED_BYTES: u32 = (MAX_PACKET_BYTES - MAX_HEADER_BYTES) as u32;
@@ -37,7 +38,7 @@ pub struct OutboxCounters {
     pub segments: u64,
     /// Packets that they went in.
     pub packets: u64,
-    /// Packets that the kernel did not take.
+    /// Packets that the device did not take.
     pub refused: u64,
 }
 
@@ -73,12 +74,12 @@ impl Outbox {
 
     /// Sends a segment, or keeps it to join it with the next. The bytes of the stream are in
     /// `stream`. After the last of a connection comes [`flush`](Self::flush).
-    pub(super) fn push(
+    pub(super) fn push<D: Device>(
         &mut self,
         outgoing: Outgoing,
         ends: Ends,
         stream: &Ring,
-        tun: &Tun,
+        device: &mut D,
     ) -> io::Result<()> {
         if let Some(joined) = &mut self.joined
             && joined.admits(&outgoing)
@@ -86,33 +87,44 @@ impl Outbox {
             joined.add(&outgoing);
             return Ok(());
         }
-        self.flush(ends, stream, tun)?;
+        self.flush(ends, stream, device)?;
         let joined = Joined {
             size: outgoing.segment.len,
             outgoing,
             count: 1,
         };
-        if tun.offload() == Granted::Offload && joined.size > 0 {
+        if device.offload() == Granted::Offload && joined.size > 0 {
             self.joined = Some(joined);
             return Ok(());
         }
-        self.send(&joined, ends, stream, tun)
+        self.send(&joined, ends, stream, device)
     }
 
     /// Sends what waits.
-    pub(super) fn flush(&mut self, ends: Ends, stream: &Ring, tun: &Tun) -> io::Result<()> {
+    pub(super) fn flush<D: Device>(
+        &mut self,
+        ends: Ends,
+        stream: &Ring,
+        device: &mut D,
+    ) -> io::Result<()> {
         match self.joined.take() {
-            Some(joined) => self.send(&joined, ends, stream, tun),
+            Some(joined) => self.send(&joined, ends, stream, device),
             None => Ok(()),
         }
     }
 
-    fn send(&mut self, joined: &Joined, ends: Ends, stream: &Ring, tun: &Tun) -> io::Result<()> {
+    fn send<D: Device>(
+        &mut self,
+        joined: &Joined,
+        ends: Ends,
+        stream: &Ring,
+        device: &mut D,
+    ) -> io::Result<()> {
         let envelope = Envelope {
             source: ends.local,
             destination: ends.remote,
             identification: self.identification,
-            checksum: match tun.offload() {
+            checksum: match device.offload() {
                 Granted::Offload => Checksum::Offloaded,
                 Granted::Plain => Checksum::Full,
             },
@@ -125,13 +137,13 @@ impl Outbox {
             debug_assert!(false, "{made:?}");
             return Ok(());
         };
-        let pending = match tun.offload() {
+        let pending = match device.offload() {
             Granted::Offload => joined.pending(ends, head.len() + tail.len()),
             Granted::Plain => Pending::NOTHING,
         };
         self.counters.segments += joined.count;
         self.counters.packets += 1;
-        match tun.write(&pending, head, tail)? {
+        match device.write(&pending, head, tail)? {
             Writing::Done => {}
             Writing::Refused => self.counters.refused += 1,
         }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::mailbox::{Letter, Mailbox, Posted};
 use super::outbox::Ends;
 use super::waker::Waker;
-use crate::tun::Received;
+use crate::device::Received;
 
 /// A host's place among its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -353,7 +353,7 @@ mod tests {
         let [a, b] = siblings();
         let packet = Received {
             at: dupack_tcp::time::Instant::from_nanos(5),
-            pending: crate::tun::Pending::NOTHING,
+            pending: crate::device::Pending::NOTHING,
             bytes: &[1, 2, 3],
         };
         assert!(b.mailbox().is_empty() && !is_rung(&b));

@@ -3,7 +3,7 @@
 use etherparse::IpNumber;
 use etherparse::checksum::Sum16BitWords;
 
-use crate::tun::Family;
+use crate::family::Family;
 
 /// A sum under way. What is added must be an even number of bytes, but for the last.
 #[derive(Clone, Debug, Default)]

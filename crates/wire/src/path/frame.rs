@@ -11,7 +11,8 @@ use etherparse::{IpNumber, IpSlice, TcpSlice, UdpSlice};
 use dupack_net::packet::PacketKind;
 
 use super::checksum::{Checksum, transport_sum};
-use crate::tun::{ChecksumState, Family, Pending, Received, Segmentation};
+use crate::device::{ChecksumState, Pending, Received, Segmentation};
+use crate::family::Family;
 
 /// Room for the headers of a packet that is cut, or whose checksum is completed: IPv6 with some
 /// extension headers, and TCP with all its options. One with more is not carried.

@@ -12,7 +12,7 @@ use super::record::Tap;
 use super::report::LaneReport;
 use super::store::{FrameStore, SegmentId};
 use crate::clock::WallClock;
-use crate::tun::{Granted, Received, Tun, Writing};
+use crate::device::{Device, Granted, Received, Writing};
 
 /// A link at work in real time, and the packets on it.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Lane {
     }
 
     /// Writes everything that is due to `out`.
-    pub(super) fn deliver(&mut self, clock: &WallClock, out: &Tun) -> io::Result<()> {
+    pub(super) fn deliver<D: Device>(&mut self, clock: &WallClock, out: &mut D) -> io::Result<()> {
         let now = clock.now();
         while let Some(flight) = self.link.take_arrival(now) {
             self.land(&flight, clock, out)?;
@@ -106,7 +106,12 @@ impl Lane {
         self.flush(clock, out)
     }
 
-    fn land(&mut self, flight: &Flight, clock: &WallClock, out: &Tun) -> io::Result<()> {
+    fn land<D: Device>(
+        &mut self,
+        flight: &Flight,
+        clock: &WallClock,
+        out: &mut D,
+    ) -> io::Result<()> {
         let id = SegmentId::of(flight.packet);
         match flight.fate {
             Fate::Lost(_) => self.frames.release(id.slot, 1),
@@ -126,7 +131,7 @@ impl Lane {
     }
 
     /// Writes the run, if there is one, and gives its segments up.
-    fn flush(&mut self, clock: &WallClock, out: &Tun) -> io::Result<()> {
+    fn flush<D: Device>(&mut self, clock: &WallClock, out: &mut D) -> io::Result<()> {
         if self.run.due.is_empty() {
             return Ok(());
         }
@@ -136,7 +141,7 @@ impl Lane {
         Ok(())
     }
 
-    fn write_run(&mut self, clock: &WallClock, out: &Tun) -> io::Result<()> {
+    fn write_run<D: Device>(&mut self, clock: &WallClock, out: &mut D) -> io::Result<()> {
         let Run { slot, first, due } = &self.run;
         let frame = self.frames.frame(*slot);
         let segments = *first..first + due.len();

@@ -9,8 +9,9 @@ use thiserror::Error;
 use super::record::{CaptureFileError, CaptureFiles, Recorder};
 use super::{PathConfig, PathReport, RunningPath};
 use crate::clock::WallClock;
+use crate::family::Family;
 use crate::namespace::{Namespace, NamespaceError};
-use crate::tun::{Family, Offload, Prefix, Tun, TunConfig, TunError};
+use crate::tun::{Offload, Prefix, Tun, TunConfig, TunError};
 
 /// The network's addresses: 10.98.0.0/16, private (RFC 1918), and fd98::/32, unique local
 /// (RFC 4193). Nothing outside the namespaces sees them.

@@ -279,8 +279,8 @@ impl CaptureFileError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{Pending, Received};
     use crate::path::frame::Frame;
-    use crate::tun::{Pending, Received};
 
     fn frame() -> Frame {
         let mut bytes = Vec::new();

@@ -3,7 +3,7 @@
 use dupack_net::packet::PacketHandle;
 
 use super::frame::{Frame, MAX_SEGMENTS, Unfit};
-use crate::tun::Received;
+use crate::device::Received;
 
 /// Packets and how many of their segments are still under way.
 #[derive(Debug, Default)]

@@ -6,7 +6,8 @@ use dupack_net::packet::PacketKind;
 use dupack_tcp::time::Instant;
 
 use super::frame::{Frame, Piece, Unfit};
-use crate::tun::{ChecksumState, Family, Pending, Received, Segmentation};
+use crate::device::{ChecksumState, Pending, Received, Segmentation};
+use crate::family::Family;
 
 const SIZE: usize = 1000;
 const SEQ: u32 = u32::MAX - 1500;

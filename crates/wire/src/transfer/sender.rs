@@ -20,11 +20,11 @@ use super::{
     TransferError, system,
 };
 use crate::Secret;
+use crate::family::Family;
 use crate::host::{
     Application, Host, HostConfig, Opening, Outcome, Pattern, Supply, Waker, random_key,
 };
 use crate::path::{EndpointLosses, PathNetwork, Side};
-use crate::tun::Family;
 
 /// How long after the last byte a sender of ours may take to say how it went.
 const LAST_WORDS: StdDuration = StdDuration::from_secs(5);

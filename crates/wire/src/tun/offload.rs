@@ -4,11 +4,12 @@
 //! With it the kernel may leave two pieces of work to whoever comes next: filling in a checksum,
 //! and cutting a packet that is longer than the MTU into segments.
 
-use std::net::IpAddr;
-use std::path::Path;
+use crate::device::{ChecksumState, HEADROOM_BYTES, Pending, Segmentation};
+use crate::family::Family;
 
-/// Bytes of the header.
-pub const OFFLOAD_HEADER_BYTES: usize = 10;
+/// Length of the header in bytes.
+pub(super) const OFFLOAD_HEADER_BYTES: usize = 10;
+const _: () = assert!(OFFLOAD_HEADER_BYTES <= HEADROOM_BYTES);
 
 const NEEDS_CHECKSUM: u8 = 1;
 const DATA_VALID: u8 = 2;
@@ -20,152 +21,66 @@ const GSO_UDP: u8 = 5;
 /// Marks, in the kind of segmentation, that the first segment alone carries TCP's CWR.
 const GSO_ECN: u8 = 0x80;
 
-/// What is left to do to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pending {
-    /// The transport checksum.
-    pub checksum: ChecksumState,
-    /// The cutting into segments.
-    pub segmentation: Segmentation,
-}
-
-/// What a packet's transport checksum is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChecksumState {
-    /// It is complete, and nobody has vouched for it: verify it.
-    Unverified,
-    /// It has been verified.
-    Verified,
-    /// The packet never left this machine: the field holds the sum over the pseudo-header, and
-    /// the sum over everything from `start` to the end, complemented, belongs there.
-    Partial {
-        /// Where the transport header begins, in bytes from the start of the packet.
-        start: u16,
-        /// Where the checksum stands, in bytes from `start`.
-        offset: u16,
-    },
-}
-
-/// How a packet is to be cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Segmentation {
-    /// Not at all.
-    Whole,
-    /// TCP into segments of so many payload bytes, the last may be shorter.
-    Tcp {
-        /// Payload bytes of a segment.
-        size: u16,
-        /// Length of all headers in bytes, as the kernel wants to be told.
-        header_len: u16,
-        /// The version of IP.
-        family: Family,
-    },
-    /// UDP into datagrams of so many payload bytes, the last may be shorter.
-    Udp {
-        /// Payload bytes of a datagram.
-        size: u16,
-        /// Length of all headers in bytes.
-        header_len: u16,
-    },
-}
-
-/// The version of IP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Family {
-    /// Version 4.
-    V4,
-    /// Version 6.
-    V6,
-}
-
-impl Family {
-    /// Whether this machine's kernel has it: some are built or started without IPv6.
-    #[must_use]
-    pub fn is_there(self) -> bool {
-        match self {
-            Self::V4 => true,
-            Self::V6 => Path::new("/proc/net/if_inet6").exists(),
-        }
-    }
-
-    /// That of an address.
-    #[must_use]
-    pub const fn of(address: IpAddr) -> Self {
-        match address {
-            IpAddr::V4(_) => Self::V4,
-            IpAddr::V6(_) => Self::V6,
-        }
-    }
-}
-
-impl Pending {
-    /// Nothing is left to do, and the checksum is complete.
-    pub const NOTHING: Self = Self {
-        checksum: ChecksumState::Unverified,
-        segmentation: Segmentation::Whole,
+/// Reads the header; `None` if it is too short or asks for what was not agreed on.
+pub(super) fn read_header(bytes: &[u8]) -> Option<Pending> {
+    let (flags, kind) = (*bytes.first()?, *bytes.get(1)?);
+    // The device's numbers are in the machine's own order (VIRTIO 1.2 §2.4, legacy).
+    let number = |at: usize| {
+        let two = bytes.get(at..at + 2)?;
+        Some(u16::from_ne_bytes([two[0], two[1]]))
     };
+    let (header_len, size) = (number(2)?, number(4)?);
+    let (start, offset) = (number(6)?, number(8)?);
+    let checksum = if flags & NEEDS_CHECKSUM != 0 {
+        ChecksumState::Partial { start, offset }
+    } else if flags & DATA_VALID != 0 {
+        ChecksumState::Verified
+    } else {
+        ChecksumState::Unverified
+    };
+    let tcp = |family| Segmentation::Tcp {
+        size,
+        header_len,
+        family,
+    };
+    let segmentation = match kind & !GSO_ECN {
+        GSO_NONE => Segmentation::Whole,
+        GSO_TCPV4 => tcp(Family::V4),
+        GSO_TCPV6 => tcp(Family::V6),
+        GSO_UDP => Segmentation::Udp { size, header_len },
+        _ => return None,
+    };
+    (segmentation == Segmentation::Whole || size > 0).then_some(Pending {
+        checksum,
+        segmentation,
+    })
+}
 
-    /// Reads the header; `None` if it is too short or asks for what was not agreed on.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (flags, kind) = (*bytes.first()?, *bytes.get(1)?);
-        // The device's numbers are in the machine's own order (VIRTIO 1.2 §2.4, legacy).
-        let number = |at: usize| {
-            let two = bytes.get(at..at + 2)?;
-            Some(u16::from_ne_bytes([two[0], two[1]]))
-        };
-        let (header_len, size) = (number(2)?, number(4)?);
-        let (start, offset) = (number(6)?, number(8)?);
-        let checksum = if flags & NEEDS_CHECKSUM != 0 {
-            ChecksumState::Partial { start, offset }
-        } else if flags & DATA_VALID != 0 {
-            ChecksumState::Verified
-        } else {
-            ChecksumState::Unverified
-        };
-        let tcp = |family| Segmentation::Tcp {
+/// The header that says what is pending.
+pub(super) fn header(pending: &Pending) -> [u8; OFFLOAD_HEADER_BYTES] {
+    let (flags, start, offset) = match pending.checksum {
+        ChecksumState::Unverified => (0, 0, 0),
+        ChecksumState::Verified => (DATA_VALID, 0, 0),
+        ChecksumState::Partial { start, offset } => (NEEDS_CHECKSUM, start, offset),
+    };
+    let (kind, size, header_len) = match pending.segmentation {
+        Segmentation::Whole => (GSO_NONE, 0, 0),
+        Segmentation::Tcp {
             size,
             header_len,
             family,
-        };
-        let segmentation = match kind & !GSO_ECN {
-            GSO_NONE => Segmentation::Whole,
-            GSO_TCPV4 => tcp(Family::V4),
-            GSO_TCPV6 => tcp(Family::V6),
-            GSO_UDP => Segmentation::Udp { size, header_len },
-            _ => return None,
-        };
-        (segmentation == Segmentation::Whole || size > 0).then_some(Self {
-            checksum,
-            segmentation,
-        })
-    }
-
-    /// The header's bytes.
-    pub(super) fn emit(&self) -> [u8; OFFLOAD_HEADER_BYTES] {
-        let (flags, start, offset) = match self.checksum {
-            ChecksumState::Unverified => (0, 0, 0),
-            ChecksumState::Verified => (DATA_VALID, 0, 0),
-            ChecksumState::Partial { start, offset } => (NEEDS_CHECKSUM, start, offset),
-        };
-        let (kind, size, header_len) = match self.segmentation {
-            Segmentation::Whole => (GSO_NONE, 0, 0),
-            Segmentation::Tcp {
-                size,
-                header_len,
-                family,
-            } => match family {
-                Family::V4 => (GSO_TCPV4, size, header_len),
-                Family::V6 => (GSO_TCPV6, size, header_len),
-            },
-            Segmentation::Udp { size, header_len } => (GSO_UDP, size, header_len),
-        };
-        let mut bytes = [flags, kind, 0, 0, 0, 0, 0, 0, 0, 0];
-        bytes[2..4].copy_from_slice(&header_len.to_ne_bytes());
-        bytes[4..6].copy_from_slice(&size.to_ne_bytes());
-        bytes[6..8].copy_from_slice(&start.to_ne_bytes());
-        bytes[8..10].copy_from_slice(&offset.to_ne_bytes());
-        bytes
-    }
+        } => match family {
+            Family::V4 => (GSO_TCPV4, size, header_len),
+            Family::V6 => (GSO_TCPV6, size, header_len),
+        },
+        Segmentation::Udp { size, header_len } => (GSO_UDP, size, header_len),
+    };
+    let mut bytes = [flags, kind, 0, 0, 0, 0, 0, 0, 0, 0];
+    bytes[2..4].copy_from_slice(&header_len.to_ne_bytes());
+    bytes[4..6].copy_from_slice(&size.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&start.to_ne_bytes());
+    bytes[8..10].copy_from_slice(&offset.to_ne_bytes());
+    bytes
 }
 
 #[cfg(test)]
@@ -193,7 +108,7 @@ mod tests {
                     checksum,
                     segmentation,
                 };
-                assert_eq!(Pending::parse(&pending.emit()), Some(pending));
+                assert_eq!(read_header(&header(&pending)), Some(pending));
             }
         }
     }
@@ -201,8 +116,8 @@ mod tests {
     #[test]
     fn what_was_not_agreed_on_is_refused() {
         // UDP fragmentation, type 3, and segments of no bytes.
-        assert_eq!(Pending::parse(&[0, 3, 0, 0, 8, 0, 0, 0, 0, 0]), None);
-        assert_eq!(Pending::parse(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(Pending::parse(&[0; 9]), None);
+        assert_eq!(read_header(&[0, 3, 0, 0, 8, 0, 0, 0, 0, 0]), None);
+        assert_eq!(read_header(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(read_header(&[0; 9]), None);
     }
 }

@@ -9,9 +9,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use dupack_tcp::connection::Reason;
+use dupack_wire::Family;
 use dupack_wire::host::{Application, Digest, Host, Listener, Offer, Supply};
 use dupack_wire::namespace::Namespace;
-use dupack_wire::tun::{Family, Offload};
+use dupack_wire::tun::Offload;
 
 use crate::ours::{
     Duplex, End, Report, Running, SEED, kernel_address, offer, once, opening, our_address,

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use dupack_wire::Family;
 use dupack_wire::host::{Application, Listener, Offer, Supply, Waker};
-use dupack_wire::tun::Family;
 
 use crate::ours::{Running, Scene, offer, our_address};
 use crate::testbed::{Case, PORT, case_with, eventually};

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use dupack_wire::Family;
 use dupack_wire::host::{Application, Outcome, Supply, Waker};
 use dupack_wire::namespace::Namespace;
-use dupack_wire::tun::Family;
 
 use crate::iperf3::{
     BYTES, COOKIE_BYTES, CREATE_STREAMS, DISPLAY_RESULTS, Direction, EXCHANGE_RESULTS, IPERF_DONE,

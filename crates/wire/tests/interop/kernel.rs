@@ -7,9 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use dupack_tcp::connection::{Flags, Reason};
+use dupack_wire::Family;
 use dupack_wire::host::{Digest, Pattern, Pipe};
 use dupack_wire::namespace::Namespace;
-use dupack_wire::tun::{Family, Offload};
+use dupack_wire::tun::Offload;
 use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::ours::{

@@ -9,9 +9,10 @@ use dupack_algorithms::catalog::{Axis, Catalog};
 use dupack_net::link::{DropCause, LinkConfig, LossModel};
 use dupack_net::units::Probability;
 use dupack_tcp::time::Duration;
+use dupack_wire::Family;
 use dupack_wire::host::Digest;
 use dupack_wire::path::{Attachment, PathConfig, PathNetwork, Side};
-use dupack_wire::tun::{Family, Offload};
+use dupack_wire::tun::Offload;
 
 use crate::ours::{Duplex, End, Running, SEED, host, opening};
 use crate::testbed::{self, Case, PORT};

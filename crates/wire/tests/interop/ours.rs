@@ -10,13 +10,14 @@ use std::{io, thread};
 
 use dupack_algorithms::catalog::{self, Catalog, Dialect, StackSpec};
 use dupack_tcp::time::Duration;
+use dupack_wire::Family;
 use dupack_wire::Secret;
 use dupack_wire::host::{
     Application, Digest, Host, HostConfig, HostCounters, Listener, Offer, Once, Opening, Outcome,
     Pattern, Supply, Waker,
 };
 use dupack_wire::namespace::Namespace;
-use dupack_wire::tun::{Family, Offload, Prefix, Tun, TunConfig};
+use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
 
 use crate::testbed::PATIENCE;
 

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use dupack_wire::Family;
 use dupack_wire::host::{Application, Digest, Outcome, Pattern, Supply};
 use dupack_wire::namespace::{Child, Namespace};
-use dupack_wire::tun::Family;
 use tempfile::TempDir;
 
 use crate::ours::{Running, SEED, Scene, kernel_address, once, opening, our_address};

@@ -15,8 +15,9 @@ use dupack_net::link::{
 };
 use dupack_net::units::{BitRate, Probability};
 use dupack_tcp::time::Duration;
+use dupack_wire::Family;
 use dupack_wire::path::{Attachment, LaneReport, PathConfig, PathNetwork, PathReport, Side, Trust};
-use dupack_wire::tun::{Family, Offload};
+use dupack_wire::tun::Offload;
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 
 use crate::testbed::{self, PATIENCE, PORT, Receipt};

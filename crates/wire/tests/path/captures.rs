@@ -7,11 +7,11 @@ use std::path::Path;
 use dupack_net::link::{LinkConfig, LossModel};
 use dupack_net::units::Probability;
 use dupack_tcp::time::Duration;
+use dupack_wire::Family;
 use dupack_wire::Snap;
 use dupack_wire::path::{
     Attachment, CaptureFiles, Captured, Captures, PathConfig, PathNetwork, PathReport, Side,
 };
-use dupack_wire::tun::Family;
 use dupack_wire::{Verify, parse};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use tempfile::TempDir;

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use dupack_net::link::LinkConfig;
 use dupack_tcp::time::Duration as Span;
+use dupack_wire::Family;
 use dupack_wire::namespace;
 use dupack_wire::path::{Attachment, PathConfig, PathNetwork, Side};
-use dupack_wire::tun::Family;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

@@ -14,10 +14,8 @@ use super::{BUFFER_BYTES, Direction, ENDPOINT, FILLING, Failure, KERNEL, PORT, R
 pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<Running, Failure> {
     let stack = StackSpec::parse(stack, &Catalog::builtin())?;
     let stream = Stream { direction };
-    let config = HostConfig {
-        send_buffer: BUFFER_BYTES,
-        ..HostConfig::new(vec![IpAddr::V4(ENDPOINT)])
-    };
+    let mut config = HostConfig::new(vec![IpAddr::V4(ENDPOINT)]);
+    config.send_buffer = BUFFER_BYTES;
     let mut host = Host::new(config, tun, Secret::new(&random_key()?))?;
     match direction {
         Direction::Send => {

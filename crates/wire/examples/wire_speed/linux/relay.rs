@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_wire::clock::WallClock;
-use dupack_wire::tun::{MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Reading, Tun, Writing};
+use dupack_wire::device::{BUFFER_BYTES, Device, Reading, Writing};
+use dupack_wire::tun::Tun;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::cores::Cores;
@@ -32,7 +33,7 @@ pub fn measure(packets: Packets, seconds: f64) -> Result<Measured, Failure> {
     let going = Arc::new(AtomicBool::new(true));
     let seen = Arc::clone(&going);
     let stop = Box::new(move || going.store(false, Ordering::Relaxed));
-    let relay = spawn(cores.carrier, stop, move || carry(&devices, &seen))?;
+    let relay = spawn(cores.carrier, stop, move || carry(devices, &seen))?;
     let side = Side::Reads(listener);
     let program = kernel::start(&reader, side, cores.kernel, relay.time.clone(), seconds)?;
     let pouring = writer.spawn("writer", move || kernel::pour(KERNEL, cores.kernel))?;
@@ -44,10 +45,10 @@ pub fn measure(packets: Packets, seconds: f64) -> Result<Measured, Failure> {
     measured.and_then(|measured| poured.map(|()| measured))
 }
 
-fn carry(devices: &[Tun; 2], going: &AtomicBool) -> Result<(), Failure> {
+fn carry(mut devices: [Tun; 2], going: &AtomicBool) -> Result<(), Failure> {
     let clock = WallClock::start();
-    let mut buffer = vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES];
-    let [one, other] = devices;
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let [one, other] = &mut devices;
     while going.load(Ordering::Relaxed) {
         let there = pass(one, other, &clock, &mut buffer)?;
         let back = pass(other, one, &clock, &mut buffer)?;
@@ -63,14 +64,14 @@ fn carry(devices: &[Tun; 2], going: &AtomicBool) -> Result<(), Failure> {
 }
 
 /// Carries packets one way and says how many.
-fn pass(from: &Tun, to: &Tun, clock: &WallClock, buffer: &mut [u8]) -> io::Result<usize> {
+fn pass(from: &mut Tun, to: &mut Tun, clock: &WallClock, buffer: &mut [u8]) -> io::Result<usize> {
     for count in 0..AT_ONCE {
         match from.read(clock, buffer)? {
             Reading::Packet(packet) => match to.write(&packet.pending, packet.bytes, &[])? {
                 // What a kernel refuses, TCP sends again.
                 Writing::Done | Writing::Refused => {}
             },
-            Reading::Garbage => {}
+            Reading::Garbage | Reading::Lost => {}
             Reading::Empty => return Ok(count),
         }
     }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
+use dupack_wire::Family;
 use dupack_wire::clock::WallClock;
-use dupack_wire::tun::{
-    ChecksumState, Family, Granted, MAX_PACKET_BYTES, OFFLOAD_HEADER_BYTES, Pending, Reading,
-    Segmentation, Tun,
+use dupack_wire::device::{
+    self, ChecksumState, Device as _, Granted, MAX_PACKET_BYTES, Pending, Reading, Segmentation,
 };
+use dupack_wire::tun::Tun;
 use etherparse::IpNumber;
 use etherparse::checksum::Sum16BitWords;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -166,7 +167,7 @@ impl Phy {
         Self {
             tun,
             clock,
-            incoming: vec![0; OFFLOAD_HEADER_BYTES + MAX_PACKET_BYTES],
+            incoming: vec![0; device::BUFFER_BYTES],
             outgoing: vec![0; MAX_PACKET_BYTES],
         }
     }
@@ -190,14 +191,14 @@ impl Device for Phy {
         match self.tun.read(&self.clock, &mut self.incoming) {
             Ok(Reading::Packet(packet)) => Some((
                 Incoming(packet.bytes),
-                Outgoing::new(&self.tun, &mut self.outgoing),
+                Outgoing::new(&mut self.tun, &mut self.outgoing),
             )),
             _ => None,
         }
     }
 
     fn transmit(&mut self, _: Instant) -> Option<Outgoing<'_>> {
-        Some(Outgoing::new(&self.tun, &mut self.outgoing))
+        Some(Outgoing::new(&mut self.tun, &mut self.outgoing))
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
@@ -224,13 +225,13 @@ impl RxToken for Incoming<'_> {
 
 /// A packet that is to be.
 struct Outgoing<'a> {
-    tun: &'a Tun,
+    tun: &'a mut Tun,
     buffer: &'a mut [u8],
     meta: PacketMeta,
 }
 
 impl<'a> Outgoing<'a> {
-    fn new(tun: &'a Tun, buffer: &'a mut [u8]) -> Self {
+    fn new(tun: &'a mut Tun, buffer: &'a mut [u8]) -> Self {
         Self {
             tun,
             buffer,
