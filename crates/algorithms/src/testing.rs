@@ -40,7 +40,7 @@ use dupack_tcp::sender::{
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
-use dupack_tcp::{NoWitness, Sender, SenderConfig, Stack, Transmit};
+use dupack_tcp::{Sender, SenderConfig, Stack, Transmit};
 
 pub(crate) use loopback::coin;
 pub(crate) use ns2::agrees_with_ns2;
@@ -400,7 +400,7 @@ impl Timeline {
             "a timer is due at {due:?}, before {ms} ms"
         );
         self.pass_to(at(ms));
-        self.sender.handle_ack(self.now, &ack.0, &NoWitness);
+        self.sender.handle_ack(self.now, &ack.0);
         self.sent = self.flush();
         &self.sent
     }
@@ -411,7 +411,7 @@ impl Timeline {
         let mut transmits = Vec::new();
         while let Some(due) = self.sender.next_timeout().filter(|&due| due <= at(ms)) {
             self.pass_to(due);
-            self.sender.handle_timeout(due, &NoWitness);
+            self.sender.handle_timeout(due);
             let words = self.flush();
             if !words.is_empty() {
                 sent.push(words);

@@ -21,7 +21,7 @@ use dupack_net::random::Stream;
 use dupack_net::units::Probability;
 use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::{NoWitness, Receiver, Sender};
+use dupack_tcp::{Receiver, Sender};
 
 const WINDOWS: [u64; 4] = [10, 1000, 100_000, 1_000_000];
 const LOSSES: [f64; 2] = [0.0, 0.01];
@@ -122,7 +122,7 @@ fn record(spec: &StackSpec, window: u64, loss: f64) -> Result<Vec<Event>, Box<dy
             .filter(|&at| path.front().is_none_or(|&(arrival, _)| at <= arrival));
         if let Some(at) = due {
             now = at.max(now);
-            sender.handle_timeout(now, &NoWitness);
+            sender.handle_timeout(now);
             events.push((now, None));
             continue;
         }
@@ -131,7 +131,7 @@ fn record(spec: &StackSpec, window: u64, loss: f64) -> Result<Vec<Event>, Box<dy
         receiver.handle_data(now, &segment);
         if let Some(ack) = receiver.poll_ack() {
             acks += 1;
-            sender.handle_ack(now, &ack, &NoWitness);
+            sender.handle_ack(now, &ack);
             events.push((now, Some(ack)));
         }
     }
@@ -147,8 +147,8 @@ fn replay(spec: &StackSpec, events: &[Event]) -> Result<f64, Box<dyn Error>> {
     let started = std::time::Instant::now();
     for (now, ack) in events {
         match ack {
-            Some(ack) => sender.handle_ack(*now, ack, &NoWitness),
-            None => sender.handle_timeout(*now, &NoWitness),
+            Some(ack) => sender.handle_ack(*now, ack),
+            None => sender.handle_timeout(*now),
         }
         while sender.poll_transmit(*now).is_some() {}
     }

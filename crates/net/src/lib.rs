@@ -30,6 +30,7 @@ pub mod flow;
 pub mod histogram;
 pub mod hostile;
 pub mod ids;
+mod informed;
 pub mod link;
 pub mod network;
 pub mod observer;

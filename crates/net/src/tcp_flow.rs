@@ -11,13 +11,14 @@ use dupack_tcp::{Receiver, Sender};
 use crate::fabric::{Fabric, TimerId};
 use crate::flow::{Application, HeaderSizes, TcpFlowConfig};
 use crate::ids::FlowId;
+use crate::informed::inform;
 use crate::link::DropCause;
 use crate::observer::Observer;
 use crate::packet::{Body, Copy, Data, Packet};
 use crate::random::Stream;
 use crate::reader::ReaderState;
 use crate::route::Hop;
-use crate::truth::{FlowTruth, TruthCounters};
+use crate::truth::{FlowTruth, Judgements, TruthCounters};
 use crate::video::{VideoCounters, Viewers};
 
 /// A TCP transfer at work.
@@ -72,6 +73,8 @@ pub struct FlowCounters {
     pub acks_sent: u64,
     /// What the sender sent and what became of it.
     pub truth: TruthCounters,
+    /// How the sender judged its losses.
+    pub judgements: Judgements,
 }
 
 impl FlowCounters {
@@ -82,6 +85,7 @@ impl FlowCounters {
             delivered_bytes: self.delivered_bytes - earlier.delivered_bytes,
             acks_sent: self.acks_sent - earlier.acks_sent,
             truth: self.truth.since(&earlier.truth),
+            judgements: self.judgements.since(&earlier.judgements),
         }
     }
 }
@@ -94,13 +98,14 @@ impl TcpFlow {
     pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop) -> Self {
         let mut receiver = config.receiver;
         receiver.application = config.reader.reading();
+        let truth = FlowTruth::default();
         Self {
             id,
             smss: u64::from(config.sender.smss.max(1)),
-            sender: Sender::new(config.sender, config.stack),
+            sender: Sender::new(config.sender, inform(config.stack, truth.losses())),
             receiver: Receiver::new(receiver),
             reader: ReaderState::new(config.reader, config.reneging, config.start).map(Box::new),
-            truth: FlowTruth::default(),
+            truth,
             headers: config.headers,
             there,
             back,
@@ -142,7 +147,7 @@ impl TcpFlow {
         }
         let due = self.sender.next_timeout().is_some_and(|at| at <= now);
         if due {
-            self.sender.handle_timeout(now, &self.truth);
+            self.sender.handle_timeout(now);
         }
         if writes || due {
             self.pump(fabric, observer);
@@ -187,7 +192,7 @@ impl TcpFlow {
         fabric: &mut Fabric,
         observer: &mut O,
     ) {
-        self.sender.handle_ack(fabric.now(), ack, &self.truth);
+        self.sender.handle_ack(fabric.now(), ack);
         self.pump(fabric, observer);
     }
 
@@ -245,11 +250,12 @@ impl TcpFlow {
 
     /// What was done since the start of the run.
     #[must_use]
-    pub const fn totals(&self) -> FlowCounters {
+    pub fn totals(&self) -> FlowCounters {
         FlowCounters {
             delivered_bytes: self.receiver.in_order_bytes(),
             acks_sent: self.receiver.acks_sent(),
             truth: *self.truth.counters(),
+            judgements: self.truth.judgements(),
         }
     }
 
@@ -433,10 +439,10 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_flow_weighs_what_the_page_says() {
-        assert_eq!(size_of::<TcpFlow>(), 1352);
-        assert_eq!(size_of::<Sender>(), 736);
+        assert_eq!(size_of::<TcpFlow>(), 1288);
+        assert_eq!(size_of::<Sender>(), 696);
         assert_eq!(size_of::<Receiver>(), 256);
-        assert_eq!(size_of::<FlowTruth>(), 208);
+        assert_eq!(size_of::<FlowTruth>(), 184);
         assert_eq!(size_of::<Packet>(), 80);
         assert_eq!(size_of::<Flight>(), 32);
         assert_eq!(size_of::<dupack_tcp::scoreboard::Segment>(), 40);

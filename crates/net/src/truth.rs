@@ -5,21 +5,74 @@
 //! bytes are acknowledged, so the memory is bounded by the window.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dupack_tcp::Witness;
 use dupack_tcp::facts::LossCause;
+use dupack_tcp::scoreboard::Segment;
 
 use crate::link::{DropCause, DropCounts, LossNature};
 use crate::packet::{Copy, Data};
 
 /// What really happened to a flow's data.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct FlowTruth {
     in_flight_packets: u64,
     in_flight_bytes: u64,
+    losses: Losses,
+    counters: TruthCounters,
+}
+
+/// What is known of a flow's losses: shared by its truth and its differentiation, which is told.
+/// Both belong to one flow, which one thread runs, so that nobody ever waits for the lock.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Losses(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
     /// Lost ranges above the cumulative acknowledgment, by start.
     lost: VecDeque<Lost>,
-    counters: TruthCounters,
+    judgements: Judgements,
+}
+
+/// Loss events by true cause and by the cause they were ascribed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judgements {
+    /// Congestion losses taken for congestion.
+    pub congestion_right: u64,
+    /// Congestion losses taken for the link's.
+    pub congestion_wrong: u64,
+    /// Wireless losses taken for the link's.
+    pub wireless_right: u64,
+    /// Wireless losses taken for congestion.
+    pub wireless_wrong: u64,
+    /// Loss events whose segment was not lost at all, or whose truth is not known.
+    pub unknown: u64,
+}
+
+impl Judgements {
+    /// Those made since `earlier` was read.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            congestion_right: self.congestion_right - earlier.congestion_right,
+            congestion_wrong: self.congestion_wrong - earlier.congestion_wrong,
+            wireless_right: self.wireless_right - earlier.wireless_right,
+            wireless_wrong: self.wireless_wrong - earlier.wireless_wrong,
+            unknown: self.unknown - earlier.unknown,
+        }
+    }
+
+    /// Counts one loss event.
+    fn record(&mut self, truth: Option<LossCause>, judged: LossCause) {
+        let counter = match (truth, judged) {
+            (Some(LossCause::Congestion), LossCause::Congestion) => &mut self.congestion_right,
+            (Some(LossCause::Congestion), LossCause::Wireless) => &mut self.congestion_wrong,
+            (Some(LossCause::Wireless), LossCause::Wireless) => &mut self.wireless_right,
+            (Some(LossCause::Wireless), LossCause::Congestion) => &mut self.wireless_wrong,
+            (None, _) => &mut self.unknown,
+        };
+        *counter += 1;
+    }
 }
 
 /// Counters over the life of a flow.
@@ -99,15 +152,7 @@ impl FlowTruth {
     /// `arrived` is whether the receiver holds the first of the bytes.
     pub(crate) fn sent_again(&mut self, start: u64, len: u32, arrived: bool) -> Copy {
         self.count_sent(len);
-        let end = start + u64::from(len);
-        let from = self.lost.partition_point(|lost| lost.end <= start);
-        let mut missing = false;
-        let overlapping = self.lost.iter_mut().skip(from);
-        for lost in overlapping.take_while(|lost| lost.start < end) {
-            missing |= lost.gap == Gap::Open && lost.answer == Answer::None;
-            lost.answer = Answer::Resent;
-        }
-        if missing && !arrived {
+        if self.losses.known().resent(start, start + u64::from(len)) && !arrived {
             self.counters.needed_retransmissions += 1;
             Copy::Needed
         } else {
@@ -131,9 +176,8 @@ impl FlowTruth {
         }
         self.landed(data.segment.len);
         self.counters.data_drops.add(cause);
-        while self.lost.front().is_some_and(|lost| lost.end <= una) {
-            self.lost.pop_front();
-        }
+        let mut known = self.losses.known();
+        known.forget_below(una);
         let end = data.offset + u64::from(data.segment.len);
         if end <= una {
             return;
@@ -143,7 +187,7 @@ impl FlowTruth {
         } else {
             Gap::Open
         };
-        self.remember(Lost {
+        known.remember(Lost {
             start: data.offset,
             end,
             order: data.order,
@@ -180,15 +224,26 @@ impl FlowTruth {
     /// that transmission was not lost, or not yet.
     #[must_use]
     pub fn drop_cause(&self, offset: u64) -> Option<DropCause> {
-        let index = self.lost.partition_point(|lost| lost.end <= offset);
-        let lost = self.lost.get(index)?;
-        (lost.start <= offset && lost.answer == Answer::None).then_some(lost.cause)
+        let known = self.losses.known();
+        let lost = known.lost_at(offset)?;
+        (lost.answer == Answer::None).then_some(lost.cause)
+    }
+
+    /// How the sender judged its loss events, beside the truth.
+    #[must_use]
+    pub fn judgements(&self) -> Judgements {
+        self.losses.known().judgements
+    }
+
+    /// For the flow's differentiation.
+    pub(crate) fn losses(&self) -> Losses {
+        self.losses.clone()
     }
 
     /// How many lost ranges are remembered.
     #[must_use]
     pub fn remembered(&self) -> usize {
-        self.lost.len()
+        self.losses.known().lost.len()
     }
 
     fn count_sent(&mut self, len: u32) {
@@ -202,6 +257,57 @@ impl FlowTruth {
         debug_assert!(self.in_flight_packets > 0);
         self.in_flight_packets -= 1;
         self.in_flight_bytes -= u64::from(len);
+    }
+}
+
+impl Losses {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The true cause of the loss of `segment` as it stands there: of its last transmission, or,
+    /// if it has been sent again since, of the transmission that is named. `None` if that was not
+    /// lost, or if it is forgotten.
+    pub(crate) fn cause(&self, segment: &Segment) -> Option<LossCause> {
+        let known = self.known();
+        let lost = known.lost_at(segment.start)?;
+        let named = lost.answer == Answer::None || lost.order == segment.order;
+        named.then(|| match lost.cause.nature() {
+            LossNature::Congestion => LossCause::Congestion,
+            LossNature::Wireless => LossCause::Wireless,
+        })
+    }
+
+    /// Counts one loss event.
+    pub(crate) fn record(&self, truth: Option<LossCause>, judged: LossCause) {
+        self.known().judgements.record(truth, judged);
+    }
+}
+
+impl Known {
+    /// The lost range that the byte at `offset` is in.
+    fn lost_at(&self, offset: u64) -> Option<&Lost> {
+        let index = self.lost.partition_point(|lost| lost.end <= offset);
+        self.lost.get(index).filter(|lost| lost.start <= offset)
+    }
+
+    /// The sender has sent `start..end` again; says whether some of it was missing.
+    fn resent(&mut self, start: u64, end: u64) -> bool {
+        let from = self.lost.partition_point(|lost| lost.end <= start);
+        let mut missing = false;
+        let overlapping = self.lost.iter_mut().skip(from);
+        for lost in overlapping.take_while(|lost| lost.start < end) {
+            missing |= lost.gap == Gap::Open && lost.answer == Answer::None;
+            lost.answer = Answer::Resent;
+        }
+        missing
+    }
+
+    /// What is acknowledged will not be asked for again.
+    fn forget_below(&mut self, una: u64) {
+        while self.lost.front().is_some_and(|lost| lost.end <= una) {
+            self.lost.pop_front();
+        }
     }
 
     fn remember(&mut self, new: Lost) {
@@ -220,15 +326,6 @@ impl FlowTruth {
             }
             _ => self.lost.insert(index, new),
         }
-    }
-}
-
-impl Witness for FlowTruth {
-    fn cause_of_loss(&self, offset: u64) -> Option<LossCause> {
-        self.drop_cause(offset).map(|cause| match cause.nature() {
-            LossNature::Congestion => LossCause::Congestion,
-            LossNature::Wireless => LossCause::Wireless,
-        })
     }
 }
 
@@ -294,20 +391,20 @@ mod tests {
     }
 
     #[test]
-    fn the_witness_speaks_of_the_last_transmission() {
+    fn the_cause_is_that_of_the_last_transmission() {
         let mut truth = FlowTruth::default();
         truth.sent_first(1000);
         truth.sent_first(1000);
-        assert_eq!(truth.cause_of_loss(0), None);
+        assert_eq!(truth.drop_cause(0), None);
         truth.dropped(&data(0, 1, Copy::First), DropCause::QueueFull, 0, false);
         truth.dropped(&data(1000, 2, Copy::First), DropCause::Script, 0, false);
-        assert_eq!(truth.cause_of_loss(0), Some(LossCause::Congestion));
-        assert_eq!(truth.cause_of_loss(1500), Some(LossCause::Wireless));
-        assert_eq!(truth.cause_of_loss(2000), None);
+        assert_eq!(truth.drop_cause(0), Some(DropCause::QueueFull));
+        assert_eq!(truth.drop_cause(1500), Some(DropCause::Script));
+        assert_eq!(truth.drop_cause(2000), None);
         truth.sent_again(0, 1000, false);
-        assert_eq!(truth.cause_of_loss(0), None);
+        assert_eq!(truth.drop_cause(0), None);
         truth.dropped(&data(0, 3, Copy::Needed), DropCause::Random, 0, false);
-        assert_eq!(truth.cause_of_loss(0), Some(LossCause::Wireless));
+        assert_eq!(truth.drop_cause(0), Some(DropCause::Random));
     }
 
     #[test]

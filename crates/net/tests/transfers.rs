@@ -172,7 +172,7 @@ fn the_oracle_is_always_right_about_losses_that_happened() {
         .with_queue(QueueLimit::Packets(10));
     let mut run = single(lossy, link(), |_| {}, 40, segments(5000), 3);
     run.run_until(at_ms(600_000), &mut Unobserved);
-    let judged = run.tcp(FlowId(0)).unwrap().sender().stats().judgements;
+    let judged = run.tcp(FlowId(0)).unwrap().truth().judgements();
     assert!(
         judged.congestion_right > 0 && judged.wireless_right > 0,
         "{judged:?}"

@@ -85,6 +85,9 @@ pub struct View<'a> {
     pub window: Window,
     /// Round-trip time.
     pub rtt: &'a RttEstimator,
+    /// When the retransmission timer expires, if it runs. What the answer to this event makes of
+    /// the timer is not in it yet.
+    pub rto_at: Option<Instant>,
     /// Length of the new segment that the application and the peer's window permit now; 0 if
     /// they permit none.
     pub new_len: u32,
@@ -275,7 +278,8 @@ pub struct LossFacts {
     pub hole: u32,
     /// When the window was last reduced for congestion: at a loss event judged so, or a timeout.
     pub reduced_at: Option<Instant>,
-    /// What really happened, if the host knows: only a simulation does.
+    /// What really happened, if anybody knows. A sender never does; a simulation may tell the loss
+    /// differentiation, and nobody else.
     pub truth: Option<LossCause>,
 }
 

@@ -19,6 +19,12 @@
 //! Plug-ins see [`facts`] and a read-only view, and return values. Nothing in a plug-in can
 //! reach the sender, so each can be read, and tested, alone.
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 pub mod congestion;
 pub mod connection;
 pub mod differentiation;
@@ -37,5 +43,5 @@ pub mod time;
 pub mod window;
 
 pub use receiver::{Receiver, ReceiverConfig};
-pub use sender::{NoWitness, Sender, SenderConfig, Transmit, Witness};
+pub use sender::{Sender, SenderConfig, Transmit};
 pub use stack::Stack;

@@ -1,6 +1,6 @@
 //! The receiver's out-of-order queue, as ranges.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// Ranges above the cumulative ACK that have been received, disjoint, not adjacent, ascending.
 ///
@@ -137,7 +137,7 @@ mod tests {
     fn it_agrees_with_a_set_of_bytes() {
         // Every insertion of a fixed pseudo-random sequence, against the obvious model.
         let mut queue = Reassembly::default();
-        let mut model = std::collections::BTreeSet::new();
+        let mut model = alloc::collections::BTreeSet::new();
         let mut state = 1_u64;
         for _ in 0..2000 {
             state = state

@@ -414,6 +414,9 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
     use super::*;
 
     const MSS: u32 = 1000;

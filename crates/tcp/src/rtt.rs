@@ -55,6 +55,22 @@ pub struct RttConfig {
     pub backoff_reset: BackoffReset,
 }
 
+impl Default for RttConfig {
+    /// RFC 6298 with an ideal clock: every segment timed, timeouts from 1 s to 60 s.
+    fn default() -> Self {
+        Self {
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            granularity: Duration::ZERO,
+            arithmetic: RttArithmetic::Exact,
+            variance_floor: VarianceFloor::Granularity,
+            sampling: RttSampling::EverySegment,
+            backoff_reset: BackoffReset::OnSample,
+        }
+    }
+}
+
 /// The lower bound of the variance term in the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VarianceFloor {

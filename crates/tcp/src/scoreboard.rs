@@ -9,7 +9,8 @@
 //! ring skips what it knows by a union-find over runs of sacked segments, so a block costs what
 //! is new in it and not its length.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::time::Instant;
 

@@ -1,5 +1,7 @@
 //! A stack: one choice on each of the four axes.
 
+use alloc::boxed::Box;
+
 use crate::congestion::CongestionControl;
 use crate::differentiation::Differentiation;
 use crate::recovery::Recovery;

@@ -115,6 +115,7 @@ impl Bench {
             scoreboard: &self.scoreboard,
             window: self.window,
             rtt: &self.rtt,
+            rto_at: None,
             new_len: SMSS,
         };
         self.window = self.control.on_ack(&facts, credit, &view);

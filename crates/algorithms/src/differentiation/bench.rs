@@ -96,6 +96,7 @@ fn view<'a>(now: Instant, scoreboard: &'a Scoreboard, rtt: &'a RttEstimator) -> 
             ssthresh: f64::INFINITY,
         },
         rtt,
+        rto_at: None,
         new_len: SMSS,
     }
 }

@@ -7,7 +7,7 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::time::Instant;
-use dupack_tcp::{NoWitness, Sender, Stack};
+use dupack_tcp::{Sender, Stack};
 
 use super::bench::at;
 use crate::catalog::dialect;
@@ -74,7 +74,7 @@ impl Connection {
     }
 
     fn receive(&mut self, ms: u64, ack: AckIn) {
-        self.sender.handle_ack(at(ms), &ack.0, &NoWitness);
+        self.sender.handle_ack(at(ms), &ack.0);
         self.send(at(ms));
     }
 
@@ -128,7 +128,7 @@ fn a_loss_judged_congestion_is_a_reduction() {
 fn a_timeout_is_a_reduction() {
     let mut connection = Connection::new(&sack::ENTRY, LossCause::Wireless);
     let expired = connection.sender.rto_at().expect("data is outstanding");
-    connection.sender.handle_timeout(expired, &NoWitness);
+    connection.sender.handle_timeout(expired);
     connection.send(expired);
     assert_eq!(connection.sender.stats().timeouts, 1);
     // The window is one segment: some round trips, until enough is out to lose one of it.

@@ -45,7 +45,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::ambiguity::last_transmission_arrived;
 use super::prr::{Bound, Progress, Prr};
 use super::reordering_window::{Recovering, ReorderingWindow, Rule};
-use super::tlp::{ProbeKind, Tlp, Verdict};
+use super::tlp::{Tail, Tlp, Verdict};
 use super::two_lists::{Transmission, TwoLists};
 use crate::catalog::spec::{
     Context, DUP_THRESHOLD, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, SWITCH, Value,
@@ -107,10 +107,8 @@ pub struct RackTlp {
     prr: Option<Prr>,
     /// `None` without probes.
     tlp: Option<Tlp>,
-    /// When the sender's retransmission timer expires.
-    rto_at: Instant,
-    /// A probe repaired a loss and nothing was outstanding to report the loss event on.
-    unanswered: bool,
+    /// What a probe repaired: a loss that is not reported yet.
+    unanswered: Option<Tail>,
     /// The next retransmission goes out whatever the window says.
     fast_retransmit: bool,
 }
@@ -145,8 +143,7 @@ impl RackTlp {
             tlp: parameters
                 .is_on("tlp")
                 .then(|| Tlp::new(parameters.time("max_ack_delay"))),
-            rto_at: Instant::FAR_FUTURE,
-            unanswered: false,
+            unanswered: None,
             fast_retransmit: false,
         }
     }
@@ -226,7 +223,7 @@ impl RackTlp {
         let board = view.scoreboard;
         self.phase = Phase::Recovery { point: board.nxt() };
         self.fast_retransmit = true;
-        self.unanswered = false;
+        self.unanswered = None;
         if let Some(tlp) = &mut self.tlp {
             tlp.reset();
         }
@@ -255,28 +252,31 @@ impl RackTlp {
         (growth, exit)
     }
 
-    /// The probe's outcome (RFC 8985 §7.4): a loss event if it repaired a loss in secret. The
-    /// event names the first outstanding segment, as the lost one is gone.
+    /// The probe's outcome (RFC 8985 §7.4): a loss event if it repaired a loss in secret. It waits
+    /// until something is outstanding: half of nothing is no window.
     fn judge_probe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<LossEvent> {
         let tlp = self.tlp.as_mut()?;
-        self.unanswered |= tlp.on_ack(ack) == Verdict::RepairedLoss;
-        if !self.unanswered || self.phase != Phase::Open || view.scoreboard.is_empty() {
+        if let Verdict::RepairedLoss(tail) = tlp.on_ack(ack) {
+            self.unanswered = Some(tail);
+        }
+        if self.phase != Phase::Open || view.scoreboard.is_empty() {
             return None;
         }
-        self.unanswered = false;
-        Some(LossEvent::of(view.scoreboard.first(), LossRule::PROBE))
+        let Tail { id, segment } = self.unanswered.take()?;
+        Some(LossEvent::repaired(id, segment, LossRule::PROBE))
     }
 
-    /// Sets, or cancels, the probe timer after an ACK (§7.2).
-    fn schedule_probe(&mut self, view: &View<'_>, advanced: bool) {
+    /// Sets, or cancels, the probe timer (§7.2): anew if the retransmission timer is restarted or
+    /// new data has left, and expires at `rto_at`.
+    fn schedule_probe(&mut self, view: &View<'_>, rto_at: Option<Instant>) {
         let Some(tlp) = &mut self.tlp else {
             return;
         };
         let board = view.scoreboard;
         if self.phase != Phase::Open || board.sacked_segments() > 0 || board.is_empty() {
             tlp.cancel();
-        } else if advanced {
-            tlp.schedule(view, self.rto_at);
+        } else if let Some(rto_at) = rto_at {
+            tlp.schedule(view, rto_at);
         }
     }
 
@@ -293,6 +293,11 @@ impl RackTlp {
         let last = view.scoreboard.get(id)?;
         (last.reported == Reported::Missing).then_some(Next::Retransmit { id, why, clearance })
     }
+}
+
+/// When the retransmission timer expires if it is started now.
+fn restarted(view: &View<'_>) -> Instant {
+    view.now + view.rtt.rto()
 }
 
 /// Whether a transmission should have been acknowledged by now, `wait` after it left.
@@ -317,23 +322,16 @@ impl Recovery for RackTlp {
         if repeated {
             self.fast_retransmit = false;
         }
-        let probe = sent.why == SendReason::TailLossProbe;
-        if probe || view.scoreboard.len() == 1 && !repeated {
-            self.rto_at = view.now + view.rtt.rto();
-        }
-        if probe {
-            let kind = if repeated {
-                ProbeKind::Repeat
-            } else {
-                ProbeKind::New
-            };
+        if sent.why == SendReason::TailLossProbe {
             if let Some(tlp) = &mut self.tlp {
-                tlp.sent(kind, view.scoreboard.nxt());
+                tlp.sent(sent, view.scoreboard.nxt());
             }
             return RtoTimer::Restart;
         }
         if !repeated {
-            self.schedule_probe(view, true);
+            // It does not run yet for the first segment outstanding.
+            let rto_at = view.rto_at.unwrap_or_else(|| restarted(view));
+            self.schedule_probe(view, Some(rto_at));
         }
         RtoTimer::Keep
     }
@@ -358,10 +356,7 @@ impl Recovery for RackTlp {
             };
             prr.on_ack(ack.delivered_bytes, progress);
         }
-        if advanced {
-            self.rto_at = view.now + view.rtt.rto();
-        }
-        self.schedule_probe(view, advanced);
+        self.schedule_probe(view, advanced.then(|| restarted(view)));
         Outcome {
             loss: event,
             restore: None,
@@ -392,9 +387,8 @@ impl Recovery for RackTlp {
         self.suspects.clear();
         self.phase = Phase::Loss { point: board.nxt() };
         self.prr = None;
-        self.unanswered = false;
+        self.unanswered = None;
         self.fast_retransmit = true;
-        self.rto_at = view.now + view.rtt.rto();
         if let Some(tlp) = &mut self.tlp {
             tlp.reset();
         }
@@ -418,9 +412,8 @@ impl Recovery for RackTlp {
             }
         }
         if let Some(tlp) = &mut self.tlp
-            && tlp.expire(view.now)
+            && tlp.expire(view)
         {
-            self.rto_at = view.now + view.rtt.rto();
             expiry.rto = RtoTimer::Restart;
         }
         expiry

@@ -12,7 +12,7 @@ use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, SackMemory, Transmi
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
-use dupack_tcp::{NoWitness, Sender, SenderConfig, Stack, Transmit};
+use dupack_tcp::{Sender, SenderConfig, Stack, Transmit};
 
 use crate::catalog::spec::{Context, Dialect, Entry, Parameters, Value};
 use crate::testing::{Aimd, SMSS};
@@ -319,9 +319,9 @@ impl Storm {
             }
         } else if let Some(i) = self.acks.iter().position(|a| a.0 <= self.now) {
             let (_, ack) = self.acks.remove(i);
-            self.sender.handle_ack(self.now, &ack, &NoWitness);
+            self.sender.handle_ack(self.now, &ack);
         } else {
-            self.sender.handle_timeout(self.now, &NoWitness);
+            self.sender.handle_timeout(self.now);
         }
     }
 

@@ -17,19 +17,27 @@
 //!
 //! Not a recovery but a part of RACK-TLP; see [`rack`](super::rack) for the rest.
 
-use dupack_tcp::facts::{AckFacts, View};
+use dupack_tcp::facts::{AckFacts, Sent, View};
+use dupack_tcp::scoreboard::{Segment, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
 
 /// The probe timeout before there is a round-trip sample (RFC 8985 §7.2).
 const PTO_WITHOUT_SRTT: Duration = Duration::from_secs(1);
 
+/// A segment as it stood before it was sent again as a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tail {
+    pub(super) id: SegmentId,
+    pub(super) segment: Segment,
+}
+
 /// What a probe carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProbeKind {
+enum ProbeKind {
     /// New data.
     New,
     /// The last segment again (TLP.is_retrans).
-    Repeat,
+    Repeat(Tail),
 }
 
 /// A probe whose outcome is not known yet.
@@ -45,8 +53,8 @@ struct Probe {
 pub(super) enum Verdict {
     /// Nothing that matters.
     Nothing,
-    /// It repaired a loss that nobody else will notice.
-    RepairedLoss,
+    /// It repaired a loss that nobody else will notice: that of this segment.
+    RepairedLoss(Tail),
 }
 
 /// The probe timer and the probe. See the [module](self).
@@ -57,6 +65,8 @@ pub(super) struct Tlp {
     pto_at: Option<Instant>,
     /// The timer has expired and the probe has not left yet.
     due: bool,
+    /// The last segment as it stood when the timer expired.
+    tail: Option<Tail>,
     probe: Option<Probe>,
     /// A round-trip sample was taken since the last probe: only then there is another (§7.3).
     sampled: bool,
@@ -68,6 +78,7 @@ impl Tlp {
             max_ack_delay,
             pto_at: None,
             due: false,
+            tail: None,
             probe: None,
             sampled: true,
         }
@@ -105,12 +116,17 @@ impl Tlp {
     }
 
     /// Time has passed; whether the timer expired.
-    pub(super) fn expire(&mut self, now: Instant) -> bool {
-        if self.pto_at.is_none_or(|at| at > now) {
+    pub(super) fn expire(&mut self, view: &View<'_>) -> bool {
+        if self.pto_at.is_none_or(|at| at > view.now) {
             return false;
         }
         self.pto_at = None;
         self.due = true;
+        let last = view.scoreboard.end().0.checked_sub(1).map(SegmentId);
+        self.tail = last.and_then(|id| {
+            let segment = *view.scoreboard.get(id)?;
+            Some(Tail { id, segment })
+        });
         true
     }
 
@@ -119,9 +135,16 @@ impl Tlp {
         self.due
     }
 
-    /// The probe left.
-    pub(super) fn sent(&mut self, kind: ProbeKind, nxt: u64) {
+    /// The probe left, and SND.NXT is `nxt` after it.
+    pub(super) fn sent(&mut self, sent: &Sent, nxt: u64) {
         self.cancel();
+        let (id, segment) = (sent.id, sent.segment);
+        let kind = if segment.transmissions == 1 {
+            ProbeKind::New
+        } else {
+            let before = self.tail.filter(|tail| tail.id == id);
+            ProbeKind::Repeat(before.unwrap_or(Tail { id, segment }))
+        };
         self.probe = Some(Probe { end: nxt, kind });
         self.sampled = false;
     }
@@ -135,14 +158,18 @@ impl Tlp {
         let both_arrived = ack.dsack.is_some_and(|(_, end)| end == probe.end)
             // A receiver without DSACK answers the second copy with a bare duplicate ACK.
             || (ack.una == probe.end && ack.acked_bytes == 0 && ack.sacked_bytes == 0);
-        if probe.kind == ProbeKind::New || both_arrived {
-            self.probe = None;
-            return Verdict::Nothing;
+        match probe.kind {
+            ProbeKind::Repeat(tail) if !both_arrived => {
+                if ack.una == probe.end {
+                    return Verdict::Nothing;
+                }
+                self.probe = None;
+                Verdict::RepairedLoss(tail)
+            }
+            ProbeKind::New | ProbeKind::Repeat(_) => {
+                self.probe = None;
+                Verdict::Nothing
+            }
         }
-        if ack.una > probe.end {
-            self.probe = None;
-            return Verdict::RepairedLoss;
-        }
-        Verdict::Nothing
     }
 }

@@ -7,7 +7,7 @@ use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::sender::{Agreed, SenderStats};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
-use dupack_tcp::{NoWitness, Receiver, ReceiverConfig, Sender, Transmit};
+use dupack_tcp::{Receiver, ReceiverConfig, Sender, Transmit};
 
 use super::{DEFAULT_PEER_WINDOW, SMSS, Setup};
 
@@ -135,9 +135,9 @@ impl Loopback {
             }
         } else if ack_at == Some(next) {
             let (_, ack) = self.acks.pop_front().expect("it is there");
-            self.sender.handle_ack(self.now, &ack, &NoWitness);
+            self.sender.handle_ack(self.now, &ack);
         } else {
-            self.sender.handle_timeout(self.now, &NoWitness);
+            self.sender.handle_timeout(self.now);
         }
         true
     }

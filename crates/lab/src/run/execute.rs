@@ -8,6 +8,7 @@ use dupack_net::sampling::SamplingConfig;
 use dupack_net::simulation::{Pause, Simulation};
 use dupack_net::tcp_flow::Progress as Transfer;
 use dupack_net::trace_hash::TraceHash;
+use dupack_net::truth::Judgements;
 use dupack_net::video::VideoCounters;
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::{Duration, Instant};
@@ -271,7 +272,9 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     }
     links(&mut values, built, report);
     completion(&mut values, report, built);
-    accuracy(&mut values, &counted);
+    accuracy(&mut values, &|of| {
+        sum(&|f| of(&f.measured.judgements) as f64)
+    });
     let seen: Vec<VideoCounters> = compared().filter_map(|(f, _)| f.video).collect();
     video(&mut values, &seen);
     values
@@ -349,18 +352,19 @@ fn video(values: &mut Values, seen: &[VideoCounters]) {
     values.set(Measure::StallTime, stalled);
 }
 
-fn accuracy(values: &mut Values, counted: &dyn Fn(fn(&SenderStats) -> u64) -> f64) {
+/// How often the differentiation was right, by what the loss was.
+fn accuracy(values: &mut Values, judged: &dyn Fn(fn(&Judgements) -> u64) -> f64) {
     let mut share = |measure, right: f64, wrong: f64| {
         values.set(measure, 100.0 * right / (right + wrong));
     };
     share(
         Measure::AccuracyWireless,
-        counted(|s| s.judgements.wireless_right),
-        counted(|s| s.judgements.wireless_wrong),
+        judged(|j| j.wireless_right),
+        judged(|j| j.wireless_wrong),
     );
     share(
         Measure::AccuracyCongestion,
-        counted(|s| s.judgements.congestion_right),
-        counted(|s| s.judgements.congestion_wrong),
+        judged(|j| j.congestion_right),
+        judged(|j| j.congestion_wrong),
     );
 }

@@ -3,7 +3,6 @@
 //! 5961 says.
 
 use crate::segment::{Ack, DataSegment};
-use crate::sender::NoWitness;
 use crate::time::Instant;
 
 use super::clock::{Carries, Place};
@@ -145,7 +144,7 @@ impl Connection {
             order_echo: None,
             sacks: segment.options.sacks,
         };
-        engine.sender.handle_ack(now, &ack, &NoWitness);
+        engine.sender.handle_ack(now, &ack);
         if engine.una() > una {
             self.pending.acknowledged = Some(engine.acknowledged());
         }

@@ -65,6 +65,8 @@ const fn mix(value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     /// Answers in the `period`th second when far more are asked for.

@@ -1,5 +1,6 @@
 //! The parameters of a connection, and what the handshake makes of them.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use crate::receiver::{AckPolicy, TimestampEcho};

@@ -1,6 +1,5 @@
 //! What a connection does as time passes, beside what its two halves do.
 
-use crate::sender::NoWitness;
 use crate::time::{Duration, Instant};
 
 use super::engine::Engine;
@@ -55,7 +54,7 @@ impl Connection {
             self.expire_keep_alive();
         }
         if let Some(engine) = &mut self.engine {
-            engine.sender.handle_timeout(now, &NoWitness);
+            engine.sender.handle_timeout(now);
             engine.receiver.handle_timeout(now);
         }
     }

@@ -1,7 +1,10 @@
 //! What an ACK says, before any plug-in is asked: what it acknowledges, whether it is a duplicate,
 //! and what it tells of the round-trip time and the peer's window.
 
-use super::{DuplicateAckRule, Persist, Sender, TimestampClock};
+use alloc::vec::Vec;
+
+use super::state::{Persist, State};
+use super::{DuplicateAckRule, TimestampClock};
 use crate::facts::{AckFacts, AckKind};
 use crate::recovery::Timing;
 use crate::rtt::RttSampling;
@@ -9,9 +12,55 @@ use crate::scoreboard::{Applied, Delivered, DeliveredBy};
 use crate::segment::Ack;
 use crate::time::{Duration, Instant};
 
-impl Sender {
+impl State {
+    /// Up to where the ACK acknowledges the stream; `None` if it acknowledges what was never
+    /// sent (RFC 9293 §3.10.7.4).
+    #[inline(always)]
+    pub(crate) fn acknowledged_offset(&self, ack: &Ack) -> Option<u64> {
+        let una = self.scoreboard.una();
+        let offset = ack.ack.offset(self.config.isn, una)?;
+        (offset <= self.scoreboard.nxt()).then_some(offset)
+    }
+
+    /// Takes in an ACK of everything before `offset`; answers with what it says. `delivered` is
+    /// empty, and room for the segments that it reports.
+    #[inline(always)]
+    pub(crate) fn take_in<'a>(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        offset: u64,
+        prior_in_flight: Option<u64>,
+        delivered: &'a mut Vec<Delivered>,
+    ) -> AckFacts<'a> {
+        let prior_flight = self.scoreboard.flight_size();
+        let prior_flight_unlimited = self.unlimited_flight_size();
+        let (applied, dsack) = self.apply(ack, offset, delivered);
+        let kind = self.classify(ack, offset, prior_flight, &applied);
+        self.update_peer_window(ack, offset);
+        let rtt = self.sample_rtt(now, ack, &applied, delivered);
+        AckFacts {
+            now,
+            una: self.scoreboard.una(),
+            acked_bytes: applied.acked_bytes,
+            delivered_bytes: applied.delivered_bytes,
+            sacked_bytes: applied.sacked_bytes,
+            delivered,
+            kind,
+            dup_acks: self.dup_acks,
+            dsack,
+            prior_flight,
+            prior_flight_unlimited,
+            prior_in_flight,
+            rtt,
+            timestamp_echo: self.config.timestamps.and(ack.timestamp_echo),
+            order_echo: self.unwrap_order(ack.order_echo),
+            limited_by: self.limited_by,
+        }
+    }
+
     /// Applies the ACK to the scoreboard; returns what changed, and a DSACK if there is one.
-    pub(super) fn apply(
+    fn apply(
         &mut self,
         ack: &Ack,
         ack_offset: u64,
@@ -54,7 +103,7 @@ impl Sender {
         (self.scoreboard.apply(ack_offset, blocks, delivered), dsack)
     }
 
-    pub(super) fn classify(
+    fn classify(
         &mut self,
         ack: &Ack,
         offset: u64,
@@ -82,7 +131,7 @@ impl Sender {
         }
     }
 
-    pub(super) fn update_peer_window(&mut self, ack: &Ack, ack_offset: u64) {
+    fn update_peer_window(&mut self, ack: &Ack, ack_offset: u64) {
         if ack_offset < self.scoreboard.una() {
             return;
         }
@@ -95,7 +144,7 @@ impl Sender {
     }
 
     /// Takes round-trip samples; returns that of the most recently sent segment.
-    pub(super) fn sample_rtt(
+    fn sample_rtt(
         &mut self,
         now: Instant,
         ack: &Ack,
@@ -137,7 +186,7 @@ impl Sender {
     }
 
     /// With one segment timed at a time, what an ACK says of it.
-    pub(super) fn take_timed_sample(&mut self, now: Instant, facts: &AckFacts<'_>, timing: Timing) {
+    pub(crate) fn take_timed_sample(&mut self, now: Instant, facts: &AckFacts<'_>, timing: Timing) {
         if self.rtt.sampling() != RttSampling::OnePerWindow {
             return;
         }
@@ -186,7 +235,7 @@ impl Sender {
         (now.as_nanos() / clock.tick.as_nanos().max(1)) as u32
     }
 
-    pub(super) fn unwrap_order(&self, echo: Option<u32>) -> Option<u64> {
+    fn unwrap_order(&self, echo: Option<u32>) -> Option<u64> {
         if !self.config.order_echo.is_yes() {
             return None;
         }

@@ -41,6 +41,33 @@ pub struct SenderConfig {
     pub log: WindowLog,
 }
 
+impl SenderConfig {
+    /// What the RFCs say, for segments of `smss` bytes and a peer with whom nothing is agreed on
+    /// and whose first window is 64 KiB: the initial window of RFC 6928 §2, RFC 6298's timeout.
+    #[must_use]
+    pub fn new(smss: u32) -> Self {
+        let smss_bytes = f64::from(smss);
+        Self {
+            smss,
+            isn: SeqNumber(0),
+            // RFC 6928 §2: min (10·MSS, max (2·MSS, 14600)).
+            initial_window: (10.0 * smss_bytes).min((2.0 * smss_bytes).max(14600.0)),
+            initial_ssthresh: f64::INFINITY,
+            max_window: f64::INFINITY,
+            rounding: WindowRounding::Exact,
+            rtt: RttConfig::default(),
+            timestamps: None,
+            sack: Agreed::No,
+            sacks_after_timeout: SackMemory::Keep,
+            order_echo: Agreed::No,
+            duplicate_ack: DuplicateAckRule::Standard,
+            idle: IdleRule::Restart,
+            peer_window: 65_535,
+            log: WindowLog::Off,
+        }
+    }
+}
+
 /// Whether an option is in use on the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreed {

@@ -1,9 +1,10 @@
 //! What leaves the sender, and what holds it back.
 
-use super::{IdleRule, Persist, Sender, TimestampValues};
+use super::state::{Persist, State};
+use super::{IdleRule, Sender, TimestampValues};
 use crate::congestion::Governance;
 use crate::facts::{Departure, LimitedBy, SendReason, Sent, View};
-use crate::recovery::{Clearance, Next, RtoTimer};
+use crate::recovery::{Clearance, Next};
 use crate::rtt::RttSampling;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::segment::DataSegment;
@@ -42,21 +43,21 @@ impl Sender {
     #[inline(always)]
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        self.pacing = false;
-        if self.persist.due && self.new_len() == 0 {
-            self.persist.due = false;
+        self.state.pacing = false;
+        if self.state.persist.due && self.state.new_len() == 0 {
+            self.state.persist.due = false;
             return self.window_probe(now);
         }
-        if now < self.pace_until {
-            self.pacing = true;
-            self.limited_by = LimitedBy::Pacing;
+        if now < self.state.pace_until {
+            self.state.pacing = true;
+            self.state.limited_by = LimitedBy::Pacing;
             return None;
         }
         self.end_idle(now);
-        let view = self.view(now);
+        let view = self.state.view(now);
         match self.stack.recovery.next(&view) {
             Next::Nothing => {
-                self.limited_by = LimitedBy::Congestion;
+                self.state.limited_by = LimitedBy::Congestion;
                 None
             }
             Next::Retransmit { id, why, clearance } => self.retransmit(now, id, why, clearance),
@@ -67,7 +68,7 @@ impl Sender {
                     return None;
                 }
                 if !self.cleared(&view, clearance, len) {
-                    self.limited_by = LimitedBy::Congestion;
+                    self.state.limited_by = LimitedBy::Congestion;
                     return None;
                 }
                 Some(self.send_new(now, why, len))
@@ -87,37 +88,31 @@ impl Sender {
         why: SendReason,
         clearance: Clearance,
     ) -> Option<Transmit> {
-        let Some(segment) = self.scoreboard.get(id).copied() else {
+        let Some(segment) = self.state.scoreboard.get(id).copied() else {
             debug_assert!(
                 false,
                 "a recovery resends a segment that is not outstanding"
             );
             return None;
         };
-        if !self.cleared(&self.view(now), clearance, segment.len) {
-            self.limited_by = LimitedBy::Congestion;
+        if !self.cleared(&self.state.view(now), clearance, segment.len) {
+            self.state.limited_by = LimitedBy::Congestion;
             return None;
         }
-        self.order += 1;
-        let resent = self.scoreboard.resend(id, now, self.order);
-        self.stats.retransmissions += 1;
-        // Karn: a segment sent twice is not timed.
-        if self.timed.is_some_and(|(end, _)| end == segment.end()) {
-            self.timed = None;
-        }
+        let resent = self.state.record_repeat(now, id, &segment);
         Some(self.emit(now, id, resent, why, TransmitKind::Repeat))
     }
 
     #[inline(always)]
     fn send_new(&mut self, now: Instant, why: SendReason, len: u32) -> Transmit {
-        self.persist = Persist::default();
-        self.order += 1;
-        let (id, segment) = self.scoreboard.push(len, now, self.order);
+        self.state.persist = Persist::default();
+        let (id, segment) = self.state.record_first(now, len);
+        debug_assert!(
+            segment.end() <= self.state.peer_edge,
+            "never beyond the peer's window"
+        );
         if why == SendReason::LimitedTransmit {
-            self.limited_transmit_bytes += u64::from(len);
-        }
-        if self.rtt.sampling() == RttSampling::OnePerWindow && self.timed.is_none() {
-            self.timed = Some((self.scoreboard.nxt(), now));
+            self.state.limited_transmit_bytes += u64::from(len);
         }
         self.emit(now, id, segment, why, TransmitKind::First)
     }
@@ -126,16 +121,18 @@ impl Sender {
     /// nothing is outstanding that would make it speak, it will have to be probed.
     #[inline(never)]
     fn stopped_short(&mut self, now: Instant) {
-        let waiting = self.written > self.scoreboard.nxt();
-        self.limited_by = if waiting {
+        let waiting = self.state.written > self.state.scoreboard.nxt();
+        self.state.limited_by = if waiting {
             LimitedBy::ReceiveWindow
         } else {
             LimitedBy::Application
         };
-        if waiting && self.scoreboard.is_empty() && self.persist.at.is_none() {
-            let factor = 1_u64.checked_shl(self.persist.backoff).unwrap_or(u64::MAX);
-            let wait = self.rtt.rto().saturating_mul(factor);
-            self.persist.at = Some(now + wait.min(self.config.rtt.max_rto));
+        if waiting && self.state.scoreboard.is_empty() && self.state.persist.at.is_none() {
+            let factor = 1_u64
+                .checked_shl(self.state.persist.backoff)
+                .unwrap_or(u64::MAX);
+            let wait = self.state.rtt.rto().saturating_mul(factor);
+            self.state.persist.at = Some(now + wait.min(self.state.config.rtt.max_rto));
         }
     }
 
@@ -149,43 +146,31 @@ impl Sender {
         why: SendReason,
         kind: TransmitKind,
     ) -> Transmit {
-        let timestamp = self.timestamp(now);
+        let timestamp = self.state.timestamp(now);
         let sent = Sent {
             id,
             segment,
             timestamp,
             why,
         };
-        let new_len = self.new_len();
-        let timer = self.stack.recovery.on_sent(
-            &sent,
-            &View {
-                now,
-                scoreboard: &self.scoreboard,
-                window: self.window,
-                rtt: &self.rtt,
-                new_len,
-            },
-        );
-        if timer == RtoTimer::Restart {
-            self.rto_at = None;
-        }
-        self.arm_rto(now);
-        self.stats.segments_sent += 1;
-        self.last_sent = now;
-        if self.governance == Governance::Model {
+        let timer = self.stack.recovery.on_sent(&sent, &self.state.view(now));
+        self.state.set_timer(now, timer);
+        self.state.stats.segments_sent += 1;
+        self.state.last_sent = now;
+        if self.state.governance == Governance::Model {
             self.tell_control(now, &sent);
         }
         if let Some(rate) = self.stack.control.pacing_rate() {
             let gap = Duration::from_secs_f64(f64::from(segment.len) / rate.max(1.0));
-            self.pace_until = self.pace_until.max(now) + gap;
+            self.state.pace_until = self.state.pace_until.max(now) + gap;
         }
         Transmit {
             segment: DataSegment {
-                seq: self.config.isn.at(segment.start),
+                seq: self.state.config.isn.at(segment.start),
                 len: segment.len,
                 timestamp,
                 order: self
+                    .state
                     .config
                     .order_echo
                     .is_yes()
@@ -201,17 +186,10 @@ impl Sender {
     /// Tells a control that models the path of a transmission.
     #[inline(never)]
     fn tell_control(&mut self, now: Instant, sent: &Sent) {
-        let new_len = self.new_len();
-        let view = View {
-            now,
-            scoreboard: &self.scoreboard,
-            window: self.window,
-            rtt: &self.rtt,
-            new_len,
-        };
+        let view = self.state.view(now);
         let departure = Departure {
             in_flight: self.stack.recovery.in_flight(&view),
-            limited_by: self.limited_by,
+            limited_by: self.state.limited_by,
         };
         self.stack.control.on_sent(sent, departure, &view);
     }
@@ -221,16 +199,16 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn window_probe(&mut self, now: Instant) -> Option<Transmit> {
-        if self.written == self.scoreboard.nxt() || !self.scoreboard.is_empty() {
+        if self.state.written == self.state.scoreboard.nxt() || !self.state.scoreboard.is_empty() {
             return None;
         }
-        self.stats.window_probes += 1;
-        let una = self.scoreboard.una();
+        self.state.stats.window_probes += 1;
+        let una = self.state.scoreboard.una();
         Some(Transmit {
             segment: DataSegment {
-                seq: crate::seq::SeqNumber(self.config.isn.at(una).0.wrapping_sub(1)),
+                seq: crate::seq::SeqNumber(self.state.config.isn.at(una).0.wrapping_sub(1)),
                 len: 0,
-                timestamp: self.timestamp(now),
+                timestamp: self.state.timestamp(now),
                 order: None,
             },
             offset: una,
@@ -240,6 +218,57 @@ impl Sender {
         })
     }
 
+    /// RFC 5681 §4.1: after an idle period longer than the timeout the ACK clock is gone, and
+    /// the window starts over.
+    fn end_idle(&mut self, now: Instant) {
+        if self.state.config.idle != IdleRule::Restart
+            || !self.state.scoreboard.is_empty()
+            || self.state.order == 0
+            || self.state.new_len() == 0
+            || now.since(self.state.last_sent) <= self.state.rtt.rto()
+        {
+            return;
+        }
+        self.stack.control.on_idle_end(now);
+        let opening = super::opening(&self.state.config, &self.stack);
+        let restart = Window {
+            cwnd: self.state.window.cwnd.min(opening.cwnd),
+            ..self.state.window
+        };
+        self.state.set_window(now, restart, WindowCause::Idle);
+    }
+}
+
+impl State {
+    /// Takes note of the first transmission of `len` bytes at SND.NXT.
+    #[inline(always)]
+    pub(crate) fn record_first(&mut self, now: Instant, len: u32) -> (SegmentId, Segment) {
+        self.order += 1;
+        let recorded = self.scoreboard.push(len, now, self.order);
+        if self.rtt.sampling() == RttSampling::OnePerWindow && self.timed.is_none() {
+            self.timed = Some((self.scoreboard.nxt(), now));
+        }
+        recorded
+    }
+
+    /// Takes note of another transmission of a segment that is outstanding.
+    pub(crate) fn record_repeat(
+        &mut self,
+        now: Instant,
+        id: SegmentId,
+        segment: &Segment,
+    ) -> Segment {
+        self.order += 1;
+        let resent = self.scoreboard.resend(id, now, self.order);
+        self.stats.retransmissions += 1;
+        // Karn: a segment sent twice is not timed.
+        if self.timed.is_some_and(|(end, _)| end == segment.end()) {
+            self.timed = None;
+        }
+        resent
+    }
+
+    /// TSval of a transmission.
     fn timestamp(&mut self, now: Instant) -> Option<u32> {
         let clock = self.config.timestamps?;
         let reading = self.clock_reading(now, clock);
@@ -251,43 +280,5 @@ impl Sender {
         };
         self.last_timestamp = Some(value);
         Some(value)
-    }
-
-    /// RFC 5681 §4.1: after an idle period longer than the timeout the ACK clock is gone, and
-    /// the window starts over.
-    fn end_idle(&mut self, now: Instant) {
-        if self.config.idle != IdleRule::Restart
-            || !self.scoreboard.is_empty()
-            || self.order == 0
-            || self.new_len() == 0
-            || now.since(self.last_sent) <= self.rtt.rto()
-        {
-            return;
-        }
-        self.stack.control.on_idle_end(now);
-        let opening = super::opening(&self.config, &self.stack);
-        let restart = Window {
-            cwnd: self.window.cwnd.min(opening.cwnd),
-            ..self.window
-        };
-        self.set_window(now, restart, WindowCause::Idle);
-    }
-
-    /// Length of the new segment that the application and the peer's window permit, with the
-    /// sender's half of silly window avoidance (RFC 9293 §3.8.6.2.1): a segment cut short by
-    /// the window goes out only if it fills half the largest window ever seen, or when the
-    /// persist timer says so.
-    pub(super) fn new_len(&self) -> u32 {
-        let nxt = self.scoreboard.nxt();
-        let waiting = self.written - nxt;
-        let room = self.peer_edge.saturating_sub(nxt);
-        let full = waiting.min(u64::from(self.config.smss));
-        if room >= full {
-            return full as u32;
-        }
-        if room >= u64::from(self.peer_window_max / 2).max(1) || self.persist.due {
-            return room as u32;
-        }
-        0
     }
 }

@@ -4,12 +4,13 @@
 use std::collections::VecDeque;
 use std::fs;
 
-use dupack_tcp::facts::LossCause;
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::receiver::AckPolicy;
 use dupack_tcp::sender::{Transmit, TransmitKind};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
-use dupack_tcp::{Receiver, Sender, Witness};
+use dupack_tcp::{Receiver, Sender};
 
 use super::CATALOG;
 use crate::catalog::dialect::{receiver_config, sender_config};
@@ -43,12 +44,19 @@ const PLAIN: Scene = Scene {
     end: Instant::FAR_FUTURE,
 };
 
-/// Every loss is the link's.
-struct Truth;
+/// Tells the differentiation of a stack that every loss is the link's.
+#[derive(Debug)]
+struct Truth(Box<dyn Differentiation>);
 
-impl Witness for Truth {
-    fn cause_of_loss(&self, _offset: u64) -> Option<LossCause> {
-        Some(LossCause::Wireless)
+impl Differentiation for Truth {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        self.0.on_ack(ack, view);
+    }
+
+    fn judge(&mut self, loss: &LossFacts) -> LossCause {
+        let mut loss = *loss;
+        loss.truth = Some(LossCause::Wireless);
+        self.0.judge(&loss)
     }
 }
 
@@ -64,7 +72,9 @@ fn run(
     let context = Context::new(SMSS);
     let mut config = sender_config(dialect, SMSS, &needs);
     config.initial_ssthresh = scene.ssthresh * f64::from(SMSS);
-    let mut sender = Sender::new(config, stack.build(dialect, &context));
+    let mut built = stack.build(dialect, &context);
+    built.differentiation = Box::new(Truth(built.differentiation));
+    let mut sender = Sender::new(config, built);
     let mut receiver = Receiver::new(receiver_config(dialect, SMSS, &needs, scene.ack_policy));
     let (mut data, mut acks) = (VecDeque::new(), VecDeque::new());
     let mut now = Instant::ZERO;
@@ -99,9 +109,9 @@ fn run(
             receiver.handle_data(now, &segment);
         } else if acks.front().is_some_and(|(at, _)| *at <= now) {
             let (_, ack) = acks.pop_front().expect("it is there");
-            sender.handle_ack(now, &ack, &Truth);
+            sender.handle_ack(now, &ack);
         } else {
-            sender.handle_timeout(now, &Truth);
+            sender.handle_timeout(now);
             receiver.handle_timeout(now);
         }
     }

@@ -5,7 +5,7 @@ use dupack_tcp::segment::Ack;
 use dupack_tcp::sender::{Agreed, TransmitKind};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::{NoWitness, Receiver, ReceiverConfig, Sender, Transmit};
+use dupack_tcp::{Receiver, ReceiverConfig, Sender, Transmit};
 
 use super::*;
 use crate::catalog::spec::Dialect;
@@ -84,9 +84,9 @@ impl Dumbbell {
         }
         if ack_at == Some(self.now) {
             let (_, ack) = self.acks.pop_front().expect("it is there");
-            self.sender.handle_ack(self.now, &ack, &NoWitness);
+            self.sender.handle_ack(self.now, &ack);
         } else {
-            self.sender.handle_timeout(self.now, &NoWitness);
+            self.sender.handle_timeout(self.now);
         }
         self.emit();
     }

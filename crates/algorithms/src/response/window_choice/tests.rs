@@ -55,6 +55,7 @@ fn receive(response: &mut dyn Response, ms: u64, segments: u64, cwnd: f64) {
                 ssthresh: f64::INFINITY,
             },
             rtt: &rtt,
+            rto_at: None,
             new_len: SMSS,
         },
     );

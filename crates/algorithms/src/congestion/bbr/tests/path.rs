@@ -9,7 +9,7 @@ use dupack_tcp::receiver::AckPolicy;
 use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
-use dupack_tcp::{NoWitness, Receiver, Sender, Stack, Transmit};
+use dupack_tcp::{Receiver, Sender, Stack, Transmit};
 
 use super::super::{Bbr, ENTRY, State};
 use crate::catalog::dialect::{receiver_config, sender_config};
@@ -270,12 +270,12 @@ impl World {
             }
         } else if ack_at == Some(next) {
             let (_, ack) = self.acks.pop_front().expect("it is there");
-            self.sender.handle_ack(self.now, &ack, &NoWitness);
+            self.sender.handle_ack(self.now, &ack);
         } else if drip == Some(next) {
             self.sender.write(u64::from(SMSS));
             self.next_drip = next + self.drip.unwrap_or_default();
         } else {
-            self.sender.handle_timeout(self.now, &NoWitness);
+            self.sender.handle_timeout(self.now);
         }
         self.emit();
         let state = self.control.lock().expect("no test panics within").state;

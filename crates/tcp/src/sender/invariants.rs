@@ -1,0 +1,56 @@
+//! What must hold of a sender whenever its host calls it, and when it returns.
+//!
+//! In a build with debug assertions each of the three calls checks it on entry and on exit: on
+//! exit to find a fault where it is made, on entry to find one that was made elsewhere. Each is a
+//! few comparisons; [`Scoreboard::check`](crate::scoreboard::Scoreboard) walks over every
+//! segment, and is for tests.
+
+use super::state::State;
+
+impl State {
+    /// Checks what costs next to nothing to check.
+    ///
+    /// # Panics
+    /// If something does not hold, in builds with debug assertions.
+    #[inline(always)]
+    pub(crate) fn check(&self) {
+        if cfg!(debug_assertions) {
+            self.check_offsets();
+            self.check_window();
+            self.check_counts();
+        }
+    }
+
+    /// SND.UNA ≤ forward ACK ≤ SND.NXT ≤ what was written; the retransmission timer runs if and
+    /// only if something is outstanding (RFC 6298 §5.1, 5.2).
+    fn check_offsets(&self) {
+        let board = &self.scoreboard;
+        let (una, nxt, written) = (board.una(), board.nxt(), self.written);
+        assert!(una <= nxt && nxt <= written, "{una}, {nxt}, {written}");
+        let forward_ack = board.forward_ack();
+        assert!(una <= forward_ack && forward_ack <= nxt, "{forward_ack}");
+        assert_eq!(board.is_empty(), una == nxt, "segments where bytes are");
+        assert_eq!(self.rto_at.is_some(), !board.is_empty(), "the timer");
+    }
+
+    /// At least one segment is always admitted, and nothing is undefined.
+    fn check_window(&self) {
+        let smss = f64::from(self.config.smss);
+        let window = self.window;
+        assert!(window.cwnd >= smss && window.cwnd.is_finite() || window.cwnd == f64::INFINITY);
+        assert!(window.ssthresh >= smss, "{window:?}");
+        assert!((0.0..=1.0).contains(&self.growth), "{}", self.growth);
+    }
+
+    /// What is counted is a part of what it is counted of.
+    fn check_counts(&self) {
+        let board = &self.scoreboard;
+        assert!(board.sacked_bytes() <= board.flight_size());
+        assert!(board.sacked_segments() <= board.len() as u64);
+        assert_eq!(board.sacked_bytes() == 0, board.sacked_segments() == 0);
+        assert!(self.limited_transmit_bytes <= board.flight_size());
+        assert!(self.dup_acks == 0 || !board.is_empty(), "{}", self.dup_acks);
+        assert!(self.timed.is_none_or(|(end, _)| end <= board.nxt()));
+        assert!(self.stats.retransmissions <= self.stats.segments_sent);
+    }
+}

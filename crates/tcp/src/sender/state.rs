@@ -1,0 +1,261 @@
+//! What a sender knows and remembers, apart from its plug-ins: so that these can be shown one and
+//! asked at the same time.
+
+use alloc::vec::Vec;
+
+use super::{SackMemory, SenderConfig, SenderStats, WindowChange, WindowLog};
+use crate::congestion::Governance;
+use crate::facts::{LimitedBy, View};
+use crate::recovery::RtoTimer;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{Delivered, Reported, Scoreboard, Segment};
+use crate::time::Instant;
+use crate::window::{Window, WindowCause, WindowRounding};
+
+/// Everything of a sender but its stack.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) config: SenderConfig,
+    pub(crate) governance: Governance,
+    pub(crate) scoreboard: Scoreboard,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) window: Window,
+    /// Bytes that the application has handed over, ever.
+    pub(crate) written: u64,
+    /// Right edge of the peer's window as a stream offset, as it last said.
+    pub(crate) peer_edge: u64,
+    /// The advertised window in the last ACK, for telling duplicates.
+    pub(crate) peer_window: u32,
+    /// The largest window that the peer ever advertised.
+    pub(crate) peer_window_max: u32,
+    pub(crate) dup_acks: u32,
+    /// Transmissions so far: the order of the last one.
+    pub(crate) order: u64,
+    pub(crate) last_timestamp: Option<u32>,
+    pub(crate) last_sent: Instant,
+    /// The segment being timed, with [`RttSampling::OnePerWindow`]: its end and when it left.
+    pub(crate) timed: Option<(u64, Instant)>,
+    /// With the same, when the segment was sent whose timestamp the peer would echo.
+    pub(crate) echoed: Option<Instant>,
+    /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
+    pub(crate) limited_transmit_bytes: u64,
+    pub(crate) limited_by: LimitedBy,
+    /// When the window was last reduced for congestion.
+    pub(crate) reduced_at: Option<Instant>,
+    /// Which share of the control's increase the window takes.
+    pub(crate) growth: f64,
+    pub(crate) rto_at: Option<Instant>,
+    pub(crate) persist: Persist,
+    /// No segment leaves before this, if the control paces.
+    pub(crate) pace_until: Instant,
+    pub(crate) pacing: bool,
+    pub(crate) stats: SenderStats,
+    pub(crate) changes: Vec<WindowChange>,
+    /// Scratch space, kept to avoid allocation.
+    pub(crate) delivered: Vec<Delivered>,
+}
+
+/// The state of zero-window probing (RFC 9293 §3.8.6.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Persist {
+    pub(crate) at: Option<Instant>,
+    pub(crate) backoff: u32,
+    /// The timer has expired: probe, or send less than the silly window rule wants.
+    pub(crate) due: bool,
+}
+
+impl Persist {
+    /// Whether anything is set that an open window ends.
+    pub(crate) const fn is_under_way(self) -> bool {
+        self.at.is_some() || self.due || self.backoff > 0
+    }
+}
+
+impl State {
+    /// The state at the start of an established connection, with nothing to send yet. `rtt` and
+    /// `opening` are as the control wants them.
+    pub(crate) fn new(
+        config: SenderConfig,
+        governance: Governance,
+        rtt: RttEstimator,
+        opening: Window,
+    ) -> Self {
+        let smss = f64::from(config.smss);
+        Self {
+            governance,
+            scoreboard: Scoreboard::new(config.smss),
+            rtt,
+            window: Window {
+                cwnd: opening.cwnd.min(config.max_window).max(smss),
+                ssthresh: opening.ssthresh.max(smss),
+            },
+            written: 0,
+            peer_edge: u64::from(config.peer_window),
+            peer_window: config.peer_window,
+            peer_window_max: config.peer_window,
+            dup_acks: 0,
+            order: 0,
+            last_timestamp: None,
+            last_sent: Instant::ZERO,
+            timed: None,
+            echoed: None,
+            limited_transmit_bytes: 0,
+            limited_by: LimitedBy::Application,
+            reduced_at: None,
+            growth: 1.0,
+            rto_at: None,
+            persist: Persist::default(),
+            pace_until: Instant::ZERO,
+            pacing: false,
+            stats: SenderStats::default(),
+            changes: Vec::new(),
+            delivered: Vec::new(),
+            config,
+        }
+    }
+
+    /// What plug-ins are shown. No view is made anywhere else.
+    #[inline(always)]
+    pub(crate) fn view(&self, now: Instant) -> View<'_> {
+        View {
+            now,
+            scoreboard: &self.scoreboard,
+            window: self.window,
+            rtt: &self.rtt,
+            rto_at: self.rto_at,
+            new_len: self.new_len(),
+        }
+    }
+
+    /// Length of the new segment that the application and the peer's window permit, with the
+    /// sender's half of silly window avoidance (RFC 9293 §3.8.6.2.1): a segment cut short by
+    /// the window goes out only if it fills half the largest window ever seen, or when the
+    /// persist timer says so.
+    pub(crate) fn new_len(&self) -> u32 {
+        let nxt = self.scoreboard.nxt();
+        let waiting = self.written - nxt;
+        let room = self.peer_edge.saturating_sub(nxt);
+        let full = waiting.min(u64::from(self.config.smss));
+        if room >= full {
+            return full as u32;
+        }
+        if room >= u64::from(self.peer_window_max / 2).max(1) || self.persist.due {
+            return room as u32;
+        }
+        0
+    }
+
+    /// Starts the retransmission timer if data is outstanding and it does not run; stops it if
+    /// nothing is outstanding (RFC 6298 §5.1, 5.2).
+    pub(crate) fn arm_rto(&mut self, now: Instant) {
+        if self.scoreboard.is_empty() {
+            self.rto_at = None;
+        } else if self.rto_at.is_none() {
+            self.rto_at = Some(now + self.rtt.rto());
+        }
+    }
+
+    /// The plug-ins' window, rounded as the dialect does after a loss.
+    pub(crate) fn rounded(&self, window: Window) -> Window {
+        let smss = f64::from(self.config.smss);
+        let whole = |bytes: f64| {
+            if bytes.is_finite() {
+                libm::floor(bytes / smss) * smss
+            } else {
+                bytes
+            }
+        };
+        match self.config.rounding {
+            WindowRounding::Exact => window,
+            WindowRounding::NsTwo => Window {
+                ssthresh: whole(window.ssthresh),
+                ..window
+            },
+            WindowRounding::Segments => Window {
+                cwnd: whole(window.cwnd),
+                ssthresh: whole(window.ssthresh),
+            },
+        }
+    }
+
+    /// The one place where the window is written.
+    pub(crate) fn set_window(&mut self, now: Instant, window: Window, cause: WindowCause) {
+        let smss = f64::from(self.config.smss);
+        // `max` also turns a NaN into one segment. One segment is always admitted, or nothing
+        // would ever be sent again.
+        let after = Window {
+            cwnd: window.cwnd.max(smss).min(self.config.max_window.max(smss)),
+            ssthresh: window.ssthresh.max(smss),
+        };
+        if self.config.log == WindowLog::On && after != self.window {
+            self.changes.push(WindowChange {
+                at: now,
+                cause,
+                before: self.window,
+                after,
+            });
+        }
+        self.window = after;
+    }
+
+    /// Lets the window grow to what the control made of an ACK, as far as the response lets it.
+    #[inline(always)]
+    pub(crate) fn grow(&mut self, now: Instant, mut grown: Window) {
+        let cause = if self.window.in_slow_start() {
+            WindowCause::SlowStart
+        } else {
+            WindowCause::Avoidance
+        };
+        if self.growth < 1.0 && cause == WindowCause::Avoidance {
+            let increase = (grown.cwnd - self.window.cwnd).max(0.0);
+            grown.cwnd -= increase * (1.0 - self.growth);
+        }
+        self.set_window(now, grown, cause);
+    }
+
+    /// Carries out what a recovery wants of the retransmission timer.
+    #[inline(always)]
+    pub(crate) fn set_timer(&mut self, now: Instant, rto: RtoTimer) {
+        if rto == RtoTimer::Restart {
+            self.rto_at = None;
+        }
+        self.arm_rto(now);
+    }
+
+    /// FlightSize without what limited transmit has sent (RFC 5681 §3.2 step 2).
+    pub(crate) fn unlimited_flight_size(&self) -> u64 {
+        let flight_size = self.scoreboard.flight_size();
+        flight_size.saturating_sub(self.limited_transmit_bytes)
+    }
+
+    /// The retransmission timer expired: what that says of the receiver. Answers with the first
+    /// outstanding segment, if there is one.
+    pub(crate) fn time_out(&mut self) -> Option<Segment> {
+        self.rto_at = None;
+        let segment = *self.scoreboard.get(self.scoreboard.first())?;
+        self.stats.timeouts += 1;
+        if segment.reported == Reported::Sacked {
+            self.scoreboard.forget_sacks();
+            self.stats.renegings += 1;
+        } else if self.config.sacks_after_timeout == SackMemory::Forget {
+            self.scoreboard.forget_sacks();
+        }
+        Some(segment)
+    }
+
+    /// After a timeout nothing counts that was counted before it.
+    pub(crate) fn start_over(&mut self) {
+        self.dup_acks = 0;
+        self.limited_transmit_bytes = 0;
+        self.timed = None;
+    }
+
+    /// Expires the persist timer if it is due.
+    pub(crate) fn expire_persist(&mut self, now: Instant) {
+        if self.persist.at.is_some_and(|at| at <= now) {
+            self.persist.at = None;
+            self.persist.due = true;
+            self.persist.backoff = (self.persist.backoff + 1).min(32);
+        }
+    }
+}
