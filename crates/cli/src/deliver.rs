@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_lab::claims::{Judged, Rules, World};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
 use dupack_lab::run::{Execution, Plan};
+use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::EXPERIMENT;
 use dupack_report::folder::OutputFolder;
@@ -24,7 +26,9 @@ pub fn carry_out(
     name: &str,
     output: &OutputArgs,
 ) -> Result<ExitCode> {
-    let plan = Plan::new(experiment, source, &Catalog::builtin())?;
+    let catalog = Catalog::builtin();
+    let plan = Plan::new(experiment, source, &catalog)?;
+    let rules = Rules::of_experiment(&plan.empty_results(), source, &catalog)?;
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(output.out.as_deref(), name)?;
     folder.write(EXPERIMENT, source.text.as_bytes())?;
@@ -36,7 +40,9 @@ pub fn carry_out(
         eprintln!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
+    let judged = rules.map_or_else(Vec::new, |rules| rules.judge_all(&World::of(&results)));
     let beside = Beside {
+        judged: judged.clone(),
         over_time: Some(plan.over_time(interrupt())),
         ..Beside::default()
     };
@@ -44,20 +50,25 @@ pub fn carry_out(
         .into_diagnostic()?
         .write(&folder)?;
     match output.format {
-        Format::Table => tables(&results, output)?,
+        Format::Table => tables(&results, &judged, output)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(&results)))?,
         Format::Json => print(&store::json_text(&results))?,
     }
     conclude(&results, &folder)
 }
 
-fn tables(results: &Results, args: &OutputArgs) -> Result<()> {
+fn tables(results: &Results, judged: &[Judged], args: &OutputArgs) -> Result<()> {
     let (colour, width) = terminal();
     if args.explain {
         print(&table::parameters(results, width))?;
         print("")?;
     }
-    print(&table::comparison(results, colour, width))
+    print(&table::comparison(results, colour, width))?;
+    if judged.is_empty() {
+        return Ok(());
+    }
+    print("")?;
+    print(&claims::table(judged, colour, width))
 }
 
 /// Says what there is to warn of, and what is missing.

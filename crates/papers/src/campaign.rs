@@ -1,18 +1,18 @@
 //! Carrying out papers' experiments: planned, run in one go, resumed, judged.
 
-use dupack_algorithms::catalog::Catalog;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::claims::{Finding, Judged, Verdict};
 use super::evidence::{Evidence, Followed, Part, Traced};
 use super::journal::{Done, Journal, JournalError};
 use super::reproduction::Account;
 use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
 use super::{Extent, Observe, Paper, Reproduction};
-use dupack_lab::experiment::load::{ExperimentError, Source};
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::ExperimentError;
+use dupack_lab::results::Results;
 use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
 use dupack_lab::trace::Trace;
 
@@ -52,21 +52,11 @@ impl Paper {
     /// # Errors
     /// If one of them is impossible, which the tests would show.
     pub fn plan(&'static self, extent: Extent) -> Result<Campaign, ExperimentError> {
-        let parts = self.experiments.iter().map(|file| {
-            let mut source = Source {
-                name: format!("experiments/papers/{}/{}.toml", self.key, file.name),
-                text: file.text.to_owned(),
-                folder: PathBuf::new(),
-            };
-            let mut experiment = source.parse()?;
-            if extent == Extent::Quick {
-                (file.quicken)(&mut experiment);
-                source.text = Source::of_flags(&experiment).text;
-            }
+        let parts = self.prepare(extent)?.into_iter().map(|prepared| {
             Ok(Planned {
-                name: file.name,
-                observe: file.observe,
-                plan: Plan::new(experiment, &source, &Catalog::builtin())?,
+                name: prepared.name,
+                observe: prepared.observe,
+                plan: Plan::new(prepared.experiment, &prepared.source, &Catalog::builtin())?,
             })
         });
         Ok(Campaign {
@@ -359,40 +349,24 @@ impl Campaign {
         self.judge(Evidence { parts }, accounts)
     }
 
+    /// Its experiments by name, without a run.
+    pub(super) fn planned(&self) -> impl Iterator<Item = (&'static str, Results)> + '_ {
+        let parts = self.parts.iter();
+        parts.map(|part| (part.name, part.plan.empty_results()))
+    }
+
     fn judge(&self, evidence: Evidence, accounts: Vec<Account>) -> Reproduction {
-        let mut judgement = (self.paper.judge)(&evidence);
         let book = self.paper.book();
-        let missing = evidence.missing();
-        let judged = book.claims.iter().map(|claim| {
-            let own = judgement
-                .findings
-                .iter_mut()
-                .find(|(id, _)| *id == claim.id);
-            let why = match (&own, missing) {
-                (None, _) => "no rule of this claim has been built",
-                (Some(_), 0) => "the runs do not show what it is about",
-                (Some(_), _) => "runs that it needs are missing",
-            };
-            let found = own.and_then(|(_, finding)| finding.take());
-            let finding = match found {
-                None => Finding::new(Verdict::CannotBeTold, why),
-                // The rules were made for all runs: fewer might seem to refute a claim.
-                Some(finding) if missing > 0 => {
-                    Finding::new(Verdict::CannotBeTold, format!("so far: {}", finding.found))
-                }
-                Some(finding) => finding,
-            };
-            Judged {
-                claim: claim.clone(),
-                finding,
-            }
-        });
+        let (judged, exhibits) = self
+            .paper
+            .judge(&book, &evidence)
+            .expect("the tests hold every rule and exhibit against the experiments");
         Reproduction {
             key: self.paper.key,
             readme: self.paper.readme,
             extent: self.extent,
-            judged: judged.collect(),
-            exhibits: judgement.exhibits,
+            judged,
+            exhibits,
             evidence,
             accounts,
             book,

@@ -1,9 +1,15 @@
 //! What a paper claims, as data, and what is made of it.
 
+use std::collections::BTreeMap;
+
+pub use dupack_lab::claims::{Claim, Finding, Judged, Verdict};
+use dupack_lab::claims::{Named, Vocabulary};
 use serde::Deserialize;
 
+use super::data::{Declared, PrintedFile};
+
 /// A paper's `claims.toml`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Book {
     /// The paper's title.
@@ -15,9 +21,31 @@ pub struct Book {
     /// The systems that it speaks of, and where they are here.
     #[serde(default, rename = "system")]
     pub systems: Vec<System>,
+    /// Its experiments, in the order in which they are run.
+    #[serde(default, rename = "experiment")]
+    pub experiments: Vec<Declared>,
+    /// What the rules call the stacks.
+    #[serde(default)]
+    pub names: BTreeMap<String, Named>,
+    /// Shorthands for the rules.
+    #[serde(default)]
+    pub define: BTreeMap<String, String>,
+    /// The files of numbers that the paper prints.
+    #[serde(default)]
+    pub printed: Vec<PrintedFile>,
     /// Its claims, in the order in which they are shown.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
+}
+
+impl Book {
+    /// What its rules may use.
+    pub(super) fn vocabulary(&self) -> Vocabulary {
+        Vocabulary {
+            names: self.names.clone(),
+            define: self.define.clone(),
+        }
+    }
 }
 
 /// A system that a paper speaks of, and where it is here: a stack, an experiment, or both.
@@ -47,105 +75,5 @@ impl System {
         let experiment = self.experiment.iter().map(|e| format!("{e}.toml"));
         let parts: Vec<String> = stack.chain(experiment).collect();
         parts.join(" in ")
-    }
-}
-
-/// Something that a paper says and a run can confirm or refute.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Claim {
-    /// Its name, unique within the paper.
-    pub id: String,
-    /// Where the paper says it.
-    pub section: String,
-    /// What it says, in our words.
-    pub statement: String,
-    /// The number or the order that it gives.
-    pub paper: String,
-    /// How it is judged, written down before the run.
-    pub rule: String,
-    /// Why it does not hold, as far as we know: shown only if it does not.
-    #[serde(default)]
-    pub explanation: String,
-}
-
-/// What has become of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// By its rule it holds.
-    Holds,
-    /// By its rule it does not.
-    DoesNotHold,
-    /// The runs do not decide it, or are missing.
-    CannotBeTold,
-}
-
-impl Verdict {
-    /// `Holds` or `DoesNotHold`.
-    #[must_use]
-    pub const fn of(holds: bool) -> Self {
-        if holds {
-            Self::Holds
-        } else {
-            Self::DoesNotHold
-        }
-    }
-
-    /// In words.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::DoesNotHold => "does not hold",
-            Self::CannotBeTold => "cannot be told",
-        }
-    }
-}
-
-/// A verdict with what it rests on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Our numbers, with their intervals where there are any.
-    pub found: String,
-}
-
-impl Finding {
-    /// A finding.
-    #[must_use]
-    pub fn new(verdict: Verdict, found: impl Into<String>) -> Self {
-        Self {
-            verdict,
-            found: found.into(),
-        }
-    }
-}
-
-/// A claim with its verdict.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
-    /// The claim.
-    pub claim: Claim,
-    /// What was found.
-    pub finding: Finding,
-}
-
-impl Judged {
-    /// What was found, and why it does not hold if it does not.
-    #[must_use]
-    pub fn found(&self) -> String {
-        match self.explanation() {
-            Some(why) => format!("{}\nWhy: {why}", self.finding.found),
-            None => self.finding.found.clone(),
-        }
-    }
-
-    /// Why it does not hold, if it does not and somebody knows.
-    #[must_use]
-    pub fn explanation(&self) -> Option<&str> {
-        let known = !self.claim.explanation.is_empty();
-        (self.finding.verdict == Verdict::DoesNotHold && known)
-            .then_some(self.claim.explanation.trim())
     }
 }

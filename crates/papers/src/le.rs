@@ -39,6 +39,8 @@ pub(super) static PAPER: Paper = Paper {
     key: "le",
     claims: include_str!("../../../experiments/papers/le/claims.toml"),
     readme: include_str!("../../../experiments/papers/le/README.md"),
+    files: &[],
+    facts: super::no_facts,
     experiments: &[
         file!("figure4", Packets, fewer_seeds),
         file!("figure5", Measures, shorter),

@@ -9,10 +9,13 @@
 pub mod agreement;
 mod campaign;
 mod claims;
+mod data;
 mod evidence;
+mod exhibits;
 mod files;
 mod folder;
 mod journal;
+mod judge;
 mod judging;
 mod le;
 mod listing;
@@ -27,12 +30,15 @@ mod watch;
 mod westwood;
 
 use miette::Diagnostic;
+use serde::Deserialize;
 use thiserror::Error;
 
+use dupack_lab::claims::Facts;
 use dupack_lab::experiment::Experiment;
 
 pub use campaign::{Campaign, Conduct, carry_out};
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
+pub use data::{Declared, PrintedFile, Quick};
 pub use evidence::{At, Evidence, Followed, Part, Traced};
 pub use files::files;
 pub use folder::{CampaignFolder, FolderError};
@@ -59,7 +65,14 @@ pub struct Paper {
     pub key: &'static str,
     claims: &'static str,
     readme: &'static str,
+    /// The other files of its folder by their names, and those that it shares.
+    files: &'static [(&'static str, &'static str)],
+    /// Its experiments, if the claims do not list them.
     experiments: &'static [ExperimentFile],
+    /// What is known of runs beyond their measures: by experiment, without runs if there are none
+    /// yet.
+    facts: fn(&str, Option<&Part>) -> Facts,
+    /// What is not data: findings, and exhibits.
     judge: fn(&Evidence) -> Judgement,
 }
 
@@ -75,9 +88,11 @@ struct ExperimentFile {
 }
 
 /// What is kept of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Observe {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Observe {
     /// Its measures.
+    #[default]
     Measures,
     /// Its measures, and for the first seed its first flow over time.
     Series,
@@ -101,6 +116,13 @@ struct Judgement {
     findings: Vec<(&'static str, Option<Finding>)>,
     /// Figures and tables, in the order in which they are shown.
     exhibits: Vec<Exhibit>,
+    /// Those that the paper's `exhibits.toml` asks for by name.
+    drawn: Vec<(&'static str, Vec<Exhibit>)>,
+}
+
+/// Of a paper that asks for nothing but measures.
+fn no_facts(_: &str, _: Option<&Part>) -> Facts {
+    Facts::default()
 }
 
 /// There is no such paper.
@@ -197,7 +219,11 @@ mod tests {
                 }
                 if let Some(name) = &system.experiment {
                     assert!(
-                        paper.experiments.iter().any(|e| e.name == name),
+                        paper
+                            .prepare(Extent::Full)
+                            .unwrap()
+                            .iter()
+                            .any(|e| e.name == name),
                         "{of}: {name}"
                     );
                 }

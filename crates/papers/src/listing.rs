@@ -3,9 +3,9 @@
 use comfy_table::{CellAlignment, Row};
 
 use super::page::systems;
-use super::reproduction::empty;
 use super::{Extent, Paper};
 use dupack_lab::experiment::load::ExperimentError;
+use dupack_report::claims::empty;
 
 /// All of `papers` in a table: key, title, claims, experiments, runs.
 ///

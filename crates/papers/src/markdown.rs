@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::Extent;
 use super::page::{account, systems, tallies};
 use super::reproduction::{Exhibit, Reproduction};
+use dupack_report::claims;
 use dupack_report::markdown::{escape, table};
 use dupack_report::page::{Cell, Emphasis};
 
@@ -135,7 +136,7 @@ fn verdicts(reproduction: &Reproduction) -> String {
     let rows = reproduction.judged.iter().map(|judged| {
         let (claim, verdict) = (&judged.claim, judged.finding.verdict);
         vec![
-            Cell::new(verdict.marked(), verdict.emphasis()),
+            Cell::new(claims::marked(verdict), claims::emphasis(verdict)),
             format!("{} ({})", claim.statement, claim.section).into(),
             claim.paper.clone().into(),
             judged.found().into(),

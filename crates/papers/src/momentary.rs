@@ -27,6 +27,8 @@ pub(super) static PAPER: Paper = Paper {
     key: "momentary",
     claims: include_str!("../../../experiments/papers/momentary/claims.toml"),
     readme: include_str!("../../../experiments/papers/momentary/README.md"),
+    files: &[],
+    facts: super::no_facts,
     experiments: &[
         ExperimentFile {
             name: "figure3",

@@ -4,6 +4,7 @@
 use super::Extent;
 use super::claims::{System, Verdict};
 use super::reproduction::{Exhibit, Reproduction};
+use dupack_report::claims::emphasis;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Page, Section};
 
 /// The page of `reproductions`.
@@ -157,7 +158,7 @@ impl Reproduction {
         let rows = self.judged.iter().map(|judged| {
             let (claim, finding) = (&judged.claim, &judged.finding);
             vec![
-                Cell::new(finding.verdict.name(), finding.verdict.emphasis()),
+                Cell::new(finding.verdict.name(), emphasis(finding.verdict)),
                 format!("{} (section {})", claim.statement, claim.section).into(),
                 claim.paper.clone().into(),
                 judged.found().into(),

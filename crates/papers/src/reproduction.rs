@@ -1,13 +1,10 @@
 //! What came out of a paper: verdicts, figures and tables, as text and CSV.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Attribute, Cell as TextCell, Color, ContentArrangement};
-use comfy_table::{LineStyle, Table as TextTable, TableStyle};
-
 use super::claims::{Book, Judged, Verdict};
 use super::{Evidence, Extent};
+use dupack_report::claims as verdicts;
 use dupack_report::comparison::Figure;
-use dupack_report::page::{Cell, Emphasis};
+use dupack_report::page::Cell;
 use dupack_report::table::Colour;
 
 /// A paper rerun and judged.
@@ -68,40 +65,6 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// A line below the header and nothing else.
-const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
-
-impl Verdict {
-    /// Its name after its mark: `✓ holds`.
-    pub(super) fn marked(self) -> String {
-        format!("{} {}", self.mark(), self.name())
-    }
-
-    const fn mark(self) -> &'static str {
-        match self {
-            Self::Holds => "✓",
-            Self::DoesNotHold => "✗",
-            Self::CannotBeTold => "?",
-        }
-    }
-
-    pub(super) const fn emphasis(self) -> Emphasis {
-        match self {
-            Self::Holds => Emphasis::Holds,
-            Self::DoesNotHold => Emphasis::Fails,
-            Self::CannotBeTold => Emphasis::Open,
-        }
-    }
-
-    const fn colour(self) -> Color {
-        match self {
-            Self::Holds => Color::Green,
-            Self::DoesNotHold => Color::Red,
-            Self::CannotBeTold => Color::Yellow,
-        }
-    }
-}
-
 impl Table {
     /// As CSV.
     #[must_use]
@@ -121,7 +84,7 @@ impl Table {
     /// For the terminal.
     #[must_use]
     pub fn text(&self, width: Option<u16>) -> String {
-        let mut table = empty(width);
+        let mut table = verdicts::empty(width);
         table.set_header(&self.header);
         for row in &self.rows {
             table.add_row(row.iter().map(|cell| cell.text.as_str()));
@@ -189,57 +152,13 @@ impl Reproduction {
     /// The verdicts for the terminal.
     #[must_use]
     pub fn verdicts(&self, colour: Colour, width: Option<u16>) -> String {
-        let mut table = empty(width);
-        table.set_header(vec!["", "claim", "the paper", "here"]);
-        for judged in &self.judged {
-            let verdict = judged.finding.verdict;
-            let mark = TextCell::new(verdict.marked());
-            let mark = match colour {
-                Colour::Yes => mark.fg(verdict.colour()).add_attribute(Attribute::Bold),
-                Colour::No => mark,
-            };
-            table.add_row(vec![
-                mark,
-                TextCell::new(&judged.claim.statement),
-                TextCell::new(&judged.claim.paper),
-                TextCell::new(judged.found()),
-            ]);
-        }
-        table.to_string()
+        verdicts::table(&self.judged, colour, width)
     }
 
     /// The verdicts as CSV.
     #[must_use]
     pub fn verdicts_csv(&self) -> Vec<u8> {
-        let plain = |text: &str| Cell::new(text, Emphasis::Plain);
-        let header = [
-            "id",
-            "section",
-            "statement",
-            "paper",
-            "rule",
-            "verdict",
-            "found",
-        ];
-        let rows = self.judged.iter().map(|judged| {
-            let (claim, finding) = (&judged.claim, &judged.finding);
-            vec![
-                plain(&claim.id),
-                plain(&claim.section),
-                plain(&claim.statement),
-                plain(&claim.paper),
-                plain(&claim.rule),
-                plain(finding.verdict.name()),
-                plain(&finding.found),
-            ]
-        });
-        let table = Table {
-            name: String::new(),
-            caption: String::new(),
-            header: header.map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-        };
-        table.csv()
+        verdicts::csv(&self.judged)
     }
 
     /// The readme's list of choices, item by item, as Markdown on one line each:
@@ -252,16 +171,4 @@ impl Reproduction {
             one_line.contains("**").then(|| format!("**{one_line}"))
         })
     }
-}
-
-/// A table for the terminal without any row yet.
-pub(super) fn empty(width: Option<u16>) -> TextTable {
-    let mut table = TextTable::new();
-    table
-        .load_style(PLAIN)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    if let Some(width) = width {
-        table.set_width(width);
-    }
-    table
 }

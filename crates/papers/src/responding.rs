@@ -33,6 +33,8 @@ pub(super) static PAPER: Paper = Paper {
     key: "responding",
     claims: include_str!("../../../experiments/papers/responding/claims.toml"),
     readme: include_str!("../../../experiments/papers/responding/README.md"),
+    files: &[],
+    facts: super::no_facts,
     experiments: &[
         file("w", W),
         file(
@@ -138,6 +140,7 @@ fn judge(evidence: &Evidence) -> Judgement {
     Judgement {
         findings: claims::findings(&all),
         exhibits: exhibits::exhibits(&all),
+        ..Judgement::default()
     }
 }
 

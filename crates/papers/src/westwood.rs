@@ -35,6 +35,8 @@ pub(super) static PAPER: Paper = Paper {
     key: "westwood",
     claims: include_str!("../../../experiments/papers/westwood/claims.toml"),
     readme: include_str!("../../../experiments/papers/westwood/README.md"),
+    files: &[],
+    facts: super::no_facts,
     experiments: &[
         experiment!("transient", Series, quicken_transient),
         experiment!("transient-lossy", Series, quicken_transient),
@@ -103,7 +105,7 @@ fn quicken_sweep(experiment: &mut Experiment) {
 fn judge(evidence: &Evidence) -> Judgement {
     let mut judgement = Judgement {
         findings: vec![("acked-count-example", acked_count_example())],
-        exhibits: Vec::new(),
+        ..Judgement::default()
     };
     let transients = Transients::of(evidence);
     judgement.findings.extend(transients.findings());

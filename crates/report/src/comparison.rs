@@ -2,12 +2,14 @@
 
 use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
 
+use crate::claims;
 use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
 };
 use crate::files::Files;
 use crate::page::{Block, Cell, Emphasis, Page, Section};
 use crate::theory::Connection;
+use dupack_lab::claims::Judged;
 use dupack_lab::results::medium::NO_ANSWER_HERE;
 use dupack_lab::results::store;
 use dupack_lab::results::{Comparison, Measure, Medium, Results, Standing, scaled};
@@ -79,6 +81,8 @@ pub struct Beside {
     pub over_time: Option<OverTime>,
     /// Sections of the page after the numbers and before what was run.
     pub sections: Vec<Section>,
+    /// What has become of the claims of the experiment file.
+    pub judged: Vec<Judged>,
 }
 
 /// Every file of a comparison: its figures, the page, and the numbers for other programs.
@@ -92,7 +96,9 @@ pub fn files(results: &Results, beside: Beside) -> Result<Files<'_>, FigureError
     }
     let mut page = page(results, &figures);
     let record = page.sections.len().saturating_sub(1);
-    page.sections.splice(record..record, beside.sections);
+    let claims = (!beside.judged.is_empty()).then(|| claims::section(&beside.judged));
+    let own = claims.into_iter().chain(beside.sections);
+    page.sections.splice(record..record, own);
     let mut files = Files::new();
     for figure in figures {
         files.add_figure(&format!("figures/{}", figure.name), figure.svg);
@@ -100,6 +106,9 @@ pub fn files(results: &Results, beside: Beside) -> Result<Files<'_>, FigureError
     files.add_page(page);
     files.add_numbers(results);
     files.add("results.json", || store::json_text(results));
+    if !beside.judged.is_empty() {
+        files.add("claims.csv", move || claims::csv(&beside.judged));
+    }
     Ok(files)
 }
 

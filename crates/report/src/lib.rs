@@ -1,6 +1,7 @@
 //! What is made of results for people to read: figures, tables, one HTML page.
 
 pub mod catalog;
+pub mod claims;
 pub mod comparison;
 pub mod figure;
 pub mod files;

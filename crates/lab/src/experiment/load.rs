@@ -1,5 +1,6 @@
 //! Reading an experiment file, and saying where it is wrong.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
@@ -64,6 +65,38 @@ impl ExperimentError {
             message,
             file: NamedSource::new(&source.name, source.text.clone()),
             at: source.span_of(path),
+            help,
+        }))
+    }
+
+    /// A complaint about a part of the text at `path` in `source`: where in it, as bytes.
+    #[must_use]
+    pub fn inside(
+        source: &Source,
+        path: &str,
+        (text, part): (&str, Range<usize>),
+        message: String,
+        help: Option<String>,
+    ) -> Self {
+        let whole = source.span_of(path);
+        let at = whole.map(|whole| {
+            let start = whole.offset();
+            let written = source
+                .text
+                .get(start..start + whole.len())
+                .unwrap_or_default();
+            match written.rfind(text) {
+                // As it stands in the file, without escapes.
+                Some(begin) if !text.is_empty() => {
+                    SourceSpan::from(start + begin + part.start..start + begin + part.end)
+                }
+                _ => whole,
+            }
+        });
+        Self::Invalid(Box::new(Complaint {
+            message,
+            file: NamedSource::new(&source.name, source.text.clone()),
+            at,
             help,
         }))
     }
@@ -147,7 +180,7 @@ impl Source {
 
 /// The keys of a path; a quoted key may hold dots (`sweep."path.loss".2`).
 #[must_use]
-pub(super) fn split(path: &str) -> Vec<String> {
+pub fn split(path: &str) -> Vec<String> {
     let mut keys = vec![String::new()];
     let mut quoted = false;
     for c in path.chars() {

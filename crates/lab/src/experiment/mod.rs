@@ -38,6 +38,7 @@ pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedO
 pub use radio::RadioOptions;
 pub use traffic::{FlowGroup, UdpSource, Video};
 
+use crate::claims::{Claim, Named, Vocabulary};
 use crate::units::{Delay, Probability, Rate};
 
 /// An experiment: stacks under comparison on a path or a topology, over a sweep, with seeds.
@@ -99,6 +100,15 @@ pub struct Experiment {
     /// Points given one by one, instead of a sweep: each sets the same keys of this file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<BTreeMap<String, SweepValue>>,
+    /// What the claims call the stacks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, Named>,
+    /// Shorthands for the claims: expressions by their names, which may have inputs, as `gain(s)`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub define: BTreeMap<String, String>,
+    /// What is claimed of the results, judged when all is run.
+    #[serde(default, rename = "claim", skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
 }
 
 /// A value in a sweep, written as it would be at its own place in the file.
@@ -198,6 +208,15 @@ impl Experiment {
         self.sweep.contains_key(key) || self.points.iter().any(|point| point.contains_key(key))
     }
 
+    /// What its claims may use.
+    #[must_use]
+    pub fn vocabulary(&self) -> Vocabulary {
+        Vocabulary {
+            names: self.names.clone(),
+            define: self.define.clone(),
+        }
+    }
+
     /// Gives it this path under these loss probabilities: one is the path's, several are compared
     /// one after the other.
     pub fn set_path(&mut self, mut path: LinkOptions, losses: &[Probability]) {
@@ -234,6 +253,9 @@ impl Experiment {
             receiver: ReceiverOptions::default(),
             sweep: BTreeMap::new(),
             points: Vec::new(),
+            names: BTreeMap::new(),
+            define: BTreeMap::new(),
+            claims: Vec::new(),
         }
     }
 }

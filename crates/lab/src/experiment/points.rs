@@ -43,6 +43,10 @@ pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, Ex
     let mut bare = experiment.clone();
     bare.sweep.clear();
     bare.points.clear();
+    // No run depends on what is claimed of it.
+    bare.names.clear();
+    bare.define.clear();
+    bare.claims.clear();
     let base = Table::try_from(&bare).expect("an experiment is a TOML table");
     let combinations = if experiment.points.is_empty() {
         combinations(experiment, source)?
@@ -168,7 +172,9 @@ fn sweepable(key: &str, place: &str, source: &Source) -> Result<(), ExperimentEr
     let help = match split(key)[0].as_str() {
         "stacks" => "list every stack in `stacks`: they are compared at every point",
         "seeds" => "give the seeds in `seeds`: every point is run with all of them",
-        "title" | "description" | "sweep" | "points" => "sweep over what the runs depend on",
+        "title" | "description" | "sweep" | "points" | "names" | "define" | "claim" => {
+            "sweep over what the runs depend on"
+        }
         _ => return Ok(()),
     };
     let message = format!("`{key}` cannot be swept");

@@ -1,0 +1,698 @@
+//! The functions of the language.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::Verdict;
+use super::eval::{arithmetic, is_key, wanted, zip};
+use super::syntax::{Fault, Operator};
+use super::value::{List, ListKind, Samples, Value, exceeds, grows, interval, leans, within};
+use crate::results::scaled;
+use crate::stats::{Summary, jain_index, mean, quantile};
+
+/// A function, for the reference and for error messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub inputs: &'static str,
+    /// What it gives.
+    pub doc: &'static str,
+}
+
+macro_rules! functions {
+    ($($name:literal ($inputs:literal): $doc:literal;)*) => {
+        /// All of them, in the order of the reference.
+        pub const FUNCTIONS: &[Function] = &[
+            $(Function { name: $name, inputs: $inputs, doc: $doc },)*
+        ];
+    };
+}
+
+functions! {
+    "mean" ("x"): "the mean of each quantity";
+    "lower" ("x"): "the lower end of its 95 % interval";
+    "upper" ("x"): "the upper end of its 95 % interval";
+    "half" ("x"): "half the width of its 95 % interval";
+    "runs" ("x"): "how many samples it rests on";
+    "all" ("truths, …"): "whether all are true";
+    "any" ("truths, …"): "whether one is true";
+    "count" ("truths"): "how many are true";
+    "size" ("list"): "how many there are";
+    "leading" ("truths"): "how many are true from the first on, before the first that is not";
+    "within" ("x, low, high"): "true if the mean is within the bounds, false if the interval is outside of them";
+    "above" ("x, bound"): "true if the mean is above the bound; a mean that is not cannot be told if the interval holds the bound";
+    "below" ("x, bound"): "the same of below";
+    "exceeds" ("x, y"): "true if x's interval is above y's; cannot be told if only its mean is";
+    "near" ("x, y, share"): "whether the means differ by at most this share of y";
+    "rises" ("list"): "whether each item is above the one before: numbers as they are, quantities by their intervals";
+    "falls" ("list"): "the same of below";
+    "grows" ("list"): "false if a step falls for certain or the ends do not rise; true if the ends' intervals are apart";
+    "min" ("numbers, …"): "the least";
+    "max" ("numbers, …"): "the greatest";
+    "sum" ("numbers, …"): "the sum";
+    "average" ("numbers, …"): "the arithmetic mean";
+    "geomean" ("numbers, …"): "the geometric mean";
+    "median" ("numbers, …"): "the median";
+    "slope" ("numbers"): "the slope of the straight line through values at 1, 2, 3, …";
+    "off_line" ("numbers"): "the largest distance from the straight line through them";
+    "line_squares" ("numbers"): "the squared distances from that line, summed";
+    "exponential_squares" ("numbers"): "the same from the exponential that is a line through their logarithms";
+    "largest" ("list"): "the item with the highest mean, the first of equals";
+    "smallest" ("list"): "the item with the lowest mean";
+    "which_largest" ("list"): "its name";
+    "which_smallest" ("list"): "the name of the item with the lowest mean";
+    "winners" ("lists"): "of several lists, the names of those that have the highest mean at an item";
+    "first" ("list"): "the first item";
+    "last" ("list"): "the last item";
+    "join" ("lists, …"): "the items of all, one after the other";
+    "pool" ("quantities, …"): "all their samples as those of one quantity";
+    "sum_by_seed" ("quantities, …"): "their sum, run by run";
+    "mean_by_seed" ("quantities, …"): "their mean, run by run";
+    "mean_by_run" ("x"): "the mean over the flows of each run";
+    "jain_by_run" ("x"): "Jain's fairness index over the flows of each run";
+    "jain" ("x"): "Jain's fairness index over all samples";
+    "ratio_of_means" ("x, y"): "the ratio of the means of samples that are not paired, with an interval to first order";
+    "value" ("points, \"key\""): "what a point sets, as a number in percent, Mbit/s, ms, kB or packets; the key may be left out if there is only one";
+    "setting" ("\"key\""): "a number of the experiment file, in bit/s, s, bytes, packets or as a fraction";
+    "abs" ("x"): "without its sign";
+    "round" ("x, decimals"): "of numbers";
+    "ceil" ("x"): "the least whole number that is not less";
+    "floor" ("x"): "the greatest whole number that is not more";
+    "ln" ("x"): "the natural logarithm";
+    "exp" ("x"): "its inverse";
+    "sqrt" ("x"): "the square root";
+}
+
+type Outcome = Result<Value, Fault>;
+
+/// A function with its inputs and where they stand.
+struct Call<'c> {
+    name: &'c str,
+    inputs: &'c [Value],
+    spans: &'c [Range<usize>],
+    span: &'c Range<usize>,
+}
+
+/// What the function `name` gives.
+pub(super) fn call(
+    name: &str,
+    inputs: &[Value],
+    spans: &[Range<usize>],
+    span: &Range<usize>,
+) -> Outcome {
+    let call = Call {
+        name,
+        inputs,
+        spans,
+        span,
+    };
+    match name {
+        "all" => all(inputs, span),
+        "any" => any(inputs, span),
+        "count" | "leading" => call.counted(),
+        "size" => Ok(Value::Number(call.one()?.leaves().len() as f64)),
+        "mean" | "lower" | "upper" | "half" | "runs" => call.of_summaries(),
+        "within" | "above" | "below" => call.bounded(),
+        "exceeds" | "near" => call.against(),
+        "rises" | "falls" | "grows" => call.ordered(),
+        "min"
+        | "max"
+        | "sum"
+        | "average"
+        | "geomean"
+        | "median"
+        | "slope"
+        | "off_line"
+        | "line_squares"
+        | "exponential_squares" => call.of_numbers(),
+        "largest" | "smallest" | "which_largest" | "which_smallest" => call.extreme(),
+        "winners" => call.winners(),
+        "first" | "last" => call.end(),
+        "join" => Ok(call.join()),
+        "pool" => call.pool(),
+        "sum_by_seed" | "mean_by_seed" => call.by_seed(),
+        "mean_by_run" | "jain_by_run" => call.by_run(),
+        "jain" => call.jain(),
+        "ratio_of_means" => call.ratio_of_means(),
+        "value" => call.value(),
+        _ => call.plain(),
+    }
+}
+
+/// The value with `of` in place of everything in it that is no list.
+pub(super) fn each_leaf(value: &Value, of: &mut dyn FnMut(&Value) -> Outcome) -> Outcome {
+    match value {
+        Value::List(list) => {
+            let items = list.items.iter();
+            let items = items.map(|(name, item)| Ok((name.clone(), each_leaf(item, of)?)));
+            Ok(Value::List(List {
+                kind: list.kind,
+                items: items.collect::<Result<_, Fault>>()?,
+            }))
+        }
+        Value::Missing => Ok(Value::Missing),
+        other => of(other),
+    }
+}
+
+/// An estimate with its mean and the ends of its interval moved.
+pub(super) fn shifted(summary: &Summary, of: impl Fn(f64) -> f64) -> Value {
+    let moved = summary
+        .interval_95()
+        .map(|(low, high)| (of(low) - of(high)).abs() / 2.0);
+    let mean = of(summary.mean);
+    Value::Estimate(Summary {
+        mean,
+        half_width_95: moved,
+        min: mean - moved.unwrap_or(0.0),
+        max: mean + moved.unwrap_or(0.0),
+        ..*summary
+    })
+}
+
+/// Whether all of several truths are.
+pub(super) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
+    fold(inputs, span, Verdict::Holds, Verdict::and)
+}
+
+/// Whether one of several truths is.
+pub(super) fn any(inputs: &[Value], span: &Range<usize>) -> Outcome {
+    fold(inputs, span, Verdict::DoesNotHold, Verdict::or)
+}
+
+fn fold(
+    inputs: &[Value],
+    span: &Range<usize>,
+    first: Verdict,
+    and: impl Fn(Verdict, Verdict) -> Verdict,
+) -> Outcome {
+    let mut so_far = first;
+    let mut missing = false;
+    for leaf in inputs.iter().flat_map(Value::leaves) {
+        match leaf {
+            Value::Truth(verdict) => so_far = and(so_far, *verdict),
+            Value::Missing => missing = true,
+            other => return Err(Fault::new(span, wanted("true or false", other))),
+        }
+    }
+    Ok(if missing {
+        Value::Missing
+    } else {
+        Value::Truth(so_far)
+    })
+}
+
+impl Call<'_> {
+    fn input(&self, n: usize) -> Result<&Value, Fault> {
+        self.inputs.get(n).ok_or_else(|| {
+            let about = super::FUNCTIONS
+                .iter()
+                .find(|function| function.name == self.name);
+            let inputs = about.map_or("", |function| function.inputs);
+            Fault::new(self.span, format!("`{}` needs more than this", self.name))
+                .help(format!("it is {}({inputs})", self.name))
+        })
+    }
+
+    fn span_of(&self, n: usize) -> &Range<usize> {
+        self.spans.get(n).unwrap_or(self.span)
+    }
+
+    fn takes(&self, inputs: usize) -> Result<(), Fault> {
+        match inputs.checked_sub(1) {
+            Some(last) => self.input(last).map(|_| ())?,
+            None => {}
+        }
+        match self.spans.get(inputs) {
+            Some(span) => {
+                let message = format!("`{}` takes {inputs} input(s)", self.name);
+                Err(Fault::new(span, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn one(&self) -> Result<&Value, Fault> {
+        self.takes(1)?;
+        self.input(0)
+    }
+
+    fn number(&self, n: usize) -> Result<f64, Fault> {
+        match self.input(n)? {
+            Value::Number(number) => Ok(*number),
+            other => Err(Fault::new(self.span_of(n), wanted("a number", other))),
+        }
+    }
+
+    fn quantity(&self, n: usize, value: &Value) -> Result<Summary, Fault> {
+        value
+            .summary()
+            .ok_or_else(|| Fault::new(self.span_of(n), wanted("a quantity", value)))
+    }
+
+    fn of_summaries(&self) -> Outcome {
+        each_leaf(self.one()?, &mut |leaf| {
+            if matches!(leaf, Value::Samples(samples) if samples.summary().is_none()) {
+                return Ok(Value::Missing);
+            }
+            let summary = self.quantity(0, leaf)?;
+            let (low, high) = interval(&summary);
+            Ok(Value::Number(match self.name {
+                "mean" => summary.mean,
+                "lower" => low,
+                "upper" => high,
+                "half" => summary.half_width_95.unwrap_or(0.0),
+                _ => summary.n as f64,
+            }))
+        })
+    }
+
+    fn counted(&self) -> Outcome {
+        let mut truths = Vec::new();
+        for leaf in self.one()?.leaves() {
+            match leaf {
+                Value::Truth(verdict) => truths.push(*verdict == Verdict::Holds),
+                Value::Missing if self.name == "leading" => truths.push(false),
+                Value::Missing => return Ok(Value::Missing),
+                other => return Err(Fault::new(self.span_of(0), wanted("true or false", other))),
+            }
+        }
+        let truths = truths.into_iter();
+        Ok(Value::Number(match self.name {
+            "count" => truths.filter(|truth| *truth).count(),
+            _ => truths.take_while(|truth| *truth).count(),
+        } as f64))
+    }
+
+    fn bounded(&self) -> Outcome {
+        self.takes(if self.name == "within" { 3 } else { 2 })?;
+        let low = self.number(1)?;
+        let high = if self.name == "within" {
+            self.number(2)?
+        } else {
+            low
+        };
+        each_leaf(self.input(0)?, &mut |leaf| {
+            if matches!(leaf, Value::Samples(samples) if samples.summary().is_none()) {
+                return Ok(Value::Missing);
+            }
+            let summary = self.quantity(0, leaf)?;
+            Ok(Value::Truth(match self.name {
+                "within" => within(&summary, low, high),
+                "above" => leans(&summary, low, Ordering::Greater),
+                _ => leans(&summary, low, Ordering::Less),
+            }))
+        })
+    }
+
+    fn against(&self) -> Outcome {
+        self.takes(if self.name == "near" { 3 } else { 2 })?;
+        let share = if self.name == "near" {
+            self.number(2)?
+        } else {
+            0.0
+        };
+        zip(self.input(0)?, self.input(1)?, self.span, &|one, other| {
+            let (Some(one), Some(other)) = (one.summary(), other.summary()) else {
+                let known = [one, other].map(|v| matches!(v, Value::Samples(_) | Value::Missing));
+                return match known {
+                    [true, true] => Ok(Value::Missing),
+                    [false, _] => Err(Fault::new(self.span_of(0), wanted("a quantity", one))),
+                    _ => Err(Fault::new(self.span_of(1), wanted("a quantity", other))),
+                };
+            };
+            Ok(Value::Truth(match self.name {
+                "exceeds" => exceeds(&one, &other),
+                _ => Verdict::of((one.mean / other.mean - 1.0).abs() <= share),
+            }))
+        })
+    }
+
+    /// The items of the only input as quantities; nothing if one is missing.
+    fn curve(&self) -> Result<Option<Vec<Summary>>, Fault> {
+        let Value::List(list) = self.one()? else {
+            return Err(Fault::new(self.span_of(0), wanted("a list", self.one()?)));
+        };
+        let mut curve = Vec::new();
+        for (_, item) in &list.items {
+            match item {
+                Value::Missing => return Ok(None),
+                Value::Samples(samples) => match samples.summary() {
+                    Some(summary) => curve.push(summary),
+                    None => return Ok(None),
+                },
+                other => curve.push(self.quantity(0, other)?),
+            }
+        }
+        Ok(Some(curve))
+    }
+
+    fn ordered(&self) -> Outcome {
+        let Some(curve) = self.curve()? else {
+            return Ok(Value::Missing);
+        };
+        let apart = |one: &Summary, other: &Summary| interval(one).1 < interval(other).0;
+        Ok(Value::Truth(match self.name {
+            "grows" => grows(&curve),
+            "rises" => Verdict::of(curve.windows(2).all(|pair| apart(&pair[0], &pair[1]))),
+            _ => Verdict::of(curve.windows(2).all(|pair| apart(&pair[1], &pair[0]))),
+        }))
+    }
+
+    /// All numbers in the inputs; nothing if one is missing.
+    fn numbers(&self) -> Result<Option<Vec<f64>>, Fault> {
+        self.input(0)?;
+        let mut numbers = Vec::new();
+        for (n, input) in self.inputs.iter().enumerate() {
+            for leaf in input.leaves() {
+                match leaf {
+                    Value::Number(number) => numbers.push(*number),
+                    Value::Missing => return Ok(None),
+                    other => {
+                        let fault = Fault::new(self.span_of(n), wanted("numbers", other));
+                        return Err(fault.help("take their `mean(…)`, `lower(…)` or `upper(…)`"));
+                    }
+                }
+            }
+        }
+        Ok(Some(numbers))
+    }
+
+    fn of_numbers(&self) -> Outcome {
+        let Some(mut numbers) = self.numbers()? else {
+            return Ok(Value::Missing);
+        };
+        let logarithms = || {
+            numbers
+                .iter()
+                .map(|number| number.ln())
+                .collect::<Vec<f64>>()
+        };
+        let of = match self.name {
+            "sum" => Some(numbers.iter().sum()),
+            "min" => numbers.iter().copied().reduce(f64::min),
+            "max" => numbers.iter().copied().reduce(f64::max),
+            "average" => mean(&numbers),
+            "geomean" => mean(&logarithms()).map(f64::exp),
+            "median" => quantile(&mut numbers, 0.5),
+            "slope" => line(&numbers).map(|(_, slope)| slope),
+            "off_line" => distances(&numbers, line(&numbers), |y| y)
+                .map(|all| all.into_iter().fold(0.0, f64::max)),
+            "line_squares" => squares(distances(&numbers, line(&numbers), |y| y)),
+            _ => squares(distances(&numbers, line(&logarithms()), f64::exp)),
+        };
+        Ok(of.map_or(Value::Missing, Value::Number))
+    }
+
+    fn extreme(&self) -> Outcome {
+        let Value::List(list) = self.one()? else {
+            return Err(Fault::new(self.span_of(0), wanted("a list", self.one()?)));
+        };
+        let largest = self.name.ends_with("largest");
+        let mut best: Option<(f64, &(String, Value))> = None;
+        for item in &list.items {
+            let mean = match &item.1 {
+                Value::Missing => continue,
+                Value::Samples(samples) if samples.summary().is_none() => continue,
+                other => self.quantity(0, other)?.mean,
+            };
+            let better = |so_far: f64| {
+                if largest {
+                    mean > so_far
+                } else {
+                    mean < so_far
+                }
+            };
+            if best.is_none_or(|(so_far, _)| better(so_far)) {
+                best = Some((mean, item));
+            }
+        }
+        let Some((_, (name, value))) = best else {
+            return Ok(Value::Missing);
+        };
+        Ok(match self.name {
+            "largest" | "smallest" => value.clone(),
+            _ => Value::Text(name.clone()),
+        })
+    }
+
+    fn winners(&self) -> Outcome {
+        let lists = self.one()?.items();
+        let items = lists
+            .iter()
+            .map(|(_, list)| list.items().len())
+            .max()
+            .unwrap_or(0);
+        let mut won: Vec<usize> = Vec::new();
+        for item in 0..items {
+            let mut best: Option<(f64, usize)> = None;
+            for (n, (_, list)) in lists.iter().enumerate() {
+                let mean = list
+                    .items()
+                    .get(item)
+                    .and_then(|(_, v)| v.summary())
+                    .map(|s| s.mean);
+                if let Some(mean) = mean
+                    && best.is_none_or(|(so_far, _)| mean > so_far)
+                {
+                    best = Some((mean, n));
+                }
+            }
+            let Some((_, n)) = best else {
+                return Ok(Value::Missing);
+            };
+            won.push(n);
+        }
+        won.sort_unstable();
+        won.dedup();
+        let items = won
+            .into_iter()
+            .map(|n| (String::new(), Value::Text(lists[n].0.to_owned())));
+        Ok(Value::List(List {
+            kind: ListKind::Plain,
+            items: items.collect(),
+        }))
+    }
+
+    fn end(&self) -> Outcome {
+        let Value::List(list) = self.one()? else {
+            return Err(Fault::new(self.span_of(0), wanted("a list", self.one()?)));
+        };
+        let end = if self.name == "first" {
+            list.items.first()
+        } else {
+            list.items.last()
+        };
+        Ok(end.map_or(Value::Missing, |(_, value)| value.clone()))
+    }
+
+    fn join(&self) -> Value {
+        let items = self.inputs.iter().flat_map(Value::items);
+        let items = items.map(|(name, value)| (name.to_owned(), value.clone()));
+        Value::List(List {
+            kind: ListKind::Plain,
+            items: items.collect(),
+        })
+    }
+
+    /// The samples of every quantity in the inputs; nothing if one is missing.
+    fn samples(&self) -> Result<Option<Vec<&Samples>>, Fault> {
+        self.input(0)?;
+        let mut out = Vec::new();
+        for (n, input) in self.inputs.iter().enumerate() {
+            for leaf in input.leaves() {
+                match leaf {
+                    Value::Samples(samples) => out.push(samples),
+                    Value::Missing => return Ok(None),
+                    other => {
+                        let message = wanted("a measure over the seeds", other);
+                        return Err(Fault::new(self.span_of(n), message));
+                    }
+                }
+            }
+        }
+        Ok(Some(out))
+    }
+
+    fn pool(&self) -> Outcome {
+        let Some(all) = self.samples()? else {
+            return Ok(Value::Missing);
+        };
+        let pooled = all.into_iter().zip(0..).flat_map(|(Samples(samples), n)| {
+            let keyed = samples.iter();
+            keyed.map(move |(key, value)| ([&[n], key.as_slice()].concat(), *value))
+        });
+        Ok(Value::Samples(Samples(pooled.collect())))
+    }
+
+    fn by_seed(&self) -> Outcome {
+        let Some(all) = self.samples()? else {
+            return Ok(Value::Missing);
+        };
+        let Some((first, rest)) = all.split_first() else {
+            return Ok(Value::Missing);
+        };
+        let sum = rest
+            .iter()
+            .fold((*first).clone(), |sum, next| sum.paired(next, |a, b| a + b));
+        let n = if self.name == "mean_by_seed" {
+            all.len() as f64
+        } else {
+            1.0
+        };
+        Ok(Value::Samples(sum.map(|sum| sum / n)))
+    }
+
+    /// Samples whose keys differ in the last part together.
+    fn by_run(&self) -> Outcome {
+        each_leaf(self.one()?, &mut |leaf| {
+            let Value::Samples(Samples(all)) = leaf else {
+                let message = wanted("a measure of every flow", leaf);
+                return Err(Fault::new(self.span_of(0), message));
+            };
+            let run = |key: &[u64]| key[..key.len().saturating_sub(1)].to_vec();
+            let runs = all.chunk_by(|(a, _), (b, _)| run(a) == run(b));
+            let each = runs.filter_map(|flows| {
+                let values: Vec<f64> = flows.iter().map(|(_, value)| *value).collect();
+                let value = match self.name {
+                    "mean_by_run" => mean(&values),
+                    _ => jain_index(&values),
+                };
+                Some((run(&flows[0].0), value?))
+            });
+            Ok(Value::Samples(Samples(each.collect())))
+        })
+    }
+
+    fn jain(&self) -> Outcome {
+        each_leaf(self.one()?, &mut |leaf| {
+            let Value::Samples(Samples(all)) = leaf else {
+                let message = wanted("a measure of every flow", leaf);
+                return Err(Fault::new(self.span_of(0), message));
+            };
+            let values: Vec<f64> = all.iter().map(|(_, value)| *value).collect();
+            Ok(jain_index(&values).map_or(Value::Missing, Value::Number))
+        })
+    }
+
+    fn ratio_of_means(&self) -> Outcome {
+        self.takes(2)?;
+        zip(self.input(0)?, self.input(1)?, self.span, &|over, under| {
+            let (Some(over), Some(under)) = (over.summary(), under.summary()) else {
+                return Ok(Value::Missing);
+            };
+            Ok(Value::Estimate(ratio_of_means(&over, &under)))
+        })
+    }
+
+    fn value(&self) -> Outcome {
+        let key = match self.inputs.get(1) {
+            None => None,
+            Some(Value::Text(key)) => Some(key.as_str()),
+            Some(other) => {
+                return Err(Fault::new(
+                    self.span_of(1),
+                    wanted("a key in quotes", other),
+                ));
+            }
+        };
+        each_leaf(self.input(0)?, &mut |leaf| {
+            let Value::Point(place) = leaf else {
+                return Err(Fault::new(self.span_of(0), wanted("a point", leaf)));
+            };
+            let of_key = |known: &str| key.is_none_or(|key| is_key(known, key));
+            let mut values = place.values.iter().filter(|(known, _)| of_key(known));
+            match (values.next(), values.next()) {
+                (Some((_, value)), None) => Ok(match scaled(value) {
+                    Some((number, _)) => Value::Number(number),
+                    None => Value::Text(value.to_string()),
+                }),
+                (None, _) => Err(Fault::new(self.span, "the point does not set that")),
+                _ => Err(Fault::new(self.span, "which of its values?")
+                    .help("give the key in quotes after it")),
+            }
+        })
+    }
+
+    /// A function of each number, or of each sample.
+    fn plain(&self) -> Outcome {
+        let decimals = match self.name {
+            "round" => {
+                self.takes(2)?;
+                self.number(1)?
+            }
+            _ => {
+                self.takes(1)?;
+                0.0
+            }
+        };
+        let shift = 10_f64.powi(decimals as i32);
+        let of = |x: f64| match self.name {
+            "abs" => x.abs(),
+            "round" => (x * shift).round() / shift,
+            "ceil" => x.ceil(),
+            "floor" => x.floor(),
+            "ln" => x.ln(),
+            "exp" => x.exp(),
+            _ => x.sqrt(),
+        };
+        each_leaf(self.input(0)?, &mut |leaf| match leaf {
+            Value::Number(number) => Ok(Value::Number(of(*number))),
+            Value::Samples(samples) => {
+                let moved = Value::Samples(samples.map(of));
+                // What is not finite is left out.
+                arithmetic(Operator::Plus, &moved, &Value::Number(0.0), self.span)
+            }
+            other => Err(Fault::new(self.span_of(0), wanted("a number", other))),
+        })
+    }
+}
+
+/// The ratio of two means of samples that are not paired, with an interval to first order.
+fn ratio_of_means(over: &Summary, under: &Summary) -> Summary {
+    let mean = over.mean / under.mean;
+    let relative = |s: &Summary| s.half_width_95.unwrap_or(0.0) / s.mean;
+    let half = mean * relative(over).hypot(relative(under));
+    Summary {
+        n: over.n.min(under.n),
+        mean,
+        standard_deviation: None,
+        half_width_95: Some(half),
+        min: mean - half,
+        max: mean + half,
+    }
+}
+
+/// Intercept and slope of the straight line through values at 1, 2, 3, … by least squares.
+fn line(values: &[f64]) -> Option<(f64, f64)> {
+    let n = values.len() as f64;
+    let x_mean = (n + 1.0) / 2.0;
+    let y_mean = values.iter().sum::<f64>() / n;
+    let (mut over, mut under) = (0.0, 0.0);
+    for (x, y) in (1..).map(f64::from).zip(values) {
+        over += (x - x_mean) * (y - y_mean);
+        under += (x - x_mean) * (x - x_mean);
+    }
+    let slope = over / under;
+    slope
+        .is_finite()
+        .then_some((y_mean - slope * x_mean, slope))
+}
+
+/// How far values are from a curve `of` a line.
+fn distances(
+    values: &[f64],
+    line: Option<(f64, f64)>,
+    of: impl Fn(f64) -> f64,
+) -> Option<Vec<f64>> {
+    let (intercept, slope) = line?;
+    let at = |x: f64| of(intercept + slope * x);
+    let all = (1..).map(f64::from).zip(values);
+    Some(all.map(|(x, y)| (y - at(x)).abs()).collect())
+}
+
+fn squares(distances: Option<Vec<f64>>) -> Option<f64> {
+    distances.map(|all| all.iter().map(|d| d * d).sum())
+}

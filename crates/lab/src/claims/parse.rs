@@ -1,0 +1,254 @@
+//! From the text of an expression to its parts: precedence climbing, every part with its place.
+
+use std::ops::Range;
+
+use super::lex::{Word, words};
+use super::syntax::{Expression, Fault, Node, Operator, Over};
+
+/// So many brackets may stand within one another.
+const DEPTH_MAX: usize = 100;
+
+/// The expression that `text` is.
+pub(super) fn parse(text: &str) -> Result<Expression, Fault> {
+    let mut parser = Parser {
+        words: words(text)?,
+        at: 0,
+        depth: 0,
+    };
+    let whole = parser.expression(0)?;
+    match parser.peek() {
+        Word::End => Ok(whole),
+        other => {
+            let message = format!("nothing was expected here, but there is {}", other.shown());
+            Err(Fault::new(&parser.span(), message))
+        }
+    }
+}
+
+struct Parser {
+    words: Vec<(Word, Range<usize>)>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> &Word {
+        &self.words[self.at].0
+    }
+
+    fn span(&self) -> Range<usize> {
+        self.words[self.at].1.clone()
+    }
+
+    /// The word here; goes on to the next, but never beyond the end.
+    fn next(&mut self) -> (Word, Range<usize>) {
+        let word = self.words[self.at].clone();
+        self.at = (self.at + 1).min(self.words.len() - 1);
+        word
+    }
+
+    fn is(&self, mark: char) -> bool {
+        *self.peek() == Word::Mark(mark)
+    }
+
+    fn takes(&mut self, mark: char) -> bool {
+        let is = self.is(mark);
+        if is {
+            self.next();
+        }
+        is
+    }
+
+    fn wants(&mut self, mark: char) -> Result<usize, Fault> {
+        let (word, span) = self.next();
+        if word == Word::Mark(mark) {
+            return Ok(span.end);
+        }
+        let message = format!("`{mark}` was expected here, but there is {}", word.shown());
+        Err(Fault::new(&span, message))
+    }
+
+    /// Operators that bind at least as tightly as `least`, and what they join.
+    fn expression(&mut self, least: u8) -> Result<Expression, Fault> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(Fault::new(&self.span(), "this is nested too deeply"));
+        }
+        let mut left = self.prefix()?;
+        while let Word::Operator(operator) = *self.peek() {
+            if operator.strength() < least {
+                break;
+            }
+            self.next();
+            let right = self.expression(operator.strength() + 1)?;
+            if operator.compares()
+                && let Node::Binary {
+                    operator: inner, ..
+                } = &left.node
+                && inner.compares()
+                && !self.closed(&left)
+            {
+                let span = left.span.start..right.span.end;
+                return Err(
+                    Fault::new(&span, "two comparisons in a row").help("join them with `and`")
+                );
+            }
+            left = Expression {
+                span: left.span.start..right.span.end,
+                node: Node::Binary {
+                    operator,
+                    left: Box::new(left),
+                    right: Box::new(right),
+                },
+            };
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// Whether brackets stand around an expression that was just read.
+    fn closed(&self, expression: &Expression) -> bool {
+        let after = self
+            .words
+            .iter()
+            .find(|(_, at)| at.start >= expression.span.end);
+        after.is_some_and(|(word, _)| *word == Word::Mark(')'))
+    }
+
+    fn prefix(&mut self) -> Result<Expression, Fault> {
+        let (word, span) = self.next();
+        let node = match word {
+            Word::Number(number) => Node::Number(number),
+            Word::Quantity(text) => match text.strip_suffix('%').map(str::parse::<f64>) {
+                Some(Ok(percent)) => Node::Number(percent / 100.0),
+                _ => Node::Quantity(text),
+            },
+            Word::Text(text) => Node::Text(text),
+            Word::Operator(Operator::Minus) => {
+                let of = self.expression(Operator::Times.strength() + 1)?;
+                return Ok(joined(span.start, of, Node::Negative));
+            }
+            Word::Name(name) if name == "not" => {
+                let of = self.expression(Operator::And.strength() + 1)?;
+                return Ok(joined(span.start, of, Node::Not));
+            }
+            Word::Name(name) => return self.named(name, span),
+            Word::Mark('(') => {
+                let inner = self.expression(0)?;
+                self.wants(')')?;
+                return Ok(inner);
+            }
+            Word::Mark('[') => {
+                let (items, end) = self.until(']')?;
+                return Ok(Expression {
+                    node: Node::List(items),
+                    span: span.start..end,
+                });
+            }
+            other => {
+                let message = format!("a value was expected here, but there is {}", other.shown());
+                return Err(Fault::new(&span, message));
+            }
+        };
+        Ok(Expression { node, span })
+    }
+
+    /// What begins with a name: a call, a choice, a loop, an experiment, or the name alone.
+    fn named(&mut self, name: String, span: Range<usize>) -> Result<Expression, Fault> {
+        let kind = match name.as_str() {
+            "each" => Some(Over::Each),
+            "all" => Some(Over::All),
+            "any" => Some(Over::Any),
+            _ => None,
+        };
+        if let (Some(kind), Word::Name(variable)) = (kind, self.peek().clone()) {
+            self.next();
+            return self.over(kind, variable, span.start);
+        }
+        if self.takes('(') {
+            let (inputs, end) = self.until(')')?;
+            let node = Node::Call { name, inputs };
+            return Ok(Expression {
+                node,
+                span: span.start..end,
+            });
+        }
+        if self.takes('[') {
+            let (choices, end) = self.until(']')?;
+            let node = Node::Select { name, choices };
+            return Ok(Expression {
+                node,
+                span: span.start..end,
+            });
+        }
+        if self.takes('.') {
+            let (word, at) = self.next();
+            let body = match word {
+                Word::Name(inner) => self.named(inner, at)?,
+                Word::Mark('(') => {
+                    let inner = self.expression(0)?;
+                    self.wants(')')?;
+                    inner
+                }
+                other => {
+                    let message = format!("after `{name}.` there is {}", other.shown());
+                    return Err(Fault::new(&at, message)
+                        .help("a measure of that experiment follows, or brackets"));
+                }
+            };
+            let wrap = |body| Node::Within {
+                experiment: name,
+                body,
+            };
+            return Ok(joined(span.start, body, wrap));
+        }
+        Ok(Expression {
+            node: Node::Name(name),
+            span,
+        })
+    }
+
+    /// `s in others: body`, from `in` on.
+    fn over(&mut self, kind: Over, variable: String, start: usize) -> Result<Expression, Fault> {
+        let (word, at) = self.next();
+        if word != Word::Operator(Operator::In) {
+            let message = format!("`in` was expected here, but there is {}", word.shown());
+            return Err(Fault::new(&at, message));
+        }
+        let items = Box::new(self.expression(0)?);
+        self.wants(':')?;
+        let body = self.expression(0)?;
+        let span = start..body.span.end;
+        let node = Node::Over {
+            kind,
+            variable,
+            items,
+            body: Box::new(body),
+        };
+        Ok(Expression { node, span })
+    }
+
+    /// Expressions with commas between them up to `close`, and where that ends.
+    fn until(&mut self, close: char) -> Result<(Vec<Expression>, usize), Fault> {
+        let mut items = Vec::new();
+        while !self.is(close) {
+            items.push(self.expression(0)?);
+            if !self.takes(',') {
+                break;
+            }
+        }
+        let end = self.wants(close)?;
+        Ok((items, end))
+    }
+}
+
+fn joined(
+    start: usize,
+    body: Expression,
+    wrap: impl FnOnce(Box<Expression>) -> Node,
+) -> Expression {
+    Expression {
+        span: start..body.span.end,
+        node: wrap(Box::new(body)),
+    }
+}

@@ -1,0 +1,178 @@
+//! What an expression is made of.
+
+use std::ops::Range;
+
+/// A part of an expression, and where it stands in its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// What it is.
+    pub(super) node: Node,
+    /// Where it stands, in bytes.
+    pub(super) span: Range<usize>,
+}
+
+/// What a part of an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Node {
+    /// `1.29`, `5%`.
+    Number(f64),
+    /// A number with a unit, as an experiment file writes it: `150Mbit/s`.
+    Quantity(String),
+    /// `"sack/reno"`.
+    Text(String),
+    /// `SACK`.
+    Name(String),
+    /// `[SACK, FACK]`.
+    List(Vec<Expression>),
+    /// `mean(…)`.
+    Call {
+        name: String,
+        inputs: Vec<Expression>,
+    },
+    /// `goodput[SACK, loss >= 5%]`.
+    Select {
+        name: String,
+        choices: Vec<Expression>,
+    },
+    /// `figure6a.goodput[LE]`: what follows the dot is about this experiment.
+    Within {
+        experiment: String,
+        body: Box<Expression>,
+    },
+    /// `all s in others: …`.
+    Over {
+        kind: Over,
+        variable: String,
+        items: Box<Expression>,
+        body: Box<Expression>,
+    },
+    /// `-x`.
+    Negative(Box<Expression>),
+    /// `not x`.
+    Not(Box<Expression>),
+    /// `x + y`.
+    Binary {
+        operator: Operator,
+        left: Box<Expression>,
+        right: Box<Expression>,
+    },
+}
+
+/// What becomes of a body that is evaluated for every item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// A list.
+    Each,
+    /// Whether it is true of all.
+    All,
+    /// Whether it is true of one.
+    Any,
+}
+
+/// An operator between two parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Or,
+    And,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    Unequal,
+    In,
+    Plus,
+    Minus,
+    Times,
+    Over,
+}
+
+impl Operator {
+    /// Whether its value is true or false of numbers.
+    pub(super) const fn compares(self) -> bool {
+        matches!(
+            self,
+            Self::Less
+                | Self::LessOrEqual
+                | Self::Greater
+                | Self::GreaterOrEqual
+                | Self::Equal
+                | Self::Unequal
+                | Self::In
+        )
+    }
+
+    /// How tightly it binds.
+    pub(super) const fn strength(self) -> u8 {
+        match self {
+            Self::Or => 1,
+            Self::And => 2,
+            Self::Plus | Self::Minus => 5,
+            Self::Times | Self::Over => 6,
+            _ => 4,
+        }
+    }
+
+    /// As it is written.
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Or => "or",
+            Self::And => "and",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Equal => "=",
+            Self::Unequal => "!=",
+            Self::In => "in",
+            Self::Plus => "+",
+            Self::Minus => "-",
+            Self::Times => "*",
+            Self::Over => "/",
+        }
+    }
+}
+
+/// What is wrong in an expression, and where in its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) span: Range<usize>,
+    pub(super) help: Option<String>,
+    /// The text that it stands in, if that is not the one that was asked about: a definition's
+    /// name.
+    pub(super) definition: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn new(span: &Range<usize>, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            span: span.clone(),
+            help: None,
+            definition: None,
+        }
+    }
+
+    pub(super) fn help(self, help: impl Into<String>) -> Self {
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+
+    /// Names what there is, the nearest alone if it is near.
+    pub(super) fn meant<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        let near = known
+            .iter()
+            .map(|word| (strsim::damerau_levenshtein(wrong, word), *word))
+            .filter(|(distance, word)| *distance <= 1 + word.len() / 3)
+            .min();
+        match near {
+            Some((_, word)) => self.help(format!("did you mean `{word}`?")),
+            None if known.is_empty() => self,
+            None => self.help(format!("there is {}", known.join(", "))),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+use dupack_algorithms::catalog::Catalog;
+
+use super::*;
+use crate::results::{Measure, Results, Run, Values};
+use crate::run::Plan;
+
+const TEXT: &str = r#"
+stacks = ["sack/reno", "le/reno"]
+seeds = 3
+[path]
+rate = "8Mbit/s"
+[sweep]
+"path.loss" = ["0%", "1%", "5%"]
+[names]
+SACK = "sack/reno"
+LE = { stack = ["le/reno", "le/westwood"], label = "LE, as published" }
+[define]
+"gain(s)" = "goodput[s] / goodput[SACK]"
+both = "[SACK, LE]"
+"again(s)" = "again(s) + 1"
+"#;
+
+fn source(claims: &str) -> Source {
+    Source {
+        name: "test.toml".to_owned(),
+        text: format!("{TEXT}{claims}"),
+        folder: std::path::PathBuf::new(),
+    }
+}
+
+fn planned() -> Results {
+    let source = source("");
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin());
+    plan.unwrap().empty_results()
+}
+
+/// SACK has 4, 2 and 1 Mbit/s at the three points, give or take a tenth with the seed, and LE a
+/// half more without loss and twice as much with it.
+fn results() -> Results {
+    let mut results = planned();
+    for (point, base) in [4.0, 2.0, 1.0].into_iter().enumerate() {
+        for stack in 0..2 {
+            for (seed, off) in [(1, -0.1), (2, 0.0), (3, 0.1)] {
+                let factor = match (stack, point) {
+                    (0, _) => 1.0,
+                    (_, 0) => 1.5,
+                    _ => 2.0,
+                };
+                let mut values = Values::default();
+                values.set(Measure::Goodput, (base + off) * factor);
+                values.set(Measure::Timeouts, if stack == 0 { off * 10.0 + 1.0 } else { 0.0 });
+                results.runs.push(Run {
+                    point,
+                    stack,
+                    seed,
+                    values,
+                    flow_goodputs: vec![(base + off) * factor],
+                    trace_hash: 0,
+                });
+            }
+        }
+    }
+    results
+}
+
+fn rules(claims: &str) -> Result<Rules, ExperimentError> {
+    let source = source(claims);
+    let experiment = source.parse()?;
+    Rules::new(&experiment.vocabulary(), &experiment.claims, &source, &Catalog::builtin())
+}
+
+fn finding(rule: &str) -> Finding {
+    let claim = format!("[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = '''{rule}'''\n");
+    let rules = rules(&claim).unwrap();
+    let (planned, results) = (planned(), results());
+    rules.check(&World::planned(&planned)).unwrap_or_else(|e| panic!("{rule}: {e}: {e:?}"));
+    rules.judge(&rules.claims()[0], &World::of(&results)).unwrap()
+}
+
+#[track_caller]
+fn holds(rule: &str) {
+    assert_eq!(finding(rule).verdict, Verdict::Holds, "{rule}");
+}
+
+#[track_caller]
+fn fails(rule: &str) {
+    assert_eq!(finding(rule).verdict, Verdict::DoesNotHold, "{rule}");
+}
+
+#[track_caller]
+fn open(rule: &str) {
+    assert_eq!(finding(rule).verdict, Verdict::CannotBeTold, "{rule}");
+}
+
+/// The text that the error about a rule points at, and all that it says.
+fn wrong(rule: &str) -> (String, String) {
+    let claim = format!("[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = '{rule}'\n");
+    let planned = planned();
+    let checked = rules(&claim).and_then(|rules| rules.check(&World::planned(&planned)));
+    let ExperimentError::Invalid(complaint) = checked.expect_err(rule) else {
+        panic!("{rule}");
+    };
+    let text = source(&claim).text;
+    let at = complaint.at.expect("it has a place");
+    let pointed = text[at.offset()..at.offset() + at.len()].to_owned();
+    (pointed, format!("{}; {}", complaint.message, complaint.help.unwrap_or_default()))
+}
+
+#[test]
+fn ratios_are_paired_by_seed() {
+    // Their spread cancels; that of the means does not.
+    holds("all(lower(gain(LE)) > 1.49)");
+    holds("within(goodput[LE, loss = 5%] / goodput[SACK, loss = 5%], 2, 2)");
+    holds("upper(goodput[SACK, loss = 5%]) > 1.2");
+}
+
+#[test]
+fn a_quantity_is_compared_by_its_interval() {
+    holds("goodput[SACK, loss = 5%] > 0.5");
+    fails("goodput[SACK, loss = 5%] > 1.5");
+    open("goodput[SACK, loss = 5%] > 1.1");
+    open("not (goodput[SACK, loss = 5%] > 1.1)");
+    fails("mean(goodput[SACK, loss = 5%]) > 1.1");
+    open("goodput[SACK, loss = 5%] > 1.1 and true");
+    fails("goodput[SACK, loss = 5%] > 1.1 and false");
+    holds("goodput[SACK, loss = 5%] > 1.1 or true");
+    // Run by run: LE is twice SACK.
+    holds("all(goodput[LE] > goodput[SACK])");
+}
+
+#[test]
+fn three_valued_functions() {
+    open("within(goodput[SACK, loss = 5%], 1.05, 2)");
+    fails("within(goodput[SACK, loss = 5%], 2, 3)");
+    holds("above(goodput[SACK, loss = 5%], 0.99)");
+    open("above(goodput[SACK, loss = 5%], 1.01)");
+    fails("above(goodput[SACK, loss = 5%], 2)");
+    holds("below(goodput[SACK, loss = 5%], 1.01)");
+    holds("exceeds(goodput[LE, loss = 5%], goodput[SACK, loss = 5%])");
+    open("exceeds(goodput[SACK, loss = 5%], 0.9)");
+    fails("exceeds(goodput[SACK, loss = 5%], 1.1)");
+    holds("near(goodput[LE, loss = 0%], 6.5, 10%)");
+    fails("near(goodput[LE, loss = 0%], 7, 10%)");
+}
+
+#[test]
+fn points_are_chosen_by_what_they_set() {
+    holds("size(goodput[LE]) = 3");
+    holds("size(goodput[LE, loss >= 1%]) = 2");
+    holds("size(goodput[LE, loss in [0%, 5%]]) = 2");
+    holds("size(goodput[LE, loss != 1%]) = 2");
+    holds("mean(goodput[LE, \"path.loss\" = 5%]) = 2");
+    holds("all p in points[loss > 0%]: mean(gain(LE)) >= 1.5 and mean(goodput[LE, p]) >= 2");
+    holds("max(value(points)) = 5");
+    holds("sum(setting(\"path.loss\")) > 0.0599 and sum(setting(\"path.loss\")) < 0.0601");
+    holds("setting(\"path.rate\") = 8000000");
+}
+
+#[test]
+fn orders_and_extremes() {
+    holds("falls(goodput[SACK])");
+    fails("rises(goodput[SACK])");
+    holds("grows(mean(gain(LE)))");
+    fails("grows(mean(goodput[LE]))");
+    holds("slope(mean(goodput[SACK])) = -1.5");
+    holds("which_largest(each s in both: mean(goodput[s, loss = 0%])) = LE");
+    holds("mean(largest(each s in both: goodput[s, loss = 1%])) = 4");
+    holds("size(winners(each s in both: goodput[s])) = 1");
+    holds("count(mean(goodput[SACK]) >= 2) = 2 and leading(mean(goodput[SACK]) > 3) = 1");
+    holds("runs(pool(goodput[SACK])) = 9");
+    holds("mean(sum_by_seed(goodput[SACK])) = 7");
+    holds("within(mean_by_seed(goodput[SACK]) / mean_by_seed(goodput[SACK]), 1, 1)");
+    holds("geomean(4, 0.25) = 1 and median(3, 1, 2) = 2 and average(1, 2) = 1.5");
+    holds("off_line(1, 2, 3) < 0.001 and exponential_squares(2, 4, 8) < line_squares(2, 4, 8)");
+    holds("jain(flow_goodput[SACK, loss = 0%]) > 0.99");
+    holds("mean(mean_by_run(flow_goodput[SACK, loss = 0%])) = 4");
+    holds("abs(mean(ratio_of_means(goodput[LE, loss = 1%], goodput[SACK, loss = 1%])) - 2) < 0.001");
+    holds("any s in both: mean(timeouts[s, loss = 0%]) = 0");
+}
+
+#[test]
+fn what_is_shown_is_what_is_compared() {
+    assert_eq!(finding("all(lower(gain(LE)) > 1)").found, "gain(LE): 1.50 ±0.00, 2.00 ±0.00, 2.00 ±0.00".replace(" ±0.00", ""));
+    let each = finding("all s in both: mean(goodput[s, loss = 1%]) > 1").found;
+    assert_eq!(each, "goodput[s, loss = 1%]: SACK: 2.00 ±0.25, LE, as published: 4.00 ±0.50");
+    let claim = "[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = 'true'\n\
+                 found = '{(gain(LE) - 1) * 100:+1} % more than {SACK}, {value(points):g}'\n";
+    let rules = rules(claim).unwrap();
+    let results = results();
+    let found = rules.judge(&rules.claims()[0], &World::of(&results)).unwrap().found;
+    assert_eq!(found, "+50.0, +100.0, +100.0 % more than SACK, 0, 1, 5");
+}
+
+#[test]
+fn missing_runs_leave_a_claim_open() {
+    let rules = rules("[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = 'all(gain(LE) > 1)'\n");
+    let (rules, mut results) = (rules.unwrap(), results());
+    results.runs.retain(|run| run.point != 1);
+    assert_eq!(rules.judge(&rules.claims()[0], &World::of(&results)), None);
+    assert_eq!(rules.judge_all(&World::of(&results))[0].finding.verdict, Verdict::CannotBeTold);
+}
+
+#[test]
+fn an_error_points_at_the_place_and_says_what_was_meant() {
+    for (rule, place, part) in [
+        ("all(godput[LE] > 1)", "godput[LE]", "did you mean `goodput`"),
+        ("all(goodput[LEE] > 1)", "LEE", "did you mean `LE`"),
+        ("all(goodput[LE, los > 1%] > 1)", "los", "did you mean `loss`"),
+        ("all(goodput[LE, loss > 6%] > 1)", "goodput[LE, loss > 6%]", "the points are loss 0%"),
+        ("all(goodput[LE, loss > 5ms] > 1)", "5ms", "values such as 0%"),
+        ("maen(goodput[LE, loss = 0%]) > 1", "maen(goodput[LE, loss = 0%])", "did you mean `mean`"),
+        ("within(goodput[LE, loss = 0%], 1)", "within(goodput[LE, loss = 0%], 1)", "within(x, low, high)"),
+        ("figure.goodput[LE] > 1", "figure", "no experiment `figure`"),
+        ("goodput[LE] > 1", "goodput[LE] > 1", "put `all(…)`"),
+        ("goodput[LE, loss = 0%]", "goodput[LE, loss = 0%]", "compare it"),
+        ("all(goodput[] > 1)", "goodput[]", "of which stack?"),
+        ("all(goodput[LE] > goodput[LE, loss > 0%])", "goodput[LE] > goodput[LE, loss > 0%]", "different points"),
+        ("all(goodput[LE] = 1)", "goodput[LE] = 1", "never just equal"),
+        ("all(goodput[LE] + LE > 1)", "goodput[LE] + LE", "does not go with"),
+        ("1 < 2 < 3", "1 < 2 < 3", "join them with `and`"),
+        ("(1 < 2", "'", "`)` was expected"),
+        ("mean(1) # 2 > 3", "#", "means nothing"),
+        ("1 < 2 3", "3", "nothing was expected"),
+        ("max(goodput[LE]) > 1", "goodput[LE]", "take their `mean(…)`"),
+        ("goodput[\"fack/reno\", loss = 0%] > 1", "goodput[\"fack/reno\", loss = 0%]", "has no stack"),
+        ("goodput[\"fakc/reno\", loss = 0%] > 1", "\"fakc/reno\"", "fakc"),
+        ("again(1) > 1", "again(s)", "needs itself"),
+        ("gain(LE, SACK) > 1", "gain(LE, SACK)", "takes 1 input(s)"),
+    ] {
+        let (pointed, said) = wrong(rule);
+        assert!(said.contains(part), "{rule}: {said}");
+        if place != "'" {
+            assert_eq!(pointed, place, "{rule}: {said}");
+        }
+    }
+}
+
+#[test]
+fn what_nobody_wrote_is_an_error_and_no_panic() {
+    // Every rule of these tests, cut and with each character left out.
+    for rule in [
+        "all p in points[loss > 0%]: mean(gain(LE)) >= 1.5e-3",
+        "not within(goodput[\"le/reno\", loss = 5%], -2, [1, 2]) or figure.x(2Mbit/s) ≤ 3",
+    ] {
+        let cuts = rule.char_indices().flat_map(|(at, c)| {
+            [rule[..at].to_owned(), format!("{}{}", &rule[..at], &rule[at + c.len_utf8()..])]
+        });
+        let (planned, rules) = (planned(), rules("").unwrap());
+        let world = World::planned(&planned);
+        for cut in cuts {
+            let said = Said { source: &source(""), place: "", text: &cut, experiment: None };
+            let _: Result<Value, ExperimentError> = rules.evaluate(&said, &[], &world);
+        }
+    }
+    let deep = "(".repeat(10_000);
+    assert!(parse::parse(&deep).is_err());
+}
+
+#[test]
+fn claims_with_one_name_and_without_a_rule_are_errors() {
+    let twice = "[[claim]]\nid = \"x\"\nstatement = \"x\"\n".repeat(2);
+    assert!(rules(&twice).unwrap_err().to_string().contains("two claims"));
+    let bare = source("[[claim]]\nid = \"x\"\nstatement = \"x\"\n");
+    let plan = Plan::new(bare.parse().unwrap(), &bare, &Catalog::builtin()).unwrap();
+    let error = Rules::of_experiment(&plan.empty_results(), &bare, &Catalog::builtin());
+    assert!(error.unwrap_err().to_string().contains("does not say when"));
+    let none = Rules::of_experiment(&planned(), &source(""), &Catalog::builtin());
+    assert!(none.unwrap().is_none());
+}

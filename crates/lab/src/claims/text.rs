@@ -1,0 +1,261 @@
+//! What is shown beside a verdict: quantities with their intervals, in words.
+
+use super::eval::Evaluator;
+use super::parse::parse;
+use super::syntax::{Expression, Fault, Node, Over};
+use super::value::{ListKind, Value};
+use crate::stats::{Summary, spread};
+
+/// How numbers are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Format {
+    /// Decimals; as many as three digits want, if it is not said.
+    decimals: Option<usize>,
+    /// Whether a positive number has a sign.
+    signed: bool,
+    /// Whether a number has just the digits that it needs.
+    shortest: bool,
+}
+
+impl Format {
+    /// `3`, `+1`, or `g` for just the digits that it needs.
+    fn read(text: &str) -> Option<Self> {
+        if text == "g" {
+            return Some(Self {
+                shortest: true,
+                ..Self::default()
+            });
+        }
+        let signed = text.starts_with('+');
+        let digits = text.trim_start_matches('+');
+        Some(Self {
+            decimals: Some(digits.parse().ok().filter(|decimals| *decimals <= 12)?),
+            signed,
+            shortest: false,
+        })
+    }
+
+    fn number(self, summary: &Summary) -> String {
+        if self.shortest {
+            return summary.mean.to_string();
+        }
+        let decimals = self.decimals.unwrap_or_else(|| match summary.mean.abs() {
+            mean if mean >= 99.5 => 0,
+            mean if mean >= 9.95 => 1,
+            mean if mean >= 0.995 => 2,
+            _ => 3,
+        });
+        // A negative zero made positive.
+        let zero = format!("{:.decimals$}", summary.mean)
+            .trim_matches(['-', '0', '.'])
+            .is_empty();
+        let shown = if zero {
+            Summary {
+                mean: 0.0,
+                ..*summary
+            }
+        } else {
+            *summary
+        };
+        let text = spread(&shown, decimals);
+        match self.signed && shown.mean > 0.0 {
+            true => format!("+{text}"),
+            false => text,
+        }
+    }
+
+    fn value(self, value: &Value) -> String {
+        match value {
+            Value::Text(text) => text.clone(),
+            Value::Truth(verdict) => verdict.name().to_owned(),
+            Value::Stack(stack) => stack.label.clone(),
+            Value::Point(place) => place.label.clone(),
+            Value::List(list) => {
+                let nested = list
+                    .items
+                    .iter()
+                    .any(|(_, item)| matches!(item, Value::List(_)));
+                let named = list.kind == ListKind::Plain;
+                let items = list.items.iter().map(|(name, item)| {
+                    let text = self.value(item);
+                    let own = matches!(item, Value::Stack(_) | Value::Text(_));
+                    match named && !name.is_empty() && !own {
+                        true => format!("{name}: {text}"),
+                        false => text,
+                    }
+                });
+                let items: Vec<String> = items.collect();
+                items.join(if nested { "; " } else { ", " })
+            }
+            other => other
+                .summary()
+                .map_or_else(|| "–".to_owned(), |s| self.number(&s)),
+        }
+    }
+}
+
+impl Evaluator<'_> {
+    /// Text with expressions in braces, each with how many decimals it has after a colon:
+    /// `alg2 / alg1: {ratio(alg2):3}`.
+    pub(super) fn template(&mut self, text: &str) -> Result<String, Fault> {
+        let mut out = String::new();
+        let mut at = 0;
+        while let Some(open) = text[at..].find('{') {
+            out.push_str(&text[at..at + open]);
+            let start = at + open + 1;
+            let Some(length) = text[start..].find('}') else {
+                return Err(Fault::new(
+                    &(start - 1..text.len()),
+                    "the brace is not closed",
+                ));
+            };
+            let inner = &text[start..start + length];
+            let (expression, format) = match inner.rsplit_once(':') {
+                Some((expression, format)) => match Format::read(format.trim()) {
+                    Some(format) => (expression, format),
+                    None => (inner, Format::default()),
+                },
+                None => (inner, Format::default()),
+            };
+            let value = self
+                .value(expression)
+                .map_err(|fault| match fault.definition {
+                    Some(_) => fault,
+                    None => Fault {
+                        span: start + fault.span.start..start + fault.span.end,
+                        ..fault
+                    },
+                })?;
+            out.push_str(&format.value(&value));
+            at = start + length + 1;
+        }
+        out.push_str(&text[at..]);
+        Ok(out)
+    }
+
+    /// The quantities that a rule compares, each with its name in the rule.
+    pub(super) fn shown(&mut self, rule: &str) -> Result<String, Fault> {
+        let mut shown = Vec::new();
+        compared(&parse(rule)?, &mut Vec::new(), &mut shown);
+        let mut parts: Vec<String> = Vec::new();
+        for quantity in shown {
+            let label = &rule[quantity.of.span.clone()];
+            let value = self.evaluate(&quantity.whole())?;
+            let part = format!("{label}: {}", Format::default().value(&value));
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        if parts.is_empty() {
+            let value = self.value(rule)?;
+            parts.push(Format::default().value(&value));
+        }
+        Ok(parts.join("; "))
+    }
+}
+
+/// A variable of a loop with what it ranges over.
+type Loop = (String, Expression);
+
+/// A quantity that a rule compares, and the loops around it.
+struct Quantity {
+    of: Expression,
+    loops: Vec<Loop>,
+}
+
+impl Quantity {
+    /// With the loops that it needs around it, as lists.
+    fn whole(self) -> Expression {
+        self.loops
+            .into_iter()
+            .rev()
+            .fold(self.of, |body, (variable, items)| {
+                let span = body.span.clone();
+                let node = Node::Over {
+                    kind: Over::Each,
+                    variable,
+                    items: Box::new(items),
+                    body: Box::new(body),
+                };
+                Expression { node, span }
+            })
+    }
+}
+
+/// Functions that compare their first inputs, and how many of them.
+const COMPARING: [(&str, usize); 8] = [
+    ("within", 1),
+    ("above", 1),
+    ("below", 1),
+    ("exceeds", 2),
+    ("near", 2),
+    ("rises", 1),
+    ("falls", 1),
+    ("grows", 1),
+];
+
+/// Functions of which the quantity inside is shown with its interval.
+const OPENED: [&str; 3] = ["mean", "lower", "upper"];
+
+/// Collects what `rule` compares.
+fn compared(rule: &Expression, loops: &mut Vec<Loop>, out: &mut Vec<Quantity>) {
+    match &rule.node {
+        Node::Binary {
+            operator,
+            left,
+            right,
+        } if operator.compares() => {
+            for side in [left, right] {
+                show(side, loops, out);
+            }
+        }
+        Node::Binary { left, right, .. } => {
+            compared(left, loops, out);
+            compared(right, loops, out);
+        }
+        Node::Not(inner) | Node::Within { body: inner, .. } => compared(inner, loops, out),
+        Node::Over {
+            variable,
+            items,
+            body,
+            ..
+        } => {
+            loops.push((variable.clone(), (**items).clone()));
+            compared(body, loops, out);
+            loops.pop();
+        }
+        Node::Call { name, inputs } => match COMPARING.iter().find(|(known, _)| known == name) {
+            Some((_, count)) => {
+                for input in inputs.iter().take(*count) {
+                    show(input, loops, out);
+                }
+            }
+            None => {
+                for input in inputs {
+                    compared(input, loops, out);
+                }
+            }
+        },
+        _ => {}
+    }
+}
+
+fn show(side: &Expression, loops: &[Loop], out: &mut Vec<Quantity>) {
+    match &side.node {
+        Node::Number(_) | Node::Quantity(_) | Node::Text(_) | Node::Negative(_) => {}
+        Node::Call { name, inputs } if OPENED.contains(&name.as_str()) => {
+            for input in inputs {
+                show(input, loops, out);
+            }
+        }
+        Node::Call { name, inputs } if name == "abs" => {
+            for input in inputs {
+                show(input, loops, out);
+            }
+        }
+        _ => out.push(Quantity {
+            of: side.clone(),
+            loops: loops.to_vec(),
+        }),
+    }
+}

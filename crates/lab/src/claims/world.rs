@@ -1,0 +1,304 @@
+//! What expressions may ask about: the experiments with what came out of them, and the numbers
+//! that a paper prints.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::value::Samples;
+use crate::experiment::points::Point;
+use crate::experiment::{Experiment, SweepValue};
+use crate::results::{Measure, Results, scaled};
+
+/// Everything that the claims of a file may ask about.
+#[derive(Debug, Default)]
+pub struct World<'r> {
+    pub(super) scenes: Vec<Scene<'r>>,
+    pub(super) printed: Vec<Printed>,
+}
+
+/// An experiment, with what came out of it or with what is planned.
+#[derive(Debug)]
+pub struct Scene<'r> {
+    pub(super) name: String,
+    pub(super) results: &'r Results,
+    ground: Ground,
+    facts: Facts,
+}
+
+/// On what values rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ground {
+    /// The runs that were done.
+    Runs,
+    /// Every run that is planned, each with the same value: enough to see whether a rule asks for
+    /// what there is.
+    Plan,
+}
+
+/// What a front knows of runs beyond their measures, by name: read off a trace, say.
+#[derive(Clone, Debug, Default)]
+pub struct Facts(pub Vec<Fact>);
+
+/// Something known of runs.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// Its name in expressions.
+    pub name: String,
+    /// The kind of its values.
+    pub kind: FactKind,
+    /// Point, stack and seed of runs, and its value in them.
+    pub values: Vec<(usize, usize, u64, FactValue)>,
+}
+
+/// The kind of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactKind {
+    /// A number for each run.
+    Number,
+    /// Words for each run.
+    Text,
+}
+
+/// A fact's value in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FactValue {
+    /// A number.
+    Number(f64),
+    /// Words.
+    Text(String),
+}
+
+/// A number that a paper prints.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Printed {
+    /// What it is of.
+    pub name: String,
+    /// The stack, by a name of the file.
+    pub stack: Option<String>,
+    /// The point, by keys (or their last parts) with values as an experiment file has them.
+    pub point: Vec<(String, SweepValue)>,
+    /// The number.
+    pub value: f64,
+}
+
+/// A measure of the flows of a run, one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flows {
+    /// Those of the stack under comparison.
+    Compared,
+    /// Those with a stack of their own.
+    Others,
+    /// All.
+    Every,
+}
+
+impl Flows {
+    pub(super) const ALL: [(&'static str, Self); 3] = [
+        ("flow_goodput", Self::Compared),
+        ("other_flow_goodput", Self::Others),
+        ("every_flow_goodput", Self::Every),
+    ];
+}
+
+/// The measures by their names in expressions.
+pub(super) static MEASURES: LazyLock<Vec<(String, Measure)>> = LazyLock::new(|| {
+    let named = |measure: Measure| {
+        let name = serde_json::to_value(measure).ok()?;
+        Some((name.as_str()?.to_owned(), measure))
+    };
+    Measure::ALL.into_iter().filter_map(named).collect()
+});
+
+impl<'r> World<'r> {
+    /// Only one experiment, and what came out of it.
+    #[must_use]
+    pub fn of(results: &'r Results) -> Self {
+        let mut world = Self::default();
+        world.add("", results, Facts::default());
+        world
+    }
+
+    /// Only one experiment that is not yet run.
+    #[must_use]
+    pub fn planned(results: &'r Results) -> Self {
+        let mut world = Self::default();
+        world.plan("", results, Facts::default());
+        world
+    }
+
+    /// An experiment that was run.
+    pub fn add(&mut self, name: &str, results: &'r Results, facts: Facts) {
+        self.scene(name, results, facts, Ground::Runs);
+    }
+
+    /// An experiment that is planned: its results without a run.
+    pub fn plan(&mut self, name: &str, results: &'r Results, facts: Facts) {
+        self.scene(name, results, facts, Ground::Plan);
+    }
+
+    fn scene(&mut self, name: &str, results: &'r Results, facts: Facts, ground: Ground) {
+        self.scenes.push(Scene {
+            name: name.to_owned(),
+            results,
+            ground,
+            facts,
+        });
+    }
+
+    /// Numbers that a paper prints.
+    pub fn print(&mut self, numbers: impl IntoIterator<Item = Printed>) {
+        self.printed.extend(numbers);
+    }
+
+    /// Whether any experiment is only planned.
+    pub(super) fn is_plan(&self) -> bool {
+        self.scenes.iter().any(|scene| scene.ground == Ground::Plan)
+    }
+}
+
+/// What the runs of a cell have.
+#[derive(Debug)]
+pub(super) enum Found {
+    Samples(Samples),
+    Texts(Vec<String>),
+}
+
+impl Scene<'_> {
+    pub(super) fn points(&self) -> &[Point] {
+        &self.results.points
+    }
+
+    pub(super) fn experiment(&self) -> &Experiment {
+        &self.results.experiment
+    }
+
+    /// Names of what can be asked of a cell.
+    pub(super) fn quantities(&self) -> impl Iterator<Item = &str> {
+        let measures = MEASURES.iter().map(|(name, _)| name.as_str());
+        let flows = Flows::ALL.iter().map(|(name, _)| *name);
+        let facts = self.facts.0.iter().map(|fact| fact.name.as_str());
+        measures.chain(flows).chain(facts)
+    }
+
+    /// What the runs of a stack at a point have of the quantity called `name`; nothing if there
+    /// is no such quantity.
+    pub(super) fn found(&self, name: &str, point: usize, stack: usize) -> Option<Found> {
+        if let Some((_, measure)) = MEASURES.iter().find(|(known, _)| known == name) {
+            return Some(Found::Samples(match self.ground {
+                Ground::Plan => self.planned(|seed| vec![seed]),
+                Ground::Runs => {
+                    let samples = self.results.samples(point, stack, *measure);
+                    Samples(samples.map(|(seed, value)| (vec![seed], value)).collect())
+                }
+            }));
+        }
+        if let Some((_, flows)) = Flows::ALL.iter().find(|(known, _)| *known == name) {
+            return Some(Found::Samples(self.flows(*flows, point, stack)));
+        }
+        let fact = self.facts.0.iter().find(|fact| fact.name == name)?;
+        Some(self.fact(fact, point, stack))
+    }
+
+    /// A one for every planned run.
+    fn planned(&self, key: impl Fn(u64) -> Vec<u64>) -> Samples {
+        let seeds = self.experiment().seeds.to_vec().into_iter();
+        Samples(seeds.map(|seed| (key(seed), 1.0)).collect())
+    }
+
+    fn fact(&self, fact: &Fact, point: usize, stack: usize) -> Found {
+        let here = fact
+            .values
+            .iter()
+            .filter(|(p, s, ..)| (*p, *s) == (point, stack));
+        match (self.ground, fact.kind) {
+            (Ground::Plan, FactKind::Number) => Found::Samples(self.planned(|seed| vec![seed])),
+            (Ground::Plan, FactKind::Text) => Found::Texts(vec![String::new()]),
+            (Ground::Runs, FactKind::Number) => {
+                let numbers = here.filter_map(|(_, _, seed, value)| match value {
+                    FactValue::Number(number) => Some((vec![*seed], *number)),
+                    FactValue::Text(_) => None,
+                });
+                Found::Samples(Samples(numbers.collect()))
+            }
+            (Ground::Runs, FactKind::Text) => {
+                let texts = here.filter_map(|(.., value)| match value {
+                    FactValue::Text(text) => Some(text.clone()),
+                    FactValue::Number(_) => None,
+                });
+                Found::Texts(texts.collect())
+            }
+        }
+    }
+
+    fn flows(&self, which: Flows, point: usize, stack: usize) -> Samples {
+        let places = self.places_of(which, point);
+        if self.ground == Ground::Plan {
+            return self.planned(|seed| vec![seed, 0]);
+        }
+        let runs = self.results.runs.iter();
+        let runs = runs
+            .filter(|run| (run.point, run.stack) == (point, stack) && self.results.is_sound(run));
+        let goodputs = runs.flat_map(|run| {
+            let flows = places.iter().cloned().flatten();
+            flows.filter_map(|flow| {
+                Some((vec![run.seed, flow as u64], *run.flow_goodputs.get(flow)?))
+            })
+        });
+        Samples(goodputs.collect())
+    }
+
+    /// Where the flows stand among those of a run.
+    fn places_of(&self, which: Flows, point: usize) -> Vec<Range<usize>> {
+        let groups = &self.points()[point].experiment.flows;
+        let mut end = 0;
+        let mut places = Vec::new();
+        for group in groups {
+            let start = end;
+            end += group.count as usize;
+            let wanted = match which {
+                Flows::Compared => group.stack.is_none(),
+                Flows::Others => group.stack.is_some(),
+                Flows::Every => true,
+            };
+            if wanted {
+                places.push(start..end);
+            }
+        }
+        if groups.is_empty() && which != Flows::Others {
+            places.push(0..1);
+        }
+        places
+    }
+
+    /// The value of a key of the experiment file at a point, in base units: bit/s, s, bytes,
+    /// packets, fractions. Nothing if the file does not say, or says no number.
+    pub(super) fn setting(&self, key: &str, point: usize) -> Option<f64> {
+        let table = toml::Table::try_from(&self.points()[point].experiment).ok()?;
+        let mut here = &toml::Value::Table(table);
+        for step in crate::experiment::load::split(key) {
+            here = match here {
+                toml::Value::Table(table) => table.get(&step)?,
+                toml::Value::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        match here {
+            toml::Value::Integer(number) => Some(*number as f64),
+            toml::Value::Float(number) => Some(*number),
+            toml::Value::String(text) => base(&SweepValue::Text(text.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// A swept value in base units.
+fn base(value: &SweepValue) -> Option<f64> {
+    let (number, unit) = scaled(value)?;
+    Some(match unit {
+        "%" => number / 100.0,
+        "Mbit/s" => number * 1e6,
+        "ms" => number / 1e3,
+        "kB" => number * 1e3,
+        _ => number,
+    })
+}

@@ -1,0 +1,483 @@
+//! Figures and tables of the usual kinds, drawn as a paper's `exhibits.toml` says.
+
+use dupack_lab::claims::{Rules, Said, Value, World};
+use dupack_lab::experiment::load::{ExperimentError, Source};
+use dupack_lab::stats::spread;
+use dupack_report::figure::{Bar, BarChart, BarSeries, LineChart, Point, Reference, Scale, Series};
+use dupack_report::page::{Cell, Emphasis};
+use serde::Deserialize;
+
+use super::judging::figure;
+use super::reproduction::{Exhibit, Table};
+
+/// What a table has where there is no number.
+const NONE: &str = "–";
+
+/// A paper's `exhibits.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Exhibits {
+    #[serde(default, rename = "exhibit")]
+    list: Vec<Declared>,
+}
+
+/// Something to look at.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum Declared {
+    /// The beginning of a figure or table of the paper.
+    Heading {
+        text: String,
+    },
+    /// A paragraph.
+    Note {
+        text: String,
+    },
+    /// What the paper's own code draws, by its name.
+    Drawn {
+        name: String,
+    },
+    Table(TableOf),
+    Lines(LinesOf),
+    Bars(BarsOf),
+}
+
+/// A table: its first columns name its rows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableOf {
+    /// Of its file.
+    name: String,
+    caption: String,
+    #[serde(default)]
+    experiment: Option<String>,
+    header: Vec<Text>,
+    rows: Vec<Rows>,
+    #[serde(default)]
+    decimals: usize,
+}
+
+/// Text, or one for each item of a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Text {
+    One(String),
+    Each(EachText),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EachText {
+    /// `p in points`.
+    each: String,
+    text: String,
+}
+
+/// Rows that are alike, for each item of a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rows {
+    #[serde(default)]
+    each: Option<String>,
+    lines: Vec<Line>,
+}
+
+/// One row.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    /// Its first cell.
+    #[serde(default)]
+    group: Option<String>,
+    /// The cell after it.
+    #[serde(default)]
+    label: Option<String>,
+    #[serde(default)]
+    whose: Whose,
+    #[serde(default)]
+    decimals: Option<usize>,
+    cells: Vec<Cells>,
+}
+
+/// Cells of a row: an expression, one cell for each of its items.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Cells {
+    Plain(String),
+    Special(SpecialCells),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpecialCells {
+    #[serde(default)]
+    value: Option<String>,
+    /// Instead of a value: text with expressions in braces.
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    whose: Option<Whose>,
+    #[serde(default)]
+    decimals: Option<usize>,
+}
+
+/// Whose numbers they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Whose {
+    #[default]
+    Plain,
+    Paper,
+    /// They stand out.
+    Here,
+}
+
+/// A line chart.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinesOf {
+    /// Of its file.
+    name: String,
+    caption: String,
+    #[serde(default)]
+    experiment: Option<String>,
+    title: String,
+    #[serde(default)]
+    subtitle: String,
+    x_label: String,
+    y_label: String,
+    #[serde(default)]
+    y_from_zero: bool,
+    #[serde(default)]
+    x_log: bool,
+    #[serde(default)]
+    y_log: bool,
+    /// From so many samples on, intervals are drawn.
+    #[serde(default)]
+    whiskers_from: usize,
+    series: Vec<SeriesOf>,
+}
+
+/// A bar chart.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BarsOf {
+    /// Of its file.
+    name: String,
+    caption: String,
+    #[serde(default)]
+    experiment: Option<String>,
+    title: String,
+    #[serde(default)]
+    subtitle: String,
+    value_label: String,
+    categories: Vec<Text>,
+    series: Vec<SeriesOf>,
+    #[serde(default)]
+    reference: Option<ReferenceOf>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReferenceOf {
+    value: f64,
+    name: String,
+}
+
+/// Series that are alike, for each item of a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SeriesOf {
+    #[serde(default)]
+    each: Option<String>,
+    lines: Vec<SeriesLine>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SeriesLine {
+    name: String,
+    /// A list of quantities.
+    y: String,
+    /// As many numbers; left out, the only swept key of the points.
+    #[serde(default)]
+    x: Option<String>,
+}
+
+/// What exhibits are drawn from.
+pub(super) struct Drawing<'d> {
+    pub(super) rules: &'d Rules,
+    pub(super) world: &'d World<'d>,
+    pub(super) source: &'d Source,
+}
+
+type Variables = Vec<(String, Value)>;
+type Drawn<T> = Result<T, ExperimentError>;
+
+/// Where something stands: the place of the exhibit, and its experiment.
+#[derive(Clone)]
+struct At<'a> {
+    place: String,
+    experiment: Option<&'a str>,
+    variables: Variables,
+}
+
+impl Drawing<'_> {
+    /// What the file declares; `odd` is what the paper's code draws, by name.
+    pub(super) fn all(
+        &self,
+        declared: &Exhibits,
+        odd: &[(&'static str, Vec<Exhibit>)],
+    ) -> Drawn<Vec<Exhibit>> {
+        let mut out = Vec::new();
+        for (n, one) in declared.list.iter().enumerate() {
+            let at = |experiment| At {
+                place: format!("exhibit.{n}"),
+                experiment,
+                variables: Vec::new(),
+            };
+            match one {
+                Declared::Heading { text } => {
+                    out.push(Exhibit::Heading(self.fill(&at(None), "text", text)?));
+                }
+                Declared::Note { text } => {
+                    out.push(Exhibit::Note(self.fill(&at(None), "text", text)?));
+                }
+                Declared::Drawn { name } => {
+                    let drawn = odd.iter().find(|(known, _)| known == name);
+                    out.extend(drawn.map_or(&[][..], |(_, drawn)| drawn).iter().cloned());
+                }
+                Declared::Table(table) => {
+                    let at = at(table.experiment.as_deref());
+                    out.push(Exhibit::Table(self.table(&at, table)?));
+                }
+                Declared::Lines(lines) => {
+                    let at = at(lines.experiment.as_deref());
+                    let chart = self.lines(&at, lines)?;
+                    let caption = self.fill(&at, "caption", &lines.caption)?;
+                    out.extend(figure(&lines.name, &caption, chart.svg()));
+                }
+                Declared::Bars(bars) => {
+                    let at = at(bars.experiment.as_deref());
+                    let chart = self.bars(&at, bars)?;
+                    let caption = self.fill(&at, "caption", &bars.caption)?;
+                    out.extend(figure(&bars.name, &caption, chart.svg()));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn fill(&self, at: &At<'_>, key: &str, text: &str) -> Drawn<String> {
+        let place = format!("{}.{key}", at.place);
+        self.rules
+            .fill(&self.said(at, &place, text), &at.variables, self.world)
+    }
+
+    fn value(&self, at: &At<'_>, key: &str, text: &str) -> Drawn<Value> {
+        let place = format!("{}.{key}", at.place);
+        self.rules
+            .evaluate(&self.said(at, &place, text), &at.variables, self.world)
+    }
+
+    fn said<'a>(&'a self, at: &At<'a>, place: &'a str, text: &'a str) -> Said<'a> {
+        Said {
+            source: self.source,
+            place,
+            text,
+            experiment: at.experiment,
+        }
+    }
+
+    /// The items of a loop, each as a variable; without a loop once nothing.
+    fn each<'a>(&self, at: &At<'a>, text: Option<&str>) -> Drawn<Vec<At<'a>>> {
+        let Some(text) = text else {
+            return Ok(vec![at.clone()]);
+        };
+        let Some((variable, items)) = text.split_once(" in ") else {
+            let message = format!("`{text}` does not say what each is of");
+            let help = Some("write `s in [SACK, FACK]`".to_owned());
+            return Err(ExperimentError::at(self.source, &at.place, message, help));
+        };
+        let items = self.value(at, "each", items)?;
+        let items = items.items().into_iter().map(|(_, item)| {
+            let own = (variable.trim().to_owned(), item.clone());
+            let variables = at.variables.iter().cloned().chain([own]).collect();
+            At {
+                variables,
+                ..at.clone()
+            }
+        });
+        Ok(items.collect())
+    }
+
+    fn texts(&self, at: &At<'_>, key: &str, texts: &[Text]) -> Drawn<Vec<String>> {
+        let mut out = Vec::new();
+        for text in texts {
+            match text {
+                Text::One(text) => out.push(self.fill(at, key, text)?),
+                Text::Each(EachText { each, text }) => {
+                    for at in self.each(at, Some(each))? {
+                        out.push(self.fill(&at, key, text)?);
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn table(&self, at: &At<'_>, table: &TableOf) -> Drawn<Table> {
+        let mut rows = Vec::new();
+        for (n, block) in table.rows.iter().enumerate() {
+            let here = At {
+                place: format!("{}.rows.{n}", at.place),
+                ..at.clone()
+            };
+            for here in self.each(&here, block.each.as_deref())? {
+                for line in &block.lines {
+                    rows.push(self.row(&here, line, table.decimals)?);
+                }
+            }
+        }
+        Ok(Table {
+            name: table.name.clone(),
+            caption: self.fill(at, "caption", &table.caption)?,
+            header: self.texts(at, "header", &table.header)?,
+            rows,
+        })
+    }
+
+    fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> Drawn<Vec<Cell>> {
+        let names = [
+            (&line.group, Emphasis::Group),
+            (&line.label, Emphasis::Plain),
+        ];
+        let mut row = Vec::new();
+        for (name, emphasis) in names {
+            if let Some(name) = name {
+                row.push(Cell::new(self.fill(at, "lines", name)?, emphasis));
+            }
+        }
+        let decimals = line.decimals.unwrap_or(decimals);
+        for cells in &line.cells {
+            match cells {
+                Cells::Plain(value) => {
+                    let value = self.value(at, "lines", value)?;
+                    row.extend(numbers(&value, decimals, line.whose));
+                }
+                Cells::Special(special) => {
+                    let whose = special.whose.unwrap_or(line.whose);
+                    if let Some(text) = &special.text {
+                        row.push(Cell::new(self.fill(at, "lines", text)?, whose.emphasis()));
+                    }
+                    if let Some(value) = &special.value {
+                        let value = self.value(at, "lines", value)?;
+                        row.extend(numbers(&value, special.decimals.unwrap_or(decimals), whose));
+                    }
+                }
+            }
+        }
+        Ok(row)
+    }
+
+    fn lines(&self, at: &At<'_>, of: &LinesOf) -> Drawn<LineChart> {
+        let mut series = Vec::new();
+        for (n, block) in of.series.iter().enumerate() {
+            let here = At {
+                place: format!("{}.series.{n}", at.place),
+                ..at.clone()
+            };
+            for here in self.each(&here, block.each.as_deref())? {
+                for line in &block.lines {
+                    let x = line.x.as_deref().unwrap_or("value(points)");
+                    let (xs, ys) = (
+                        self.value(&here, "lines", x)?,
+                        self.value(&here, "lines", &line.y)?,
+                    );
+                    let pairs = xs.items().into_iter().zip(ys.items());
+                    let points = pairs.filter_map(|((_, x), (_, y))| {
+                        let (x, y) = (x.summary()?, y.summary()?);
+                        let half = y.half_width_95.filter(|_| y.n >= of.whiskers_from);
+                        Some(Point::from((x.mean, y.mean, half)))
+                    });
+                    series.push(Series {
+                        points: points.collect(),
+                        name: self.fill(&here, "lines", &line.name)?,
+                    });
+                }
+            }
+        }
+        let scale = |log| if log { Scale::Log } else { Scale::Linear };
+        Ok(LineChart {
+            title: self.fill(at, "title", &of.title)?,
+            subtitle: self.fill(at, "subtitle", &of.subtitle)?,
+            x_label: of.x_label.clone(),
+            y_label: of.y_label.clone(),
+            x_scale: scale(of.x_log),
+            y_scale: scale(of.y_log),
+            y_from_zero: of.y_from_zero,
+            series,
+            references: Vec::new(),
+        })
+    }
+
+    fn bars(&self, at: &At<'_>, of: &BarsOf) -> Drawn<BarChart> {
+        let mut series = Vec::new();
+        for (n, block) in of.series.iter().enumerate() {
+            let here = At {
+                place: format!("{}.series.{n}", at.place),
+                ..at.clone()
+            };
+            for here in self.each(&here, block.each.as_deref())? {
+                for line in &block.lines {
+                    let value = self.value(&here, "lines", &line.y)?;
+                    let bars = value.items().into_iter().map(|(_, bar)| {
+                        let summary = bar.summary()?;
+                        Some(Bar {
+                            mean: summary.mean,
+                            half_width: summary.half_width_95,
+                        })
+                    });
+                    series.push(BarSeries {
+                        bars: bars.collect(),
+                        name: self.fill(&here, "lines", &line.name)?,
+                    });
+                }
+            }
+        }
+        Ok(BarChart {
+            title: self.fill(at, "title", &of.title)?,
+            subtitle: self.fill(at, "subtitle", &of.subtitle)?,
+            value_label: of.value_label.clone(),
+            categories: self.texts(at, "categories", &of.categories)?,
+            series,
+            reference: of.reference.as_ref().map(|reference| Reference {
+                value: reference.value,
+                name: reference.name.clone(),
+            }),
+        })
+    }
+}
+
+impl Whose {
+    const fn emphasis(self) -> Emphasis {
+        match self {
+            Self::Plain | Self::Paper => Emphasis::Number,
+            Self::Here => Emphasis::Best,
+        }
+    }
+}
+
+/// A cell for every item.
+fn numbers(value: &Value, decimals: usize, whose: Whose) -> Vec<Cell> {
+    let items = value.items().into_iter().map(|(_, item)| {
+        let text = match item {
+            Value::Text(text) => text.clone(),
+            other => other
+                .summary()
+                .map_or(NONE.to_owned(), |s| spread(&s, decimals)),
+        };
+        Cell::new(text, whose.emphasis())
+    });
+    items.collect()
+}

@@ -1,0 +1,204 @@
+//! What a paper's data say of what came out: verdicts, figures and tables.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::claims::{Rules, World};
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::load::{Complaint, ExperimentError, Source};
+use dupack_lab::results::Results;
+
+use super::claims::{Book, Finding, Judged, Verdict};
+use super::exhibits::{Drawing, Exhibits};
+use super::{Evidence, Exhibit, Extent, Judgement, Observe, Paper};
+
+/// The file with the figures and tables of a paper.
+const EXHIBITS: &str = "exhibits.toml";
+
+/// An experiment of a paper, as it is to be run.
+pub(super) struct Prepared {
+    pub(super) name: &'static str,
+    pub(super) source: Source,
+    pub(super) experiment: Experiment,
+    pub(super) observe: Observe,
+}
+
+impl Paper {
+    /// A file of its folder.
+    fn source(&self, file: &str, text: &str) -> Source {
+        Source {
+            name: format!("experiments/papers/{}/{file}", self.key),
+            text: text.to_owned(),
+            folder: std::path::PathBuf::new(),
+        }
+    }
+
+    fn rules(&self, book: &Book) -> Result<Rules, ExperimentError> {
+        let source = self.source("claims.toml", self.claims);
+        Rules::new(&book.vocabulary(), &book.claims, &source, &Catalog::builtin())
+    }
+
+    /// Its experiments to the extent that is asked for.
+    pub(super) fn prepare(&self, extent: Extent) -> Result<Vec<Prepared>, ExperimentError> {
+        let listed = self.experiments.iter().map(|file| {
+            let mut source = self.source(&format!("{}.toml", file.name), file.text);
+            let mut experiment = source.parse()?;
+            if extent == Extent::Quick {
+                (file.quicken)(&mut experiment);
+                source.text = Source::of_flags(&experiment).text;
+            }
+            Ok(Prepared {
+                name: file.name,
+                source,
+                experiment,
+                observe: file.observe,
+            })
+        });
+        let book = self.book();
+        let declared = book.experiments.iter().enumerate().map(|(n, declared)| {
+            let complain = |message: String| {
+                let claims = self.source("claims.toml", self.claims);
+                ExperimentError::at(&claims, &format!("experiment.{n}"), message, None)
+            };
+            let file = format!("{}.toml", declared.name);
+            let found = self.files.iter().find(|(name, _)| *name == file);
+            let (name, text) = found.ok_or_else(|| complain(format!("there is no {file}")))?;
+            let mut source = self.source(name, text);
+            let mut experiment = source.parse()?;
+            if extent == Extent::Quick {
+                declared.quick.apply(&mut experiment).map_err(complain)?;
+                source.text = Source::of_flags(&experiment).text;
+            }
+            let name = name.trim_end_matches(".toml");
+            Ok(Prepared {
+                name,
+                source,
+                experiment,
+                observe: declared.keep,
+            })
+        });
+        listed.chain(declared).collect()
+    }
+
+    /// Its exhibits, if they are data.
+    fn exhibits(&self) -> Result<Option<(Exhibits, Source)>, ExperimentError> {
+        let Some((name, text)) = self.files.iter().find(|(name, _)| *name == EXHIBITS) else {
+            return Ok(None);
+        };
+        let source = self.source(name, text);
+        let exhibits = toml::from_str(text).map_err(|error| {
+            ExperimentError::Invalid(Box::new(Complaint {
+                message: error.message().to_owned(),
+                file: miette::NamedSource::new(&source.name, source.text.clone()),
+                at: error.span().map(Into::into),
+                help: None,
+            }))
+        });
+        Ok(Some((exhibits?, source)))
+    }
+
+    /// What its rules may ask about, without any experiment.
+    fn world(&self, book: &Book) -> World<'static> {
+        let mut world = World::default();
+        for printed in &book.printed {
+            let text = self.files.iter().find(|(name, _)| *name == printed.file);
+            world.print(text.map_or_else(Vec::new, |(_, text)| printed.read(text)));
+        }
+        world
+    }
+
+    /// Whether its rules, figures and tables ask for what its experiments have.
+    ///
+    /// # Errors
+    /// If one does not: the error points at the place in the file.
+    pub fn check(&'static self) -> Result<(), ExperimentError> {
+        let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
+        let rules = self.rules(&book)?;
+        let planned: Vec<(&str, Results)> = campaign.planned().collect();
+        let mut world = self.world(&book);
+        for (name, results) in &planned {
+            world.plan(name, results, (self.facts)(name, None));
+        }
+        rules.check(&world)?;
+        if let Some((exhibits, source)) = self.exhibits()? {
+            let drawing = Drawing {
+                rules: &rules,
+                world: &world,
+                source: &source,
+            };
+            drawing.all(&exhibits, &[])?;
+        }
+        Ok(())
+    }
+
+    /// A verdict for every claim, and the figures and tables.
+    pub(super) fn judge(
+        &self,
+        book: &Book,
+        evidence: &Evidence,
+    ) -> Result<(Vec<Judged>, Vec<Exhibit>), ExperimentError> {
+        let mut own = (self.judge)(evidence);
+        let rules = self.rules(book)?;
+        let mut world = self.world(book);
+        for part in &evidence.parts {
+            let facts = (self.facts)(part.name, Some(part));
+            world.add(part.name, &part.results, facts);
+        }
+        let missing = evidence.missing();
+        let judged = rules.claims().iter().map(|claim| {
+            let found = match claim.holds_if.as_str() {
+                "" => by_hand(&mut own, &claim.id),
+                _ => Ok(rules.judge(claim, &world)),
+            };
+            Judged {
+                claim: claim.clone(),
+                finding: settled(found, missing),
+            }
+        });
+        let judged = judged.collect();
+        let mut exhibits = own.exhibits;
+        if let Some((declared, source)) = self.exhibits()? {
+            let drawing = Drawing {
+                rules: &rules,
+                world: &world,
+                source: &source,
+            };
+            exhibits.extend(drawing.all(&declared, &own.drawn)?);
+        }
+        Ok((judged, exhibits))
+    }
+}
+
+/// There is no rule.
+struct NotBuilt;
+
+/// What the paper's own code found of a claim.
+fn by_hand(own: &mut Judgement, id: &str) -> Result<Option<Finding>, NotBuilt> {
+    let finding = own.findings.iter_mut().find(|(known, _)| *known == id);
+    finding.map_or(Err(NotBuilt), |(_, finding)| Ok(finding.take()))
+}
+
+/// What is said of a claim in the end.
+fn settled(found: Result<Option<Finding>, NotBuilt>, missing: usize) -> Finding {
+    let open = |found: &str| Finding::new(Verdict::CannotBeTold, found);
+    match (found, missing) {
+        (Err(NotBuilt), _) => open("no rule of this claim has been built"),
+        (Ok(None), 0) => open("the runs do not show what it is about"),
+        (Ok(None), _) => open("runs that it needs are missing"),
+        (Ok(Some(finding)), 0) => finding,
+        // The rules were made for all runs: fewer might seem to refute a claim.
+        (Ok(Some(finding)), _) => open(&format!("so far: {}", finding.found)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::PAPERS;
+
+    #[test]
+    fn every_rule_and_exhibit_asks_for_what_there_is() {
+        for paper in PAPERS {
+            if let Err(error) = paper.check() {
+                panic!("{:?}", miette::Report::new(error));
+            }
+        }
+    }
+}
