@@ -33,7 +33,12 @@ impl Paper {
 
     fn rules(&self, book: &Book) -> Result<Rules, ExperimentError> {
         let source = self.source("claims.toml", self.claims);
-        Rules::new(&book.vocabulary(), &book.claims, &source, &Catalog::builtin())
+        Rules::new(
+            &book.vocabulary(),
+            &book.claims,
+            &source,
+            &Catalog::builtin(),
+        )
     }
 
     /// Its experiments to the extent that is asked for.

@@ -424,7 +424,8 @@ impl<'b> Evaluator<'b> {
             let again = match self.evaluate(choice)? {
                 Value::Stack(stack) => chosen.stack.replace(stack).is_some(),
                 Value::Text(text) => {
-                    let own = canonical(&text, &self.book.catalog).map_err(|m| Fault::new(&choice.span, m))?;
+                    let own = canonical(&text, &self.book.catalog)
+                        .map_err(|m| Fault::new(&choice.span, m))?;
                     let stack = Stack {
                         name: text.clone(),
                         label: text,

@@ -276,7 +276,12 @@ impl Rules {
                 return Err(ExperimentError::at(source, &place, message, Some(help)));
             }
         }
-        let rules = Self::new(&experiment.vocabulary(), &experiment.claims, source, catalog)?;
+        let rules = Self::new(
+            &experiment.vocabulary(),
+            &experiment.claims,
+            source,
+            catalog,
+        )?;
         rules.check(&World::planned(planned))?;
         Ok(Some(rules))
     }

@@ -48,7 +48,10 @@ fn results() -> Results {
                 };
                 let mut values = Values::default();
                 values.set(Measure::Goodput, (base + off) * factor);
-                values.set(Measure::Timeouts, if stack == 0 { off * 10.0 + 1.0 } else { 0.0 });
+                values.set(
+                    Measure::Timeouts,
+                    if stack == 0 { off * 10.0 + 1.0 } else { 0.0 },
+                );
                 results.runs.push(Run {
                     point,
                     stack,
@@ -66,15 +69,24 @@ fn results() -> Results {
 fn rules(claims: &str) -> Result<Rules, ExperimentError> {
     let source = source(claims);
     let experiment = source.parse()?;
-    Rules::new(&experiment.vocabulary(), &experiment.claims, &source, &Catalog::builtin())
+    Rules::new(
+        &experiment.vocabulary(),
+        &experiment.claims,
+        &source,
+        &Catalog::builtin(),
+    )
 }
 
 fn finding(rule: &str) -> Finding {
     let claim = format!("[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = '''{rule}'''\n");
     let rules = rules(&claim).unwrap();
     let (planned, results) = (planned(), results());
-    rules.check(&World::planned(&planned)).unwrap_or_else(|e| panic!("{rule}: {e}: {e:?}"));
-    rules.judge(&rules.claims()[0], &World::of(&results)).unwrap()
+    rules
+        .check(&World::planned(&planned))
+        .unwrap_or_else(|e| panic!("{rule}: {e}: {e:?}"));
+    rules
+        .judge(&rules.claims()[0], &World::of(&results))
+        .unwrap()
 }
 
 #[track_caller]
@@ -103,7 +115,14 @@ fn wrong(rule: &str) -> (String, String) {
     let text = source(&claim).text;
     let at = complaint.at.expect("it has a place");
     let pointed = text[at.offset()..at.offset() + at.len()].to_owned();
-    (pointed, format!("{}; {}", complaint.message, complaint.help.unwrap_or_default()))
+    (
+        pointed,
+        format!(
+            "{}; {}",
+            complaint.message,
+            complaint.help.unwrap_or_default()
+        ),
+    )
 }
 
 #[test]
@@ -174,20 +193,31 @@ fn orders_and_extremes() {
     holds("off_line(1, 2, 3) < 0.001 and exponential_squares(2, 4, 8) < line_squares(2, 4, 8)");
     holds("jain(flow_goodput[SACK, loss = 0%]) > 0.99");
     holds("mean(mean_by_run(flow_goodput[SACK, loss = 0%])) = 4");
-    holds("abs(mean(ratio_of_means(goodput[LE, loss = 1%], goodput[SACK, loss = 1%])) - 2) < 0.001");
+    holds(
+        "abs(mean(ratio_of_means(goodput[LE, loss = 1%], goodput[SACK, loss = 1%])) - 2) < 0.001",
+    );
     holds("any s in both: mean(timeouts[s, loss = 0%]) = 0");
 }
 
 #[test]
 fn what_is_shown_is_what_is_compared() {
-    assert_eq!(finding("all(lower(gain(LE)) > 1)").found, "gain(LE): 1.50 ±0.00, 2.00 ±0.00, 2.00 ±0.00".replace(" ±0.00", ""));
+    assert_eq!(
+        finding("all(lower(gain(LE)) > 1)").found,
+        "gain(LE): 1.50 ±0.00, 2.00 ±0.00, 2.00 ±0.00".replace(" ±0.00", "")
+    );
     let each = finding("all s in both: mean(goodput[s, loss = 1%]) > 1").found;
-    assert_eq!(each, "goodput[s, loss = 1%]: SACK: 2.00 ±0.25, LE, as published: 4.00 ±0.50");
+    assert_eq!(
+        each,
+        "goodput[s, loss = 1%]: SACK: 2.00 ±0.25, LE, as published: 4.00 ±0.50"
+    );
     let claim = "[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = 'true'\n\
                  found = '{(gain(LE) - 1) * 100:+1} % more than {SACK}, {value(points):g}'\n";
     let rules = rules(claim).unwrap();
     let results = results();
-    let found = rules.judge(&rules.claims()[0], &World::of(&results)).unwrap().found;
+    let found = rules
+        .judge(&rules.claims()[0], &World::of(&results))
+        .unwrap()
+        .found;
     assert_eq!(found, "+50.0, +100.0, +100.0 % more than SACK, 0, 1, 5");
 }
 
@@ -197,33 +227,88 @@ fn missing_runs_leave_a_claim_open() {
     let (rules, mut results) = (rules.unwrap(), results());
     results.runs.retain(|run| run.point != 1);
     assert_eq!(rules.judge(&rules.claims()[0], &World::of(&results)), None);
-    assert_eq!(rules.judge_all(&World::of(&results))[0].finding.verdict, Verdict::CannotBeTold);
+    assert_eq!(
+        rules.judge_all(&World::of(&results))[0].finding.verdict,
+        Verdict::CannotBeTold
+    );
 }
 
 #[test]
 fn an_error_points_at_the_place_and_says_what_was_meant() {
     for (rule, place, part) in [
-        ("all(godput[LE] > 1)", "godput[LE]", "did you mean `goodput`"),
+        (
+            "all(godput[LE] > 1)",
+            "godput[LE]",
+            "did you mean `goodput`",
+        ),
         ("all(goodput[LEE] > 1)", "LEE", "did you mean `LE`"),
-        ("all(goodput[LE, los > 1%] > 1)", "los", "did you mean `loss`"),
-        ("all(goodput[LE, loss > 6%] > 1)", "goodput[LE, loss > 6%]", "the points are loss 0%"),
-        ("all(goodput[LE, loss > 5ms] > 1)", "5ms", "values such as 0%"),
-        ("maen(goodput[LE, loss = 0%]) > 1", "maen(goodput[LE, loss = 0%])", "did you mean `mean`"),
-        ("within(goodput[LE, loss = 0%], 1)", "within(goodput[LE, loss = 0%], 1)", "within(x, low, high)"),
+        (
+            "all(goodput[LE, los > 1%] > 1)",
+            "los",
+            "did you mean `loss`",
+        ),
+        (
+            "all(goodput[LE, loss > 6%] > 1)",
+            "goodput[LE, loss > 6%]",
+            "the points are loss 0%",
+        ),
+        (
+            "all(goodput[LE, loss > 5ms] > 1)",
+            "5ms",
+            "values such as 0%",
+        ),
+        (
+            "maen(goodput[LE, loss = 0%]) > 1",
+            "maen(goodput[LE, loss = 0%])",
+            "did you mean `mean`",
+        ),
+        (
+            "within(goodput[LE, loss = 0%], 1)",
+            "within(goodput[LE, loss = 0%], 1)",
+            "within(x, low, high)",
+        ),
         ("figure.goodput[LE] > 1", "figure", "no experiment `figure`"),
         ("goodput[LE] > 1", "goodput[LE] > 1", "put `all(…)`"),
-        ("goodput[LE, loss = 0%]", "goodput[LE, loss = 0%]", "compare it"),
+        (
+            "goodput[LE, loss = 0%]",
+            "goodput[LE, loss = 0%]",
+            "compare it",
+        ),
         ("all(goodput[] > 1)", "goodput[]", "of which stack?"),
-        ("all(goodput[LE] > goodput[LE, loss > 0%])", "goodput[LE] > goodput[LE, loss > 0%]", "different points"),
-        ("all(goodput[LE] = 1)", "goodput[LE] = 1", "never just equal"),
-        ("all(goodput[LE] + LE > 1)", "goodput[LE] + LE", "does not go with"),
+        (
+            "all(goodput[LE] > goodput[LE, loss > 0%])",
+            "goodput[LE] > goodput[LE, loss > 0%]",
+            "different points",
+        ),
+        (
+            "all(goodput[LE] = 1)",
+            "goodput[LE] = 1",
+            "never just equal",
+        ),
+        (
+            "all(goodput[LE] + LE > 1)",
+            "goodput[LE] + LE",
+            "does not go with",
+        ),
         ("1 < 2 < 3", "1 < 2 < 3", "join them with `and`"),
         ("(1 < 2", "'", "`)` was expected"),
         ("mean(1) # 2 > 3", "#", "means nothing"),
         ("1 < 2 3", "3", "nothing was expected"),
-        ("max(goodput[LE]) > 1", "goodput[LE]", "take their `mean(…)`"),
-        ("goodput[\"fack/reno\", loss = 0%] > 1", "goodput[\"fack/reno\", loss = 0%]", "has no stack"),
-        ("goodput[\"fakc/reno\", loss = 0%] > 1", "\"fakc/reno\"", "fakc"),
+        (
+            "max(goodput[LE]) > 1",
+            "goodput[LE]",
+            "take their `mean(…)`",
+        ),
+        (
+            "goodput[\"fack/reno\", loss = 0%] > 1",
+            "goodput[\"fack/reno\", loss = 0%]",
+            "has no stack",
+        ),
+        (
+            "goodput[\"fakc/reno\", loss = 0%] > 1",
+            "\"fakc/reno\"",
+            "fakc",
+        ),
         ("again(1) > 1", "again(s)", "needs itself"),
         ("gain(LE, SACK) > 1", "gain(LE, SACK)", "takes 1 input(s)"),
     ] {
@@ -243,12 +328,20 @@ fn what_nobody_wrote_is_an_error_and_no_panic() {
         "not within(goodput[\"le/reno\", loss = 5%], -2, [1, 2]) or figure.x(2Mbit/s) ≤ 3",
     ] {
         let cuts = rule.char_indices().flat_map(|(at, c)| {
-            [rule[..at].to_owned(), format!("{}{}", &rule[..at], &rule[at + c.len_utf8()..])]
+            [
+                rule[..at].to_owned(),
+                format!("{}{}", &rule[..at], &rule[at + c.len_utf8()..]),
+            ]
         });
         let (planned, rules) = (planned(), rules("").unwrap());
         let world = World::planned(&planned);
         for cut in cuts {
-            let said = Said { source: &source(""), place: "", text: &cut, experiment: None };
+            let said = Said {
+                source: &source(""),
+                place: "",
+                text: &cut,
+                experiment: None,
+            };
             let _: Result<Value, ExperimentError> = rules.evaluate(&said, &[], &world);
         }
     }
@@ -259,7 +352,12 @@ fn what_nobody_wrote_is_an_error_and_no_panic() {
 #[test]
 fn claims_with_one_name_and_without_a_rule_are_errors() {
     let twice = "[[claim]]\nid = \"x\"\nstatement = \"x\"\n".repeat(2);
-    assert!(rules(&twice).unwrap_err().to_string().contains("two claims"));
+    assert!(
+        rules(&twice)
+            .unwrap_err()
+            .to_string()
+            .contains("two claims")
+    );
     let bare = source("[[claim]]\nid = \"x\"\nstatement = \"x\"\n");
     let plan = Plan::new(bare.parse().unwrap(), &bare, &Catalog::builtin()).unwrap();
     let error = Rules::of_experiment(&plan.empty_results(), &bare, &Catalog::builtin());

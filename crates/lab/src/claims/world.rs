@@ -273,7 +273,11 @@ impl Scene<'_> {
     /// The value of a key of the experiment file at a point, in base units: bit/s, s, bytes,
     /// packets, fractions. Nothing if the file does not say, or says no number.
     pub(super) fn setting(&self, key: &str, point: usize) -> Option<f64> {
-        let table = toml::Table::try_from(&self.points()[point].experiment).ok()?;
+        let point = &self.points()[point];
+        if let Some((_, value)) = point.values.iter().find(|(known, _)| known == key) {
+            return base(value);
+        }
+        let table = toml::Table::try_from(&point.experiment).ok()?;
         let mut here = &toml::Value::Table(table);
         for step in crate::experiment::load::split(key) {
             here = match here {
