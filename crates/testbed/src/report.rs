@@ -36,8 +36,8 @@ pub fn files<'o>(
     let beside = beside.map(|beside| beside_section(results, beside));
     let path = path_section(results, passages, tolerance);
     let more = comparison::Beside {
-        over_time: None,
         sections: beside.into_iter().chain([path]).collect(),
+        ..comparison::Beside::default()
     };
     let mut files = comparison::files(results, more)?;
     files.add("path.csv", || passages_csv(results, passages));

@@ -221,9 +221,8 @@ impl Call<'_> {
     }
 
     fn takes(&self, inputs: usize) -> Result<(), Fault> {
-        match inputs.checked_sub(1) {
-            Some(last) => self.input(last).map(|_| ())?,
-            None => {}
+        if let Some(last) = inputs.checked_sub(1) {
+            self.input(last)?;
         }
         match self.spans.get(inputs) {
             Some(span) => {
