@@ -21,15 +21,15 @@ use dupack_lab::trace::Trace;
 pub struct Campaign {
     paper: &'static Paper,
     extent: Extent,
-    pub(super) parts: Vec<Planned>,
+    parts: Vec<Planned>,
 }
 
 /// An experiment of a campaign.
 #[derive(Debug)]
-pub(super) struct Planned {
+struct Planned {
     name: &'static str,
     observe: Observe,
-    pub(super) plan: Plan,
+    plan: Plan,
 }
 
 /// How campaigns are carried out.
@@ -82,7 +82,11 @@ pub fn carry_out(
     conduct: &Conduct<'_>,
 ) -> Result<Vec<Reproduction>, JournalError> {
     let journals = journals(campaigns, conduct)?;
-    let all = tasks(campaigns);
+    let plans = campaigns.iter().map(|campaign| {
+        let parts = campaign.parts.iter();
+        parts.map(|part| &part.plan).collect()
+    });
+    let all = tasks(&plans.collect::<Vec<_>>());
     let (before, to_do) = taken(&all, campaigns, &journals, conduct);
     let sum = |tasks: &mut dyn Iterator<Item = &Task>| {
         tasks.fold(Amount::default(), |sum, task| sum.and(task.packets))

@@ -1,42 +1,37 @@
 //! What papers are here, without running any.
 
-use comfy_table::{CellAlignment, Row};
-
 use super::page::systems;
 use super::{Extent, Paper};
 use dupack_lab::experiment::load::ExperimentError;
-use dupack_report::claims::empty;
+use dupack_report::table::Plain;
 
 /// All of `papers` in a table: key, title, claims, experiments, runs.
 ///
 /// # Errors
 /// If an experiment is impossible, which the tests would show.
 pub fn list(papers: &[&'static Paper], width: Option<u16>) -> Result<String, ExperimentError> {
-    let mut table = empty(width);
-    table.set_header(vec![
+    let header = [
         "paper",
         "title",
         "claims",
         "experiments",
         "runs",
         "with --quick",
-    ]);
+    ];
+    let mut table = Plain::new(&header, 2, width);
     for paper in papers {
         let book = paper.book();
         let (full, quick) = (paper.plan(Extent::Full)?, paper.plan(Extent::Quick)?);
-        table.add_row(Row::from(vec![
+        table.add([
             paper.key.to_owned(),
             book.title,
             book.claims.len().to_string(),
             full.experiments().count().to_string(),
             full.runs().to_string(),
             quick.runs().to_string(),
-        ]));
+        ]);
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    Ok(table.to_string())
+    Ok(table.text())
 }
 
 /// One paper: what it is about, its experiments, and where its systems are.
@@ -52,23 +47,18 @@ pub fn describe(paper: &'static Paper, width: Option<u16>) -> Result<String, Exp
         book.lead.trim()
     );
     let (full, quick) = (paper.plan(Extent::Full)?, paper.plan(Extent::Quick)?);
-    let mut table = empty(width);
-    table.set_header(vec!["experiment", "runs", "with --quick"]);
+    let mut table = Plain::new(&["experiment", "runs", "with --quick"], 1, width);
     for ((name, runs), (_, few)) in full.experiments().zip(quick.experiments()) {
-        table.add_row(vec![name.to_owned(), runs.to_string(), few.to_string()]);
+        table.add([name.to_owned(), runs.to_string(), few.to_string()]);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    out += &format!("{table}\n\n{} claims\n", book.claims.len());
+    out += &format!("{}\n\n{} claims\n", table.text(), book.claims.len());
     let (header, rows) = systems(&book.systems);
     if !rows.is_empty() {
-        let mut table = empty(width);
-        table.set_header(header);
+        let mut table = Plain::new(&header, usize::MAX, width);
         for row in rows {
-            table.add_row(row.into_iter().map(|cell| cell.text));
+            table.add(row.into_iter().map(|cell| cell.text));
         }
-        out += &format!("\n{table}\n");
+        out += &format!("\n{}\n", table.text());
     }
     Ok(out)
 }

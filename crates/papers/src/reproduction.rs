@@ -5,7 +5,7 @@ use super::{Evidence, Extent};
 use dupack_report::claims as verdicts;
 use dupack_report::comparison::Figure;
 use dupack_report::page::Cell;
-use dupack_report::table::Colour;
+use dupack_report::table::{Colour, Plain};
 
 /// A paper rerun and judged.
 #[derive(Debug)]
@@ -84,12 +84,11 @@ impl Table {
     /// For the terminal.
     #[must_use]
     pub fn text(&self, width: Option<u16>) -> String {
-        let mut table = verdicts::empty(width);
-        table.set_header(&self.header);
+        let mut table = Plain::new(&self.header, usize::MAX, width);
         for row in &self.rows {
-            table.add_row(row.iter().map(|cell| cell.text.as_str()));
+            table.add(row.iter().map(|cell| cell.text.clone()));
         }
-        format!("{}\n\n{table}", self.caption)
+        format!("{}\n\n{}", self.caption, table.text())
     }
 }
 

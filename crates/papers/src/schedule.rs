@@ -1,11 +1,9 @@
 //! The runs of all experiments of all papers as one list, the longest first, so that no processor
 //! waits for the last run of an experiment while others have work.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cmp::Reverse;
 
-use super::campaign::Campaign;
-use dupack_lab::run::{Execution, Interrupt, Job, Scenario};
+use dupack_lab::run::{Execution, Interrupt, Job, Plan, Scenario};
 use dupack_lab::units::Rate;
 
 /// One run to do.
@@ -21,16 +19,16 @@ pub(super) struct Task {
     pub(super) packets: u64,
 }
 
-/// Every run, in the order of papers and experiments.
-pub(super) fn tasks(campaigns: &[Campaign]) -> Vec<Task> {
+/// Every run of `plans`, an experiment of a campaign each, in the order of papers and experiments.
+pub(super) fn tasks(plans: &[Vec<&Plan>]) -> Vec<Task> {
     let mut out = Vec::new();
-    for (c, campaign) in campaigns.iter().enumerate() {
-        for (p, part) in campaign.parts.iter().enumerate() {
-            out.extend(part.plan.jobs().into_iter().map(|job| Task {
-                campaign: c,
-                part: p,
+    for (campaign, plans) in plans.iter().enumerate() {
+        for (part, plan) in plans.iter().enumerate() {
+            out.extend(plan.jobs().into_iter().map(|job| Task {
+                campaign,
+                part,
                 job,
-                packets: packets(part.plan.scenario(job)),
+                packets: packets(plan.scenario(job)),
             }));
         }
     }
@@ -71,37 +69,42 @@ pub(super) fn run_all<T: Send>(
     interrupt: &Interrupt,
     one: impl Fn(&Task) -> Option<T> + Sync,
 ) -> Vec<(Task, T)> {
-    tasks.sort_by_key(|task| std::cmp::Reverse(task.packets));
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(execution.jobs.unwrap_or(0))
-        .build()
-        .expect("threads can be started");
-    let next = AtomicUsize::new(0);
-    let finished = Mutex::new(Vec::new());
-    pool.broadcast(|_| {
-        while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if interrupt.is_asked() {
-                return;
-            }
-            if let Some(outcome) = one(task) {
-                let mut finished = finished.lock().expect("no thread panics holding it");
-                finished.push((*task, outcome));
-            }
-        }
-    });
-    finished.into_inner().expect("all threads are through")
+    tasks.sort_by_key(|task| Reverse(task.packets));
+    execution.each(&tasks, |task| {
+        let to_do = Some(task).filter(|_| !interrupt.is_asked());
+        to_do.and_then(|task| Some((*task, one(task)?)))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
-    use crate::{Extent, PAPERS};
+    use dupack_algorithms::catalog::Catalog;
+    use dupack_lab::experiment::load::Source;
+
+    /// The plan of one flow of ten seconds, and of one transfer of 100 MB.
+    fn plans() -> [Plan; 2] {
+        let path = "stacks = [\"sack/reno\", \"newreno/reno\"]\nseeds = 3\nduration = \"10s\"\n\
+                    [path]\nrate = \"10Mbit/s\"\ndelay = \"5ms\"\n";
+        let transfer = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"1000s\"\n\
+                        [path]\nrate = \"10Mbit/s\"\ndelay = \"5ms\"\n[[flows]]\nbytes = \"100MB\"\n";
+        [path, transfer].map(|text| {
+            let source = Source {
+                name: "test".to_owned(),
+                text: text.to_owned(),
+                folder: std::path::PathBuf::new(),
+            };
+            Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
+        })
+    }
 
     #[test]
     fn every_run_is_done_once_and_the_longest_first() {
-        let plans = PAPERS.map(|paper| paper.plan(Extent::Quick).unwrap());
-        let all = tasks(&plans);
-        assert_eq!(all.len(), plans.iter().map(Campaign::runs).sum::<usize>());
+        let [streams, transfer] = &plans();
+        let all = tasks(&[vec![streams, transfer], vec![streams]]);
+        assert_eq!(all.len(), 6 + 1 + 6);
         let order = Mutex::new(Vec::new());
         let execution = Execution { jobs: Some(1) };
         let done = run_all(all.clone(), execution, &Interrupt::new(), |task| {
@@ -114,11 +117,10 @@ mod tests {
 
     #[test]
     fn a_transfer_counts_by_its_bytes_and_a_stream_by_its_time() {
-        let draft = super::super::find("newreno-smooth").unwrap();
-        let plan = draft.plan(Extent::Full).unwrap();
-        assert_eq!(tasks(&[plan])[0].packets, 100_000);
-        let momentary = super::super::find("momentary").unwrap();
-        let first = &tasks(&[momentary.plan(Extent::Full).unwrap()])[0];
-        assert!((500..50_000).contains(&first.packets), "{}", first.packets);
+        let [stream, transfer] = &plans();
+        let all = tasks(&[vec![stream, transfer]]);
+        let packets = |part| all.iter().find(|task| task.part == part).unwrap().packets;
+        assert_eq!(packets(0), 12_500, "10 s of 10 Mbit/s");
+        assert_eq!(packets(1), 100_000);
     }
 }

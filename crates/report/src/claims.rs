@@ -1,15 +1,9 @@
 //! Verdicts on claims: their marks, a table for the terminal, CSV, and a section of a page.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Attribute, Cell as TextCell, Color, ContentArrangement};
-use comfy_table::{LineStyle, Table as TextTable, TableStyle};
 use dupack_lab::claims::{Judged, Verdict};
 
 use crate::page::{Block, Cell, Emphasis, Section};
-use crate::table::Colour;
-
-/// A line below the header and nothing else.
-const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
+use crate::table::{Colour, Ink, Plain};
 
 const fn mark(verdict: Verdict) -> &'static str {
     match verdict {
@@ -35,25 +29,12 @@ pub const fn emphasis(verdict: Verdict) -> Emphasis {
     }
 }
 
-const fn colour(verdict: Verdict) -> Color {
+const fn ink(verdict: Verdict) -> Ink {
     match verdict {
-        Verdict::Holds => Color::Green,
-        Verdict::DoesNotHold => Color::Red,
-        Verdict::CannotBeTold => Color::Yellow,
+        Verdict::Holds => Ink::Green,
+        Verdict::DoesNotHold => Ink::Red,
+        Verdict::CannotBeTold => Ink::Yellow,
     }
-}
-
-/// A table for the terminal without any row yet.
-#[must_use]
-pub fn empty(width: Option<u16>) -> TextTable {
-    let mut table = TextTable::new();
-    table
-        .load_style(PLAIN)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    if let Some(width) = width {
-        table.set_width(width);
-    }
-    table
 }
 
 /// Whether what a paper says has a column.
@@ -65,28 +46,21 @@ fn printed(judged: &[Judged]) -> bool {
 #[must_use]
 pub fn table(judged: &[Judged], coloured: Colour, width: Option<u16>) -> String {
     let printed = printed(judged);
-    let mut table = empty(width);
     let header = ["", "claim", "the paper", "here"];
-    table.set_header(
-        header
-            .into_iter()
-            .filter(|name| printed || *name != "the paper"),
-    );
+    let header = header
+        .into_iter()
+        .filter(|name| printed || *name != "the paper");
+    let mut table = Plain::new(&header.collect::<Vec<_>>(), usize::MAX, width);
     for judged in judged {
-        let verdict = judged.finding.verdict;
-        let mark = TextCell::new(marked(verdict));
-        let mark = match coloured {
-            Colour::Yes => mark.fg(colour(verdict)).add_attribute(Attribute::Bold),
-            Colour::No => mark,
-        };
-        let mut row = vec![mark, TextCell::new(&judged.claim.statement)];
+        let (verdict, claim) = (judged.finding.verdict, &judged.claim);
+        let mut row = vec![marked(verdict), claim.statement.clone()];
         if printed {
-            row.push(TextCell::new(&judged.claim.paper));
+            row.push(claim.paper.clone());
         }
-        row.push(TextCell::new(judged.found()));
-        table.add_row(row);
+        row.push(judged.found());
+        table.add_marked(ink(verdict), coloured, row);
     }
-    table.to_string()
+    table.text()
 }
 
 /// The verdicts as CSV.

@@ -1,14 +1,16 @@
 //! Tables for the terminal.
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{Attribute, Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
+#[cfg(feature = "terminal")]
+use comfy_table::{Attribute, Color};
+use comfy_table::{Cell as TableCell, CellAlignment, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle};
 
 use dupack_lab::results::medium::{NO_ANSWER, NO_ANSWER_HERE};
 use dupack_lab::results::{Cell, Comparison, Measure, Results, Standing};
 use dupack_lab::stats::{Summary, spread, times};
 
-/// Whether the terminal shows colour.
+/// Whether the terminal shows colour. Without the feature `terminal` nothing does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// It does.
@@ -199,7 +201,19 @@ pub fn parameters(results: &Results, width: Option<u16>) -> String {
     table.to_string()
 }
 
+/// What stands out in colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// Good: green.
+    Green,
+    /// Bad: red.
+    Red,
+    /// Neither: yellow.
+    Yellow,
+}
+
 /// A table of text in the style of the others.
+#[derive(Debug)]
 pub struct Plain {
     table: Table,
     numbers_from: usize,
@@ -208,9 +222,9 @@ pub struct Plain {
 impl Plain {
     /// A table with this header; the columns from `numbers_from` on hold numbers.
     #[must_use]
-    pub fn new(header: &[&str], numbers_from: usize, width: Option<u16>) -> Self {
+    pub fn new<H: AsRef<str>>(header: &[H], numbers_from: usize, width: Option<u16>) -> Self {
         let mut table = base(width);
-        table.set_header(header.to_vec());
+        table.set_header(header.iter().map(AsRef::as_ref));
         Self {
             table,
             numbers_from,
@@ -218,8 +232,20 @@ impl Plain {
     }
 
     /// Adds a row.
-    pub fn add<const N: usize>(&mut self, row: [String; N]) {
+    pub fn add(&mut self, row: impl IntoIterator<Item = String>) {
         self.table.add_row(row);
+    }
+
+    /// Adds a row whose first cell stands out, bold and in `ink`, where there is colour.
+    pub fn add_marked(&mut self, ink: Ink, colour: Colour, row: impl IntoIterator<Item = String>) {
+        let cells = row.into_iter().enumerate().map(|(column, text)| {
+            let cell = TableCell::new(text);
+            match (column, colour) {
+                (0, Colour::Yes) => painted(cell, ink),
+                _ => cell,
+            }
+        });
+        self.table.add_row(cells.collect::<Vec<_>>());
     }
 
     /// The table.
@@ -228,6 +254,23 @@ impl Plain {
         align_numbers(&mut self.table, self.numbers_from);
         self.table.to_string()
     }
+}
+
+/// Bold and coloured.
+#[cfg(feature = "terminal")]
+fn painted(cell: TableCell, ink: Ink) -> TableCell {
+    let colour = match ink {
+        Ink::Green => Color::Green,
+        Ink::Red => Color::Red,
+        Ink::Yellow => Color::Yellow,
+    };
+    cell.add_attribute(Attribute::Bold).fg(colour)
+}
+
+/// As it is: no terminal will show it.
+#[cfg(not(feature = "terminal"))]
+fn painted(cell: TableCell, _: Ink) -> TableCell {
+    cell
 }
 
 fn base(width: Option<u16>) -> Table {
@@ -260,7 +303,7 @@ const fn mark(standing: Standing) -> &'static str {
 fn styled(text: String, standing: Standing, colour: Colour) -> TableCell {
     let cell = TableCell::new(text);
     match (standing, colour) {
-        (Standing::Best, Colour::Yes) => cell.add_attribute(Attribute::Bold).fg(Color::Green),
+        (Standing::Best, Colour::Yes) => painted(cell, Ink::Green),
         _ => cell,
     }
 }

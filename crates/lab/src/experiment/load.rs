@@ -1,5 +1,7 @@
 //! Reading an experiment file, and saying where it is wrong.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -102,13 +104,40 @@ impl ExperimentError {
     }
 }
 
+/// Reads the files that an experiment names: recorded traces.
+pub trait ReadFile {
+    /// The text of the file at `path`, which starts at [`Source::folder`].
+    ///
+    /// # Errors
+    /// If there is no such file, or it is not UTF-8.
+    fn read(&self, path: &Path) -> io::Result<String>;
+}
+
+/// Files on disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl ReadFile for Disk {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        std::fs::read_to_string(path)
+    }
+}
+
+/// Files in memory, by their paths, where there is no disk.
+impl ReadFile for BTreeMap<PathBuf, String> {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        let text = self.get(path).cloned();
+        text.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
 impl Source {
     /// Reads the file at `path`.
     ///
     /// # Errors
     /// If it cannot be read, or is not UTF-8.
     pub fn read(path: &Path) -> Result<Self, ExperimentError> {
-        let text = std::fs::read_to_string(path).map_err(|e| ExperimentError::Unreadable {
+        let text = Disk.read(path).map_err(|e| ExperimentError::Unreadable {
             path: path.display().to_string(),
             cause: e.to_string(),
         })?;

@@ -1,5 +1,9 @@
 //! Carrying out the runs of a plan.
 
+#[cfg(feature = "parallel")]
+use std::sync::Mutex;
+#[cfg(feature = "parallel")]
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_net::observer::Observer;
@@ -12,7 +16,6 @@ use dupack_net::truth::Judgements;
 use dupack_net::video::VideoCounters;
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::{Duration, Instant};
-use rayon::prelude::*;
 
 use super::build::{Built, Scenario, span};
 use super::course::Course;
@@ -60,6 +63,46 @@ pub struct Execution {
     pub jobs: Option<usize>,
 }
 
+impl Execution {
+    /// What `one` makes of each of `items`, as many at a time as asked for, begun in their order.
+    ///
+    /// # Panics
+    /// If the threads cannot be started.
+    #[cfg(feature = "parallel")]
+    pub fn each<I: Sync, O: Send>(
+        self,
+        items: &[I],
+        one: impl Fn(&I) -> Option<O> + Sync,
+    ) -> Vec<O> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.jobs.unwrap_or(0))
+            .build()
+            .expect("threads can be started");
+        let next = AtomicUsize::new(0);
+        let made = Mutex::new(Vec::new());
+        pool.broadcast(|_| {
+            while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Some(outcome) = one(item) {
+                    made.lock()
+                        .expect("no thread panics holding it")
+                        .push(outcome);
+                }
+            }
+        });
+        made.into_inner().expect("all threads are through")
+    }
+
+    /// What `one` makes of each of `items`, one after the other: there are no threads.
+    #[cfg(not(feature = "parallel"))]
+    pub fn each<I: Sync, O: Send>(
+        self,
+        items: &[I],
+        one: impl Fn(&I) -> Option<O> + Sync,
+    ) -> Vec<O> {
+        items.iter().filter_map(one).collect()
+    }
+}
+
 /// How often in a run the amount in flight is read.
 const IN_FLIGHT_SAMPLES: u64 = 500;
 
@@ -70,8 +113,8 @@ const STEPS: u64 = 1_000_000;
 const CHUNK: Duration = Duration::from_secs(1);
 
 impl Plan {
-    /// Does every run, on as many threads as `execution` says. The order in which runs finish
-    /// makes no difference to the results.
+    /// Does every run, on as many threads as `execution` says; without the feature `parallel`, one
+    /// after the other. The order in which runs finish makes no difference to the results.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -82,20 +125,10 @@ impl Plan {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Results {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(execution.jobs.unwrap_or(0))
-            .build()
-            .expect("threads can be started");
-        let jobs = self.jobs();
-        let mut runs: Vec<Run> = pool.install(|| {
-            jobs.par_iter()
-                .with_max_len(1)
-                .filter_map(|&job| {
-                    let run = self.run(job, interrupt)?;
-                    progress.run_done();
-                    Some(run)
-                })
-                .collect()
+        let mut runs = execution.each(&self.jobs(), |&job| {
+            let run = self.run(job, interrupt)?;
+            progress.run_done();
+            Some(run)
         });
         runs.sort_by_key(|run| (run.point, run.stack, run.seed));
         let mut results = self.empty_results();

@@ -10,7 +10,7 @@ use dupack_tcp::sender::WindowLog;
 
 use super::build::Scenario;
 use super::{check, explain};
-use crate::experiment::load::{ExperimentError, Source};
+use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{Point, points};
 use crate::experiment::{Experiment, LinkOptions};
 use crate::results::{Medium, Parameter, Results};
@@ -41,7 +41,7 @@ pub struct Job {
 
 impl Plan {
     /// Checks `experiment`, whose text is `source` and whose stacks are of `catalog`, and makes a
-    /// plan of it.
+    /// plan of it. The files that it names are read from disk.
     ///
     /// # Errors
     /// If anything in it is impossible: the error points at the place in the text.
@@ -50,10 +50,23 @@ impl Plan {
         source: &Source,
         catalog: &Catalog,
     ) -> Result<Self, ExperimentError> {
+        Self::with_files(experiment, source, catalog, &Disk)
+    }
+
+    /// As [`new`](Self::new), with `files` for the files that it names.
+    ///
+    /// # Errors
+    /// If anything in it is impossible: the error points at the place in the text.
+    pub fn with_files(
+        experiment: Experiment,
+        source: &Source,
+        catalog: &Catalog,
+        files: &dyn ReadFile,
+    ) -> Result<Self, ExperimentError> {
         let points = points(&experiment, source)?;
         let stacks = check::stacks(&experiment, source, catalog)?;
         let seeds = check::seeds(&experiment, source)?;
-        let traces = traces(&points, source)?;
+        let traces = traces(&points, source, files)?;
         let mut scenarios = Vec::new();
         let mut warnings = Vec::new();
         for point in &points {
@@ -153,6 +166,7 @@ const TRACE_FORMAT: &str =
 fn traces(
     points: &[Point],
     source: &Source,
+    files: &dyn ReadFile,
 ) -> Result<BTreeMap<PathBuf, DeliveryTrace>, ExperimentError> {
     let mut traces = BTreeMap::new();
     for point in points {
@@ -174,7 +188,7 @@ fn traces(
                 ExperimentError::at(source, &key, message, Some(help.to_owned()))
             };
             let file = source.folder.join(name);
-            let text = std::fs::read_to_string(&file).map_err(|x| {
+            let text = files.read(&file).map_err(|x| {
                 let help = match x.kind() {
                     ErrorKind::InvalidData => TRACE_FORMAT,
                     _ => "the path starts at the experiment file's folder",
