@@ -32,6 +32,7 @@ pub mod facts;
 mod reassembly;
 pub mod receiver;
 pub mod recovery;
+pub mod replay;
 pub mod response;
 pub mod rtt;
 pub mod scoreboard;
