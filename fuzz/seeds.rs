@@ -10,7 +10,7 @@ use std::path::Path;
 
 use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
 use dupack_tcp::segment::{SackBlock, SackBlocks};
-use dupack_tcp::sender::Agreed;
+use dupack_tcp::options::Sack;
 use dupack_tcp::seq::SeqNumber;
 use dupack_wire::{Checksum, Envelope, emit};
 
@@ -69,7 +69,7 @@ fn segments() -> Vec<Segment> {
         options: Options {
             mss: Some(1460),
             window_scale: Some(7),
-            sack_permitted: Agreed::Yes,
+            sack_permitted: Sack::Permitted,
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
             sacks: SackBlocks::NONE,
         },

@@ -30,12 +30,13 @@ use std::fmt::Write as _;
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, SendReason, View};
+use dupack_tcp::options::{OrderEcho, Sack};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::segment::{Ack, SackBlock};
 use dupack_tcp::sender::{
-    Agreed, DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues, WindowLog,
+    DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues, WindowLog,
 };
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
@@ -249,7 +250,6 @@ impl Setup {
     fn sender(&self) -> (Sender, Needs) {
         let parameters = self.parameters();
         let needs = (self.entry.needs)(&parameters);
-        let agreed = |yes| if yes { Agreed::Yes } else { Agreed::No };
         let mut config = SenderConfig {
             smss: SMSS,
             isn: SeqNumber(0),
@@ -271,9 +271,9 @@ impl Setup {
                 tick: Duration::from_millis(1),
                 values: TimestampValues::Unique,
             }),
-            sack: agreed(needs.sack),
+            sack: Sack::when(needs.sack),
             sacks_after_timeout: SackMemory::Keep,
-            order_echo: agreed(needs.order_echo),
+            order_echo: OrderEcho::when(needs.order_echo),
             duplicate_ack: DuplicateAckRule::Standard,
             idle: IdleRule::Keep,
             peer_window: DEFAULT_PEER_WINDOW,

@@ -29,6 +29,7 @@ pub mod congestion;
 pub mod connection;
 pub mod differentiation;
 pub mod facts;
+pub mod options;
 mod reassembly;
 pub mod receiver;
 pub mod recovery;

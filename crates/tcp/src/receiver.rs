@@ -4,9 +4,9 @@
 //! [`Receiver::handle_timeout`], reads by [`Receiver::read`]; after each, ACKs are taken with
 //! [`Receiver::poll_ack`] until there are none.
 
+use crate::options::{Dsack, OrderEcho, Sack};
 use crate::reassembly::{Inserted, Reassembly};
 use crate::segment::{Ack, DataSegment, SackBlock, SackBlocks};
-use crate::sender::Agreed;
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 
@@ -42,13 +42,13 @@ pub struct ReceiverConfig {
     /// Acknowledgment of data in order.
     pub ack_policy: AckPolicy,
     /// SACK blocks are sent (RFC 2018).
-    pub sack: Agreed,
+    pub sack: Sack,
     /// Duplicate data is reported (RFC 2883).
-    pub dsack: Agreed,
+    pub dsack: Dsack,
     /// Timestamps are echoed (RFC 7323), and how; `None` for no timestamps.
     pub timestamps: Option<TimestampEcho>,
     /// The order of transmissions is echoed (LE §4.2).
-    pub order_echo: Agreed,
+    pub order_echo: OrderEcho,
     /// Who empties the buffer.
     pub application: Reading,
 }
@@ -308,10 +308,7 @@ impl Receiver {
             ack: self.config.irs.at(self.next),
             window: u32::try_from(self.edge - self.next).unwrap_or(u32::MAX),
             timestamp_echo: self.config.timestamps.map(|_| self.ts_recent),
-            order_echo: self
-                .order
-                .take()
-                .filter(|_| self.config.order_echo.is_yes()),
+            order_echo: self.order.take().filter(|_| self.config.order_echo.is_on()),
             sacks,
         }
     }
@@ -319,7 +316,7 @@ impl Receiver {
     fn sack_blocks(&mut self) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let duplicate = self.duplicate.take();
-        if !self.config.sack.is_yes() {
+        if !self.config.sack.is_on() {
             return blocks;
         }
         // Timestamps take the room of one block (RFC 2018 §3).
@@ -337,7 +334,7 @@ impl Receiver {
                 });
             }
         };
-        if let Some((start, end)) = duplicate.filter(|_| self.config.dsack.is_yes()) {
+        if let Some((start, end)) = duplicate.filter(|_| self.config.dsack.is_on()) {
             push(start, end);
         }
         if self.out_of_order.is_empty() {
@@ -427,10 +424,10 @@ mod tests {
             mss: MSS,
             buffer: 100 * MSS,
             ack_policy: AckPolicy::Immediate,
-            sack: Agreed::Yes,
-            dsack: Agreed::Yes,
+            sack: Sack::Permitted,
+            dsack: Dsack::Reported,
             timestamps: None,
-            order_echo: Agreed::No,
+            order_echo: OrderEcho::Absent,
             application: Reading::AtOnce,
         };
         change(&mut config);

@@ -324,7 +324,7 @@ impl Replay {
             let end = block.end.offset(config.isn, reference)?;
             (reference < start && start < end && end <= believed).then_some(end)
         });
-        if config.sack.is_yes() && self.make_room(believed.min(offset)).is_ok() {
+        if config.sack.is_on() && self.make_room(believed.min(offset)).is_ok() {
             ends.fold(offset, u64::max)
         } else {
             offset

@@ -12,8 +12,8 @@ use std::io::Write;
 use std::net::SocketAddr;
 
 use dupack_tcp::connection::{self, Flags, Segment};
+use dupack_tcp::options::{OrderEcho, Sack};
 use dupack_tcp::segment::{Ack, DataSegment};
-use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -89,11 +89,11 @@ pub struct FlowConfig {
     /// The largest receive window ever advertised, in bytes. It decides the window scale.
     pub largest_window: u32,
     /// Whether SACK is permitted.
-    pub sack: Agreed,
+    pub sack: Sack,
     /// Time between two values of the sender's timestamps, if the flow uses timestamps.
     pub timestamp_tick: Option<Duration>,
     /// Whether the flow carries and echoes the order of transmissions.
-    pub order_echo: Agreed,
+    pub order_echo: OrderEcho,
 }
 
 impl FlowConfig {
@@ -114,7 +114,7 @@ impl FlowConfig {
         if self.timestamp_tick.is_some() {
             bytes = bytes.saturating_add(u32::from(options::TIMESTAMPS_BYTES));
         }
-        if self.order_echo.is_yes() {
+        if self.order_echo.is_on() {
             bytes = bytes.saturating_add(u32::from(options::ORDER_BYTES));
         }
         u16::try_from(bytes).unwrap_or(u16::MAX)
@@ -453,9 +453,9 @@ mod tests {
             receiver_isn: SeqNumber(0),
             mss: 1460,
             largest_window,
-            sack: Agreed::Yes,
+            sack: Sack::Permitted,
             timestamp_tick: None,
-            order_echo: Agreed::No,
+            order_echo: OrderEcho::Absent,
         }
     }
 
@@ -486,7 +486,7 @@ mod tests {
         };
         assert_eq!(full.mss_option(), 1460);
         let echoing = FlowConfig {
-            order_echo: Agreed::Yes,
+            order_echo: OrderEcho::Carried,
             ..full
         };
         assert_eq!(echoing.mss_option(), 1468);

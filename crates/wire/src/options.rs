@@ -18,8 +18,8 @@
 
 use dupack_tcp::connection;
 pub use dupack_tcp::connection::Timestamps;
+use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{SackBlock, SackBlocks};
-use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 
 /// Most bytes of options that a TCP header has room for (RFC 9293 §3.1: data offset 15).
@@ -63,7 +63,7 @@ pub struct Options {
     /// Shift of the windows that the sender of the SYN will advertise (RFC 7323 §2.2); in a SYN.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2); in a SYN.
-    pub sack_permitted: Agreed,
+    pub sack_permitted: Sack,
     /// Timestamps.
     pub timestamps: Option<Timestamps>,
     /// The order of a transmission.
@@ -78,7 +78,7 @@ impl Options {
     pub const NONE: Self = Self {
         mss: None,
         window_scale: None,
-        sack_permitted: Agreed::No,
+        sack_permitted: Sack::Absent,
         timestamps: None,
         order: None,
         sacks: SackBlocks::NONE,
@@ -119,7 +119,7 @@ impl Options {
         match (kind, value) {
             (MAXIMUM_SEGMENT_SIZE, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
             (WINDOW_SCALE, &[shift]) => self.window_scale = Some(shift),
-            (SACK_PERMITTED, &[]) => self.sack_permitted = Agreed::Yes,
+            (SACK_PERMITTED, &[]) => self.sack_permitted = Sack::Permitted,
             (SACK, blocks) => {
                 if let (blocks, []) = blocks.as_chunks::<8>() {
                     self.sacks = read_sacks(blocks);
@@ -217,11 +217,11 @@ impl OptionField {
     }
 
     /// The two share a word when both are there (RFC 7323 Appendix A pads with NOPs otherwise).
-    fn push_permitted_and_timestamps(&mut self, sack: Agreed, timestamps: Option<Timestamps>) {
+    fn push_permitted_and_timestamps(&mut self, sack: Sack, timestamps: Option<Timestamps>) {
         match (sack, timestamps) {
-            (Agreed::Yes, _) => self.push(&[SACK_PERMITTED, 2]),
-            (Agreed::No, Some(_)) => self.push(&[NOP, NOP]),
-            (Agreed::No, None) => {}
+            (Sack::Permitted, _) => self.push(&[SACK_PERMITTED, 2]),
+            (Sack::Absent, Some(_)) => self.push(&[NOP, NOP]),
+            (Sack::Absent, None) => {}
         }
         match (timestamps, sack) {
             (Some(timestamps), _) => {
@@ -229,8 +229,8 @@ impl OptionField {
                 self.push(&timestamps.value.to_be_bytes());
                 self.push(&timestamps.echo.to_be_bytes());
             }
-            (None, Agreed::Yes) => self.push(&[NOP, NOP]),
-            (None, Agreed::No) => {}
+            (None, Sack::Permitted) => self.push(&[NOP, NOP]),
+            (None, Sack::Absent) => {}
         }
     }
 
@@ -303,7 +303,7 @@ mod tests {
             assert_eq!(field.len % 4, 0, "{case:?}");
             assert_eq!(field.sacks_left_out, expected_left_out, "{case:?}");
         }
-        for sack_permitted in [Agreed::Yes, Agreed::No] {
+        for sack_permitted in [Sack::Permitted, Sack::Absent] {
             for timestamps in [timestamps, None] {
                 let field = OptionField::of(&Options {
                     mss: Some(1460),
@@ -337,7 +337,7 @@ mod tests {
         let field = OptionField::of(&Options {
             mss: Some(1460),
             window_scale: Some(7),
-            sack_permitted: Agreed::Yes,
+            sack_permitted: Sack::Permitted,
             timestamps: Some(Timestamps { value: 1, echo: 0 }),
             ..Options::NONE
         });

@@ -4,8 +4,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
+use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{SackBlock, SackBlocks};
-use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 use dupack_wire::emit::{CHECKSUM_AT, emit_with_order};
 use dupack_wire::{Checksum, EmitError, Envelope, Order, ParseError, Verify, emit, parse};
@@ -46,7 +46,7 @@ fn options() -> impl Strategy<Value = Options> {
             Options {
                 mss,
                 window_scale,
-                sack_permitted: if permitted { Agreed::Yes } else { Agreed::No },
+                sack_permitted: Sack::when(permitted),
                 sacks,
                 timestamps,
             }
@@ -94,7 +94,7 @@ fn envelope(source: SocketAddr, destination: SocketAddr) -> Envelope {
 
 /// Bytes that everything but SACK blocks takes of the option field.
 fn fixed_option_bytes(options: &Options, order: Option<Order>) -> usize {
-    let alone = options.sack_permitted.is_yes() && options.timestamps.is_none();
+    let alone = options.sack_permitted.is_on() && options.timestamps.is_none();
     4 * usize::from(options.mss.is_some())
         + 12 * usize::from(options.timestamps.is_some())
         + 4 * usize::from(options.window_scale.is_some())

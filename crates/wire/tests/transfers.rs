@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use dupack_algorithms::catalog::{Dialect, StackSpec};
 use dupack_net::random::Stream;
 use dupack_tcp::connection::{Connection, Reason};
+use dupack_tcp::options::WindowScale;
 use dupack_tcp::receiver::AckPolicy;
-use dupack_tcp::sender::Agreed;
 use dupack_tcp::time::Duration;
 
 use endpoint::host::{Close, Host, Plan};
@@ -95,7 +95,7 @@ impl Case {
             config.mss = 300 + stream.below(1160) as u16;
             config.receive_buffer = 2_000 + stream.below(200_000) as u32;
             if stream.below(4) == 0 {
-                config.offer.window_scale = Agreed::No;
+                config.offer.window_scale = WindowScale::Absent;
             }
             if stream.below(2) == 0 {
                 config.ack_policy = AckPolicy::Immediate;

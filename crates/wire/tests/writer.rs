@@ -4,8 +4,8 @@ use std::error::Error;
 use std::io::{self, Write};
 
 use dupack_tcp::connection::Segment;
+use dupack_tcp::options::{OrderEcho, Sack};
 use dupack_tcp::segment::{Ack, DataSegment, SackBlock, SackBlocks};
-use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_wire::{
@@ -109,9 +109,9 @@ fn flow(endpoints: Endpoints) -> FlowCapture {
         receiver_isn: SeqNumber(1),
         mss: 1000,
         largest_window: 1 << 20,
-        sack: Agreed::Yes,
+        sack: Sack::Permitted,
         timestamp_tick: Some(Duration::from_millis(1)),
-        order_echo: Agreed::No,
+        order_echo: OrderEcho::Absent,
     })
 }
 

@@ -11,10 +11,11 @@
 mod name;
 mod settings;
 
+use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::sender::{
-    Agreed, DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues, WindowLog,
+    DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues, WindowLog,
 };
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
@@ -55,12 +56,12 @@ pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig
         },
         rtt: rtt_config(dialect),
         timestamps: timestamp_clock(dialect, needs),
-        sack: agreed(needs.sack || needs.dsack),
+        sack: Sack::when(needs.sack || needs.dsack),
         sacks_after_timeout: match dialect {
             Dialect::Rfc | Dialect::Linux => SackMemory::Keep,
             Dialect::Ns2 => SackMemory::Forget,
         },
-        order_echo: agreed(needs.order_echo),
+        order_echo: OrderEcho::when(needs.order_echo),
         duplicate_ack: match dialect {
             // With SACK ns-2 counts what RFC 6675 does: a duplicate ACK that tells news.
             Dialect::Ns2 if !(needs.sack || needs.dsack) => DuplicateAckRule::AckNumberOnly,
@@ -143,8 +144,8 @@ pub fn receiver_config(
         ack_policy,
         sack: sender.sack,
         dsack: match dialect {
-            Dialect::Linux => sender.sack,
-            Dialect::Rfc | Dialect::Ns2 => agreed(needs.dsack),
+            Dialect::Linux => Dsack::when(sender.sack.is_on()),
+            Dialect::Rfc | Dialect::Ns2 => Dsack::when(needs.dsack),
         },
         timestamps: sender.timestamps.map(|_| {
             if needs.trigger_timestamps {
@@ -156,10 +157,6 @@ pub fn receiver_config(
         order_echo: sender.order_echo,
         application: Reading::AtOnce,
     }
-}
-
-const fn agreed(yes: bool) -> Agreed {
-    if yes { Agreed::Yes } else { Agreed::No }
 }
 
 /// What a packet has on the wire beside its payload: IPv4 and TCP headers with their options,
@@ -268,13 +265,16 @@ mod tests {
     fn a_stack_gets_the_options_that_it_asks_for() {
         for dialect in Dialect::ALL {
             let none = sender_config(dialect, 1000, &Needs::NONE);
-            assert_eq!(none.sack, Agreed::No);
+            assert_eq!(none.sack, Sack::Absent);
             let receiver = receiver_config(dialect, 1000, &Needs::NONE, AckPolicy::Immediate);
-            assert_eq!((receiver.sack, receiver.dsack), (Agreed::No, Agreed::No));
+            assert_eq!(
+                (receiver.sack, receiver.dsack),
+                (Sack::Absent, Dsack::Absent)
+            );
             assert_eq!(receiver.timestamps.is_some(), none.timestamps.is_some());
 
             let le = sender_config(dialect, 1000, &LE);
-            assert_eq!(le.sack, Agreed::Yes);
+            assert_eq!(le.sack, Sack::Permitted);
             assert_eq!(
                 le.timestamps.map(|c| c.values),
                 Some(TimestampValues::Unique)

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 
 use dupack_tcp::connection::{BuildSender, Config};
+use dupack_tcp::options::Dsack;
 
 use super::dialect::{Dialect, sender_config};
 use super::entry::Context;
@@ -25,7 +26,7 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     let mut config = Config::new(u16::MAX);
     let sender = sender_config(dialect, u32::from(config.mss), &needs);
     config.offer.sack = sender.sack;
-    config.offer.dsack = sender.sack;
+    config.offer.dsack = Dsack::when(sender.sack.is_on());
     config.offer.timestamps = sender.timestamps;
     let build: BuildSender = Box::new(move |agreed| {
         let smss = agreed.smss;

@@ -5,10 +5,11 @@
 
 use std::collections::BinaryHeap;
 
+use dupack_tcp::options::{Dsack, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::segment::{Ack, DataSegment};
-use dupack_tcp::sender::{Agreed, TimestampClock, TimestampValues};
+use dupack_tcp::sender::{TimestampClock, TimestampValues};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
 use dupack_tcp::{Receiver, ReceiverConfig};
@@ -172,8 +173,8 @@ pub(crate) fn transfer(
             AckPolicy::Immediate,
             AckPolicy::Delayed(Duration::from_millis(40)),
         ]),
-        sack: Agreed::Yes,
-        dsack: random.of(&[Agreed::Yes, Agreed::No]),
+        sack: Sack::Permitted,
+        dsack: random.of(&[Dsack::Reported, Dsack::Absent]),
         timestamps: config
             .timestamps
             .map(|_| random.of(&[TimestampEcho::Trigger, TimestampEcho::Standard])),

@@ -3,12 +3,13 @@
 
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::options::{OrderEcho, Sack};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::scoreboard::Reported;
 use dupack_tcp::segment::{Ack, SackBlock};
-use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, SackMemory, TransmitKind, WindowLog};
+use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, TransmitKind, WindowLog};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
@@ -75,9 +76,9 @@ pub(super) fn sender(
             backoff_reset: BackoffReset::OnSample,
         },
         timestamps: None,
-        sack: Agreed::Yes,
+        sack: Sack::Permitted,
         sacks_after_timeout: SackMemory::Keep,
-        order_echo: Agreed::No,
+        order_echo: OrderEcho::Absent,
         duplicate_ack: DuplicateAckRule::AckNumberOnly,
         idle: IdleRule::Keep,
         peer_window: 1000 * SMSS,

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use dupack_tcp::options::Dsack;
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
 use dupack_tcp::segment::{Ack, DataSegment};
-use dupack_tcp::sender::{Agreed, SenderStats};
+use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 use dupack_tcp::{Receiver, ReceiverConfig, Sender, Transmit};
@@ -49,7 +50,7 @@ impl Setup {
             buffer: DEFAULT_PEER_WINDOW,
             ack_policy: AckPolicy::Immediate,
             sack: sender.config().sack,
-            dsack: if needs.dsack { Agreed::Yes } else { Agreed::No },
+            dsack: Dsack::when(needs.dsack),
             timestamps: sender.config().timestamps.map(|_| echo),
             order_echo: sender.config().order_echo,
             application: Reading::AtOnce,

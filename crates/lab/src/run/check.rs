@@ -467,12 +467,12 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
 
 fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out: &mut Vec<String>) {
     let needs = stack.needs(dialect);
-    if needs.sack && !ends.receiver.sack.is_yes() {
+    if needs.sack && !ends.receiver.sack.is_on() {
         out.push(format!(
             "{stack} repairs losses by SACK, and the receiver sends none: it will wait for timeouts."
         ));
     }
-    if !needs.sack && ends.receiver.sack.is_yes() {
+    if !needs.sack && ends.receiver.sack.is_on() {
         out.push(format!(
             "{stack} makes nothing of the SACK blocks that the receiver sends, and an ACK without new ones is no duplicate to it."
         ));

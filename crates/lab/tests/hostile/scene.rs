@@ -12,11 +12,10 @@ use dupack_net::random::Stream;
 use dupack_net::shapes::Chain;
 use dupack_net::simulation::Simulation;
 use dupack_net::topology::Topology;
+use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttSampling};
-use dupack_tcp::sender::{
-    Agreed, DuplicateAckRule, IdleRule, TimestampClock, TimestampValues, WindowLog,
-};
+use dupack_tcp::sender::{DuplicateAckRule, IdleRule, TimestampClock, TimestampValues, WindowLog};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::WindowRounding;
@@ -203,8 +202,8 @@ fn draw_isn(stream: &mut Stream, application: Application) -> SeqNumber {
 }
 
 fn draw_sender_options(stream: &mut Stream, sender: &mut SenderConfig) {
-    sender.sack = draw_agreed(stream);
-    sender.order_echo = draw_agreed(stream);
+    sender.sack = Sack::when(draw_bool(stream));
+    sender.order_echo = OrderEcho::when(draw_bool(stream));
     sender.timestamps = (!one_in(stream, 3)).then(|| TimestampClock {
         tick: Duration::from_micros([1, 1_000, 10_000, 1_000_000][stream.below(4) as usize]),
         values: if one_in(stream, 2) {
@@ -236,9 +235,9 @@ fn draw_sender_options(stream: &mut Stream, sender: &mut SenderConfig) {
 }
 
 fn draw_receiver_options(stream: &mut Stream, receiver: &mut ReceiverConfig) {
-    receiver.sack = draw_agreed(stream);
-    receiver.dsack = draw_agreed(stream);
-    receiver.order_echo = draw_agreed(stream);
+    receiver.sack = Sack::when(draw_bool(stream));
+    receiver.dsack = Dsack::when(draw_bool(stream));
+    receiver.order_echo = OrderEcho::when(draw_bool(stream));
     receiver.timestamps = match stream.below(3) {
         0 => None,
         1 => Some(TimestampEcho::Standard),
@@ -263,12 +262,8 @@ fn draw_timer(stream: &mut Stream, sender: &mut SenderConfig) {
     };
 }
 
-fn draw_agreed(stream: &mut Stream) -> Agreed {
-    if one_in(stream, 2) {
-        Agreed::Yes
-    } else {
-        Agreed::No
-    }
+fn draw_bool(stream: &mut Stream) -> bool {
+    one_in(stream, 2)
 }
 
 fn one_in(stream: &mut Stream, n: u64) -> bool {

@@ -17,12 +17,13 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{
     AckFacts, AckKind, LossCause, LossFacts, LossRule, RuleWords, SendReason, Sent, View,
 };
+use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading};
 use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::response::Response;
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::scoreboard::SegmentId;
-use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, SackMemory, WindowLog};
+use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, WindowLog};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
@@ -198,9 +199,9 @@ pub fn transfer(from: NodeId, to: NodeId, window: u32, application: Application)
             backoff_reset: BackoffReset::OnSample,
         },
         timestamps: None,
-        sack: Agreed::Yes,
+        sack: Sack::Permitted,
         sacks_after_timeout: SackMemory::Keep,
-        order_echo: Agreed::No,
+        order_echo: OrderEcho::Absent,
         duplicate_ack: DuplicateAckRule::Standard,
         idle: IdleRule::Keep,
         peer_window: 1000 * MSS,
@@ -211,10 +212,10 @@ pub fn transfer(from: NodeId, to: NodeId, window: u32, application: Application)
         mss: MSS,
         buffer: 1000 * MSS,
         ack_policy: AckPolicy::Immediate,
-        sack: Agreed::Yes,
-        dsack: Agreed::Yes,
+        sack: Sack::Permitted,
+        dsack: Dsack::Reported,
         timestamps: None,
-        order_echo: Agreed::No,
+        order_echo: OrderEcho::Absent,
         application: Reading::AtOnce,
     };
     TcpFlowConfig {

@@ -3,8 +3,9 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+use crate::options::{Dsack, Sack, Timestamping, WindowScale};
 use crate::receiver::{AckPolicy, TimestampEcho};
-use crate::sender::{Agreed, SenderConfig, TimestampClock};
+use crate::sender::{SenderConfig, TimestampClock};
 use crate::seq::SeqNumber;
 use crate::stack::Stack;
 use crate::time::Duration;
@@ -79,11 +80,11 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Windows beyond 64 KiB (RFC 7323 §2).
-    pub window_scale: Agreed,
+    pub window_scale: WindowScale,
     /// Selective acknowledgment (RFC 2018).
-    pub sack: Agreed,
+    pub sack: Sack,
     /// Reports of duplicates, where SACK is agreed on (RFC 2883; no negotiation).
-    pub dsack: Agreed,
+    pub dsack: Dsack,
     /// Timestamps, and the clock behind them (RFC 7323 §3). A peer takes a value for old when
     /// it lags by 2³¹ ticks: the connection must not be idle for as long (25 days at 1 ms, 36
     /// minutes at 1 µs; see [`KeepAlive`]).
@@ -123,9 +124,9 @@ impl Config {
             default_peer_mss: DEFAULT_MSS_IPV4,
             receive_buffer: 1 << 20,
             offer: Offer {
-                window_scale: Agreed::Yes,
-                sack: Agreed::Yes,
-                dsack: Agreed::Yes,
+                window_scale: WindowScale::Used,
+                sack: Sack::Permitted,
+                dsack: Dsack::Reported,
                 timestamps: Some(TimestampClock {
                     tick: Duration::from_millis(1),
                     values: crate::sender::TimestampValues::Clock,
@@ -166,9 +167,9 @@ pub struct Negotiated {
     /// Shifts of the windows: 0 if scaling was not agreed on.
     pub shifts: WindowShifts,
     /// Selective acknowledgment.
-    pub sack: Agreed,
+    pub sack: Sack,
     /// Timestamps on every segment.
-    pub timestamps: Agreed,
+    pub timestamps: Timestamping,
     /// The handshake's round-trip time, if its SYN went out once.
     pub handshake_rtt: Option<Duration>,
 }
@@ -184,13 +185,13 @@ pub struct WindowShifts {
 
 impl fmt::Display for Negotiated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |agreed: Agreed| if agreed.is_yes() { "yes" } else { "no" };
+        let word = |agreed: bool| if agreed { "yes" } else { "no" };
         write!(
             f,
             "segments of {} bytes, SACK {}, timestamps {}, window shifts {} and {}",
             self.smss,
-            word(self.sack),
-            word(self.timestamps),
+            word(self.sack.is_on()),
+            word(self.timestamps.is_on()),
             self.shifts.ours,
             self.shifts.peers
         )

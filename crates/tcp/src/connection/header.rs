@@ -6,8 +6,8 @@
 use core::ops::Range;
 
 use crate::facts::SendReason;
+use crate::options::Sack;
 use crate::segment::SackBlocks;
-use crate::sender::Agreed;
 use crate::seq::SeqNumber;
 
 /// The control bits of a header (RFC 9293 §3.1), as one byte in the order of the wire.
@@ -81,7 +81,7 @@ pub struct Options {
     /// Shift of the windows that follow (RFC 7323 §2.2). Heeded in a SYN only.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2). Heeded in a SYN only.
-    pub sack_permitted: Agreed,
+    pub sack_permitted: Sack,
     /// SACK blocks (RFC 2018 §3).
     pub sacks: SackBlocks,
     /// Timestamps.
@@ -93,7 +93,7 @@ impl Options {
     pub const NONE: Self = Self {
         mss: None,
         window_scale: None,
-        sack_permitted: Agreed::No,
+        sack_permitted: Sack::Absent,
         sacks: SackBlocks::NONE,
         timestamps: None,
     };

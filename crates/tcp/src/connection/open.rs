@@ -1,7 +1,8 @@
 //! The handshake: LISTEN, SYN-SENT and SYN-RECEIVED (RFC 9293 §3.10.7.2 to §3.10.7.4).
 
+use crate::options::{OrderEcho, Sack, Timestamping, WindowScale};
 use crate::receiver::{Reading, Receiver, ReceiverConfig, TimestampEcho};
-use crate::sender::{Agreed, Sender};
+use crate::sender::Sender;
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 
@@ -48,7 +49,7 @@ pub(super) struct Peer {
     pub(super) irs: SeqNumber,
     pub(super) negotiated: Negotiated,
     /// Whether windows are scaled, if only by nothing.
-    scaled: Agreed,
+    scaled: WindowScale,
 }
 
 impl Connection {
@@ -200,10 +201,6 @@ impl Connection {
 
     /// Takes down what the peer's SYN says, and settles the options.
     fn note_syn(&mut self, now: Instant, syn: &Segment) {
-        let both = |ours: Agreed, theirs: bool| match ours {
-            Agreed::Yes if theirs => Agreed::Yes,
-            _ => Agreed::No,
-        };
         match (&mut self.clock, syn.options.timestamps) {
             (Some(clock), Some(stamps)) => clock.begin(now, stamps.value),
             _ => self.clock = None,
@@ -213,7 +210,9 @@ impl Connection {
         let option_bytes = if stamped { TIMESTAMP_OPTION_BYTES } else { 0 };
         let peer_mss = syn.options.mss.unwrap_or(self.config.default_peer_mss);
         let smss = peer_mss.max(MIN_MSS).min(self.config.mss) - option_bytes;
-        let scaled = both(offer.window_scale, syn.options.window_scale.is_some());
+        let theirs = syn.options.window_scale;
+        let scaled = WindowScale::when(offer.window_scale.is_on() && theirs.is_some());
+        let sack = offer.sack.is_on() && syn.options.sack_permitted.is_on();
         self.peer = Some(Peer {
             irs: syn.seq,
             scaled,
@@ -221,14 +220,14 @@ impl Connection {
                 smss: u32::from(smss),
                 peer_smss: u32::from(smss),
                 shifts: match scaled {
-                    Agreed::Yes => WindowShifts {
+                    WindowScale::Used => WindowShifts {
                         ours: self.config.window_shift(),
-                        peers: syn.options.window_scale.unwrap_or(0).min(MAX_WINDOW_SHIFT),
+                        peers: theirs.unwrap_or(0).min(MAX_WINDOW_SHIFT),
                     },
-                    Agreed::No => WindowShifts::default(),
+                    WindowScale::Absent => WindowShifts::default(),
                 },
-                sack: both(offer.sack, syn.options.sack_permitted.is_yes()),
-                timestamps: if stamped { Agreed::Yes } else { Agreed::No },
+                sack: Sack::when(sack),
+                timestamps: Timestamping::when(stamped),
                 handshake_rtt: None,
             },
         });
@@ -268,10 +267,10 @@ impl Connection {
         config.isn = self.iss.at(1);
         config.peer_window = peer_window;
         config.sack = negotiated.sack;
-        config.order_echo = Agreed::No;
+        config.order_echo = OrderEcho::Absent;
         config.timestamps = match negotiated.timestamps {
-            Agreed::Yes => self.config.offer.timestamps,
-            Agreed::No => None,
+            Timestamping::Carried => self.config.offer.timestamps,
+            Timestamping::Absent => None,
         };
         config.rtt.initial_rto = match negotiated.handshake_rtt {
             // RFC 6298 §2.2 for the first sample: SRTT + 4 · SRTT/2.
@@ -291,10 +290,10 @@ impl Connection {
             dsack: self.config.offer.dsack,
             // For the room that they take beside SACK blocks: the echo is the clock's.
             timestamps: match negotiated.timestamps {
-                Agreed::Yes => Some(TimestampEcho::Standard),
-                Agreed::No => None,
+                Timestamping::Carried => Some(TimestampEcho::Standard),
+                Timestamping::Absent => None,
             },
-            order_echo: Agreed::No,
+            order_echo: OrderEcho::Absent,
             application: Reading::OnDemand,
         }
     }
@@ -317,7 +316,7 @@ impl Connection {
             window: u16::try_from(self.config.receive_buffer).unwrap_or(u16::MAX),
             options: Options {
                 mss: Some(self.config.mss),
-                window_scale: scaled.is_yes().then_some(shift),
+                window_scale: scaled.is_on().then_some(shift),
                 sack_permitted,
                 timestamps,
                 ..Options::NONE

@@ -69,7 +69,7 @@ impl State {
         let mut blocks = [(0, 0); crate::segment::MAX_SACK_BLOCKS];
         let mut count = 0;
         let mut dsack = None;
-        if self.config.sack.is_yes() && !ack.sacks.is_empty() {
+        if self.config.sack.is_on() && !ack.sacks.is_empty() {
             let nxt = self.scoreboard.nxt();
             let reference = ack_offset.max(self.scoreboard.una());
             let ranges = ack
@@ -120,7 +120,7 @@ impl State {
         }
         let duplicate = match self.config.duplicate_ack {
             DuplicateAckRule::AckNumberOnly => true,
-            DuplicateAckRule::Standard if self.config.sack.is_yes() => applied.sacked_bytes > 0,
+            DuplicateAckRule::Standard if self.config.sack.is_on() => applied.sacked_bytes > 0,
             DuplicateAckRule::Standard => ack.window == self.peer_window,
         };
         if duplicate {
@@ -236,7 +236,7 @@ impl State {
     }
 
     fn unwrap_order(&self, echo: Option<u32>) -> Option<u64> {
-        if !self.config.order_echo.is_yes() {
+        if !self.config.order_echo.is_on() {
             return None;
         }
         let behind = (self.order as u32).wrapping_sub(echo?);

@@ -1,5 +1,6 @@
 //! The sender's parameters.
 
+use crate::options::{OrderEcho, Sack};
 use crate::rtt::RttConfig;
 use crate::seq::SeqNumber;
 use crate::time::Duration;
@@ -26,11 +27,11 @@ pub struct SenderConfig {
     /// Timestamps (RFC 7323), if both ends agreed on them.
     pub timestamps: Option<TimestampClock>,
     /// SACK blocks are believed, as both ends agreed on them (RFC 2018).
-    pub sack: Agreed,
+    pub sack: Sack,
     /// What a timeout leaves of what is known by SACK.
     pub sacks_after_timeout: SackMemory,
     /// Transmissions carry their order, which the peer echoes (LE §4.2).
-    pub order_echo: Agreed,
+    pub order_echo: OrderEcho,
     /// What counts as a duplicate acknowledgment.
     pub duplicate_ack: DuplicateAckRule,
     /// What an idle period does to the window.
@@ -57,31 +58,14 @@ impl SenderConfig {
             rounding: WindowRounding::Exact,
             rtt: RttConfig::default(),
             timestamps: None,
-            sack: Agreed::No,
+            sack: Sack::Absent,
             sacks_after_timeout: SackMemory::Keep,
-            order_echo: Agreed::No,
+            order_echo: OrderEcho::Absent,
             duplicate_ack: DuplicateAckRule::Standard,
             idle: IdleRule::Restart,
             peer_window: 65_535,
             log: WindowLog::Off,
         }
-    }
-}
-
-/// Whether an option is in use on the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreed {
-    /// It is.
-    Yes,
-    /// It is not.
-    No,
-}
-
-impl Agreed {
-    /// As a condition.
-    #[must_use]
-    pub const fn is_yes(self) -> bool {
-        matches!(self, Self::Yes)
     }
 }
 

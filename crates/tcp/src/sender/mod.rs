@@ -19,7 +19,7 @@ mod stats;
 mod transmit;
 
 pub use config::{
-    Agreed, DuplicateAckRule, IdleRule, SackMemory, SenderConfig, TimestampClock, TimestampValues,
+    DuplicateAckRule, IdleRule, SackMemory, SenderConfig, TimestampClock, TimestampValues,
     WindowLog,
 };
 pub use stats::{SenderStats, WindowChange};

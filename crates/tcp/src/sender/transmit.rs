@@ -173,7 +173,7 @@ impl Sender {
                     .state
                     .config
                     .order_echo
-                    .is_yes()
+                    .is_on()
                     .then_some(segment.order as u32),
             },
             offset: segment.start,

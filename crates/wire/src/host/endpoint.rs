@@ -375,7 +375,7 @@ mod tests {
             let mut syn = Segment::new(PEER_ISS);
             syn.flags = Flags::SYN;
             syn.options.mss = Some(SMSS as u16);
-            syn.options.sack_permitted = dupack_tcp::sender::Agreed::Yes;
+            syn.options.sack_permitted = dupack_tcp::options::Sack::Permitted;
             assert_eq!(dialogue.hear(syn), Work::Now);
             dialogue.iss = dialogue.say().expect("a SYN-ACK").segment.seq;
             dialogue

@@ -5,9 +5,9 @@
 // Each test binary uses its part.
 #![allow(dead_code)]
 
+use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
 use dupack_tcp::segment::{Ack, DataSegment};
-use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, ReceiverConfig};
@@ -82,9 +82,9 @@ pub fn timestamps_flow() -> FlowConfig {
         receiver_isn: SeqNumber(5_000_000),
         mss: 1448,
         largest_window: BUFFER,
-        sack: Agreed::Yes,
+        sack: Sack::Permitted,
         timestamp_tick: Some(Duration::from_millis(1)),
-        order_echo: Agreed::No,
+        order_echo: OrderEcho::Absent,
     }
 }
 
@@ -96,9 +96,9 @@ pub fn order_flow() -> FlowConfig {
         receiver_isn: SeqNumber(7_000_000),
         mss: 1452,
         largest_window: BUFFER,
-        sack: Agreed::Yes,
+        sack: Sack::Permitted,
         timestamp_tick: None,
-        order_echo: Agreed::Yes,
+        order_echo: OrderEcho::Carried,
     }
 }
 
@@ -110,7 +110,7 @@ pub fn run(flow: &FlowConfig, script: &[Send]) -> Vec<(Instant, Passing)> {
         buffer: BUFFER,
         ack_policy: AckPolicy::Immediate,
         sack: flow.sack,
-        dsack: Agreed::Yes,
+        dsack: Dsack::Reported,
         timestamps: flow.timestamp_tick.map(|_| TimestampEcho::Standard),
         order_echo: flow.order_echo,
         application: Reading::AtOnce,
@@ -122,7 +122,7 @@ pub fn run(flow: &FlowConfig, script: &[Send]) -> Vec<(Instant, Passing)> {
             seq: flow.first_byte.at(index * u64::from(flow.mss)),
             len: flow.mss,
             timestamp: flow.timestamp_tick.map(|_| at_ms as u32),
-            order: flow.order_echo.is_yes().then_some(order),
+            order: flow.order_echo.is_on().then_some(order),
         };
         passing.push((at, Passing::Data(segment, why)));
         if fate == Dropped {

@@ -17,8 +17,9 @@ use dupack_algorithms::catalog::Dialect;
 use dupack_tcp::connection::{
     Config, Connection, Event, Flags, Options, Outgoing, Segment, State, Store, Timestamps,
 };
+use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{SackBlock, SackBlocks};
-use dupack_tcp::sender::{Agreed, TimestampClock, TimestampValues};
+use dupack_tcp::sender::{TimestampClock, TimestampValues};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -45,7 +46,7 @@ pub fn plain() -> Config {
     let mut plain = config(&stack("sack/reno"), Dialect::Rfc, OUR_ISS);
     plain.mss = 1000;
     plain.offer.timestamps = None;
-    plain.offer.sack = Agreed::Yes;
+    plain.offer.sack = Sack::Permitted;
     plain.receive_buffer = 50_000;
     plain.ack_policy = dupack_tcp::receiver::AckPolicy::Immediate;
     plain.keep_alive = None;
@@ -71,7 +72,7 @@ impl Script {
             peer_time: None,
             window: 20_000,
             options: Options {
-                sack_permitted: Agreed::Yes,
+                sack_permitted: Sack::Permitted,
                 mss: Some(1000),
                 ..Options::NONE
             },

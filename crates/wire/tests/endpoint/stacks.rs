@@ -2,7 +2,7 @@
 
 use dupack_algorithms::catalog::{Axis, Catalog, Dialect, StackSpec, offer};
 use dupack_tcp::connection::{BuildSender, Config, KeepAlive};
-use dupack_tcp::sender::Agreed;
+use dupack_tcp::options::Sack;
 use dupack_tcp::seq::SeqNumber;
 
 /// Every recovery of the catalog, each with the first stack that it is valid in.
@@ -38,6 +38,6 @@ pub fn config(stack: &StackSpec, dialect: Dialect, iss: u32) -> Config {
 }
 
 /// Whether `agreed`.
-pub fn yes(agreed: Agreed) -> bool {
-    agreed.is_yes()
+pub fn yes(agreed: Sack) -> bool {
+    agreed.is_on()
 }

@@ -6,8 +6,8 @@ use dupack_algorithms::catalog::{Axis, Catalog, Dialect, StackSpec, offer};
 use dupack_tcp::connection::{
     Config, Connection, Event, Flags, KeepAlive, Options, Segment, State, Timestamps,
 };
+use dupack_tcp::options::{Sack, WindowScale};
 use dupack_tcp::segment::{SackBlock, SackBlocks};
-use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -135,7 +135,7 @@ impl World {
         config.timestamp_offset = iss.rotate_left(9);
         config.challenge_secret = u64::from(iss);
         if switches & 4 == 0 {
-            config.offer.window_scale = Agreed::No;
+            config.offer.window_scale = WindowScale::Absent;
         }
         if switches & 8 == 0 {
             config.keep_alive = Some(KeepAlive::STANDARD);
@@ -185,7 +185,7 @@ impl World {
         syn.options = Options {
             mss: Some(script.small() as u16 * 8),
             window_scale: Some(script.small() as u8),
-            sack_permitted: Agreed::Yes,
+            sack_permitted: Sack::Permitted,
             timestamps: Some(self.timestamps(script)),
             sacks: SackBlocks::NONE,
         };

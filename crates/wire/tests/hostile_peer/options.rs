@@ -1,8 +1,8 @@
 //! Attacks by options: segment sizes, timestamps, and bytes that are no options.
 
 use dupack_tcp::connection::{MIN_MSS, State, Timestamps};
+use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{SackBlock, SackBlocks};
-use dupack_tcp::sender::Agreed;
 use dupack_tcp::seq::SeqNumber;
 use dupack_wire::Options;
 
@@ -120,7 +120,7 @@ fn garbage_options() {
     let mixed = [2, 4, 1, 0, 77, 3, 9, 3, 2, 1, 3, 3, 7, 4, 2, 8, 0];
     let read = Options::parse(&mixed);
     assert_eq!((read.mss, read.window_scale), (Some(256), Some(7)));
-    assert_eq!(read.sack_permitted, Agreed::Yes);
+    assert_eq!(read.sack_permitted, Sack::Permitted);
     assert_eq!(read.timestamps, None);
     // Five blocks do not fit a header; a field of any other origin may still say so.
     let mut long = vec![5, 42];
@@ -145,7 +145,7 @@ fn options_of_a_syn_after_the_syn_change_nothing() {
 #[test]
 fn sacks_that_were_not_agreed_on_are_ignored() {
     let mut config = plain();
-    config.offer.sack = Agreed::No;
+    config.offer.sack = Sack::Absent;
     let mut t = Script::established_with(config, "newreno/reno");
     t.connection.write(5000).expect("open");
     t.drain();

@@ -1,7 +1,7 @@
 //! While the connection is open: data, windows, timers, timestamps.
 
 use dupack_tcp::connection::{Event, KeepAlive, Reason, Segment, State, Timestamps};
-use dupack_tcp::sender::Agreed;
+use dupack_tcp::options::Sack;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::endpoint::script::{PEER_ISS, Script, plain, stamped};
@@ -206,7 +206,7 @@ fn nothing_is_due_before_its_time() {
 fn data_that_comes_the_other_way_is_no_duplicate_ack() {
     // RFC 5681 §2: a duplicate ACK carries no data.
     let mut config = plain();
-    config.offer.sack = Agreed::No;
+    config.offer.sack = Sack::Absent;
     let mut t = Script::established_with(config, "newreno/reno");
     t.connection.write(5000).expect("open");
     assert_eq!(t.drain().len(), 5);

@@ -1,7 +1,7 @@
 //! From the first SYN to ESTABLISHED.
 
 use dupack_tcp::connection::{Event, Options, Reason, State, WindowShifts};
-use dupack_tcp::sender::Agreed;
+use dupack_tcp::options::Sack;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
 
@@ -17,7 +17,7 @@ fn an_active_open_offers_everything_and_takes_what_the_peer_has() {
     let syn = t.last.clone().expect("the SYN").segment;
     assert_eq!(syn.options.mss, Some(1000));
     assert_eq!(syn.options.window_scale, Some(5), "2^20 / 2^5 < 2^16");
-    assert_eq!(syn.options.sack_permitted, Agreed::Yes);
+    assert_eq!(syn.options.sack_permitted, Sack::Permitted);
     assert!(syn.options.timestamps.is_some());
     assert_eq!(syn.window, u16::MAX, "the window of a SYN is not scaled");
 
@@ -52,7 +52,7 @@ fn options_that_the_peer_does_not_have_are_not_used() {
     let ack = t.last.clone().expect("the ACK").segment;
     assert_eq!((ack.options, ack.window), (Options::NONE, u16::MAX));
     let agreed = *t.connection.negotiated().expect("it is established");
-    assert_eq!((agreed.smss, agreed.sack), (536, Agreed::No));
+    assert_eq!((agreed.smss, agreed.sack), (536, Sack::Absent));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_passive_open_answers_with_what_the_syn_offered() {
     assert_eq!((answer.mss, answer.window_scale), (Some(1000), None));
     assert_eq!(
         (answer.sack_permitted, answer.timestamps),
-        (Agreed::Yes, None)
+        (Sack::Permitted, None)
     );
     t.arrive(". 1 ack 1");
     t.is(State::Established);

@@ -8,9 +8,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use dupack_tcp::options::Sack;
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
-use dupack_tcp::sender::{Agreed, DuplicateAckRule, IdleRule, SackMemory, TimestampValues};
+use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, TimestampValues};
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
@@ -212,8 +213,8 @@ impl Table {
             "duplicate ACK",
             match (sender.duplicate_ack, sender.sack) {
                 (DuplicateAckRule::AckNumberOnly, _) => "same ACK number",
-                (DuplicateAckRule::Standard, Agreed::Yes) => "new SACK information",
-                (DuplicateAckRule::Standard, Agreed::No) => "same ACK number and window",
+                (DuplicateAckRule::Standard, Sack::Permitted) => "new SACK information",
+                (DuplicateAckRule::Standard, Sack::Absent) => "same ACK number and window",
             },
             [
                 "RFC 5681 §2, RFC 6675 §2",
@@ -222,7 +223,7 @@ impl Table {
             ],
         );
         let asked = ["if the stack asks for it"; 3];
-        self.row("SACK", on(sender.sack), asked);
+        self.row("SACK", on(sender.sack.is_on()), asked);
         self.row(
             "SACKs after a timeout",
             match sender.sacks_after_timeout {
@@ -237,10 +238,10 @@ impl Table {
         );
         self.row(
             "DSACK",
-            on(receiver.dsack),
+            on(receiver.dsack.is_on()),
             [asked[0], "net.ipv4.tcp_dsack = 1, with SACK", asked[2]],
         );
-        self.row("order echo", on(sender.order_echo), asked);
+        self.row("order echo", on(sender.order_echo.is_on()), asked);
         let timestamps = match sender.timestamps {
             None => "off".to_owned(),
             Some(clock) => {
@@ -279,7 +280,7 @@ impl Table {
             format_args!("{}B", headers.ack(0)),
             sources,
         );
-        if sender.sack.is_yes() {
+        if sender.sack.is_on() {
             self.row(
                 "SACK option",
                 format_args!(
@@ -293,8 +294,8 @@ impl Table {
     }
 }
 
-fn on(agreed: Agreed) -> &'static str {
-    if agreed.is_yes() { "on" } else { "off" }
+fn on(is_on: bool) -> &'static str {
+    if is_on { "on" } else { "off" }
 }
 
 fn bytes(bytes: f64) -> String {

@@ -1,8 +1,9 @@
 use std::collections::VecDeque;
 
+use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading};
 use dupack_tcp::segment::Ack;
-use dupack_tcp::sender::{Agreed, TransmitKind};
+use dupack_tcp::sender::TransmitKind;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, ReceiverConfig, Sender, Transmit};
@@ -44,10 +45,10 @@ impl Dumbbell {
             mss: SMSS,
             buffer: 1000 * SMSS,
             ack_policy: AckPolicy::Immediate,
-            sack: Agreed::Yes,
-            dsack: Agreed::No,
+            sack: Sack::Permitted,
+            dsack: Dsack::Absent,
             timestamps: None,
-            order_echo: Agreed::No,
+            order_echo: OrderEcho::Absent,
             application: Reading::AtOnce,
         });
         let mut world = Self {

@@ -3,8 +3,9 @@
 use dupack_algorithms::catalog::dialect::{Headers, WIDE_OPEN, receiver_config, sender_config};
 use dupack_algorithms::catalog::{Dialect, Needs, StackSpec};
 use dupack_net::flow::HeaderSizes;
+use dupack_tcp::options::{Dsack, Sack};
 use dupack_tcp::receiver::AckPolicy;
-use dupack_tcp::sender::{Agreed, TimestampClock, TimestampValues};
+use dupack_tcp::sender::{TimestampClock, TimestampValues};
 use dupack_tcp::time::Duration;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
@@ -101,18 +102,17 @@ impl Endpoints {
     }
 
     fn apply_receiver(&mut self, options: &ReceiverOptions, smss: u32) {
-        let agreed = |yes: bool| if yes { Agreed::Yes } else { Agreed::No };
         if let Some(buffer) = options.buffer {
             let bytes = bytes_of(buffer, smss).clamp(1, u64::from(WIDE_OPEN)) as u32;
             self.receiver.buffer = bytes;
             self.sender.peer_window = bytes;
         }
         if let Some(sack) = options.sack {
-            self.receiver.sack = agreed(sack);
-            self.sender.sack = agreed(sack);
+            self.receiver.sack = Sack::when(sack);
+            self.sender.sack = Sack::when(sack);
         }
         if let Some(dsack) = options.dsack {
-            self.receiver.dsack = agreed(dsack);
+            self.receiver.dsack = Dsack::when(dsack);
         }
     }
 }

@@ -1,0 +1,75 @@
+//! What two ends have agreed on, one type per option: a word at the place where it is chosen says
+//! what is chosen, and one option cannot be taken for another.
+
+/// An option that is either in use on a connection or not.
+macro_rules! option {
+    ($(#[$doc:meta])* $name:ident, $(#[$on_doc:meta])* $on:ident, $(#[$off_doc:meta])* $off:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $(#[$on_doc])*
+            $on,
+            $(#[$off_doc])*
+            $off,
+        }
+
+        impl $name {
+            /// In use if `condition` holds.
+            #[must_use]
+            pub const fn when(condition: bool) -> Self {
+                if condition { Self::$on } else { Self::$off }
+            }
+
+            /// Whether it is in use.
+            #[must_use]
+            pub const fn is_on(self) -> bool {
+                matches!(self, Self::$on)
+            }
+        }
+    };
+}
+
+option! {
+    /// Selective acknowledgments (RFC 2018).
+    Sack,
+    /// The receiver sends SACK blocks, and the sender believes them.
+    Permitted,
+    /// There are none; should one come, it says nothing.
+    Absent
+}
+
+option! {
+    /// Reports of what arrived twice, in SACK's first block (RFC 2883; no negotiation).
+    Dsack,
+    /// The receiver sends them.
+    Reported,
+    /// It keeps what arrived twice to itself.
+    Absent
+}
+
+option! {
+    /// The order of transmissions, carried by segments and echoed by ACKs (LE §4.2).
+    OrderEcho,
+    /// Segments carry it, and ACKs echo it.
+    Carried,
+    /// They do not.
+    Absent
+}
+
+option! {
+    /// Windows beyond 64 KiB (RFC 7323 §2).
+    WindowScale,
+    /// Windows in headers are shifted.
+    Used,
+    /// They are as they stand.
+    Absent
+}
+
+option! {
+    /// Timestamps (RFC 7323 §3).
+    Timestamping,
+    /// Every segment carries them.
+    Carried,
+    /// None does.
+    Absent
+}
