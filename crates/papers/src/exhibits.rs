@@ -2,7 +2,9 @@
 
 use dupack_lab::claims::{Rules, Said, Value, World};
 use dupack_lab::experiment::load::{ExperimentError, Source};
+use dupack_lab::results::Measure;
 use dupack_lab::stats::spread;
+use dupack_report::comparison::theory;
 use dupack_report::figure::{Bar, BarChart, BarSeries, LineChart, Point, Reference, Scale, Series};
 use dupack_report::page::{Cell, Emphasis};
 use serde::Deserialize;
@@ -155,7 +157,19 @@ struct LinesOf {
     /// From so many samples on, intervals are drawn.
     #[serde(default)]
     whiskers_from: usize,
+    #[serde(default)]
+    references: References,
     series: Vec<SeriesOf>,
+}
+
+/// Lines behind the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum References {
+    #[default]
+    None,
+    /// What formulas say of Reno's goodput under random loss, in the exhibit's experiment.
+    Formulas,
 }
 
 /// A bar chart.
@@ -417,8 +431,18 @@ impl Drawing<'_> {
             y_scale: scale(of.y_log),
             y_from_zero: of.y_from_zero,
             series,
-            references: Vec::new(),
+            references: self.references(at, of.references),
         })
+    }
+
+    fn references(&self, at: &At<'_>, wanted: References) -> Vec<Series> {
+        match (
+            wanted,
+            at.experiment.and_then(|name| self.world.results(name)),
+        ) {
+            (References::Formulas, Some(results)) => theory(results, Measure::Goodput),
+            _ => Vec::new(),
+        }
     }
 
     fn bars(&self, at: &At<'_>, of: &BarsOf) -> Drawn<BarChart> {

@@ -237,7 +237,8 @@ fn lines(results: &Results, measure: Measure, axis: &str) -> LineChart {
 
 /// What formulas say of the goodput, where they apply: Reno's control, one flow, and loss the
 /// only thing swept.
-fn theory(results: &Results, measure: Measure) -> Vec<Series> {
+#[must_use]
+pub fn theory(results: &Results, measure: Measure) -> Vec<Series> {
     let sweep = &results.experiment.sweep;
     if measure != Measure::Goodput || sweep.len() != 1 {
         return Vec::new();

@@ -596,11 +596,24 @@ fn value_of<'v>(values: &'v [(String, SweepValue)], key: &str) -> Option<&'v Swe
     found.map(|(_, value)| value)
 }
 
+/// The number with which a swept text begins: 3 of `3 of 94-125`.
+pub(super) fn first_number(value: &SweepValue) -> Option<f64> {
+    let SweepValue::Text(text) = value else {
+        return None;
+    };
+    text.split(' ').next()?.parse().ok()
+}
+
 /// How a swept value compares with what a condition has. A bare number is a fraction where the
-/// value is a percentage. Nothing if they cannot be compared.
+/// value is a percentage, and stands beside the number with which other text begins. Nothing if
+/// they cannot be compared.
 fn order(value: &SweepValue, wanted: &SweepValue) -> Option<Ordering> {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9);
-    let numbers = match (scaled(value), scaled(wanted), wanted) {
+    let own = match wanted {
+        SweepValue::Text(_) => scaled(value),
+        _ => scaled(value).or_else(|| Some((first_number(value)?, ""))),
+    };
+    let numbers = match (own, scaled(wanted), wanted) {
         (Some((number, "%")), Some((bare, "")), _) => Some((number, bare * 100.0)),
         (Some((one, own)), Some((other, unit)), _) if own == unit || own.is_empty() => {
             Some((one, other))

@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::Verdict;
-use super::eval::{arithmetic, is_key, wanted, zip};
+use super::eval::{arithmetic, first_number, is_key, wanted, zip};
 use super::syntax::{Fault, Operator};
 use super::value::{List, ListKind, Samples, Value, exceeds, grows, interval, leans, within};
+use crate::experiment::SweepValue;
 use crate::results::scaled;
 use crate::stats::{Summary, jain_index, mean, quantile};
 
@@ -74,7 +75,7 @@ functions! {
     "jain_by_run" ("x"): "Jain's fairness index over the flows of each run";
     "jain" ("x"): "Jain's fairness index over all samples";
     "ratio_of_means" ("x, y"): "the ratio of the means of samples that are not paired, with an interval to first order";
-    "value" ("points, \"key\""): "what a point sets, as a number in percent, Mbit/s, ms, kB or packets; the key may be left out if there is only one";
+    "value" ("points, \"key\""): "what a point sets, as a number in percent, Mbit/s, ms, kB or packets, or the number with which its text begins; the key may be left out if there is only one";
     "setting" ("\"key\""): "a number of the experiment file, in bit/s, s, bytes, packets or as a fraction";
     "abs" ("x"): "without its sign";
     "round" ("x, decimals"): "of numbers";
@@ -604,8 +605,8 @@ impl Call<'_> {
             let of_key = |known: &str| key.is_none_or(|key| is_key(known, key));
             let mut values = place.values.iter().filter(|(known, _)| of_key(known));
             match (values.next(), values.next()) {
-                (Some((_, value)), None) => Ok(match scaled(value) {
-                    Some((number, _)) => Value::Number(number),
+                (Some((_, value)), None) => Ok(match number_in(value) {
+                    Some(number) => Value::Number(number),
                     None => Value::Text(value.to_string()),
                 }),
                 (None, _) => Err(Fault::new(self.span, "the point does not set that")),
@@ -647,6 +648,12 @@ impl Call<'_> {
             other => Err(Fault::new(self.span_of(0), wanted("a number", other))),
         })
     }
+}
+
+/// A swept value as a number.
+fn number_in(value: &SweepValue) -> Option<f64> {
+    let number = scaled(value).map(|(number, _)| number);
+    number.or_else(|| first_number(value))
 }
 
 /// The ratio of two means of samples that are not paired, with an interval to first order.

@@ -176,6 +176,32 @@ fn points_are_chosen_by_what_they_set() {
 }
 
 #[test]
+fn a_swept_text_goes_by_the_number_with_which_it_begins() {
+    let text = r#"
+stacks = ["sack/reno"]
+[path]
+rate = "8Mbit/s"
+drop = ["1 of 4-9"]
+[sweep]
+"path.drop.0" = ["1 of 4-9", "2 of 4-9", "10 of 4-19"]
+[[claim]]
+id = "x"
+statement = "x"
+holds_if = """size(points["path.drop.0" >= 2]) = 2 and size(points["path.drop.0" in [1, 10]]) = 2 \
+    and sum(value(points)) = 13 and size(points["path.drop.0" = "2 of 4-9"]) = 1"""
+"#;
+    let source = Source {
+        text: text.to_owned(),
+        ..source("")
+    };
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let planned = plan.empty_results();
+    let rules = Rules::of_experiment(&planned, &source, &Catalog::builtin()).unwrap();
+    let judged = rules.unwrap().judge_all(&World::of(&planned));
+    assert_eq!(judged[0].finding.verdict, Verdict::Holds);
+}
+
+#[test]
 fn orders_and_extremes() {
     holds("falls(goodput[SACK])");
     fails("rises(goodput[SACK])");

@@ -150,6 +150,13 @@ impl<'r> World<'r> {
         self.printed.extend(numbers);
     }
 
+    /// What came out of an experiment, or is planned; nothing if there is none of this name.
+    #[must_use]
+    pub fn results(&self, name: &str) -> Option<&'r Results> {
+        let scene = self.scenes.iter().find(|scene| scene.name == name)?;
+        Some(scene.results)
+    }
+
     /// Whether any experiment is only planned.
     pub(super) fn is_plan(&self) -> bool {
         self.scenes.iter().any(|scene| scene.ground == Ground::Plan)
