@@ -14,7 +14,7 @@ use std::error::Error;
 
 use dupack_algorithms::catalog::dialect::{Headers, receiver_config, sender_config};
 use dupack_algorithms::catalog::{Axis, Catalog, Context, Dialect, StackSpec};
-use dupack_net::flow::{Application, HeaderSizes, Path, Reader, Reneging, TcpFlowConfig};
+use dupack_net::flow::{Application, HeaderSizes, Path, TcpFlowConfig};
 use dupack_net::link::{LinkConfig, QueueLimit, WaitRecording};
 use dupack_net::network::Network;
 use dupack_net::observer::Unobserved;
@@ -160,22 +160,18 @@ impl Flow {
         let needs = spec.needs(self.dialect);
         let headers = Headers::new(self.dialect, &needs);
         let blocks = |n| headers.ack(n) - headers.ack(0);
-        Ok(TcpFlowConfig {
-            path,
-            start: Instant::ZERO,
-            application: self.application,
-            sender: sender_config(self.dialect, self.smss, &needs),
-            stack: spec.build(self.dialect, &Context::new(self.smss)),
-            receiver: receiver_config(self.dialect, self.smss, &needs, self.acks),
-            reader: Reader::AtOnce,
-            reneging: Reneging::Never,
-            headers: HeaderSizes {
-                data_bytes: headers.data,
-                ack_bytes: headers.ack(0),
-                sack_block_bytes: blocks(2) - blocks(1),
-                sack_fixed_bytes: 2 * blocks(1) - blocks(2),
-            },
-        })
+        let sender = sender_config(self.dialect, self.smss, &needs);
+        let stack = spec.build(self.dialect, &Context::new(self.smss));
+        let receiver = receiver_config(self.dialect, self.smss, &needs, self.acks);
+        let mut config = TcpFlowConfig::new(path, sender, stack, receiver);
+        config.application = self.application;
+        config.headers = HeaderSizes {
+            data_bytes: headers.data,
+            ack_bytes: headers.ack(0),
+            sack_block_bytes: blocks(2) - blocks(1),
+            sack_fixed_bytes: 2 * blocks(1) - blocks(2),
+        };
+        Ok(config)
     }
 }
 

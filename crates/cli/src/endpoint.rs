@@ -112,17 +112,12 @@ pub fn host(args: &EndpointArgs) -> Result<Host> {
         .iter()
         .filter(|(address, _)| Family::of(*address).is_there());
     let prefix = |&(address, length): &(IpAddr, u8)| Prefix { address, length };
-    let config = TunConfig {
-        name: args.tun.clone(),
-        mtu: args.mtu,
-        addresses: usable.map(prefix).collect(),
-        routes: Vec::new(),
-        offload: if args.plain {
-            Offload::Off
-        } else {
-            Offload::WherePossible
-        },
-    };
+    let mut config = TunConfig::new(&args.tun);
+    config.mtu = args.mtu;
+    config.addresses = usable.map(prefix).collect();
+    if args.plain {
+        config.offload = Offload::Off;
+    }
     let tun = Tun::open(&config).map_err(|error| match error {
         TunError::Taken { .. } => miette!(
             help = "say another with --tun, and networks of its own with --subnet and --subnet6",

@@ -7,8 +7,9 @@ use crate::ids::{NodeId, RouteId};
 use crate::udp::UdpConfig;
 use crate::video::VideoConfig;
 
-/// A one-way TCP transfer.
+/// A one-way TCP transfer; [`TcpFlowConfig::new`] has the usual.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct TcpFlowConfig {
     /// Between which nodes, and how.
     pub path: Path,
@@ -28,6 +29,35 @@ pub struct TcpFlowConfig {
     pub reneging: Reneging,
     /// Sizes on the wire.
     pub headers: HeaderSizes,
+}
+
+impl TcpFlowConfig {
+    /// A greedy transfer from the start of the run, whose receiver reads at once and never
+    /// reneges, with the headers of IPv4 and of TCP with or without timestamps, as the sender
+    /// has it.
+    #[must_use]
+    pub const fn new(
+        path: Path,
+        sender: SenderConfig,
+        stack: Stack,
+        receiver: ReceiverConfig,
+    ) -> Self {
+        let timestamps = match sender.timestamps {
+            Some(_) => TimestampOption::Present,
+            None => TimestampOption::Absent,
+        };
+        Self {
+            path,
+            start: Instant::ZERO,
+            application: Application::Greedy,
+            sender,
+            stack,
+            receiver,
+            reader: Reader::AtOnce,
+            reneging: Reneging::Never,
+            headers: HeaderSizes::rfc(timestamps),
+        }
+    }
 }
 
 /// Traffic in one direction that reacts to nothing.
@@ -60,6 +90,7 @@ pub enum Path {
 
 /// How much a sender has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Application {
     /// Always more.
     Greedy,
@@ -94,6 +125,7 @@ impl Application {
 
 /// How a receiving application reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reader {
     /// Everything, as soon as it is in order.
     #[default]
@@ -116,8 +148,9 @@ pub enum Reader {
 
 /// Whether and how often a receiver reneges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reneging {
-    /// Never.
+    /// It never does.
     #[default]
     Never,
     /// At random times.

@@ -52,3 +52,8 @@ pub mod udp_flow;
 pub mod units;
 pub mod video;
 pub mod wireless;
+
+/// The README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

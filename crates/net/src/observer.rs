@@ -39,12 +39,13 @@ pub trait Observer {
 
 /// Something happened to a packet.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct PacketEvent<'a> {
-    /// When.
+    /// When it happened.
     pub at: Instant,
     /// To which packet.
     pub packet: &'a Packet,
-    /// What.
+    /// What happened.
     pub what: Happening,
 }
 

@@ -15,6 +15,7 @@ use crate::wireless::StationCounters;
 
 /// Everything that was measured.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// When measuring began.
     pub from: Instant,
@@ -32,6 +33,7 @@ pub struct Report {
 
 /// The measures of a TCP transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TcpReport {
     /// Which flow.
     pub flow: FlowId,
@@ -56,6 +58,7 @@ pub struct TcpReport {
 
 /// The measures of a datagram source.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct UdpReport {
     /// Which flow.
     pub flow: FlowId,
@@ -67,6 +70,7 @@ pub struct UdpReport {
 
 /// The measures of a link.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LinkReport {
     /// Which link.
     pub link: LinkId,
@@ -82,6 +86,7 @@ pub struct LinkReport {
 
 /// The measures of a station on a radio channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StationReport {
     /// On which medium.
     pub medium: MediumId,
@@ -95,16 +100,17 @@ pub struct StationReport {
 
 /// A distribution of waiting times: from arrival at the queue to the start of transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WaitSummary {
     /// How many packets.
     pub count: u64,
-    /// Mean.
+    /// The mean.
     pub mean: Duration,
     /// Median, within 0.8 %.
     pub median: Duration,
     /// 95th percentile, within 0.8 %.
     pub p95: Duration,
-    /// Longest.
+    /// The longest.
     pub max: Duration,
 }
 

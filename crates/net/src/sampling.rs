@@ -23,6 +23,7 @@ pub struct SamplingConfig {
 
 /// A flow at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FlowSample {
     /// Stream bytes received in order so far.
     pub delivered_bytes: u64,
@@ -42,6 +43,7 @@ pub struct FlowSample {
 
 /// A link at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkSample {
     /// Packets waiting for their transmission to begin.
     pub backlog_packets: u64,

@@ -15,9 +15,9 @@ pub struct Series<T> {
 /// A value and when it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample<T> {
-    /// When.
+    /// When it was taken.
     pub at: Instant,
-    /// What.
+    /// What was found.
     pub value: T,
 }
 

@@ -66,6 +66,7 @@ pub enum Progress {
 
 /// What a flow has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FlowCounters {
     /// Stream bytes received in order.
     pub delivered_bytes: u64,

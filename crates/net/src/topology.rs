@@ -67,6 +67,7 @@ impl LinkSetup {
 
 /// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TopologyError {
     /// No path leads from one node to another.
     Unreachable {

@@ -77,6 +77,7 @@ impl Judgements {
 
 /// Counters over the life of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TruthCounters {
     /// Data packets sent, retransmissions included, window probes not.
     pub data_packets: u64,

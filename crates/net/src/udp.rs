@@ -9,7 +9,7 @@ use crate::units::BitRate;
 /// What a datagram source sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UdpConfig {
-    /// When.
+    /// When it sends, and how fast.
     pub pattern: UdpPattern,
     /// Size of each datagram on the wire, headers included.
     pub packet_bytes: u32,
@@ -21,6 +21,7 @@ pub struct UdpConfig {
 
 /// When a source sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum UdpPattern {
     /// Evenly spaced, exactly at this rate in the long run.
     Constant {
@@ -45,6 +46,7 @@ pub enum UdpPattern {
 
 /// The lengths of on or off periods.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Spans {
     /// Always the same.
     Constant(Duration),

@@ -23,6 +23,7 @@ pub struct UdpFlow {
 
 /// What a datagram flow has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UdpCounters {
     /// Datagrams sent.
     pub sent_packets: u64,

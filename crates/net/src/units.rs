@@ -60,9 +60,9 @@ pub struct Probability(u64);
 const ONE: u64 = 1 << 53;
 
 impl Probability {
-    /// Never.
+    /// That of what never happens.
     pub const NEVER: Self = Self(0);
-    /// Always.
+    /// That of what always happens.
     pub const ALWAYS: Self = Self(ONE);
 
     /// `value`, or `None` if it does not lie in `[0, 1]`.

@@ -28,6 +28,7 @@ pub struct VideoConfig {
 
 /// What the viewers saw, of the frames whose time has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VideoCounters {
     /// Frames that were to be shown live by now.
     pub due: u64,

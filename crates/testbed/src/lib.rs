@@ -225,11 +225,7 @@ impl Testbed {
     fn run_one(&self, job: Job, interrupt: &Interrupt) -> Result<(Run, Passage), TransferError> {
         let (forward, backward) = self.links[job.point].clone();
         let config = TransferConfig {
-            path: PathConfig {
-                forward,
-                backward,
-                seed: job.seed,
-            },
+            path: PathConfig::new(forward, backward, job.seed),
             attachment: Attachment::default(),
             family: self.options.family,
             receiver: ReceiverConfig {

@@ -48,12 +48,13 @@ const SIMULATION_ORIGIN_UNIX_NS: u64 = 946_684_800_000_000_000;
 
 /// How much of each packet is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Snap {
     /// The first [`HEADERS_SNAP_BYTES`] bytes. Readers cannot verify the TCP checksum of a
     /// packet that is cut short.
     #[default]
     Headers,
-    /// Everything.
+    /// All of it.
     Full,
 }
 
@@ -111,6 +112,7 @@ impl fmt::Display for CaptureTime {
 
 /// Part of a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Part {
     /// The section header and the interface description.
     Header,

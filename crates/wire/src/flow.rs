@@ -35,7 +35,7 @@ const RECEIVER_TICK_NS: u64 = 1_000_000;
 pub enum Direction {
     /// From the sender of the data to its receiver.
     ToReceiver,
-    /// Back.
+    /// From its receiver to the sender.
     ToSender,
 }
 

@@ -82,6 +82,7 @@ const HEADERS_V6: u16 = 60;
 
 /// What a host has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostCounters {
     /// TCP packets for this host's addresses: those in its queue, whosever they are, and those
     /// that siblings have handed over.

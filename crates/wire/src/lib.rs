@@ -54,3 +54,8 @@ pub use flow::{Direction, Endpoints, FlowCapture, FlowConfig};
 pub use isn::Secret;
 pub use options::{Options, Order, Timestamps};
 pub use parse::{ParseError, Parsed, Verify, parse};
+
+/// The README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

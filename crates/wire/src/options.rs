@@ -48,6 +48,7 @@ const EXPERIMENTAL: u8 = 253;
 
 /// The place of a transmission in the order of sending (LE §4.2), low 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Order {
     /// Of the segment that carries it.
     Sent(u32),
@@ -64,7 +65,7 @@ pub struct Options {
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2); in a SYN.
     pub sack_permitted: Sack,
-    /// Timestamps.
+    /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<Timestamps>,
     /// The order of a transmission.
     pub order: Option<Order>,

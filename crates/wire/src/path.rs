@@ -57,13 +57,26 @@ const READS_AT_ONCE: usize = 32;
 
 /// A path's two links.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PathConfig {
     /// From the near device to the far one.
     pub forward: LinkConfig,
-    /// Back.
+    /// From the far device to the near one.
     pub backward: LinkConfig,
     /// What all random numbers of the links depend on.
     pub seed: u64,
+}
+
+impl PathConfig {
+    /// A path of these two links, whose random numbers depend on `seed`.
+    #[must_use]
+    pub const fn new(forward: LinkConfig, backward: LinkConfig, seed: u64) -> Self {
+        Self {
+            forward,
+            backward,
+            seed,
+        }
+    }
 }
 
 /// A path at work on a thread of its own. It ends when this is dropped.

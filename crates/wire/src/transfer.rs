@@ -112,6 +112,7 @@ pub enum Extent {
 
 /// How a transfer went.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TransferReport {
     /// How far it came.
     pub extent: Extent,
@@ -189,6 +190,7 @@ pub enum TransferError {
 
 /// Why a kernel does not send as it should.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ControlError {
     /// It does not have the congestion control, or does not let us use it.
     #[error(

@@ -34,8 +34,9 @@ use crate::device::{Device, Granted, Pending, Reading, Received, Writing};
 /// 500; a sender that finds the queue full loses packets to it that no link model took.
 const QUEUE_PACKETS: u32 = 10_000;
 
-/// What a device shall be.
+/// What a device shall be; [`TunConfig::new`] has the usual.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TunConfig {
     /// Its name in its namespace, at most 15 bytes.
     pub name: String,
@@ -47,6 +48,21 @@ pub struct TunConfig {
     pub routes: Vec<Prefix>,
     /// Whether long packets may cross.
     pub offload: Offload,
+}
+
+impl TunConfig {
+    /// A device called `name` with Ethernet's MTU of 1500 bytes and offload where possible, on
+    /// which the kernel has no address yet.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            mtu: 1500,
+            addresses: Vec::new(),
+            routes: Vec::new(),
+            offload: Offload::WherePossible,
+        }
+    }
 }
 
 /// An address with the length of its network's prefix, or that network.
@@ -66,6 +82,7 @@ impl fmt::Display for Prefix {
 
 /// Whether packets longer than the MTU and packets without checksums may cross a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Offload {
     /// If the kernel can.
     #[default]

@@ -303,11 +303,7 @@ fn a_path_of_link_models_lies_between_two_pairs() {
     let (far, b) = ends(Granted::Plain);
     let link = LinkConfig::rate(BitRate::from_mbps(100), Duration::from_millis(5))
         .with_bernoulli(Probability::clamped(0.01));
-    let path = PathConfig {
-        forward: link.clone(),
-        backward: link,
-        seed: 3,
-    };
+    let path = PathConfig::new(link.clone(), link, 3);
     let path = RunningPath::start(&path, near, far).expect("a thread");
     let (one, other) = ("10.0.0.1", "10.0.0.2");
     let both = talk(host(config(one), a), address(other), host(config(other), b));

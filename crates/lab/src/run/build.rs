@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use dupack_algorithms::catalog::Context;
 use dupack_algorithms::catalog::StackSpec;
-use dupack_net::flow::{Application, Path, Reader, Reneging, TcpFlowConfig, UdpFlowConfig};
+use dupack_net::flow::{Application, Path, TcpFlowConfig, UdpFlowConfig};
 use dupack_net::ids::{FlowId, LinkId};
 use dupack_net::link::DeliveryTrace;
 use dupack_net::network::Network;
@@ -146,17 +146,12 @@ impl Scenario {
         );
         let mut sender = endpoints.sender;
         sender.log = self.log;
-        TcpFlowConfig {
-            path,
-            start,
-            application: self.application(flow.group),
-            sender,
-            stack: flow.stack.build(dialect, &Context::new(sender.smss)),
-            receiver: endpoints.receiver,
-            reader: Reader::AtOnce,
-            reneging: Reneging::Never,
-            headers: endpoints.headers,
-        }
+        let stack = flow.stack.build(dialect, &Context::new(sender.smss));
+        let mut config = TcpFlowConfig::new(path, sender, stack, endpoints.receiver);
+        config.start = start;
+        config.application = self.application(flow.group);
+        config.headers = endpoints.headers;
+        config
     }
 }
 

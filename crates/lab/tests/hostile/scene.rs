@@ -102,19 +102,16 @@ impl Scene {
     }
 
     fn flow(&self, case: &Case, from: NodeId, to: NodeId) -> TcpFlowConfig {
-        TcpFlowConfig {
-            path: Path::Shortest { from, to },
-            start: self.start,
-            application: self.application,
-            sender: self.sender,
-            stack: case
-                .stack
-                .build(case.dialect, &Context::new(self.sender.smss)),
-            receiver: self.receiver,
-            reader: self.path.reader,
-            reneging: self.path.reneging,
-            headers: HeaderSizes::rfc(TimestampOption::Present),
-        }
+        let context = Context::new(self.sender.smss);
+        let stack = case.stack.build(case.dialect, &context);
+        let path = Path::Shortest { from, to };
+        let mut config = TcpFlowConfig::new(path, self.sender, stack, self.receiver);
+        config.start = self.start;
+        config.application = self.application;
+        config.reader = self.path.reader;
+        config.reneging = self.path.reneging;
+        config.headers = HeaderSizes::rfc(TimestampOption::Present);
+        config
     }
 
     /// What it consists of, for whoever looks into a failure.

@@ -11,6 +11,7 @@ use crate::units::{BitRate, Probability};
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LinkConfig {
     /// How fast packets go out.
     pub service: ServiceConfig,
@@ -30,6 +31,7 @@ pub struct LinkConfig {
 
 /// How fast packets go out.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ServiceConfig {
     /// At once: a pure delay.
     Unlimited,
@@ -61,8 +63,9 @@ pub enum QueueLimit {
 
 /// Who is dropped before the buffer is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Discipline {
-    /// Nobody.
+    /// Nobody: packets are dropped when it is full, those that come then.
     #[default]
     DropTail,
     /// Random early detection.
@@ -72,7 +75,7 @@ pub enum Discipline {
 /// Whose waiting times (arrival to start of transmission) a link records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitRecording {
-    /// Nobody's.
+    /// Nobody's: there is no histogram.
     #[default]
     Off,
     /// TCP data packets'.
@@ -174,6 +177,7 @@ impl LinkConfig {
 
 /// Why a link cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LinkFault {
     /// The queue limit is zero.
     NoBuffer,

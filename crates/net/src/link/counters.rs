@@ -2,6 +2,7 @@
 
 /// The true cause of a packet's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum DropCause {
     /// The buffer was full.
     QueueFull,
@@ -114,6 +115,7 @@ impl DropCounts {
 /// packet changes are the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
+#[non_exhaustive]
 pub struct LinkCounters {
     /// Packets offered.
     pub offered_packets: u64,

@@ -19,6 +19,7 @@ pub struct DeliveryTrace {
 
 /// Why a text is not a trace, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceError {
     /// There is no line.
     Empty,

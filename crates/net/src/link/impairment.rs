@@ -7,6 +7,7 @@ use crate::units::Probability;
 
 /// The impairments of a link's wire; the default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ImpairmentConfig {
     /// Extra delay for every packet.
     pub jitter: Option<Jitter>,
@@ -27,13 +28,14 @@ pub struct Jitter {
 
 /// The distribution of the extra delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum JitterDistribution {
     /// Uniform in `[0, max]`.
     Uniform {
         /// The largest extra delay.
         max: Duration,
     },
-    /// Exponential.
+    /// Exponentially distributed.
     Exponential {
         /// The mean extra delay.
         mean: Duration,

@@ -32,6 +32,7 @@ pub struct LossConfig {
 
 /// Which packets are lost.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum LossModel {
     /// Each packet independently, with the same probability.
     Bernoulli(Probability),

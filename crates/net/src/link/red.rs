@@ -36,6 +36,7 @@ pub struct RedConfig {
 
 /// What RED counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RedUnit {
     /// Packets; all are dropped with the same probability.
     #[default]
@@ -46,6 +47,7 @@ pub enum RedUnit {
 
 /// What RED does above `max_threshold`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RedAbove {
     /// Drops everything, as in 1993.
     DropAll,

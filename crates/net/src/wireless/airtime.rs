@@ -7,6 +7,7 @@ use crate::units::BitRate;
 
 /// The times that follow from a [`RadioConfig`], computed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Airtime {
     plcp: Duration,
     data_rate: BitRate,

@@ -37,6 +37,7 @@ pub enum Attempts {
 
 /// *n* stations in saturation.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Saturation {
     /// Probability that a station transmits in a slot: τ.
     pub transmission_probability: f64,

@@ -64,6 +64,7 @@ pub struct RadioConfig {
 
 /// Which data frames an RTS precedes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RtsThreshold {
     /// None: basic access.
     Off,
@@ -73,6 +74,7 @@ pub enum RtsThreshold {
 
 /// Which of two frames that overlap at a receiver survive.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Interference {
     /// Neither: whatever is sensed at the receiver destroys the frame.
     AnyOverlap,
@@ -90,6 +92,7 @@ pub enum Interference {
 /// far away, because it began while the station was transmitting, or because others drown its
 /// beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SensedFrames {
     /// It is a frame in error: EIFS follows. So ns-2.
     Eifs,
@@ -101,6 +104,7 @@ pub enum SensedFrames {
 /// What the channel is to a station that is about to send an ACK or CTS and gets a packet at that
 /// moment. It is not rare: data that have just arrived are relayed, or TCP acknowledges them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Answering {
     /// Busy: the packet needs a backoff, for the channel will not stay idle for DIFS (IEEE
     /// 802.11-2007 §9.2.5.1).
@@ -112,9 +116,9 @@ pub enum Answering {
 /// Where a station stands, in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
-    /// East.
+    /// How far east, in metres.
     pub x_m: f64,
-    /// North.
+    /// How far north, in metres.
     pub y_m: f64,
 }
 
@@ -217,6 +221,7 @@ const MAX_CONTENTION_WINDOW: u32 = 32_767;
 
 /// Why a medium cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RadioFault {
     /// The queue limit is zero.
     NoBuffer,

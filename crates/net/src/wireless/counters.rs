@@ -4,6 +4,7 @@ use dupack_tcp::time::Duration;
 
 /// What a station's MAC has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StationCounters {
     /// Data frames transmitted, retries included.
     pub data_frames: u64,

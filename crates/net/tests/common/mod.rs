@@ -3,9 +3,7 @@
 
 #![allow(dead_code)]
 
-use dupack_net::flow::{
-    Application, HeaderSizes, Path, Reader, Reneging, TcpFlowConfig, TimestampOption,
-};
+use dupack_net::flow::{Application, Path, TcpFlowConfig};
 use dupack_net::ids::NodeId;
 use dupack_net::link::LinkConfig;
 use dupack_net::network::Network;
@@ -218,17 +216,10 @@ pub fn transfer(from: NodeId, to: NodeId, window: u32, application: Application)
         order_echo: OrderEcho::Absent,
         application: Reading::AtOnce,
     };
-    TcpFlowConfig {
-        path: Path::Shortest { from, to },
-        start: Instant::ZERO,
-        application,
-        sender,
-        stack: stack(),
-        receiver,
-        reader: Reader::AtOnce,
-        reneging: Reneging::Never,
-        headers: HeaderSizes::rfc(TimestampOption::Absent),
-    }
+    let path = Path::Shortest { from, to };
+    let mut config = TcpFlowConfig::new(path, sender, stack(), receiver);
+    config.application = application;
+    config
 }
 
 /// One transfer over one hop.

@@ -143,18 +143,15 @@ fn against_kernel(
 
 /// A device on which the kernel has `address`.
 fn device(namespace: &Namespace, address: Ipv4Addr, packets: Packets) -> Result<Tun, Failure> {
-    let config = TunConfig {
-        name: "speed".to_owned(),
-        mtu: MTU,
-        addresses: vec![Prefix {
-            address: IpAddr::V4(address),
-            length: PREFIX_BITS,
-        }],
-        routes: Vec::new(),
-        offload: match packets {
-            Packets::Plain => Offload::Off,
-            Packets::Offload => Offload::WherePossible,
-        },
+    let mut config = TunConfig::new("speed");
+    config.mtu = MTU;
+    config.addresses = vec![Prefix {
+        address: IpAddr::V4(address),
+        length: PREFIX_BITS,
+    }];
+    config.offload = match packets {
+        Packets::Plain => Offload::Off,
+        Packets::Offload => Offload::WherePossible,
     };
     let tun = namespace.run(move || Tun::open(&config))?;
     match (packets, tun.offload()) {

@@ -31,6 +31,7 @@ pub enum ChecksumState {
 
 /// How a packet is to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Segmentation {
     /// Not at all.
     Whole,

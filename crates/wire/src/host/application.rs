@@ -44,6 +44,7 @@ pub enum Supply {
 
 /// How a connection went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// How it ended; `None` if it is in TIME-WAIT, after both ends have finished.
     pub reason: Option<Reason>,

@@ -24,6 +24,7 @@ pub struct HostConfig {
 
 /// To which addresses packets may come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Destinations {
     /// To the host's own; it is not meant by others.
     #[default]

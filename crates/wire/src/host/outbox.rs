@@ -33,10 +33,11 @@ pub(super) struct Outbox {
 
 /// What a host has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutboxCounters {
-    /// Segments.
+    /// Segments sent.
     pub segments: u64,
-    /// Packets that they went in.
+    /// Packets that they went in, fewer where the device takes long ones.
     pub packets: u64,
     /// Packets that the device did not take.
     pub refused: u64,

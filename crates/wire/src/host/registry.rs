@@ -44,7 +44,7 @@ pub(super) enum Whose {
     Sibling(Group),
     /// The asker's, which listens at the port. Its ends are claimed.
     Claimed,
-    /// Nobody's.
+    /// It is nobody's.
     Nobodys,
 }
 

@@ -10,10 +10,11 @@ use super::record::Captures;
 
 /// What has passed over the path, and whether it can be believed.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct PathReport {
     /// From the near device to the far one.
     pub forward: LaneReport,
-    /// Back.
+    /// From the far end to the near one.
     pub backward: LaneReport,
     /// How long at a time nobody looked at the devices, from the moment when the path's thread was
     /// woken, whether it had a processor or not. The arrival of a packet is stamped so much too
@@ -32,6 +33,7 @@ pub struct PathReport {
 
 /// What an endpoint of ours and the kernel beside it did not take from each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EndpointLosses {
     /// Packets of the endpoint that the kernel did not take.
     pub refused: u64,
@@ -42,6 +44,7 @@ pub struct EndpointLosses {
 
 /// One direction of the path.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct LaneReport {
     /// What the link counted. Packets are those of the wire, also with offload.
     pub link: LinkCounters,

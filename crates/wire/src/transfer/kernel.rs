@@ -6,6 +6,7 @@ use std::io;
 
 /// What a kernel's sender counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KernelStats {
     /// Retransmitted segments, those of the handshake included (`RetransSegs`, RFC 4022).
     pub retransmissions: u64,

@@ -51,11 +51,7 @@ fn both_ways_through_loss(recovery: &str, family: Family) {
         .expect("every recovery is in a stack");
     let loss = LossModel::Bernoulli(Probability::clamped(0.05));
     let link = LinkConfig::pure_delay(Duration::from_millis(1)).with_loss(loss);
-    let config = PathConfig {
-        forward: link.clone(),
-        backward: link,
-        seed: 7,
-    };
+    let config = PathConfig::new(link.clone(), link, 7);
     let network = PathNetwork::new(&config, Attachment::default()).expect("a network");
     let device = network
         .attach_endpoint(Side::Near, 1500, Offload::WherePossible)

@@ -87,13 +87,11 @@ fn device(mtu: u16, offload: Offload) -> TunConfig {
             length: 64,
         });
     }
-    TunConfig {
-        name: "endpoint".to_owned(),
-        mtu,
-        addresses,
-        routes: Vec::new(),
-        offload,
-    }
+    let mut config = TunConfig::new("endpoint");
+    config.mtu = mtu;
+    config.addresses = addresses;
+    config.offload = offload;
+    config
 }
 
 /// A kernel, and two hosts of ours that share a device and have room for so many connections each.

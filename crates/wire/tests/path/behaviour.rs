@@ -42,11 +42,7 @@ fn ms(millis: u64) -> Duration {
 
 fn config(forward: LinkConfig) -> PathConfig {
     let backward = LinkConfig::pure_delay(forward.delay);
-    PathConfig {
-        forward,
-        backward,
-        seed: SEED,
-    }
+    PathConfig::new(forward, backward, SEED)
 }
 
 fn network(forward: LinkConfig, attachment: Attachment) -> PathNetwork {

@@ -44,11 +44,7 @@ fn captured(family: Family, snap: Snap) -> Transfer {
         let loss = LossModel::Bernoulli(Probability::clamped(share));
         LinkConfig::pure_delay(Duration::from_millis(2)).with_loss(loss)
     };
-    let config = PathConfig {
-        forward: lossy(0.02),
-        backward: lossy(0.01),
-        seed: 11,
-    };
+    let config = PathConfig::new(lossy(0.02), lossy(0.01), 11);
     let network =
         PathNetwork::captured(&config, Attachment::default(), Some(&files)).expect("a network");
     let far = Side::Far.address(family);

@@ -28,11 +28,7 @@ pub fn is_victim() -> bool {
 
 fn network() -> PathNetwork {
     let link = LinkConfig::pure_delay(Span::from_millis(5));
-    let config = PathConfig {
-        forward: link.clone(),
-        backward: link,
-        seed: 1,
-    };
+    let config = PathConfig::new(link.clone(), link, 1);
     PathNetwork::new(&config, Attachment::default()).expect("a network")
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use dupack_wire::host::{Digest, Pattern};
 use dupack_wire::namespace::{self, Namespace, Standing};
-use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
+use dupack_wire::tun::{Prefix, Tun, TunConfig};
 use libtest_mimic::{Arguments, Failed, Trial};
 use skipping::REQUIRE;
 
@@ -117,16 +117,11 @@ fn try_devices() -> Result<(), String> {
     let set = namespace.set("ipv4/ip_forward", "1");
     set.map_err(|error| with_causes(&error))?;
     let prefix = |address: IpAddr, length| Prefix { address, length };
-    let config = TunConfig {
-        name: "probe".to_owned(),
-        mtu: 1500,
-        addresses: vec![
-            prefix(Ipv4Addr::new(10, 97, 0, 1).into(), 24),
-            prefix(Ipv6Addr::new(0xfd97, 0, 0, 0, 0, 0, 0, 1).into(), 64),
-        ],
-        routes: Vec::new(),
-        offload: Offload::WherePossible,
-    };
+    let mut config = TunConfig::new("probe");
+    config.addresses = vec![
+        prefix(Ipv4Addr::new(10, 97, 0, 1).into(), 24),
+        prefix(Ipv6Addr::new(0xfd97, 0, 0, 0, 0, 0, 0, 1).into(), 64),
+    ];
     let opened = namespace.run(move || Tun::open(&config).map(drop));
     opened.map_err(|error| with_causes(&error))
 }

@@ -181,26 +181,26 @@ fn losses(
 
 fn impairments(link: &LinkOptions) -> ImpairmentConfig {
     let some = |p: Probability| p.as_fraction() > 0.0;
-    ImpairmentConfig {
-        jitter: (link.jitter.as_nanos() > 0).then(|| Jitter {
-            distribution: JitterDistribution::Uniform {
-                max: span(link.jitter),
-            },
-            order: JitterOrder::Overtaking,
-        }),
-        reordering: link
-            .reorder
-            .filter(|r| some(r.probability))
-            .map(|r| Reordering {
-                probability: probability(r.probability),
-                delay_min: span(r.delay),
-                delay_max: span(r.delay),
-            }),
-        duplication: some(link.duplicate).then(|| Duplication {
-            probability: probability(link.duplicate),
-            lag: Duration::ZERO,
-        }),
-    }
+    let mut config = ImpairmentConfig::default();
+    config.jitter = (link.jitter.as_nanos() > 0).then(|| Jitter {
+        distribution: JitterDistribution::Uniform {
+            max: span(link.jitter),
+        },
+        order: JitterOrder::Overtaking,
+    });
+    config.reordering = link
+        .reorder
+        .filter(|r| some(r.probability))
+        .map(|r| Reordering {
+            probability: probability(r.probability),
+            delay_min: span(r.delay),
+            delay_max: span(r.delay),
+        });
+    config.duplication = some(link.duplicate).then(|| Duplication {
+        probability: probability(link.duplicate),
+        lag: Duration::ZERO,
+    });
+    config
 }
 
 pub(super) fn udp(source: &UdpSource) -> UdpConfig {

@@ -24,6 +24,7 @@ pub struct LossScript {
 
 /// What to lose.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ScriptRule {
     /// Data packets of a flow, by packet number and transmission.
     Data {
@@ -74,6 +75,7 @@ pub const MAX_SCRIPTED_PACKETS: u64 = 1_000_000;
 
 /// Why a script cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ScriptError {
     /// A range ends before it starts, or a time window is empty.
     EmptyRange {
