@@ -41,6 +41,8 @@ pub mod segment;
 pub mod sender;
 pub mod seq;
 mod stack;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod time;
 pub mod window;
 

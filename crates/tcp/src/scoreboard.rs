@@ -389,6 +389,34 @@ impl Scoreboard {
         }
     }
 
+    /// Checks every segment, and every count against them. For tests: it walks over the window.
+    ///
+    /// # Panics
+    /// If something does not hold.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn check(&self) {
+        let (mut end, mut bytes, mut segments, mut forward_ack) = (self.una, 0, 0, self.una);
+        for (index, segment) in self.segments.iter().enumerate() {
+            assert_eq!(segment.start, end, "one begins where the one before ends");
+            assert!(segment.len > 0 && segment.transmissions > 0 && segment.order > 0);
+            end = segment.end();
+            if segment.reported == Reported::Sacked {
+                bytes += u64::from(segment.len);
+                segments += 1;
+                forward_ack = end;
+            }
+            let skipped = self.segments.range(index..).take(segment.skip as usize);
+            let mut known = skipped.map(|s| s.reported);
+            assert!(
+                known.all(|r| r == Reported::Sacked),
+                "only what is sacked is skipped"
+            );
+        }
+        assert_eq!(end, self.nxt);
+        assert_eq!((bytes, segments), (self.sacked_bytes, self.sacked_segments));
+        assert_eq!(forward_ack, self.forward_ack);
+    }
+
     /// Forgets every SACK: the receiver has shown that it threw sacked data away (RFC 2018 §8).
     pub(crate) fn forget_sacks(&mut self) {
         for segment in &mut self.segments {

@@ -16,6 +16,8 @@ mod invariants;
 mod loss;
 pub(crate) mod state;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod transmit;
 
 pub use config::{

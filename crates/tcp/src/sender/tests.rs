@@ -1,0 +1,459 @@
+//! Timelines of the sender itself, under the plainest recovery there is: what holds whatever the
+//! plug-ins are.
+
+use alloc::boxed::Box;
+use alloc::format;
+
+use super::*;
+use crate::congestion::CongestionControl;
+use crate::facts::{Departure, LossFacts, RuleWords, SendReason, Sent, View};
+use crate::recovery::{Clearance, LossEvent, Next, Recovery, RtoTimer, Timing};
+use crate::rtt::{BackoffReset, RttSampling};
+use crate::scoreboard::SegmentId;
+use crate::seq::SeqNumber;
+use crate::testing::{Aimd, Always, SMSS, Setup, Timeline, ack, at, coin};
+use crate::time::Duration;
+
+const THIRD: LossRule = LossRule::new(&RuleWords {
+    name: "third",
+    meaning: "three duplicate ACKs",
+});
+
+/// Resends the first segment after three duplicate ACKs, and everything after a timeout.
+#[derive(Debug, Default)]
+struct Plain {
+    resend: Option<SegmentId>,
+    /// After a timeout: what is still to be sent again.
+    rest: Option<(SegmentId, SegmentId)>,
+    point: Option<u64>,
+    /// What it makes of every segment that is timed.
+    timing: Timing,
+    /// When its own timer expires, and what it says then.
+    timer: Option<(Instant, Expiry)>,
+}
+
+impl Recovery for Plain {
+    fn on_sent(&mut self, sent: &Sent, _: &View<'_>) -> RtoTimer {
+        self.resend = self.resend.filter(|&id| id != sent.id);
+        self.rest = self
+            .rest
+            .map(|(next, end)| (next.max(sent.id.next()), end))
+            .filter(|_| sent.segment.transmissions > 1)
+            .filter(|(next, end)| next < end);
+        RtoTimer::Keep
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let first = view.scoreboard.first();
+        let rest = self.rest.map(|(next, end)| (next.max(first), end));
+        self.rest = rest.filter(|(next, end)| next < end);
+        self.resend = self.resend.filter(|&id| id >= first);
+        let over = self.point.is_some_and(|point| ack.una >= point);
+        self.point = self.point.filter(|_| !over);
+        let mut loss = None;
+        if ack.dup_acks == 3 && self.point.is_none() && self.rest.is_none() {
+            self.point = Some(view.scoreboard.nxt());
+            self.resend = Some(first);
+            loss = Some(LossEvent::of(first, THIRD));
+        }
+        Outcome {
+            loss,
+            growth: match self.point {
+                Some(_) => Growth::Frozen,
+                None => Growth::Acked,
+            },
+            rto: match ack.acked_bytes {
+                0 => RtoTimer::Keep,
+                _ => RtoTimer::Restart,
+            },
+            timing: self.timing,
+            exit: if over { Exit::Recovery } else { Exit::No },
+            ..Outcome::default()
+        }
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.resend = None;
+        self.point = None;
+        self.rest = Some((view.scoreboard.first(), view.scoreboard.end()));
+    }
+
+    fn timer(&self) -> Option<Instant> {
+        self.timer.map(|(at, _)| at)
+    }
+
+    fn on_timer(&mut self, _: &View<'_>) -> Expiry {
+        self.timer
+            .take()
+            .map_or(Expiry::default(), |(_, expiry)| expiry)
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        let cursor = self.rest.and_then(|(next, _)| view.scoreboard.get(next));
+        cursor.map_or(view.flight_size(), |s| s.start - view.scoreboard.una())
+    }
+
+    fn next(&self, _: &View<'_>) -> Next {
+        let again = |id, rule, clearance| Next::Retransmit {
+            id,
+            why: SendReason::Retransmit(rule),
+            clearance,
+        };
+        match (self.resend, self.rest) {
+            (Some(id), _) => again(id, THIRD, Clearance::Immediate),
+            (None, Some((id, _))) => again(id, LossRule::TIMEOUT, Clearance::Window),
+            (None, None) => Next::New {
+                why: SendReason::NewData,
+                clearance: Clearance::Window,
+            },
+        }
+    }
+}
+
+fn plain() -> Setup {
+    Setup::new(Plain::default())
+}
+
+#[test]
+fn three_duplicate_acks_make_one_loss_event() {
+    let mut t = plain().window(8.0).ssthresh(4.0).start(50);
+    for n in 1..=2 {
+        assert_eq!(t.receive(100 + n, ack(0)), "");
+    }
+    assert_eq!(t.receive(103, ack(0)), "third:0");
+    // Half of what was outstanding.
+    assert_eq!((t.cwnd(), t.ssthresh()), (4.0, 4.0));
+    assert_eq!(t.receive(104, ack(0)), "");
+    // A full ACK ends the recovery, and four go out; the growth of 1/4 admits none.
+    assert_eq!(t.receive(200, ack(8)), "new:8 new:9 new:10 new:11");
+    let stats = t.sender().stats();
+    assert_eq!((stats.loss_events, stats.recoveries), (1, 1));
+    assert_eq!((stats.segments_sent, stats.retransmissions), (13, 1));
+}
+
+#[test]
+fn timeouts_double_until_something_is_timed_again() {
+    let mut t = plain().window(4.0).start(4);
+    // The first timeout is one second, then two, then four (RFC 6298 §5.5).
+    assert_eq!(t.wait(1000), "rto:0");
+    assert_eq!(t.wait(3000), "rto:0");
+    assert_eq!((t.rto_at(), t.cwnd()), (Some(7000), 1.0));
+    // An ACK of what was sent three times is no sample: the backoff stays (Karn).
+    assert_eq!(t.receive(3100, ack(1)), "rto:1 rto:2");
+    assert_eq!(t.rto_at(), Some(7100));
+    assert_eq!(t.sender().stats().timeouts, 2);
+    assert_eq!(t.sender().rtt().srtt(), None);
+}
+
+#[test]
+fn the_backoff_may_end_with_the_advance() {
+    let mut t = plain()
+        .configure(|c| c.rtt.backoff_reset = BackoffReset::OnAdvance)
+        .window(2.0)
+        .start(2);
+    t.wait(1000);
+    t.receive(1100, ack(1));
+    assert_eq!(t.rto_at(), Some(2100));
+}
+
+#[test]
+fn one_segment_is_timed_at_a_time_and_not_if_it_is_sent_again() {
+    let one = |timing| {
+        let recovery = Plain {
+            timing,
+            ..Plain::default()
+        };
+        Setup::new(recovery)
+            .configure(|c| c.rtt.sampling = RttSampling::OnePerWindow)
+            .window(2.0)
+            .start(40)
+    };
+    // 0 is timed; the ACK of 1 later is no sample.
+    let mut t = one(Timing::Sample);
+    t.receive(100, ack(1));
+    t.receive(190, ack(2));
+    assert_eq!(t.sender().rtt().srtt(), Some(Duration::from_millis(100)));
+    // 2 was timed from 100 on.
+    t.receive(250, ack(3));
+    assert_eq!(
+        t.sender().rtt().srtt(),
+        Some(Duration::from_micros(100_000 * 7 / 8 + 150_000 / 8))
+    );
+    let mut t = one(Timing::Discard);
+    t.receive(100, ack(1));
+    assert_eq!(t.sender().rtt().srtt(), None);
+    let mut t = one(Timing::Sample);
+    t.wait(1000);
+    t.receive(1100, ack(2));
+    assert_eq!(t.sender().rtt().srtt(), None);
+}
+
+#[test]
+fn a_closed_window_is_probed_and_never_overrun() {
+    let mut t = plain().window(4.0).start(20);
+    t.receive(100, ack(2).window(2));
+    // 4 lies beyond the peer's edge.
+    assert_eq!(t.sent(), "");
+    t.receive(110, ack(4).window(0));
+    // Nothing is outstanding: the persist timer, as long as a timeout.
+    assert_eq!((t.sent(), t.rto_at()), ("", None));
+    assert_eq!(t.wait(1109), "");
+    assert_eq!(t.wait(1110), "probe:4");
+    assert_eq!(t.sender().stats().window_probes, 1);
+    // Twice as long.
+    assert_eq!(t.wait(3110), "probe:4");
+    assert_eq!(t.receive(3200, ack(4).window(3)), "new:4 new:5 new:6");
+    assert_eq!(t.sender().peer_edge(), 7 * u64::from(SMSS));
+}
+
+#[test]
+fn a_small_opening_is_not_used_before_the_timer_says_so() {
+    let mut t = plain()
+        .window(4.0)
+        .configure(|c| c.peer_window = 4 * SMSS)
+        .start(20);
+    let mut slightly = ack(4);
+    slightly.0.window = SMSS / 2;
+    assert_eq!(t.receive(100, slightly), "");
+    assert_eq!(t.wait(1100), "new:4");
+    assert_eq!(t.transmits()[0].segment.len, SMSS / 2);
+}
+
+#[test]
+fn an_idle_sender_starts_over() {
+    let idle = |rule| {
+        let mut t = plain().configure(|c| c.idle = rule).window(2.0).start(5);
+        t.receive(100, ack(2));
+        t.receive(200, ack(5));
+        assert!(t.cwnd() > 3.0, "{}", t.cwnd());
+        t.wait(5000);
+        t.write(20);
+        format!("{} {}", t.sent(), t.cwnd())
+    };
+    assert_eq!(idle(IdleRule::Restart), "new:5 new:6 2");
+    assert_eq!(idle(IdleRule::Keep), "new:5 new:6 new:7 new:8 4");
+}
+
+#[test]
+fn what_is_sacked_and_then_taken_back_is_found_out() {
+    let mut t = plain().sack().window(4.0).start(4);
+    t.receive(100, ack(0).sack(1, 3));
+    t.receive(101, ack(1));
+    // The first outstanding segment is sacked, and yet it was not acknowledged: reneged.
+    assert_eq!(t.wait(1101), "rto:1");
+    assert_eq!(t.sender().stats().renegings, 1);
+    assert_eq!(t.sender().scoreboard().sacked_segments(), 0);
+}
+
+#[test]
+fn what_was_never_sent_cannot_be_acknowledged() {
+    let mut t = plain().sack().window(2.0).start(10);
+    assert_eq!(t.receive(100, ack(3)), "");
+    assert_eq!(t.receive(101, ack(0).sack(1, 5)), "");
+    let mut before = ack(0);
+    before.0.ack = SeqNumber(0_u32.wrapping_sub(5000));
+    assert_eq!(t.receive(102, before), "");
+    let board = t.sender().scoreboard();
+    assert_eq!((board.una(), board.sacked_bytes()), (0, 0));
+    assert_eq!(t.sender().rtt().srtt(), None);
+}
+
+#[test]
+fn a_timer_called_early_does_nothing() {
+    let mut t = plain().window(2.0).start(10);
+    t.sender_mut().handle_timeout(at(999));
+    assert_eq!((t.sender().stats().timeouts, t.rto_at()), (0, Some(1000)));
+}
+
+#[test]
+fn the_recoverys_own_timer_may_begin_a_loss_event() {
+    let event = LossEvent::of(SegmentId(0), THIRD);
+    let expiry = Expiry {
+        loss: Some(event),
+        rto: RtoTimer::Restart,
+    };
+    let mut t = Setup::new(Plain {
+        timer: Some((at(400), expiry)),
+        ..Plain::default()
+    })
+    .window(8.0)
+    .start(8);
+    assert_eq!(t.sender().next_timeout(), Some(at(400)));
+    assert_eq!(t.wait(400), "");
+    assert_eq!((t.cwnd(), t.rto_at()), (4.0, Some(1400)));
+    assert_eq!(t.sender().stats().loss_events, 1);
+}
+
+#[test]
+fn a_loss_that_was_repaired_is_judged_as_it_was() {
+    // It says what it was told: the segment's offset, its order, and how long the hole is.
+    #[derive(Debug)]
+    struct Asked;
+    impl crate::differentiation::Differentiation for Asked {
+        fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+        fn judge(&mut self, loss: &LossFacts) -> LossCause {
+            assert_eq!((loss.segment.start, loss.segment.order), (0, 1));
+            assert_eq!(
+                (loss.rule, loss.hole, loss.truth),
+                (LossRule::PROBE, 1, None)
+            );
+            LossCause::Congestion
+        }
+    }
+    let probe = plain().start(1);
+    let lost = *probe
+        .sender()
+        .scoreboard()
+        .get(SegmentId(0))
+        .expect("it is out");
+    let expiry = Expiry {
+        loss: Some(LossEvent::repaired(SegmentId(0), lost, LossRule::PROBE)),
+        rto: RtoTimer::Keep,
+    };
+    let mut t = Setup::new(Plain {
+        timer: Some((at(400), expiry)),
+        ..Plain::default()
+    })
+    .differentiation(Box::new(Asked))
+    .window(8.0)
+    .start(50);
+    t.receive(100, ack(1));
+    t.wait(400);
+    assert_eq!(t.sender().stats().loss_events, 1);
+}
+
+#[test]
+fn the_response_answers_for_the_link() {
+    /// Three segments, whatever happened, and no growth before the next loss.
+    #[derive(Debug)]
+    struct Three;
+    impl crate::response::Response for Three {
+        fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+        fn respond(&mut self, _: &LossFacts, congestion: Window) -> Window {
+            assert_eq!(congestion.cwnd, 4000.0);
+            Window {
+                cwnd: 3000.0,
+                ssthresh: 3000.0,
+            }
+        }
+        fn growth(&self) -> f64 {
+            0.0
+        }
+    }
+    let mut t = plain()
+        .differentiation(Box::new(Always(LossCause::Wireless)))
+        .response(Box::new(Three))
+        .window(8.0)
+        .start(50);
+    for n in 1..=3 {
+        t.receive(100 + n, ack(0));
+    }
+    assert_eq!(t.cwnd(), 3.0);
+    t.receive(200, ack(8));
+    assert_eq!(t.cwnd(), 3.0);
+}
+
+/// Paces at 100 segments per second, and by a model: it sees every departure.
+#[derive(Debug, Default)]
+struct Paced {
+    departures: u64,
+}
+
+impl CongestionControl for Paced {
+    fn governance(&self) -> Governance {
+        Governance::Model
+    }
+
+    fn on_sent(&mut self, _: &Sent, departure: Departure, view: &View<'_>) {
+        self.departures += 1;
+        assert_eq!(departure.in_flight, view.flight_size());
+        assert!(view.rto_at.is_some(), "the first departure started it");
+    }
+
+    fn on_ack(&mut self, facts: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        assert!(facts.prior_in_flight.is_some() && credit.in_flight.is_some());
+        view.window
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(100.0 * f64::from(SMSS))
+    }
+}
+
+#[test]
+fn a_paced_sender_spreads_its_window() {
+    let mut t = plain()
+        .control(Box::new(Paced::default()))
+        .window(3.0)
+        .start(9);
+    assert_eq!(t.sent(), "new:0");
+    assert_eq!(t.sender().paced_until(), Some(at(10)));
+    assert_eq!(t.wait(9), "");
+    assert_eq!(t.wait(20), "new:1 new:2");
+    // The window is full: the pace lets nothing more out.
+    assert_eq!(t.wait(500), "");
+    t.receive(600, ack(1));
+    assert_eq!(t.sent(), "new:3");
+}
+
+#[test]
+fn the_view_shows_the_timer_as_it_stands() {
+    /// Checks what it is shown, and when.
+    #[derive(Debug)]
+    struct Shown(Plain);
+    impl Recovery for Shown {
+        fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+            let running = (sent.id > SegmentId(0)).then(|| at(1000));
+            assert_eq!(view.rto_at, running, "it starts after the first has left");
+            self.0.on_sent(sent, view)
+        }
+        fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+            assert_eq!(view.rto_at, Some(at(1000)), "restarted by the answer");
+            self.0.on_ack(ack, view)
+        }
+        fn on_rto(&mut self, view: &View<'_>) {
+            assert_eq!(view.rto_at, None);
+            self.0.on_rto(view);
+        }
+        fn in_flight(&self, view: &View<'_>) -> u64 {
+            self.0.in_flight(view)
+        }
+        fn next(&self, view: &View<'_>) -> Next {
+            self.0.next(view)
+        }
+    }
+    let mut t = Setup::new(Shown(Plain::default())).window(3.0).start(3);
+    t.receive(100, ack(1));
+    assert_eq!(t.rto_at(), Some(1100));
+    t.sender_mut().handle_timeout(at(1100));
+    assert_eq!(t.rto_at(), Some(3100));
+}
+
+#[test]
+fn everything_arrives_whatever_is_lost() {
+    for seed in 0..50 {
+        let mut lost = coin(seed, 0.1);
+        let done = plain()
+            .control(Box::new(Aimd::Window))
+            .transfer(200, |_, _| lost());
+        assert!(done.stats.segments_sent >= 200 + done.stats.retransmissions);
+        assert!(done.finished > at(100));
+    }
+}
+
+/// Whether `t` may be sent to by several tests at once, as hosts on threads do.
+#[test]
+fn a_sender_can_be_sent() {
+    fn is_send<T: Send>() {}
+    is_send::<Timeline>();
+}

@@ -1,0 +1,129 @@
+//! A sender and a receiver at either end of a path that loses what it is told to.
+
+use alloc::collections::VecDeque;
+
+use crate::segment::{Ack, DataSegment};
+use crate::sender::SenderStats;
+use crate::time::{Duration, Instant};
+use crate::window::Window;
+use crate::{Receiver, Sender, Transmit};
+
+/// How a transfer went.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// When the last ACK came.
+    pub finished: Instant,
+    /// What the sender counted.
+    pub stats: SenderStats,
+}
+
+/// The way from the sender to the receiver and back.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Propagation delay each way.
+    pub delay: Duration,
+    /// Time that a segment occupies the link; ACKs occupy it for none.
+    pub transmission: Duration,
+}
+
+impl Path {
+    /// 50 ms each way, at any rate.
+    pub const SHORT: Self = Self {
+        delay: Duration::from_millis(50),
+        transmission: Duration::ZERO,
+    };
+}
+
+/// A sender and a receiver at either end of a path.
+#[derive(Debug)]
+pub struct Loopback {
+    /// The sender.
+    pub sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) path: Path,
+    pub(super) now: Instant,
+    pub(super) data: VecDeque<(Instant, DataSegment)>,
+    /// When the link can take the next segment.
+    pub(super) data_free: Instant,
+    pub(super) acks: VecDeque<(Instant, Ack)>,
+}
+
+impl Loopback {
+    /// How the transfer went.
+    ///
+    /// # Panics
+    /// If not everything is acknowledged.
+    #[must_use]
+    pub fn finished(&self) -> Transfer {
+        assert!(self.sender.is_done(), "{:?}", self.sender);
+        Transfer {
+            finished: self.now,
+            stats: *self.sender.stats(),
+        }
+    }
+
+    /// Runs until everything is acknowledged, or until `end`. `lost` sees every transmission
+    /// and the window in force.
+    ///
+    /// # Panics
+    /// If nothing comes to an end.
+    pub fn run(&mut self, end: Instant, lost: &mut dyn FnMut(&Transmit, Window) -> bool) {
+        for _ in 0..10_000_000 {
+            self.emit(lost);
+            if self.sender.is_done() || !self.step(end) {
+                return;
+            }
+        }
+        panic!("the transfer does not end: {:?}", self.sender);
+    }
+
+    /// The next event, whatever it is; says whether there was one before `end`.
+    fn step(&mut self, end: Instant) -> bool {
+        let data_at = self.data.front().map(|d| d.0);
+        let ack_at = self.acks.front().map(|a| a.0);
+        let timer_at = self.sender.next_timeout();
+        let next = [data_at, ack_at, timer_at].into_iter().flatten().min();
+        let Some(next) = next.filter(|&next| next < end) else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        if data_at == Some(next) {
+            let (_, segment) = self.data.pop_front().expect("it is there");
+            self.receiver.handle_data(self.now, &segment);
+            while let Some(ack) = self.receiver.poll_ack() {
+                self.acks.push_back((self.now + self.path.delay, ack));
+            }
+        } else if ack_at == Some(next) {
+            let (_, ack) = self.acks.pop_front().expect("it is there");
+            self.sender.handle_ack(self.now, &ack);
+        } else {
+            self.sender.handle_timeout(self.now);
+        }
+        true
+    }
+
+    fn emit(&mut self, lost: &mut dyn FnMut(&Transmit, Window) -> bool) {
+        while let Some(transmit) = self.sender.poll_transmit(self.now) {
+            if !lost(&transmit, self.sender.window()) {
+                self.data_free = self.data_free.max(self.now) + self.path.transmission;
+                self.data
+                    .push_back((self.data_free + self.path.delay, transmit.segment));
+            }
+        }
+    }
+}
+
+/// A coin that comes up `true` with probability `rate`: a small deterministic generator
+/// (Vigna's SplitMix64), so that a failing seed can be run again.
+#[must_use]
+pub fn coin(seed: u64, rate: f64) -> impl FnMut() -> bool {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        (z >> 11) as f64 / (1_u64 << 53) as f64 <= rate
+    }
+}

@@ -1,0 +1,183 @@
+//! What is to be tested, and in which surroundings.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use super::loopback::{Loopback, Path, Transfer};
+use super::timeline::Timeline;
+use super::{Aimd, Always, NoResponse, PEER_WINDOW, SMSS};
+use crate::congestion::CongestionControl;
+use crate::differentiation::Differentiation;
+use crate::facts::LossCause;
+use crate::options::{Dsack, OrderEcho, Sack};
+use crate::receiver::{AckPolicy, Reading, TimestampEcho};
+use crate::recovery::Recovery;
+use crate::response::Response;
+use crate::sender::{IdleRule, TimestampClock, TimestampValues};
+use crate::seq::SeqNumber;
+use crate::time::{Duration, Instant};
+use crate::{Receiver, ReceiverConfig, Sender, SenderConfig, Stack};
+
+/// What is to be tested, and in which surroundings.
+#[derive(Debug)]
+pub struct Setup {
+    stack: Stack,
+    config: SenderConfig,
+    dsack: Dsack,
+    echo: TimestampEcho,
+}
+
+impl Setup {
+    /// A sender with this recovery: a window of 10 segments, no `ssthresh` yet, RFC 6298's
+    /// timeout, and nothing agreed on.
+    #[must_use]
+    pub fn new(recovery: impl Recovery + 'static) -> Self {
+        Self::boxed(Box::new(recovery))
+    }
+
+    /// The same of a recovery that is in a box already.
+    #[must_use]
+    pub fn boxed(recovery: Box<dyn Recovery>) -> Self {
+        let mut config = SenderConfig::new(SMSS);
+        config.initial_window = 10.0 * f64::from(SMSS);
+        config.idle = IdleRule::Keep;
+        config.peer_window = PEER_WINDOW;
+        Self {
+            stack: Stack {
+                recovery,
+                control: Box::new(Aimd::FlightSize),
+                differentiation: Box::new(Always(LossCause::Congestion)),
+                response: Box::new(NoResponse),
+            },
+            config,
+            dsack: Dsack::Absent,
+            echo: TimestampEcho::Standard,
+        }
+    }
+
+    /// With SACK agreed on.
+    #[must_use]
+    pub fn sack(self) -> Self {
+        self.configure(|c| c.sack = Sack::Permitted)
+    }
+
+    /// With SACK agreed on, and a receiver that reports what it gets twice.
+    #[must_use]
+    pub fn dsack(mut self) -> Self {
+        self.dsack = Dsack::Reported;
+        self.sack()
+    }
+
+    /// With the order of transmissions carried and echoed.
+    #[must_use]
+    pub fn order_echo(self) -> Self {
+        self.configure(|c| c.order_echo = OrderEcho::Carried)
+    }
+
+    /// With timestamps of 1 ms, no two alike, of which the receiver echoes that of the segment
+    /// which caused the ACK.
+    #[must_use]
+    pub fn trigger_timestamps(mut self) -> Self {
+        self.echo = TimestampEcho::Trigger;
+        self.configure(|c| {
+            c.timestamps = Some(TimestampClock {
+                tick: Duration::from_millis(1),
+                values: TimestampValues::Unique,
+            });
+        })
+    }
+
+    /// The initial congestion window, in segments.
+    #[must_use]
+    pub fn window(self, segments: f64) -> Self {
+        self.configure(|c| c.initial_window = segments * f64::from(SMSS))
+    }
+
+    /// The initial slow start threshold, in segments.
+    #[must_use]
+    pub fn ssthresh(self, segments: f64) -> Self {
+        self.configure(|c| c.initial_ssthresh = segments * f64::from(SMSS))
+    }
+
+    /// Another control than [`Aimd::FlightSize`].
+    #[must_use]
+    pub fn control(mut self, control: Box<dyn CongestionControl>) -> Self {
+        self.stack.control = control;
+        self
+    }
+
+    /// Another differentiation than "always congestion".
+    #[must_use]
+    pub fn differentiation(mut self, differentiation: Box<dyn Differentiation>) -> Self {
+        self.stack.differentiation = differentiation;
+        self
+    }
+
+    /// A response to losses that are the link's.
+    #[must_use]
+    pub fn response(mut self, response: Box<dyn Response>) -> Self {
+        self.stack.response = response;
+        self
+    }
+
+    /// Changes the sender's configuration.
+    #[must_use]
+    pub fn configure(mut self, change: impl FnOnce(&mut SenderConfig)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Begins at time 0 with `segments` segments to send.
+    #[must_use]
+    pub fn start(self, segments: u64) -> Timeline {
+        self.start_with_bytes(segments * u64::from(SMSS))
+    }
+
+    /// Begins at time 0 with `bytes` bytes to send.
+    #[must_use]
+    pub fn start_with_bytes(self, bytes: u64) -> Timeline {
+        Timeline::new(Sender::new(self.config, self.stack), bytes)
+    }
+
+    /// Carries `segments` segments over a link of 50 ms each way that loses every transmission
+    /// for which `lost` holds: it is given the place of the transmission, from 1, and the number
+    /// of the segment. ACKs are not lost.
+    ///
+    /// # Panics
+    /// If the transfer stops before everything is acknowledged.
+    pub fn transfer(self, segments: u64, mut lost: impl FnMut(u64, u64) -> bool) -> Transfer {
+        let mut loopback = self.loopback(Path::SHORT);
+        loopback.sender.write(segments * u64::from(SMSS));
+        loopback.run(Instant::FAR_FUTURE, &mut |t, _| {
+            lost(t.order, t.offset / u64::from(SMSS))
+        });
+        loopback.finished()
+    }
+
+    /// The sender, and a receiver that has agreed on the same, at either end of `path`.
+    #[must_use]
+    pub fn loopback(self, path: Path) -> Loopback {
+        let config = self.config;
+        let receiver = Receiver::new(ReceiverConfig {
+            irs: config.isn,
+            mss: SMSS,
+            buffer: PEER_WINDOW,
+            ack_policy: AckPolicy::Immediate,
+            sack: config.sack,
+            dsack: self.dsack,
+            timestamps: config.timestamps.map(|_| self.echo),
+            order_echo: config.order_echo,
+            application: Reading::AtOnce,
+        });
+        debug_assert_eq!(config.isn, SeqNumber(0), "what timelines count from");
+        Loopback {
+            sender: Sender::new(config, self.stack),
+            receiver,
+            path,
+            now: Instant::ZERO,
+            data: VecDeque::new(),
+            data_free: Instant::ZERO,
+            acks: VecDeque::new(),
+        }
+    }
+}
