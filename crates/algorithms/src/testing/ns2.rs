@@ -10,10 +10,10 @@ use std::fs;
 
 use dupack_tcp::rtt::RttSampling;
 use dupack_tcp::sender::{DuplicateAckRule, TransmitKind};
+use dupack_tcp::testing::Path;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::WindowRounding;
 
-use super::loopback::Path;
 use super::{Aimd, SMSS, Setup};
 use crate::catalog::spec::Dialect;
 

@@ -115,7 +115,6 @@ impl Loopback {
 
 /// A coin that comes up `true` with probability `rate`: a small deterministic generator
 /// (Vigna's SplitMix64), so that a failing seed can be run again.
-#[must_use]
 pub fn coin(seed: u64, rate: f64) -> impl FnMut() -> bool {
     let mut state = seed;
     move || {

@@ -1,6 +1,9 @@
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{LossCause, LossFacts};
+
 use super::*;
 use crate::recovery::adversary;
-use crate::testing::{AckIn, Setup, Timeline, ack};
+use crate::testing::{AckIn, Setup, Timeline, ack, at};
 
 /// Ten segments out at once, the first acknowledged after 100 ms: RTT 100, SRTT 100.
 fn ten(setup: Setup, segments: u64) -> Timeline {
@@ -163,6 +166,36 @@ fn a_loss_that_only_the_probe_knows_of_cuts_the_window() {
     t.receive(530, ack(11));
     assert_eq!(t.sender().stats().loss_events, 1);
     assert!(t.cwnd() < before);
+}
+
+/// Nobody but the oracle asks for the truth; but whoever does must ask about 9, which was the tenth
+/// to be sent, and not about 11, which is outstanding when the loss comes to light.
+#[test]
+fn the_loss_that_a_probe_repaired_is_that_of_its_segment() {
+    #[derive(Debug)]
+    struct Asked;
+    impl Differentiation for Asked {
+        fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
+        fn judge(&mut self, loss: &LossFacts) -> LossCause {
+            assert_eq!(loss.rule, LossRule::PROBE);
+            assert_eq!((loss.segment.start, loss.segment.order), (9000, 10));
+            assert_eq!(
+                (loss.segment.transmissions, loss.segment.sent_at),
+                (1, at(0))
+            );
+            LossCause::Congestion
+        }
+    }
+    let setup = rack().window(10.0).ssthresh(2.0).prepared();
+    let mut t = setup.differentiation(Box::new(Asked)).start(10);
+    for next in 1..=9 {
+        t.receive(100 + u64::from(next), ack(next));
+    }
+    assert_eq!(t.wait(400), "tlp:9");
+    t.receive(430, ack(10));
+    assert_eq!(t.write(2), "new:10 new:11");
+    t.receive(530, ack(11));
+    assert_eq!(t.sender().stats().loss_events, 1);
 }
 
 #[test]
