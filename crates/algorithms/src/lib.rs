@@ -1,6 +1,8 @@
 //! The plug-ins of the endpoint, one file each, by axis, and the [`catalog`] that names them.
 
 extern crate alloc;
+// What the derive macros make names this crate, here as elsewhere.
+extern crate self as dupack_algorithms;
 
 pub mod catalog;
 pub mod congestion;

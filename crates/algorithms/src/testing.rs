@@ -2,7 +2,7 @@
 //! test, its parameters by name, and the options agreed that it needs.
 //!
 //! ```ignore
-//! let mut t = Setup::new(&newreno::ENTRY).set("full_ack", "alg2").window(4.0).start(100);
+//! let mut t = Setup::new(newreno::entry()).set("full_ack", "alg2").window(4.0).start(100);
 //! assert_eq!(t.sent(), "new:0 new:1 new:2 new:3");
 //! assert_eq!(t.receive(100, ack(1)), "new:4 new:5");
 //! assert_eq!(t.receive(101, ack(1).sack(2, 3)), "");
@@ -22,27 +22,27 @@ use dupack_tcp::testing::{self, Always, Loopback, Path, Transfer};
 pub(crate) use dupack_tcp::testing::{AckIn, Aimd, SMSS, Timeline, ack, at, coin};
 pub(crate) use ns2::agrees_with_ns2;
 
-use crate::catalog::spec::{Context, Dialect, Entry, Kind, Parameters, Value};
+use crate::catalog::{Context, Dialect, Entry, Value, Values};
 
 /// What is to be tested, and in which surroundings.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    entry: &'static Entry<dyn Recovery>,
+    entry: Entry<dyn Recovery>,
     dialect: Dialect,
     settings: Vec<(&'static str, Value)>,
     configure: Vec<fn(&mut SenderConfig)>,
     control: Aimd,
     /// A control of the catalog instead, with its defaults.
-    catalog_control: Option<&'static Entry<dyn CongestionControl>>,
+    catalog_control: Option<Entry<dyn CongestionControl>>,
     /// A response of the catalog, to losses that are then all taken for the link's.
-    response: Option<&'static Entry<dyn Response>>,
+    response: Option<Entry<dyn Response>>,
     window: f64,
     ssthresh: f64,
 }
 
 impl Setup {
     /// The catalog's `entry` with its defaults; a window of 10 segments, no `ssthresh` yet.
-    pub(crate) fn new(entry: &'static Entry<dyn Recovery>) -> Self {
+    pub(crate) fn new(entry: Entry<dyn Recovery>) -> Self {
         Self {
             entry,
             dialect: Dialect::Rfc,
@@ -63,21 +63,14 @@ impl Setup {
     }
 
     /// Chooses a word for a parameter.
-    pub(crate) fn set(mut self, name: &'static str, word: &'static str) -> Self {
-        let spec = self.entry.parameters.iter().find(|p| p.name == name);
-        let spec = spec.unwrap_or_else(|| panic!("no parameter `{name}`"));
-        let Kind::Choice(words) = spec.kind else {
-            panic!("`{name}` takes no words");
-        };
-        assert!(words.iter().any(|(w, _)| *w == word), "no choice `{word}`");
-        self.settings.push((name, Value::Choice(word)));
-        self
+    pub(crate) fn set(self, name: &'static str, word: &'static str) -> Self {
+        self.set_value(name, Value::word(word))
     }
 
     /// Gives any parameter a value.
     pub(crate) fn set_value(mut self, name: &'static str, value: Value) -> Self {
-        let known = self.entry.parameters.iter().any(|p| p.name == name);
-        assert!(known, "no parameter `{name}`");
+        let set = self.entry.defaults(self.dialect).set(name, value.clone());
+        set.unwrap_or_else(|error| panic!("{error}"));
         self.settings.push((name, value));
         self
     }
@@ -101,13 +94,13 @@ impl Setup {
     }
 
     /// A control of the catalog, with its defaults, in place of [`Aimd`].
-    pub(crate) fn controlled_by(mut self, entry: &'static Entry<dyn CongestionControl>) -> Self {
+    pub(crate) fn controlled_by(mut self, entry: Entry<dyn CongestionControl>) -> Self {
         self.catalog_control = Some(entry);
         self
     }
 
     /// Takes every loss for the link's, and answers it with a response of the catalog.
-    pub(crate) fn answered_by(mut self, entry: &'static Entry<dyn Response>) -> Self {
+    pub(crate) fn answered_by(mut self, entry: Entry<dyn Response>) -> Self {
         self.response = Some(entry);
         self
     }
@@ -118,38 +111,33 @@ impl Setup {
         self
     }
 
-    fn parameters(&self) -> Parameters {
-        let mut parameters = Parameters::defaults(self.entry.parameters, self.dialect);
-        for &(name, value) in &self.settings {
-            parameters.set(name, value);
+    fn values(&self) -> Values {
+        let mut values = self.entry.defaults(self.dialect);
+        for (name, value) in &self.settings {
+            let set = values.set(name, value.clone());
+            set.unwrap_or_else(|error| panic!("{error}"));
         }
-        parameters
+        values
     }
 
     /// The same for an endpoint: with the stack built, and the options agreed that the recovery
     /// needs.
     pub(crate) fn prepared(self) -> testing::Setup {
-        let parameters = self.parameters();
-        let needs = (self.entry.needs)(&parameters);
-        let context = Context {
-            smss: SMSS,
-            dialect: self.dialect,
-        };
-        let mut setup = testing::Setup::boxed((self.entry.build)(&parameters, &context))
+        let values = self.values();
+        let needs = self.entry.needs(&values);
+        let context = Context::new(SMSS);
+        let mut setup = testing::Setup::boxed(self.entry.build(&values, &context))
             .window(self.window)
             .ssthresh(self.ssthresh)
             .control(match self.catalog_control {
-                Some(entry) => {
-                    let defaults = Parameters::defaults(entry.parameters, self.dialect);
-                    (entry.build)(&defaults, &context)
-                }
+                Some(entry) => entry.build(&entry.defaults(self.dialect), &context),
                 None => Box::new(self.control),
             });
         if let Some(entry) = self.response {
-            let defaults = Parameters::defaults(entry.parameters, self.dialect);
+            let defaults = entry.defaults(self.dialect);
             setup = setup
                 .differentiation(Box::new(Always(LossCause::Wireless)))
-                .response((entry.build)(&defaults, &context));
+                .response(entry.build(&defaults, &context));
         }
         if needs.sack {
             setup = setup.sack();

@@ -1,6 +1,5 @@
 //! The entries of this crate. A new algorithm is a file of its own and one line here.
 
-use super::entry::Entry;
 use super::registry::Catalog;
 use crate::{congestion, differentiation, recovery, response};
 
@@ -19,58 +18,58 @@ impl Catalog {
 
     fn register_all(&mut self) -> Result<(), super::RegisterError> {
         // Loss recoveries.
-        self.register(Entry::from(&recovery::tahoe::ENTRY))?;
-        self.register(Entry::from(&recovery::reno::ENTRY))?;
-        self.register(Entry::from(&recovery::newreno::ENTRY))?;
-        self.register(Entry::from(&recovery::sack::ENTRY))?;
-        self.register(Entry::from(&recovery::fack::ENTRY))?;
-        self.register(Entry::from(&recovery::momentary::ENTRY))?;
-        self.register(Entry::from(&recovery::le::ENTRY))?;
-        self.register(Entry::from(&recovery::rack::ENTRY))?;
-        self.register(Entry::from(&recovery::bulk_repeat::ENTRY))?;
-        self.register(Entry::from(&recovery::robust::ENTRY))?;
-        self.register(Entry::from(&recovery::delayed_fast::ENTRY))?;
+        self.register(recovery::tahoe::entry())?;
+        self.register(recovery::reno::entry())?;
+        self.register(recovery::newreno::entry())?;
+        self.register(recovery::sack::entry())?;
+        self.register(recovery::fack::entry())?;
+        self.register(recovery::momentary::entry())?;
+        self.register(recovery::le::entry())?;
+        self.register(recovery::rack::entry())?;
+        self.register(recovery::bulk_repeat::entry())?;
+        self.register(recovery::robust::entry())?;
+        self.register(recovery::delayed_fast::entry())?;
 
         // Congestion controls.
-        self.register(Entry::from(&congestion::reno::ENTRY))?;
-        self.register(Entry::from(&congestion::fixed::ENTRY))?;
-        self.register(Entry::from(&congestion::westwood::ENTRY))?;
-        self.register(Entry::from(&congestion::cubic::ENTRY))?;
-        self.register(Entry::from(&congestion::rr::ENTRY))?;
-        self.register(Entry::from(&congestion::vegas::ENTRY))?;
-        self.register(Entry::from(&congestion::veno::ENTRY))?;
-        self.register(Entry::from(&congestion::bbr::ENTRY))?;
+        self.register(congestion::reno::entry())?;
+        self.register(congestion::fixed::entry())?;
+        self.register(congestion::westwood::entry())?;
+        self.register(congestion::cubic::entry())?;
+        self.register(congestion::rr::entry())?;
+        self.register(congestion::vegas::entry())?;
+        self.register(congestion::veno::entry())?;
+        self.register(congestion::bbr::entry())?;
 
         // Loss differentiations.
-        self.register(Entry::from(&differentiation::none::ENTRY))?;
-        self.register(Entry::from(&differentiation::always::ENTRY))?;
-        self.register(Entry::from(&differentiation::oracle::ENTRY))?;
-        self.register(Entry::from(&differentiation::ncpld::ENTRY))?;
-        self.register(Entry::from(&differentiation::veno::ENTRY))?;
-        self.register(Entry::from(&differentiation::spike::ENTRY))?;
-        self.register(Entry::from(&differentiation::spike::BULK_REPEAT_ENTRY))?;
-        self.register(Entry::from(&differentiation::jtcp::ENTRY))?;
-        self.register(Entry::from(&differentiation::relds::ENTRY))?;
-        self.register(Entry::from(&differentiation::lda_eq::ENTRY))?;
-        self.register(Entry::from(&differentiation::zigzag::ENTRY))?;
+        self.register(differentiation::none::entry())?;
+        self.register(differentiation::always::entry())?;
+        self.register(differentiation::oracle::entry())?;
+        self.register(differentiation::ncpld::entry())?;
+        self.register(differentiation::veno::entry())?;
+        self.register(differentiation::spike::entry())?;
+        self.register(differentiation::spike::bulk_repeat_entry())?;
+        self.register(differentiation::jtcp::entry())?;
+        self.register(differentiation::relds::entry())?;
+        self.register(differentiation::lda_eq::entry())?;
+        self.register(differentiation::zigzag::entry())?;
 
         // Responses.
-        self.register(Entry::from(&response::tcp::ENTRY))?;
-        self.register(Entry::from(&response::previous::ENTRY))?;
-        self.register(Entry::from(&response::slow_start::METHOD_11))?;
-        self.register(Entry::from(&response::slow_start::METHOD_12))?;
-        self.register(Entry::from(&response::slow_start::METHOD_13))?;
-        self.register(Entry::from(&response::slow_start::METHOD_14))?;
-        self.register(Entry::from(&response::slow_start::METHOD_15))?;
-        self.register(Entry::from(&response::slow_start::METHOD_16))?;
-        self.register(Entry::from(&response::slow_start::METHOD_17))?;
-        self.register(Entry::from(&response::avoidance::METHOD_21))?;
-        self.register(Entry::from(&response::avoidance::METHOD_22))?;
-        self.register(Entry::from(&response::avoidance::METHOD_23))?;
-        self.register(Entry::from(&response::avoidance::METHOD_24))?;
-        self.register(Entry::from(&response::avoidance::METHOD_25))?;
-        self.register(Entry::from(&response::avoidance::METHOD_26))?;
-        self.register(Entry::from(&response::avoidance::METHOD_27))?;
-        self.register(Entry::from(&response::dynamic::ENTRY))
+        self.register(response::tcp::entry())?;
+        self.register(response::previous::entry())?;
+        self.register(response::slow_start::method_11())?;
+        self.register(response::slow_start::method_12())?;
+        self.register(response::slow_start::method_13())?;
+        self.register(response::slow_start::method_14())?;
+        self.register(response::slow_start::method_15())?;
+        self.register(response::slow_start::method_16())?;
+        self.register(response::slow_start::method_17())?;
+        self.register(response::avoidance::method_21())?;
+        self.register(response::avoidance::method_22())?;
+        self.register(response::avoidance::method_23())?;
+        self.register(response::avoidance::method_24())?;
+        self.register(response::avoidance::method_25())?;
+        self.register(response::avoidance::method_26())?;
+        self.register(response::avoidance::method_27())?;
+        self.register(response::dynamic::entry())
     }
 }

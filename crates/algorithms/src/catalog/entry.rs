@@ -3,7 +3,7 @@
 //! Each algorithm's file ends with the function that makes its entry:
 //!
 //! ```
-//! use dupack_algorithms::catalog::{Context, Entry, Values};
+//! use dupack_algorithms::catalog::Entry;
 //! # use dupack_algorithms::differentiation::always::Always;
 //! use dupack_tcp::differentiation::Differentiation;
 //!
@@ -11,9 +11,11 @@
 //!     Entry::differentiation("mine", file!())
 //!         .summary("every loss is the link's")
 //!         .citation("nobody would publish it")
-//!         .build_with(Vec::new(), |_: &Values, _: &Context| Box::new(Always))
+//!         .build(|(), _| Box::new(Always))
 //! }
 //! ```
+//!
+//! What stands for `()` here is the struct of its parameters ([`typed`](super::typed)).
 
 use core::fmt;
 
@@ -27,8 +29,10 @@ use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
 
 use super::axis::Axis;
+use super::dialect::Dialect;
 use super::needs::Needs;
 use super::parameter::{ParameterSpec, Text, Values};
+use super::typed::{Parameters, Reader, Specs};
 
 /// What an algorithm is built for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,6 +158,12 @@ impl<P: ?Sized> Entry<P> {
     #[must_use]
     pub const fn parameters(&self) -> &Arc<[ParameterSpec]> {
         &self.description.parameters
+    }
+
+    /// The values of its parameters when nothing is said, in `dialect`.
+    #[must_use]
+    pub fn defaults(&self, dialect: Dialect) -> Values {
+        Values::defaults(&self.description.parameters, dialect)
     }
 
     /// What it asks of the receiver, given its parameters.
@@ -287,6 +297,28 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
     pub fn needs(mut self, needs: impl Fn(&T) -> Needs + Send + Sync + 'static) -> Self {
         self.needs = Arc::new(needs);
         self
+    }
+}
+
+impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
+    /// The entry of an algorithm whose parameters are read into a `T`.
+    #[must_use]
+    pub fn build(
+        mut self,
+        build: impl Fn(&T, &Context) -> Box<P> + Send + Sync + 'static,
+    ) -> Entry<P> {
+        let layout = Arc::new(T::layout());
+        let mut specs = Specs::new();
+        T::list(&layout, &mut specs);
+        self.description.parameters = specs.into();
+        let (asks, asked) = (self.needs, Arc::clone(&layout));
+        Entry {
+            description: self.description,
+            needs: Arc::new(move |values| asks(&T::read(&asked, &mut Reader::new(values)))),
+            build: Arc::new(move |values, context| {
+                build(&T::read(&layout, &mut Reader::new(values)), context)
+            }),
+        }
     }
 }
 

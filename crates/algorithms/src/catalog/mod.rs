@@ -17,10 +17,10 @@ mod offer;
 mod parameter;
 mod parse;
 mod registry;
-pub mod spec;
 mod stack;
 #[cfg(test)]
 mod tests;
+pub mod typed;
 
 pub use axis::Axis;
 pub use dialect::Dialect;
@@ -33,3 +33,4 @@ pub use parameter::{
 };
 pub use registry::{Catalog, Forbidden, RegisterError, RegisterProblem};
 pub use stack::{Effective, Origin, StackSpec};
+pub use typed::{Choice, Field, Parameter, Parameters, Ranged, Reader, Specs, Switch, Unranged};

@@ -285,14 +285,9 @@ pub struct ParameterSpec {
 pub struct Values {
     specs: Arc<[ParameterSpec]>,
     values: Vec<Value>,
-    dialect: Dialect,
 }
 
 impl Values {
-    pub(crate) const fn dialect(&self) -> Dialect {
-        self.dialect
-    }
-
     /// The defaults of `specs` in `dialect`.
     #[must_use]
     pub fn defaults(specs: &Arc<[ParameterSpec]>, dialect: Dialect) -> Self {
@@ -300,7 +295,6 @@ impl Values {
         Self {
             values: values.collect(),
             specs: Arc::clone(specs),
-            dialect,
         }
     }
 
@@ -329,6 +323,11 @@ impl Values {
         self.iter()
             .find(|(spec, _)| spec.name == name)
             .map(|(_, value)| value)
+    }
+
+    /// The values, in the order of the specifications.
+    pub(super) fn as_slice(&self) -> &[Value] {
+        &self.values
     }
 
     /// Parameters and their values, in the order of the specifications.

@@ -280,7 +280,7 @@ impl<P: Plugin + ?Sized> Chosen<P> {
 
     fn values(&self, dialect: Dialect) -> Values {
         let specs = self.entry.parameters();
-        let mut values = Values::defaults(specs, dialect);
+        let mut values = self.entry.defaults(dialect);
         for (index, value) in &self.given {
             let set = values.set(&specs[*index].name, value.clone());
             debug_assert_eq!(set, Ok(()), "it was admitted when it was read");

@@ -26,156 +26,132 @@ use dupack_tcp::congestion::Credit;
 use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts};
 use dupack_tcp::window::Window;
 
-use crate::catalog::spec::{Context, Defaults, Kind, ParameterSpec, Parameters, SWITCH, Value};
+use crate::catalog::{Choice, Context, Parameters, Switch};
 
 /// What growth counts.
-pub const COUNT: ParameterSpec = ParameterSpec {
-    name: "count",
-    doc: "what growth counts",
-    source: "rfc: RFC 5681 §3.1 recommends bytes; ns2: tcp.cc, opencwnd; linux: tcp_slow_start",
-    kind: Kind::Choice(&[
-        ("acks", "each ACK alike, whatever it covers"),
-        ("bytes", "the bytes acknowledged (RFC 3465)"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("bytes"),
-        linux: Value::Choice("bytes"),
-        ns2: Value::Choice("acks"),
-    },
-};
-
-/// RFC 3465's L.
-pub const LIMIT: ParameterSpec = ParameterSpec {
-    name: "limit",
-    doc: "segments that one ACK may add in slow start, when bytes are counted (L)",
-    source: "rfc: RFC 5681 §3.1 (RFC 3465 allows 2); linux has no limit",
-    kind: SEGMENTS,
-    default: Defaults {
-        rfc: Value::Integer(1),
-        linux: Value::Integer(NO_LIMIT),
-        ns2: Value::Integer(1),
-    },
-};
-
-/// RFC 3465's L in the slow start after a timeout.
-pub const LIMIT_AFTER_TIMEOUT: ParameterSpec = ParameterSpec {
-    name: "limit_after_timeout",
-    doc: "L in the slow start after a timeout, when ACKs cover what arrived long ago",
-    source: "RFC 3465 §2.3 (1, whatever L is otherwise); linux has no limit",
-    kind: SEGMENTS,
-    default: Defaults {
-        rfc: Value::Integer(1),
-        linux: Value::Integer(NO_LIMIT),
-        ns2: Value::Integer(1),
-    },
-};
-
-/// The additive increase.
-pub const INCREASE: ParameterSpec = ParameterSpec {
-    name: "increase",
-    doc: "additive increase per round trip",
-    source: "RFC 5681 §3.1",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1000.0,
-        unit: "segments",
-    },
-    default: Defaults::same(Value::Real(1.0)),
-};
-
-/// Congestion window validation.
-pub const VALIDATE: ParameterSpec = ParameterSpec {
-    name: "validate",
-    doc: "grow only if the window was what last stopped the sender",
-    source: "RFC 7661's aim, simplified; linux: tcp_is_cwnd_limited; ns2 grows regardless",
-    kind: SWITCH,
-    default: Defaults {
-        rfc: Value::Choice("on"),
-        linux: Value::Choice("on"),
-        ns2: Value::Choice("off"),
-    },
-};
-
-/// What a decrease takes its share of.
-pub const BASIS: ParameterSpec = ParameterSpec {
-    name: "basis",
-    doc: "what a reduction takes its share of",
-    source: "rfc: RFC 5681 eq. 4; linux: tcp_reno_ssthresh; ns2: tcp.cc, slowdown",
-    kind: Kind::Choice(&[("flight", "FlightSize"), ("cwnd", "the congestion window")]),
-    default: Defaults {
-        rfc: Value::Choice("flight"),
-        linux: Value::Choice("cwnd"),
-        ns2: Value::Choice("cwnd"),
-    },
-};
-
-/// The multiplicative decrease.
-pub const DECREASE: ParameterSpec = ParameterSpec {
-    name: "decrease",
-    doc: "what a congestion loss leaves of the window, as a factor",
-    source: "RFC 5681 eq. 4",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.5)),
-};
-
-/// The least slow start threshold.
-pub const MIN_SSTHRESH: ParameterSpec = ParameterSpec {
-    name: "min_ssthresh",
-    doc: "least slow start threshold after a loss",
-    source: "RFC 5681 eq. 4",
-    kind: SEGMENTS,
-    default: Defaults::same(Value::Integer(2)),
-};
-
-/// Whether the least slow start threshold bounds the window, too.
-pub const FLOOR: ParameterSpec = ParameterSpec {
-    name: "floor",
-    doc: "what min_ssthresh bounds after a loss found by ACKs",
-    source: "rfc: RFC 5681 §3.2 sets cwnd from ssthresh; ns2: tcp.cc, slowdown, halves both alone",
-    kind: Kind::Choice(&[("both", "cwnd and ssthresh"), ("ssthresh", "ssthresh only")]),
-    default: Defaults {
-        rfc: Value::Choice("both"),
-        linux: Value::Choice("both"),
-        ns2: Value::Choice("ssthresh"),
-    },
-};
-
-/// What a repeated timeout does to the slow start threshold.
-pub const REPEATED_TIMEOUT: ParameterSpec = ParameterSpec {
-    name: "repeated_timeout",
-    doc: "ssthresh when a segment times out that a timeout has already resent",
-    source: "rfc: RFC 5681 §3.1; linux: tcp_enter_loss; ns2: tcp.cc, slowdown",
-    kind: Kind::Choice(&[
-        ("hold", "stays as the first timeout set it"),
-        ("recompute", "is set anew each time"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("hold"),
-        linux: Value::Choice("hold"),
-        ns2: Value::Choice("recompute"),
-    },
-};
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Count {
+    /// each ACK alike, whatever it covers
+    Acks,
+    /// the bytes acknowledged (RFC 3465)
+    Bytes,
+}
 
 /// So many segments that no ACK covers as much.
 const NO_LIMIT: u64 = 65_535;
 
-const SEGMENTS: Kind = Kind::Integer {
-    min: 1,
-    max: NO_LIMIT,
-    unit: "segments",
-};
+/// Slow start and additive increase, for the controls that grow by them.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct IncreaseParameters {
+    /// what growth counts
+    #[parameter(
+        source = "rfc: RFC 5681 §3.1 recommends bytes; ns2: tcp.cc, opencwnd; linux: tcp_slow_start",
+        default(rfc = Count::Bytes, linux = Count::Bytes, ns2 = Count::Acks),
+    )]
+    pub count: Count,
+    /// segments that one ACK may add in slow start, when bytes are counted (L)
+    #[parameter(
+        source = "rfc: RFC 5681 §3.1 (RFC 3465 allows 2); linux has no limit",
+        range = 1..=NO_LIMIT,
+        unit = "segments",
+        default(rfc = 1, linux = NO_LIMIT, ns2 = 1),
+    )]
+    pub limit: u64,
+    /// L in the slow start after a timeout, when ACKs cover what arrived long ago
+    #[parameter(
+        source = "RFC 3465 §2.3 (1, whatever L is otherwise); linux has no limit",
+        range = 1..=NO_LIMIT,
+        unit = "segments",
+        default(rfc = 1, linux = NO_LIMIT, ns2 = 1),
+    )]
+    pub limit_after_timeout: u64,
+    /// additive increase per round trip
+    #[parameter(
+        source = "RFC 5681 §3.1",
+        range = 0.0..=1000.0,
+        unit = "segments",
+        default = 1.0,
+    )]
+    pub increase: f64,
+    /// grow only if the window was what last stopped the sender
+    #[parameter(
+        source = "RFC 7661's aim, simplified; linux: tcp_is_cwnd_limited; ns2 grows regardless",
+        default(rfc = Switch::On, linux = Switch::On, ns2 = Switch::Off),
+    )]
+    pub validate: Switch,
+}
 
-/// What growth counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Count {
-    /// Each ACK alike.
-    Acks,
-    /// The bytes acknowledged.
-    Bytes,
+/// What a reduction takes its share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Basis {
+    /// FlightSize
+    Flight,
+    /// the congestion window
+    Cwnd,
+}
+
+/// What the least slow start threshold bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Floor {
+    /// cwnd and ssthresh
+    Both,
+    /// ssthresh only
+    Ssthresh,
+}
+
+/// What a repeated timeout does to the slow start threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum RepeatedTimeout {
+    /// stays as the first timeout set it
+    Hold,
+    /// is set anew each time
+    Recompute,
+}
+
+/// Multiplicative decrease, for the controls that answer a loss by it.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct DecreaseParameters {
+    /// what a reduction takes its share of
+    #[parameter(
+        source = "rfc: RFC 5681 eq. 4; linux: tcp_reno_ssthresh; ns2: tcp.cc, slowdown",
+        default(rfc = Basis::Flight, linux = Basis::Cwnd, ns2 = Basis::Cwnd),
+    )]
+    pub basis: Basis,
+    /// what a congestion loss leaves of the window, as a factor
+    #[parameter(source = "RFC 5681 eq. 4", range = 0.0..=1.0, default = 0.5)]
+    pub decrease: f64,
+    /// The least slow start threshold, which Westwood has, too.
+    #[embed]
+    pub least: LeastThreshold,
+    /// what min_ssthresh bounds after a loss found by ACKs
+    #[parameter(
+        source = "rfc: RFC 5681 §3.2 sets cwnd from ssthresh; ns2: tcp.cc, slowdown, halves both alone",
+        default(rfc = Floor::Both, linux = Floor::Both, ns2 = Floor::Ssthresh),
+    )]
+    pub floor: Floor,
+    /// ssthresh when a segment times out that a timeout has already resent
+    #[parameter(
+        source = "rfc: RFC 5681 §3.1; linux: tcp_enter_loss; ns2: tcp.cc, slowdown",
+        default(
+            rfc = RepeatedTimeout::Hold,
+            linux = RepeatedTimeout::Hold,
+            ns2 = RepeatedTimeout::Recompute,
+        ),
+    )]
+    pub repeated_timeout: RepeatedTimeout,
+}
+
+/// The least slow start threshold.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct LeastThreshold {
+    /// least slow start threshold after a loss
+    #[parameter(
+        source = "RFC 5681 eq. 4",
+        range = 1..=NO_LIMIT,
+        unit = "segments",
+        default = 2,
+    )]
+    pub min_ssthresh: u64,
 }
 
 /// Which slow start is going on.
@@ -185,15 +161,7 @@ enum SlowStart {
     AfterTimeout,
 }
 
-/// Whether growth waits for the window to be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Validation {
-    On,
-    Off,
-}
-
-/// Slow start and congestion avoidance. Built from [`COUNT`], [`LIMIT`],
-/// [`LIMIT_AFTER_TIMEOUT`] and [`VALIDATE`].
+/// Slow start and congestion avoidance.
 #[derive(Clone, Debug)]
 pub struct Increase {
     smss: f64,
@@ -203,32 +171,25 @@ pub struct Increase {
     limit_after_timeout: f64,
     /// Bytes per round trip in congestion avoidance.
     slope: f64,
-    validation: Validation,
+    /// Whether growth waits for the window to be used.
+    validate: Switch,
     slow_start: SlowStart,
     /// Bytes acknowledged towards the next increase in congestion avoidance.
     acked: f64,
 }
 
 impl Increase {
-    /// With `slope` segments per round trip in congestion avoidance.
+    /// With these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context, slope: f64) -> Self {
+    pub fn new(parameters: &IncreaseParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
-        let segments = |name| parameters.integer(name) as f64 * smss;
         Self {
             smss,
-            count: match parameters.choice(COUNT.name) {
-                "acks" => Count::Acks,
-                _ => Count::Bytes,
-            },
-            limit: segments(LIMIT.name),
-            limit_after_timeout: segments(LIMIT_AFTER_TIMEOUT.name),
-            slope: slope * smss,
-            validation: if parameters.is_on(VALIDATE.name) {
-                Validation::On
-            } else {
-                Validation::Off
-            },
+            count: parameters.count,
+            limit: parameters.limit as f64 * smss,
+            limit_after_timeout: parameters.limit_after_timeout as f64 * smss,
+            slope: parameters.increase * smss,
+            validate: parameters.validate,
             slow_start: SlowStart::Ordinary,
             acked: 0.0,
         }
@@ -237,7 +198,7 @@ impl Increase {
     /// Whether the window was used, so that it may grow.
     #[must_use]
     pub fn permits(&self, ack: &AckFacts<'_>) -> bool {
-        self.validation == Validation::Off || ack.limited_by == LimitedBy::Congestion
+        self.validate == Switch::Off || ack.limited_by == LimitedBy::Congestion
     }
 
     /// Segments that `credit` counts for.
@@ -340,29 +301,7 @@ pub fn is_own_reduction(cause: LossCause, chosen: Window, reduction: Window, sms
         || (alike(chosen.cwnd, reduction.cwnd) && alike(chosen.ssthresh, reduction.ssthresh))
 }
 
-/// What a reduction takes its share of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Basis {
-    Flight,
-    Cwnd,
-}
-
-/// What the least slow start threshold bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Floor {
-    Both,
-    SsthreshOnly,
-}
-
-/// What a repeated timeout does to the slow start threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RepeatedTimeout {
-    Hold,
-    Recompute,
-}
-
-/// The reduction of RFC 5681 eq. 4. Built from [`BASIS`], [`MIN_SSTHRESH`], [`FLOOR`] and
-/// [`REPEATED_TIMEOUT`].
+/// The reduction of RFC 5681 eq. 4.
 #[derive(Clone, Debug)]
 pub struct Decrease {
     smss: f64,
@@ -377,35 +316,17 @@ pub struct Decrease {
 }
 
 impl Decrease {
-    /// Down to `factor` of the basis.
+    /// With these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context, factor: f64) -> Self {
-        Self {
-            floor: match parameters.choice(FLOOR.name) {
-                "ssthresh" => Floor::SsthreshOnly,
-                _ => Floor::Both,
-            },
-            ..Self::at_timeouts(parameters, context, factor)
-        }
-    }
-
-    /// The same for a control that reduces at timeouts only, and has no use for [`FLOOR`].
-    #[must_use]
-    pub fn at_timeouts(parameters: &Parameters, context: &Context, factor: f64) -> Self {
+    pub fn new(parameters: &DecreaseParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
         Self {
             smss,
-            factor,
-            basis: match parameters.choice(BASIS.name) {
-                "cwnd" => Basis::Cwnd,
-                _ => Basis::Flight,
-            },
-            min_ssthresh: parameters.integer(MIN_SSTHRESH.name) as f64 * smss,
-            floor: Floor::Both,
-            repeated: match parameters.choice(REPEATED_TIMEOUT.name) {
-                "recompute" => RepeatedTimeout::Recompute,
-                _ => RepeatedTimeout::Hold,
-            },
+            factor: parameters.decrease,
+            basis: parameters.basis,
+            min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
+            floor: parameters.floor,
+            repeated: parameters.repeated_timeout,
             timed_out: None,
         }
     }
@@ -422,7 +343,7 @@ impl Decrease {
         Window {
             cwnd: match self.floor {
                 Floor::Both => ssthresh,
-                Floor::SsthreshOnly => share,
+                Floor::Ssthresh => share,
             },
             ssthresh,
         }

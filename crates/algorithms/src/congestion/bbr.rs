@@ -73,36 +73,34 @@ use dupack_tcp::window::Window;
 
 use self::loss::{Episode, Undo};
 use self::model::{Aggregation, MinRtt, Rounds, Signals};
-use self::parameters::Constants;
+use self::parameters::{BbrParameters, Constants};
 use self::probe_bw::Cycle;
 use self::probe_rtt::ProbeRtt;
 use self::sampler::{RateSample, Sampler, Supply};
 use self::startup::FullPipe;
-use crate::catalog::spec::{Conflict, Context, Entry, Needs, Parameters};
+use crate::catalog::{Axis, Context, Entry, Opponent};
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn CongestionControl> = Entry {
-    name: "bbr",
-    file: file!(),
-    summary: "a pace and a window from a model of the path: bandwidth, round-trip time, loss rate",
-    citation: "draft-ietf-ccwg-bbr (BBRv3), August 2026",
-    parameters: parameters::ALL,
-    needs: |_| Needs::NONE,
-    conflicts: &[
-        Conflict {
-            with: "tahoe",
-            axis: "recovery",
-            why: "Tahoe recovers by slow start from one segment, and BBR sets the window by its \
-                  model, without slow start",
-        },
-        Conflict {
-            with: "*",
-            axis: "differentiation",
-            why: "BBR answers rates of loss, not single losses: the cause of one changes nothing",
-        },
-    ],
-    build: |parameters, context| Box::new(Bbr::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("bbr", file!())
+        .summary(
+            "a pace and a window from a model of the path: bandwidth, round-trip time, loss rate",
+        )
+        .citation("draft-ietf-ccwg-bbr (BBRv3), August 2026")
+        .conflict(
+            Axis::Recovery,
+            Opponent::Named("tahoe".into()),
+            "Tahoe recovers by slow start from one segment, and BBR sets the window by its \
+             model, without slow start",
+        )
+        .conflict(
+            Axis::Differentiation,
+            Opponent::AnyButNull,
+            "BBR answers rates of loss, not single losses: the cause of one changes nothing",
+        )
+        .build(|parameters, context| Box::new(Bbr::new(parameters, context)))
+}
 
 /// The state machine (§5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +178,7 @@ pub struct Bbr {
 impl Bbr {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub fn new(parameters: &BbrParameters, context: &Context) -> Self {
         let constants = Constants::new(parameters, context);
         Self {
             state: State::Startup,

@@ -12,32 +12,29 @@ use dupack_tcp::window::Window;
 use dupack_tcp::{Sender, Stack};
 
 use crate::catalog::dialect;
-use crate::catalog::spec::{Context, Dialect, Entry, Needs, Parameters, Value};
+use crate::catalog::{Context, Dialect, Entry, Needs, Value, Values};
 use crate::differentiation::none::NoDifferentiation;
 use crate::response::tcp::Tcp;
 
 /// Segment size of every test, in bytes.
 pub const SMSS: u32 = 1000;
 
-/// A context with segments of [`SMSS`] bytes.
-pub const fn context(dialect: Dialect) -> Context {
-    Context {
-        smss: SMSS,
-        dialect,
+/// What every plug-in of a test is built for: segments of [`SMSS`] bytes.
+pub const CONTEXT: Context = Context::new(SMSS);
+
+/// Values of the parameters of `entry` in `dialect`, with `changes`.
+pub fn values<P: ?Sized>(entry: &Entry<P>, dialect: Dialect, changes: &[(&str, Value)]) -> Values {
+    let mut values = entry.defaults(dialect);
+    for (name, value) in changes {
+        let set = values.set(name, value.clone());
+        set.unwrap_or_else(|error| panic!("{error}"));
     }
+    values
 }
 
-/// Parameters of `entry` in `dialect`, with `changes`.
-pub fn parameters<P: ?Sized>(
-    entry: &Entry<P>,
-    dialect: Dialect,
-    changes: &[(&str, Value)],
-) -> Parameters {
-    let mut parameters = Parameters::defaults(entry.parameters, dialect);
-    for (name, value) in changes {
-        parameters.set(name, *value);
-    }
-    parameters
+/// A plug-in of `entry` in `dialect`, with `changes`.
+pub fn built<P: ?Sized>(entry: &Entry<P>, dialect: Dialect, changes: &[(&str, Value)]) -> Box<P> {
+    entry.build(&values(entry, dialect, changes), &CONTEXT)
 }
 
 /// A control with the window it has made so far.
@@ -58,16 +55,15 @@ pub struct Bench {
 impl Bench {
     /// A bench for `entry` in `dialect` with `changes`, at a window given in segments.
     pub fn new(
-        entry: &Entry<dyn CongestionControl>,
+        entry: Entry<dyn CongestionControl>,
         dialect: Dialect,
         changes: &[(&str, Value)],
         cwnd: f64,
         ssthresh: f64,
     ) -> Self {
-        let parameters = parameters(entry, dialect, changes);
         let smss = f64::from(SMSS);
         Self {
-            control: (entry.build)(&parameters, &context(dialect)),
+            control: built(&entry, dialect, changes),
             scoreboard: Scoreboard::new(SMSS),
             rtt: RttEstimator::new(dialect::sender_config(Dialect::Rfc, SMSS, &Needs::NONE).rtt),
             window: Window {
@@ -227,10 +223,7 @@ pub fn segment(number: u64) -> Segment {
     let wide_open = [("window", Value::Integer(1_000_000))];
     let stack = Stack {
         recovery: Box::new(OpenLoop),
-        control: (super::fixed::ENTRY.build)(
-            &parameters(&super::fixed::ENTRY, Dialect::Rfc, &wide_open),
-            &context(Dialect::Rfc),
-        ),
+        control: built(&super::fixed::entry(), Dialect::Rfc, &wide_open),
         differentiation: Box::new(NoDifferentiation),
         response: Box::new(Tcp),
     };

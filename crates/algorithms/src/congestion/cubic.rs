@@ -36,75 +36,57 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, Increase};
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, SWITCH, Value, switch,
-};
+use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use crate::catalog::{Choice, Context, Entry, Parameters};
 
-const C: ParameterSpec = ParameterSpec {
-    name: "c",
-    doc: "how fast the window grows away from its last maximum (C)",
-    source: "RFC 9438 §5.1",
-    kind: Kind::Real {
-        min: 1e-6,
-        max: 1000.0,
-        unit: "segments/s³",
-    },
-    default: Defaults::same(Value::Real(0.4)),
-};
+/// Where the window aims after a loss below its last maximum (§4.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum FastConvergence {
+    /// lower than the window of the loss, so that others get room
+    On,
+    /// at the window of the loss
+    Off,
+}
 
-const BETA: ParameterSpec = ParameterSpec {
-    name: "beta",
-    doc: "what a congestion loss leaves of the window, as a factor (β)",
-    source: "RFC 9438 §4.6",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.7)),
-};
+/// Whether the window grows at least as Reno's would (§4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum RenoFriendly {
+    /// it does
+    On,
+    /// it follows the cubic function alone
+    Off,
+}
 
-const FAST_CONVERGENCE: ParameterSpec = ParameterSpec {
-    name: "fast_convergence",
-    doc: "aim lower after a loss below the last maximum, to make room for others",
-    source: "RFC 9438 §4.7",
-    kind: SWITCH,
-    default: Defaults::same(switch(true)),
-};
-
-const RENO_FRIENDLY: ParameterSpec = ParameterSpec {
-    name: "reno_friendly",
-    doc: "grow no slower than Reno would",
-    source: "RFC 9438 §4.3",
-    kind: SWITCH,
-    default: Defaults::same(switch(true)),
-};
+/// CUBIC's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct CubicParameters {
+    /// how fast the window grows away from its last maximum (C)
+    #[parameter(source = "RFC 9438 §5.1", range = 1e-6..=1000.0, unit = "segments/s³", default = 0.4)]
+    c: f64,
+    /// what a congestion loss leaves of the window, as a factor (β)
+    #[parameter(source = "RFC 9438 §4.6", range = 0.0..=1.0, default = 0.7)]
+    beta: f64,
+    /// aim lower after a loss below the last maximum, to make room for others
+    #[parameter(source = "RFC 9438 §4.7", default = FastConvergence::On)]
+    fast_convergence: FastConvergence,
+    /// grow no slower than Reno would
+    #[parameter(source = "RFC 9438 §4.3", default = RenoFriendly::On)]
+    reno_friendly: RenoFriendly,
+    // Of the AIMD growth only slow start is used.
+    #[embed(fix(increase = 0.0))]
+    increase: IncreaseParameters,
+    #[embed(fix(decrease = beta))]
+    decrease: DecreaseParameters,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn CongestionControl> = Entry {
-    name: "cubic",
-    file: file!(),
-    summary: "the window follows a cubic function of the time since the last loss",
-    citation: "RFC 9438",
-    parameters: &[
-        C,
-        BETA,
-        FAST_CONVERGENCE,
-        RENO_FRIENDLY,
-        aimd::COUNT,
-        aimd::LIMIT,
-        aimd::LIMIT_AFTER_TIMEOUT,
-        aimd::VALIDATE,
-        aimd::BASIS,
-        aimd::MIN_SSTHRESH,
-        aimd::FLOOR,
-        aimd::REPEATED_TIMEOUT,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Cubic::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("cubic", file!())
+        .summary("the window follows a cubic function of the time since the last loss")
+        .citation("RFC 9438")
+        .build(|parameters, context| Box::new(Cubic::new(parameters, context)))
+}
 
 /// Where a stage of congestion avoidance comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,8 +126,8 @@ pub struct Cubic {
     smss: f64,
     c: f64,
     beta: f64,
-    fast_convergence: bool,
-    reno_friendly: bool,
+    fast_convergence: FastConvergence,
+    reno_friendly: RenoFriendly,
     increase: Increase,
     decrease: Decrease,
     w_max: f64,
@@ -157,17 +139,15 @@ pub struct Cubic {
 impl Cubic {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
-        let beta = parameters.real(BETA.name);
+    pub fn new(parameters: &CubicParameters, context: &Context) -> Self {
         Self {
             smss: f64::from(context.smss),
-            c: parameters.real(C.name),
-            beta,
-            fast_convergence: parameters.is_on(FAST_CONVERGENCE.name),
-            reno_friendly: parameters.is_on(RENO_FRIENDLY.name),
-            // Of the AIMD growth only slow start is used.
-            increase: Increase::new(parameters, context, 0.0),
-            decrease: Decrease::new(parameters, context, beta),
+            c: parameters.c,
+            beta: parameters.beta,
+            fast_convergence: parameters.fast_convergence,
+            reno_friendly: parameters.reno_friendly,
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
             w_max: 0.0,
             cwnd_prior: 0.0,
             origin: Origin::SlowStart,
@@ -214,7 +194,8 @@ impl Cubic {
         self.stage = Some(stage);
 
         let t = now.since(stage.start).as_secs_f64();
-        if self.reno_friendly && self.w_cubic(&stage, t) < stage.w_est {
+        let friendly = self.reno_friendly == RenoFriendly::On;
+        if friendly && self.w_cubic(&stage, t) < stage.w_est {
             return cwnd.max(stage.w_est);
         }
         let target = self
@@ -227,7 +208,8 @@ impl Cubic {
     /// §4.6, §4.7: what a congestion event makes of W_max; `cwnd` is the window before it.
     fn note_congestion(&mut self, cwnd: f64, origin: Origin) {
         self.cwnd_prior = cwnd;
-        self.w_max = if self.fast_convergence && cwnd < self.w_max {
+        let lower = self.fast_convergence == FastConvergence::On;
+        self.w_max = if lower && cwnd < self.w_max {
             cwnd * (1.0 + self.beta) / 2.0
         } else {
             cwnd
@@ -298,18 +280,18 @@ mod tests {
     use dupack_tcp::facts::LimitedBy;
 
     use super::*;
-    use crate::catalog::spec::Dialect;
-    use crate::congestion::bench::Bench;
+    use crate::catalog::{Dialect, Value, typed};
+    use crate::congestion::bench::{Bench, CONTEXT};
 
     const RTT: Duration = Duration::from_millis(100);
-    const ALONE: (&str, Value) = ("reno_friendly", Value::Choice("off"));
+    const ALONE: (&str, Value) = ("reno_friendly", Value::word("off"));
 
     fn close(left: f64, right: f64) -> bool {
         (left - right).abs() <= 1e-9 * right.abs().max(1.0)
     }
 
     fn bench(changes: &[(&str, Value)], cwnd: f64, ssthresh: f64) -> Bench {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, changes, cwnd, ssthresh);
+        let mut b = Bench::new(entry(), Dialect::Rfc, changes, cwnd, ssthresh);
         b.rtt_sample = Some(RTT);
         b
     }
@@ -329,11 +311,8 @@ mod tests {
         b.loss(0, 100);
         assert_eq!((b.cwnd(), b.ssthresh()), (70.0, 70.0));
         // K = ³√((100 − 70)/0.4) = ³√75 = 4.2171633…; W(0) = 70, W(K) = 100.
-        let parameters = crate::congestion::bench::parameters(&ENTRY, Dialect::Rfc, &[]);
-        let mut cubic = Cubic::new(
-            &parameters,
-            &crate::congestion::bench::context(Dialect::Rfc),
-        );
+        let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
+        let mut cubic = Cubic::new(&parameters, &CONTEXT);
         cubic.note_congestion(100.0, Origin::Loss);
         let stage = cubic.begin(Instant::ZERO, 70.0);
         assert!(close(stage.k, 4.217_163_326_508_746));
@@ -408,7 +387,7 @@ mod tests {
         // Losses at 100 and at 70 leave 49. W_max = 70 · 1.7/2 = 59.5 with fast convergence
         // and 70 without; K = ³√((W_max − 49)/0.4).
         for (word, w_max) in [("on", 59.5), ("off", 70.0)] {
-            let fast_convergence = ("fast_convergence", Value::Choice(word));
+            let fast_convergence = ("fast_convergence", Value::word(word));
             let mut b = bench(&[ALONE, fast_convergence], 100.0, 50.0);
             b.loss(0, 100);
             b.loss(1, 70);

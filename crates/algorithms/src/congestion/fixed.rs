@@ -20,52 +20,40 @@ use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::window::Window;
 
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
+use crate::catalog::{Choice, Context, Entry, Parameters};
+
+/// What a timeout does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum AtTimeout {
+    /// nothing
+    Keep,
+    /// cuts it to one segment; slow start brings it back
+    Restart,
+}
+
+/// The fixed window's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct FixedParameters {
+    /// the congestion window
+    #[parameter(
+        source = "LE §3.3.2 (32), §5.2.1 (10)",
+        range = 1..=1_000_000,
+        unit = "segments",
+        default = 32,
+    )]
+    window: u64,
+    /// what a timeout does to the window
+    #[parameter(source = "LE §3.3.2, as we read it", default = AtTimeout::Keep)]
+    timeout: AtTimeout,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn CongestionControl> = Entry {
-    name: "fixed",
-    file: file!(),
-    summary: "a window that never changes: what is left is the recovery's merit",
-    citation: "LE §3.3.2",
-    parameters: &[
-        ParameterSpec {
-            name: "window",
-            doc: "the congestion window",
-            source: "LE §3.3.2 (32), §5.2.1 (10)",
-            kind: Kind::Integer {
-                min: 1,
-                max: 1_000_000,
-                unit: "segments",
-            },
-            default: Defaults::same(Value::Integer(32)),
-        },
-        ParameterSpec {
-            name: "timeout",
-            doc: "what a timeout does to the window",
-            source: "LE §3.3.2, as we read it",
-            kind: Kind::Choice(&[
-                ("keep", "nothing"),
-                (
-                    "restart",
-                    "cuts it to one segment; slow start brings it back",
-                ),
-            ]),
-            default: Defaults::same(Value::Choice("keep")),
-        },
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Fixed::new(parameters, context)),
-};
-
-/// What a timeout does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AtTimeout {
-    Keep,
-    Restart,
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("fixed", file!())
+        .summary("a window that never changes: what is left is the recovery's merit")
+        .citation("LE §3.3.2")
+        .build(|parameters, context| Box::new(Fixed::new(parameters, context)))
 }
 
 /// Whether the window is on its way back after a timeout.
@@ -88,15 +76,12 @@ pub struct Fixed {
 impl Fixed {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub fn new(parameters: &FixedParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
         Self {
             smss,
-            window: parameters.integer("window") as f64 * smss,
-            at_timeout: match parameters.choice("timeout") {
-                "restart" => AtTimeout::Restart,
-                _ => AtTimeout::Keep,
-            },
+            window: parameters.window as f64 * smss,
+            at_timeout: parameters.timeout,
             phase: Phase::Steady,
         }
     }
@@ -150,14 +135,14 @@ mod tests {
     use dupack_tcp::sender::IdleRule;
 
     use super::*;
-    use crate::catalog::spec::Dialect;
+    use crate::catalog::{Dialect, Value};
     use crate::congestion::bench::Bench;
     use crate::recovery::sack;
     use crate::testing::{Setup, ack};
 
     #[test]
     fn it_is_fixed() {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 10.0, f64::INFINITY);
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 10.0, f64::INFINITY);
         b.ack(0);
         assert_eq!(b.cwnd(), 32.0);
         b.ack(3);
@@ -174,9 +159,9 @@ mod tests {
     fn it_returns_by_slow_start_if_asked_to() {
         let changes = [
             ("window", Value::Integer(4)),
-            ("timeout", Value::Choice("restart")),
+            ("timeout", Value::word("restart")),
         ];
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &changes, 4.0, 4.0);
+        let mut b = Bench::new(entry(), Dialect::Rfc, &changes, 4.0, 4.0);
         b.timeout(0, 4);
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 4.0));
         b.ack(1);
@@ -191,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_first_flight_is_the_whole_window() {
-        let setup = || Setup::new(&sack::ENTRY).window(2.0).controlled_by(&ENTRY);
+        let setup = || Setup::new(sack::entry()).window(2.0).controlled_by(entry());
         assert_eq!(
             (setup().start(40).cwnd(), setup().start(40).in_flight()),
             (32.0, 32.0)
@@ -202,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_idle_period_does_not_shrink_it() {
-        let setup = Setup::new(&sack::ENTRY).window(2.0).controlled_by(&ENTRY);
+        let setup = Setup::new(sack::entry()).window(2.0).controlled_by(entry());
         let mut t = setup
             .configure(|config| config.idle = IdleRule::Restart)
             .start(1);

@@ -23,31 +23,26 @@ use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, Increase};
-use crate::catalog::spec::{Context, Entry, Needs, Parameters};
+use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use crate::catalog::{Context, Entry, Parameters};
+
+/// Reno's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct RenoParameters {
+    #[embed]
+    increase: IncreaseParameters,
+    #[embed]
+    decrease: DecreaseParameters,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn CongestionControl> = Entry {
-    name: "reno",
-    file: file!(),
-    summary: "AIMD: one segment more per round trip, half the window at a loss",
-    citation: "RFC 5681",
-    parameters: &[
-        aimd::COUNT,
-        aimd::LIMIT,
-        aimd::LIMIT_AFTER_TIMEOUT,
-        aimd::INCREASE,
-        aimd::VALIDATE,
-        aimd::BASIS,
-        aimd::DECREASE,
-        aimd::MIN_SSTHRESH,
-        aimd::FLOOR,
-        aimd::REPEATED_TIMEOUT,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Reno::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("reno", file!())
+        .summary("AIMD: one segment more per round trip, half the window at a loss")
+        .citation("RFC 5681")
+        .build(|parameters, context| Box::new(Reno::new(parameters, context)))
+}
 
 /// The control.
 #[derive(Clone, Debug)]
@@ -60,13 +55,11 @@ pub struct Reno {
 impl Reno {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
-        let slope = parameters.real(aimd::INCREASE.name);
-        let factor = parameters.real(aimd::DECREASE.name);
+    pub fn new(parameters: &RenoParameters, context: &Context) -> Self {
         Self {
             smss: f64::from(context.smss),
-            increase: Increase::new(parameters, context, slope),
-            decrease: Decrease::new(parameters, context, factor),
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
         }
     }
 }
@@ -97,14 +90,14 @@ mod tests {
     use dupack_tcp::facts::LimitedBy;
 
     use super::*;
-    use crate::catalog::spec::{Dialect, Value};
+    use crate::catalog::{Dialect, Value};
     use crate::congestion::bench::Bench;
 
-    const BYTES: (&str, Value) = ("count", Value::Choice("bytes"));
-    const ACKS: (&str, Value) = ("count", Value::Choice("acks"));
+    const BYTES: (&str, Value) = ("count", Value::word("bytes"));
+    const ACKS: (&str, Value) = ("count", Value::word("acks"));
 
     fn bench(changes: &[(&str, Value)], cwnd: f64, ssthresh: f64) -> Bench {
-        Bench::new(&ENTRY, Dialect::Rfc, changes, cwnd, ssthresh)
+        Bench::new(entry(), Dialect::Rfc, changes, cwnd, ssthresh)
     }
 
     #[test]
@@ -200,7 +193,7 @@ mod tests {
 
     #[test]
     fn ns2_halves_the_window_and_lets_it_fall_below_ssthresh() {
-        let mut b = Bench::new(&ENTRY, Dialect::Ns2, &[], 11.408, 10.0);
+        let mut b = Bench::new(entry(), Dialect::Ns2, &[], 11.408, 10.0);
         b.loss(0, 5);
         assert!((b.cwnd() - 5.704).abs() < 1e-9);
         b.window.cwnd = 3000.0;
@@ -223,7 +216,7 @@ mod tests {
         b.timeout(8, 12);
         assert_eq!(b.ssthresh(), 2.0);
 
-        let mut b = Bench::new(&ENTRY, Dialect::Ns2, &[], 16.0, 64.0);
+        let mut b = Bench::new(entry(), Dialect::Ns2, &[], 16.0, 64.0);
         b.timeout(0, 16);
         assert_eq!(b.ssthresh(), 8.0);
         b.timeout(0, 16);
@@ -237,7 +230,7 @@ mod tests {
             b.limited_by = limited_by;
             b.ack(1);
             assert_eq!(b.cwnd(), 4.0);
-            let mut b = Bench::new(&ENTRY, Dialect::Ns2, &[], 4.0, 64.0);
+            let mut b = Bench::new(entry(), Dialect::Ns2, &[], 4.0, 64.0);
             b.limited_by = limited_by;
             b.ack(1);
             assert_eq!(b.cwnd(), 5.0);
@@ -248,7 +241,7 @@ mod tests {
     fn nothing_grows_without_credit() {
         for dialect in Dialect::ALL {
             for ssthresh in [64.0, 2.0] {
-                let mut b = Bench::new(&ENTRY, dialect, &[], 4.0, ssthresh);
+                let mut b = Bench::new(entry(), dialect, &[], 4.0, ssthresh);
                 b.ack(0);
                 b.ack_with(3, Credit::default());
                 assert_eq!(b.cwnd(), 4.0);

@@ -26,54 +26,42 @@ use dupack_tcp::rtt::RtoShortening;
 use dupack_tcp::time::Duration;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, Increase};
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
+use super::aimd::{Decrease, DecreaseParameters, Floor, Increase, IncreaseParameters};
+use crate::catalog::{Context, Entry, Parameters};
 
-const FACTOR: ParameterSpec = ParameterSpec {
-    name: "factor",
-    doc: "what is left of the retransmission timeout, as a factor",
-    source: "LE §5.2.2 (a smaller value); a half is our reading",
-    kind: Kind::Real {
-        min: 0.01,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.5)),
-};
-
-const MIN: ParameterSpec = ParameterSpec {
-    name: "min",
-    doc: "least time from SRTT to the shortened timeout",
-    source: "our reading: above Linux's shortest delay of an ACK (TCP_DELACK_MIN, 40 ms)",
-    kind: Kind::Time,
-    default: Defaults::same(Value::Time(Duration::from_millis(50))),
-};
+/// TCP-RR's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct TcpRrParameters {
+    /// what is left of the retransmission timeout, as a factor
+    #[parameter(
+        source = "LE §5.2.2 (a smaller value); a half is our reading",
+        range = 0.01..=1.0,
+        default = 0.5,
+    )]
+    factor: f64,
+    /// least time from SRTT to the shortened timeout
+    #[parameter(
+        source = "our reading: above Linux's shortest delay of an ACK (TCP_DELACK_MIN, 40 ms)",
+        default = Duration::from_millis(50),
+    )]
+    min: Duration,
+    #[embed]
+    increase: IncreaseParameters,
+    // It reduces at timeouts only, where the window is one segment whatever the floor.
+    #[embed(fix(floor = Floor::Both))]
+    decrease: DecreaseParameters,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn CongestionControl> = Entry {
-    name: "tcp-rr",
-    file: file!(),
-    summary: "only a timeout is congestion, and it comes earlier; other losses leave the window",
-    citation: "LE §5.2.2, after Zhang et al., RR-TCP, ICNP 2003",
-    parameters: &[
-        FACTOR,
-        MIN,
-        aimd::COUNT,
-        aimd::LIMIT,
-        aimd::LIMIT_AFTER_TIMEOUT,
-        aimd::INCREASE,
-        aimd::VALIDATE,
-        aimd::BASIS,
-        aimd::DECREASE,
-        aimd::MIN_SSTHRESH,
-        aimd::REPEATED_TIMEOUT,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(TcpRr::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("tcp-rr", file!())
+        .summary(
+            "only a timeout is congestion, and it comes earlier; other losses leave the window",
+        )
+        .citation("LE §5.2.2, after Zhang et al., RR-TCP, ICNP 2003")
+        .build(|parameters, context| Box::new(TcpRr::new(parameters, context)))
+}
 
 /// The control.
 #[derive(Clone, Debug)]
@@ -86,16 +74,14 @@ pub struct TcpRr {
 impl TcpRr {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
-        let slope = parameters.real(aimd::INCREASE.name);
-        let factor = parameters.real(aimd::DECREASE.name);
+    pub fn new(parameters: &TcpRrParameters, context: &Context) -> Self {
         Self {
             shortening: RtoShortening {
-                factor: parameters.real(FACTOR.name),
-                margin: parameters.time(MIN.name),
+                factor: parameters.factor,
+                margin: parameters.min,
             },
-            increase: Increase::new(parameters, context, slope),
-            decrease: Decrease::at_timeouts(parameters, context, factor),
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
         }
     }
 }
@@ -124,7 +110,7 @@ impl CongestionControl for TcpRr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::spec::Dialect;
+    use crate::catalog::Dialect;
     use crate::congestion::bench::Bench;
     use crate::congestion::reno;
     use crate::recovery::sack;
@@ -132,7 +118,7 @@ mod tests {
 
     #[test]
     fn only_a_timeout_reduces() {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 16.0, 64.0);
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 16.0, 64.0);
         b.loss(0, 16);
         assert_eq!((b.cwnd(), b.ssthresh()), (16.0, 64.0));
         // Slow start goes on.
@@ -147,18 +133,18 @@ mod tests {
         // One sample of 100 ms: SRTT + 4 · RTTVAR = 300 ms, at least 1 s: from 100 ms on that is
         // 1100 ms. Half of it is 600 ms, later than SRTT + 50 ms.
         let rto_at = |entry| {
-            let mut t = Setup::new(&sack::ENTRY).controlled_by(entry).start(40);
+            let mut t = Setup::new(sack::entry()).controlled_by(entry).start(40);
             assert_eq!(t.rto_at(), Some(1000));
             t.receive(100, ack(1));
             t.rto_at()
         };
-        assert_eq!(rto_at(&reno::ENTRY), Some(1100));
-        assert_eq!(rto_at(&ENTRY), Some(600));
+        assert_eq!(rto_at(reno::entry()), Some(1100));
+        assert_eq!(rto_at(entry()), Some(600));
     }
 
     #[test]
     fn duplicate_acks_leave_the_window_and_what_is_lost_is_resent() {
-        let setup = Setup::new(&sack::ENTRY).controlled_by(&ENTRY);
+        let setup = Setup::new(sack::entry()).controlled_by(entry());
         let mut t = setup.ssthresh(10.0).start(40);
         t.receive(100, ack(0).sack(1, 2));
         t.receive(101, ack(0).sack(1, 3));

@@ -32,153 +32,103 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::Duration;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, Increase};
+use super::aimd::{Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
-
-const SEGMENTS: Kind = Kind::Real {
-    min: 0.0,
-    max: 1e6,
-    unit: "segments",
-};
-
-const ALPHA: ParameterSpec = ParameterSpec {
-    name: "alpha",
-    doc: "backlog below which the window grows (α)",
-    source: "Brakmo, Peterson 1995 §III (1; their other setting has 2); linux: tcp_vegas",
-    kind: SEGMENTS,
-    default: Defaults {
-        rfc: Value::Real(1.0),
-        linux: Value::Real(2.0),
-        ns2: Value::Real(1.0),
-    },
-};
-
-const BETA: ParameterSpec = ParameterSpec {
-    name: "beta",
-    doc: "backlog above which the window shrinks (β)",
-    source: "Brakmo, Peterson 1995 §III (3; their other setting has 4); linux: tcp_vegas",
-    kind: SEGMENTS,
-    default: Defaults {
-        rfc: Value::Real(3.0),
-        linux: Value::Real(4.0),
-        ns2: Value::Real(3.0),
-    },
-};
-
-const GAMMA: ParameterSpec = ParameterSpec {
-    name: "gamma",
-    doc: "backlog above which slow start ends (γ)",
-    source: "Brakmo, Peterson 1995 §III (one buffer)",
-    kind: SEGMENTS,
-    default: Defaults::same(Value::Real(1.0)),
-};
-
-const SAMPLE: ParameterSpec = ParameterSpec {
-    name: "sample",
-    doc: "which round-trip time is that of a round",
-    source: "rfc: Brakmo, Peterson 1995 §III; linux: tcp_vegas; ns2: tcp-vegas.cc",
-    kind: Kind::Choice(&[
-        ("last", "that of the segment whose ACK ends the round"),
-        ("min", "the least in the round"),
-        ("mean", "the mean over the round"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("last"),
-        linux: Value::Choice("min"),
-        ns2: Value::Choice("mean"),
-    },
-};
-
-const DOUBLING: ParameterSpec = ParameterSpec {
-    name: "doubling",
-    doc: "in which round trips slow start doubles the window",
-    source: "rfc, ns2: Brakmo, Peterson 1995 §III; linux: tcp_vegas",
-    kind: Kind::Choice(&[
-        (
-            "every-other",
-            "every other one; the ones in between measure",
-        ),
-        ("every", "every one, and every one measures"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("every-other"),
-        linux: Value::Choice("every"),
-        ns2: Value::Choice("every-other"),
-    },
-};
-
-const LEAVE: ParameterSpec = ParameterSpec {
-    name: "leave",
-    doc: "the window when a backlog ends slow start",
-    source: "rfc: Brakmo, Peterson 1995 tell of no cut; linux: tcp_vegas; ns2: tcp-vegas.cc",
-    kind: Kind::Choice(&[
-        ("keep", "stays"),
-        (
-            "target",
-            "what fills the path without a queue, and 1 segment",
-        ),
-        ("eighth", "loses an eighth"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("keep"),
-        linux: Value::Choice("target"),
-        ns2: Value::Choice("eighth"),
-    },
-};
-
-/// The entry in the catalog.
-pub static ENTRY: Entry<dyn CongestionControl> = Entry {
-    name: "vegas",
-    file: file!(),
-    summary: "keeps one to three segments in the queue, by the round-trip time",
-    citation: "Brakmo, Peterson, TCP Vegas, IEEE JSAC 13(8), 1995",
-    parameters: &[
-        ALPHA,
-        BETA,
-        GAMMA,
-        SAMPLE,
-        DOUBLING,
-        LEAVE,
-        aimd::COUNT,
-        aimd::LIMIT,
-        aimd::LIMIT_AFTER_TIMEOUT,
-        aimd::INCREASE,
-        aimd::VALIDATE,
-        aimd::BASIS,
-        aimd::DECREASE,
-        aimd::MIN_SSTHRESH,
-        aimd::FLOOR,
-        aimd::REPEATED_TIMEOUT,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Vegas::new(parameters, context)),
-};
+use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Which round-trip time is that of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sample {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Sample {
+    /// that of the segment whose ACK ends the round
     Last,
+    /// the least in the round
     Min,
+    /// the mean over the round
     Mean,
 }
 
 /// In which round trips slow start doubles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doubling {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Doubling {
+    /// every other one; the ones in between measure
     EveryOther,
+    /// every one, and every one measures
     Every,
 }
 
-/// What is left of the window after slow start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leave {
+/// The window when a backlog ends slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Leave {
+    /// stays
     Keep,
+    /// what fills the path without a queue, and 1 segment
     Target,
+    /// loses an eighth
     Eighth,
+}
+
+/// Vegas's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct VegasParameters {
+    /// backlog below which the window grows (α)
+    #[parameter(
+        source = "Brakmo, Peterson 1995 §III (1; their other setting has 2); linux: tcp_vegas",
+        range = 0.0..=1e6,
+        unit = "segments",
+        default(rfc = 1.0, linux = 2.0, ns2 = 1.0),
+    )]
+    alpha: f64,
+    /// backlog above which the window shrinks (β)
+    #[parameter(
+        source = "Brakmo, Peterson 1995 §III (3; their other setting has 4); linux: tcp_vegas",
+        range = 0.0..=1e6,
+        unit = "segments",
+        default(rfc = 3.0, linux = 4.0, ns2 = 3.0),
+    )]
+    beta: f64,
+    /// backlog above which slow start ends (γ)
+    #[parameter(
+        source = "Brakmo, Peterson 1995 §III (one buffer)",
+        range = 0.0..=1e6,
+        unit = "segments",
+        default = 1.0,
+    )]
+    gamma: f64,
+    /// which round-trip time is that of a round
+    #[parameter(
+        source = "rfc: Brakmo, Peterson 1995 §III; linux: tcp_vegas; ns2: tcp-vegas.cc",
+        default(rfc = Sample::Last, linux = Sample::Min, ns2 = Sample::Mean),
+    )]
+    sample: Sample,
+    /// in which round trips slow start doubles the window
+    #[parameter(
+        source = "rfc, ns2: Brakmo, Peterson 1995 §III; linux: tcp_vegas",
+        default(
+            rfc = Doubling::EveryOther,
+            linux = Doubling::Every,
+            ns2 = Doubling::EveryOther,
+        ),
+    )]
+    doubling: Doubling,
+    /// the window when a backlog ends slow start
+    #[parameter(
+        source = "rfc: Brakmo, Peterson 1995 tell of no cut; linux: tcp_vegas; ns2: tcp-vegas.cc",
+        default(rfc = Leave::Keep, linux = Leave::Target, ns2 = Leave::Eighth),
+    )]
+    leave: Leave,
+    #[embed]
+    increase: IncreaseParameters,
+    #[embed]
+    decrease: DecreaseParameters,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("vegas", file!())
+        .summary("keeps one to three segments in the queue, by the round-trip time")
+        .citation("Brakmo, Peterson, TCP Vegas, IEEE JSAC 13(8), 1995")
+        .build(|parameters, context| Box::new(Vegas::new(parameters, context)))
 }
 
 /// What slow start does in a round.
@@ -250,31 +200,23 @@ pub struct Vegas {
 impl Vegas {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub fn new(parameters: &VegasParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
-        let real = |name| parameters.real(name);
+        let slow_start = IncreaseParameters {
+            increase: 0.0,
+            ..parameters.increase
+        };
         Self {
             smss,
-            alpha: real(ALPHA.name),
-            beta: real(BETA.name),
-            gamma: real(GAMMA.name),
-            step: real(aimd::INCREASE.name) * smss,
-            sample: match parameters.choice(SAMPLE.name) {
-                "min" => Sample::Min,
-                "mean" => Sample::Mean,
-                _ => Sample::Last,
-            },
-            doubling: match parameters.choice(DOUBLING.name) {
-                "every" => Doubling::Every,
-                _ => Doubling::EveryOther,
-            },
-            leave: match parameters.choice(LEAVE.name) {
-                "target" => Leave::Target,
-                "eighth" => Leave::Eighth,
-                _ => Leave::Keep,
-            },
-            increase: Increase::new(parameters, context, 0.0),
-            decrease: Decrease::new(parameters, context, real(aimd::DECREASE.name)),
+            alpha: parameters.alpha,
+            beta: parameters.beta,
+            gamma: parameters.gamma,
+            step: parameters.increase.increase * smss,
+            sample: parameters.sample,
+            doubling: parameters.doubling,
+            leave: parameters.leave,
+            increase: Increase::new(&slow_start, context),
+            decrease: Decrease::new(&parameters.decrease, context),
             round: None,
         }
     }

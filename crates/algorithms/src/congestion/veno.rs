@@ -24,78 +24,44 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::Duration;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, Increase};
+use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
-
-const BETA: ParameterSpec = ParameterSpec {
-    name: "beta",
-    doc: "backlog N from which there is congestion",
-    source: "Fu, Liew 2003",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1e6,
-        unit: "segments",
-    },
-    default: Defaults::same(Value::Real(3.0)),
-};
-
-const RTT: ParameterSpec = ParameterSpec {
-    name: "rtt",
-    doc: "which round-trip time tells the delay",
-    source: "Fu, Liew 2003 (smoothed)",
-    kind: Kind::Choice(&[
-        ("smoothed", "SRTT (RFC 6298)"),
-        ("latest", "the last sample"),
-    ]),
-    default: Defaults::same(Value::Choice("smoothed")),
-};
-
-const RANDOM_DECREASE: ParameterSpec = ParameterSpec {
-    name: "random_decrease",
-    doc: "what a loss without congestion leaves of the window, as a factor",
-    source: "Fu, Liew 2003 (4/5)",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.8)),
-};
-
-/// The entry in the catalog.
-pub static ENTRY: Entry<dyn CongestionControl> = Entry {
-    name: "veno",
-    file: file!(),
-    summary: "Reno that grows half as fast at a backlog, and without one gives up only a fifth",
-    citation: "Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003",
-    parameters: &[
-        BETA,
-        RTT,
-        RANDOM_DECREASE,
-        aimd::COUNT,
-        aimd::LIMIT,
-        aimd::LIMIT_AFTER_TIMEOUT,
-        aimd::INCREASE,
-        aimd::VALIDATE,
-        aimd::BASIS,
-        aimd::DECREASE,
-        aimd::MIN_SSTHRESH,
-        aimd::FLOOR,
-        aimd::REPEATED_TIMEOUT,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Veno::new(parameters, context)),
-};
+use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Which round-trip time is compared with the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Delay {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Delay {
+    /// SRTT (RFC 6298)
     Smoothed,
+    /// the last sample
     Latest,
+}
+
+/// Veno's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct VenoParameters {
+    /// backlog N from which there is congestion
+    #[parameter(source = "Fu, Liew 2003", range = 0.0..=1e6, unit = "segments", default = 3.0)]
+    beta: f64,
+    /// which round-trip time tells the delay
+    #[parameter(source = "Fu, Liew 2003 (smoothed)", default = Delay::Smoothed)]
+    rtt: Delay,
+    /// what a loss without congestion leaves of the window, as a factor
+    #[parameter(source = "Fu, Liew 2003 (4/5)", range = 0.0..=1.0, default = 0.8)]
+    random_decrease: f64,
+    #[embed]
+    increase: IncreaseParameters,
+    #[embed]
+    decrease: DecreaseParameters,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("veno", file!())
+        .summary("Reno that grows half as fast at a backlog, and without one gives up only a fifth")
+        .citation("Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003")
+        .build(|parameters, context| Box::new(Veno::new(parameters, context)))
 }
 
 impl Delay {
@@ -129,20 +95,19 @@ pub struct Veno {
 impl Veno {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
-        let real = |name| parameters.real(name);
-        let decrease = |factor| Decrease::new(parameters, context, factor);
+    pub fn new(parameters: &VenoParameters, context: &Context) -> Self {
+        let random = DecreaseParameters {
+            decrease: parameters.random_decrease,
+            ..parameters.decrease
+        };
         Self {
             smss: f64::from(context.smss),
-            beta: real(BETA.name),
-            delay: match parameters.choice(RTT.name) {
-                "latest" => Delay::Latest,
-                _ => Delay::Smoothed,
-            },
+            beta: parameters.beta,
+            delay: parameters.rtt,
             turn: Turn::Grow,
-            increase: Increase::new(parameters, context, real(aimd::INCREASE.name)),
-            congestion: decrease(real(aimd::DECREASE.name)),
-            random: decrease(real(RANDOM_DECREASE.name)),
+            increase: Increase::new(&parameters.increase, context),
+            congestion: Decrease::new(&parameters.decrease, context),
+            random: Decrease::new(&random, context),
         }
     }
 
@@ -196,7 +161,7 @@ impl CongestionControl for Veno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::spec::Dialect;
+    use crate::catalog::{Dialect, Value};
     use crate::congestion::bench::{Bench, loss_facts};
     use crate::recovery::sack;
     use crate::testing::{Setup, ack};
@@ -214,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_loss_costs_a_fifth_or_a_half() {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 20.0, 10.0);
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 20.0, 10.0);
         // N = 20 · 10/110 = 1.8 < 3.
         assert_eq!(loss(&mut b, 110, 100).cwnd, 16_000.0);
         // N = 20 · 25/125 = 4.
@@ -222,8 +187,8 @@ mod tests {
         // N = 15 · 25/125 = 3 is not below 3.
         b.window.cwnd = 15_000.0;
         assert_eq!(loss(&mut b, 125, 100).cwnd, 7500.0);
-        let latest = [("rtt", Value::Choice("latest"))];
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &latest, 20.0, 10.0);
+        let latest = [("rtt", Value::word("latest"))];
+        let mut b = Bench::new(entry(), Dialect::Rfc, &latest, 20.0, 10.0);
         assert_eq!(loss(&mut b, 125, 100).cwnd, 16_000.0);
         // No samples: Reno.
         assert_eq!(b.loss(0, 20).cwnd, 10_000.0);
@@ -234,7 +199,7 @@ mod tests {
     /// The window after `acks` ACKs of one segment each, up to ten at a time and `rtt` ms apart,
     /// from 10 segments on in congestion avoidance. The least RTT is 100 ms.
     fn after(acks: u32, rtt: u64) -> f64 {
-        let setup = Setup::new(&sack::ENTRY).controlled_by(&ENTRY);
+        let setup = Setup::new(sack::entry()).controlled_by(entry());
         // One segment alone, and an idle sender.
         let mut t = setup.ssthresh(10.0).start(1);
         t.receive(100, ack(1));
@@ -259,7 +224,7 @@ mod tests {
 
     #[test]
     fn slow_start_is_renos() {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 2.0, 64.0);
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 2.0, 64.0);
         b.round(1);
         b.round(1);
         assert_eq!(b.cwnd(), 8.0);

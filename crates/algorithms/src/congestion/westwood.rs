@@ -46,158 +46,90 @@ use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
 use dupack_tcp::time::Instant;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Increase};
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
+use super::aimd::{self, Increase, IncreaseParameters, LeastThreshold};
+use crate::catalog::{Choice, Context, Entry, Parameters};
 
-const TAU: ParameterSpec = ParameterSpec {
-    name: "tau",
-    doc: "time constant of the bandwidth filter over its sampling time (τ/T)",
-    source: "Westwood §II",
-    kind: Kind::Real {
-        min: 0.5,
-        max: 1e6,
-        unit: "ACK intervals",
-    },
-    default: Defaults::same(Value::Real(10.0)),
-};
-
-const ACKED_LIMIT: ParameterSpec = ParameterSpec {
-    name: "acked_limit",
-    doc: "segments that one ACK may count for in the estimate",
-    source: "Westwood §II.A bounds nothing; the authors' ns-2 module bounds it to 2",
-    kind: Kind::Integer {
-        min: 1,
-        max: 65_535,
-        unit: "segments",
-    },
-    default: Defaults::same(Value::Integer(65_535)),
-};
-
-const STEP: ParameterSpec = ParameterSpec {
-    name: "step",
-    doc: "what 3 duplicate ACKs in slow start add to the reduction factor a",
-    source: "Westwood §IV.A",
-    kind: FACTOR,
-    default: Defaults::same(Value::Real(0.25)),
-};
-
-const TIMEOUT_STEP: ParameterSpec = ParameterSpec {
-    name: "timeout_step",
-    doc: "what a timeout in slow start adds to the reduction factor a",
-    source: "Westwood §IV.B",
-    kind: FACTOR,
-    default: Defaults::same(Value::Real(1.0)),
-};
-
-const A_MAX: ParameterSpec = ParameterSpec {
-    name: "a_max",
-    doc: "greatest reduction factor a",
-    source: "Westwood §IV",
-    kind: Kind::Real {
-        min: 1.0,
-        max: 1000.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(4.0)),
-};
-
-const MIN_SSTHRESH: ParameterSpec = ParameterSpec {
-    doc: "least slow start threshold after a timeout",
-    source: "Westwood §III.B",
-    ..aimd::MIN_SSTHRESH
-};
-
-const CWND: ParameterSpec = ParameterSpec {
-    name: "cwnd",
-    doc: "what 3 duplicate ACKs in congestion avoidance make of cwnd",
-    source: "Westwood §IV.A (lower); §III.A has set",
-    kind: Kind::Choice(&[("lower", "ssthresh, if that is less"), ("set", "ssthresh")]),
-    default: Defaults::same(Value::Choice("lower")),
-};
-
-/// The choice of one of the functions f1 to f6.
-const fn function(name: &'static str, doc: &'static str, default: &'static str) -> ParameterSpec {
-    ParameterSpec {
-        name,
-        doc,
-        source: "Westwood §III, §IV",
-        kind: Kind::Choice(&[
-            ("pipe", "x = BWE · RTTmin"),
-            ("reduced", "x/a"),
-            ("segment", "one segment"),
-        ]),
-        default: Defaults::same(Value::Choice(default)),
-    }
+/// Westwood's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct WestwoodParameters {
+    /// time constant of the bandwidth filter over its sampling time (τ/T)
+    #[parameter(source = "Westwood §II", range = 0.5..=1e6, unit = "ACK intervals", default = 10.0)]
+    tau: f64,
+    /// segments that one ACK may count for in the estimate
+    #[parameter(
+        source = "Westwood §II.A bounds nothing; the authors' ns-2 module bounds it to 2",
+        range = 1..=65_535,
+        unit = "segments",
+        default = 65_535,
+    )]
+    acked_limit: u64,
+    /// what 3 duplicate ACKs in slow start add to the reduction factor a
+    #[parameter(source = "Westwood §IV.A", range = 0.0..=1000.0, default = 0.25)]
+    step: f64,
+    /// what a timeout in slow start adds to the reduction factor a
+    #[parameter(source = "Westwood §IV.B", range = 0.0..=1000.0, default = 1.0)]
+    timeout_step: f64,
+    /// greatest reduction factor a
+    #[parameter(source = "Westwood §IV", range = 1.0..=1000.0, default = 4.0)]
+    a_max: f64,
+    #[embed(change(min_ssthresh(
+        doc = "least slow start threshold after a timeout",
+        source = "Westwood §III.B",
+    )))]
+    least: LeastThreshold,
+    /// what 3 duplicate ACKs in congestion avoidance make of cwnd
+    #[parameter(source = "Westwood §IV.A (lower); §III.A has set", default = CwndRule::Lower)]
+    cwnd: CwndRule,
+    /// ssthresh after 3 dup ACKs in avoidance
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Pipe)]
+    f1: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    f1_gain: f64,
+    /// ssthresh after 3 dup ACKs in slow start
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Reduced)]
+    f2: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    f2_gain: f64,
+    /// ssthresh after a timeout in avoidance
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Pipe)]
+    f3: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    f3_gain: f64,
+    /// cwnd after a timeout in avoidance
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Segment)]
+    f4: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    f4_gain: f64,
+    /// ssthresh after a timeout in slow start
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Reduced)]
+    f5: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    f5_gain: f64,
+    /// cwnd after a timeout in slow start
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Segment)]
+    f6: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    f6_gain: f64,
+    #[embed]
+    increase: IncreaseParameters,
 }
-
-/// What the function is multiplied with.
-const fn gain(name: &'static str) -> ParameterSpec {
-    ParameterSpec {
-        name,
-        doc: "factor of that function",
-        source: "Westwood §IV",
-        kind: FACTOR,
-        default: Defaults::same(Value::Real(1.0)),
-    }
-}
-
-const F1: ParameterSpec = function("f1", "ssthresh after 3 dup ACKs in avoidance", "pipe");
-const F1_GAIN: ParameterSpec = gain("f1_gain");
-const F2: ParameterSpec = function("f2", "ssthresh after 3 dup ACKs in slow start", "reduced");
-const F2_GAIN: ParameterSpec = gain("f2_gain");
-const F3: ParameterSpec = function("f3", "ssthresh after a timeout in avoidance", "pipe");
-const F3_GAIN: ParameterSpec = gain("f3_gain");
-const F4: ParameterSpec = function("f4", "cwnd after a timeout in avoidance", "segment");
-const F4_GAIN: ParameterSpec = gain("f4_gain");
-const F5: ParameterSpec = function("f5", "ssthresh after a timeout in slow start", "reduced");
-const F5_GAIN: ParameterSpec = gain("f5_gain");
-const F6: ParameterSpec = function("f6", "cwnd after a timeout in slow start", "segment");
-const F6_GAIN: ParameterSpec = gain("f6_gain");
-
-const FACTOR: Kind = Kind::Real {
-    min: 0.0,
-    max: 1000.0,
-    unit: "",
-};
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn CongestionControl> = Entry {
-    name: "westwood",
-    file: file!(),
-    summary: "AIMD growth; a loss sets the window to the measured bandwidth times the least RTT",
-    citation: "Mascolo et al., TCP Westwood, UCLA CSD TR 200017, 2000",
-    parameters: &[
-        TAU,
-        ACKED_LIMIT,
-        STEP,
-        TIMEOUT_STEP,
-        A_MAX,
-        MIN_SSTHRESH,
-        CWND,
-        F1,
-        F1_GAIN,
-        F2,
-        F2_GAIN,
-        F3,
-        F3_GAIN,
-        F4,
-        F4_GAIN,
-        F5,
-        F5_GAIN,
-        F6,
-        F6_GAIN,
-        aimd::COUNT,
-        aimd::LIMIT,
-        aimd::LIMIT_AFTER_TIMEOUT,
-        aimd::INCREASE,
-        aimd::VALIDATE,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Westwood::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("westwood", file!())
+        .summary(
+            "AIMD growth; a loss sets the window to the measured bandwidth times the least RTT",
+        )
+        .citation("Mascolo et al., TCP Westwood, UCLA CSD TR 200017, 2000")
+        .build(|parameters, context| Box::new(Westwood::new(parameters, context)))
+}
 
 /// The control.
 #[derive(Clone, Debug)]
@@ -216,26 +148,22 @@ pub struct Westwood {
 impl Westwood {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub fn new(parameters: &WestwoodParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
-        let slope = parameters.real(aimd::INCREASE.name);
         Self {
             smss,
-            increase: Increase::new(parameters, context, slope),
-            acked: AckedCount::new(context.smss, parameters.integer(ACKED_LIMIT.name)),
-            filter: Filter::new(parameters.real(TAU.name)),
+            increase: Increase::new(&parameters.increase, context),
+            acked: AckedCount::new(context.smss, parameters.acked_limit),
+            filter: Filter::new(parameters.tau),
             reduction: Reduction {
                 a: 1.0,
-                a_max: parameters.real(A_MAX.name),
-                step: parameters.real(STEP.name),
-                timeout_step: parameters.real(TIMEOUT_STEP.name),
+                a_max: parameters.a_max,
+                step: parameters.step,
+                timeout_step: parameters.timeout_step,
             },
             functions: Functions::new(parameters, smss),
-            cwnd_rule: match parameters.choice(CWND.name) {
-                "set" => CwndRule::Set,
-                _ => CwndRule::Lower,
-            },
-            min_ssthresh: parameters.integer(MIN_SSTHRESH.name) as f64 * smss,
+            cwnd_rule: parameters.cwnd,
+            min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
         }
     }
 
@@ -354,9 +282,11 @@ impl Phase {
 }
 
 /// What 3 duplicate ACKs in congestion avoidance make of `cwnd`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CwndRule {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum CwndRule {
+    /// ssthresh, if that is less
     Lower,
+    /// ssthresh
     Set,
 }
 
@@ -372,22 +302,17 @@ struct Functions {
 }
 
 impl Functions {
-    fn new(parameters: &Parameters, smss: f64) -> Self {
-        let function = |f: ParameterSpec, gain: ParameterSpec| Function {
-            shape: match parameters.choice(f.name) {
-                "pipe" => Shape::Pipe,
-                "reduced" => Shape::Reduced,
-                _ => Shape::Constant(smss),
-            },
-            gain: parameters.real(gain.name),
-        };
+    /// For segments of `smss` bytes.
+    fn new(parameters: &WestwoodParameters, smss: f64) -> Self {
+        let p = parameters;
+        let function = |shape, gain| Function { shape, gain, smss };
         Self {
-            f1: function(F1, F1_GAIN),
-            f2: function(F2, F2_GAIN),
-            f3: function(F3, F3_GAIN),
-            f4: function(F4, F4_GAIN),
-            f5: function(F5, F5_GAIN),
-            f6: function(F6, F6_GAIN),
+            f1: function(p.f1, p.f1_gain),
+            f2: function(p.f2, p.f2_gain),
+            f3: function(p.f3, p.f3_gain),
+            f4: function(p.f4, p.f4_gain),
+            f5: function(p.f5, p.f5_gain),
+            f6: function(p.f6, p.f6_gain),
         }
     }
 }
@@ -397,15 +322,19 @@ impl Functions {
 struct Function {
     shape: Shape,
     gain: f64,
+    /// Bytes of a segment.
+    smss: f64,
 }
 
 /// Its shape.
-#[derive(Clone, Copy, Debug)]
-enum Shape {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Shape {
+    /// x = BWE · RTTmin
     Pipe,
+    /// x/a
     Reduced,
-    /// In bytes.
-    Constant(f64),
+    /// one segment
+    Segment,
 }
 
 impl Function {
@@ -415,7 +344,7 @@ impl Function {
             * match self.shape {
                 Shape::Pipe => x,
                 Shape::Reduced => x / a,
-                Shape::Constant(bytes) => bytes,
+                Shape::Segment => self.smss,
             }
     }
 }

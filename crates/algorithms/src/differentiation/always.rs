@@ -8,19 +8,16 @@
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::spec::{Entry, Needs};
+use crate::catalog::Entry;
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "always",
-    file: file!(),
-    summary: "every loss is the link's",
-    citation: "Park et al., A comparative study on responding methods, §4.2",
-    parameters: &[],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |_, _| Box::new(Always),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("always", file!())
+        .summary("every loss is the link's")
+        .citation("Park et al., A comparative study on responding methods, §4.2")
+        .build(|(), _| Box::new(Always))
+}
 
 /// The algorithm.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 
 use crate::catalog::dialect;
-use crate::catalog::spec::{Dialect, Entry, Needs, Value};
-use crate::congestion::bench::{SMSS, ack_facts, context, loss_facts, parameters};
+use crate::catalog::{Dialect, Entry, Needs, Value};
+use crate::congestion::bench::{SMSS, ack_facts, built, loss_facts};
 
 /// A differentiation with the clock and the samples of its tests, in milliseconds.
 pub(super) struct Bench {
@@ -25,10 +25,9 @@ pub(super) struct Bench {
 
 impl Bench {
     /// A bench for `entry` with `changes`; losses report a window of 10 segments.
-    pub(super) fn new(entry: &Entry<dyn Differentiation>, changes: &[(&str, Value)]) -> Self {
-        let parameters = parameters(entry, Dialect::Rfc, changes);
+    pub(super) fn new(entry: Entry<dyn Differentiation>, changes: &[(&str, Value)]) -> Self {
         Self {
-            lda: (entry.build)(&parameters, &context(Dialect::Rfc)),
+            lda: built(&entry, Dialect::Rfc, changes),
             scoreboard: Scoreboard::new(SMSS),
             rtt: RttEstimator::new(dialect::sender_config(Dialect::Rfc, SMSS, &Needs::NONE).rtt),
             now_ms: 0,

@@ -33,61 +33,51 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
 
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
+use crate::catalog::{Choice, Context, Entry, Parameters};
 
-const QUEUED: ParameterSpec = ParameterSpec {
-    name: "queued",
-    doc: "k: growth of the queue in a round trip above which a loss is congestion",
-    source: "Wu, Chen 2004; Park et al. §2 (Jr above 1/cwnd)",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1e6,
-        unit: "segments",
-    },
-    default: Defaults::same(Value::Real(1.0)),
-};
+/// How the jitter of a round trip is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Jitter {
+    /// D: growth less draining
+    Signed,
+    /// |D|: any change (RFC 3550 §6.4.1)
+    Absolute,
+}
 
-const INTERVAL: ParameterSpec = ParameterSpec {
-    name: "interval",
-    doc: "time since the last reduction up to which a loss is the link's",
-    source: "Wu, Chen 2004; Park et al. §2 (one RTT)",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1000.0,
-        unit: "RTT",
-    },
-    default: Defaults::same(Value::Real(1.0)),
-};
-
-const JITTER: ParameterSpec = ParameterSpec {
-    name: "jitter",
-    doc: "how the jitter of a round trip is summed",
-    source: "our reading: Jr tells growth, so the sign counts",
-    kind: Kind::Choice(&[
-        ("signed", "D: growth less draining"),
-        ("absolute", "|D|: any change (RFC 3550 §6.4.1)"),
-    ]),
-    default: Defaults::same(Value::Choice("signed")),
-};
+/// JTCP's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct JtcpParameters {
+    /// k: growth of the queue in a round trip above which a loss is congestion
+    #[parameter(
+        source = "Wu, Chen 2004; Park et al. §2 (Jr above 1/cwnd)",
+        range = 0.0..=1e6,
+        unit = "segments",
+        default = 1.0,
+    )]
+    queued: f64,
+    /// time since the last reduction up to which a loss is the link's
+    #[parameter(
+        source = "Wu, Chen 2004; Park et al. §2 (one RTT)",
+        range = 0.0..=1000.0,
+        unit = "RTT",
+        default = 1.0,
+    )]
+    interval: f64,
+    /// how the jitter of a round trip is summed
+    #[parameter(
+        source = "our reading: Jr tells growth, so the sign counts",
+        default = Jitter::Signed,
+    )]
+    jitter: Jitter,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "jtcp",
-    file: file!(),
-    summary: "congestion if the queue grew by over a segment in a round trip, once per RTT",
-    citation: "Wu, Chen, JTCP, IEEE JSAC 22(4), 2004",
-    parameters: &[QUEUED, INTERVAL, JITTER],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Jtcp::new(parameters, context)),
-};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Jitter {
-    Signed,
-    Absolute,
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("jtcp", file!())
+        .summary("congestion if the queue grew by over a segment in a round trip, once per RTT")
+        .citation("Wu, Chen, JTCP, IEEE JSAC 22(4), 2004")
+        .build(|parameters, context| Box::new(Jtcp::new(parameters, context)))
 }
 
 /// The round trip under way.
@@ -115,15 +105,12 @@ pub struct Jtcp {
 impl Jtcp {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub fn new(parameters: &JtcpParameters, context: &Context) -> Self {
         Self {
             smss: f64::from(context.smss),
-            queued: parameters.real(QUEUED.name),
-            interval: parameters.real(INTERVAL.name),
-            jitter: match parameters.choice(JITTER.name) {
-                "absolute" => Jitter::Absolute,
-                _ => Jitter::Signed,
-            },
+            queued: parameters.queued,
+            interval: parameters.interval,
+            jitter: parameters.jitter,
             round: None,
             ratio: None,
         }
@@ -183,12 +170,13 @@ impl Differentiation for Jtcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Value;
     use crate::differentiation::bench::{Bench, at};
 
     /// A round trip from 100 ms, in which the delay grows from 100 to 112 ms. It ends at 212 ms
     /// with the ACK of a segment sent at 100 ms: Jr = 12/112 = 0.107.
     fn growing(changes: &[(&str, Value)]) -> Bench {
-        let mut bench = Bench::new(&ENTRY, changes);
+        let mut bench = Bench::new(entry(), changes);
         for (now, rtt) in [(100, 100), (150, 104), (200, 110), (212, 112)] {
             bench.ack(now, rtt);
         }
@@ -217,7 +205,7 @@ mod tests {
 
     #[test]
     fn jr_is_that_of_the_last_complete_round_trip() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         for (now, rtt) in [(100, 100), (150, 104), (200, 110)] {
             bench.ack(now, rtt);
             assert_eq!(bench.judge(), LossCause::Congestion, "none is complete");
@@ -253,20 +241,20 @@ mod tests {
         assert_eq!(two.judge(), LossCause::Wireless);
         // Up by 20 ms and down again in 120 ms: Jr is 0, or 40/120 = 0.33.
         let zigzag = |changes: &[(&str, Value)]| {
-            let mut bench = Bench::new(&ENTRY, changes);
+            let mut bench = Bench::new(entry(), changes);
             for (now, rtt) in [(100, 100), (160, 120), (220, 100)] {
                 bench.ack(now, rtt);
             }
             bench.judge()
         };
         assert_eq!(zigzag(&[]), LossCause::Wireless);
-        let absolute = [("jitter", Value::Choice("absolute"))];
+        let absolute = [("jitter", Value::word("absolute"))];
         assert_eq!(zigzag(&absolute), LossCause::Congestion);
     }
 
     #[test]
     fn without_samples_a_loss_is_congestion() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         bench.acks(100, 1, None);
         bench.acks(300, 1, None);
         assert_eq!(bench.judge(), LossCause::Congestion);

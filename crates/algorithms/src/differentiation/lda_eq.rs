@@ -22,31 +22,28 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
 use super::delays::Delays;
-use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+use crate::catalog::{Entry, Parameters};
 
-const THRESHOLD: ParameterSpec = ParameterSpec {
-    name: "threshold",
-    doc: "queue usage from which a loss is congestion",
-    source: "our reading: half the queue; Park et al. §3 names no number",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.5)),
-};
+/// LDA_EQ's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct LdaEqParameters {
+    /// queue usage from which a loss is congestion
+    #[parameter(
+        source = "our reading: half the queue; Park et al. §3 names no number",
+        range = 0.0..=1.0,
+        default = 0.5,
+    )]
+    threshold: f64,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "lda_eq",
-    file: file!(),
-    summary: "wireless if the last delay is in the lower half of those seen",
-    citation: "Park, Chung, Sreekumari, LDA_EQ, IEICE Trans. Inf. & Syst. E92-D(10), 2009",
-    parameters: &[THRESHOLD],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, _| Box::new(LdaEq::new(parameters)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("lda_eq", file!())
+        .summary("wireless if the last delay is in the lower half of those seen")
+        .citation("Park, Chung, Sreekumari, LDA_EQ, IEICE Trans. Inf. & Syst. E92-D(10), 2009")
+        .build(|parameters, _| Box::new(LdaEq::new(parameters)))
+}
 
 /// The algorithm.
 #[derive(Clone, Debug)]
@@ -58,9 +55,9 @@ pub struct LdaEq {
 impl LdaEq {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters) -> Self {
+    pub fn new(parameters: &LdaEqParameters) -> Self {
         Self {
-            threshold: parameters.real(THRESHOLD.name),
+            threshold: parameters.threshold,
             delays: Delays::default(),
         }
     }
@@ -85,12 +82,13 @@ impl Differentiation for LdaEq {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Value;
     use crate::differentiation::bench::Bench;
 
     #[test]
     fn usage_below_half_is_wireless() {
         // (140 − 100) / (200 − 100) = 0.4.
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 200, 140]), LossCause::Wireless);
         // (150 − 100) / 100 = 0.5 is not below 0.5.
         assert_eq!(bench.judge_after(&[150]), LossCause::Congestion);
@@ -101,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_threshold_is_a_parameter() {
-        let mut strict = Bench::new(&ENTRY, &[("threshold", Value::Real(0.3))]);
+        let mut strict = Bench::new(entry(), &[("threshold", Value::Real(0.3))]);
         assert_eq!(strict.judge_after(&[100, 200, 140]), LossCause::Congestion);
         // 0.2 < 0.3.
         assert_eq!(strict.judge_after(&[120]), LossCause::Wireless);
@@ -109,7 +107,7 @@ mod tests {
 
     #[test]
     fn without_a_sample_congestion_and_without_a_queue_wireless() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         assert_eq!(bench.judge(), LossCause::Congestion);
         bench.acks(1, 1, None);
         assert_eq!(bench.judge(), LossCause::Congestion);

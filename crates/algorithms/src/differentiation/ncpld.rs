@@ -34,31 +34,30 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
 
-use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+use crate::catalog::{Entry, Parameters};
 
-const MARGIN: ParameterSpec = ParameterSpec {
-    name: "margin",
-    doc: "m: how far the threshold lies above the delay at the knee, as a share of it",
-    source: "our reading: a tenth, for the noise of a sample",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 100.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.1)),
-};
+/// NCPLD's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct NcpldParameters {
+    /// m: how far the threshold lies above the delay at the knee, as a share of it
+    #[parameter(
+        source = "our reading: a tenth, for the noise of a sample",
+        range = 0.0..=100.0,
+        default = 0.1,
+    )]
+    margin: f64,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "ncpld",
-    file: file!(),
-    summary: "wireless if the delay is below that of the greatest throughput/delay (our reading)",
-    citation: "Samaraweera, NCPLD, IEE Proceedings Communications 146(4), 1999",
-    parameters: &[MARGIN],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, _| Box::new(Ncpld::new(parameters)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("ncpld", file!())
+        .summary(
+            "wireless if the delay is below that of the greatest throughput/delay (our reading)",
+        )
+        .citation("Samaraweera, NCPLD, IEE Proceedings Communications 146(4), 1999")
+        .build(|parameters, _| Box::new(Ncpld::new(parameters)))
+}
 
 /// Whether a round trip is a point of the load curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +97,9 @@ pub struct Ncpld {
 impl Ncpld {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters) -> Self {
+    pub fn new(parameters: &NcpldParameters) -> Self {
         Self {
-            margin: parameters.real(MARGIN.name),
+            margin: parameters.margin,
             round: None,
             knee: None,
         }
@@ -164,6 +163,7 @@ impl Differentiation for Ncpld {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Value;
     use crate::differentiation::bench::Bench;
 
     /// The curve of a path that carries 8 segments in 100 ms. One ACK per round trip:
@@ -171,7 +171,7 @@ mod tests {
     /// - to 300 ms: 8 at 100 ms, 800;
     /// - to 500 ms: 16 at 200 ms, 16/0.2/0.2 = 400.
     fn curve(changes: &[(&str, Value)]) -> Bench {
-        let mut bench = Bench::new(&ENTRY, changes);
+        let mut bench = Bench::new(entry(), changes);
         for (now, segments, rtt) in [(100, 2, 100), (200, 4, 100), (300, 8, 100), (500, 16, 200)] {
             bench.acks(now, segments, Some(rtt));
         }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_delay_of_a_point_is_the_mean_of_its_samples() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         bench.ack(100, 100);
         // 120 and 140 ms: 130 ms, threshold 143 ms.
         bench.ack(150, 120);
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn without_a_round_trip_a_loss_is_congestion() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         bench.acks(50, 1, None);
         assert_eq!(bench.judge(), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[100, 100]), LossCause::Congestion);

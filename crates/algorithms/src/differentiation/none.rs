@@ -6,24 +6,22 @@
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::spec::{Conflict, Entry, Needs};
+use crate::catalog::{Axis, Entry, Opponent};
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "none",
-    file: file!(),
-    summary: "every loss is congestion",
-    citation: "RFC 5681",
-    parameters: &[],
-    needs: |_| Needs::NONE,
-    conflicts: &[Conflict {
-        with: "*",
-        axis: "response",
-        why: "the response is asked only about losses judged to be the link's, and `none` \
-              judges none so: name a loss differentiation, or leave both out",
-    }],
-    build: |_, _| Box::new(NoDifferentiation),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("none", file!())
+        .summary("every loss is congestion")
+        .citation("RFC 5681")
+        .conflict(
+            Axis::Response,
+            Opponent::AnyButNull,
+            "the response is asked only about losses judged to be the link's, and `none` \
+             judges none so: name a loss differentiation, or leave both out",
+        )
+        .build(|(), _| Box::new(NoDifferentiation))
+}
 
 /// The algorithm.
 #[derive(Clone, Copy, Debug)]

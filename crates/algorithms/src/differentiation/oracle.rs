@@ -8,19 +8,16 @@
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::spec::{Entry, Needs};
+use crate::catalog::Entry;
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "oracle",
-    file: file!(),
-    summary: "the true cause, which only a simulation knows",
-    citation: "Park et al., A comparative study on responding methods, §4",
-    parameters: &[],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |_, _| Box::new(Oracle),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("oracle", file!())
+        .summary("the true cause, which only a simulation knows")
+        .citation("Park et al., A comparative study on responding methods, §4")
+        .build(|(), _| Box::new(Oracle))
+}
 
 /// The algorithm.
 #[derive(Clone, Copy, Debug)]

@@ -23,44 +23,34 @@
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+use crate::catalog::{Entry, Parameters};
 
-const GAIN: ParameterSpec = ParameterSpec {
-    name: "gain",
-    doc: "weight of a new sample in the mean round-trip time",
-    source: "our reading: as SRTT's (RFC 6298 §2.3)",
-    kind: Kind::Real {
-        min: 0.001,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.125)),
-};
-
-const WEIGHT: ParameterSpec = ParameterSpec {
-    name: "weight",
-    doc: "where the threshold lies between the least (0) and the mean round-trip time (1)",
-    source: "our reading: half-way",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 10.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.5)),
-};
+/// RELDS's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct ReldsParameters {
+    /// weight of a new sample in the mean round-trip time
+    #[parameter(
+        source = "our reading: as SRTT's (RFC 6298 §2.3)",
+        range = 0.001..=1.0,
+        default = 0.125,
+    )]
+    gain: f64,
+    /// where the threshold lies between the least (0) and the mean round-trip time (1)
+    #[parameter(source = "our reading: half-way", range = 0.0..=10.0, default = 0.5)]
+    weight: f64,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "relds",
-    file: file!(),
-    summary: "wireless if the delay is below a threshold that moves with the mean delay (our \
-              reading)",
-    citation: "Lim, Jang, RELDS, IET Communications 2(2), 2008",
-    parameters: &[GAIN, WEIGHT],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, _| Box::new(Relds::new(parameters)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("relds", file!())
+        .summary(
+            "wireless if the delay is below a threshold that moves with the mean delay (our \
+             reading)",
+        )
+        .citation("Lim, Jang, RELDS, IET Communications 2(2), 2008")
+        .build(|parameters, _| Box::new(Relds::new(parameters)))
+}
 
 /// The algorithm.
 #[derive(Clone, Debug)]
@@ -74,10 +64,10 @@ pub struct Relds {
 impl Relds {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters) -> Self {
+    pub fn new(parameters: &ReldsParameters) -> Self {
         Self {
-            gain: parameters.real(GAIN.name),
-            weight: parameters.real(WEIGHT.name),
+            gain: parameters.gain,
+            weight: parameters.weight,
             mean: None,
         }
     }
@@ -109,13 +99,14 @@ impl Differentiation for Relds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Value;
     use crate::differentiation::bench::Bench;
 
     #[test]
     fn the_threshold_by_hand() {
         // The mean is 100, then 100 + (260 − 100)/8 = 120, then 120 + (108 − 120)/8 = 118.5 ms:
         // the threshold is 100 + 18.5/2 = 109.25 ms.
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 260]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[108]), LossCause::Wireless);
         // Mean 118.5 − 8.5/8 = 117.4, threshold 108.7 < 110 ms.
@@ -125,7 +116,7 @@ mod tests {
     #[test]
     fn the_threshold_moves_with_the_samples() {
         // Near 200 ms for long, the threshold is near 150 ms; near 120 ms for long, 110 ms.
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         bench.samples(&[100]);
         bench.samples(&[200; 100]);
         assert_eq!(bench.judge_after(&[130]), LossCause::Wireless);
@@ -138,20 +129,20 @@ mod tests {
         // Mean 120, then 118.75 ms: at 1.5 times the distance the threshold is 128.125 ms; at
         // half of it, as above, 109.375 ms.
         let far = ("weight", Value::Real(1.5));
-        let mut bench = Bench::new(&ENTRY, &[far]);
+        let mut bench = Bench::new(entry(), &[far]);
         assert_eq!(bench.judge_after(&[100, 260, 110]), LossCause::Wireless);
         assert_eq!(
-            Bench::new(&ENTRY, &[]).judge_after(&[100, 260, 110]),
+            Bench::new(entry(), &[]).judge_after(&[100, 260, 110]),
             LossCause::Congestion
         );
         // The mean is the last sample but for a half: 180, then 145 ms; threshold 122.5 ms.
-        let mut quick = Bench::new(&ENTRY, &[("gain", Value::Real(0.5))]);
+        let mut quick = Bench::new(entry(), &[("gain", Value::Real(0.5))]);
         assert_eq!(quick.judge_after(&[100, 260, 110]), LossCause::Wireless);
     }
 
     #[test]
     fn without_a_sample_a_loss_is_congestion() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         bench.acks(1, 1, None);
         assert_eq!(bench.judge(), LossCause::Congestion);
     }

@@ -30,62 +30,55 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
 use super::delays::Delays;
-use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+use crate::catalog::{Entry, Parameters};
 
 const ORIGINAL: &str = "Cen, Cosman, Voelker 2003";
 const BULK_REPEAT: &str = "Yang et al., TCPW Bulk Repeat, 2005";
 
-const fn alpha(default: f64, source: &'static str) -> ParameterSpec {
-    ParameterSpec {
-        name: "alpha",
-        doc: "share of the delays' range above which the spike begins",
-        source,
-        kind: Kind::Real {
-            min: 0.0,
-            max: 1.0,
-            unit: "",
-        },
-        default: Defaults::same(Value::Real(default)),
-    }
+/// Spike's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct SpikeParameters {
+    /// share of the delays' range above which the spike begins
+    #[parameter(source = ORIGINAL, range = 0.0..=1.0, default = 0.5)]
+    alpha: f64,
+    /// share of the delays' range below which the spike ends
+    #[parameter(source = ORIGINAL, range = 0.0..=1.0, default = 1.0 / 3.0)]
+    beta: f64,
 }
 
-const fn beta(default: f64, source: &'static str) -> ParameterSpec {
-    ParameterSpec {
-        name: "beta",
-        doc: "share of the delays' range below which the spike ends",
-        source,
-        kind: Kind::Real {
-            min: 0.0,
-            max: 1.0,
-            unit: "",
-        },
-        default: Defaults::same(Value::Real(default)),
-    }
+/// The same with TCPW Bulk Repeat's thresholds.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct BulkRepeatParameters {
+    #[embed(change(
+        alpha(source = BULK_REPEAT, default = 0.4),
+        beta(source = BULK_REPEAT, default = 0.05),
+    ))]
+    spike: SpikeParameters,
 }
 
 /// The entry with the original's thresholds.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "spike",
-    file: file!(),
-    summary: "congestion while delays are in a spike: begins at 1/2, ends at 1/3 of their range",
-    citation: "Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003; Tobe et al., 2000",
-    parameters: &[alpha(0.5, ORIGINAL), beta(1.0 / 3.0, ORIGINAL)],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, _| Box::new(Spike::new(parameters)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("spike", file!())
+        .summary(
+            "congestion while delays are in a spike: begins at 1/2, ends at 1/3 of their range",
+        )
+        .citation("Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003; Tobe et al., 2000")
+        .build(|parameters, _| Box::new(Spike::new(parameters)))
+}
 
 /// The entry with TCPW Bulk Repeat's thresholds.
-pub static BULK_REPEAT_ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "spike-bulk-repeat",
-    file: file!(),
-    summary: "Spike as in TCPW Bulk Repeat (\"West\"): begins at 0.4, ends at 0.05 of the range",
-    citation: "Yang, Wang, Gerla, Sanadidi, TCPW bulk repeat, Computer Communications 28(5), 2005",
-    parameters: &[alpha(0.4, BULK_REPEAT), beta(0.05, BULK_REPEAT)],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, _| Box::new(Spike::new(parameters)),
-};
+#[must_use]
+pub fn bulk_repeat_entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("spike-bulk-repeat", file!())
+        .summary(
+            "Spike as in TCPW Bulk Repeat (\"West\"): begins at 0.4, ends at 0.05 of the range",
+        )
+        .citation(
+            "Yang, Wang, Gerla, Sanadidi, TCPW bulk repeat, Computer Communications 28(5), 2005",
+        )
+        .build(|parameters: &BulkRepeatParameters, _| Box::new(Spike::new(&parameters.spike)))
+}
 
 /// Whether delays are in a spike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +100,10 @@ pub struct Spike {
 impl Spike {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters) -> Self {
+    pub fn new(parameters: &SpikeParameters) -> Self {
         Self {
-            alpha: parameters.real("alpha"),
-            beta: parameters.real("beta"),
+            alpha: parameters.alpha,
+            beta: parameters.beta,
             delays: Delays::default(),
             state: State::Unknown,
         }
@@ -149,13 +142,14 @@ impl Differentiation for Spike {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Value;
     use crate::differentiation::bench::Bench;
 
     #[test]
     fn between_the_thresholds_the_state_stays() {
         // After 100 and 220 ms the range is 120 ms: the spike begins above 100 + 60 = 160 and
         // ends below 100 + 40 = 140.
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 220]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[150]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[139]), LossCause::Wireless);
@@ -166,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_thresholds_move_with_the_range() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 220]), LossCause::Congestion);
         // A range of 300 ms: the spike ends below 100 + 100 = 200.
         assert_eq!(bench.judge_after(&[400, 199]), LossCause::Wireless);
@@ -177,13 +171,13 @@ mod tests {
     #[test]
     fn bulk_repeat_begins_earlier_and_ends_later() {
         // Of 100 to 200 ms: begins above 140, ends below 105.
-        let mut bench = Bench::new(&BULK_REPEAT_ENTRY, &[]);
+        let mut bench = Bench::new(bulk_repeat_entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 200, 106]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[104]), LossCause::Wireless);
         assert_eq!(bench.judge_after(&[139]), LossCause::Wireless);
         assert_eq!(bench.judge_after(&[141]), LossCause::Congestion);
         // The original over the same samples: 106 < 133 ends it.
-        let mut original = Bench::new(&ENTRY, &[]);
+        let mut original = Bench::new(entry(), &[]);
         assert_eq!(original.judge_after(&[100, 200, 106]), LossCause::Wireless);
         assert_eq!(original.judge_after(&[141]), LossCause::Wireless);
     }
@@ -191,14 +185,14 @@ mod tests {
     #[test]
     fn the_thresholds_are_parameters() {
         let changes = [("alpha", Value::Real(0.4)), ("beta", Value::Real(0.05))];
-        let mut bench = Bench::new(&ENTRY, &changes);
+        let mut bench = Bench::new(entry(), &changes);
         assert_eq!(bench.judge_after(&[100, 200, 106]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[104, 141]), LossCause::Congestion);
     }
 
     #[test]
     fn without_a_sample_congestion_and_without_a_spike_wireless() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         bench.acks(1, 1, None);
         assert_eq!(bench.judge(), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[100]), LossCause::Wireless);

@@ -11,8 +11,8 @@ use dupack_tcp::{Sender, Stack};
 
 use super::bench::at;
 use crate::catalog::dialect;
-use crate::catalog::spec::{Dialect, Entry, Needs};
-use crate::congestion::bench::{SMSS, context, parameters};
+use crate::catalog::{Dialect, Entry, Needs};
+use crate::congestion::bench::{CONTEXT, SMSS};
 use crate::recovery::{newreno, sack};
 use crate::response::tcp::Tcp;
 use crate::testing::{AckIn, ack};
@@ -46,15 +46,14 @@ impl Connection {
     /// A connection that has sent segments 0 to 9 at time 0 and has many more.
     fn new(recovery: &Entry<dyn Recovery>, says: LossCause) -> Self {
         fn built<P: ?Sized>(entry: &Entry<P>) -> (Box<P>, Needs) {
-            let parameters = parameters(entry, Dialect::Rfc, &[]);
-            let plugin = (entry.build)(&parameters, &context(Dialect::Rfc));
-            (plugin, (entry.needs)(&parameters))
+            let values = entry.defaults(Dialect::Rfc);
+            (entry.build(&values, &CONTEXT), entry.needs(&values))
         }
         let told = Arc::default();
         let (recovery, needs) = built(recovery);
         let stack = Stack {
             recovery,
-            control: built(&crate::congestion::reno::ENTRY).0,
+            control: built(&crate::congestion::reno::entry()).0,
             differentiation: Box::new(Recorder {
                 says,
                 told: Arc::clone(&told),
@@ -99,12 +98,12 @@ impl Connection {
 
 #[test]
 fn the_hole_is_as_long_as_sack_tells() {
-    let mut with = Connection::new(&sack::ENTRY, LossCause::Congestion);
+    let mut with = Connection::new(&sack::entry(), LossCause::Congestion);
     with.receive(100, ack(2));
     with.lose(100, 2, 5);
     assert_eq!(with.told(), [(3, None)]);
     // Without SACK these are three duplicate ACKs and no more.
-    let mut without = Connection::new(&newreno::ENTRY, LossCause::Congestion);
+    let mut without = Connection::new(&newreno::entry(), LossCause::Congestion);
     without.receive(100, ack(2));
     without.lose(100, 2, 5);
     assert_eq!(without.told(), [(1, None)]);
@@ -116,7 +115,7 @@ fn a_loss_judged_congestion_is_a_reduction() {
         (LossCause::Congestion, Some(at(103))),
         (LossCause::Wireless, None),
     ] {
-        let mut connection = Connection::new(&sack::ENTRY, says);
+        let mut connection = Connection::new(&sack::entry(), says);
         connection.lose(100, 0, 1);
         let next = connection.acknowledge_all(200);
         connection.lose(300, next, next + 1);
@@ -126,7 +125,7 @@ fn a_loss_judged_congestion_is_a_reduction() {
 
 #[test]
 fn a_timeout_is_a_reduction() {
-    let mut connection = Connection::new(&sack::ENTRY, LossCause::Wireless);
+    let mut connection = Connection::new(&sack::entry(), LossCause::Wireless);
     let expired = connection.sender.rto_at().expect("data is outstanding");
     connection.sender.handle_timeout(expired);
     connection.send(expired);

@@ -19,50 +19,41 @@
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
+use crate::catalog::{Choice, Context, Entry, Parameters};
 use crate::congestion::backlog::backlog;
 
-/// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "veno",
-    file: file!(),
-    summary: "wireless if fewer than 3 segments are estimated to wait in the queue",
-    citation: "Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003",
-    parameters: &[
-        ParameterSpec {
-            name: "beta",
-            doc: "backlog N from which a loss is congestion",
-            source: "Fu, Liew 2003; Park et al. §2",
-            kind: Kind::Real {
-                min: 0.0,
-                max: 1e6,
-                unit: "segments",
-            },
-            default: Defaults::same(Value::Real(3.0)),
-        },
-        ParameterSpec {
-            name: "rtt",
-            doc: "which round-trip time tells the delay at the loss",
-            source: "Fu, Liew 2003 (smoothed)",
-            kind: Kind::Choice(&[
-                ("smoothed", "SRTT (RFC 6298)"),
-                ("latest", "the last sample"),
-            ]),
-            default: Defaults::same(Value::Choice("smoothed")),
-        },
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Veno::new(parameters, context)),
-};
-
 /// Which round-trip time is compared with the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Delay {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Delay {
+    /// SRTT (RFC 6298)
     Smoothed,
+    /// the last sample
     Latest,
+}
+
+/// The parameters of Veno's judgement.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct VenoParameters {
+    /// backlog N from which a loss is congestion
+    #[parameter(
+        source = "Fu, Liew 2003; Park et al. §2",
+        range = 0.0..=1e6,
+        unit = "segments",
+        default = 3.0,
+    )]
+    beta: f64,
+    /// which round-trip time tells the delay at the loss
+    #[parameter(source = "Fu, Liew 2003 (smoothed)", default = Delay::Smoothed)]
+    rtt: Delay,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("veno", file!())
+        .summary("wireless if fewer than 3 segments are estimated to wait in the queue")
+        .citation("Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003")
+        .build(|parameters, context| Box::new(Veno::new(parameters, context)))
 }
 
 /// The algorithm.
@@ -76,14 +67,11 @@ pub struct Veno {
 impl Veno {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub fn new(parameters: &VenoParameters, context: &Context) -> Self {
         Self {
             smss: f64::from(context.smss),
-            beta: parameters.real("beta"),
-            delay: match parameters.choice("rtt") {
-                "latest" => Delay::Latest,
-                _ => Delay::Smoothed,
-            },
+            beta: parameters.beta,
+            delay: parameters.rtt,
         }
     }
 
@@ -113,13 +101,13 @@ mod tests {
     use dupack_tcp::time::Duration;
 
     use super::*;
-    use crate::catalog::spec::Dialect;
-    use crate::congestion::bench::{context, loss_facts, parameters};
+    use crate::catalog::{Dialect, Value, typed};
+    use crate::congestion::bench::{CONTEXT, loss_facts};
 
     fn veno(changes: &[(&str, Value)]) -> Veno {
         Veno::new(
-            &parameters(&ENTRY, Dialect::Rfc, changes),
-            &context(Dialect::Rfc),
+            &typed::parameters(Dialect::Rfc, changes).expect("parameters"),
+            &CONTEXT,
         )
     }
 
@@ -147,7 +135,7 @@ mod tests {
     fn its_constants_are_parameters() {
         let mut patient = veno(&[("beta", Value::Real(5.0))]);
         assert_eq!(patient.judge(&loss(20, 125, 100)), LossCause::Wireless);
-        let mut latest = veno(&[("rtt", Value::Choice("latest"))]);
+        let mut latest = veno(&[("rtt", Value::word("latest"))]);
         assert_eq!(latest.judge(&loss(20, 125, 100)), LossCause::Wireless);
     }
 

@@ -28,64 +28,41 @@
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
+use crate::catalog::{Entry, Parameters};
 
 const SOURCE: &str = "Cen, Cosman, Voelker 2003";
 
-const fn gain(name: &'static str, doc: &'static str, default: f64) -> ParameterSpec {
-    ParameterSpec {
-        name,
-        doc,
-        source: SOURCE,
-        kind: Kind::Real {
-            min: 0.001,
-            max: 1.0,
-            unit: "",
-        },
-        default: Defaults::same(Value::Real(default)),
-    }
+/// ZigZag's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct ZigZagParameters {
+    /// weight of a new sample in the mean
+    #[parameter(source = SOURCE, range = 0.001..=1.0, default = 1.0 / 32.0)]
+    gain: f64,
+    /// weight of a new sample in the mean deviation
+    #[parameter(source = SOURCE, range = 0.001..=1.0, default = 1.0 / 16.0)]
+    deviation_gain: f64,
+    /// how far below the mean the delay is to be at one loss
+    #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 1.0)]
+    one: f64,
+    /// the same at two losses in a row
+    #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.5)]
+    two: f64,
+    /// the same at three losses in a row
+    #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.0)]
+    three: f64,
+    /// the same at more than three losses in a row
+    #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.5)]
+    more: f64,
 }
-
-const fn below(name: &'static str, doc: &'static str, default: f64) -> ParameterSpec {
-    ParameterSpec {
-        name,
-        doc,
-        source: SOURCE,
-        kind: Kind::Real {
-            min: -10.0,
-            max: 10.0,
-            unit: "deviations",
-        },
-        default: Defaults::same(Value::Real(default)),
-    }
-}
-
-const GAIN: ParameterSpec = gain("gain", "weight of a new sample in the mean", 1.0 / 32.0);
-const DEVIATION_GAIN: ParameterSpec = gain(
-    "deviation_gain",
-    "weight of a new sample in the mean deviation",
-    1.0 / 16.0,
-);
-const ONE: ParameterSpec = below(
-    "one",
-    "how far below the mean the delay is to be at one loss",
-    1.0,
-);
-const TWO: ParameterSpec = below("two", "the same at two losses in a row", 0.5);
-const THREE: ParameterSpec = below("three", "the same at three losses in a row", 0.0);
-const MORE: ParameterSpec = below("more", "the same at more than three losses in a row", 0.5);
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Differentiation> = Entry {
-    name: "zigzag",
-    file: file!(),
-    summary: "wireless if the delay is below its mean, the farther the fewer are lost in a row",
-    citation: "Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003",
-    parameters: &[GAIN, DEVIATION_GAIN, ONE, TWO, THREE, MORE],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, _| Box::new(ZigZag::new(parameters)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Differentiation> {
+    Entry::differentiation("zigzag", file!())
+        .summary("wireless if the delay is below its mean, the farther the fewer are lost in a row")
+        .citation("Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003")
+        .build(|parameters, _| Box::new(ZigZag::new(parameters)))
+}
 
 /// Mean and mean deviation of the round-trip time, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -107,11 +84,16 @@ pub struct ZigZag {
 impl ZigZag {
     /// One with these parameters.
     #[must_use]
-    pub fn new(parameters: &Parameters) -> Self {
+    pub fn new(parameters: &ZigZagParameters) -> Self {
         Self {
-            gain: parameters.real(GAIN.name),
-            deviation_gain: parameters.real(DEVIATION_GAIN.name),
-            below: [ONE, TWO, THREE, MORE].map(|spec| parameters.real(spec.name)),
+            gain: parameters.gain,
+            deviation_gain: parameters.deviation_gain,
+            below: [
+                parameters.one,
+                parameters.two,
+                parameters.three,
+                parameters.more,
+            ],
             average: None,
         }
     }
@@ -159,13 +141,14 @@ impl Differentiation for ZigZag {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Value;
     use crate::differentiation::bench::Bench;
 
     /// After samples of 100 and 164 ms, and then `last_ms`.
     ///
     /// 164 ms: mean 100 + 64/32 = 102, deviation (164 − 102)/16 = 3.875 ms.
     fn bench(changes: &[(&str, Value)], last_ms: u64) -> Bench {
-        let mut bench = Bench::new(&ENTRY, changes);
+        let mut bench = Bench::new(entry(), changes);
         bench.samples(&[100, 164, last_ms]);
         bench
     }
@@ -212,7 +195,7 @@ mod tests {
 
     #[test]
     fn without_a_sample_a_loss_is_congestion() {
-        let mut bench = Bench::new(&ENTRY, &[]);
+        let mut bench = Bench::new(entry(), &[]);
         bench.loss.hole = 3;
         bench.acks(1, 1, None);
         assert_eq!(bench.judge(), LossCause::Congestion);

@@ -14,7 +14,7 @@ use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
 use dupack_tcp::{Receiver, ReceiverConfig};
 
-use crate::catalog::spec::{Entry, Value};
+use crate::catalog::{Entry, Value};
 use crate::testing::{AckIn, SMSS, Setup, Timeline, at};
 
 /// Vigna's SplitMix64.
@@ -143,7 +143,7 @@ struct Network {
 
 /// Carries 30 segments or so with `entry` under everything that `seed` draws.
 pub(crate) fn transfer(
-    entry: &'static Entry<dyn Recovery>,
+    entry: Entry<dyn Recovery>,
     seed: u64,
     adjust: impl FnOnce(Setup, &mut Random) -> Setup,
 ) {

@@ -51,13 +51,8 @@ use dupack_tcp::recovery::{
     Clearance, Exit, Growth, Next, Outcome, Recovery, RtoTimer, TimeoutRule, Timing,
 };
 
-use super::duplicate_acks::careful;
-use super::newreno::{self, NewReno};
-use super::reno::FAST_RETRANSMIT_TIMER;
-use crate::catalog::spec::{
-    Conflict, Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs,
-    ParameterSpec, Parameters, Value,
-};
+use super::newreno::{NewReno, NewRenoParameters};
+use crate::catalog::{Axis, Choice, Context, Entry, Opponent, Parameters};
 
 /// Bulk Repeat's recovery. See the [module](self).
 #[derive(Debug)]
@@ -82,14 +77,14 @@ struct Bulk {
 }
 
 impl BulkRepeat {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
+    fn new(parameters: &BulkRepeatParameters, context: &Context) -> Self {
         Self {
-            newreno: NewReno::new(parameters, context),
-            timeout_rule: match parameters.choice(TIMEOUT.name) {
-                "backoff" => TimeoutRule::Congestion,
-                _ => TimeoutRule::Judged,
+            newreno: NewReno::new(&parameters.newreno, context),
+            timeout_rule: match parameters.timeout {
+                TimeoutIs::Fixed => TimeoutRule::Judged,
+                TimeoutIs::Backoff => TimeoutRule::Congestion,
             },
-            fixed_timeouts: parameters.integer(FIXED_TIMEOUTS.name),
+            fixed_timeouts: parameters.fixed_timeouts,
             timeouts: 0,
             bulk: None,
         }
@@ -177,63 +172,53 @@ impl Recovery for BulkRepeat {
     }
 }
 
-const TIMEOUT: ParameterSpec = ParameterSpec {
-    name: "timeout",
-    doc: "what a retransmission timeout is taken for",
-    source: "Yang et al. 2003: a fixed value instead of exponential backoff; RFC 6298 §5.5",
-    kind: Kind::Choice(&[
-        (
-            "fixed",
-            "what the differentiation says; no backoff if it is the link's",
-        ),
-        ("backoff", "congestion, with exponential backoff"),
-    ]),
-    default: Defaults::same(Value::Choice("fixed")),
-};
-
-const FIXED_TIMEOUTS: ParameterSpec = ParameterSpec {
-    name: "fixed_timeouts",
-    doc: "timeouts in a row that may be taken for the link's (timeout = fixed)",
-    source: "our reading: without a bound a sender may congest a path for good",
-    kind: Kind::Integer {
-        min: 1,
-        max: 1000,
-        unit: "timeouts",
-    },
-    default: Defaults::same(Value::Integer(8)),
-};
+/// What a retransmission timeout is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum TimeoutIs {
+    /// what the differentiation says; no backoff if it is the link's
+    Fixed,
+    /// congestion, with exponential backoff
+    Backoff,
+}
 
 /// NewReno's, and two more.
-const PARAMETERS: &[ParameterSpec] = &[
-    DUP_THRESHOLD,
-    LIMITED_TRANSMIT,
-    careful("RFC 6582 §3.2 step 2; ns-2 bugFix_", "on", "on", "on"),
-    FAST_RETRANSMIT_TIMER,
-    newreno::VARIANT,
-    newreno::FULL_ACK,
-    newreno::DEFLATION,
-    newreno::BURST,
-    TIMEOUT,
-    FIXED_TIMEOUTS,
-];
+#[derive(Clone, Copy, Debug, Parameters)]
+struct BulkRepeatParameters {
+    #[embed]
+    newreno: NewRenoParameters,
+    /// what a retransmission timeout is taken for
+    #[parameter(
+        source = "Yang et al. 2003: a fixed value instead of exponential backoff; RFC 6298 §5.5",
+        default = TimeoutIs::Fixed,
+    )]
+    timeout: TimeoutIs,
+    /// timeouts in a row that may be taken for the link's (timeout = fixed)
+    #[parameter(
+        source = "our reading: without a bound a sender may congest a path for good",
+        range = 1..=1000,
+        unit = "timeouts",
+        default = 8,
+    )]
+    fixed_timeouts: u64,
+}
 
 /// Bulk Repeat in the catalog.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "bulk-repeat",
-    file: file!(),
-    summary: "resends the whole window after a loss of the link's; NewReno after others",
-    citation: "G. Yang, R. Wang, M. Gerla and M. Y. Sanadidi, TCPW with Bulk Repeat, ICC 2003, \
-               and Computer Communications 28(5), 2005",
-    parameters: PARAMETERS,
-    needs: |_| Needs::NONE,
-    conflicts: &[Conflict {
-        with: "none",
-        axis: "differentiation",
-        why: "it repeats in bulk only what a loss differentiation ascribes to the link; without \
-              one it would be NewReno",
-    }],
-    build: |parameters, context| Box::new(BulkRepeat::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("bulk-repeat", file!())
+        .summary("resends the whole window after a loss of the link's; NewReno after others")
+        .citation(
+            "G. Yang, R. Wang, M. Gerla and M. Y. Sanadidi, TCPW with Bulk Repeat, ICC 2003, \
+             and Computer Communications 28(5), 2005",
+        )
+        .conflict(
+            Axis::Differentiation,
+            Opponent::Named("none".into()),
+            "it repeats in bulk only what a loss differentiation ascribes to the link; without \
+             one it would be NewReno",
+        )
+        .build(|parameters, context| Box::new(BulkRepeat::new(parameters, context)))
+}
 
 #[cfg(test)]
 mod tests;

@@ -34,12 +34,8 @@ use dupack_tcp::recovery::{Exit, Growth, LossEvent, Next, Outcome, Recovery, Rto
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 
 use super::hole_cursor::HoleCursor;
-use super::rto_policy::RtoPolicy;
-use super::sack::{self, Rfc6675, SACKED_ABOVE};
-use crate::catalog::spec::{
-    Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
-    Parameters, Value,
-};
+use super::sack::{Rfc6675, Rfc6675Parameters, SACKED_ABOVE};
+use crate::catalog::{Choice, Context, Entry, Needs, Parameters};
 
 /// Delayed Fast Recovery. See the [module](self).
 #[derive(Debug)]
@@ -51,11 +47,11 @@ struct DelayedFast {
 }
 
 /// Until when another loss is the second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum SecondLoss {
-    /// Until everything outstanding at the first is acknowledged.
+    /// until everything outstanding at the first is acknowledged
     Window,
-    /// Until the first is repaired.
+    /// until the first is repaired
     Repair,
 }
 
@@ -75,13 +71,10 @@ enum State {
 }
 
 impl DelayedFast {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
+    fn new(parameters: &DelayedFastParameters, context: &Context) -> Self {
         Self {
-            sack: Rfc6675::new(parameters, context),
-            second_loss: match parameters.choice(SECOND_LOSS.name) {
-                "repair" => SecondLoss::Repair,
-                _ => SecondLoss::Window,
-            },
+            sack: Rfc6675::new(&parameters.sack, context),
+            second_loss: parameters.second_loss,
             state: State::Open,
         }
     }
@@ -169,38 +162,28 @@ impl Recovery for DelayedFast {
     }
 }
 
-const SECOND_LOSS: ParameterSpec = ParameterSpec {
-    name: "second_loss",
-    doc: "until when another loss is the second, which cuts the window",
-    source: "our reading of Momentary §2",
-    kind: Kind::Choice(&[
-        (
-            "window",
-            "until everything outstanding at the first is acknowledged",
-        ),
-        ("repair", "until the first is repaired"),
-    ]),
-    default: Defaults::same(Value::Choice("window")),
-};
+/// Delayed Fast Recovery's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct DelayedFastParameters {
+    #[embed]
+    sack: Rfc6675Parameters,
+    /// until when another loss is the second, which cuts the window
+    #[parameter(source = "our reading of Momentary §2", default = SecondLoss::Window)]
+    second_loss: SecondLoss,
+}
 
 /// Delayed Fast Recovery in the catalog.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "delayed-fast",
-    file: file!(),
-    summary: "SACK that repairs the first loss of a window and cuts the window at the second",
-    citation: "R. K. Kothari and D. Dasgupta, Delayed Fast Recovery, 2006; R. Kothari, \
-               J. Gambhava and D. Dasgupta, 2007",
-    parameters: &[
-        DUP_THRESHOLD,
-        LIMITED_TRANSMIT,
-        sack::RESCUE,
-        RtoPolicy::parameter("advance", "head", "advance"),
-        SECOND_LOSS,
-    ],
-    needs: |_| Needs::SACK,
-    conflicts: &[],
-    build: |parameters, context| Box::new(DelayedFast::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("delayed-fast", file!())
+        .summary("SACK that repairs the first loss of a window and cuts the window at the second")
+        .citation(
+            "R. K. Kothari and D. Dasgupta, Delayed Fast Recovery, 2006; R. Kothari, \
+             J. Gambhava and D. Dasgupta, 2007",
+        )
+        .needs(|_| Needs::SACK)
+        .build(|parameters, context| Box::new(DelayedFast::new(parameters, context)))
+}
 
 #[cfg(test)]
 mod tests;

@@ -11,10 +11,8 @@
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, View};
 use dupack_tcp::recovery::{Clearance, Next};
 
-use crate::catalog::spec::{
-    Context, DUP_THRESHOLD, Defaults, Dialect, Kind, LIMITED_TRANSMIT, ParameterSpec, Parameters,
-    Value,
-};
+use super::shared::{DupThreshold, LimitedTransmit};
+use crate::catalog::{Choice, Context, Parameters};
 
 /// The rule: three duplicate ACKs (RFC 5681 §3.2).
 pub const DUPLICATE_ACKS: LossRule = LossRule::new(&RuleWords {
@@ -26,52 +24,45 @@ pub const DUPLICATE_ACKS: LossRule = LossRule::new(&RuleWords {
 const LIMITED_TRANSMIT_SEGMENTS: u32 = 2;
 
 /// Which duplicate ACKs may start a fast retransmit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Careful {
-    /// Only those for data above `recover`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Careful {
+    /// only if the cumulative ACK is beyond `recover`
     On,
-    /// Those for data at or above `recover`.
+    /// also if the cumulative ACK equals `recover`
     Less,
-    /// All.
+    /// always
     Off,
 }
 
-/// The words of the parameter `careful`.
-const CAREFUL: Kind = Kind::Choice(&[
-    ("on", "only if the cumulative ACK is beyond `recover`"),
-    ("less", "also if the cumulative ACK equals `recover`"),
-    ("off", "always"),
-]);
-
-/// The parameter `careful` with the defaults of one recovery.
-pub(super) const fn careful(
-    source: &'static str,
-    rfc: &'static str,
-    linux: &'static str,
-    ns2: &'static str,
-) -> ParameterSpec {
-    ParameterSpec {
-        name: "careful",
-        doc: "when duplicate ACKs may start a fast retransmit, given `recover`",
-        source,
-        kind: CAREFUL,
-        default: Defaults {
-            rfc: Value::Choice(rfc),
-            linux: Value::Choice(linux),
-            ns2: Value::Choice(ns2),
-        },
-    }
-}
-
-/// Whether limited transmit is in use, and for what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LimitedTransmit {
-    /// Not at all.
-    Off,
-    /// For new data, as RFC 3042 says.
+/// What limited transmit lets out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum LimitedTransmitOf {
+    /// new data, and nothing while something is to be sent again after a timeout
     NewData,
-    /// For whatever is next, be it the next segment to resend (ns-2).
+    /// whatever is next, be it the next segment to send again
     Anything,
+}
+
+/// What the recoveries are told that count duplicate ACKs without SACK.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct DuplicateAckParameters {
+    #[embed]
+    pub(super) counting: DupThreshold,
+    #[embed]
+    pub(super) limited_transmit: LimitedTransmit,
+    /// what limited transmit lets out (limited_transmit = on)
+    #[parameter(
+        source = "RFC 3042 §2; ns-2.35",
+        default(
+            rfc = LimitedTransmitOf::NewData,
+            linux = LimitedTransmitOf::NewData,
+            ns2 = LimitedTransmitOf::Anything,
+        ),
+    )]
+    pub(super) limited_transmit_of: LimitedTransmitOf,
+    /// when duplicate ACKs may start a fast retransmit, given `recover`
+    #[parameter(source = "RFC 6582 §3.2 step 2; ns-2 bugFix_", default = Careful::On)]
+    pub(super) careful: Careful,
 }
 
 /// The count of duplicate ACKs, and what it means.
@@ -79,7 +70,8 @@ enum LimitedTransmit {
 pub(super) struct DuplicateAcks {
     threshold: u32,
     careful: Careful,
-    limited_transmit: LimitedTransmit,
+    /// Nothing without limited transmit.
+    limited_transmit: Option<LimitedTransmitOf>,
     smss: u64,
     in_a_row: u32,
     /// SND.NXT at the last fast retransmit or timeout; `None` before the first.
@@ -88,19 +80,12 @@ pub(super) struct DuplicateAcks {
 
 impl DuplicateAcks {
     /// Takes its parameters from those of the recovery that counts.
-    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub(super) fn new(parameters: &DuplicateAckParameters, context: &Context) -> Self {
+        let limited = parameters.limited_transmit.limited_transmit;
         Self {
-            threshold: parameters.integer(DUP_THRESHOLD.name) as u32,
-            careful: match parameters.choice("careful") {
-                "on" => Careful::On,
-                "less" => Careful::Less,
-                _ => Careful::Off,
-            },
-            limited_transmit: match context.dialect {
-                _ if !parameters.is_on(LIMITED_TRANSMIT.name) => LimitedTransmit::Off,
-                Dialect::Ns2 => LimitedTransmit::Anything,
-                Dialect::Rfc | Dialect::Linux => LimitedTransmit::NewData,
-            },
+            threshold: parameters.counting.dup_threshold,
+            careful: parameters.careful,
+            limited_transmit: limited.is_on().then_some(parameters.limited_transmit_of),
             smss: u64::from(context.smss),
             in_a_row: 0,
             recover: None,
@@ -147,9 +132,9 @@ impl DuplicateAcks {
     /// Bytes that limited transmit lets out beyond the window now; `resending` after a timeout.
     pub(super) fn limited_transmit_bytes(&self, resending: bool) -> u64 {
         let applies = match self.limited_transmit {
-            LimitedTransmit::Off => false,
-            LimitedTransmit::NewData => !resending,
-            LimitedTransmit::Anything => true,
+            None => false,
+            Some(LimitedTransmitOf::NewData) => !resending,
+            Some(LimitedTransmitOf::Anything) => true,
         };
         // From the threshold on the recovery speaks, or nobody.
         if !applies || self.in_a_row >= self.threshold {

@@ -27,7 +27,8 @@
 //! (`entry = restart`); recovery lasts until something sent after the trigger is acknowledged and
 //! nothing is sacked (`exit = beyond`), and goes on through a timeout (`after_rto = resume`); once
 //! it sees that a retransmission was lost, it stops and waits for the timer
-//! (`lost_retransmission = wait`); duplicate ACKs restart the timer (`rto_timer = every-ack`).
+//! (`lost_retransmission = wait`); duplicate ACKs restart the timer (`rto_timer = every-ack`); an ACK that advances does
+//! not open the window while something is sacked (`past_holes = freeze`).
 //! A timeout begins go-back-N (`resend`), as nothing that was sacked before is remembered.
 //!
 //! Cost: one cursor over the holes, which only moves forward (`hole_cursor`); amortised O(1).
@@ -44,11 +45,9 @@ use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
 use super::duplicate_acks::DUPLICATE_ACKS;
 use super::go_back_n::GoBackN;
 use super::hole_cursor::HoleCursor;
-use super::rto_policy::RtoPolicy;
-use crate::catalog::spec::{
-    Context, DUP_THRESHOLD, Defaults, Dialect, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
-    Parameters, Value, switch,
-};
+use super::rto_policy::{RtoPolicy, RtoTimerParameters};
+use super::shared::{DupThreshold, LimitedTransmit};
+use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
 
 /// The rule: the forward ACK is more than three segments ahead.
 pub const FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
@@ -61,7 +60,7 @@ pub const FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
 struct Fack {
     smss: u32,
     dup_threshold: u32,
-    limited_transmit: LimitedTransmit,
+    limited_transmit: Switch,
     entry: EntryRule,
     exit: ExitRule,
     after_rto: AfterRto,
@@ -83,46 +82,103 @@ struct Fack {
     waiting: Option<SegmentId>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LimitedTransmit {
-    On,
-    Off,
-}
-
-/// What happens to the window when a recovery begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The window when a recovery begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum EntryRule {
-    /// The control's reduction; it then stays.
+    /// the control's reduction, and frozen
     Half,
-    /// One segment, growing on every ACK.
+    /// one segment, growing on every ACK until it is over
     Restart,
 }
 
 /// When a recovery ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum ExitRule {
-    /// What was outstanding at its beginning is acknowledged.
+    /// when all that was outstanding at its beginning is acknowledged
     Covered,
-    /// More than that is, and nothing is sacked.
+    /// when more is, and nothing is sacked
     Beyond,
 }
 
 /// What a timeout does to recoveries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum AfterRto {
-    /// It ends one, and none begins before all that was outstanding is acknowledged
-    /// (RFC 6675 §5.1).
+    // RFC 6675 §5.1.
+    /// none until all that was outstanding is acknowledged
     Suspend,
-    /// One goes on, and one may begin at once.
+    /// one goes on, and one may begin at once
     Resume,
 }
 
 /// What is done once a retransmission is seen to be lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum LostRetransmission {
+    /// sending goes on, and the timer finds it
     Ignore,
-    /// Nothing more is sent before the timer expires.
+    /// sending stops until the timer expires
     Wait,
+}
+
+/// What an ACK that advances does to the window, outside recovery, while something is sacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum PastHoles {
+    /// it opens it, as any that advances
+    Open,
+    /// nothing: an ACK with SACK blocks is a sign of loss, not of progress
+    Freeze,
+}
+
+/// FACK's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct FackParameters {
+    #[embed]
+    counting: DupThreshold,
+    #[embed(change(limited_transmit(
+        doc = "new data while SACKs arrive and the trigger is not reached, as awnd permits",
+        source = "Mathis and Mahdavi 1996 have the trigger for it; ns-2 and the Momentary paper §4.1",
+        default = Switch::Off,
+    )))]
+    limited_transmit: LimitedTransmit,
+    /// the window when a recovery begins
+    #[parameter(
+        source = "Mathis and Mahdavi 1996; ns-2.35",
+        default(rfc = EntryRule::Half, linux = EntryRule::Half, ns2 = EntryRule::Restart),
+    )]
+    entry: EntryRule,
+    /// when a recovery ends
+    #[parameter(
+        source = "Mathis and Mahdavi 1996; ns-2.35",
+        default(rfc = ExitRule::Covered, linux = ExitRule::Covered, ns2 = ExitRule::Beyond),
+    )]
+    exit: ExitRule,
+    /// what a timeout does to recoveries
+    #[parameter(
+        source = "RFC 6675 §5.1; ns-2.35",
+        default(rfc = AfterRto::Suspend, linux = AfterRto::Suspend, ns2 = AfterRto::Resume),
+    )]
+    after_rto: AfterRto,
+    /// what is done when a retransmission is seen to be lost
+    #[parameter(
+        source = "ns-2.35",
+        default(
+            rfc = LostRetransmission::Ignore,
+            linux = LostRetransmission::Ignore,
+            ns2 = LostRetransmission::Wait,
+        ),
+    )]
+    lost_retransmission: LostRetransmission,
+    #[embed(change(rto_timer(default(
+        rfc = RtoPolicy::Advance,
+        linux = RtoPolicy::Head,
+        ns2 = RtoPolicy::EveryAck,
+    ))))]
+    timer: RtoTimerParameters,
+    /// what an ACK that advances does to the window outside recovery while something is sacked
+    #[parameter(
+        source = "Mathis and Mahdavi 1996; ns-2.35",
+        default(rfc = PastHoles::Open, linux = PastHoles::Open, ns2 = PastHoles::Freeze),
+    )]
+    past_holes: PastHoles,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,36 +195,19 @@ enum Head {
 }
 
 impl Fack {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
+    fn new(parameters: &FackParameters, context: &Context) -> Self {
         Self {
             smss: context.smss,
-            dup_threshold: parameters.integer("dup_threshold") as u32,
-            limited_transmit: if parameters.is_on("limited_transmit") {
-                LimitedTransmit::On
-            } else {
-                LimitedTransmit::Off
-            },
-            entry: match parameters.choice("entry") {
-                "restart" => EntryRule::Restart,
-                _ => EntryRule::Half,
-            },
-            exit: match parameters.choice("exit") {
-                "beyond" => ExitRule::Beyond,
-                _ => ExitRule::Covered,
-            },
-            after_rto: match parameters.choice("after_rto") {
-                "resume" => AfterRto::Resume,
-                _ => AfterRto::Suspend,
-            },
-            lost_retransmission: match parameters.choice("lost_retransmission") {
-                "wait" => LostRetransmission::Wait,
-                _ => LostRetransmission::Ignore,
-            },
-            rto_timer: RtoPolicy::of(parameters),
-            // ns-2 takes any ACK with SACK blocks for a sign of loss, not of progress.
-            growth_past_holes: match context.dialect {
-                Dialect::Ns2 => Growth::Frozen,
-                Dialect::Rfc | Dialect::Linux => Growth::Acked,
+            dup_threshold: parameters.counting.dup_threshold,
+            limited_transmit: parameters.limited_transmit.limited_transmit,
+            entry: parameters.entry,
+            exit: parameters.exit,
+            after_rto: parameters.after_rto,
+            lost_retransmission: parameters.lost_retransmission,
+            rto_timer: parameters.timer.rto_timer,
+            growth_past_holes: match parameters.past_holes {
+                PastHoles::Open => Growth::Acked,
+                PastHoles::Freeze => Growth::Frozen,
             },
             phase: Phase::Open,
             holes: HoleCursor::default(),
@@ -395,7 +434,7 @@ impl Recovery for Fack {
         let before_trigger = self.phase == Phase::Open
             && board.una() >= self.rto_edge
             && board.una() < board.forward_ack();
-        if before_trigger && self.limited_transmit == LimitedTransmit::Off {
+        if before_trigger && self.limited_transmit == Switch::Off {
             return Next::Nothing;
         }
         self.resend.next().unwrap_or_else(|| {
@@ -415,91 +454,15 @@ fn new(why: SendReason) -> Next {
     }
 }
 
-/// A parameter whose `ns2` default is the second word, and the first elsewhere.
-const fn by_dialect(
-    name: &'static str,
-    doc: &'static str,
-    source: &'static str,
-    words: &'static [(&'static str, &'static str)],
-) -> ParameterSpec {
-    ParameterSpec {
-        name,
-        doc,
-        source,
-        kind: Kind::Choice(words),
-        default: Defaults {
-            rfc: Value::Choice(words[0].0),
-            linux: Value::Choice(words[0].0),
-            ns2: Value::Choice(words[1].0),
-        },
-    }
-}
-
-const PARAMETERS: &[ParameterSpec] = &[
-    DUP_THRESHOLD,
-    ParameterSpec {
-        doc: "new data while SACKs arrive and the trigger is not reached, as awnd permits",
-        source: "Mathis and Mahdavi 1996 have the trigger for it; ns-2 and the Momentary paper §4.1",
-        default: Defaults::same(switch(false)),
-        ..LIMITED_TRANSMIT
-    },
-    by_dialect(
-        "entry",
-        "the window when a recovery begins",
-        "Mathis and Mahdavi 1996; ns-2.35",
-        &[
-            ("half", "the control's reduction, and frozen"),
-            (
-                "restart",
-                "one segment, growing on every ACK until it is over",
-            ),
-        ],
-    ),
-    by_dialect(
-        "exit",
-        "when a recovery ends",
-        "Mathis and Mahdavi 1996; ns-2.35",
-        &[
-            (
-                "covered",
-                "when all that was outstanding at its beginning is acknowledged",
-            ),
-            ("beyond", "when more is, and nothing is sacked"),
-        ],
-    ),
-    by_dialect(
-        "after_rto",
-        "what a timeout does to recoveries",
-        "RFC 6675 §5.1; ns-2.35",
-        &[
-            (
-                "suspend",
-                "none until all that was outstanding is acknowledged",
-            ),
-            ("resume", "one goes on, and one may begin at once"),
-        ],
-    ),
-    by_dialect(
-        "lost_retransmission",
-        "what is done when a retransmission is seen to be lost",
-        "ns-2.35",
-        &[
-            ("ignore", "sending goes on, and the timer finds it"),
-            ("wait", "sending stops until the timer expires"),
-        ],
-    ),
-    RtoPolicy::parameter("advance", "head", "every-ack"),
-];
-
 /// The catalog's entry.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "fack",
-    file: file!(),
-    summary: "what is not sacked below the highest SACK is lost",
-    citation: "M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion \
-               Control, SIGCOMM 1996",
-    parameters: PARAMETERS,
-    needs: |_| Needs::SACK,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Fack::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("fack", file!())
+        .summary("what is not sacked below the highest SACK is lost")
+        .citation(
+            "M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion \
+             Control, SIGCOMM 1996",
+        )
+        .needs(|_| Needs::SACK)
+        .build(|parameters, context| Box::new(Fack::new(parameters, context)))
+}

@@ -108,12 +108,12 @@ impl GoBackN {
 #[cfg(test)]
 mod tests {
     use super::super::{newreno, reno, tahoe};
-    use crate::catalog::spec::Dialect;
+    use crate::catalog::Dialect;
     use crate::testing::{Setup, ack, coin};
 
     /// Six segments out, all answers lost: the timer expires at 1000 ms.
     fn after_the_timeout() -> crate::testing::Timeline {
-        let mut t = Setup::new(&reno::ENTRY).window(6.0).start(100);
+        let mut t = Setup::new(reno::entry()).window(6.0).start(100);
         assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5");
         assert_eq!(t.wait(1000), "rto:0");
         assert_eq!((t.cwnd(), t.ssthresh(), t.in_flight()), (1.0, 3.0, 1.0));
@@ -166,12 +166,12 @@ mod tests {
 
     #[test]
     fn every_transfer_ends_whatever_is_lost() {
-        for entry in [&tahoe::ENTRY, &reno::ENTRY, &newreno::ENTRY] {
+        for entry in [tahoe::entry, reno::entry, newreno::entry] {
             for dialect in Dialect::ALL {
                 for seed in 0..40 {
                     let rate = 0.015 * seed as f64;
                     let mut lost = coin(seed, rate);
-                    let setup = Setup::new(entry).dialect(dialect);
+                    let setup = Setup::new(entry()).dialect(dialect);
                     let transfer = setup.transfer(300, |_, _| lost());
                     let stats = transfer.stats;
                     assert_eq!(stats.segments_sent - stats.retransmissions, 300);
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn a_transfer_survives_the_loss_of_a_whole_window_and_of_its_repetitions() {
-        for entry in [&tahoe::ENTRY, &reno::ENTRY, &newreno::ENTRY] {
-            let transfer = Setup::new(entry).transfer(50, |order, _| order <= 13);
+        for entry in [tahoe::entry, reno::entry, newreno::entry] {
+            let transfer = Setup::new(entry()).transfer(50, |order, _| order <= 13);
             assert_eq!(transfer.stats.timeouts, 4);
         }
     }

@@ -69,16 +69,15 @@ use dupack_tcp::scoreboard::SegmentId;
 use dupack_tcp::time::Instant;
 
 use super::ambiguity::last_transmission_arrived;
+use super::shared::DupThreshold;
 use super::two_lists::TwoLists;
-use crate::catalog::spec::{
-    Context, DUP_THRESHOLD, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
+use crate::catalog::{Choice, Entry, Needs, Parameters};
 
 mod reordering;
 #[cfg(test)]
 mod tests;
 
-use self::reordering::Reordering;
+use self::reordering::{Decay, Reordering, ThresholdRule};
 
 /// The rule: three later transmissions were acknowledged (LE §2.2.1).
 pub const TRANSMISSION_ORDER: LossRule = LossRule::new(&RuleWords {
@@ -87,27 +86,34 @@ pub const TRANSMISSION_ORDER: LossRule = LossRule::new(&RuleWords {
 });
 
 /// How the transmission that caused an ACK is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Cause {
-    /// By the timestamp that the ACK echoes (§2.2.1).
-    Timestamp,
-    /// By the transmission order that the ACK echoes (§4.2).
-    OrderEcho,
-    /// From what it newly reports (§4.2's alternative): the last sent of it.
+    // §4.2's alternative: the last sent of it.
+    /// from what the ACK reports for the first time
     Inferred,
+    // §2.2.1.
+    /// by a fine timestamp, echoed by the ACK
+    Timestamp,
+    // §4.2.
+    /// by the transmission order, echoed by the ACK
+    OrderEcho,
 }
 
 /// What the first retransmission of a loss event waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum FirstRetransmit {
+    /// nothing: it goes out as the window is cut
     Immediate,
+    /// room in the window
     Window,
 }
 
 /// Which ACKs open the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Opening {
+    /// all that deliver something, duplicate or not
     Delivery,
+    /// those that advance the cumulative acknowledgment
     Advance,
 }
 
@@ -196,24 +202,22 @@ pub struct Le {
 }
 
 impl Le {
-    fn new(parameters: &Parameters) -> Self {
-        let dup_threshold = parameters.integer("dup_threshold").max(1) as usize;
-        let reordering = Reordering::new(parameters, dup_threshold);
+    fn new(parameters: &LeParameters) -> Self {
+        let dup_threshold = parameters.counting.dup_threshold.max(1) as usize;
+        let adaptive = parameters.threshold == ThresholdRule::Adaptive;
+        let reordering = adaptive.then(|| {
+            let most = parameters.threshold_max as usize;
+            Box::new(Reordering::new(
+                dup_threshold,
+                most,
+                parameters.threshold_decay,
+            ))
+        });
         let most = reordering.as_ref().map_or(dup_threshold, |r| r.most());
         Self {
-            cause: match parameters.choice("cause") {
-                "timestamp" => Cause::Timestamp,
-                "order-echo" => Cause::OrderEcho,
-                _ => Cause::Inferred,
-            },
-            first_retransmit: match parameters.choice("first_retransmit") {
-                "window" => FirstRetransmit::Window,
-                _ => FirstRetransmit::Immediate,
-            },
-            opening: match parameters.choice("opening") {
-                "delivery" => Opening::Delivery,
-                _ => Opening::Advance,
-            },
+            cause: parameters.cause,
+            first_retransmit: parameters.first_retransmit,
+            opening: parameters.opening,
             dup_threshold,
             reordering,
             lists: TwoLists::new(),
@@ -414,97 +418,69 @@ impl Recovery for Le {
     }
 }
 
-const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "cause",
-        doc: "how the transmission that caused an ACK is found",
-        source: "LE §2.2.1, §4.2; `inferred` is the only one that needs no help of the peer",
-        kind: Kind::Choice(&[
-            ("inferred", "from what the ACK reports for the first time"),
-            ("timestamp", "by a fine timestamp, echoed by the ACK"),
-            ("order-echo", "by the transmission order, echoed by the ACK"),
-        ]),
-        default: Defaults::same(Value::Choice("inferred")),
-    },
-    DUP_THRESHOLD,
-    ParameterSpec {
-        name: "first_retransmit",
-        doc: "what the first retransmission of a loss event waits for",
-        source: "LE §2.2.4, the proof of the observation; §2.2.2 would be `window`",
-        kind: Kind::Choice(&[
-            ("immediate", "nothing: it goes out as the window is cut"),
-            ("window", "room in the window"),
-        ]),
-        default: Defaults::same(Value::Choice("immediate")),
-    },
-    ParameterSpec {
-        name: "opening",
-        doc: "which ACKs open the window",
-        source: "LE §3.3.1 replaces Reno's loss recovery and nothing else, and Reno's window opens with new ACKs",
-        kind: Kind::Choice(&[
-            ("delivery", "all that deliver something, duplicate or not"),
-            (
-                "advance",
-                "those that advance the cumulative acknowledgment",
-            ),
-        ]),
-        default: Defaults::same(Value::Choice("advance")),
-    },
-    ParameterSpec {
-        name: "threshold",
-        doc: "whether `dup_threshold` is all there is, or where it begins",
-        source: "LE §2.2.1; §2.3.4 proposes a variable one",
-        kind: Kind::Choice(&[
-            ("fixed", "it is"),
-            (
-                "adaptive",
-                "it grows when a segment judged lost was only late",
-            ),
-        ]),
-        default: Defaults::same(Value::Choice("fixed")),
-    },
-    ParameterSpec {
-        name: "threshold_max",
-        doc: "how far it may grow (threshold = adaptive)",
-        source: "Linux, sysctl tcp_max_reordering",
-        kind: Kind::Integer {
-            min: 1,
-            max: 1000,
-            unit: "ACKs",
-        },
-        default: Defaults::same(Value::Integer(300)),
-    },
-    ParameterSpec {
-        name: "threshold_decay",
-        doc: "what makes it fall back to `dup_threshold` (threshold = adaptive)",
-        source: "Linux, tcp_enter_loss",
-        kind: Kind::Choice(&[("timeout", "a timeout"), ("never", "nothing")]),
-        default: Defaults::same(Value::Choice("timeout")),
-    },
-];
+/// LE's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct LeParameters {
+    /// how the transmission that caused an ACK is found
+    #[parameter(
+        source = "LE §2.2.1, §4.2; `inferred` is the only one that needs no help of the peer",
+        default = Cause::Inferred,
+    )]
+    cause: Cause,
+    #[embed]
+    counting: DupThreshold,
+    /// what the first retransmission of a loss event waits for
+    #[parameter(
+        source = "LE §2.2.4, the proof of the observation; §2.2.2 would be `window`",
+        default = FirstRetransmit::Immediate,
+    )]
+    first_retransmit: FirstRetransmit,
+    /// which ACKs open the window
+    #[parameter(
+        source = "LE §3.3.1 replaces Reno's loss recovery and nothing else, and Reno's window opens \
+                  with new ACKs",
+        default = Opening::Advance,
+    )]
+    opening: Opening,
+    /// whether `dup_threshold` is all there is, or where it begins
+    #[parameter(
+        source = "LE §2.2.1; §2.3.4 proposes a variable one",
+        default = ThresholdRule::Fixed,
+    )]
+    threshold: ThresholdRule,
+    /// how far it may grow (threshold = adaptive)
+    #[parameter(
+        source = "Linux, sysctl tcp_max_reordering",
+        range = 1..=1000,
+        unit = "ACKs",
+        default = 300,
+    )]
+    threshold_max: u32,
+    /// what makes it fall back to `dup_threshold` (threshold = adaptive)
+    #[parameter(source = "Linux, tcp_enter_loss", default = Decay::Timeout)]
+    threshold_decay: Decay,
+}
 
-fn needs(parameters: &Parameters) -> Needs {
-    let cause = parameters.choice("cause");
-    Needs {
-        sack: true,
-        dsack: parameters.choice("threshold") == "adaptive",
-        order_echo: cause == "order-echo",
-        trigger_timestamps: cause == "timestamp",
+fn needs(parameters: &LeParameters) -> Needs {
+    let needs = match parameters.cause {
+        Cause::Inferred => Needs::SACK,
+        Cause::Timestamp => Needs::SACK.and_trigger_timestamps(),
+        Cause::OrderEcho => Needs::SACK.and_order_echo(),
+    };
+    match parameters.threshold {
+        ThresholdRule::Fixed => needs,
+        ThresholdRule::Adaptive => needs.and_dsack(),
     }
 }
 
-fn build(parameters: &Parameters, _: &Context) -> Box<dyn Recovery> {
-    Box::new(Le::new(parameters))
-}
-
 /// LE in the catalog.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "le",
-    file: file!(),
-    summary: "two lists in transmission order: constant recovery, lost retransmissions found too",
-    citation: "Kang, Park, Mo, EURASIP JWCN 2012:149",
-    parameters: PARAMETERS,
-    needs,
-    conflicts: &[],
-    build,
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("le", file!())
+        .summary(
+            "two lists in transmission order: constant recovery, lost retransmissions found too",
+        )
+        .citation("Kang, Park, Mo, EURASIP JWCN 2012:149")
+        .needs(needs)
+        .build(|parameters, _| Box::new(Le::new(parameters)))
+}

@@ -22,6 +22,7 @@ pub mod robust;
 mod rto_policy;
 pub mod sack;
 mod sack_fall_floyd;
+pub mod shared;
 #[cfg(test)]
 mod storm;
 pub mod tahoe;

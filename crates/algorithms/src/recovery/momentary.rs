@@ -43,11 +43,9 @@ use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Re
 use dupack_tcp::scoreboard::{DeliveredBy, Scoreboard};
 
 use super::hole_cursor::HoleCursor;
-use super::rto_policy::RtoPolicy;
-use crate::catalog::spec::{
-    Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
-    Parameters, Value,
-};
+use super::rto_policy::{RtoPolicy, RtoTimerParameters};
+use super::shared::{DupThreshold, LimitedTransmit};
+use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
 
 /// The rule: a hole below the forward ACK after three duplicate ACKs (Momentary §3.1).
 pub const HOLE_BELOW_FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
@@ -60,7 +58,7 @@ pub const HOLE_BELOW_FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
 struct Momentary {
     smss: u32,
     dup_threshold: u32,
-    limited_transmit: LimitedTransmit,
+    limited_transmit: Switch,
     new_loss: NewLoss,
     rto_timer: RtoPolicy,
     mode: Mode,
@@ -75,18 +73,12 @@ struct Momentary {
     rto_edge: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LimitedTransmit {
-    On,
-    Off,
-}
-
 /// What a loss among segments first sent after the loss event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum NewLoss {
-    /// Another loss event.
+    /// a new loss event, at most one per round trip
     Halve,
-    /// Part of the same.
+    /// part of the same: resent, and the window let be
     Ignore,
 }
 
@@ -100,20 +92,13 @@ enum Mode {
 }
 
 impl Momentary {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
+    fn new(parameters: &MomentaryParameters, context: &Context) -> Self {
         Self {
             smss: context.smss,
-            dup_threshold: parameters.integer("dup_threshold") as u32,
-            limited_transmit: if parameters.is_on("limited_transmit") {
-                LimitedTransmit::On
-            } else {
-                LimitedTransmit::Off
-            },
-            new_loss: match parameters.choice("new_loss") {
-                "ignore" => NewLoss::Ignore,
-                _ => NewLoss::Halve,
-            },
-            rto_timer: RtoPolicy::of(parameters),
+            dup_threshold: parameters.counting.dup_threshold,
+            limited_transmit: parameters.limited_transmit.limited_transmit,
+            new_loss: parameters.new_loss,
+            rto_timer: parameters.timer.rto_timer,
             mode: Mode::Normal,
             holes: HoleCursor::default(),
             fresh: HoleCursor::default(),
@@ -149,7 +134,7 @@ impl Momentary {
     /// Bytes that limited transmit adds to the window (RFC 3042 §2).
     fn limited_transmit_bytes(&self, board: &Scoreboard) -> u64 {
         let normal = self.mode == Mode::Normal && self.past_timeout(board);
-        if !normal || self.limited_transmit == LimitedTransmit::Off {
+        if !normal || self.limited_transmit == Switch::Off {
             return 0;
         }
         u64::from(self.reports.min(self.dup_threshold - 1)) * u64::from(self.smss)
@@ -267,31 +252,33 @@ impl Recovery for Momentary {
     }
 }
 
-const PARAMETERS: &[ParameterSpec] = &[
-    DUP_THRESHOLD,
-    LIMITED_TRANSMIT,
-    ParameterSpec {
-        name: "new_loss",
-        doc: "what a loss among segments first sent after a loss event is",
-        source: "left open by the paper; our reading",
-        kind: Kind::Choice(&[
-            ("halve", "a new loss event, at most one per round trip"),
-            ("ignore", "part of the same: resent, and the window let be"),
-        ]),
-        default: Defaults::same(Value::Choice("halve")),
-    },
-    RtoPolicy::parameter("advance", "head", "head"),
-];
+/// Momentary recovery's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct MomentaryParameters {
+    #[embed]
+    counting: DupThreshold,
+    #[embed]
+    limited_transmit: LimitedTransmit,
+    /// what a loss among segments first sent after a loss event is
+    #[parameter(source = "left open by the paper; our reading", default = NewLoss::Halve)]
+    new_loss: NewLoss,
+    #[embed(change(rto_timer(default(
+        rfc = RtoPolicy::Advance,
+        linux = RtoPolicy::Head,
+        ns2 = RtoPolicy::Head,
+    ))))]
+    timer: RtoTimerParameters,
+}
 
 /// The catalog's entry.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "momentary",
-    file: file!(),
-    summary: "no recovery phase: halve once, slide by the forward ACK, go on increasing",
-    citation: "J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. \
-               Commun. E92-B(12), 2009",
-    parameters: PARAMETERS,
-    needs: |_| Needs::SACK,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Momentary::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("momentary", file!())
+        .summary("no recovery phase: halve once, slide by the forward ACK, go on increasing")
+        .citation(
+            "J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. \
+             Commun. E92-B(12), 2009",
+        )
+        .needs(|_| Needs::SACK)
+        .build(|parameters, context| Box::new(Momentary::new(parameters, context)))
+}

@@ -34,13 +34,10 @@ use dupack_tcp::recovery::{
 };
 use dupack_tcp::scoreboard::SegmentId;
 
-use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAcks, careful};
+use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
-use super::reno::{FAST_RETRANSMIT_TIMER, fast_retransmit_timer};
-use crate::catalog::spec::{
-    Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
-    Parameters, Value,
-};
+use super::reno::TimerParameters;
+use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// The rule: a partial acknowledgment points at it (RFC 6582 §3.2).
 pub const PARTIAL_ACK: LossRule = LossRule::new(&RuleWords {
@@ -84,29 +81,33 @@ struct Policy {
 }
 
 /// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Variant {
-    /// The first only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Variant {
+    /// the first of a recovery
     Impatient,
-    /// All.
+    /// every one
     SlowButSteady,
 }
 
 /// What a full ACK makes of the window. See the [module](self).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FullAck {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum FullAck {
+    /// FlightSize + SMSS, and the same ACK opens it
     Alg1,
+    /// FlightSize + SMSS
     Alg2,
+    /// max(FlightSize, SMSS) + SMSS
     Alg3,
+    /// it stays, and the same ACK opens it
     Keep,
 }
 
 /// What shrinks when a partial ACK covers more than the inflation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deflation {
-    /// The inflation, below zero, until the recovery ends (RFC 6582).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Deflation {
+    /// it goes below zero until the recovery ends
     Inflation,
-    /// The window itself, for good (ns-2).
+    /// the window itself, for good
     Window,
 }
 
@@ -145,10 +146,10 @@ impl FullAck {
 
 impl NewReno {
     /// One with these parameters.
-    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub(super) fn new(parameters: &NewRenoParameters, context: &Context) -> Self {
         Self {
             policy: Policy::new(parameters),
-            dup_acks: DuplicateAcks::new(parameters, context),
+            dup_acks: DuplicateAcks::new(&parameters.duplicates, context),
             resend: GoBackN::default(),
             recovery: None,
             retransmit: None,
@@ -335,117 +336,74 @@ impl Recovery for NewReno {
     }
 }
 
-pub(super) const VARIANT: ParameterSpec = ParameterSpec {
-    name: "variant",
-    doc: "which partial ACKs restart the retransmission timer",
-    source: "RFC 6582 §3.2 step 3 and §4; ns-2 newreno_changes1_; Linux restarts it on every \
-             ACK that advances",
-    kind: Kind::Choice(&[
-        ("impatient", "the first of a recovery"),
-        ("slow-but-steady", "every one"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("impatient"),
-        linux: Value::Choice("slow-but-steady"),
-        ns2: Value::Choice("impatient"),
-    },
-};
-
-pub(super) const FULL_ACK: ParameterSpec = ParameterSpec {
-    name: "full_ack",
-    doc: "what the full ACK makes of cwnd when it ends the recovery",
-    source: "RFC 6582 §3.2 step 3 (alg3); draft-nishida-newreno-modification; ns-2 \
-             exit_recovery_fix_ 0 and Linux tcp_end_cwnd_reduction (keep)",
-    kind: Kind::Choice(&[
-        ("alg1", "FlightSize + SMSS, and the same ACK opens it"),
-        ("alg2", "FlightSize + SMSS"),
-        ("alg3", "max(FlightSize, SMSS) + SMSS"),
-        ("keep", "it stays, and the same ACK opens it"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("alg3"),
-        linux: Value::Choice("keep"),
-        ns2: Value::Choice("keep"),
-    },
-};
-
-pub(super) const DEFLATION: ParameterSpec = ParameterSpec {
-    name: "deflation",
-    doc: "what shrinks when a partial ACK covers more than the inflation",
-    source: "RFC 6582 §3.2 step 3; ns-2 partial window deflation",
-    kind: Kind::Choice(&[
-        ("inflation", "it goes below zero until the recovery ends"),
-        ("window", "the window itself, for good"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("inflation"),
-        linux: Value::Choice("inflation"),
-        ns2: Value::Choice("window"),
-    },
-};
-
 /// "No limit" is a number that no window reaches.
 const BURST_UNLIMITED: u64 = 1_000_000;
 
-pub(super) const BURST: ParameterSpec = ParameterSpec {
-    name: "burst",
-    doc: "new segments at most per ACK during the recovery",
-    source: "ns-2 allows 2; RFC 6582 does not limit them",
-    kind: Kind::Integer {
-        min: 1,
-        max: BURST_UNLIMITED,
-        unit: "segments",
-    },
-    default: Defaults {
-        rfc: Value::Integer(BURST_UNLIMITED),
-        linux: Value::Integer(BURST_UNLIMITED),
-        ns2: Value::Integer(2),
-    },
-};
+/// NewReno's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct NewRenoParameters {
+    #[embed]
+    duplicates: DuplicateAckParameters,
+    #[embed]
+    timer: TimerParameters,
+    /// which partial ACKs restart the retransmission timer
+    #[parameter(
+        source = "RFC 6582 §3.2 step 3 and §4; ns-2 newreno_changes1_; Linux restarts it on every \
+                  ACK that advances",
+        default(
+            rfc = Variant::Impatient,
+            linux = Variant::SlowButSteady,
+            ns2 = Variant::Impatient,
+        ),
+    )]
+    variant: Variant,
+    /// what the full ACK makes of cwnd when it ends the recovery
+    #[parameter(
+        source = "RFC 6582 §3.2 step 3 (alg3); draft-nishida-newreno-modification; ns-2 \
+                  exit_recovery_fix_ 0 and Linux tcp_end_cwnd_reduction (keep)",
+        default(rfc = FullAck::Alg3, linux = FullAck::Keep, ns2 = FullAck::Keep),
+    )]
+    full_ack: FullAck,
+    /// what shrinks when a partial ACK covers more than the inflation
+    #[parameter(
+        source = "RFC 6582 §3.2 step 3; ns-2 partial window deflation",
+        default(
+            rfc = Deflation::Inflation,
+            linux = Deflation::Inflation,
+            ns2 = Deflation::Window,
+        ),
+    )]
+    deflation: Deflation,
+    /// new segments at most per ACK during the recovery
+    #[parameter(
+        source = "ns-2 allows 2; RFC 6582 does not limit them",
+        range = 1..=BURST_UNLIMITED,
+        unit = "segments",
+        default(rfc = BURST_UNLIMITED, linux = BURST_UNLIMITED, ns2 = 2),
+    )]
+    burst: u64,
+}
 
 impl Policy {
-    fn new(parameters: &Parameters) -> Self {
+    fn new(parameters: &NewRenoParameters) -> Self {
         Self {
-            variant: match parameters.choice(VARIANT.name) {
-                "impatient" => Variant::Impatient,
-                _ => Variant::SlowButSteady,
-            },
-            full_ack: match parameters.choice(FULL_ACK.name) {
-                "alg1" => FullAck::Alg1,
-                "alg2" => FullAck::Alg2,
-                "alg3" => FullAck::Alg3,
-                _ => FullAck::Keep,
-            },
-            deflation: match parameters.choice(DEFLATION.name) {
-                "window" => Deflation::Window,
-                _ => Deflation::Inflation,
-            },
-            burst_max: parameters.integer(BURST.name),
-            at_fast_retransmit: fast_retransmit_timer(parameters),
+            variant: parameters.variant,
+            full_ack: parameters.full_ack,
+            deflation: parameters.deflation,
+            burst_max: parameters.burst,
+            at_fast_retransmit: parameters.timer.fast_retransmit_timer.into(),
         }
     }
 }
 
 /// NewReno in the catalog.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "newreno",
-    file: file!(),
-    summary: "fast recovery that takes partial ACKs for the next loss, one per round trip",
-    citation: "RFC 6582",
-    parameters: &[
-        DUP_THRESHOLD,
-        LIMITED_TRANSMIT,
-        careful("RFC 6582 §3.2 step 2; ns-2 bugFix_", "on", "on", "on"),
-        FAST_RETRANSMIT_TIMER,
-        VARIANT,
-        FULL_ACK,
-        DEFLATION,
-        BURST,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(NewReno::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("newreno", file!())
+        .summary("fast recovery that takes partial ACKs for the next loss, one per round trip")
+        .citation("RFC 6582")
+        .build(|parameters, context| Box::new(NewReno::new(parameters, context)))
+}
 
 #[cfg(test)]
 mod tests;

@@ -45,12 +45,10 @@ use dupack_tcp::time::{Duration, Instant};
 use super::ambiguity::last_transmission_arrived;
 use super::prr::{Bound, Progress, Prr};
 use super::reordering_window::{Recovering, ReorderingWindow, Rule};
+use super::shared::DupThreshold;
 use super::tlp::{Tail, Tlp, Verdict};
 use super::two_lists::{Transmission, TwoLists};
-use crate::catalog::spec::{
-    Context, DUP_THRESHOLD, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, SWITCH, Value,
-    switch,
-};
+use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
 
 /// The rule: a segment sent sufficiently later was delivered (RFC 8985 §6.2).
 pub const OVERTAKEN: LossRule = LossRule::new(&RuleWords {
@@ -114,35 +112,31 @@ pub struct RackTlp {
 }
 
 impl RackTlp {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
-        let rule = match parameters.choice("reo_wnd") {
-            "static" => Rule::Static,
-            "none" => Rule::None,
-            _ => Rule::Adaptive,
-        };
+    fn new(parameters: &RackParameters, context: &Context) -> Self {
         Self {
             smss: context.smss,
             lists: TwoLists::new(),
             suspects: VecDeque::new(),
             most_recent: None,
             reordering: ReorderingWindow::new(
-                rule,
-                parameters.real("reo_wnd_share"),
-                parameters.integer("dup_threshold"),
-                parameters.integer("reo_wnd_persist"),
+                parameters.reo_wnd,
+                parameters.reo_wnd_share,
+                u64::from(parameters.counting.dup_threshold),
+                parameters.reo_wnd_persist,
             ),
             reordering_timer: None,
             phase: Phase::Open,
-            bound: match parameters.choice("prr") {
-                "safe-ack" => Some(Bound::SafeAck),
-                "crb" => Some(Bound::Conservative),
-                "ssrb" => Some(Bound::SlowStart),
-                _ => None,
+            bound: match parameters.prr {
+                Reduction::SafeAck => Some(Bound::SafeAck),
+                Reduction::Crb => Some(Bound::Conservative),
+                Reduction::Ssrb => Some(Bound::SlowStart),
+                Reduction::Off => None,
             },
             prr: None,
-            tlp: parameters
-                .is_on("tlp")
-                .then(|| Tlp::new(parameters.time("max_ack_delay"))),
+            tlp: match parameters.tlp {
+                Switch::On => Some(Tlp::new(parameters.max_ack_delay)),
+                Switch::Off => None,
+            },
             unanswered: None,
             fast_retransmit: false,
         }
@@ -461,96 +455,66 @@ impl Recovery for RackTlp {
     }
 }
 
-const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "reo_wnd",
-        doc: "how long an overtaken segment may still be on its way",
-        source: "RFC 8985 §6.2 step 4; Linux sysctl tcp_recovery",
-        kind: Kind::Choice(&[
-            (
-                "adaptive",
-                "a share of the least RTT, more after each DSACK",
-            ),
-            ("static", "a share of the least RTT"),
-            ("none", "no time at all"),
-        ]),
-        default: Defaults::same(Value::Choice("adaptive")),
-    },
-    ParameterSpec {
-        name: "reo_wnd_share",
-        doc: "the reordering window's step as a share of the least RTT",
-        source: "RFC 8985 §6.2 step 4",
-        kind: Kind::Real {
-            min: 0.0,
-            max: 1.0,
-            unit: "",
-        },
-        default: Defaults::same(Value::Real(0.25)),
-    },
-    ParameterSpec {
-        name: "reo_wnd_persist",
-        doc: "recoveries without a DSACK after which the reordering window is one step again",
-        source: "RFC 8985 §6.2 step 4",
-        kind: Kind::Integer {
-            min: 1,
-            max: 1000,
-            unit: "recoveries",
-        },
-        default: Defaults::same(Value::Integer(16)),
-    },
-    DUP_THRESHOLD,
-    ParameterSpec {
-        name: "prr",
-        doc: "what paces the window reduction, and how far it may catch up",
-        source: "RFC 9937 §6.2",
-        kind: Kind::Choice(&[
-            ("safe-ack", "PRR; the bound is SSRB on a SafeACK, else CRB"),
-            ("crb", "PRR with the conservative reduction bound"),
-            ("ssrb", "PRR with the slow start reduction bound"),
-            ("off", "nothing: the window is cut at once"),
-        ]),
-        default: Defaults::same(Value::Choice("safe-ack")),
-    },
-    ParameterSpec {
-        name: "tlp",
-        doc: "tail loss probes",
-        source: "RFC 8985 §7",
-        kind: SWITCH,
-        default: Defaults::same(switch(true)),
-    },
-    ParameterSpec {
-        name: "max_ack_delay",
-        doc: "by how much the receiver may delay the ACK of a lone segment",
-        source: "RFC 8985 §7.2, which leaves the value open: RFC 9000 §18.2; \
-                 Linux takes its minimum RTO",
-        kind: Kind::Time,
-        default: Defaults {
-            rfc: Value::Time(Duration::from_millis(25)),
-            linux: Value::Time(Duration::from_millis(200)),
-            ns2: Value::Time(Duration::from_millis(25)),
-        },
-    },
-];
-
-fn needs(_: &Parameters) -> Needs {
-    Needs {
-        dsack: true,
-        ..Needs::SACK
-    }
+/// What paces the window reduction, and how far it may catch up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum Reduction {
+    /// PRR; the bound is SSRB on a SafeACK, else CRB
+    SafeAck,
+    /// PRR with the conservative reduction bound
+    Crb,
+    /// PRR with the slow start reduction bound
+    Ssrb,
+    /// nothing: the window is cut at once
+    Off,
 }
 
-fn build(parameters: &Parameters, context: &Context) -> Box<dyn Recovery> {
-    Box::new(RackTlp::new(parameters, context))
+/// RACK-TLP's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct RackParameters {
+    /// how long an overtaken segment may still be on its way
+    #[parameter(
+        source = "RFC 8985 §6.2 step 4; Linux sysctl tcp_recovery",
+        default = Rule::Adaptive,
+    )]
+    reo_wnd: Rule,
+    /// the reordering window's step as a share of the least RTT
+    #[parameter(source = "RFC 8985 §6.2 step 4", range = 0.0..=1.0, default = 0.25)]
+    reo_wnd_share: f64,
+    /// recoveries without a DSACK after which the reordering window is one step again
+    #[parameter(
+        source = "RFC 8985 §6.2 step 4",
+        range = 1..=1000,
+        unit = "recoveries",
+        default = 16,
+    )]
+    reo_wnd_persist: u64,
+    #[embed]
+    counting: DupThreshold,
+    /// what paces the window reduction, and how far it may catch up
+    #[parameter(source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
+    prr: Reduction,
+    /// tail loss probes
+    #[parameter(source = "RFC 8985 §7", default = Switch::On)]
+    tlp: Switch,
+    /// by how much the receiver may delay the ACK of a lone segment
+    #[parameter(
+        source = "RFC 8985 §7.2, which leaves the value open: RFC 9000 §18.2; \
+                  Linux takes its minimum RTO",
+        default(
+            rfc = Duration::from_millis(25),
+            linux = Duration::from_millis(200),
+            ns2 = Duration::from_millis(25),
+        ),
+    )]
+    max_ack_delay: Duration,
 }
 
 /// RACK-TLP in the catalog.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "rack",
-    file: file!(),
-    summary: "loss by time of transmission, tail loss probes, proportional rate reduction",
-    citation: "RFC 8985, RFC 9937",
-    parameters: PARAMETERS,
-    needs,
-    conflicts: &[],
-    build,
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("rack", file!())
+        .summary("loss by time of transmission, tail loss probes, proportional rate reduction")
+        .citation("RFC 8985, RFC 9937")
+        .needs(|_| Needs::SACK.and_dsack())
+        .build(|parameters, context| Box::new(RackTlp::new(parameters, context)))
+}

@@ -24,12 +24,9 @@ use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::SegmentId;
 
-use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAcks, careful};
+use super::duplicate_acks::{Careful, DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
-use crate::catalog::spec::{
-    DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec, Parameters,
-    SWITCH, Value, switch,
-};
+use crate::catalog::{Choice, Context, Entry, Parameters, Switch};
 
 /// Reno's recovery. See the [module](self).
 #[derive(Debug)]
@@ -126,86 +123,89 @@ impl Recovery for Reno {
     }
 }
 
-/// What a fast retransmit does to the retransmission timer, common to Reno and NewReno.
-pub(super) const FAST_RETRANSMIT_TIMER: ParameterSpec = ParameterSpec {
-    name: "fast_retransmit_timer",
-    doc: "what a fast retransmit does to the retransmission timer",
-    source: "RFC 6298 §5 restarts it on new ACKs only; Linux and ns-2 restart it",
-    kind: Kind::Choice(&[("keep", "it runs on"), ("restart", "it starts anew")]),
-    default: Defaults {
-        rfc: Value::Choice("keep"),
-        linux: Value::Choice("restart"),
-        ns2: Value::Choice("restart"),
-    },
-};
+/// What a fast retransmit does to the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum FastRetransmitTimer {
+    /// it runs on
+    Keep,
+    /// it starts anew
+    Restart,
+}
 
-/// The value of [`FAST_RETRANSMIT_TIMER`].
-pub(super) fn fast_retransmit_timer(parameters: &Parameters) -> RtoTimer {
-    match parameters.choice(FAST_RETRANSMIT_TIMER.name) {
-        "restart" => RtoTimer::Restart,
-        _ => RtoTimer::Keep,
+impl From<FastRetransmitTimer> for RtoTimer {
+    fn from(timer: FastRetransmitTimer) -> Self {
+        match timer {
+            FastRetransmitTimer::Keep => Self::Keep,
+            FastRetransmitTimer::Restart => Self::Restart,
+        }
     }
 }
 
-const EXIT_GROWTH: ParameterSpec = ParameterSpec {
-    name: "exit_growth",
-    doc: "the ACK that ends the recovery also opens the window",
-    source: "RFC 5681 §3.2 step 6 sets the window and no more; Linux and ns-2 open it too",
-    kind: SWITCH,
-    default: Defaults {
-        rfc: switch(false),
-        linux: switch(true),
-        ns2: switch(true),
-    },
-};
+/// The parameter of Reno and those that come from it.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct TimerParameters {
+    /// what a fast retransmit does to the retransmission timer
+    #[parameter(
+        source = "RFC 6298 §5 restarts it on new ACKs only; Linux and ns-2 restart it",
+        default(
+            rfc = FastRetransmitTimer::Keep,
+            linux = FastRetransmitTimer::Restart,
+            ns2 = FastRetransmitTimer::Restart,
+        ),
+    )]
+    pub(super) fast_retransmit_timer: FastRetransmitTimer,
+}
+
+/// Reno's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct RenoParameters {
+    #[embed(change(careful(
+        source = "RFC 5681 has no such check; RFC 6582 §3.2 step 2, ns-2 bugFix_",
+        default(rfc = Careful::Off, linux = Careful::On, ns2 = Careful::On),
+    )))]
+    duplicates: DuplicateAckParameters,
+    #[embed]
+    timer: TimerParameters,
+    /// the ACK that ends the recovery also opens the window
+    #[parameter(
+        source = "RFC 5681 §3.2 step 6 sets the window and no more; Linux and ns-2 open it too",
+        default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::On),
+    )]
+    exit_growth: Switch,
+}
 
 /// Reno in the catalog.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "reno",
-    file: file!(),
-    summary: "fast retransmit and fast recovery, left at the first new ACK",
-    citation: "RFC 5681 §3.2",
-    parameters: &[
-        DUP_THRESHOLD,
-        LIMITED_TRANSMIT,
-        careful(
-            "RFC 5681 has no such check; RFC 6582 §3.2 step 2, ns-2 bugFix_",
-            "off",
-            "on",
-            "on",
-        ),
-        FAST_RETRANSMIT_TIMER,
-        EXIT_GROWTH,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| {
-        Box::new(Reno {
-            dup_acks: DuplicateAcks::new(parameters, context),
-            resend: GoBackN::default(),
-            inflation: None,
-            retransmit: None,
-            at_fast_retransmit: fast_retransmit_timer(parameters),
-            at_exit: if parameters.is_on(EXIT_GROWTH.name) {
-                Growth::Acked
-            } else {
-                Growth::Frozen
-            },
-            smss: u64::from(context.smss),
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("reno", file!())
+        .summary("fast retransmit and fast recovery, left at the first new ACK")
+        .citation("RFC 5681 §3.2")
+        .build(|parameters: &RenoParameters, context: &Context| {
+            Box::new(Reno {
+                dup_acks: DuplicateAcks::new(&parameters.duplicates, context),
+                resend: GoBackN::default(),
+                inflation: None,
+                retransmit: None,
+                at_fast_retransmit: parameters.timer.fast_retransmit_timer.into(),
+                at_exit: match parameters.exit_growth {
+                    Switch::On => Growth::Acked,
+                    Switch::Off => Growth::Frozen,
+                },
+                smss: u64::from(context.smss),
+            })
         })
-    },
-};
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::spec::Dialect;
+    use crate::catalog::Dialect;
     use crate::testing::{Setup, ack, agrees_with_ns2};
 
     #[test]
     fn one_loss_is_recovered_within_a_round_trip() {
         // 0 of 8 is lost; seven duplicate ACKs for 1…7, two for what limited transmit sends.
-        let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+        let mut t = Setup::new(entry()).window(8.0).start(100);
         assert_eq!(t.receive(100, ack(0)), "limited:8");
         assert_eq!(t.receive(101, ack(0)), "limited:9");
         assert_eq!(t.receive(102, ack(0)), "dupacks:0");
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_ack_that_ends_it_opens_the_window_in_ns2() {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .dialect(Dialect::Ns2)
             .window(8.0)
             .start(100);
@@ -241,7 +241,7 @@ mod tests {
     fn two_losses_halve_twice_or_need_the_timer() {
         // 0 and 2 of 12 are lost.
         let start = |careful| {
-            let mut t = Setup::new(&ENTRY)
+            let mut t = Setup::new(entry())
                 .set("careful", careful)
                 .window(12.0)
                 .start(100);
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn limited_transmit_is_two_segments_beyond_the_window_or_none() {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .set("limited_transmit", "off")
             .window(4.0)
             .start(100);
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(t.receive(102, ack(0)), "dupacks:0 new:4");
         assert_eq!(t.sender().scoreboard().flight_size(), 5000);
 
-        let mut t = Setup::new(&ENTRY).window(4.0).start(100);
+        let mut t = Setup::new(entry()).window(4.0).start(100);
         assert_eq!(t.receive(100, ack(0)), "limited:4");
         // A window update is no duplicate and releases nothing.
         assert_eq!(t.receive(101, ack(0).window(500)), "");
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_lost_retransmission_waits_for_the_timer() {
-        let mut t = Setup::new(&ENTRY).window(6.0).start(100);
+        let mut t = Setup::new(entry()).window(6.0).start(100);
         t.receive(100, ack(0));
         t.receive(101, ack(0));
         assert_eq!(t.receive(102, ack(0)), "dupacks:0");
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn the_timer_runs_on_through_a_fast_retransmit_or_restarts() {
         for (word, rto_at) in [("keep", 1000), ("restart", 1102)] {
-            let mut t = Setup::new(&ENTRY)
+            let mut t = Setup::new(entry())
                 .set("fast_retransmit_timer", word)
                 .window(6.0)
                 .start(100);
@@ -319,6 +319,6 @@ mod tests {
 
     #[test]
     fn it_sends_what_ns2_sends() {
-        agrees_with_ns2(Setup::new(&ENTRY), "reno");
+        agrees_with_ns2(Setup::new(entry()), "reno");
     }
 }

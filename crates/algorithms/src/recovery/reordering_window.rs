@@ -12,14 +12,17 @@
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::time::Duration;
 
+use crate::catalog::Choice;
+
 /// What determines the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum Rule {
-    /// As above.
+    /// a share of the least RTT, more after each DSACK
     Adaptive,
-    /// As above with a multiplier of 1 (0x2 in Linux's sysctl `tcp_recovery`).
+    // The multiplier stays 1 (0x2 in Linux's sysctl `tcp_recovery`).
+    /// a share of the least RTT
     Static,
-    /// No window: reordering is taken for loss.
+    /// no time at all
     None,
 }
 

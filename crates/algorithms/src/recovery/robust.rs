@@ -54,11 +54,11 @@ use dupack_tcp::recovery::{
 };
 use dupack_tcp::scoreboard::SegmentId;
 
-use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAcks, careful};
+use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
 use super::newreno::PARTIAL_ACK;
-use super::reno::{FAST_RETRANSMIT_TIMER, fast_retransmit_timer};
-use crate::catalog::spec::{Context, DUP_THRESHOLD, Entry, LIMITED_TRANSMIT, Needs, Parameters};
+use super::reno::TimerParameters;
+use crate::catalog::{Context, Entry, Parameters};
 
 /// What the window is left at least, in segments (RFC 5681 §3.1).
 const LEAST_WINDOW: u64 = 2;
@@ -138,11 +138,11 @@ impl Rounds {
 }
 
 impl Robust {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
+    fn new(parameters: &RobustParameters, context: &Context) -> Self {
         Self {
             smss: u64::from(context.smss),
-            at_fast_retransmit: fast_retransmit_timer(parameters),
-            dup_acks: DuplicateAcks::new(parameters, context),
+            at_fast_retransmit: parameters.timer.fast_retransmit_timer.into(),
+            dup_acks: DuplicateAcks::new(&parameters.duplicates, context),
             resend: GoBackN::default(),
             recovery: None,
             retransmit: None,
@@ -309,23 +309,26 @@ impl Recovery for Robust {
     }
 }
 
+/// Robust Recovery's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct RobustParameters {
+    #[embed]
+    duplicates: DuplicateAckParameters,
+    #[embed]
+    timer: TimerParameters,
+}
+
 /// Robust Recovery in the catalog.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "robust",
-    file: file!(),
-    summary: "NewReno by counting: duplicate ACKs per round trip tell of further losses",
-    citation: "H. Wang and K. G. Shin, Robust TCP Congestion Recovery, Journal of High Speed \
-               Networks 13(2), 2004",
-    parameters: &[
-        DUP_THRESHOLD,
-        LIMITED_TRANSMIT,
-        careful("RFC 6582 §3.2 step 2; ns-2 bugFix_", "on", "on", "on"),
-        FAST_RETRANSMIT_TIMER,
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Robust::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("robust", file!())
+        .summary("NewReno by counting: duplicate ACKs per round trip tell of further losses")
+        .citation(
+            "H. Wang and K. G. Shin, Robust TCP Congestion Recovery, Journal of High Speed \
+             Networks 13(2), 2004",
+        )
+        .build(|parameters, context| Box::new(Robust::new(parameters, context)))
+}
 
 #[cfg(test)]
 mod tests;

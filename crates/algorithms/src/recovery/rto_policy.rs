@@ -3,60 +3,35 @@
 use dupack_tcp::facts::{AckFacts, Sent, View};
 use dupack_tcp::recovery::RtoTimer;
 
-use crate::catalog::spec::{Defaults, Kind, ParameterSpec, Parameters, Value};
+use crate::catalog::{Choice, Parameters};
 
 /// What restarts the retransmission timer besides an advancing cumulative ACK, which always
 /// does (RFC 6298 §5.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RtoPolicy {
-    /// Nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum RtoPolicy {
+    /// only an advancing cumulative ACK restarts it
     Advance,
-    /// Resending the first outstanding segment.
+    /// resending the first outstanding segment does too
     Head,
-    /// Resending any segment.
+    /// resending any segment does too
     Retransmission,
-    /// Every ACK, duplicate or not.
+    /// every ACK does, duplicate or not
     EveryAck,
 }
 
+/// The parameter of the SACK-based recoveries. Those whose original does something else in ns-2
+/// change the default.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct RtoTimerParameters {
+    /// what restarts the retransmission timer
+    #[parameter(
+        source = "RFC 6298 §5.3; RFC 6675 §6; Linux tcp_output.c; ns-2.35",
+        default(rfc = RtoPolicy::Advance, linux = RtoPolicy::Head, ns2 = RtoPolicy::Advance),
+    )]
+    pub(super) rto_timer: RtoPolicy,
+}
+
 impl RtoPolicy {
-    /// The choices of the parameter `rto_timer`.
-    pub(super) const KIND: Kind = Kind::Choice(&[
-        ("advance", "only an advancing cumulative ACK restarts it"),
-        ("head", "resending the first outstanding segment does too"),
-        ("retransmission", "resending any segment does too"),
-        ("every-ack", "every ACK does, duplicate or not"),
-    ]);
-
-    /// The parameter `rto_timer` with these defaults.
-    pub(super) const fn parameter(
-        rfc: &'static str,
-        linux: &'static str,
-        ns2: &'static str,
-    ) -> ParameterSpec {
-        ParameterSpec {
-            name: "rto_timer",
-            doc: "what restarts the retransmission timer",
-            source: "RFC 6298 §5.3; RFC 6675 §6; Linux tcp_output.c; ns-2.35",
-            kind: Self::KIND,
-            default: Defaults {
-                rfc: Value::Choice(rfc),
-                linux: Value::Choice(linux),
-                ns2: Value::Choice(ns2),
-            },
-        }
-    }
-
-    /// What `rto_timer` was set to.
-    pub(super) fn of(parameters: &Parameters) -> Self {
-        match parameters.choice("rto_timer") {
-            "head" => Self::Head,
-            "retransmission" => Self::Retransmission,
-            "every-ack" => Self::EveryAck,
-            _ => Self::Advance,
-        }
-    }
-
     /// What an ACK does to the timer.
     pub(super) const fn on_ack(self, ack: &AckFacts<'_>) -> RtoTimer {
         if ack.acked_bytes > 0 || matches!(self, Self::EveryAck) {

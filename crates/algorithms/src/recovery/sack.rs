@@ -2,7 +2,7 @@
 //!
 //! RFC 6675 (2012). The sender estimates how much is in the network, its `pipe`, and sends
 //! whenever `cwnd − pipe ≥ 1 SMSS`; what it sends, `NextSeg` decides. With `lost(s)` for
-//! "[`DupThresh`](crate::catalog::spec::DUP_THRESHOLD) separate runs of sacked data, or more than
+//! "[`DupThresh`](super::shared::DupThreshold) separate runs of sacked data, or more than
 //! `(DupThresh − 1) · SMSS` sacked bytes, lie above s" (`IsLost`, §4):
 //!
 //! ```text
@@ -41,12 +41,10 @@ use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 use self::lost_below::LostBelow;
 use super::duplicate_acks::DUPLICATE_ACKS;
 use super::hole_cursor::HoleCursor;
-use super::rto_policy::RtoPolicy;
-use super::sack_fall_floyd::{self, FallFloyd};
-use crate::catalog::spec::{
-    Context, DUP_THRESHOLD, Defaults, Entry, Kind, LIMITED_TRANSMIT, Needs, ParameterSpec,
-    Parameters, SWITCH, Value, switch,
-};
+use super::rto_policy::{RtoPolicy, RtoTimerParameters};
+use super::sack_fall_floyd::{FallFloyd, FallFloydParameters};
+use super::shared::{DupThreshold, LimitedTransmit};
+use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
 
 /// The rule: enough above it is sacked (RFC 6675 §4, `IsLost`).
 pub const SACKED_ABOVE: LossRule = LossRule::new(&RuleWords {
@@ -59,8 +57,10 @@ pub const SACKED_ABOVE: LossRule = LossRule::new(&RuleWords {
 pub(super) struct Rfc6675 {
     smss: u32,
     dup_threshold: u32,
-    limited_transmit: LimitedTransmit,
-    rescue_allowed: RescueRule,
+    /// Whether the first duplicate ACKs release new data (RFC 3042).
+    limited_transmit: Switch,
+    /// Whether `NextSeg` has its rule 4.
+    rescue_allowed: Switch,
     rto_timer: RtoPolicy,
     phase: Phase,
     /// DupAcks: ACKs in a row that brought news of sacked data.
@@ -70,20 +70,6 @@ pub(super) struct Rfc6675 {
     high_rxt: HoleCursor,
     /// `RescueRxt`, as the offset after it: rule 4 applies once SND.UNA is beyond it.
     rescue_rxt: u64,
-}
-
-/// Whether the first duplicate ACKs release new data (RFC 3042).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LimitedTransmit {
-    On,
-    Off,
-}
-
-/// Whether `NextSeg` has its rule 4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RescueRule {
-    On,
-    Off,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,22 +100,14 @@ enum Head {
 }
 
 impl Rfc6675 {
-    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
-        let dup_threshold = parameters.integer("dup_threshold") as u32;
+    pub(super) fn new(parameters: &Rfc6675Parameters, context: &Context) -> Self {
+        let dup_threshold = parameters.counting.dup_threshold;
         Self {
             smss: context.smss,
             dup_threshold,
-            limited_transmit: if parameters.is_on("limited_transmit") {
-                LimitedTransmit::On
-            } else {
-                LimitedTransmit::Off
-            },
-            rescue_allowed: if parameters.is_on("rescue") {
-                RescueRule::On
-            } else {
-                RescueRule::Off
-            },
-            rto_timer: RtoPolicy::of(parameters),
+            limited_transmit: parameters.limited_transmit.limited_transmit,
+            rescue_allowed: parameters.rescue,
+            rto_timer: parameters.timer.rto_timer,
             phase: Phase::Open,
             dup_acks: 0,
             lost: LostBelow::new(dup_threshold, context.smss),
@@ -215,7 +193,7 @@ impl Rfc6675 {
     /// what it finds can be sent, and so once per recovery.
     fn rescue(&self, view: &View<'_>) -> Option<Next> {
         let board = view.scoreboard;
-        let allowed = self.rescue_allowed == RescueRule::On
+        let allowed = self.rescue_allowed == Switch::On
             && board.una() > self.rescue_rxt
             && self.allowance(view) >= u64::from(self.smss);
         if !allowed {
@@ -315,11 +293,11 @@ impl Recovery for Rfc6675 {
         match self.phase {
             Phase::Open if self.dup_acks == 0 => NEW_DATA,
             Phase::Open => match self.limited_transmit {
-                LimitedTransmit::On => Next::New {
+                Switch::On => Next::New {
                     why: SendReason::LimitedTransmit,
                     clearance: Clearance::Window,
                 },
-                LimitedTransmit::Off => Next::Nothing,
+                Switch::Off => Next::Nothing,
             },
             Phase::Recovery { until, head } => self.next_seg(until, head, view),
             Phase::AfterRto { until } => match self.high_rxt.hole(view.scoreboard, until) {
@@ -334,59 +312,69 @@ impl Recovery for Rfc6675 {
     }
 }
 
-fn build(parameters: &Parameters, context: &Context) -> Box<dyn Recovery> {
-    match parameters.choice("pipe") {
-        "fall-floyd" => Box::new(FallFloyd::new(parameters, context)),
-        _ => Box::new(Rfc6675::new(parameters, context)),
+/// How what is in flight is counted, and with it the whole recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum Pipe {
+    /// from the scoreboard, by SetPipe and IsLost
+    #[choice("rfc6675")]
+    Rfc6675,
+    /// up with each segment, down with each ACK
+    FallFloyd,
+}
+
+/// What RFC 6675's recovery is told, by itself or as a part.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct Rfc6675Parameters {
+    #[embed]
+    pub(super) counting: DupThreshold,
+    #[embed]
+    pub(super) limited_transmit: LimitedTransmit,
+    /// one rescue retransmission per recovery (not with pipe = fall-floyd)
+    #[parameter(
+        source = "RFC 6675 §4, NextSeg rule 4; Linux has the tail loss probe instead",
+        default(rfc = Switch::On, linux = Switch::Off, ns2 = Switch::On),
+    )]
+    rescue: Switch,
+    // Fall and Floyd's has its own rules for the timer.
+    #[embed]
+    timer: RtoTimerParameters,
+}
+
+/// SACK's parameters, for both of its recoveries.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct SackParameters {
+    /// how what is in flight is counted, and with it the whole recovery
+    #[parameter(
+        source = "RFC 6675; ns-2.35's Sack1",
+        default(rfc = Pipe::Rfc6675, linux = Pipe::Rfc6675, ns2 = Pipe::FallFloyd),
+    )]
+    pipe: Pipe,
+    #[embed]
+    rfc6675: Rfc6675Parameters,
+    #[embed]
+    fall_floyd: FallFloydParameters,
+}
+
+fn build(parameters: &SackParameters, context: &Context) -> Box<dyn Recovery> {
+    match parameters.pipe {
+        Pipe::Rfc6675 => Box::new(Rfc6675::new(&parameters.rfc6675, context)),
+        Pipe::FallFloyd => Box::new(FallFloyd::new(
+            &parameters.fall_floyd,
+            &parameters.rfc6675,
+            context,
+        )),
     }
 }
 
-/// Rule 4 of `NextSeg`.
-pub(super) const RESCUE: ParameterSpec = ParameterSpec {
-    name: "rescue",
-    doc: "one rescue retransmission per recovery (not with pipe = fall-floyd)",
-    source: "RFC 6675 §4, NextSeg rule 4; Linux has the tail loss probe instead",
-    kind: SWITCH,
-    default: Defaults {
-        rfc: switch(true),
-        linux: switch(false),
-        ns2: switch(true),
-    },
-};
-
-const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "pipe",
-        doc: "how what is in flight is counted, and with it the whole recovery",
-        source: "RFC 6675; ns-2.35's Sack1",
-        kind: Kind::Choice(&[
-            ("rfc6675", "from the scoreboard, by SetPipe and IsLost"),
-            ("fall-floyd", "up with each segment, down with each ACK"),
-        ]),
-        default: Defaults {
-            rfc: Value::Choice("rfc6675"),
-            linux: Value::Choice("rfc6675"),
-            ns2: Value::Choice("fall-floyd"),
-        },
-    },
-    DUP_THRESHOLD,
-    LIMITED_TRANSMIT,
-    RESCUE,
-    // Fall and Floyd's has its own rules for the timer.
-    RtoPolicy::parameter("advance", "head", "advance"),
-    sack_fall_floyd::PARTIAL_ACK,
-    sack_fall_floyd::AFTER_RTO,
-];
-
 /// The catalog's entry.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "sack",
-    file: file!(),
-    summary: "selective acknowledgments, a pipe, and a window frozen until all is repaired",
-    citation: "RFC 6675; pipe = fall-floyd: K. Fall and S. Floyd, Simulation-based Comparisons \
-               of Tahoe, Reno and SACK TCP, CCR 26(3), 1996",
-    parameters: PARAMETERS,
-    needs: |_| Needs::SACK,
-    conflicts: &[],
-    build,
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("sack", file!())
+        .summary("selective acknowledgments, a pipe, and a window frozen until all is repaired")
+        .citation(
+            "RFC 6675; pipe = fall-floyd: K. Fall and S. Floyd, Simulation-based Comparisons \
+             of Tahoe, Reno and SACK TCP, CCR 26(3), 1996",
+        )
+        .needs(|_| Needs::SACK)
+        .build(build)
+}

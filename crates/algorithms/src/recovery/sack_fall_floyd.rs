@@ -36,8 +36,8 @@ use dupack_tcp::scoreboard::Scoreboard;
 use super::duplicate_acks::DUPLICATE_ACKS;
 use super::hole_cursor::HoleCursor;
 use super::newreno;
-use super::sack::SACKED_ABOVE;
-use crate::catalog::spec::{Context, Defaults, Kind, ParameterSpec, Parameters, Value};
+use super::sack::{Rfc6675Parameters, SACKED_ABOVE};
+use crate::catalog::{Choice, Context, Parameters};
 
 /// The recovery with a counted pipe.
 #[derive(Debug)]
@@ -68,20 +68,40 @@ enum LimitedTransmit {
     Due,
 }
 
-/// What a partial ACK does beyond what every ACK does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PartialAck {
-    /// It takes one more segment off the pipe.
+/// What a partial ACK does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum PartialAck {
+    /// it takes two segments off the pipe
     Deflate,
-    /// It resends the next two segments that are not sacked, whatever the pipe says.
+    /// it resends the next two segments not sacked, at once
     Resend,
 }
 
-/// What a timeout makes of what is sacked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AfterRto {
+/// What a timeout makes the sender resend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum AfterRto {
+    /// everything outstanding, even what is sacked
     GoBackN,
+    /// what is not sacked
     Holes,
+}
+
+/// What this recovery is told beside [`Rfc6675Parameters`].
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct FallFloydParameters {
+    /// what a partial ACK does (pipe = fall-floyd)
+    #[parameter(
+        source = "Fall and Floyd 1996 and ns-2's partial_ack_ false (its default), or true, as in the \
+                  Momentary paper's figure 3(b)",
+        default = PartialAck::Deflate,
+    )]
+    partial_ack: PartialAck,
+    /// what a timeout makes the sender resend (pipe = fall-floyd)
+    #[parameter(
+        source = "ns-2.35; RFC 6675 §5.1",
+        default(rfc = AfterRto::Holes, linux = AfterRto::Holes, ns2 = AfterRto::GoBackN),
+    )]
+    after_rto: AfterRto,
 }
 
 /// Whether duplicate ACKs mean anything: not from a timeout to the next advance.
@@ -128,23 +148,21 @@ enum Partial {
 }
 
 impl FallFloyd {
-    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub(super) fn new(
+        parameters: &FallFloydParameters,
+        common: &Rfc6675Parameters,
+        context: &Context,
+    ) -> Self {
         Self {
             smss: u64::from(context.smss),
-            dup_threshold: parameters.integer("dup_threshold") as u32,
-            limited_transmit: if parameters.is_on("limited_transmit") {
+            dup_threshold: common.counting.dup_threshold,
+            limited_transmit: if common.limited_transmit.limited_transmit.is_on() {
                 LimitedTransmit::Idle
             } else {
                 LimitedTransmit::Off
             },
-            partial_ack: match parameters.choice(PARTIAL_ACK.name) {
-                "resend" => PartialAck::Resend,
-                _ => PartialAck::Deflate,
-            },
-            after_rto: match parameters.choice(AFTER_RTO.name) {
-                "go-back-n" => AfterRto::GoBackN,
-                _ => AfterRto::Holes,
-            },
+            partial_ack: parameters.partial_ack,
+            after_rto: parameters.after_rto,
             phase: Phase::Open,
             dup_acks: 0,
             duplicates: Duplicates::Counted,
@@ -422,35 +440,3 @@ impl Recovery for FallFloyd {
         }
     }
 }
-
-/// The parameter `partial_ack` of the catalog's entry `sack`.
-pub(super) const PARTIAL_ACK: ParameterSpec = ParameterSpec {
-    name: "partial_ack",
-    doc: "what a partial ACK does (pipe = fall-floyd)",
-    source: "Fall and Floyd 1996 and ns-2's partial_ack_ false (its default), or true, as in the \
-             Momentary paper's figure 3(b)",
-    kind: Kind::Choice(&[
-        ("deflate", "it takes two segments off the pipe"),
-        (
-            "resend",
-            "it resends the next two segments not sacked, at once",
-        ),
-    ]),
-    default: Defaults::same(Value::Choice("deflate")),
-};
-
-/// The parameter `after_rto` of the catalog's entry `sack`.
-pub(super) const AFTER_RTO: ParameterSpec = ParameterSpec {
-    name: "after_rto",
-    doc: "what a timeout makes the sender resend (pipe = fall-floyd)",
-    source: "ns-2.35; RFC 6675 §5.1",
-    kind: Kind::Choice(&[
-        ("go-back-n", "everything outstanding, even what is sacked"),
-        ("holes", "what is not sacked"),
-    ]),
-    default: Defaults {
-        rfc: Value::Choice("holes"),
-        linux: Value::Choice("holes"),
-        ns2: Value::Choice("go-back-n"),
-    },
-};

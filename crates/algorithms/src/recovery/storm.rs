@@ -15,7 +15,7 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
 use dupack_tcp::{Sender, SenderConfig, Stack, Transmit};
 
-use crate::catalog::spec::{Context, Dialect, Entry, Parameters, Value};
+use crate::catalog::{Context, Dialect, Entry, Value};
 use crate::testing::{Aimd, SMSS};
 
 #[derive(Debug)]
@@ -41,15 +41,12 @@ pub(super) fn build(
     dialect: Dialect,
     settings: &[(&'static str, &'static str)],
 ) -> Box<dyn Recovery> {
-    let mut parameters = Parameters::defaults(entry.parameters, dialect);
+    let mut values = entry.defaults(dialect);
     for &(name, word) in settings {
-        parameters.set(name, Value::Choice(word));
+        let set = values.set(name, Value::word(word));
+        set.unwrap_or_else(|error| panic!("{error}"));
     }
-    let context = Context {
-        smss: SMSS,
-        dialect,
-    };
-    (entry.build)(&parameters, &context)
+    entry.build(&values, &Context::new(SMSS))
 }
 
 /// A sender under ns-2's rules, but for what `change` does.

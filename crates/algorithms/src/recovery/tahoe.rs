@@ -19,9 +19,9 @@
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, Sent, View};
 use dupack_tcp::recovery::{Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 
-use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAcks, careful};
+use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
-use crate::catalog::spec::{DUP_THRESHOLD, Entry, LIMITED_TRANSMIT, Needs};
+use crate::catalog::{Context, Entry, Parameters};
 
 /// Tahoe's recovery. See the [module](self).
 #[derive(Debug)]
@@ -87,33 +87,30 @@ impl Recovery for Tahoe {
     }
 }
 
+/// Tahoe's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct TahoeParameters {
+    #[embed(change(careful(
+        source = "RFC 6582 §3.2 step 2; without it Tahoe takes the echo of its own repetitions for \
+                  losses (ns-2 bugFix_)",
+    )))]
+    duplicates: DuplicateAckParameters,
+}
+
 /// Tahoe in the catalog.
-pub static ENTRY: Entry<dyn Recovery> = Entry {
-    name: "tahoe",
-    file: file!(),
-    summary: "fast retransmit, then slow start from one segment",
-    citation: "Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
-    parameters: &[
-        DUP_THRESHOLD,
-        LIMITED_TRANSMIT,
-        careful(
-            "RFC 6582 §3.2 step 2; without it Tahoe takes the echo of its own repetitions for \
-             losses (ns-2 bugFix_)",
-            "on",
-            "on",
-            "on",
-        ),
-    ],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| {
-        Box::new(Tahoe {
-            dup_acks: DuplicateAcks::new(parameters, context),
-            resend: GoBackN::default(),
-            smss: context.smss,
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("tahoe", file!())
+        .summary("fast retransmit, then slow start from one segment")
+        .citation("Jacobson, Congestion Avoidance and Control, SIGCOMM 1988")
+        .build(|parameters: &TahoeParameters, context: &Context| {
+            Box::new(Tahoe {
+                dup_acks: DuplicateAcks::new(&parameters.duplicates, context),
+                resend: GoBackN::default(),
+                smss: context.smss,
+            })
         })
-    },
-};
+}
 
 #[cfg(test)]
 mod tests {
@@ -122,7 +119,7 @@ mod tests {
 
     #[test]
     fn one_loss_restarts_from_one_segment_and_the_ack_jumps() {
-        let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+        let mut t = Setup::new(entry()).window(8.0).start(100);
         assert_eq!(t.receive(100, ack(0)), "limited:8");
         assert_eq!(t.receive(101, ack(0)), "limited:9");
         assert_eq!(t.receive(102, ack(0)), "dupacks:0");
@@ -138,7 +135,7 @@ mod tests {
     #[test]
     fn several_losses_are_resent_on_the_way_without_a_timeout() {
         // 0, 3 and 6 are lost.
-        let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+        let mut t = Setup::new(entry()).window(8.0).start(100);
         t.receive(100, ack(0));
         t.receive(101, ack(0));
         assert_eq!(t.receive(102, ack(0)), "dupacks:0");
@@ -151,7 +148,7 @@ mod tests {
     #[test]
     fn the_echo_of_its_own_repetitions_is_no_loss_if_careful() {
         let start = |careful| {
-            let mut t = Setup::new(&ENTRY)
+            let mut t = Setup::new(entry())
                 .set("careful", careful)
                 .window(8.0)
                 .start(100);

@@ -17,94 +17,90 @@ use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;
 
-use super::window_choice::{AVERAGE, BANDWIDTH, BUFFER, DELAY, GAIN, ROUNDS, WindowChoice};
-use crate::catalog::spec::{Entry, Needs};
-
-/// What the seven entries have in common.
-const TEMPLATE: Entry<dyn Response> = Entry {
-    name: "",
-    file: file!(),
-    summary: "",
-    citation: "Park et al., A comparative study on responding methods, Table 1",
-    parameters: &[],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |_, _| Box::new(Avoidance::new(WindowChoice::Tcp)),
+use super::window_choice::{
+    AsBefore, AsTcp, AverageSoFar, BandwidthDelayProduct, GreatestSoFar, Method, OneSegment,
+    SendersBuffer, WindowChoice,
 };
+use crate::catalog::Entry;
+
+fn method<M: Method>(name: &'static str, summary: &'static str) -> Entry<dyn Response> {
+    Entry::response(name, file!())
+        .summary(summary)
+        .citation("Park et al., A comparative study on responding methods, Table 1")
+        .build(|method: &M, context| {
+            Box::new(Avoidance {
+                choice: method.choice(context),
+            })
+        })
+}
 
 /// Method 21: cwnd becomes one segment.
-pub static METHOD_21: Entry<dyn Response> = Entry {
-    name: "21",
-    summary: "method 21: cwnd becomes one segment, and congestion avoidance begins",
-    parameters: &[],
-    build: |_, c| Box::new(Avoidance::new(WindowChoice::one_segment(c))),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_21() -> Entry<dyn Response> {
+    method::<OneSegment>(
+        "21",
+        "method 21: cwnd becomes one segment, and congestion avoidance begins",
+    )
+}
 
 /// Method 22: cwnd becomes what TCP would make of it.
-pub static METHOD_22: Entry<dyn Response> = Entry {
-    name: "22",
-    summary: "method 22: cwnd becomes what TCP would make of it, and congestion avoidance begins",
-    parameters: &[],
-    build: |_, _| Box::new(Avoidance::new(WindowChoice::Tcp)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_22() -> Entry<dyn Response> {
+    method::<AsTcp>(
+        "22",
+        "method 22: cwnd becomes what TCP would make of it, and congestion avoidance begins",
+    )
+}
 
 /// Method 23: cwnd stays as it was.
-pub static METHOD_23: Entry<dyn Response> = Entry {
-    name: "23",
-    summary: "method 23: cwnd stays as it was, and congestion avoidance begins",
-    parameters: &[],
-    build: |_, _| Box::new(Avoidance::new(WindowChoice::Previous)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_23() -> Entry<dyn Response> {
+    method::<AsBefore>(
+        "23",
+        "method 23: cwnd stays as it was, and congestion avoidance begins",
+    )
+}
 
 /// Method 24: cwnd becomes its average so far.
-pub static METHOD_24: Entry<dyn Response> = Entry {
-    name: "24",
-    summary: "method 24: cwnd becomes its average so far, and congestion avoidance begins",
-    parameters: &[AVERAGE, GAIN],
-    build: |p, _| Box::new(Avoidance::new(WindowChoice::average(p))),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_24() -> Entry<dyn Response> {
+    method::<AverageSoFar>(
+        "24",
+        "method 24: cwnd becomes its average so far, and congestion avoidance begins",
+    )
+}
 
 /// Method 25: cwnd becomes its maximum so far.
-pub static METHOD_25: Entry<dyn Response> = Entry {
-    name: "25",
-    summary: "method 25: cwnd becomes its maximum so far, and congestion avoidance begins",
-    parameters: &[],
-    build: |_, _| Box::new(Avoidance::new(WindowChoice::Maximum(0.0))),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_25() -> Entry<dyn Response> {
+    method::<GreatestSoFar>(
+        "25",
+        "method 25: cwnd becomes its maximum so far, and congestion avoidance begins",
+    )
+}
 
 /// Method 26: cwnd becomes the sender's buffer.
-pub static METHOD_26: Entry<dyn Response> = Entry {
-    name: "26",
-    summary: "method 26: cwnd becomes the sender's buffer, and congestion avoidance begins",
-    parameters: &[BUFFER],
-    build: |p, c| Box::new(Avoidance::new(WindowChoice::buffer(p, c))),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_26() -> Entry<dyn Response> {
+    method::<SendersBuffer>(
+        "26",
+        "method 26: cwnd becomes the sender's buffer, and congestion avoidance begins",
+    )
+}
 
 /// Method 27: cwnd becomes the bandwidth-delay product.
-pub static METHOD_27: Entry<dyn Response> = Entry {
-    name: "27",
-    summary: "method 27: cwnd becomes the bandwidth-delay product, and congestion avoidance begins",
-    parameters: &[BANDWIDTH, ROUNDS, DELAY],
-    build: |p, c| Box::new(Avoidance::new(WindowChoice::bandwidth_delay(p, c))),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_27() -> Entry<dyn Response> {
+    method::<BandwidthDelayProduct>(
+        "27",
+        "method 27: cwnd becomes the bandwidth-delay product, and congestion avoidance begins",
+    )
+}
 
 /// The response.
 #[derive(Clone, Debug)]
 struct Avoidance {
     choice: WindowChoice,
-}
-
-impl Avoidance {
-    fn new(choice: WindowChoice) -> Self {
-        Self { choice }
-    }
 }
 
 impl Response for Avoidance {

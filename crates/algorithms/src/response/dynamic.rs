@@ -50,96 +50,62 @@ use dupack_tcp::response::Response;
 use dupack_tcp::time::Duration;
 use dupack_tcp::window::Window;
 
-use crate::catalog::spec::{
-    Context, Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value,
-};
-
-const OWN: ParameterSpec = ParameterSpec {
-    name: "own",
-    doc: "share of the RTT that must follow the own window for the queue to be its own",
-    source: "ours: it is 1 alone and at most 1/2 among equal flows",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 10.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.5)),
-};
-
-const LEAST: ParameterSpec = ParameterSpec {
-    name: "least",
-    doc: "least window after a loss while the queue is its own or nobody's known",
-    source: "ours: one lost, three for duplicate ACKs, three that may be lost",
-    kind: Kind::Real {
-        min: 1.0,
-        max: 1e6,
-        unit: "segments",
-    },
-    default: Defaults::same(Value::Real(7.0)),
-};
-
-const ROOM: ParameterSpec = ParameterSpec {
-    name: "room",
-    doc: "window after a loss, over the losses per segment and the timeout in round trips",
-    source: "ours: chosen on groups W and C of the study",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1e6,
-        unit: "segments",
-    },
-    default: Defaults::same(Value::Real(30.0)),
-};
-
-const GROWTH: ParameterSpec = ParameterSpec {
-    name: "growth",
-    doc: "share of TCP's increase in congestion avoidance where others fill the queue",
-    source: "ours",
-    kind: Kind::Real {
-        min: 0.0,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.1)),
-};
+use crate::catalog::{Context, Entry, Parameters};
 
 /// The weight of one interval between losses in its mean: as in RFC 6298 §2 for SRTT.
 const INTERVAL_GAIN: f64 = 1.0 / 8.0;
 
-const GAIN: ParameterSpec = ParameterSpec {
-    name: "gain",
-    doc: "weight of one RTT sample",
-    source: "ours: 1000 samples, many rises and falls of the window",
-    kind: Kind::Real {
-        min: 1e-6,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.001)),
-};
-
-const SAMPLES: ParameterSpec = ParameterSpec {
-    name: "samples",
-    doc: "RTT samples before which the share is not known",
-    source: "ours",
-    kind: Kind::Integer {
-        min: 2,
-        max: 1_000_000,
-        unit: "samples",
-    },
-    default: Defaults::same(Value::Integer(20)),
-};
+/// The parameters of the dynamic response.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct DynamicParameters {
+    /// share of the RTT that must follow the own window for the queue to be its own
+    #[parameter(
+        source = "ours: it is 1 alone and at most 1/2 among equal flows",
+        range = 0.0..=10.0,
+        default = 0.5,
+    )]
+    own: f64,
+    /// least window after a loss while the queue is its own or nobody's known
+    #[parameter(
+        source = "ours: one lost, three for duplicate ACKs, three that may be lost",
+        range = 1.0..=1e6,
+        unit = "segments",
+        default = 7.0,
+    )]
+    least: f64,
+    /// window after a loss, over the losses per segment and the timeout in round trips
+    #[parameter(
+        source = "ours: chosen on groups W and C of the study",
+        range = 0.0..=1e6,
+        unit = "segments",
+        default = 30.0,
+    )]
+    room: f64,
+    /// share of TCP's increase in congestion avoidance where others fill the queue
+    #[parameter(source = "ours", range = 0.0..=1.0, default = 0.1)]
+    growth: f64,
+    /// weight of one RTT sample
+    #[parameter(
+        source = "ours: 1000 samples, many rises and falls of the window",
+        range = 1e-6..=1.0,
+        default = 0.001,
+    )]
+    gain: f64,
+    /// RTT samples before which the share is not known
+    #[parameter(source = "ours", range = 2..=1_000_000, unit = "samples", default = 20)]
+    samples: u64,
+}
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Response> = Entry {
-    name: "dynamic",
-    file: file!(),
-    summary: "the window before if RTT follows the own window, else as TCP with slower growth",
-    citation: "ours; the future work of Park et al., A comparative study on responding methods, §5",
-    parameters: &[OWN, LEAST, ROOM, GROWTH, GAIN, SAMPLES],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |parameters, context| Box::new(Dynamic::new(parameters, context)),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Response> {
+    Entry::response("dynamic", file!())
+        .summary("the window before if RTT follows the own window, else as TCP with slower growth")
+        .citation(
+            "ours; the future work of Park et al., A comparative study on responding methods, §5",
+        )
+        .build(|parameters, context| Box::new(Dynamic::new(parameters, context)))
+}
 
 /// Whose queue it is, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,15 +140,15 @@ struct Dynamic {
 }
 
 impl Dynamic {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
+    fn new(parameters: &DynamicParameters, context: &Context) -> Self {
         Self {
-            own: parameters.real(OWN.name),
+            own: parameters.own,
             smss: f64::from(context.smss),
-            least: parameters.real(LEAST.name),
-            room: parameters.real(ROOM.name),
-            growth: parameters.real(GROWTH.name),
-            gain: parameters.real(GAIN.name),
-            least_samples: parameters.integer(SAMPLES.name),
+            least: parameters.least,
+            room: parameters.room,
+            growth: parameters.growth,
+            gain: parameters.gain,
+            least_samples: parameters.samples,
             queue: Queue::Unknown,
             moments: Moments::default(),
             acked: 0.0,
@@ -287,8 +253,8 @@ impl Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::spec::Dialect;
-    use crate::congestion::bench::{SMSS, context, loss_facts, parameters};
+    use crate::catalog::{Dialect, typed};
+    use crate::congestion::bench::{CONTEXT, SMSS, loss_facts};
     use crate::recovery::newreno;
     use crate::testing::{Setup, ack};
 
@@ -301,8 +267,8 @@ mod tests {
     /// After `samples` samples: windows of 5 to 14 segments in turn, each with the RTT in ms that
     /// `rtt` gives, and 100 segments acknowledged since the last loss.
     fn after(samples: u64, rtt: impl Fn(u64) -> u64) -> Dynamic {
-        let parameters = parameters(&ENTRY, Dialect::Rfc, &[]);
-        let mut response = Dynamic::new(&parameters, &context(Dialect::Rfc));
+        let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
+        let mut response = Dynamic::new(&parameters, &CONTEXT);
         response.acked = 100.0 * f64::from(SMSS);
         for n in 0..samples {
             let segments = 5 + n % 10;
@@ -392,9 +358,9 @@ mod tests {
     /// The sender makes `growth` of TCP's increase, and only in congestion avoidance.
     #[test]
     fn the_sender_grows_by_the_share_until_the_next_loss() {
-        let setup = Setup::new(&newreno::ENTRY)
+        let setup = Setup::new(newreno::entry())
             .set("full_ack", "keep")
-            .answered_by(&ENTRY);
+            .answered_by(entry());
         let mut t = setup.window(4.0).start(1000);
         // Three round trips of 100 ms in slow start, whatever is in flight: others' queue.
         let mut next = 0;

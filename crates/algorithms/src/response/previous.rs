@@ -11,19 +11,17 @@ use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;
 
-use crate::catalog::spec::{Entry, Needs};
+use crate::catalog::Entry;
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Response> = Entry {
-    name: "1",
-    file: file!(),
-    summary: "method 1 (`previous`): cwnd and ssthresh as they were before the loss",
-    citation: "Park et al., A comparative study on responding methods, Table 1",
-    parameters: &[],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |_, _| Box::new(Previous),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Response> {
+    Entry::response("1", file!())
+        .summary("method 1 (`previous`): cwnd and ssthresh as they were before the loss")
+        .citation("Park et al., A comparative study on responding methods, Table 1")
+        .alias("previous")
+        .build(|(), _| Box::new(Previous))
+}
 
 /// The response.
 #[derive(Clone, Copy, Debug)]

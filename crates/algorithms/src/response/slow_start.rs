@@ -19,95 +19,101 @@ use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;
 
-use super::window_choice::{AVERAGE, BANDWIDTH, BUFFER, DELAY, GAIN, ROUNDS, WindowChoice};
-use crate::catalog::spec::{Defaults, Entry, Kind, Needs, ParameterSpec, Parameters, Value};
-
-const SSTHRESH: ParameterSpec = ParameterSpec {
-    name: "ssthresh",
-    doc: "the slow start threshold after the loss",
-    source: "Park et al., Table 1",
-    kind: Kind::Integer {
-        min: 1,
-        max: 1 << 30,
-        unit: "bytes",
-    },
-    default: Defaults::same(Value::Integer(65_535)),
+use super::window_choice::{
+    AsBefore, AsTcp, AverageSoFar, BandwidthDelayProduct, GreatestSoFar, Method, OneSegment,
+    SendersBuffer, WindowChoice,
 };
+use crate::catalog::{Entry, Parameters};
 
-/// What the seven entries have in common.
-const TEMPLATE: Entry<dyn Response> = Entry {
-    name: "",
-    file: file!(),
-    summary: "",
-    citation: "Park et al., A comparative study on responding methods, Table 1",
-    parameters: &[SSTHRESH],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |p, _| Box::new(SlowStart::new(WindowChoice::Tcp, p)),
-};
+/// The parameters of a method: those of its choice, and one that all have.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct SlowStartParameters<M: Method> {
+    #[embed]
+    method: M,
+    /// the slow start threshold after the loss
+    #[parameter(
+        source = "Park et al., Table 1",
+        range = 1..=1 << 30,
+        unit = "bytes",
+        default = 65_535,
+    )]
+    ssthresh: u64,
+}
+
+fn method<M: Method>(name: &'static str, summary: &'static str) -> Entry<dyn Response> {
+    Entry::response(name, file!())
+        .summary(summary)
+        .citation("Park et al., A comparative study on responding methods, Table 1")
+        .build(|parameters: &SlowStartParameters<M>, context| {
+            Box::new(SlowStart {
+                choice: parameters.method.choice(context),
+                ssthresh: parameters.ssthresh as f64,
+            })
+        })
+}
 
 /// Method 11: cwnd becomes one segment.
-pub static METHOD_11: Entry<dyn Response> = Entry {
-    name: "11",
-    summary: "method 11: cwnd becomes one segment, and slow start begins",
-    parameters: &[SSTHRESH],
-    build: |p, c| Box::new(SlowStart::new(WindowChoice::one_segment(c), p)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_11() -> Entry<dyn Response> {
+    method::<OneSegment>(
+        "11",
+        "method 11: cwnd becomes one segment, and slow start begins",
+    )
+}
 
 /// Method 12: cwnd becomes what TCP would make of it.
-pub static METHOD_12: Entry<dyn Response> = Entry {
-    name: "12",
-    summary: "method 12: cwnd becomes what TCP would make of it, and slow start begins",
-    parameters: &[SSTHRESH],
-    build: |p, _| Box::new(SlowStart::new(WindowChoice::Tcp, p)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_12() -> Entry<dyn Response> {
+    method::<AsTcp>(
+        "12",
+        "method 12: cwnd becomes what TCP would make of it, and slow start begins",
+    )
+}
 
 /// Method 13: cwnd stays as it was.
-pub static METHOD_13: Entry<dyn Response> = Entry {
-    name: "13",
-    summary: "method 13: cwnd stays as it was, and slow start begins",
-    parameters: &[SSTHRESH],
-    build: |p, _| Box::new(SlowStart::new(WindowChoice::Previous, p)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_13() -> Entry<dyn Response> {
+    method::<AsBefore>(
+        "13",
+        "method 13: cwnd stays as it was, and slow start begins",
+    )
+}
 
 /// Method 14: cwnd becomes its average so far.
-pub static METHOD_14: Entry<dyn Response> = Entry {
-    name: "14",
-    summary: "method 14: cwnd becomes its average so far, and slow start begins",
-    parameters: &[AVERAGE, GAIN, SSTHRESH],
-    build: |p, _| Box::new(SlowStart::new(WindowChoice::average(p), p)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_14() -> Entry<dyn Response> {
+    method::<AverageSoFar>(
+        "14",
+        "method 14: cwnd becomes its average so far, and slow start begins",
+    )
+}
 
 /// Method 15: cwnd becomes its maximum so far.
-pub static METHOD_15: Entry<dyn Response> = Entry {
-    name: "15",
-    summary: "method 15: cwnd becomes its maximum so far, and slow start begins",
-    parameters: &[SSTHRESH],
-    build: |p, _| Box::new(SlowStart::new(WindowChoice::Maximum(0.0), p)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_15() -> Entry<dyn Response> {
+    method::<GreatestSoFar>(
+        "15",
+        "method 15: cwnd becomes its maximum so far, and slow start begins",
+    )
+}
 
 /// Method 16: cwnd becomes the sender's buffer.
-pub static METHOD_16: Entry<dyn Response> = Entry {
-    name: "16",
-    summary: "method 16: cwnd becomes the sender's buffer, and slow start begins",
-    parameters: &[BUFFER, SSTHRESH],
-    build: |p, c| Box::new(SlowStart::new(WindowChoice::buffer(p, c), p)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_16() -> Entry<dyn Response> {
+    method::<SendersBuffer>(
+        "16",
+        "method 16: cwnd becomes the sender's buffer, and slow start begins",
+    )
+}
 
 /// Method 17: cwnd becomes the bandwidth-delay product.
-pub static METHOD_17: Entry<dyn Response> = Entry {
-    name: "17",
-    summary: "method 17: cwnd becomes the bandwidth-delay product, and slow start begins",
-    parameters: &[BANDWIDTH, ROUNDS, DELAY, SSTHRESH],
-    build: |p, c| Box::new(SlowStart::new(WindowChoice::bandwidth_delay(p, c), p)),
-    ..TEMPLATE
-};
+#[must_use]
+pub fn method_17() -> Entry<dyn Response> {
+    method::<BandwidthDelayProduct>(
+        "17",
+        "method 17: cwnd becomes the bandwidth-delay product, and slow start begins",
+    )
+}
 
 /// The response.
 #[derive(Clone, Debug)]
@@ -115,15 +121,6 @@ struct SlowStart {
     choice: WindowChoice,
     /// In bytes.
     ssthresh: f64,
-}
-
-impl SlowStart {
-    fn new(choice: WindowChoice, parameters: &Parameters) -> Self {
-        Self {
-            choice,
-            ssthresh: parameters.integer(SSTHRESH.name) as f64,
-        }
-    }
 }
 
 impl Response for SlowStart {

@@ -10,19 +10,17 @@ use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;
 
-use crate::catalog::spec::{Entry, Needs};
+use crate::catalog::Entry;
 
 /// The entry in the catalog.
-pub static ENTRY: Entry<dyn Response> = Entry {
-    name: "0",
-    file: file!(),
-    summary: "method 0 (`tcp`): as if it had been congestion",
-    citation: "Park et al., A comparative study on responding methods, Table 1",
-    parameters: &[],
-    needs: |_| Needs::NONE,
-    conflicts: &[],
-    build: |_, _| Box::new(Tcp),
-};
+#[must_use]
+pub fn entry() -> Entry<dyn Response> {
+    Entry::response("0", file!())
+        .summary("method 0 (`tcp`): as if it had been congestion")
+        .citation("Park et al., A comparative study on responding methods, Table 1")
+        .alias("tcp")
+        .build(|(), _| Box::new(Tcp))
+}
 
 /// The response.
 #[derive(Clone, Copy, Debug)]

@@ -25,88 +25,145 @@ use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
 use dupack_tcp::time::Instant;
 use dupack_tcp::window::Window;
 
-use crate::catalog::spec::{Context, Defaults, Kind, ParameterSpec, Parameters, Value};
+use crate::catalog::{Choice, Context, Parameters};
 
-/// How the average is taken (methods 14 and 24).
-pub const AVERAGE: ParameterSpec = ParameterSpec {
-    name: "average",
-    doc: "how cwnd is averaged",
-    source: "left open by Park et al.; our reading",
-    kind: Kind::Choice(&[
-        ("mean", "over all ACKs of the connection"),
-        ("ewma", "exponentially weighted, by `gain` per ACK"),
-    ]),
-    default: Defaults::same(Value::Choice("mean")),
-};
+/// How a method chooses the window: its parameters, and what they make.
+pub(super) trait Method: Parameters {
+    /// The choice, for a connection.
+    fn choice(&self, context: &Context) -> WindowChoice;
+}
 
-/// The weight of an ACK in an exponentially weighted average (methods 14 and 24).
-pub const GAIN: ParameterSpec = ParameterSpec {
-    name: "gain",
-    doc: "weight of one ACK, with average = ewma",
-    source: "our reading: 100 ACKs are two of the largest windows of Park et al.",
-    kind: Kind::Real {
-        min: 1e-6,
-        max: 1.0,
-        unit: "",
-    },
-    default: Defaults::same(Value::Real(0.01)),
-};
+/// One segment (methods 11 and 21).
+#[derive(Clone, Copy, Debug, Parameters)]
+pub(super) struct OneSegment {}
+
+impl Method for OneSegment {
+    fn choice(&self, context: &Context) -> WindowChoice {
+        WindowChoice::Fixed(f64::from(context.smss))
+    }
+}
+
+/// What TCP would make of it (methods 12 and 22).
+#[derive(Clone, Copy, Debug, Parameters)]
+pub(super) struct AsTcp {}
+
+impl Method for AsTcp {
+    fn choice(&self, _: &Context) -> WindowChoice {
+        WindowChoice::Tcp
+    }
+}
+
+/// What it was (methods 13 and 23).
+#[derive(Clone, Copy, Debug, Parameters)]
+pub(super) struct AsBefore {}
+
+impl Method for AsBefore {
+    fn choice(&self, _: &Context) -> WindowChoice {
+        WindowChoice::Previous
+    }
+}
+
+/// How the average is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum Averaging {
+    /// over all ACKs of the connection
+    Mean,
+    /// exponentially weighted, by `gain` per ACK
+    Ewma,
+}
+
+/// The average so far (methods 14 and 24).
+#[derive(Clone, Copy, Debug, Parameters)]
+pub(super) struct AverageSoFar {
+    /// how cwnd is averaged
+    #[parameter(source = "left open by Park et al.; our reading", default = Averaging::Mean)]
+    average: Averaging,
+    /// weight of one ACK, with average = ewma
+    #[parameter(
+        source = "our reading: 100 ACKs are two of the largest windows of Park et al.",
+        range = 1e-6..=1.0,
+        default = 0.01,
+    )]
+    gain: f64,
+}
+
+impl Method for AverageSoFar {
+    fn choice(&self, _: &Context) -> WindowChoice {
+        WindowChoice::Average(match self.average {
+            Averaging::Mean => Average::Mean { sum: 0.0, acks: 0 },
+            Averaging::Ewma => Average::Weighted {
+                gain: self.gain,
+                value: None,
+            },
+        })
+    }
+}
+
+/// The greatest so far (methods 15 and 25).
+#[derive(Clone, Copy, Debug, Parameters)]
+pub(super) struct GreatestSoFar {}
+
+impl Method for GreatestSoFar {
+    fn choice(&self, _: &Context) -> WindowChoice {
+        WindowChoice::Maximum(0.0)
+    }
+}
 
 /// The sender's buffer (methods 16 and 26).
-pub const BUFFER: ParameterSpec = ParameterSpec {
-    name: "buffer",
-    doc: "the sender's buffer",
-    source: "our reading of Park et al. §4.2: what their greatest window, 48 packets, takes",
-    kind: Kind::Integer {
-        min: 1,
-        max: 1_000_000,
-        unit: "segments",
-    },
-    default: Defaults::same(Value::Integer(48)),
-};
+#[derive(Clone, Copy, Debug, Parameters)]
+pub(super) struct SendersBuffer {
+    /// the sender's buffer
+    #[parameter(
+        source = "our reading of Park et al. §4.2: what their greatest window, 48 packets, takes",
+        range = 1..=1_000_000,
+        unit = "segments",
+        default = 48,
+    )]
+    buffer: u64,
+}
 
-/// How the bandwidth is estimated (methods 17 and 27).
-pub const BANDWIDTH: ParameterSpec = ParameterSpec {
-    name: "bandwidth",
-    doc: "which of the delivery rates of the last `rounds` round trips is the bandwidth",
-    source: "left open by Park et al.; our reading, after BBR (Cardwell et al. 2016)",
-    kind: Kind::Choice(&[
-        ("max", "the greatest: what the path could carry"),
-        ("mean", "their mean: what it did carry"),
-    ]),
-    default: Defaults::same(Value::Choice("max")),
-};
+impl Method for SendersBuffer {
+    fn choice(&self, context: &Context) -> WindowChoice {
+        WindowChoice::Fixed(self.buffer as f64 * f64::from(context.smss))
+    }
+}
 
-/// For how long a delivery rate counts (methods 17 and 27).
-pub const ROUNDS: ParameterSpec = ParameterSpec {
-    name: "rounds",
-    doc: "round trips whose delivery rates count",
-    source: "our reading, after BBR (Cardwell et al. 2016)",
-    kind: Kind::Integer {
-        min: 1,
-        max: 1000,
-        unit: "round trips",
-    },
-    default: Defaults::same(Value::Integer(10)),
-};
+/// The bandwidth-delay product (methods 17 and 27).
+#[derive(Clone, Copy, Debug, Parameters)]
+pub(super) struct BandwidthDelayProduct {
+    /// which of the delivery rates of the last `rounds` round trips is the bandwidth
+    #[parameter(
+        source = "left open by Park et al.; our reading, after BBR (Cardwell et al. 2016)",
+        default = Pick::Max,
+    )]
+    bandwidth: Pick,
+    /// round trips whose delivery rates count
+    #[parameter(
+        source = "our reading, after BBR (Cardwell et al. 2016)",
+        range = 1..=1000,
+        unit = "round trips",
+        default = 10,
+    )]
+    rounds: u64,
+    /// the delay in the bandwidth-delay product
+    #[parameter(
+        source = "left open by Park et al.; our reading: the path without its queue",
+        default = Delay::Min,
+    )]
+    delay: Delay,
+}
 
-/// The delay in the bandwidth-delay product (methods 17 and 27).
-pub const DELAY: ParameterSpec = ParameterSpec {
-    name: "delay",
-    doc: "the delay in the bandwidth-delay product",
-    source: "left open by Park et al.; our reading: the path without its queue",
-    kind: Kind::Choice(&[
-        ("min", "the least round-trip time"),
-        ("smoothed", "SRTT (RFC 6298), queueing included"),
-    ]),
-    default: Defaults::same(Value::Choice("min")),
-};
+impl Method for BandwidthDelayProduct {
+    fn choice(&self, context: &Context) -> WindowChoice {
+        WindowChoice::BandwidthDelay(Bandwidth::new(self, context), self.delay)
+    }
+}
 
 /// A choice of the window, with what it has to remember. Windows in bytes.
 #[derive(Clone, Debug)]
 pub(super) enum WindowChoice {
-    /// One segment of so many bytes.
-    OneSegment(f64),
+    /// So many bytes.
+    Fixed(f64),
     /// What TCP would do.
     Tcp,
     /// What it was.
@@ -115,60 +172,32 @@ pub(super) enum WindowChoice {
     Average(Average),
     /// The greatest so far.
     Maximum(f64),
-    /// The sender's buffer.
-    Buffer(f64),
     /// Bandwidth times delay.
     BandwidthDelay(Bandwidth, Delay),
 }
 
 impl WindowChoice {
-    pub(super) fn one_segment(context: &Context) -> Self {
-        Self::OneSegment(f64::from(context.smss))
-    }
-
-    pub(super) fn average(parameters: &Parameters) -> Self {
-        Self::Average(match parameters.choice(AVERAGE.name) {
-            "ewma" => Average::Weighted {
-                gain: parameters.real(GAIN.name),
-                value: None,
-            },
-            _ => Average::Mean { sum: 0.0, acks: 0 },
-        })
-    }
-
-    pub(super) fn buffer(parameters: &Parameters, context: &Context) -> Self {
-        Self::Buffer(parameters.integer(BUFFER.name) as f64 * f64::from(context.smss))
-    }
-
-    pub(super) fn bandwidth_delay(parameters: &Parameters, context: &Context) -> Self {
-        let delay = match parameters.choice(DELAY.name) {
-            "smoothed" => Delay::Smoothed,
-            _ => Delay::Least,
-        };
-        Self::BandwidthDelay(Bandwidth::new(parameters, context), delay)
-    }
-
     /// An ACK came in, and found this window.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         match self {
             Self::Average(average) => average.take(view.window.cwnd),
             Self::Maximum(most) => *most = most.max(view.window.cwnd),
             Self::BandwidthDelay(bandwidth, _) => bandwidth.take(ack, view),
-            Self::OneSegment(_) | Self::Tcp | Self::Previous | Self::Buffer(_) => {}
+            Self::Fixed(_) | Self::Tcp | Self::Previous => {}
         }
     }
 
     /// The window for a loss to which TCP's response would be `congestion`.
     pub(super) fn cwnd(&self, loss: &LossFacts, congestion: Window) -> f64 {
         match self {
-            Self::OneSegment(bytes) | Self::Buffer(bytes) => *bytes,
+            Self::Fixed(bytes) => *bytes,
             Self::Tcp => congestion.cwnd,
             Self::Previous => loss.window.cwnd,
             Self::Average(average) => average.value().unwrap_or(loss.window.cwnd),
             Self::Maximum(most) => most.max(loss.window.cwnd),
             Self::BandwidthDelay(bandwidth, delay) => {
                 let delay = match delay {
-                    Delay::Least => loss.rtt_min,
+                    Delay::Min => loss.rtt_min,
                     Delay::Smoothed => loss.srtt,
                 };
                 let product = delay.map_or(0.0, |d| bandwidth.rate() * d.as_secs_f64());
@@ -213,16 +242,20 @@ impl Average {
 }
 
 /// Which delay the bandwidth is multiplied with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum Delay {
-    Least,
+    /// the least round-trip time
+    Min,
+    /// SRTT (RFC 6298), queueing included
     Smoothed,
 }
 
 /// Which of the rates is the bandwidth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Pick {
+    /// the greatest: what the path could carry
     Max,
+    /// their mean: what it did carry
     Mean,
 }
 
@@ -248,14 +281,11 @@ pub(super) struct Bandwidth {
 }
 
 impl Bandwidth {
-    fn new(parameters: &Parameters, context: &Context) -> Self {
+    fn new(parameters: &BandwidthDelayProduct, context: &Context) -> Self {
         Self {
             smss: u64::from(context.smss),
-            pick: match parameters.choice(BANDWIDTH.name) {
-                "mean" => Pick::Mean,
-                _ => Pick::Max,
-            },
-            rates: vec![0.0; parameters.integer(ROUNDS.name) as usize],
+            pick: parameters.bandwidth,
+            rates: vec![0.0; parameters.rounds as usize],
             finished: 0,
             begin: None,
             delivered: 0,

@@ -15,7 +15,7 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::WindowRounding;
 
 use super::{Aimd, SMSS, Setup};
-use crate::catalog::spec::Dialect;
+use crate::catalog::Dialect;
 
 /// A packet that was sent: its number, and the window at that time in packets.
 type Sent = (u64, f64);

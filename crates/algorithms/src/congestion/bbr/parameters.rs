@@ -2,289 +2,153 @@
 
 use dupack_tcp::time::Duration;
 
-use crate::catalog::spec::{Context, Defaults, Kind, ParameterSpec, Parameters, Value};
+use crate::catalog::{Context, Parameters};
 
-const fn real(
-    name: &'static str,
-    doc: &'static str,
-    source: &'static str,
-    (min, max, unit): (f64, f64, &'static str),
-    default: f64,
-) -> ParameterSpec {
-    ParameterSpec {
-        name,
-        doc,
-        source,
-        kind: Kind::Real { min, max, unit },
-        default: Defaults::same(Value::Real(default)),
-    }
+/// BBR's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct BbrParameters {
+    /// pace in Startup, as a multiple of the bandwidth (StartupPacingGain)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.5", range = 0.1..=10.0, default = 2.77)]
+    startup_pacing_gain: f64,
+    /// pace in Drain, as a multiple of the bandwidth (DrainPacingGain)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.5, §5.3.2", range = 0.1..=10.0, default = 0.5)]
+    drain_pacing_gain: f64,
+    /// pace in ProbeBW_DOWN, as a multiple of the bandwidth
+    #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.1", range = 0.1..=10.0, default = 0.9)]
+    down_pacing_gain: f64,
+    /// pace in ProbeBW_UP, as a multiple of the bandwidth
+    #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.5", range = 0.1..=10.0, default = 1.25)]
+    up_pacing_gain: f64,
+    /// window as a multiple of the bandwidth-delay product (DefaultCwndGain)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.6", range = 0.1..=10.0, default = 2.0)]
+    cwnd_gain: f64,
+    /// the same in ProbeBW_UP
+    #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.5", range = 0.1..=10.0, default = 2.25)]
+    up_cwnd_gain: f64,
+    /// the same in ProbeRTT (ProbeRTTCwndGain)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", range = 0.1..=10.0, default = 0.5)]
+    probe_rtt_cwnd_gain: f64,
+    /// share by which the pace stays below the bandwidth (PacingMarginPercent)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.5", range = 0.0..=0.5, default = 0.01)]
+    pacing_margin: f64,
+    /// share lost in a round trip that ends a probe for bandwidth (LossThresh)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=0.9, default = 0.02)]
+    loss_thresh: f64,
+    /// the most that a round trip with loss takes off the model, as a factor (Beta)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.7)]
+    beta: f64,
+    /// share of inflight_longterm left free for others (Headroom)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.15)]
+    headroom: f64,
+    /// least window that the model sets (MinPipeCwnd)
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §2.8, §5.6.4.3",
+        range = 1..=1000,
+        unit = "segments",
+        default = 4,
+    )]
+    min_pipe_cwnd: u64,
+    /// growth of the delivery rate in a round trip that shows that the pipe is not full
+    #[parameter(source = "draft-ietf-ccwg-bbr §5.3.1.2", range = 1.0..=10.0, default = 1.25)]
+    full_bw_growth: f64,
+    /// round trips without that growth that show that it is
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §5.3.1.2",
+        range = 1..=1000,
+        unit = "round trips",
+        default = 3,
+    )]
+    full_bw_rounds: u64,
+    /// separate ranges lost in a round trip that end Startup (StartupFullLossCnt)
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §5.3.1.3",
+        range = 1..=1000,
+        unit = "ranges",
+        default = 6,
+    )]
+    full_loss_count: u64,
+    /// round trips after which Drain ends, drained or not
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §5.3.2",
+        range = 1..=1000,
+        unit = "round trips",
+        default = 3,
+    )]
+    drain_rounds: u64,
+    /// window of the bandwidth's max filter (MaxBwFilterLen)
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §2.11",
+        range = 1..=1000,
+        unit = "ProbeBW cycles",
+        default = 2,
+    )]
+    max_bw_cycles: u64,
+    /// window of the aggregation's max filter after Startup (ExtraAckedFilterLen)
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §2.12",
+        range = 1..=1000,
+        unit = "round trips",
+        default = 10,
+    )]
+    extra_acked_rounds: u64,
+    /// window of the min filter of the round-trip time (MinRTTFilterLen)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.16.1", default = Duration::from_secs(10))]
+    min_rtt_window: Duration,
+    /// age of the least round-trip time that calls for ProbeRTT (ProbeRTTInterval)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", default = Duration::from_secs(5))]
+    probe_rtt_interval: Duration,
+    /// how long ProbeRTT holds the window low at least (ProbeRTTDuration)
+    #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", default = Duration::from_millis(200))]
+    probe_rtt_duration: Duration,
+    /// least time between two probes for bandwidth
+    #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.8.3", default = Duration::from_secs(2))]
+    probe_wait: Duration,
+    /// up to how much is added to it, at random
+    #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.8.3", default = Duration::from_secs(1))]
+    probe_wait_spread: Duration,
+    /// round trips between two probes, at most; fewer if the window holds fewer segments
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §5.3.3.8.3",
+        range = 1..=1000,
+        unit = "round trips",
+        default = 63,
+    )]
+    probe_rounds_max: u64,
+    /// time at the pace that a send quantum is worth
+    #[parameter(source = "draft-ietf-ccwg-bbr §5.6.3", default = Duration::from_millis(1))]
+    quantum_time: Duration,
+    /// most bytes in a send quantum
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §5.6.3",
+        range = 1..=1 << 24,
+        unit = "bytes",
+        default = 64 * 1024,
+    )]
+    quantum_max: u64,
+    /// least segments in a send quantum
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §5.6.3",
+        range = 1..=1000,
+        unit = "segments",
+        default = 2,
+    )]
+    quantum_min: u64,
+    /// send quanta that the window has room for at least (offload_budget)
+    #[parameter(
+        source = "draft-ietf-ccwg-bbr §5.5.8.1",
+        range = 0..=1000,
+        unit = "quanta",
+        default = 3,
+    )]
+    offload_quanta: u64,
+    /// another seed gives other waits between probes
+    #[parameter(
+        source = "ours: the draft asks for random waits and leaves the generator open",
+        range = 0..=u64::MAX,
+        default = 0,
+    )]
+    seed: u64,
 }
-
-const fn whole(
-    name: &'static str,
-    doc: &'static str,
-    source: &'static str,
-    (min, max, unit): (u64, u64, &'static str),
-    default: u64,
-) -> ParameterSpec {
-    ParameterSpec {
-        name,
-        doc,
-        source,
-        kind: Kind::Integer { min, max, unit },
-        default: Defaults::same(Value::Integer(default)),
-    }
-}
-
-const fn time(
-    name: &'static str,
-    doc: &'static str,
-    source: &'static str,
-    default: Duration,
-) -> ParameterSpec {
-    ParameterSpec {
-        name,
-        doc,
-        source,
-        kind: Kind::Time,
-        default: Defaults::same(Value::Time(default)),
-    }
-}
-
-const GAIN: (f64, f64, &str) = (0.1, 10.0, "");
-const SHARE: (f64, f64, &str) = (0.0, 1.0, "");
-const ROUNDS: (u64, u64, &str) = (1, 1000, "round trips");
-
-const STARTUP_PACING_GAIN: ParameterSpec = real(
-    "startup_pacing_gain",
-    "pace in Startup, as a multiple of the bandwidth (StartupPacingGain)",
-    "draft-ietf-ccwg-bbr §2.5",
-    GAIN,
-    2.77,
-);
-const DRAIN_PACING_GAIN: ParameterSpec = real(
-    "drain_pacing_gain",
-    "pace in Drain, as a multiple of the bandwidth (DrainPacingGain)",
-    "draft-ietf-ccwg-bbr §2.5, §5.3.2",
-    GAIN,
-    0.5,
-);
-const DOWN_PACING_GAIN: ParameterSpec = real(
-    "down_pacing_gain",
-    "pace in ProbeBW_DOWN, as a multiple of the bandwidth",
-    "draft-ietf-ccwg-bbr §5.3.3.1",
-    GAIN,
-    0.9,
-);
-const UP_PACING_GAIN: ParameterSpec = real(
-    "up_pacing_gain",
-    "pace in ProbeBW_UP, as a multiple of the bandwidth",
-    "draft-ietf-ccwg-bbr §5.3.3.5",
-    GAIN,
-    1.25,
-);
-const CWND_GAIN: ParameterSpec = real(
-    "cwnd_gain",
-    "window as a multiple of the bandwidth-delay product (DefaultCwndGain)",
-    "draft-ietf-ccwg-bbr §2.6",
-    GAIN,
-    2.0,
-);
-const UP_CWND_GAIN: ParameterSpec = real(
-    "up_cwnd_gain",
-    "the same in ProbeBW_UP",
-    "draft-ietf-ccwg-bbr §5.3.3.5",
-    GAIN,
-    2.25,
-);
-const PROBE_RTT_CWND_GAIN: ParameterSpec = real(
-    "probe_rtt_cwnd_gain",
-    "the same in ProbeRTT (ProbeRTTCwndGain)",
-    "draft-ietf-ccwg-bbr §2.16.2",
-    GAIN,
-    0.5,
-);
-const PACING_MARGIN: ParameterSpec = real(
-    "pacing_margin",
-    "share by which the pace stays below the bandwidth (PacingMarginPercent)",
-    "draft-ietf-ccwg-bbr §2.5",
-    (0.0, 0.5, ""),
-    0.01,
-);
-const LOSS_THRESH: ParameterSpec = real(
-    "loss_thresh",
-    "share lost in a round trip that ends a probe for bandwidth (LossThresh)",
-    "draft-ietf-ccwg-bbr §2.8",
-    (0.0, 0.9, ""),
-    0.02,
-);
-const BETA: ParameterSpec = real(
-    "beta",
-    "the most that a round trip with loss takes off the model, as a factor (Beta)",
-    "draft-ietf-ccwg-bbr §2.8",
-    SHARE,
-    0.7,
-);
-const HEADROOM: ParameterSpec = real(
-    "headroom",
-    "share of inflight_longterm left free for others (Headroom)",
-    "draft-ietf-ccwg-bbr §2.8",
-    SHARE,
-    0.15,
-);
-const MIN_PIPE_CWND: ParameterSpec = whole(
-    "min_pipe_cwnd",
-    "least window that the model sets (MinPipeCwnd)",
-    "draft-ietf-ccwg-bbr §2.8, §5.6.4.3",
-    (1, 1000, "segments"),
-    4,
-);
-const FULL_BW_GROWTH: ParameterSpec = real(
-    "full_bw_growth",
-    "growth of the delivery rate in a round trip that shows that the pipe is not full",
-    "draft-ietf-ccwg-bbr §5.3.1.2",
-    (1.0, 10.0, ""),
-    1.25,
-);
-const FULL_BW_ROUNDS: ParameterSpec = whole(
-    "full_bw_rounds",
-    "round trips without that growth that show that it is",
-    "draft-ietf-ccwg-bbr §5.3.1.2",
-    ROUNDS,
-    3,
-);
-const FULL_LOSS_COUNT: ParameterSpec = whole(
-    "full_loss_count",
-    "separate ranges lost in a round trip that end Startup (StartupFullLossCnt)",
-    "draft-ietf-ccwg-bbr §5.3.1.3",
-    (1, 1000, "ranges"),
-    6,
-);
-const DRAIN_ROUNDS: ParameterSpec = whole(
-    "drain_rounds",
-    "round trips after which Drain ends, drained or not",
-    "draft-ietf-ccwg-bbr §5.3.2",
-    ROUNDS,
-    3,
-);
-const MAX_BW_CYCLES: ParameterSpec = whole(
-    "max_bw_cycles",
-    "window of the bandwidth's max filter (MaxBwFilterLen)",
-    "draft-ietf-ccwg-bbr §2.11",
-    (1, 1000, "ProbeBW cycles"),
-    2,
-);
-const EXTRA_ACKED_ROUNDS: ParameterSpec = whole(
-    "extra_acked_rounds",
-    "window of the aggregation's max filter after Startup (ExtraAckedFilterLen)",
-    "draft-ietf-ccwg-bbr §2.12",
-    ROUNDS,
-    10,
-);
-const MIN_RTT_WINDOW: ParameterSpec = time(
-    "min_rtt_window",
-    "window of the min filter of the round-trip time (MinRTTFilterLen)",
-    "draft-ietf-ccwg-bbr §2.16.1",
-    Duration::from_secs(10),
-);
-const PROBE_RTT_INTERVAL: ParameterSpec = time(
-    "probe_rtt_interval",
-    "age of the least round-trip time that calls for ProbeRTT (ProbeRTTInterval)",
-    "draft-ietf-ccwg-bbr §2.16.2",
-    Duration::from_secs(5),
-);
-const PROBE_RTT_DURATION: ParameterSpec = time(
-    "probe_rtt_duration",
-    "how long ProbeRTT holds the window low at least (ProbeRTTDuration)",
-    "draft-ietf-ccwg-bbr §2.16.2",
-    Duration::from_millis(200),
-);
-const PROBE_WAIT: ParameterSpec = time(
-    "probe_wait",
-    "least time between two probes for bandwidth",
-    "draft-ietf-ccwg-bbr §5.3.3.8.3",
-    Duration::from_secs(2),
-);
-const PROBE_WAIT_SPREAD: ParameterSpec = time(
-    "probe_wait_spread",
-    "up to how much is added to it, at random",
-    "draft-ietf-ccwg-bbr §5.3.3.8.3",
-    Duration::from_secs(1),
-);
-const PROBE_ROUNDS_MAX: ParameterSpec = whole(
-    "probe_rounds_max",
-    "round trips between two probes, at most; fewer if the window holds fewer segments",
-    "draft-ietf-ccwg-bbr §5.3.3.8.3",
-    ROUNDS,
-    63,
-);
-const QUANTUM_TIME: ParameterSpec = time(
-    "quantum_time",
-    "time at the pace that a send quantum is worth",
-    "draft-ietf-ccwg-bbr §5.6.3",
-    Duration::from_millis(1),
-);
-const QUANTUM_MAX: ParameterSpec = whole(
-    "quantum_max",
-    "most bytes in a send quantum",
-    "draft-ietf-ccwg-bbr §5.6.3",
-    (1, 1 << 24, "bytes"),
-    64 * 1024,
-);
-const QUANTUM_MIN: ParameterSpec = whole(
-    "quantum_min",
-    "least segments in a send quantum",
-    "draft-ietf-ccwg-bbr §5.6.3",
-    (1, 1000, "segments"),
-    2,
-);
-const OFFLOAD_QUANTA: ParameterSpec = whole(
-    "offload_quanta",
-    "send quanta that the window has room for at least (offload_budget)",
-    "draft-ietf-ccwg-bbr §5.5.8.1",
-    (0, 1000, "quanta"),
-    3,
-);
-const SEED: ParameterSpec = whole(
-    "seed",
-    "another seed gives other waits between probes",
-    "ours: the draft asks for random waits and leaves the generator open",
-    (0, u64::MAX, ""),
-    0,
-);
-
-/// All of them, as the catalog has them.
-pub(super) const ALL: &[ParameterSpec] = &[
-    STARTUP_PACING_GAIN,
-    DRAIN_PACING_GAIN,
-    DOWN_PACING_GAIN,
-    UP_PACING_GAIN,
-    CWND_GAIN,
-    UP_CWND_GAIN,
-    PROBE_RTT_CWND_GAIN,
-    PACING_MARGIN,
-    LOSS_THRESH,
-    BETA,
-    HEADROOM,
-    MIN_PIPE_CWND,
-    FULL_BW_GROWTH,
-    FULL_BW_ROUNDS,
-    FULL_LOSS_COUNT,
-    DRAIN_ROUNDS,
-    MAX_BW_CYCLES,
-    EXTRA_ACKED_ROUNDS,
-    MIN_RTT_WINDOW,
-    PROBE_RTT_INTERVAL,
-    PROBE_RTT_DURATION,
-    PROBE_WAIT,
-    PROBE_WAIT_SPREAD,
-    PROBE_ROUNDS_MAX,
-    QUANTUM_TIME,
-    QUANTUM_MAX,
-    QUANTUM_MIN,
-    OFFLOAD_QUANTA,
-    SEED,
-];
 
 /// Their values. Volumes are in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -322,42 +186,39 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    pub(super) fn new(parameters: &Parameters, context: &Context) -> Self {
+    pub(super) fn new(parameters: &BbrParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
-        let real = |spec: ParameterSpec| parameters.real(spec.name);
-        let whole = |spec: ParameterSpec| parameters.integer(spec.name);
-        let time = |spec: ParameterSpec| parameters.time(spec.name);
         Self {
             smss,
-            startup_pacing_gain: real(STARTUP_PACING_GAIN),
-            drain_pacing_gain: real(DRAIN_PACING_GAIN),
-            down_pacing_gain: real(DOWN_PACING_GAIN),
-            up_pacing_gain: real(UP_PACING_GAIN),
-            cwnd_gain: real(CWND_GAIN),
-            up_cwnd_gain: real(UP_CWND_GAIN),
-            probe_rtt_cwnd_gain: real(PROBE_RTT_CWND_GAIN),
-            pacing_margin: real(PACING_MARGIN),
-            loss_thresh: real(LOSS_THRESH),
-            beta: real(BETA),
-            headroom: real(HEADROOM),
-            min_pipe_cwnd: whole(MIN_PIPE_CWND) as f64 * smss,
-            full_bw_growth: real(FULL_BW_GROWTH),
-            full_bw_rounds: whole(FULL_BW_ROUNDS),
-            full_loss_count: whole(FULL_LOSS_COUNT),
-            drain_rounds: whole(DRAIN_ROUNDS),
-            max_bw_cycles: whole(MAX_BW_CYCLES),
-            extra_acked_rounds: whole(EXTRA_ACKED_ROUNDS),
-            min_rtt_window: time(MIN_RTT_WINDOW),
-            probe_rtt_interval: time(PROBE_RTT_INTERVAL),
-            probe_rtt_duration: time(PROBE_RTT_DURATION),
-            probe_wait: time(PROBE_WAIT),
-            probe_wait_spread: time(PROBE_WAIT_SPREAD),
-            probe_rounds_max: whole(PROBE_ROUNDS_MAX),
-            quantum_time: time(QUANTUM_TIME),
-            quantum_max: whole(QUANTUM_MAX) as f64,
-            quantum_min: whole(QUANTUM_MIN) as f64 * smss,
-            offload_quanta: whole(OFFLOAD_QUANTA) as f64,
-            seed: whole(SEED),
+            startup_pacing_gain: parameters.startup_pacing_gain,
+            drain_pacing_gain: parameters.drain_pacing_gain,
+            down_pacing_gain: parameters.down_pacing_gain,
+            up_pacing_gain: parameters.up_pacing_gain,
+            cwnd_gain: parameters.cwnd_gain,
+            up_cwnd_gain: parameters.up_cwnd_gain,
+            probe_rtt_cwnd_gain: parameters.probe_rtt_cwnd_gain,
+            pacing_margin: parameters.pacing_margin,
+            loss_thresh: parameters.loss_thresh,
+            beta: parameters.beta,
+            headroom: parameters.headroom,
+            min_pipe_cwnd: parameters.min_pipe_cwnd as f64 * smss,
+            full_bw_growth: parameters.full_bw_growth,
+            full_bw_rounds: parameters.full_bw_rounds,
+            full_loss_count: parameters.full_loss_count,
+            drain_rounds: parameters.drain_rounds,
+            max_bw_cycles: parameters.max_bw_cycles,
+            extra_acked_rounds: parameters.extra_acked_rounds,
+            min_rtt_window: parameters.min_rtt_window,
+            probe_rtt_interval: parameters.probe_rtt_interval,
+            probe_rtt_duration: parameters.probe_rtt_duration,
+            probe_wait: parameters.probe_wait,
+            probe_wait_spread: parameters.probe_wait_spread,
+            probe_rounds_max: parameters.probe_rounds_max,
+            quantum_time: parameters.quantum_time,
+            quantum_max: parameters.quantum_max as f64,
+            quantum_min: parameters.quantum_min as f64 * smss,
+            offload_quanta: parameters.offload_quanta as f64,
+            seed: parameters.seed,
         }
     }
 }

@@ -14,8 +14,8 @@ use super::State::{
 };
 use super::probe_bw::AckPhase;
 use super::*;
-use crate::catalog::spec::Dialect;
-use crate::congestion::bench::{ack_facts, context, parameters};
+use crate::catalog::{Dialect, typed};
+use crate::congestion::bench::{CONTEXT, ack_facts};
 
 /// Bytes per second.
 const RATE: f64 = 1e6;
@@ -28,8 +28,8 @@ fn close(left: f64, right: f64, tolerance: f64) -> bool {
 /// A control without a connection, in `state` since ever, with a model of the path.
 fn settled(state: State) -> Bbr {
     let mut bbr = Bbr::new(
-        &parameters(&ENTRY, Dialect::Rfc, &[]),
-        &context(Dialect::Rfc),
+        &typed::parameters(Dialect::Rfc, &[]).expect("defaults"),
+        &CONTEXT,
     );
     bbr.state = state;
     bbr.full_pipe.reached = true;

@@ -1,7 +1,7 @@
 //! Timelines: a real sender whose whole window is acknowledged once per round trip.
 
 use super::*;
-use crate::catalog::spec::Dialect;
+use crate::catalog::{Dialect, Value, typed};
 use crate::congestion::bench::Bench;
 use crate::recovery::sack;
 use crate::testing::{SMSS, Setup, Timeline, ack};
@@ -9,8 +9,8 @@ use crate::testing::{SMSS, Setup, Timeline, ack};
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
 fn start(dialect: Dialect, window: f64, ssthresh: f64) -> Timeline {
-    let setup = Setup::new(&sack::ENTRY).dialect(dialect);
-    let setup = setup.controlled_by(&ENTRY).window(window);
+    let setup = Setup::new(sack::entry()).dialect(dialect);
+    let setup = setup.controlled_by(entry()).window(window);
     setup.ssthresh(ssthresh).start(1000)
 }
 
@@ -92,13 +92,9 @@ fn which_sample_is_that_of_a_round() {
 fn the_window_does_not_fall_below_two_segments() {
     let mut t = start(Dialect::Rfc, 2.0, 2.0);
     assert_eq!(round(&mut t, 100), 3.0);
-    let parameters = crate::congestion::bench::parameters(
-        &ENTRY,
-        Dialect::Rfc,
-        &[("beta", Value::Real(0.0)), ("alpha", Value::Real(0.0))],
-    );
-    let context = crate::congestion::bench::context(Dialect::Rfc);
-    let vegas = Vegas::new(&parameters, &context);
+    let changes = [("beta", Value::Real(0.0)), ("alpha", Value::Real(0.0))];
+    let parameters = typed::parameters(Dialect::Rfc, &changes).expect("parameters");
+    let vegas = Vegas::new(&parameters, &crate::congestion::bench::CONTEXT);
     let facts = crate::congestion::bench::ack_facts(
         dupack_tcp::time::Instant::ZERO,
         1,
@@ -114,7 +110,7 @@ fn the_window_does_not_fall_below_two_segments() {
 
 #[test]
 fn losses_and_timeouts_are_renos() {
-    let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 20.0, 10.0);
+    let mut b = Bench::new(entry(), Dialect::Rfc, &[], 20.0, 10.0);
     b.loss(0, 20);
     assert_eq!((b.cwnd(), b.ssthresh()), (10.0, 10.0));
     b.timeout(1, 10);
@@ -124,7 +120,7 @@ fn losses_and_timeouts_are_renos() {
 #[test]
 fn nothing_moves_while_the_recovery_holds_the_window() {
     for ssthresh in [64.0, 2.0] {
-        let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 4.0, ssthresh);
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 4.0, ssthresh);
         for _ in 0..5 {
             b.ack_with(1, Credit::default());
         }

@@ -3,7 +3,7 @@
 use dupack_tcp::time::Duration;
 
 use super::*;
-use crate::catalog::spec::Dialect;
+use crate::catalog::{Dialect, Value};
 use crate::congestion::bench::Bench;
 
 fn close(left: f64, right: f64) -> bool {
@@ -68,7 +68,7 @@ fn acks_at_the_same_instant_count_with_the_next() {
 
 #[test]
 fn the_estimate_of_a_steady_stream_is_its_rate() {
-    let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 10.0, 5.0);
+    let mut b = Bench::new(entry(), Dialect::Rfc, &[], 10.0, 5.0);
     for n in 0..300 {
         b.now = Instant::ZERO + Duration::from_millis(10 * n);
         b.ack(1);
@@ -84,7 +84,7 @@ fn measured(cwnd: f64, ssthresh: f64) -> Bench {
 }
 
 fn measured_with(changes: &[(&str, Value)], cwnd: f64, ssthresh: f64) -> Bench {
-    let mut b = Bench::new(&ENTRY, Dialect::Rfc, changes, cwnd, ssthresh);
+    let mut b = Bench::new(entry(), Dialect::Rfc, changes, cwnd, ssthresh);
     b.rtt_sample = Some(Duration::from_millis(200));
     for n in 0..400 {
         b.now = Instant::ZERO + Duration::from_millis(10 * n);
@@ -163,7 +163,7 @@ fn a_timeout_steps_by_one_and_leaves_two_segments_at_least() {
 
 #[test]
 fn without_an_estimate_a_loss_halves() {
-    let mut b = Bench::new(&ENTRY, Dialect::Rfc, &[], 10.0, 5.0);
+    let mut b = Bench::new(entry(), Dialect::Rfc, &[], 10.0, 5.0);
     b.loss(0, 10);
     assert_eq!((b.cwnd(), b.ssthresh()), (5.0, 5.0));
 }
@@ -186,7 +186,7 @@ fn the_general_form_sets_the_window_by_function_and_gain() {
     near(
         loss(
             &[
-                ("f1", Value::Choice("segment")),
+                ("f1", Value::word("segment")),
                 ("f1_gain", Value::Real(3.0)),
             ],
             30.0,
@@ -196,11 +196,11 @@ fn the_general_form_sets_the_window_by_function_and_gain() {
     );
     // f2 is for slow start only, where a = 1.25.
     near(
-        loss(&[("f2", Value::Choice("pipe"))], 30.0, 10.0),
+        loss(&[("f2", Value::word("pipe"))], 30.0, 10.0),
         (20.0, 20.0),
     );
     near(
-        loss(&[("f2", Value::Choice("pipe"))], 30.0, 64.0),
+        loss(&[("f2", Value::word("pipe"))], 30.0, 64.0),
         (20.0, 20.0),
     );
     near(
@@ -208,8 +208,8 @@ fn the_general_form_sets_the_window_by_function_and_gain() {
         (8.0, 8.0),
     );
     // §III.A sets the window in congestion avoidance, upwards too; in slow start it never does.
-    let set = ("cwnd", Value::Choice("set"));
-    near(loss(&[set], 12.0, 10.0), (20.0, 20.0));
+    let set = ("cwnd", Value::word("set"));
+    near(loss(&[set.clone()], 12.0, 10.0), (20.0, 20.0));
     near(loss(&[set], 12.0, 64.0), (12.0, 16.0));
 }
 
@@ -226,18 +226,18 @@ fn the_general_form_after_a_timeout() {
     // Congestion avoidance: f3 for ssthresh, f4 for cwnd.
     let f3 = ("f3_gain", Value::Real(0.5));
     let f4 = [
-        f3,
-        ("f4", Value::Choice("pipe")),
+        f3.clone(),
+        ("f4", Value::word("pipe")),
         ("f4_gain", Value::Real(0.25)),
     ];
     near(timeout(&[f3], 30.0, 10.0), (1.0, 10.0));
     near(timeout(&f4, 30.0, 10.0), (5.0, 10.0));
     // Slow start: f5 and f6, with a = 2.
     near(timeout(&f4, 30.0, 64.0), (1.0, 10.0));
-    let f5 = ("f5", Value::Choice("pipe"));
-    let f6 = ("f6", Value::Choice("reduced"));
+    let f5 = ("f5", Value::word("pipe"));
+    let f6 = ("f6", Value::word("reduced"));
     near(timeout(&[f5, f6], 30.0, 64.0), (10.0, 20.0));
     // A threshold below the least one leaves one segment, whatever f4 says (§III.B).
-    let tiny = [("f3_gain", Value::Real(0.01)), f4[1]];
+    let tiny = [("f3_gain", Value::Real(0.01)), f4[1].clone()];
     near(timeout(&tiny, 30.0, 10.0), (1.0, 2.0));
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::catalog::spec::Dialect;
+use crate::catalog::Dialect;
 use crate::catalog::{Catalog, StackSpec};
 use crate::response::previous;
 use crate::testing::{Setup, Timeline, ack, coin};
@@ -16,7 +16,7 @@ fn third_duplicate(setup: Setup) -> Timeline {
 
 #[test]
 fn the_whole_window_goes_out_again_at_once() {
-    let mut t = third_duplicate(Setup::new(&ENTRY).answered_by(&previous::ENTRY));
+    let mut t = third_duplicate(Setup::new(entry()).answered_by(previous::entry()));
     // The window is fixed at 8, and nothing counts as in flight: 0 to 7 of 0 to 9.
     assert_eq!(
         t.sent(),
@@ -45,7 +45,7 @@ fn the_whole_window_goes_out_again_at_once() {
 
 #[test]
 fn a_loss_that_is_congestion_is_newrenos() {
-    let mut t = third_duplicate(Setup::new(&ENTRY));
+    let mut t = third_duplicate(Setup::new(entry()));
     assert_eq!(t.sent(), "dupacks:0");
     // Limited transmit left out, half of 8.
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 7.0));
@@ -61,15 +61,15 @@ fn a_loss_that_is_congestion_is_newrenos() {
             let transfer = setup.transfer(500, |_, _| lost());
             (transfer.finished, transfer.stats)
         };
-        assert_eq!(run(&ENTRY), run(&newreno::ENTRY));
+        assert_eq!(run(entry()), run(crate::recovery::newreno::entry()));
     }
 }
 
 #[test]
 fn the_timeout_is_fixed_and_so_is_the_window() {
     // All six are lost, and what is sent again; RFC 6298 starts with 1 s.
-    let mut t = Setup::new(&ENTRY)
-        .answered_by(&previous::ENTRY)
+    let mut t = Setup::new(entry())
+        .answered_by(previous::entry())
         .window(6.0)
         .start(100);
     let window = "rto:0 rto:1 rto:2 rto:3 rto:4 rto:5";
@@ -85,7 +85,7 @@ fn the_timeout_is_fixed_and_so_is_the_window() {
 
 #[test]
 fn from_the_ninth_on_timeouts_in_a_row_are_congestion() {
-    let setup = Setup::new(&ENTRY).answered_by(&previous::ENTRY);
+    let setup = Setup::new(entry()).answered_by(previous::entry());
     let mut t = setup.window(6.0).start(100);
     t.wait(8000);
     assert_eq!((t.cwnd(), t.sender().stats().timeouts), (6.0, 8));
@@ -102,9 +102,9 @@ fn from_the_ninth_on_timeouts_in_a_row_are_congestion() {
 
 #[test]
 fn with_backoff_timeouts_are_congestion_and_double() {
-    let setup = Setup::new(&ENTRY)
+    let setup = Setup::new(entry())
         .set("timeout", "backoff")
-        .answered_by(&previous::ENTRY);
+        .answered_by(previous::entry());
     let mut t = setup.window(6.0).start(100);
     assert_eq!(t.wait(1000), "rto:0");
     assert_eq!(t.cwnd(), 1.0);
@@ -115,7 +115,7 @@ fn with_backoff_timeouts_are_congestion_and_double() {
 #[test]
 fn what_is_lost_again_waits_for_the_timer() {
     // 0 is lost twice: the duplicates that its bulk causes are no second loss event.
-    let mut t = third_duplicate(Setup::new(&ENTRY).answered_by(&previous::ENTRY));
+    let mut t = third_duplicate(Setup::new(entry()).answered_by(previous::entry()));
     for ms in 200..215 {
         assert_eq!(t.receive(ms, ack(0)), "");
     }
@@ -141,9 +141,9 @@ fn every_transfer_ends_whatever_is_lost() {
     for dialect in Dialect::ALL {
         for seed in 0..40 {
             let mut lost = coin(seed, 0.015 * seed as f64);
-            let setup = Setup::new(&ENTRY)
+            let setup = Setup::new(entry())
                 .dialect(dialect)
-                .answered_by(&previous::ENTRY);
+                .answered_by(previous::entry());
             let stats = setup.transfer(300, |_, _| lost()).stats;
             assert_eq!(stats.segments_sent - stats.retransmissions, 300);
             assert!(stats.recoveries <= stats.loss_events);

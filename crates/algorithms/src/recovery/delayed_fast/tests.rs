@@ -1,5 +1,5 @@
 use super::*;
-use crate::catalog::spec::Dialect;
+use crate::catalog::Dialect;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack, coin};
 
@@ -12,7 +12,7 @@ fn start(setup: Setup) -> Timeline {
 
 #[test]
 fn one_loss_is_repaired_and_nothing_else_happens() {
-    let mut t = start(Setup::new(&ENTRY));
+    let mut t = start(Setup::new(entry()));
     // Ten sent, three sacked, one lost: 6 in flight, and 0 makes 7.
     assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0 new:10");
     for (ms, end) in (103..107).zip(5..) {
@@ -33,7 +33,7 @@ fn one_loss_is_repaired_and_nothing_else_happens() {
 #[test]
 fn a_second_loss_cuts_the_window() {
     // 0 and 3 are lost.
-    let mut t = start(Setup::new(&ENTRY));
+    let mut t = start(Setup::new(entry()));
     assert_eq!(
         t.receive(102, ack(0).sack(4, 5).sack(1, 3)),
         "dupacks:0 new:10"
@@ -58,7 +58,7 @@ fn a_second_loss_cuts_the_window() {
 
 /// 0 is lost, and 9, which is out when that is found; 9 is found lost after the new 0 has come.
 fn after_the_repair(second_loss: &'static str) -> Timeline {
-    let mut t = start(Setup::new(&ENTRY).set("second_loss", second_loss));
+    let mut t = start(Setup::new(entry()).set("second_loss", second_loss));
     for (ms, end) in (102..107).zip(4..) {
         t.receive(ms, ack(0).sack(1, end));
     }
@@ -83,7 +83,7 @@ fn after_the_repair_a_loss_is_the_second_or_another_first() {
 
 #[test]
 fn a_timeout_is_congestion() {
-    let mut t = start(Setup::new(&ENTRY));
+    let mut t = start(Setup::new(entry()));
     t.receive(102, ack(0).sack(1, 4));
     assert_eq!(t.wait(1000), "rto:0");
     assert_eq!(t.cwnd(), 1.0);
@@ -100,7 +100,7 @@ fn it_hears_of_fewer_losses_than_sack_and_sends_the_same_for_one() {
             let setup = Setup::new(entry).window(10.0).ssthresh(2.0);
             setup.transfer(100, |order, _| order == place).stats
         };
-        let (delayed, sack) = (run(&ENTRY), run(&sack::ENTRY));
+        let (delayed, sack) = (run(entry()), run(crate::recovery::sack::entry()));
         assert_eq!((delayed.loss_events, sack.loss_events), (0, 1));
         assert_eq!((delayed.retransmissions, delayed.timeouts), (1, 0));
     }
@@ -109,7 +109,7 @@ fn it_hears_of_fewer_losses_than_sack_and_sends_the_same_for_one() {
 #[test]
 fn it_survives_the_adversary() {
     for seed in 0..5_000 {
-        adversary::transfer(&ENTRY, seed, |setup, random| {
+        adversary::transfer(entry(), seed, |setup, random| {
             let second = random.of(&["window", "repair"]);
             let setup = setup.set("second_loss", second);
             adversary::any_threshold(setup, random)
@@ -122,7 +122,7 @@ fn every_transfer_ends_whatever_is_lost() {
     for dialect in Dialect::ALL {
         for seed in 0..40 {
             let mut lost = coin(seed, 0.015 * seed as f64);
-            let setup = Setup::new(&ENTRY).dialect(dialect);
+            let setup = Setup::new(entry()).dialect(dialect);
             let stats = setup.transfer(300, |_, _| lost()).stats;
             assert_eq!(stats.segments_sent - stats.retransmissions, 300);
             assert!(stats.recoveries <= stats.loss_events);

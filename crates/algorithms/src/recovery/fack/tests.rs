@@ -1,17 +1,18 @@
 use dupack_tcp::sender::DuplicateAckRule;
 
 use super::*;
+use crate::catalog::Dialect;
 use crate::recovery::storm::{SackedSegments, build, storm};
 use crate::testing::{Setup, ack, agrees_with_ns2};
 
 #[test]
 fn it_sends_what_ns2_sends() {
-    agrees_with_ns2(Setup::new(&ENTRY), "fack");
+    agrees_with_ns2(Setup::new(entry()), "fack");
 }
 
 #[test]
 fn one_sack_far_enough_ahead_is_enough() {
-    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(3, 4)), "fack:0");
     // awnd = 8 − 4 + 1, and the window half of 8.
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 5.0));
@@ -27,11 +28,11 @@ fn one_sack_far_enough_ahead_is_enough() {
 
 #[test]
 fn a_gap_of_three_segments_is_not_enough_and_releases_nothing() {
-    let mut t = Setup::new(&ENTRY).window(4.0).start(100);
+    let mut t = Setup::new(entry()).window(4.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(1, 2)), "");
     assert_eq!(t.receive(101, ack(0).sack(1, 3)), "");
     assert_eq!(t.receive(102, ack(0).sack(1, 4)), "fack:0 new:4");
-    let mut t = Setup::new(&ENTRY)
+    let mut t = Setup::new(entry())
         .set("limited_transmit", "on")
         .window(4.0)
         .start(100);
@@ -41,7 +42,7 @@ fn a_gap_of_three_segments_is_not_enough_and_releases_nothing() {
 #[test]
 fn a_lost_retransmission_stops_ns2s_fack_until_the_timer() {
     for (word, sent) in [("wait", ""), ("ignore", "new:11")] {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .set("lost_retransmission", word)
             .window(8.0)
             .start(100);
@@ -57,7 +58,7 @@ fn a_lost_retransmission_stops_ns2s_fack_until_the_timer() {
 
 #[test]
 fn losses_after_the_trigger_are_another_event() {
-    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(1, 5)), "fack:0");
     for n in 6..9 {
         t.receive(95 + u64::from(n), ack(0).sack(1, n));
@@ -75,7 +76,7 @@ fn it_survives_any_path_and_peer() {
     for seed in 0..60 {
         for dialect in Dialect::ALL {
             for word in ["on", "off"] {
-                let recovery = build(&ENTRY, dialect, &[("limited_transmit", word)]);
+                let recovery = build(&entry(), dialect, &[("limited_transmit", word)]);
                 storm(recovery, seed, SackedSegments::StayUnsent);
             }
         }
@@ -84,7 +85,7 @@ fn it_survives_any_path_and_peer() {
 
 #[test]
 fn an_ack_that_points_at_no_hole_resends_nothing_again() {
-    let mut t = Setup::new(&ENTRY)
+    let mut t = Setup::new(entry())
         .set("after_rto", "resume")
         .window(8.0)
         .start(100);
@@ -99,7 +100,7 @@ fn an_ack_that_points_at_no_hole_resends_nothing_again() {
 
 #[test]
 fn without_sacks_duplicate_acks_resend_nothing_again() {
-    let mut t = Setup::new(&ENTRY)
+    let mut t = Setup::new(entry())
         .set("after_rto", "resume")
         .window(8.0)
         .configure(|config| config.duplicate_ack = DuplicateAckRule::AckNumberOnly)
@@ -112,7 +113,7 @@ fn without_sacks_duplicate_acks_resend_nothing_again() {
 
 #[test]
 fn after_a_timeout_what_was_resent_before_it_is_resent_and_not_waited_for() {
-    let mut t = Setup::new(&ENTRY)
+    let mut t = Setup::new(entry())
         .set("lost_retransmission", "wait")
         .set("after_rto", "resume")
         .window(8.0)

@@ -27,17 +27,28 @@ use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::scoreboard::{Delivered, Scoreboard, SegmentId};
 
 use super::{LargestStamps, Stamp};
-use crate::catalog::spec::Parameters;
+use crate::catalog::Choice;
 
 /// Repaired segments of which a DSACK may still tell: a DSACK comes within a round trip, and
 /// an ACK reports one at most. A window that repairs more in that time forgets the oldest.
 const REMEMBERED: usize = 16;
 
+/// Whether the threshold moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub(super) enum ThresholdRule {
+    /// it is
+    Fixed,
+    /// it grows when a segment judged lost was only late
+    Adaptive,
+}
+
 /// What makes the threshold fall.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Decay {
-    Never,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub(super) enum Decay {
+    /// a timeout
     Timeout,
+    /// nothing
+    Never,
 }
 
 /// The transmission of a segment that was judged lost.
@@ -69,21 +80,16 @@ pub(super) struct Reordering {
 }
 
 impl Reordering {
-    /// One that begins with a threshold of `least`, if the parameters ask for one.
-    pub(super) fn new(parameters: &Parameters, least: usize) -> Option<Box<Self>> {
-        (parameters.choice("threshold") == "adaptive").then(|| {
-            Box::new(Self {
-                least,
-                most: least.max(parameters.integer("threshold_max") as usize),
-                decay: match parameters.choice("threshold_decay") {
-                    "never" => Decay::Never,
-                    _ => Decay::Timeout,
-                },
-                judged: VecDeque::new(),
-                first: 0,
-                repaired: VecDeque::new(),
-            })
-        })
+    /// One that begins with a threshold of `least`, and has at most `most`.
+    pub(super) fn new(least: usize, most: usize, decay: Decay) -> Self {
+        Self {
+            least,
+            most: least.max(most),
+            decay,
+            judged: VecDeque::new(),
+            first: 0,
+            repaired: VecDeque::new(),
+        }
     }
 
     /// The greatest threshold there may be.

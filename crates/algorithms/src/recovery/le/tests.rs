@@ -1,4 +1,5 @@
 use super::*;
+use crate::catalog::Value;
 use crate::recovery::adversary;
 use crate::testing::{Setup, ack, coin};
 use dupack_tcp::scoreboard::{Reported, Scoreboard};
@@ -193,29 +194,24 @@ impl Recovery for Checked {
     }
 }
 
-static CHECKED: Entry<dyn Recovery> = Entry {
-    file: file!(),
-    build: |parameters, _| {
-        let le = Le::new(parameters);
-        Box::new(Checked {
-            literal: Literal::new(le.dup_threshold),
-            le,
-            falls_back: parameters.choice("threshold_decay") == "timeout",
-            most_outstanding: 0,
+fn checked() -> Entry<dyn Recovery> {
+    Entry::recovery("le-checked", file!())
+        .needs(needs)
+        .build(|parameters, _| {
+            let le = Le::new(parameters);
+            Box::new(Checked {
+                literal: Literal::new(le.dup_threshold),
+                le,
+                falls_back: parameters.threshold_decay == Decay::Timeout,
+                most_outstanding: 0,
+            })
         })
-    },
-    name: "le-checked",
-    summary: "",
-    citation: "",
-    parameters: PARAMETERS,
-    needs,
-    conflicts: &[],
-};
+}
 
 #[test]
 fn the_third_largest_cause_tells_what_the_scan_tells() {
     for seed in 0..25_000 {
-        adversary::transfer(&CHECKED, seed, |setup, random| {
+        adversary::transfer(checked(), seed, |setup, random| {
             let cause = random.of(&["timestamp", "order-echo", "inferred"]);
             let first = random.of(&["immediate", "window"]);
             let setup = setup.set("cause", cause).set("first_retransmit", first);
@@ -254,7 +250,7 @@ fn late_stamps_find_their_place() {
 
 /// Eight segments at once, of which the first is acknowledged: the RTT is 100 ms.
 fn lossy() -> crate::testing::Timeline {
-    let mut t = Setup::new(&ENTRY).window(8.0).ssthresh(2.0).start(40);
+    let mut t = Setup::new(entry()).window(8.0).ssthresh(2.0).start(40);
     assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5 new:6 new:7");
     assert_eq!(t.receive(100, ack(1)), "new:8");
     t
@@ -279,7 +275,7 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
 fn which_acks_open_the_window_is_a_reading() {
     // Congestion avoidance at 8: an ACK for one segment adds 1/8.
     for (opening, after_duplicates) in [("advance", 8.0), ("delivery", 8.125)] {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .set("opening", opening)
             .window(8.0)
             .ssthresh(2.0)
@@ -356,7 +352,7 @@ fn after_a_timeout_everything_outstanding_is_lost_in_sequence_order() {
 
 #[test]
 fn a_segment_into_the_empty_pipe_starts_the_timer_anew() {
-    let mut t = Setup::new(&ENTRY).window(4.0).start(4);
+    let mut t = Setup::new(entry()).window(4.0).start(4);
     for (ms, end) in [(100, 2), (101, 3)] {
         assert_eq!(t.receive(ms, ack(0).sack(1, end)), "");
     }
@@ -367,7 +363,7 @@ fn a_segment_into_the_empty_pipe_starts_the_timer_anew() {
 
 /// Loses `lost` of the second window of 32, and nothing else; answers with the timeouts.
 fn timeouts(first_retransmit: &'static str, lost: &[bool; 32]) -> u64 {
-    let setup = Setup::new(&ENTRY)
+    let setup = Setup::new(entry())
         .set("first_retransmit", first_retransmit)
         .window(32.0)
         .configure(|c| c.max_window = 32_000.0);
@@ -437,7 +433,7 @@ fn without_the_immediate_retransmission_three_survivors_may_stall() {
 
 /// 1 overtakes nothing and is overtaken by 2 to 5: it comes 2 ms after it was sent again.
 fn late(threshold: &'static str) -> crate::testing::Timeline {
-    let setup = Setup::new(&ENTRY).set("threshold", threshold);
+    let setup = Setup::new(entry()).set("threshold", threshold);
     let mut t = setup.window(8.0).ssthresh(2.0).start(100);
     assert_eq!(t.receive(100, ack(1)), "new:8");
     t.receive(101, ack(1).sack(2, 3));
@@ -466,7 +462,7 @@ fn a_segment_as_late_as_one_before_is_not_lost_again() {
 #[test]
 fn a_dsack_tells_of_a_segment_that_came_late_in_its_own_time() {
     // The new 1 comes a round trip after it was sent: which of the two it is, nobody can say.
-    let mut t = Setup::new(&ENTRY)
+    let mut t = Setup::new(entry())
         .set("threshold", "adaptive")
         .window(8.0)
         .ssthresh(2.0)
@@ -500,7 +496,7 @@ fn a_dsack_tells_of_a_segment_that_came_late_in_its_own_time() {
 #[test]
 fn a_timeout_ends_the_growth_of_the_threshold() {
     let lost_at_three = |decay| {
-        let setup = Setup::new(&ENTRY).set("threshold", "adaptive");
+        let setup = Setup::new(entry()).set("threshold", "adaptive");
         let mut t = setup
             .set("threshold_decay", decay)
             .window(8.0)

@@ -9,7 +9,7 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, ReceiverConfig, Sender, Transmit};
 
 use super::*;
-use crate::catalog::spec::Dialect;
+use crate::catalog::Dialect;
 use crate::recovery::storm::{SackedSegments, build, sender, storm};
 use crate::testing::{SMSS, Setup, ack};
 
@@ -116,7 +116,7 @@ impl Dumbbell {
 /// Figures 3(d) and 4: packets 24 to 30 dropped, cwnd 11.408 before and 5.704 after.
 #[test]
 fn the_papers_oracle_to_the_packet() {
-    let recovery = build(&ENTRY, Dialect::Ns2, &[]);
+    let recovery = build(&entry(), Dialect::Ns2, &[]);
     let steps = Dumbbell::run(recovery, 24..31, 1800);
     let halved = steps.windows(2).position(|w| w[1].cwnd < w[0].cwnd);
     let halved = halved.expect("there is a loss");
@@ -140,7 +140,7 @@ fn the_papers_oracle_to_the_packet() {
 /// for 8 is in, cwnd/2 + 1 = 4 more from 9 (8) on.
 #[test]
 fn the_example_of_figure_2() {
-    let mut t = Setup::new(&ENTRY)
+    let mut t = Setup::new(entry())
         .set("limited_transmit", "off")
         .window(6.0)
         .ssthresh(3.0)
@@ -159,7 +159,7 @@ fn the_example_of_figure_2() {
 #[test]
 fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
     for (word, events, resent_at) in [("halve", 2, 206), ("ignore", 1, 203)] {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .set("new_loss", word)
             .window(10.0)
             .ssthresh(5.0)
@@ -197,7 +197,7 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
 
 #[test]
 fn a_timeout_resends_all_that_is_not_sacked() {
-    let mut t = Setup::new(&ENTRY).window(4.0).start(6);
+    let mut t = Setup::new(entry()).window(4.0).start(6);
     assert_eq!(t.receive(100, ack(0).sack(3, 4)), "limited:4");
     assert_eq!(t.wait(1300), "rto:0");
     assert_eq!(t.in_flight(), 1.0);
@@ -212,7 +212,7 @@ fn it_survives_any_path_and_peer() {
     for seed in 0..60 {
         for dialect in Dialect::ALL {
             for word in ["halve", "ignore"] {
-                let recovery = build(&ENTRY, dialect, &[("new_loss", word)]);
+                let recovery = build(&entry(), dialect, &[("new_loss", word)]);
                 storm(recovery, seed, SackedSegments::StayUnsent);
             }
         }
@@ -222,8 +222,9 @@ fn it_survives_any_path_and_peer() {
 #[test]
 fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
     // The paper's future work. Ten segments out in congestion avoidance, the first lost.
-    let cubic = &crate::congestion::cubic::ENTRY;
-    let setup = Setup::new(&ENTRY).controlled_by(cubic).window(10.0);
+    let setup = Setup::new(entry())
+        .controlled_by(crate::congestion::cubic::entry())
+        .window(10.0);
     let mut t = setup.ssthresh(10.0).start(1000);
     assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
     assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
@@ -262,9 +263,10 @@ fn assert_close(left: f64, right: f64) {
 fn under_cubic_the_window_is_back_at_its_maximum_after_k() {
     // 100 segments in flight at a loss, RTT 100 ms: 70, and W_max = 100 after K = 4.217 s, holes
     // or not. A transfer of 40 s with one loss, as the curve and as Momentary has it.
-    let cubic = &crate::congestion::cubic::ENTRY;
     let after = |ms: u64| {
-        let setup = Setup::new(&ENTRY).controlled_by(cubic).window(100.0);
+        let setup = Setup::new(entry())
+            .controlled_by(crate::congestion::cubic::entry())
+            .window(100.0);
         let mut t = setup.ssthresh(100.0).start(100_000);
         for n in 2..=100 {
             t.receive(100, ack(0).sack(1, n));

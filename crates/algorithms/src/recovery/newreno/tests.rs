@@ -4,14 +4,14 @@
 use dupack_tcp::window::WindowRounding;
 
 use super::*;
-use crate::catalog::spec::Dialect;
+use crate::catalog::Dialect;
 use crate::testing::{Aimd, Setup, Timeline, ack, agrees_with_ns2};
 
 const ALGORITHMS: [&str; 3] = ["alg1", "alg2", "alg3"];
 
 /// The logs know no limited transmit; their first ACK already repeats an earlier one.
 fn logged(full_ack: &'static str, window: f64) -> Setup {
-    Setup::new(&ENTRY)
+    Setup::new(entry())
         .set("full_ack", full_ack)
         .set("limited_transmit", "off")
         .window(window)
@@ -89,7 +89,7 @@ fn draft_nishida_case_3_lost_acks() {
 #[test]
 fn the_algorithms_agree_where_something_is_outstanding() {
     let exit = |full_ack| {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .set("full_ack", full_ack)
             .window(10.0)
             .start(100);
@@ -128,7 +128,7 @@ fn three_losses(setup: Setup) -> Timeline {
 
 #[test]
 fn each_partial_ack_repairs_one_loss_and_keeps_the_window_full() {
-    let mut t = three_losses(Setup::new(&ENTRY));
+    let mut t = three_losses(Setup::new(entry()));
     // 12, 13 and 14 arrive: three more duplicates.
     assert_eq!(t.receive(200, ack(0)), "new:15");
     assert_eq!(t.receive(201, ack(0)), "new:16");
@@ -148,7 +148,7 @@ fn each_partial_ack_repairs_one_loss_and_keeps_the_window_full() {
 
 #[test]
 fn a_partial_ack_of_less_than_a_segment_adds_nothing_back() {
-    let mut t = three_losses(Setup::new(&ENTRY));
+    let mut t = three_losses(Setup::new(entry()));
     let mut half = ack(0);
     half.0.ack.0 += 500;
     // Flight and inflation both fall by 500: in flight stays, and nothing new fits.
@@ -159,7 +159,7 @@ fn a_partial_ack_of_less_than_a_segment_adds_nothing_back() {
 #[test]
 fn the_impatient_variant_gives_up_where_the_steady_one_goes_on() {
     for (variant, first, second) in [("impatient", 1250, 1250), ("slow-but-steady", 1250, 1400)] {
-        let mut t = three_losses(Setup::new(&ENTRY).set("variant", variant));
+        let mut t = three_losses(Setup::new(entry()).set("variant", variant));
         assert_eq!(t.rto_at(), Some(1000), "since the first transmission");
         t.receive(250, ack(3));
         assert_eq!(t.rto_at(), Some(first), "{variant}");
@@ -174,7 +174,7 @@ fn the_impatient_variant_gives_up_where_the_steady_one_goes_on() {
 #[test]
 fn after_a_timeout_duplicates_at_recover_are_not_trusted() {
     for (careful, words) in [("on", ""), ("less", "dupacks:6 new:10")] {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .set("careful", careful)
             .window(6.0)
             .start(100);
@@ -186,7 +186,7 @@ fn after_a_timeout_duplicates_at_recover_are_not_trusted() {
         assert_eq!(t.receive(1202, ack(6)), words, "careful={careful}");
     }
     // One segment further and both trust them.
-    let mut t = Setup::new(&ENTRY).window(6.0).start(100);
+    let mut t = Setup::new(entry()).window(6.0).start(100);
     t.wait(1000);
     t.receive(1100, ack(6));
     t.receive(1200, ack(7));
@@ -199,7 +199,7 @@ fn after_a_timeout_duplicates_at_recover_are_not_trusted() {
 fn deflation_beyond_the_inflation_ends_with_the_recovery_or_does_not() {
     // Of eleven duplicates only three arrive, so that the partial ACK covers more than they told.
     let start = |deflation| {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .set("deflation", deflation)
             .set("limited_transmit", "off")
             .set("full_ack", "keep")
@@ -225,7 +225,7 @@ fn deflation_beyond_the_inflation_ends_with_the_recovery_or_does_not() {
 #[test]
 fn in_ns2_an_ack_releases_two_new_segments_at_most() {
     let partial = |dialect| {
-        let mut t = Setup::new(&ENTRY).dialect(dialect).window(12.0).start(10);
+        let mut t = Setup::new(entry()).dialect(dialect).window(12.0).start(10);
         for ms in 100..110 {
             t.receive(ms, ack(0));
         }
@@ -238,7 +238,7 @@ fn in_ns2_an_ack_releases_two_new_segments_at_most() {
 
 #[test]
 fn a_lost_retransmission_waits_for_the_timer_and_is_resent_in_slow_start() {
-    let mut t = three_losses(Setup::new(&ENTRY));
+    let mut t = three_losses(Setup::new(entry()));
     assert_eq!(t.wait(1000), "rto:0");
     assert_eq!((t.cwnd(), t.in_flight()), (1.0, 1.0));
     assert_eq!(t.receive(1100, ack(3)), "rto:3 rto:4");
@@ -248,14 +248,14 @@ fn a_lost_retransmission_waits_for_the_timer_and_is_resent_in_slow_start() {
 
 #[test]
 fn both_variants_send_what_ns2_sends() {
-    agrees_with_ns2(Setup::new(&ENTRY), "newreno");
-    let steady = Setup::new(&ENTRY).set("variant", "slow-but-steady");
+    agrees_with_ns2(Setup::new(entry()), "newreno");
+    let steady = Setup::new(entry()).set("variant", "slow-but-steady");
     agrees_with_ns2(steady, "newreno-sbs");
 }
 
 #[test]
 fn a_bound_below_one_segment_still_admits_one() {
-    let mut t = Setup::new(&ENTRY)
+    let mut t = Setup::new(entry())
         .window(1.0)
         .configure(|config| config.max_window = 0.5 * f64::from(config.smss))
         .start(3);
@@ -267,7 +267,7 @@ fn a_bound_below_one_segment_still_admits_one() {
 #[test]
 fn in_ns2_the_full_ack_starts_from_ssthresh_and_not_from_half_a_window_of_three() {
     let exit = |full_ack| {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .dialect(Dialect::Ns2)
             .control(Aimd::Window)
             .configure(|c| c.rounding = WindowRounding::NsTwo)

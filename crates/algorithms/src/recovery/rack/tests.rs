@@ -13,13 +13,13 @@ fn ten(setup: Setup, segments: u64) -> Timeline {
 }
 
 fn rack() -> Setup {
-    Setup::new(&ENTRY)
+    Setup::new(entry())
 }
 
 #[test]
 fn any_network_is_survived() {
     for seed in 0..8_000 {
-        adversary::transfer(&ENTRY, seed, |setup, random| {
+        adversary::transfer(entry(), seed, |setup, random| {
             let setup = setup
                 .set("prr", random.of(&["safe-ack", "crb", "ssrb", "off"]))
                 .set("tlp", random.of(&["on", "off"]))
@@ -240,7 +240,7 @@ fn a_lone_segment_waits_for_a_delayed_ack() {
     };
     assert_eq!(probe_at(rack()), Some(100 + 200 + 25));
     assert_eq!(
-        probe_at(rack().dialect(crate::catalog::spec::Dialect::Linux)),
+        probe_at(rack().dialect(crate::catalog::Dialect::Linux)),
         Some(100 + 200 + 200)
     );
 }

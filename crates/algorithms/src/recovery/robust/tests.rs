@@ -1,5 +1,5 @@
 use super::*;
-use crate::catalog::spec::Dialect;
+use crate::catalog::Dialect;
 use crate::response::previous;
 use crate::testing::{Setup, Timeline, ack, coin};
 
@@ -15,7 +15,7 @@ fn one_loss(setup: Setup) -> Timeline {
 
 #[test]
 fn the_retreat_sends_one_segment_for_two_duplicates() {
-    let mut t = one_loss(Setup::new(&ENTRY));
+    let mut t = one_loss(Setup::new(entry()));
     assert_eq!(t.sent(), "dupacks:0");
     // Half of eight; none of what was outstanding counts.
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 0.0));
@@ -36,7 +36,7 @@ fn the_retreat_sends_one_segment_for_two_duplicates() {
 
 #[test]
 fn there_is_no_retreat_from_a_loss_that_leaves_the_window() {
-    let mut t = one_loss(Setup::new(&ENTRY).answered_by(&previous::ENTRY));
+    let mut t = one_loss(Setup::new(entry()).answered_by(previous::entry()));
     assert_eq!(t.sent(), "dupacks:0 new:10");
     for (ms, sent) in [(103, "new:11"), (104, "new:12"), (105, "new:13")] {
         assert_eq!(t.receive(ms, ack(0)), sent);
@@ -47,7 +47,7 @@ fn there_is_no_retreat_from_a_loss_that_leaves_the_window() {
 /// Sixteen segments out, of which 0 and 5 are lost. Fourteen duplicates, and two for what
 /// limited transmit sends, of which 3 − 2 + 13 count: seven new segments, 18 to 24.
 fn probing() -> Timeline {
-    let mut t = Setup::new(&ENTRY).window(16.0).ssthresh(2.0).start(100);
+    let mut t = Setup::new(entry()).window(16.0).ssthresh(2.0).start(100);
     for ms in 100..116 {
         t.receive(ms, ack(0));
     }
@@ -109,7 +109,7 @@ fn a_lost_ack_is_no_loss_if_the_next_covers_everything() {
 #[test]
 fn two_segments_are_the_least_window() {
     // 0 of 4 is lost. 1 to 3 and limited transmit's 4 and 5 make 3 − 2 + 2: one new segment.
-    let mut t = Setup::new(&ENTRY).window(4.0).ssthresh(2.0).start(100);
+    let mut t = Setup::new(entry()).window(4.0).ssthresh(2.0).start(100);
     for ms in 100..103 {
         t.receive(ms, ack(0));
     }
@@ -121,7 +121,7 @@ fn two_segments_are_the_least_window() {
 
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
-    let mut t = one_loss(Setup::new(&ENTRY));
+    let mut t = one_loss(Setup::new(entry()));
     for ms in 200..210 {
         assert!(!t.receive(ms, ack(0)).contains(":0"));
     }
@@ -135,7 +135,7 @@ fn every_transfer_ends_whatever_is_lost() {
     for dialect in Dialect::ALL {
         for seed in 0..40 {
             let mut lost = coin(seed, 0.015 * seed as f64);
-            let setup = Setup::new(&ENTRY).dialect(dialect);
+            let setup = Setup::new(entry()).dialect(dialect);
             let stats = setup.transfer(300, |_, _| lost()).stats;
             assert_eq!(stats.segments_sent - stats.retransmissions, 300);
             assert!(stats.recoveries <= stats.loss_events);

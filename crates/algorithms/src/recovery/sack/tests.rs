@@ -1,5 +1,5 @@
 use super::*;
-use crate::catalog::spec::Dialect;
+use crate::catalog::{Dialect, Value, typed};
 use crate::recovery::storm::{SackedSegments, build, storm};
 use crate::testing::{SMSS, Setup, ack, agrees_with_ns2};
 
@@ -154,12 +154,9 @@ impl Recovery for Literal {
 #[test]
 fn the_cursors_agree_with_the_rfcs_words_on_any_path() {
     for seed in 0..200 {
-        let mut parameters = Parameters::defaults(PARAMETERS, Dialect::Rfc);
-        parameters.set("dup_threshold", Value::Integer(1 + seed % 5));
-        let context = Context {
-            smss: SMSS,
-            dialect: Dialect::Rfc,
-        };
+        let threshold = [("dup_threshold", Value::Integer(1 + seed % 5))];
+        let parameters = typed::parameters(Dialect::Rfc, &threshold).expect("parameters");
+        let context = Context::new(SMSS);
         let subject = Rfc6675::new(&parameters, &context);
         storm(
             Box::new(Literal::new(subject)),
@@ -175,12 +172,12 @@ fn it_survives_any_path_and_peer() {
         for pipe in ["rfc6675", "fall-floyd"] {
             for timer in ["advance", "head", "retransmission"] {
                 let settings = [("pipe", pipe), ("rto_timer", timer)];
-                let recovery = build(&ENTRY, Dialect::Rfc, &settings);
+                let recovery = build(&entry(), Dialect::Rfc, &settings);
                 storm(recovery, seed, SackedSegments::StayUnsent);
             }
             for partial in ["deflate", "resend"] {
                 let settings = [("pipe", pipe), ("partial_ack", partial)];
-                let recovery = build(&ENTRY, Dialect::Ns2, &settings);
+                let recovery = build(&entry(), Dialect::Ns2, &settings);
                 storm(recovery, seed, SackedSegments::MayBeResent);
             }
         }
@@ -189,7 +186,7 @@ fn it_survives_any_path_and_peer() {
 
 #[test]
 fn two_limited_transmits_then_the_fast_retransmit_then_what_the_pipe_permits() {
-    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:8");
     assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:9");
     // pipe = 10 − 3 sacked − 1 lost + 1 resent = 7; FlightSize without the limited ones is 8.
@@ -210,14 +207,14 @@ fn two_limited_transmits_then_the_fast_retransmit_then_what_the_pipe_permits() {
 
 #[test]
 fn a_first_segment_that_is_lost_needs_no_third_duplicate() {
-    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    let mut t = Setup::new(entry()).window(8.0).start(100);
     // One ACK, but three segments above: those before it were lost.
     assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
 }
 
 #[test]
 fn an_advancing_ack_with_news_is_a_duplicate() {
-    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(
         t.receive(100, ack(1).sack(2, 3)),
         "limited:8 limited:9 limited:10"
@@ -228,7 +225,7 @@ fn an_advancing_ack_with_news_is_a_duplicate() {
 
 #[test]
 fn without_new_data_it_fills_holes_and_rescues_the_tail() {
-    let mut t = Setup::new(&ENTRY).window(10.0).start(10);
+    let mut t = Setup::new(entry()).window(10.0).start(10);
     // 0, 4 and 9 are lost.
     assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
     t.receive(101, ack(0).sack(1, 4).sack(5, 6));
@@ -240,7 +237,7 @@ fn without_new_data_it_fills_holes_and_rescues_the_tail() {
     assert_eq!(t.receive(300, ack(10)), "");
     assert_eq!(t.sender().stats().timeouts, 0);
 
-    let mut t = Setup::new(&ENTRY).window(8.0).start(8);
+    let mut t = Setup::new(entry()).window(8.0).start(8);
     // 0 and 5 are lost.
     assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
     t.receive(101, ack(0).sack(1, 5));
@@ -249,7 +246,7 @@ fn without_new_data_it_fills_holes_and_rescues_the_tail() {
 
 #[test]
 fn a_timeout_keeps_what_is_sacked_and_forbids_a_recovery_until_all_is_covered() {
-    let mut t = Setup::new(&ENTRY).window(8.0).start(100);
+    let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(4, 6)), "limited:8 limited:9");
     assert_eq!(t.wait(1300), "rto:0");
     assert_eq!(t.receive(1400, ack(1).sack(4, 6)), "rto:1 rto:2");
@@ -264,7 +261,7 @@ fn a_timeout_keeps_what_is_sacked_and_forbids_a_recovery_until_all_is_covered() 
 #[test]
 fn the_careful_timer_restarts_with_each_retransmission() {
     for (word, expires) in [("advance", 1000), ("head", 1101), ("retransmission", 1102)] {
-        let mut t = Setup::new(&ENTRY)
+        let mut t = Setup::new(entry())
             .set("rto_timer", word)
             .configure(|c| c.rtt.initial_rto = dupack_tcp::time::Duration::from_secs(1))
             .window(10.0)
@@ -280,6 +277,6 @@ fn the_careful_timer_restarts_with_each_retransmission() {
 /// 3(b), the timer runs on from the first of these, and still expires before the last.
 #[test]
 fn fall_and_floyds_sends_what_ns2_sends() {
-    agrees_with_ns2(Setup::new(&ENTRY), "sack");
-    agrees_with_ns2(Setup::new(&ENTRY).set("partial_ack", "resend"), "sack-pa");
+    agrees_with_ns2(Setup::new(entry()), "sack");
+    agrees_with_ns2(Setup::new(entry()).set("partial_ack", "resend"), "sack-pa");
 }

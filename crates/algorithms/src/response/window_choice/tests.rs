@@ -7,8 +7,8 @@ use dupack_tcp::scoreboard::Scoreboard;
 use dupack_tcp::time::Duration;
 
 use super::*;
-use crate::catalog::spec::{Dialect, Entry};
-use crate::congestion::bench::{SMSS, ack_facts, context, loss_facts, parameters};
+use crate::catalog::{Dialect, Entry, Value};
+use crate::congestion::bench::{self, SMSS, ack_facts, loss_facts};
 use crate::recovery::{newreno, sack};
 use crate::response::{avoidance, slow_start};
 use crate::testing::{Setup, ack, at};
@@ -32,9 +32,8 @@ fn loss() -> LossFacts {
     }
 }
 
-fn built(entry: &Entry<dyn Response>, changes: &[(&str, Value)]) -> Box<dyn Response> {
-    let parameters = parameters(entry, Dialect::Rfc, changes);
-    (entry.build)(&parameters, &context(Dialect::Rfc))
+fn built(entry: Entry<dyn Response>, changes: &[(&str, Value)]) -> Box<dyn Response> {
+    bench::built(&entry, Dialect::Rfc, changes)
 }
 
 /// An ACK of `segments` segments at `ms` milliseconds that finds a window of `cwnd` segments.
@@ -63,7 +62,7 @@ fn receive(response: &mut dyn Response, ms: u64, segments: u64, cwnd: f64) {
 
 /// An estimator with an SRTT of 100 ms, as a sender comes by it.
 fn timed() -> RttEstimator {
-    let mut t = Setup::new(&newreno::ENTRY).start(10);
+    let mut t = Setup::new(newreno::entry()).start(10);
     t.receive(100, ack(1));
     t.sender().rtt().clone()
 }
@@ -72,7 +71,7 @@ fn timed() -> RttEstimator {
 fn cwnd(last_digit: usize, changes: &[(&str, Value)], acks: &[(u64, u64, f64)]) -> f64 {
     let families = [(SLOW_START, 65_535.0), (AVOIDANCE, f64::NAN)];
     let [slow, avoid] = families.map(|(family, ssthresh)| {
-        let mut response = built(family[last_digit - 1], changes);
+        let mut response = built(family[last_digit - 1](), changes);
         for &(ms, segments, cwnd) in acks {
             receive(&mut *response, ms, segments, cwnd);
         }
@@ -89,24 +88,24 @@ fn cwnd(last_digit: usize, changes: &[(&str, Value)], acks: &[(u64, u64, f64)]) 
     slow
 }
 
-const SLOW_START: [&Entry<dyn Response>; 7] = [
-    &slow_start::METHOD_11,
-    &slow_start::METHOD_12,
-    &slow_start::METHOD_13,
-    &slow_start::METHOD_14,
-    &slow_start::METHOD_15,
-    &slow_start::METHOD_16,
-    &slow_start::METHOD_17,
+const SLOW_START: [fn() -> Entry<dyn Response>; 7] = [
+    slow_start::method_11,
+    slow_start::method_12,
+    slow_start::method_13,
+    slow_start::method_14,
+    slow_start::method_15,
+    slow_start::method_16,
+    slow_start::method_17,
 ];
 
-const AVOIDANCE: [&Entry<dyn Response>; 7] = [
-    &avoidance::METHOD_21,
-    &avoidance::METHOD_22,
-    &avoidance::METHOD_23,
-    &avoidance::METHOD_24,
-    &avoidance::METHOD_25,
-    &avoidance::METHOD_26,
-    &avoidance::METHOD_27,
+const AVOIDANCE: [fn() -> Entry<dyn Response>; 7] = [
+    avoidance::method_21,
+    avoidance::method_22,
+    avoidance::method_23,
+    avoidance::method_24,
+    avoidance::method_25,
+    avoidance::method_26,
+    avoidance::method_27,
 ];
 
 /// Windows of 4, 20 and 12 segments, then the 14 of the loss.
@@ -133,7 +132,7 @@ fn methods_14_and_24_take_the_average() {
     assert_eq!(cwnd(4, &[], &ACKS), 12_500.0);
     // 4; 4 + 16/4 = 8; 8 + 4/4 = 9; 9 + 5/4.
     let ewma = [
-        ("average", Value::Choice("ewma")),
+        ("average", Value::word("ewma")),
         ("gain", Value::Real(0.25)),
     ];
     assert_eq!(cwnd(4, &ewma, &ACKS), 10_250.0);
@@ -170,9 +169,9 @@ const ROUNDS_OF_ACKS: [(u64, u64, f64); 7] = [
 fn methods_17_and_27_take_the_bandwidth_delay_product() {
     // 50,000 and 20,000 B/s; RTTmin 100 ms, SRTT 150 ms.
     assert_eq!(cwnd(7, &[], &ROUNDS_OF_ACKS), 5000.0);
-    let mean = ("bandwidth", Value::Choice("mean"));
+    let mean = ("bandwidth", Value::word("mean"));
     assert_eq!(cwnd(7, &[mean], &ROUNDS_OF_ACKS), 3500.0);
-    let smoothed = ("delay", Value::Choice("smoothed"));
+    let smoothed = ("delay", Value::word("smoothed"));
     assert_eq!(cwnd(7, &[smoothed], &ROUNDS_OF_ACKS), 7500.0);
     // The last round only.
     let last = ("rounds", Value::Integer(1));
@@ -206,7 +205,7 @@ fn what_duplicate_acks_announced_is_not_delivered_again() {
 #[test]
 fn the_threshold_of_slow_start_is_a_parameter() {
     let mut response = built(
-        &slow_start::METHOD_11,
+        slow_start::method_11(),
         &[("ssthresh", Value::Integer(9000))],
     );
     assert_eq!(response.respond(&loss(), CONGESTION).ssthresh, 9000.0);
@@ -216,7 +215,7 @@ fn the_threshold_of_slow_start_is_a_parameter() {
 fn a_window_beyond_what_sender_and_peer_allow_is_bounded() {
     // Ten segments out, the first lost; the response wants 48.
     let wireless = |bound: fn(&mut dupack_tcp::SenderConfig), peer: u32| {
-        let setup = Setup::new(&sack::ENTRY).answered_by(&avoidance::METHOD_26);
+        let setup = Setup::new(sack::entry()).answered_by(avoidance::method_26());
         let mut t = setup.configure(bound).start(200);
         t.receive(100, ack(0).sack(1, 2).window(peer));
         t.receive(101, ack(0).sack(1, 3).window(peer));

@@ -11,10 +11,10 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 use dupack_tcp::{Receiver, Sender, Stack, Transmit};
 
-use super::super::{Bbr, ENTRY, State};
+use super::super::{Bbr, State};
 use crate::catalog::dialect::{receiver_config, sender_config};
-use crate::catalog::spec::{Dialect, Parameters};
-use crate::congestion::bench::{SMSS, context, parameters};
+use crate::catalog::{Dialect, typed};
+use crate::congestion::bench::{CONTEXT, SMSS};
 use crate::differentiation::none::NoDifferentiation;
 use crate::recovery::rack;
 use crate::response::tcp::Tcp;
@@ -162,15 +162,16 @@ impl World {
 
     /// A transfer of so many segments.
     pub(super) fn with_data(segments: u64) -> Self {
-        let context = context(Dialect::Rfc);
-        let bbr = Bbr::new(&parameters(&ENTRY, Dialect::Rfc, &[]), &context);
+        let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
+        let bbr = Bbr::new(&parameters, &CONTEXT);
         let control = Arc::new(Mutex::new(bbr));
-        let defaults = Parameters::defaults(rack::ENTRY.parameters, Dialect::Rfc);
-        let needs = (rack::ENTRY.needs)(&defaults);
+        let rack = rack::entry();
+        let defaults = rack.defaults(Dialect::Rfc);
+        let needs = rack.needs(&defaults);
         let mut config = sender_config(Dialect::Rfc, SMSS, &needs);
         config.peer_window = 1 << 24;
         let stack = Stack {
-            recovery: (rack::ENTRY.build)(&defaults, &context),
+            recovery: rack.build(&defaults, &CONTEXT),
             control: Box::new(Shared(Arc::clone(&control))),
             differentiation: Box::new(NoDifferentiation),
             response: Box::new(Tcp),

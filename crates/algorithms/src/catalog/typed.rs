@@ -1,0 +1,388 @@
+//! Parameters as types: a struct per algorithm, whose fields say all there is to say of each.
+//!
+//! ```
+//! use dupack_algorithms::catalog::{Choice, Parameters, Switch};
+//!
+//! /// What ends the recovery.
+//! #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+//! enum Exit {
+//!     /// the first ACK of new data
+//!     FirstAck,
+//!     /// an ACK of everything outstanding at the loss
+//!     Covered,
+//! }
+//!
+//! #[derive(Clone, Copy, Debug, Parameters)]
+//! struct MineParameters {
+//!     /// duplicate ACKs that make a loss
+//!     #[parameter(source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
+//!     dup_threshold: u32,
+//!     /// what ends the recovery
+//!     #[parameter(
+//!         source = "RFC 5681 §3.2 step 6; ns-2",
+//!         default(rfc = Exit::FirstAck, linux = Exit::Covered, ns2 = Exit::Covered),
+//!     )]
+//!     exit: Exit,
+//! }
+//! ```
+//!
+//! In a stack that is `mine(dup_threshold=2,exit=covered)`: a field's name, and an enum's variants
+//! in lower case with hyphens. Doc comments are printed as they stand. What several algorithms
+//! have in common is a struct of its own, which each of them embeds; where one differs, it says so:
+//!
+//! ```
+//! # use dupack_algorithms::catalog::{Parameters, Switch};
+//! #[derive(Clone, Copy, Debug, Parameters)]
+//! struct Growth {
+//!     /// additive increase per round trip
+//!     #[parameter(source = "RFC 5681", range = 0.0..=1000.0, unit = "segments", default = 1.0)]
+//!     increase: f64,
+//!     /// grow only if the window was used
+//!     #[parameter(source = "RFC 7661", default = Switch::On)]
+//!     validate: Switch,
+//! }
+//!
+//! #[derive(Clone, Copy, Debug, Parameters)]
+//! struct MineParameters {
+//!     /// what a loss leaves of the window
+//!     #[parameter(source = "RFC 5681", range = 0.0..=1.0, default = 0.5)]
+//!     decrease: f64,
+//!     /// It grows by what it leaves, whatever it is told; and whether it is used or not.
+//!     #[embed(change(validate(source = "nobody", default = Switch::Off)), fix(increase = decrease))]
+//!     growth: Growth,
+//! }
+//! ```
+//!
+//! `change` gives a parameter of the group another doc, source or default; `fix` takes it out of
+//! what can be chosen, and sets it to an expression, which may name the fields before.
+
+use core::fmt;
+use core::ops::RangeInclusive;
+use core::slice;
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use dupack_tcp::time::Duration;
+
+use super::parameter::{Defaults, Kind, ParameterSpec, Text, Value, Values, Word};
+
+pub use dupack_derive::{Choice, Parameters};
+
+/// Specifications in the order in which they are printed.
+pub type Specs = Vec<ParameterSpec>;
+
+/// What an algorithm's parameters are read into. Derived: see the [module](self).
+pub trait Parameters: Sized + 'static {
+    /// What is said of each parameter, field by field.
+    type Layout: Send + Sync + 'static;
+
+    /// What is said of each parameter.
+    fn layout() -> Self::Layout;
+
+    /// Adds the specifications of `layout` to `specs`.
+    fn list(layout: &Self::Layout, specs: &mut Specs);
+
+    /// Reads the values of the parameters that [`list`](Self::list) lists, in its order.
+    fn read(layout: &Self::Layout, values: &mut Reader<'_>) -> Self;
+}
+
+/// No parameters at all.
+impl Parameters for () {
+    type Layout = ();
+
+    fn layout() {}
+
+    fn list((): &(), _: &mut Specs) {}
+
+    fn read((): &(), _: &mut Reader<'_>) {}
+}
+
+/// An enum whose variants are the words that a parameter may be set to. Derived: see the
+/// [module](self). `#[choice("word")]` on a variant gives it another word than its name.
+pub trait Choice: Copy + Send + Sync + 'static {
+    /// The words, each with what it means.
+    const WORDS: &'static [Word];
+
+    /// The word of this variant.
+    fn word(&self) -> &'static str;
+
+    /// The variant of `word`, if there is one.
+    fn from_word(word: &str) -> Option<Self>;
+}
+
+/// On or off, for what has no better names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Switch {
+    /// yes
+    On,
+    /// no
+    Off,
+}
+
+impl Switch {
+    /// Whether it is on.
+    #[must_use]
+    pub const fn is_on(self) -> bool {
+        matches!(self, Self::On)
+    }
+}
+
+/// A type that a value is read into.
+pub trait Parameter: Copy + Send + Sync + 'static {
+    /// As a value.
+    fn into_value(self) -> Value;
+
+    /// From a value of its kind.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+impl<T: Choice> Parameter for T {
+    fn into_value(self) -> Value {
+        Value::word(self.word())
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Choice(word) => Self::from_word(word),
+            Value::Integer(_) | Value::Real(_) | Value::Time(_) => None,
+        }
+    }
+}
+
+impl Parameter for u64 {
+    fn into_value(self) -> Value {
+        Value::Integer(self)
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Integer(number) => Some(*number),
+            Value::Choice(_) | Value::Real(_) | Value::Time(_) => None,
+        }
+    }
+}
+
+impl Parameter for u32 {
+    fn into_value(self) -> Value {
+        Value::Integer(u64::from(self))
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        u64::from_value(value).and_then(|number| number.try_into().ok())
+    }
+}
+
+impl Parameter for f64 {
+    fn into_value(self) -> Value {
+        Value::Real(self)
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Real(number) => Some(*number),
+            Value::Choice(_) | Value::Integer(_) | Value::Time(_) => None,
+        }
+    }
+}
+
+impl Parameter for Duration {
+    fn into_value(self) -> Value {
+        Value::Time(self)
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Time(span) => Some(*span),
+            Value::Choice(_) | Value::Integer(_) | Value::Real(_) => None,
+        }
+    }
+}
+
+/// A number, which has a range and a unit.
+#[diagnostic::on_unimplemented(
+    message = "a parameter of the type `{Self}` has no range and no unit",
+    note = "leave out `range` and `unit`"
+)]
+pub trait Ranged: Parameter {
+    /// What it takes.
+    fn kind(range: RangeInclusive<Self>, unit: &'static str) -> Kind;
+}
+
+impl Ranged for u64 {
+    fn kind(range: RangeInclusive<Self>, unit: &'static str) -> Kind {
+        Kind::Integer {
+            min: *range.start(),
+            max: *range.end(),
+            unit: Cow::Borrowed(unit),
+        }
+    }
+}
+
+impl Ranged for u32 {
+    fn kind(range: RangeInclusive<Self>, unit: &'static str) -> Kind {
+        u64::kind(u64::from(*range.start())..=u64::from(*range.end()), unit)
+    }
+}
+
+impl Ranged for f64 {
+    fn kind(range: RangeInclusive<Self>, unit: &'static str) -> Kind {
+        Kind::Real {
+            min: *range.start(),
+            max: *range.end(),
+            unit: Cow::Borrowed(unit),
+        }
+    }
+}
+
+/// A choice or a span of time, which says itself what it takes.
+#[diagnostic::on_unimplemented(
+    message = "a parameter of the type `{Self}` does not say what it takes",
+    note = "a number has a range: `range = 1..=1000`; an enum derives `Choice`"
+)]
+pub trait Unranged: Parameter {
+    /// What it takes.
+    fn kind() -> Kind;
+}
+
+impl<T: Choice> Unranged for T {
+    fn kind() -> Kind {
+        Kind::Choice(Cow::Borrowed(T::WORDS))
+    }
+}
+
+impl Unranged for Duration {
+    fn kind() -> Kind {
+        Kind::Time
+    }
+}
+
+/// What is said of one parameter, in a [layout](Parameters::Layout).
+pub struct Field<T> {
+    name: &'static str,
+    doc: &'static str,
+    source: &'static str,
+    kind: Kind,
+    /// In the dialects `rfc`, `linux` and `ns2`.
+    defaults: [T; 3],
+    offer: Offer,
+}
+
+/// Whether a parameter can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offer {
+    Offered,
+    /// Whoever embeds its group has fixed it.
+    Withheld,
+}
+
+impl<T: Parameter> Field<T> {
+    /// A parameter with its defaults in the dialects `rfc`, `linux` and `ns2`.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        doc: &'static str,
+        source: &'static str,
+        kind: Kind,
+        defaults: [T; 3],
+    ) -> Self {
+        Self {
+            name,
+            doc,
+            source,
+            kind,
+            defaults,
+            offer: Offer::Offered,
+        }
+    }
+
+    /// Says something else of what it does.
+    pub fn document(&mut self, doc: &'static str) {
+        self.doc = doc;
+    }
+
+    /// Says something else of where its defaults come from.
+    pub fn source(&mut self, source: &'static str) {
+        self.source = source;
+    }
+
+    /// Gives it other defaults.
+    pub fn default(&mut self, defaults: [T; 3]) {
+        self.defaults = defaults;
+    }
+
+    /// Takes it out of what can be chosen.
+    pub fn withhold(&mut self) {
+        self.offer = Offer::Withheld;
+    }
+
+    /// Adds its specification, if it can be chosen.
+    pub fn list(&self, specs: &mut Specs) {
+        if self.offer == Offer::Withheld {
+            return;
+        }
+        let [rfc, linux, ns2] = self.defaults.map(T::into_value);
+        specs.push(ParameterSpec {
+            name: Text::Borrowed(self.name),
+            doc: Text::Borrowed(self.doc),
+            source: Text::Borrowed(self.source),
+            kind: self.kind.clone(),
+            default: Defaults { rfc, linux, ns2 },
+        });
+    }
+
+    /// Its value, the next of `values`. One that cannot be chosen has a default, until whoever
+    /// fixed it says more.
+    pub fn read(&self, values: &mut Reader<'_>) -> T {
+        if self.offer == Offer::Withheld {
+            return self.defaults[0];
+        }
+        let value = values.rest.next().and_then(T::from_value);
+        debug_assert!(value.is_some(), "{}: values of another entry", self.name);
+        value.unwrap_or(self.defaults[0])
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Field<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field")
+            .field("name", &self.name)
+            .field("defaults", &self.defaults)
+            .field("offer", &self.offer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Values on their way into a struct, front to back.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    rest: slice::Iter<'a, Value>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads all of `values`.
+    #[must_use]
+    pub fn new(values: &'a Values) -> Self {
+        Self {
+            rest: values.as_slice().iter(),
+        }
+    }
+}
+
+/// The parameters of `T` with their defaults in one dialect, but for what `set` is given.
+///
+/// # Errors
+/// If there is no such parameter, or it does not take the value.
+pub fn parameters<T: Parameters>(
+    dialect: super::Dialect,
+    set: &[(&str, Value)],
+) -> Result<T, super::SetError> {
+    let layout = T::layout();
+    let mut specs = Specs::new();
+    T::list(&layout, &mut specs);
+    let mut values = Values::defaults(&specs.into(), dialect);
+    for (name, value) in set {
+        values.set(name, value.clone())?;
+    }
+    Ok(T::read(&layout, &mut Reader::new(&values)))
+}

@@ -1,0 +1,19 @@
+//! Parameters that several recoveries have alike.
+
+use crate::catalog::{Parameters, Switch};
+
+/// The duplicate ACK threshold, of the recoveries that count.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct DupThreshold {
+    /// duplicate ACKs (or what stands for them) that make a loss
+    #[parameter(source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
+    pub dup_threshold: u32,
+}
+
+/// Limited transmit, of the recoveries that count duplicate ACKs.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct LimitedTransmit {
+    /// one new segment for each of the first two duplicate ACKs
+    #[parameter(source = "RFC 3042", default = Switch::On)]
+    pub limited_transmit: Switch,
+}

@@ -1,0 +1,400 @@
+//! `#[derive(Parameters)]`.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, Token,
+    parenthesized,
+};
+
+use crate::docs;
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let Data::Struct(data) = &input.data else {
+        let message = "parameters are the fields of a struct";
+        return Err(Error::new_spanned(&input.ident, message));
+    };
+    let Fields::Named(fields) = &data.fields else {
+        let message = "a parameter has a name: write a struct with named fields";
+        return Err(Error::new_spanned(&input.ident, message));
+    };
+    let parts = fields
+        .named
+        .iter()
+        .map(Part::of)
+        .collect::<Result<Vec<_>>>()?;
+    let (name, visibility) = (&input.ident, &input.vis);
+    let layout = format_ident!("{name}Layout");
+    let (impl_generics, type_generics, bounds) = input.generics.split_for_impl();
+    let generics = &input.generics;
+    let names: Vec<_> = parts.iter().map(|part| &part.name).collect();
+    let places = parts.iter().map(Part::place);
+    let laid_out = parts.iter().map(Part::lay_out);
+    let listed = parts.iter().map(Part::list);
+    let read = parts.iter().map(Part::read);
+    let doc = format!("What [`{name}`] says of each parameter.");
+    Ok(quote! {
+        #[doc(hidden)]
+        #[doc = #doc]
+        #visibility struct #layout #generics #bounds {
+            #(#places,)*
+        }
+
+        impl #impl_generics ::dupack_algorithms::catalog::Parameters for #name #type_generics #bounds {
+            type Layout = #layout #type_generics;
+
+            fn layout() -> Self::Layout {
+                #(#laid_out)*
+                #layout { #(#names,)* }
+            }
+
+            fn list(layout: &Self::Layout, specs: &mut ::dupack_algorithms::catalog::Specs) {
+                #(#listed)*
+            }
+
+            fn read(
+                layout: &Self::Layout,
+                values: &mut ::dupack_algorithms::catalog::Reader<'_>,
+            ) -> Self {
+                #(#read)*
+                Self { #(#names,)* }
+            }
+        }
+    })
+}
+
+/// A field, and what its attribute says.
+struct Part<'a> {
+    field: &'a Field,
+    name: &'a Ident,
+    says: Says,
+}
+
+enum Says {
+    /// A parameter.
+    Parameter(Box<Declaration>),
+    /// A group of parameters that others have, too.
+    Group(Embed),
+}
+
+/// `#[parameter(source = "…", unit = "…", range = 1..=9, default = 3)]`.
+struct Declaration {
+    /// In a stack's text.
+    name: String,
+    doc: String,
+    source: Expr,
+    unit: Option<Expr>,
+    range: Option<Expr>,
+    /// In the dialects `rfc`, `linux` and `ns2`.
+    defaults: [Expr; 3],
+}
+
+/// `#[embed(change(field(doc = "…")), fix(field = 3))]`.
+#[derive(Default)]
+struct Embed {
+    changes: Vec<(Ident, Changes)>,
+    fixed: Vec<(Ident, Expr)>,
+}
+
+/// What is said of a parameter, in any order.
+#[derive(Default)]
+struct Changes {
+    name: Option<LitStr>,
+    doc: Option<Expr>,
+    source: Option<Expr>,
+    unit: Option<Expr>,
+    range: Option<Expr>,
+    defaults: Option<[Expr; 3]>,
+}
+
+impl<'a> Part<'a> {
+    fn of(field: &'a Field) -> Result<Self> {
+        let Some(name) = &field.ident else {
+            return Err(Error::new_spanned(field, "a parameter has a name"));
+        };
+        let with = |word: &str| field.attrs.iter().find(|a| a.path().is_ident(word));
+        let says = match (with("parameter"), with("embed")) {
+            (Some(attribute), None) => {
+                Says::Parameter(Box::new(Declaration::of(field, name, attribute)?))
+            }
+            (None, Some(attribute)) => Says::Group(match &attribute.meta {
+                syn::Meta::Path(_) => Embed::default(),
+                _ => attribute.parse_args()?,
+            }),
+            _ => {
+                let message = "a field is a parameter, with `#[parameter(source = …, default = …)]`, \
+                               or a group of them, with `#[embed]`";
+                return Err(Error::new_spanned(field, message));
+            }
+        };
+        Ok(Self { field, name, says })
+    }
+
+    /// The field of the layout.
+    fn place(&self) -> TokenStream {
+        let (name, visibility, ty) = (self.name, &self.field.vis, &self.field.ty);
+        match self.says {
+            Says::Parameter(_) => {
+                quote!(#visibility #name: ::dupack_algorithms::catalog::Field<#ty>)
+            }
+            Says::Group(_) => {
+                quote!(#visibility #name: <#ty as ::dupack_algorithms::catalog::Parameters>::Layout)
+            }
+        }
+    }
+
+    fn lay_out(&self) -> TokenStream {
+        let (name, ty) = (self.name, &self.field.ty);
+        match &self.says {
+            Says::Parameter(declaration) => declaration.lay_out(name, ty),
+            Says::Group(embed) => {
+                let changes = embed.changes.iter().map(|(field, changes)| {
+                    let place = quote_spanned!(field.span()=> #name.#field);
+                    changes.apply(&place)
+                });
+                let withheld = embed
+                    .fixed
+                    .iter()
+                    .map(|(field, _)| quote_spanned!(field.span()=> #name.#field.withhold();));
+                let mutable = embed.mutability();
+                quote! {
+                    let #mutable #name = <#ty as ::dupack_algorithms::catalog::Parameters>::layout();
+                    #(#changes)*
+                    #(#withheld)*
+                }
+            }
+        }
+    }
+
+    fn list(&self) -> TokenStream {
+        let (name, ty) = (self.name, &self.field.ty);
+        match self.says {
+            Says::Parameter(_) => quote!(layout.#name.list(specs);),
+            Says::Group(_) => {
+                quote!(<#ty as ::dupack_algorithms::catalog::Parameters>::list(&layout.#name, specs);)
+            }
+        }
+    }
+
+    fn read(&self) -> TokenStream {
+        let (name, ty) = (self.name, &self.field.ty);
+        match &self.says {
+            Says::Parameter(_) => quote!(let #name: #ty = layout.#name.read(values);),
+            Says::Group(embed) => {
+                let fixed = embed
+                    .fixed
+                    .iter()
+                    .map(|(field, value)| quote_spanned!(field.span()=> #name.#field = #value;));
+                let mutable = (!embed.fixed.is_empty()).then(|| quote!(mut));
+                quote! {
+                    let #mutable #name =
+                        <#ty as ::dupack_algorithms::catalog::Parameters>::read(&layout.#name, values);
+                    #(#fixed)*
+                }
+            }
+        }
+    }
+}
+
+impl Declaration {
+    fn of(field: &Field, name: &Ident, attribute: &Attribute) -> Result<Self> {
+        let said: Changes = attribute.parse_args()?;
+        let missing = |what: &str| Error::new_spanned(field, what);
+        if let Some(doc) = &said.doc {
+            let message = "what it does is the field's doc comment";
+            return Err(Error::new_spanned(doc, message));
+        }
+        Ok(Self {
+            name: said.name.map_or_else(|| name.to_string(), |name| name.value()),
+            doc: docs::text(&field.attrs).ok_or_else(|| {
+                missing("say in a doc comment what it does: `dupack stacks` prints it")
+            })?,
+            source: said
+                .source
+                .ok_or_else(|| missing("say where its default comes from: `source = \"…\"`"))?,
+            unit: said.unit,
+            range: said.range,
+            defaults: said.defaults.ok_or_else(|| {
+                missing("give its default: `default = …`, or by dialect `default(rfc = …, linux = …, ns2 = …)`")
+            })?,
+        })
+    }
+
+    fn lay_out(&self, name: &Ident, ty: &syn::Type) -> TokenStream {
+        let Self {
+            name: text,
+            doc,
+            source,
+            unit,
+            range,
+            defaults,
+        } = self;
+        let kind = match range {
+            Some(range) => {
+                let unit = unit
+                    .as_ref()
+                    .map_or_else(|| quote!(""), |unit| quote!(#unit));
+                quote_spanned! {range.span()=>
+                    <#ty as ::dupack_algorithms::catalog::Ranged>::kind(#range, #unit)
+                }
+            }
+            None => quote_spanned! {ty.span()=>
+                <#ty as ::dupack_algorithms::catalog::Unranged>::kind()
+            },
+        };
+        let defaults = typed(defaults, &quote!(#ty));
+        quote! {
+            let #name = ::dupack_algorithms::catalog::Field::<#ty>::new(
+                #text, #doc, #source, #kind, #defaults,
+            );
+        }
+    }
+}
+
+/// An array of three defaults, each checked against the type where it stands.
+fn typed(defaults: &[Expr; 3], ty: &TokenStream) -> TokenStream {
+    let values = defaults
+        .iter()
+        .map(|value| quote_spanned!(value.span()=> { let value: #ty = #value; value }));
+    quote!([#(#values,)*])
+}
+
+impl Embed {
+    fn mutability(&self) -> Option<TokenStream> {
+        let changes = !self.changes.is_empty() || !self.fixed.is_empty();
+        changes.then(|| quote!(mut))
+    }
+}
+
+impl Changes {
+    /// Statements that change the field of a layout at `place`.
+    fn apply(&self, place: &TokenStream) -> TokenStream {
+        let doc = self.doc.iter().map(|doc| quote!(#place.document(#doc);));
+        let source = self
+            .source
+            .iter()
+            .map(|source| quote!(#place.source(#source);));
+        let defaults = self
+            .defaults
+            .iter()
+            .map(|defaults| quote!(#place.default([#(#defaults,)*]);));
+        quote!(#(#doc)* #(#source)* #(#defaults)*)
+    }
+}
+
+impl Parse for Changes {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut changes = Self::default();
+        while !input.is_empty() {
+            let word: Ident = input.parse()?;
+            if word == "default" && input.peek(syn::token::Paren) {
+                changes.defaults = Some(by_dialect(input)?);
+            } else {
+                input.parse::<Token![=]>()?;
+                match word.to_string().as_str() {
+                    "name" => changes.name = Some(input.parse()?),
+                    "doc" => changes.doc = Some(input.parse()?),
+                    "source" => changes.source = Some(input.parse()?),
+                    "unit" => changes.unit = Some(input.parse()?),
+                    "range" => changes.range = Some(input.parse()?),
+                    "default" => {
+                        let value: Expr = input.parse()?;
+                        changes.defaults = Some([value.clone(), value.clone(), value]);
+                    }
+                    _ => {
+                        let message =
+                            "it is none of `name`, `source`, `unit`, `range` and `default`";
+                        return Err(Error::new_spanned(word, message));
+                    }
+                }
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// `(rfc = …, linux = …, ns2 = …)`.
+fn by_dialect(input: ParseStream<'_>) -> Result<[Expr; 3]> {
+    let inside;
+    let open = parenthesized!(inside in input);
+    let given = Punctuated::<Assignment, Token![,]>::parse_terminated(&inside)?;
+    let value = |dialect: &str| {
+        let found = given.iter().find(|assignment| assignment.name == dialect);
+        found
+            .map(|assignment| assignment.value.clone())
+            .ok_or_else(|| {
+                let message = format!("there is no default for `{dialect}`");
+                Error::new(open.span.join(), message)
+            })
+    };
+    let all = [value("rfc")?, value("linux")?, value("ns2")?];
+    let known = |name: &Ident| {
+        ["rfc", "linux", "ns2"]
+            .iter()
+            .any(|dialect| name == dialect)
+    };
+    match given.iter().find(|assignment| !known(&assignment.name)) {
+        Some(unknown) => Err(Error::new_spanned(
+            &unknown.name,
+            "no dialect is called so: there are `rfc`, `linux`, `ns2`",
+        )),
+        None => Ok(all),
+    }
+}
+
+/// `name = value`.
+struct Assignment {
+    name: Ident,
+    value: Expr,
+}
+
+impl Parse for Assignment {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let name = input.parse()?;
+        input.parse::<Token![=]>()?;
+        Ok(Self {
+            name,
+            value: input.parse()?,
+        })
+    }
+}
+
+impl Parse for Embed {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut embed = Self::default();
+        while !input.is_empty() {
+            let word: Ident = input.parse()?;
+            let inside;
+            parenthesized!(inside in input);
+            if word == "change" {
+                while !inside.is_empty() {
+                    let field: Ident = inside.parse()?;
+                    let said;
+                    parenthesized!(said in inside);
+                    embed.changes.push((field, said.parse()?));
+                    if !inside.is_empty() {
+                        inside.parse::<Token![,]>()?;
+                    }
+                }
+            } else if word == "fix" {
+                let fixed = Punctuated::<Assignment, Token![,]>::parse_terminated(&inside)?;
+                embed
+                    .fixed
+                    .extend(fixed.into_iter().map(|f| (f.name, f.value)));
+            } else {
+                let message = "write `change(field(source = …))` or `fix(field = …)`";
+                return Err(Error::new_spanned(word, message));
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(embed)
+    }
+}
