@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use dupack_algorithms::catalog::Dialect;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds};
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 use miette::Result;
 
 use crate::deliver::carry_out;
-use crate::flags::{Dialect, OutputArgs, StackList, percent, whole_path};
+use crate::flags::{OutputArgs, StackList, dialect, percent, whole_path};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -55,7 +56,7 @@ pub struct CompareArgs {
     )]
     stacks: StackList,
     /// Which rules the endpoints follow where TCPs differ
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = dialect(), default_value_t)]
     dialect: Dialect,
     /// Seeds per stack and point
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -84,7 +85,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
 fn experiment(args: &CompareArgs) -> Experiment {
     let mut experiment = Experiment::new(args.stacks.0.clone());
     experiment.title = "Which sender should this path have?".to_owned();
-    experiment.dialect = args.dialect.into();
+    experiment.dialect = args.dialect;
     experiment.seeds = Seeds::Count(args.seeds);
     experiment.duration = args.duration;
     let mut path = LinkOptions {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use dupack_algorithms::catalog::{StackSpec, offer};
+use dupack_algorithms::catalog::{Dialect, StackSpec, offer};
 use dupack_lab::units::Delay;
 use dupack_tcp::connection::KeepAlive;
 use dupack_tcp::time::Duration;
@@ -18,7 +18,7 @@ use dupack_wire::host::{Host, HostConfig, Offer, Outcome, PipeEnd, random_key};
 use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig, TunError};
 use miette::{IntoDiagnostic, Report, Result, miette};
 
-use crate::flags::{Dialect, lasting};
+use crate::flags::{dialect, lasting};
 use crate::output::INTERRUPTED;
 
 /// An endpoint of ours on real packets.
@@ -28,7 +28,7 @@ pub struct EndpointArgs {
     #[arg(long, default_value = "rack/cubic")]
     pub stack: String,
     /// Whose rules the endpoint follows
-    #[arg(long, value_enum, default_value_t = Dialect::Linux)]
+    #[arg(long, value_parser = dialect(), default_value_t = Dialect::Linux)]
     pub dialect: Dialect,
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "dupack0")]
@@ -92,7 +92,7 @@ const FAILED: u8 = 1;
 
 /// A connection as the flags want it.
 pub fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
-    let mut offer = Offer::from(offer(stack, args.dialect.into()));
+    let mut offer = Offer::from(offer(stack, args.dialect));
     offer.config.keep_alive = args.keep_alive.map(|idle| {
         let idle = Duration::from_nanos(idle.as_nanos());
         KeepAlive {

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-#[cfg(target_os = "linux")]
-use dupack_algorithms::catalog::spec;
-use dupack_lab::experiment::DialectName;
+use dupack_algorithms::catalog::Dialect;
 use dupack_lab::units::{Delay, Probability};
 
 /// How results are printed.
@@ -20,16 +19,11 @@ pub enum Format {
     Json,
 }
 
-/// Which rules the endpoints follow where TCPs differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Dialect {
-    /// As the RFCs in force recommend
-    #[default]
-    Rfc,
-    /// As Linux does
-    Linux,
-    /// As ns-2.35 does, whose results the papers report
-    Ns2,
+/// Reads a dialect: which rules the endpoints follow where TCPs differ.
+pub fn dialect() -> impl TypedValueParser<Value = Dialect> {
+    let names =
+        Dialect::ALL.map(|dialect| PossibleValue::new(dialect.name()).help(dialect.meaning()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Dialect>())
 }
 
 /// What every command that runs something has in common.
@@ -85,23 +79,6 @@ pub fn lasting(text: &str) -> Result<Delay, String> {
 /// `path` from the root on, so that a stored experiment can be run from anywhere.
 pub fn whole_path(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
-}
-
-impl From<Dialect> for DialectName {
-    fn from(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Rfc => Self::Rfc,
-            Dialect::Linux => Self::Linux,
-            Dialect::Ns2 => Self::Ns2,
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl From<Dialect> for spec::Dialect {
-    fn from(dialect: Dialect) -> Self {
-        DialectName::from(dialect).into()
-    }
 }
 
 /// A list of stacks, split at commas outside parentheses.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use dupack_algorithms::catalog::Catalog;
+use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
@@ -21,7 +21,7 @@ use dupack_testbed::{
 use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::flags::{Dialect, Format, StackList, lasting, percent, whole_path};
+use crate::flags::{Format, StackList, dialect, lasting, percent, whole_path};
 use crate::output::{INTERRUPTED, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
@@ -93,7 +93,7 @@ pub struct TestbedArgs {
     )]
     senders: StackList,
     /// Which rules the stacks follow where TCPs differ
-    #[arg(long, value_enum, default_value_t = Dialect::Linux)]
+    #[arg(long, value_parser = dialect(), default_value_t = Dialect::Linux)]
     dialect: Dialect,
     /// How much every sender transfers in a run
     #[arg(long, default_value = "20MB", allow_hyphen_values = true)]
@@ -269,7 +269,7 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
         .into_diagnostic()?;
     let mut experiment = Experiment::new(Vec::new());
     experiment.title = "Which sender should this path have, on real packets?".to_owned();
-    experiment.dialect = args.dialect.into();
+    experiment.dialect = args.dialect;
     experiment.seeds = Seeds::Count(args.repeat);
     experiment.duration = args.time_limit;
     experiment.receiver.delayed_ack = Some(DELAYED_ACK);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use dupack_algorithms::catalog::Catalog;
+use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Access, DropRule, Experiment, LinkOptions, Seeds};
 use dupack_lab::run::Plan;
@@ -18,7 +18,7 @@ use dupack_report::trace::{Asked, Detail, Drawn, Sketch, Span, summary};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::flags::{Dialect, percent};
+use crate::flags::{dialect, percent};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
 
@@ -62,7 +62,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "DELAY")]
     delayed_ack: Option<Delay>,
     /// Which rules the endpoints follow where TCPs differ
-    #[arg(long, value_enum, default_value = "ns2")]
+    #[arg(long, value_parser = dialect(), default_value = "ns2")]
     dialect: Dialect,
     /// Payload bytes of a full segment
     #[arg(long, value_name = "BYTES", default_value = "1000B")]
@@ -146,7 +146,7 @@ fn write(plan: &Plan, asked: Asked, folder: &OutputFolder) -> Result<(Account, D
 fn experiment(args: &TraceArgs) -> Experiment {
     let mut experiment = Experiment::new(vec![args.stack.clone()]);
     experiment.title = format!("{}, packet by packet", args.stack);
-    experiment.dialect = args.dialect.into();
+    experiment.dialect = args.dialect;
     experiment.seeds = Seeds::List(vec![args.seed]);
     experiment.duration = args.duration;
     let access = args.rate.as_bits_per_second().saturating_mul(10);

@@ -65,7 +65,7 @@ impl Connection {
             ),
             None => (e.sender, e.receiver),
         };
-        let ends = Endpoints::new(e.dialect.into(), stack, &sender, &receiver);
+        let ends = Endpoints::new(e.dialect, stack, &sender, &receiver);
         let back = path.reverse.as_ref().and_then(|reverse| reverse.delay);
         let access = e
             .access

@@ -237,7 +237,7 @@ impl Testbed {
             limit: Duration::from_nanos(self.experiment.duration.as_nanos()),
         };
         let sender = &self.options.senders[job.stack];
-        let origin = sender.origin(self.experiment.dialect.into());
+        let origin = sender.origin(self.experiment.dialect);
         let report = transfer(&config, origin, &|| interrupt.is_asked())?;
         let tolerance = Duration::from_nanos(self.options.tolerance.as_nanos());
         let run = Run {

@@ -29,6 +29,7 @@ pub mod traffic;
 
 use std::collections::BTreeMap;
 
+use dupack_algorithms::catalog::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +57,7 @@ pub struct Experiment {
     pub stacks: Vec<String>,
     /// Which rules the endpoints follow where TCPs differ.
     #[serde(default)]
-    pub dialect: DialectName,
+    pub dialect: Dialect,
     /// How many seeds, counted from 1, or a list of them. Stacks see the same seeds.
     #[serde(default)]
     pub seeds: Seeds,
@@ -134,19 +135,6 @@ impl std::fmt::Display for SweepValue {
             Self::Switch(on) => write!(f, "{on}"),
         }
     }
-}
-
-/// A named set of defaults for the endpoints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Hash)]
-#[serde(rename_all = "lowercase")]
-pub enum DialectName {
-    /// As the RFCs in force recommend.
-    #[default]
-    Rfc,
-    /// As Linux does.
-    Linux,
-    /// As ns-2.35 does.
-    Ns2,
 }
 
 /// The seeds of an experiment.
@@ -238,7 +226,7 @@ impl Experiment {
             title: String::new(),
             description: String::new(),
             stacks,
-            dialect: DialectName::default(),
+            dialect: Dialect::default(),
             seeds: Seeds::default(),
             duration: default_duration(),
             warm_up: Delay::default(),

@@ -137,7 +137,7 @@ impl Scenario {
 
     fn tcp(&self, flow: &Flow<'_>, path: Path, start: Instant) -> TcpFlowConfig {
         let e = &self.experiment;
-        let dialect = e.dialect.into();
+        let dialect = e.dialect;
         let endpoints = Endpoints::new(
             dialect,
             flow.stack,

@@ -119,7 +119,7 @@ pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentErro
     for (n, options) in e.links.iter().enumerate() {
         link(options, &format!("links.{n}"), source)?;
     }
-    sender(&e.sender, e.dialect.into(), "sender", source)?;
+    sender(&e.sender, e.dialect, "sender", source)?;
     receiver(&e.receiver, "receiver", source)?;
     flows(e, source)?;
     udp(e, source)
@@ -369,7 +369,7 @@ fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
         video(group, &key, source)?;
         receiver(&group.receiver, &key("receiver"), source)?;
         let merged = group.sender.over(&e.sender);
-        sender(&merged, e.dialect.into(), &key("sender"), source)?;
+        sender(&merged, e.dialect, &key("sender"), source)?;
     }
     Ok(())
 }
@@ -456,8 +456,8 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
         groups.collect()
     };
     for (sender, receiver, stack) in all {
-        let ends = Endpoints::new(e.dialect.into(), stack, &sender, &receiver);
-        endpoint_warnings(&ends, stack, e.dialect.into(), &mut out);
+        let ends = Endpoints::new(e.dialect, stack, &sender, &receiver);
+        endpoint_warnings(&ends, stack, e.dialect, &mut out);
         if let Some(path) = &e.path {
             path_warnings(&ends, path, &mut out);
         }

@@ -57,7 +57,7 @@ fn push(out: &mut Vec<Parameter>, owner: &str, name: &str, value: String, source
 
 fn run(e: &Experiment, out: &mut Vec<Parameter>) {
     let default = Experiment::new(Vec::new());
-    let dialect = format!("{:?}", e.dialect).to_lowercase();
+    let dialect = e.dialect.to_string();
     let seeds: Vec<String> = e.seeds.to_vec().iter().map(u64::to_string).collect();
     for (key, value, is_default) in [
         ("dialect", dialect, e.dialect == default.dialect),
@@ -185,7 +185,7 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
 }
 
 fn stack(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
-    for effective in stack.effective(e.dialect.into()) {
+    for effective in stack.effective(e.dialect) {
         let owner = format!("{stack}: {} {}", effective.axis.noun(), effective.algorithm);
         if effective.parameters.is_empty() {
             push(out, &owner, "–", "no parameters".to_owned(), "");
@@ -201,7 +201,7 @@ fn stack(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
 }
 
 fn endpoint(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
-    let dialect = e.dialect.into();
+    let dialect = e.dialect;
     let ends = Endpoints::new(dialect, stack, &e.sender, &e.receiver);
     let owner = format!("{stack}: endpoints");
     let segment = if e.sender.segment.is_some() {

@@ -16,17 +16,3 @@ pub use execute::{Execution, Interrupt, Progress};
 pub use fingerprint::{ENGINE, Fingerprint};
 pub use plan::{Job, Plan};
 pub use timeline::{OverTime, Timeline};
-
-use dupack_algorithms::catalog::Dialect;
-
-use crate::experiment::DialectName;
-
-impl From<DialectName> for Dialect {
-    fn from(name: DialectName) -> Self {
-        match name {
-            DialectName::Rfc => Self::Rfc,
-            DialectName::Linux => Self::Linux,
-            DialectName::Ns2 => Self::Ns2,
-        }
-    }
-}

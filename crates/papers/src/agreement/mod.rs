@@ -16,12 +16,11 @@ pub use peer::{
 };
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_algorithms::catalog::Dialect;
 use std::path::PathBuf;
 
 use dupack_lab::experiment::load::{ExperimentError, Source};
-use dupack_lab::experiment::{
-    DialectName, Direction, Experiment, FlowGroup, LinkOptions, LossPlacement, Seeds,
-};
+use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, LossPlacement, Seeds};
 use dupack_lab::results::{Measure, Results};
 use dupack_lab::run::{Execution, Interrupt, Plan, Progress};
 use dupack_lab::stats::Summary;
@@ -137,7 +136,7 @@ impl Scenario {
         let stacks = senders.iter().map(|s| s.stack.to_owned()).collect();
         let mut e = Experiment::new(stacks);
         e.title = self.id.clone();
-        e.dialect = DialectName::Ns2;
+        e.dialect = Dialect::Ns2;
         e.seeds = Seeds::Count(seeds);
         e.duration = seconds(self.duration_s);
         e.path = Some(LinkOptions {

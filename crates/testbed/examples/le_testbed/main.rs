@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_lab::experiment::{DialectName, Experiment, FlowGroup, LinkOptions, Seeds};
+use dupack_algorithms::catalog::Dialect;
+use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Seeds};
 use dupack_lab::run::{Execution, Interrupt};
 use dupack_lab::units::ByteCount;
 use dupack_testbed::beside::compare;
@@ -233,7 +234,7 @@ impl Task {
     fn testbed(&self, options: &Options, repeat: u32) -> Result<Testbed, String> {
         let mut experiment = Experiment::new(Vec::new());
         experiment.title.clone_from(&self.title);
-        experiment.dialect = DialectName::Linux;
+        experiment.dialect = Dialect::Linux;
         experiment.seeds = Seeds::Count(repeat);
         experiment.duration = format!("{}s", options.seconds).parse().map_err(told)?;
         experiment.receiver.delayed_ack = Some(DELAYED_ACK.parse().map_err(told)?);

@@ -10,14 +10,32 @@ use alloc::string::String;
 use crate::catalog::nearest::nearest;
 
 /// A named set of defaults over the same code.
+///
+/// With the feature `serde` it is read from files and written to them by its name, and with
+/// `schemars` a JSON Schema knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
+#[cfg_attr(
+    feature = "schemars",
+    derive(schemars::JsonSchema),
+    schemars(
+        rename = "DialectName",
+        description = "A named set of defaults for the endpoints."
+    )
+)]
 pub enum Dialect {
     /// As the RFCs in force recommend.
     #[default]
     Rfc,
     /// As Linux does, where it differs.
+    #[cfg_attr(feature = "schemars", schemars(description = "As Linux does."))]
     Linux,
     /// As ns-2.35 does, whose results the papers report.
+    #[cfg_attr(feature = "schemars", schemars(description = "As ns-2.35 does."))]
     Ns2,
 }
 
@@ -32,6 +50,18 @@ impl Dialect {
             Self::Rfc => "rfc",
             Self::Linux => "linux",
             Self::Ns2 => "ns2",
+        }
+    }
+}
+
+impl Dialect {
+    /// What it is, for whoever has to choose one.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Rfc => "As the RFCs in force recommend",
+            Self::Linux => "As Linux does",
+            Self::Ns2 => "As ns-2.35 does, whose results the papers report",
         }
     }
 }

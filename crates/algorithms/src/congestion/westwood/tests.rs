@@ -208,9 +208,9 @@ fn the_general_form_sets_the_window_by_function_and_gain() {
         (8.0, 8.0),
     );
     // §III.A sets the window in congestion avoidance, upwards too; in slow start it never does.
-    let set = ("cwnd", Value::word("set"));
-    near(loss(&[set.clone()], 12.0, 10.0), (20.0, 20.0));
-    near(loss(&[set], 12.0, 64.0), (12.0, 16.0));
+    let set = [("cwnd", Value::word("set"))];
+    near(loss(&set, 12.0, 10.0), (20.0, 20.0));
+    near(loss(&set, 12.0, 64.0), (12.0, 16.0));
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl Scenario {
     }
 
     fn mean_packet(&self) -> u32 {
-        let dialect = self.experiment.dialect.into();
+        let dialect = self.experiment.dialect;
         let segment = self.experiment.sender.segment;
         segment.map_or(default_segment(dialect), |b| b.as_bytes() as u32)
     }
