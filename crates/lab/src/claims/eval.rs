@@ -9,7 +9,7 @@ use super::functions::{self, FUNCTIONS};
 use super::parse::parse;
 use super::syntax::{Expression, Fault, Node, Operator, Over};
 use super::value::{List, ListKind, Place, Samples, Stack, Value, beside};
-use super::world::{Found, Printed, Scene, World};
+use super::world::{Flows, Found, Printed, Scene, World};
 use super::{Rules, Verdict};
 use crate::experiment::SweepValue;
 use crate::results::scaled;
@@ -18,6 +18,8 @@ use crate::results::scaled;
 const DEPTH_MAX: usize = 64;
 /// What stands before the dot of numbers that a paper prints.
 const PAPER: &str = "paper";
+/// What chooses a group of flows by its name.
+const FLOWS: &str = "flows";
 
 /// Evaluates the expressions of a file in a world.
 pub(super) struct Evaluator<'b> {
@@ -312,7 +314,13 @@ impl<'b> Evaluator<'b> {
             return Err(fault.meant(name, scene.quantities()));
         }
         let stack = stack_in(scene, chosen.stack.as_ref(), span)?;
-        let of = |place: &Place| match scene.found(name, place.point, stack) {
+        if chosen.group.is_some() && !Flows::ALL.iter().any(|(known, _)| *known == name) {
+            let message = format!("`{name}` is not a measure of each flow");
+            let known = Flows::ALL.iter().map(|(known, _)| *known);
+            return Err(Fault::new(span, message).meant(name, known));
+        }
+        let group = chosen.group.as_deref();
+        let of = |place: &Place| match scene.found(name, (place.point, stack), group) {
             Some(Found::Samples(Samples(all))) if !all.is_empty() => Value::Samples(Samples(all)),
             Some(Found::Texts(texts)) => match texts.first() {
                 Some(first) if texts.iter().all(|text| text == first) => Value::Text(first.clone()),
@@ -333,10 +341,7 @@ impl<'b> Evaluator<'b> {
 
     /// `paper.throughput[alg1, loss = 1%]`.
     fn printed(&mut self, name: &str, choices: &[Expression], span: &Range<usize>) -> Outcome {
-        let at = self.here(span)?;
         let world = self.world;
-        let scene = &world.scenes[at];
-        let chosen = self.choose(at, choices)?;
         let all = world.printed.iter().filter(|number| number.name == name);
         let all: Vec<&Printed> = all.collect();
         if all.is_empty() {
@@ -344,14 +349,24 @@ impl<'b> Evaluator<'b> {
             let known = world.printed.iter().map(|number| number.name.as_str());
             return Err(fault.meant(name, known));
         }
-        let of_stack = |number: &&&Printed| match (&number.stack, &chosen.stack) {
+        let (all, choices) = self.of_columns(all, choices)?;
+        if let ([only], []) = (all.as_slice(), choices.as_slice())
+            && only.stack.is_none()
+            && only.point.is_empty()
+        {
+            return Ok(Value::Number(only.value));
+        }
+        let at = self.here(span)?;
+        let scene = &world.scenes[at];
+        let chosen = self.choose(at, &choices)?;
+        let of_stack = |number: &&Printed| match (&number.stack, &chosen.stack) {
             (Some(own), Some(stack)) => {
                 own.eq_ignore_ascii_case(&stack.name) || own.eq_ignore_ascii_case(&stack.label)
             }
             (None, None) => true,
             _ => false,
         };
-        let of: Vec<&Printed> = all.iter().filter(of_stack).copied().collect();
+        let of: Vec<&Printed> = all.iter().filter(of_stack).collect();
         let value = |place: &Place| {
             let point = &scene.points()[place.point];
             let found = of.iter().find(|number| {
@@ -379,6 +394,56 @@ impl<'b> Evaluator<'b> {
             kind: ListKind::Points,
             items: items.collect(),
         }))
+    }
+
+    /// Of printed numbers those that meet conditions on columns that no point of the experiment
+    /// has, without these columns; and the other choices.
+    fn of_columns(
+        &mut self,
+        mut numbers: Vec<&Printed>,
+        choices: &[Expression],
+    ) -> Result<(Vec<Printed>, Vec<Expression>), Fault> {
+        let scene = self.scene.map(|scene| &self.world.scenes[scene]);
+        let point = scene.and_then(|scene| scene.points().first());
+        let swept = |key: &str| point.is_some_and(|p| p.values.iter().any(|(k, _)| is_key(k, key)));
+        let mut others = Vec::new();
+        for choice in choices {
+            let column = match &choice.node {
+                Node::Binary {
+                    operator,
+                    left,
+                    right,
+                } if operator.compares() => match &left.node {
+                    Node::Name(key) | Node::Text(key) if !swept(key) => {
+                        let known = numbers.iter().flat_map(|number| &number.point);
+                        let known = known.into_iter().any(|(column, _)| column == key);
+                        known.then_some((key, *operator, right))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some((key, operator, right)) = column else {
+                others.push(choice.clone());
+                continue;
+            };
+            let condition = Condition {
+                key: key.clone(),
+                operator,
+                wanted: vec![self.wanted(right)?],
+            };
+            numbers.retain(|number| {
+                value_of(&number.point, &condition.key).is_some_and(|v| condition.admits(v))
+            });
+        }
+        let numbers = numbers.into_iter().map(|number| Printed {
+            point: {
+                let kept = number.point.iter().filter(|(key, _)| swept(key));
+                kept.cloned().collect()
+            },
+            ..number.clone()
+        });
+        Ok((numbers.collect(), others))
     }
 
     /// `setting("path.rate")`: at every point if it varies.
@@ -417,6 +482,10 @@ impl<'b> Evaluator<'b> {
     fn choose(&mut self, at: usize, choices: &[Expression]) -> Result<Chosen, Fault> {
         let mut chosen = Chosen::default();
         for choice in choices {
+            if let Some(group) = self.group(at, choice)? {
+                chosen.group = Some(group);
+                continue;
+            }
             if let Some(condition) = self.condition(at, choice)? {
                 chosen.conditions.push(condition);
                 continue;
@@ -448,6 +517,31 @@ impl<'b> Evaluator<'b> {
             }
         }
         Ok(chosen)
+    }
+
+    /// `flows = "reverse"`, if that is what it is.
+    fn group(&self, at: usize, choice: &Expression) -> Result<Option<String>, Fault> {
+        let Node::Binary {
+            operator: Operator::Equal,
+            left,
+            right,
+        } = &choice.node
+        else {
+            return Ok(None);
+        };
+        match (&left.node, &right.node) {
+            (Node::Name(key), Node::Text(group)) if key == FLOWS => {
+                let scene = &self.world.scenes[at];
+                let groups = scene.experiment().flows.iter();
+                let known: Vec<&str> = groups.map(|group| group.name.as_str()).collect();
+                if known.contains(&group.as_str()) {
+                    return Ok(Some(group.clone()));
+                }
+                let message = format!("{} has no flows called `{group}`", titled(scene));
+                Err(Fault::new(&right.span, message).meant(group, known))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// `loss >= 5%`, if that is what it is.
@@ -525,6 +619,8 @@ impl<'b> Evaluator<'b> {
 struct Chosen {
     stack: Option<Stack>,
     point: Option<Place>,
+    /// The flows, by the name of their group.
+    group: Option<String>,
     conditions: Vec<Condition>,
 }
 

@@ -1,6 +1,7 @@
 use dupack_algorithms::catalog::Catalog;
 
 use super::*;
+use crate::experiment::SweepValue;
 use crate::results::{Measure, Results, Run, Values};
 use crate::run::Plan;
 
@@ -199,6 +200,85 @@ holds_if = """size(points["path.drop.0" >= 2]) = 2 and size(points["path.drop.0"
     let rules = Rules::of_experiment(&planned, &source, &Catalog::builtin()).unwrap();
     let judged = rules.unwrap().judge_all(&World::of(&planned));
     assert_eq!(judged[0].finding.verdict, Verdict::Holds);
+}
+
+#[test]
+fn flows_are_chosen_by_their_group() {
+    let text = r#"
+stacks = ["sack/reno"]
+seeds = 1
+[path]
+rate = "8Mbit/s"
+[[flows]]
+name = "own"
+[[flows]]
+name = "standard"
+stack = "newreno/reno"
+count = 2
+[[claim]]
+id = "x"
+statement = "x"
+holds_if = """mean(every_flow_goodput[flows = "standard"]) = 3 and mean(flow_goodput[]) = 1 \
+    and runs(every_flow_goodput[]) = 3"""
+"#;
+    let source = Source {
+        text: text.to_owned(),
+        ..source("")
+    };
+    let catalog = Catalog::builtin();
+    let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+    let mut results = plan.empty_results();
+    let rules = Rules::of_experiment(&results, &source, &catalog).unwrap();
+    results.runs.push(Run {
+        point: 0,
+        stack: 0,
+        seed: 1,
+        values: Values::default(),
+        flow_goodputs: vec![1.0, 2.0, 4.0],
+        trace_hash: 0,
+    });
+    let judged = rules.unwrap().judge_all(&World::of(&results));
+    assert_eq!(judged[0].finding.verdict, Verdict::Holds);
+    let wrong = Source {
+        text: text.replace("\"standard\"]", "\"standart\"]"),
+        ..source
+    };
+    let plan = Plan::new(wrong.parse().unwrap(), &wrong, &catalog).unwrap();
+    let error = Rules::of_experiment(&plan.empty_results(), &wrong, &catalog);
+    let ExperimentError::Invalid(complaint) = error.unwrap_err() else {
+        panic!();
+    };
+    assert_eq!(complaint.help.as_deref(), Some("did you mean `standard`?"));
+}
+
+#[test]
+fn printed_numbers_are_found_by_columns_that_are_not_swept() {
+    let number = |column: f64, loss: &str, value| Printed {
+        name: "rate".to_owned(),
+        stack: None,
+        point: vec![
+            ("flows".to_owned(), SweepValue::Real(column)),
+            ("loss".to_owned(), SweepValue::Text(loss.to_owned())),
+        ],
+        value,
+    };
+    let results = results();
+    let mut world = World::of(&results);
+    world.print([number(3.0, "1%", 5.0), number(4.0, "1%", 7.0)]);
+    let rules = rules("").unwrap();
+    let source = source("");
+    let said = |text| Said {
+        source: &source,
+        place: "",
+        text,
+        experiment: None,
+    };
+    let value = |text| rules.evaluate(&said(text), &[], &world);
+    let found = value("paper.rate[flows = 4, loss = 1%]").unwrap();
+    assert_eq!(found, Value::Number(7.0));
+    let found = value("paper.rate[flows = 4, loss = 5%]").unwrap();
+    assert_eq!(found, Value::Missing);
+    assert!(value("paper.rate[flow = 4]").is_err());
 }
 
 #[test]

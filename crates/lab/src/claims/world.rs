@@ -187,9 +187,14 @@ impl Scene<'_> {
         measures.chain(flows).chain(facts)
     }
 
-    /// What the runs of a stack at a point have of the quantity called `name`; nothing if there
-    /// is no such quantity.
-    pub(super) fn found(&self, name: &str, point: usize, stack: usize) -> Option<Found> {
+    /// What the runs of a cell (point and stack) have of the quantity called `name`, of flows only
+    /// those of `group`; nothing if there is no such quantity.
+    pub(super) fn found(
+        &self,
+        name: &str,
+        (point, stack): (usize, usize),
+        group: Option<&str>,
+    ) -> Option<Found> {
         if let Some((_, measure)) = MEASURES.iter().find(|(known, _)| known == name) {
             return Some(Found::Samples(match self.ground {
                 Ground::Plan => self.planned(|seed| vec![seed]),
@@ -200,7 +205,7 @@ impl Scene<'_> {
             }));
         }
         if let Some((_, flows)) = Flows::ALL.iter().find(|(known, _)| *known == name) {
-            return Some(Found::Samples(self.flows(*flows, point, stack)));
+            return Some(Found::Samples(self.flows(*flows, (point, stack), group)));
         }
         let fact = self.facts.0.iter().find(|fact| fact.name == name)?;
         Some(self.fact(fact, point, stack))
@@ -237,14 +242,13 @@ impl Scene<'_> {
         }
     }
 
-    fn flows(&self, which: Flows, point: usize, stack: usize) -> Samples {
-        let places = self.places_of(which, point);
+    fn flows(&self, which: Flows, cell: (usize, usize), group: Option<&str>) -> Samples {
+        let places = self.places_of(which, cell.0, group);
         if self.ground == Ground::Plan {
             return self.planned(|seed| vec![seed, 0]);
         }
         let runs = self.results.runs.iter();
-        let runs = runs
-            .filter(|run| (run.point, run.stack) == (point, stack) && self.results.is_sound(run));
+        let runs = runs.filter(|run| (run.point, run.stack) == cell && self.results.is_sound(run));
         let goodputs = runs.flat_map(|run| {
             let flows = places.iter().cloned().flatten();
             flows.filter_map(|flow| {
@@ -254,8 +258,8 @@ impl Scene<'_> {
         Samples(goodputs.collect())
     }
 
-    /// Where the flows stand among those of a run.
-    fn places_of(&self, which: Flows, point: usize) -> Vec<Range<usize>> {
+    /// Where the flows stand among those of a run; `only` those of this group.
+    fn places_of(&self, which: Flows, point: usize, only: Option<&str>) -> Vec<Range<usize>> {
         let groups = &self.points()[point].experiment.flows;
         let mut end = 0;
         let mut places = Vec::new();
@@ -267,7 +271,7 @@ impl Scene<'_> {
                 Flows::Others => group.stack.is_some(),
                 Flows::Every => true,
             };
-            if wanted {
+            if wanted && only.is_none_or(|name| group.name == name) {
                 places.push(start..end);
             }
         }
