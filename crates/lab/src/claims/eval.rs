@@ -12,6 +12,7 @@ use super::value::{List, ListKind, Place, Samples, Stack, Value, beside};
 use super::world::{Flows, Found, Printed, Scene, World};
 use super::{Rules, Verdict};
 use crate::experiment::SweepValue;
+use crate::experiment::points::Point;
 use crate::results::scaled;
 
 /// So many definitions may stand within one another.
@@ -637,12 +638,9 @@ impl Chosen {
     fn points(&self, scene: usize, of: &Scene<'_>) -> Vec<Place> {
         let points = of.points().iter().enumerate();
         let chosen = points.filter(|(n, point)| {
-            self.point.as_ref().is_none_or(|place| place.point == *n)
-                && self.conditions.iter().all(|condition| {
-                    value_of(&point.values, &condition.key).is_some_and(|v| condition.admits(v))
-                })
+            self.point.as_ref().is_none_or(|place| place.point == *n) && self.admits(point)
         });
-        let place = |(point, of): (usize, &crate::experiment::points::Point)| Place {
+        let place = |(point, of): (usize, &Point)| Place {
             label: of.label(),
             scene,
             point,
@@ -651,17 +649,28 @@ impl Chosen {
         chosen.map(place).collect()
     }
 
-    /// Whether only one point can be meant.
+    /// Whether only one point can be meant: one is given, or what the points set is fixed. Of points
+    /// that are listed one by one it is enough that no other is like that.
     fn pins(&self, scene: &Scene<'_>) -> bool {
-        let keys = scene
-            .points()
-            .first()
-            .map_or(&[][..], |point| &point.values);
+        let points = scene.points();
+        let keys = points.first().map_or(&[][..], |point| &point.values);
+        let fixed = |key: &str| {
+            let mut own = self.conditions.iter().filter(|c| c.key == key);
+            own.any(|c| c.operator == Operator::Equal)
+        };
+        let alone = || {
+            let chosen = points.iter().filter(|point| self.admits(point)).count();
+            !scene.experiment().points.is_empty() && chosen <= 1
+        };
         self.point.is_some()
-            || keys.iter().all(|(key, _)| {
-                let mut own = self.conditions.iter().filter(|c| c.key == *key);
-                own.any(|c| c.operator == Operator::Equal)
-            })
+            || keys.iter().all(|(key, _)| fixed(key))
+            || (keys.iter().any(|(key, _)| fixed(key)) && alone())
+    }
+
+    fn admits(&self, point: &Point) -> bool {
+        self.conditions.iter().all(|condition| {
+            value_of(&point.values, &condition.key).is_some_and(|value| condition.admits(value))
+        })
     }
 }
 
@@ -682,9 +691,10 @@ impl Condition {
     }
 }
 
-/// Whether `asked` is `key`, or its last part.
+/// Whether `asked` is `key`, or its end from a dot on.
 pub(super) fn is_key(key: &str, asked: &str) -> bool {
-    key == asked || key.rsplit('.').next() == Some(asked)
+    let start = key.strip_suffix(asked);
+    start.is_some_and(|start| start.is_empty() || start.ends_with('.'))
 }
 
 fn value_of<'v>(values: &'v [(String, SweepValue)], key: &str) -> Option<&'v SweepValue> {

@@ -321,22 +321,32 @@ impl Rules {
     }
 
     /// What has become of a claim; nothing if it has no expression, or if runs that it needs are
-    /// missing or do not show what it is about.
+    /// missing or do not show what it is about. A rule that does not fit what was run, such as a
+    /// sweep of which a quick look has left out too much, cannot be told.
     #[must_use]
     pub fn judge(&self, claim: &Claim, world: &World<'_>) -> Option<Finding> {
         if claim.holds_if.is_empty() {
             return None;
         }
+        self.judged(claim, world).unwrap_or_else(|fault| {
+            let found = format!("the rule does not fit what was run: {}", fault.message);
+            Some(Finding::new(Verdict::CannotBeTold, found))
+        })
+    }
+
+    fn judged(&self, claim: &Claim, world: &World<'_>) -> Result<Option<Finding>, Fault> {
         let mut asked = Evaluator::new(self, world);
         if let Some(name) = &claim.experiment {
-            asked.enter(name, &(0..0)).ok()?;
+            asked.enter(name, &(0..name.len()))?;
         }
-        let verdict = asked.verdict(&claim.holds_if).ok()??;
-        let found = match &claim.found {
-            Some(template) => asked.template(template).ok()?,
-            None => asked.shown(&claim.holds_if).ok()?,
+        let Some(verdict) = asked.verdict(&claim.holds_if)? else {
+            return Ok(None);
         };
-        Some(Finding { verdict, found })
+        let found = match &claim.found {
+            Some(template) => asked.template(template)?,
+            None => asked.shown(&claim.holds_if)?,
+        };
+        Ok(Some(Finding { verdict, found }))
     }
 
     /// What has become of every claim.

@@ -75,23 +75,21 @@ impl Parser {
             return Err(Fault::new(&self.span(), "this is nested too deeply"));
         }
         let mut left = self.prefix()?;
+        let mut compared = false;
         while let Word::Operator(operator) = *self.peek() {
             if operator.strength() < least {
                 break;
             }
             self.next();
             let right = self.expression(operator.strength() + 1)?;
-            if operator.compares()
-                && let Node::Binary {
-                    operator: inner, ..
-                } = &left.node
-                && inner.compares()
-                && !self.closed(&left)
-            {
-                let span = left.span.start..right.span.end;
-                return Err(
-                    Fault::new(&span, "two comparisons in a row").help("join them with `and`")
-                );
+            if operator.compares() {
+                if compared {
+                    let span = left.span.start..right.span.end;
+                    return Err(
+                        Fault::new(&span, "two comparisons in a row").help("join them with `and`")
+                    );
+                }
+                compared = true;
             }
             left = Expression {
                 span: left.span.start..right.span.end,
@@ -104,15 +102,6 @@ impl Parser {
         }
         self.depth -= 1;
         Ok(left)
-    }
-
-    /// Whether brackets stand around an expression that was just read.
-    fn closed(&self, expression: &Expression) -> bool {
-        let after = self
-            .words
-            .iter()
-            .find(|(_, at)| at.start >= expression.span.end);
-        after.is_some_and(|(word, _)| *word == Word::Mark(')'))
     }
 
     fn prefix(&mut self) -> Result<Expression, Fault> {
@@ -135,8 +124,9 @@ impl Parser {
             Word::Name(name) => return self.named(name, span),
             Word::Mark('(') => {
                 let inner = self.expression(0)?;
-                self.wants(')')?;
-                return Ok(inner);
+                let end = self.wants(')')?;
+                let span = span.start..end;
+                return Ok(Expression { span, ..inner });
             }
             Word::Mark('[') => {
                 let (items, end) = self.until(']')?;
@@ -187,8 +177,9 @@ impl Parser {
                 Word::Name(inner) => self.named(inner, at)?,
                 Word::Mark('(') => {
                     let inner = self.expression(0)?;
-                    self.wants(')')?;
-                    inner
+                    let end = self.wants(')')?;
+                    let span = inner.span.start..end;
+                    Expression { span, ..inner }
                 }
                 other => {
                     let message = format!("after `{name}.` there is {}", other.shown());

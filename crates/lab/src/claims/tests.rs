@@ -316,6 +316,12 @@ fn what_is_shown_is_what_is_compared() {
         each,
         "goodput[s, loss = 1%]: SACK: 2.00 ±0.25, LE, as published: 4.00 ±0.50"
     );
+    // A loop that a quantity does not speak of is left out, and brackets are whole.
+    let one = finding(
+        "all s in both: mean(goodput[s, loss = 1%]) >= (1 + mean(goodput[SACK, loss = 5%]))",
+    );
+    let shown = one.found.rsplit("; ").next().unwrap();
+    assert_eq!(shown, "(1 + mean(goodput[SACK, loss = 5%])): 2.00");
     let claim = "[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = 'true'\n\
                  found = '{(gain(LE) - 1) * 100:+1} % more than {SACK}, {value(points):g}'\n";
     let rules = rules(claim).unwrap();
@@ -470,4 +476,59 @@ fn claims_with_one_name_and_without_a_rule_are_errors() {
     assert!(error.unwrap_err().to_string().contains("does not say when"));
     let none = Rules::of_experiment(&planned(), &source(""), &Catalog::builtin());
     assert!(none.unwrap().is_none());
+}
+
+const REFERENCE: &str = include_str!("../../../../docs/claims.md");
+
+#[test]
+fn the_reference_has_every_function_and_measure_as_it_is() {
+    for Function { name, inputs, doc } in FUNCTIONS {
+        let row = format!("| `{name}({inputs})` | {doc} |\n");
+        assert!(REFERENCE.contains(&row), "{row}");
+    }
+    for (name, _) in world::MEASURES.iter() {
+        assert!(REFERENCE.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn every_example_of_the_reference_is_a_rule() {
+    let text = TEXT.replace("[names]", "[names]\nNewReno = \"le/reno\"");
+    let source = Source {
+        text: text.replace("\"5%\"", "\"0.5%\""),
+        ..source("")
+    };
+    let experiment = source.parse().unwrap();
+    let catalog = Catalog::builtin();
+    let rules = Rules::new(&experiment.vocabulary(), &[], &source, &catalog).unwrap();
+    let planned = Plan::new(experiment, &source, &catalog)
+        .unwrap()
+        .empty_results();
+    let blocks = REFERENCE.split("```claims\n").skip(1);
+    let lines = blocks.flat_map(|block| block.split("```").next().unwrap_or("").lines());
+    let mut count = 0;
+    for text in lines {
+        let said = Said {
+            source: &source,
+            place: "",
+            text,
+            experiment: None,
+        };
+        let value = rules.evaluate(&said, &[], &World::planned(&planned));
+        assert!(matches!(value, Ok(Value::Truth(_))), "{text}: {value:?}");
+        count += 1;
+    }
+    assert!(count >= 10, "{count}");
+}
+
+#[test]
+fn the_example_with_claims_is_checked() {
+    let source = Source {
+        text: include_str!("../../../../examples/claims.toml").to_owned(),
+        ..source("")
+    };
+    let catalog = Catalog::builtin();
+    let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+    let rules = Rules::of_experiment(&plan.empty_results(), &source, &catalog).unwrap();
+    assert_eq!(rules.expect("it has claims").claims().len(), 3);
 }

@@ -39,12 +39,7 @@ impl Format {
         if self.shortest {
             return summary.mean.to_string();
         }
-        let decimals = self.decimals.unwrap_or_else(|| match summary.mean.abs() {
-            mean if mean >= 99.5 => 0,
-            mean if mean >= 9.95 => 1,
-            mean if mean >= 0.995 => 2,
-            _ => 3,
-        });
+        let decimals = self.decimals.unwrap_or_else(|| decimals_of(summary));
         // A negative zero made positive.
         let zero = format!("{:.decimals$}", summary.mean)
             .trim_matches(['-', '0', '.'])
@@ -92,6 +87,24 @@ impl Format {
                 .map_or_else(|| "–".to_owned(), |s| self.number(&s)),
         }
     }
+}
+
+/// As many decimals as three digits of the mean want, and one digit of its interval.
+fn decimals_of(summary: &Summary) -> usize {
+    let of_mean = match summary.mean.abs() {
+        mean if mean >= 99.5 => 0,
+        mean if mean >= 9.95 => 1,
+        mean if mean >= 0.995 => 2,
+        _ => 3,
+    };
+    let of_half = match summary.half_width_95 {
+        Some(half) if half >= 0.5 || half <= 0.0 => 0,
+        Some(half) if half >= 0.05 => 1,
+        Some(half) if half >= 0.005 => 2,
+        Some(_) => 3,
+        None => 0,
+    };
+    of_mean.max(of_half)
 }
 
 impl Evaluator<'_> {
@@ -170,6 +183,9 @@ impl Quantity {
             .into_iter()
             .rev()
             .fold(self.of, |body, (variable, items)| {
+                if !uses(&body, &variable) {
+                    return body;
+                }
                 let span = body.span.clone();
                 let node = Node::Over {
                     kind: Over::Each,
@@ -179,6 +195,23 @@ impl Quantity {
                 };
                 Expression { node, span }
             })
+    }
+}
+
+/// Whether an expression speaks of a variable.
+fn uses(of: &Expression, variable: &str) -> bool {
+    let in_any = |inner: &[Expression]| inner.iter().any(|one| uses(one, variable));
+    match &of.node {
+        Node::Number(_) | Node::Quantity(_) | Node::Text(_) => false,
+        Node::Name(name) => name == variable,
+        Node::List(inner)
+        | Node::Call { inputs: inner, .. }
+        | Node::Select { choices: inner, .. } => in_any(inner),
+        Node::Within { body: inner, .. } | Node::Negative(inner) | Node::Not(inner) => {
+            uses(inner, variable)
+        }
+        Node::Over { items, body, .. } => uses(items, variable) || uses(body, variable),
+        Node::Binary { left, right, .. } => uses(left, variable) || uses(right, variable),
     }
 }
 
