@@ -110,12 +110,13 @@ pub struct Sent {
     pub segment: Segment,
     /// TSval of this transmission, if the connection uses timestamps.
     pub timestamp: Option<u32>,
-    /// Why.
+    /// Why it was sent.
     pub why: SendReason,
 }
 
 /// What a control that sees transmissions is told beside [`Sent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Departure {
     /// Bytes in flight as the recovery counts them, the segment included.
     pub in_flight: u64,

@@ -49,3 +49,8 @@ pub mod window;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use sender::{Sender, SenderConfig, Transmit};
 pub use stack::Stack;
+
+/// The README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

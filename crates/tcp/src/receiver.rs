@@ -53,6 +53,26 @@ pub struct ReceiverConfig {
     pub application: Reading,
 }
 
+impl ReceiverConfig {
+    /// What the RFCs say, for segments of `mss` bytes and a peer with whom nothing is agreed on:
+    /// a buffer of 64 KiB, ACKs delayed by at most 40 ms (RFC 1122 §4.2.3.2: less than 0.5 s), an
+    /// application that reads when it likes.
+    #[must_use]
+    pub const fn new(mss: u32) -> Self {
+        Self {
+            irs: SeqNumber(0),
+            mss,
+            buffer: 65_535,
+            ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
+            sack: Sack::Absent,
+            dsack: Dsack::Absent,
+            timestamps: None,
+            order_echo: OrderEcho::Absent,
+            application: Reading::OnDemand,
+        }
+    }
+}
+
 /// How the receiving application takes data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
@@ -64,6 +84,7 @@ pub enum Reading {
 
 /// What a segment brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Accepted {
     /// Bytes by which the stream grew in order.
     pub in_order_bytes: u64,

@@ -212,7 +212,7 @@ pub enum Next {
     Nothing,
     /// New data.
     New {
-        /// Why.
+        /// Why it is sent.
         why: SendReason,
         /// Under which condition.
         clearance: Clearance,
@@ -221,7 +221,7 @@ pub enum Next {
     Retransmit {
         /// Which one.
         id: SegmentId,
-        /// Why.
+        /// Why it is sent.
         why: SendReason,
         /// Under which condition.
         clearance: Clearance,

@@ -86,6 +86,7 @@ pub struct Delivered {
 
 /// What changed when an ACK was applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Applied {
     /// Bytes by which the cumulative acknowledgment advanced.
     pub acked_bytes: u64,

@@ -537,21 +537,19 @@ impl<D: Device> Host<D> {
     }
 
     /// The parameters with what only the host knows.
-    fn complete(&self, config: Config, ends: Ends) -> Config {
+    fn complete(&self, mut config: Config, ends: Ends) -> Config {
         let Ends { local, remote } = ends;
         let now = self.clock.now();
         let (headers, default_peer_mss) = match local {
             SocketAddr::V4(_) => (HEADERS_V4, DEFAULT_MSS_IPV4),
             SocketAddr::V6(_) => (HEADERS_V6, DEFAULT_MSS_IPV6),
         };
-        Config {
-            iss: self.secret.isn(now, local, remote),
-            mss: self.mtu.saturating_sub(headers),
-            default_peer_mss,
-            timestamp_offset: self.secret.timestamp_offset(local, remote),
-            challenge_secret: self.secret.challenge(now, local, remote),
-            ..config
-        }
+        config.iss = self.secret.isn(now, local, remote);
+        config.mss = self.mtu.saturating_sub(headers);
+        config.default_peer_mss = default_peer_mss;
+        config.timestamp_offset = self.secret.timestamp_offset(local, remote);
+        config.challenge_secret = self.secret.challenge(now, local, remote);
+        config
     }
 
     /// Ends that are free for a connection from `address` to `peer`, and now ours among siblings:

@@ -39,6 +39,7 @@ pub type BuildSender = Box<dyn FnOnce(&Negotiated) -> (SenderConfig, Stack) + Se
 
 /// The parameters of a connection. [`Config::new`] has the RFCs' values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Config {
     /// Initial send sequence number. The host makes it hard to guess (RFC 6528).
     pub iss: SeqNumber,
@@ -78,6 +79,7 @@ pub struct Config {
 
 /// What a SYN offers, or accepts if the peer's SYN offered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Offer {
     /// Windows beyond 64 KiB (RFC 7323 §2).
     pub window_scale: WindowScale,
@@ -158,6 +160,7 @@ impl Config {
 
 /// What both ends agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Negotiated {
     /// Payload bytes of a full segment that this end sends: what the smaller of the link and
     /// the peer permits, less the options that every segment carries.

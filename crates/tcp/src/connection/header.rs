@@ -84,7 +84,7 @@ pub struct Options {
     pub sack_permitted: Sack,
     /// SACK blocks (RFC 2018 §3).
     pub sacks: SackBlocks,
-    /// Timestamps.
+    /// The timestamps of RFC 7323 §3.
     pub timestamps: Option<Timestamps>,
 }
 
@@ -110,7 +110,7 @@ pub struct Segment {
     pub flags: Flags,
     /// The window field as it stands in the header, before scaling.
     pub window: u16,
-    /// Options.
+    /// The options that it carries.
     pub options: Options,
     /// Payload length in bytes.
     pub len: u32,

@@ -25,7 +25,7 @@ pub enum State {
     LastAck,
     /// All is acknowledged; waits for what may still be in the network.
     TimeWait,
-    /// Over.
+    /// The connection is over.
     Closed,
 }
 

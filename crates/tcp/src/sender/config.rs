@@ -114,7 +114,7 @@ pub enum DuplicateAckRule {
 pub enum IdleRule {
     /// It is cut to the initial window (RFC 5681 §4.1).
     Restart,
-    /// Nothing.
+    /// It leaves the window as it is.
     Keep,
 }
 

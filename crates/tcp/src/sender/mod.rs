@@ -214,7 +214,7 @@ impl Sender {
         &self.state.rtt
     }
 
-    /// Counters.
+    /// What it has counted since it was made.
     #[must_use]
     pub const fn stats(&self) -> &SenderStats {
         &self.state.stats

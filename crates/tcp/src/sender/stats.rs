@@ -5,6 +5,7 @@ use crate::window::{Window, WindowCause};
 
 /// Counters over the life of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SenderStats {
     /// Data segments sent, retransmissions included, window probes not.
     pub segments_sent: u64,
@@ -26,10 +27,11 @@ pub struct SenderStats {
 
 /// One change of the window, with its cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct WindowChange {
-    /// When.
+    /// When it changed.
     pub at: Instant,
-    /// Why.
+    /// Why it changed.
     pub cause: WindowCause,
     /// The window before.
     pub before: Window,

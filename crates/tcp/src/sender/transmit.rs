@@ -13,6 +13,7 @@ use crate::window::{Window, WindowCause};
 
 /// A segment to put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Transmit {
     /// The header fields. The host adds the bytes `offset .. offset + segment.len`.
     pub segment: DataSegment,
