@@ -1,5 +1,6 @@
 //! The project's chores. `cargo xtask test` is the one that everybody runs.
 
+mod elsewhere;
 mod fuzz;
 mod instructions;
 mod interop;

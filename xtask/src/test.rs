@@ -9,7 +9,7 @@ use std::process::Stdio;
 use clap::Args;
 use dupack_build::{cargo, command};
 
-use crate::{fuzz, instructions, needs};
+use crate::{elsewhere, fuzz, instructions, needs};
 
 #[derive(Args)]
 pub struct TestArgs {
@@ -37,13 +37,16 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
         "clippy",
         "--workspace",
         "--all-targets",
+        "--all-features",
         "--",
         "--deny",
         "warnings",
     ])?;
     left_out.extend(fuzz::check()?);
+    elsewhere::check()?;
     cargo(&["doc", "--workspace", "--no-deps", "--quiet"])?;
     left_out.extend(tests()?);
+    elsewhere::package()?;
     left_out.extend(instructions::gate_where_possible()?);
     left_out.sort();
     left_out.dedup();

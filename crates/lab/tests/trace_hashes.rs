@@ -4,13 +4,13 @@
 //! `trace_hashes/golden.csv` has one for each run of the experiments beside it. A change that is meant
 //! to change what happens writes it anew (`DUPACK_RENEW_HASHES=1`), and says why in its commit.
 
-use dupack_algorithms::catalog::Catalog;
-use std::fmt::Write;
+#[path = "trace_hashes/runs.rs"]
+mod runs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Execution, Interrupt, Plan};
 
 const EXPERIMENTS: [&str; 4] = ["dumbbell", "one", "radio", "reordering"];
 
@@ -20,28 +20,19 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_hashes")
 }
 
-/// A line for each run.
+/// A line for each run of the experiment in a file.
 fn hashes(name: &str) -> String {
     let file = folder().join(format!("{name}.toml"));
-    let source = Source {
+    runs::hashes(&Source {
         name: name.to_owned(),
         text: fs::read_to_string(file).unwrap(),
         folder: folder(),
-    };
-    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
-    let mut lines = String::new();
-    for run in &results.runs {
-        let stack = &results.stacks[run.stack];
-        let hash = results.hash_of(run).unwrap();
-        let _ = writeln!(lines, "{name},{stack},{},{hash:016x}", run.seed);
-    }
-    lines
+    })
 }
 
 #[test]
 fn every_run_is_what_it_was() {
-    let mut now = "experiment,stack,seed,trace_hash\n".to_owned();
+    let mut now = runs::HEADER.to_owned();
     for name in EXPERIMENTS {
         now += &hashes(name);
     }

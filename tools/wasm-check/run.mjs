@@ -1,0 +1,27 @@
+// Runs experiments in WebAssembly and compares their trace hashes with those that they have natively:
+// node run.mjs MODULE GOLDEN
+
+import { readFileSync } from "node:fs";
+import { argv, exit } from "node:process";
+
+const [module, golden] = argv.slice(2);
+// No imports: no clock, no files, no random numbers.
+const { instance } = await WebAssembly.instantiate(readFileSync(module), {});
+const { memory, run, text, length } = instance.exports;
+const told = () => Buffer.from(memory.buffer, text(), length()).toString();
+
+try {
+  run();
+} catch (trap) {
+  console.error(`${trap}: ${told()}`);
+  exit(1);
+}
+
+const expected = readFileSync(golden, "utf8").split("\n");
+const found = told().split("\n");
+const differ = expected.filter((line, n) => line !== found[n]);
+if (differ.length > 0 || expected.length !== found.length) {
+  console.error(`other trace hashes than natively. Expected:\n${differ.join("\n")}\nof:\n${told()}`);
+  exit(1);
+}
+console.log(`${expected.length - 2} runs in WebAssembly have the trace hashes that they have natively`);

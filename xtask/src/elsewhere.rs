@@ -1,0 +1,52 @@
+//! What must work elsewhere: the endpoint without an operating system, experiments in WebAssembly, and
+//! each crate as a package.
+
+use std::process::Command;
+
+use dupack_build::{cargo, root, succeed, target};
+
+use crate::needs::{BARE, NO_SYSTEM, NODE, WASM, WEB};
+
+/// The crates that need no operating system.
+const NO_STD: [&str; 1] = ["dupack-tcp"];
+
+/// The program that is run in WebAssembly, and the file that cargo makes of it.
+const CHECK: &str = "dupack-wasm-check";
+const MODULE: &str = "dupack_wasm_check.wasm";
+
+/// What it must give.
+const GOLDEN: &str = "crates/lab/tests/trace_hashes/golden.csv";
+
+/// Builds and runs for other machines what shall work there, where this machine can.
+///
+/// # Errors
+/// If something does not compile, or an experiment in WebAssembly gives another trace hash than here.
+pub fn check() -> Result<(), String> {
+    if NO_SYSTEM.thing.is_here() {
+        let mut words = vec!["build", "--no-default-features", "--target", BARE];
+        words.extend(NO_STD.iter().flat_map(|package| ["--package", package]));
+        cargo(&words)?;
+    }
+    if WEB.thing.is_here() {
+        // What draws on the web has imports: that it compiles is enough here.
+        let words = ["check", "--no-default-features", "--target", WASM];
+        cargo(&[&words[..], &["--package", "dupack-report"]].concat())?;
+        cargo(&["build", "--package", CHECK, "--target", WASM])?;
+        if NODE.thing.is_here() {
+            let module = target().join(WASM).join("debug").join(MODULE);
+            let mut node = Command::new("node");
+            node.arg(root().join("tools/wasm-check/run.mjs"));
+            succeed(node.arg(module).arg(root().join(GOLDEN)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Packs each crate, and builds what was packed: a file that is missing in a package, or a dependency
+/// without a version, is found.
+///
+/// # Errors
+/// If a crate cannot be packed, or a package does not compile.
+pub fn package() -> Result<(), String> {
+    cargo(&["package", "--workspace", "--allow-dirty", "--quiet"])
+}
