@@ -11,3 +11,7 @@ pub mod recovery;
 pub mod response;
 #[cfg(test)]
 pub(crate) mod testing;
+
+/// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
+/// names it, so that it is not taken for one of other code.
+pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");

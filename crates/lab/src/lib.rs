@@ -7,3 +7,7 @@ pub mod run;
 pub mod stats;
 pub mod trace;
 pub mod units;
+
+/// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
+/// names it, so that it is not taken for one of other code.
+pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");

@@ -54,3 +54,7 @@ pub use stack::Stack;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
+/// names it, so that it is not taken for one of other code.
+pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");

@@ -10,18 +10,23 @@ use super::explain;
 use super::plan::{Job, Plan};
 use crate::experiment::Seeds;
 
-/// Counts the changes of behaviour of endpoint, plug-ins, network and measures. Raise it with a
-/// change after which the same experiment and seed give other packets or other measures: runs
-/// done before it are then not taken for runs of today.
-pub const ENGINE: u32 = 1;
+/// The code that decides what happens in a run and what is measured of it, each crate by the hash of
+/// its sources: a run that other code made is not taken for a run of today. A changed comment is a
+/// change, too: that costs a rerun, and cannot be forgotten.
+const ENGINE: [&str; 4] = [
+    dupack_tcp::SOURCE_HASH,
+    dupack_algorithms::SOURCE_HASH,
+    dupack_net::SOURCE_HASH,
+    crate::SOURCE_HASH,
+];
 
 /// What a run depends on, as one number. Two runs with the same fingerprint are the same run.
 ///
 /// It covers the experiment at the run's point (path, flows, endpoints, duration, dialect;
 /// neither title nor description, nor which other stacks, points and seeds there are), the
 /// canonical spelling of the stack and of the stacks of other flows, every effective parameter
-/// with its value, the text of recorded traces, the seed, the version of this crate, and
-/// [`ENGINE`]. It does not cover the code: that is what [`ENGINE`] is for.
+/// with its value, the text of recorded traces, the seed, the version of this crate, and the sources
+/// of endpoint, plug-ins, network and laboratory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint(u64);
@@ -65,8 +70,9 @@ impl Plan {
         bare.stacks = vec![scenario.stack.to_string()];
         bare.seeds = Seeds::List(vec![job.seed]);
         let mut text = format!(
-            "{} {ENGINE}\n{}",
+            "{} {}\n{}",
             env!("CARGO_PKG_VERSION"),
+            ENGINE.join(" "),
             toml::to_string(&bare).unwrap_or_default()
         );
         let mut line = |what: fmt::Arguments<'_>| {
@@ -129,6 +135,18 @@ mod tests {
         assert_ne!(other("\"1%\"", "\"1.5%\""), base);
         assert_ne!(other("\"sack/reno\"", "\"sack/westwood\""), base);
         assert_ne!(other("seeds = 2", "seeds = 2\ndialect = \"ns2\""), base);
+    }
+
+    #[test]
+    fn it_names_the_sources_as_they_are() {
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for (name, hash) in ["tcp", "algorithms", "net", "lab"].into_iter().zip(ENGINE) {
+            let now = dupack_source_hash::of_folder(&crates.join(name).join("src"));
+            assert_eq!(hash, format!("{:016x}", now.unwrap()), "{name}");
+        }
+        let plan = plan(BASE);
+        let identity = plan.identity(plan.jobs()[0]);
+        assert!(ENGINE.iter().all(|hash| identity.contains(hash)));
     }
 
     #[test]

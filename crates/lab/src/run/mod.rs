@@ -13,6 +13,6 @@ mod timeline;
 pub use build::{BuildError, Built, Endpoints, Scenario};
 pub use course::{Course, Moment};
 pub use execute::{Execution, Interrupt, Progress};
-pub use fingerprint::{ENGINE, Fingerprint};
+pub use fingerprint::Fingerprint;
 pub use plan::{Job, Plan};
 pub use timeline::{OverTime, Timeline};
