@@ -1,37 +1,29 @@
 //! M. Kang, H. Park and J. Mo, Implementation and evaluation of a new TCP loss recovery
 //! architecture, EURASIP JWCN 2012:149: figures 4, 5, 6 and 9, reordering (§2.3.4),
 //! and video (abstract).
+//!
+//! Its rules, figures and tables are data. What they ask of packets is read off here: the repairs
+//! of figure 4, and what Westwood measures in the testbed of §5.
 
-mod controls;
-mod exhibits;
-mod fairness;
-mod fit;
-mod reordering;
 mod repair;
-mod testbed;
-mod video;
-mod window_losses;
+
+use dupack_lab::claims::{Fact, FactKind, FactValue, Facts};
+use dupack_lab::run::Job;
+use dupack_lab::stats::mean;
+use dupack_lab::trace::Trace;
+use dupack_tcp::window::WindowCause;
 
 use super::evidence::Part;
-use super::{Evidence, ExperimentFile, Finding, Judgement, Observe, Paper};
-use controls::Panel;
-use dupack_lab::experiment::{Experiment, Seeds, SweepValue};
-use dupack_lab::results::Measure;
-use dupack_lab::stats::Summary;
-use dupack_lab::units::Delay;
-use fairness::Mixes;
-use testbed::Testbed;
-use window_losses::WindowLosses;
+use super::{Judgement, Paper};
+use repair::Repair;
 
-/// An experiment of this paper.
+/// A file of the folder with its name.
 macro_rules! file {
-    ($name:literal, $observe:ident, $quicken:ident) => {
-        ExperimentFile {
-            name: $name,
-            text: include_str!(concat!("../../../experiments/papers/le/", $name, ".toml")),
-            observe: Observe::$observe,
-            quicken: $quicken,
-        }
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../experiments/papers/le/", $name)),
+        )
     };
 }
 
@@ -39,163 +31,116 @@ pub(super) static PAPER: Paper = Paper {
     key: "le",
     claims: include_str!("../../../experiments/papers/le/claims.toml"),
     readme: include_str!("../../../experiments/papers/le/README.md"),
-    files: &[],
-    facts: super::no_facts,
-    experiments: &[
-        file!("figure4", Packets, fewer_seeds),
-        file!("figure5", Measures, shorter),
-        file!("figure6a", Measures, coarser),
-        file!("figure6b", Measures, coarser),
-        file!("figure6c", Measures, coarser),
-        file!("figure6d", Measures, coarser),
-        file!("figure9a", Measures, coarser),
-        file!("figure9b", Measures, coarser),
-        file!("estimate", Packets, fewer_seeds),
-        file!("reordering", Measures, shorter),
-        file!("video", Measures, coarser),
+    files: &[
+        file!("exhibits.toml"),
+        file!("figure4.toml"),
+        file!("figure5.toml"),
+        file!("figure6a.toml"),
+        file!("figure6b.toml"),
+        file!("figure6c.toml"),
+        file!("figure6d.toml"),
+        file!("figure9a.toml"),
+        file!("figure9b.toml"),
+        file!("estimate.toml"),
+        file!("reordering.toml"),
+        file!("video.toml"),
     ],
-    judge,
+    experiments: &[],
+    facts,
+    judge: |_| Judgement::default(),
 };
 
-/// The recoveries of figures 4 and 6, in their order.
-const RECOVERIES: [&str; 5] = ["Reno", "NewReno", "SACK", "FACK", "LE"];
-const RENO: usize = 0;
-const NEWRENO: usize = 1;
-const SACK: usize = 2;
-const FACK: usize = 3;
-const LE: usize = 4;
+/// What rules call a quantity of a recorded run, and how it is read off; nothing if the run does
+/// not show it.
+type Quantity<T> = (&'static str, fn(&T) -> Option<f64>);
 
-fn fewer_seeds(experiment: &mut Experiment) {
-    experiment.seeds = Seeds::Count(2);
+/// Of the repair of the losses of a window; `claims.toml` says what they are.
+const REPAIR: [Quantity<Repair>; 7] = [
+    ("repair_time", |repair| Some(repair.duration)),
+    ("repair_time_ms", |repair| Some(repair.duration_ms)),
+    ("one_round_trip", |repair| {
+        let in_one = repair.resending <= 1.0 && repair.timeout.is_none();
+        Some(one_if(in_one))
+    }),
+    ("timed_out", |repair| Some(one_if(repair.timeout.is_some()))),
+    ("timeout_after", |repair| Some(repair.timeout?.after)),
+    ("resent_before_timeout", |repair| {
+        Some(repair.timeout?.resent as f64)
+    }),
+    ("advanced_at_once", |repair| {
+        let advance = repair.timeout?.advance;
+        Some(one_if(advance.is_some_and(|after| after < 1.0)))
+    }),
+];
+
+const ESTIMATE: [Quantity<f64>; 1] = [("westwood_estimate", |estimate| Some(*estimate))];
+
+fn one_if(it_is: bool) -> f64 {
+    f64::from(u8::from(it_is))
 }
 
-fn shorter(experiment: &mut Experiment) {
-    experiment.seeds = Seeds::Count(3);
-    experiment.duration = Delay::from_nanos(15_000_000_000);
-}
-
-/// Shorter, and at fewer loss rates.
-fn coarser(experiment: &mut Experiment) {
-    shorter(experiment);
-    let kept = ["0%", "1%", "5%", "10%"].map(|rate| SweepValue::Text(rate.to_owned()));
-    for rates in experiment.sweep.values_mut() {
-        rates.retain(|rate| kept.contains(rate));
+fn facts(experiment: &str, part: Option<&Part>) -> Facts {
+    match experiment {
+        "figure4" => read_off(part, Repair::of, &REPAIR),
+        "estimate" => read_off(part, estimate, &ESTIMATE),
+        _ => Facts::default(),
     }
 }
 
-fn judge(evidence: &Evidence) -> Judgement {
-    let mut judgement = Judgement::default();
-    let out = &mut judgement;
-    if let Some(part) = evidence.part("figure4") {
-        let losses = WindowLosses::of(part);
-        out.findings.extend(losses.findings());
-        out.exhibits.extend(exhibits::figure_4(&losses));
-    }
-    if let Some(part) = evidence.part("figure5") {
-        let mixes = Mixes(part);
-        out.findings.extend(mixes.findings());
-        out.exhibits.extend(mixes.exhibits());
-    }
-    let panel = |name| evidence.part(name).map(Panel);
-    if let (Some(aimd), Some(fixed), Some(westwood), Some(ten)) = (
-        panel("figure6a"),
-        panel("figure6b"),
-        panel("figure6c"),
-        panel("figure6d"),
-    ) {
-        out.findings.extend(aimd.aimd());
-        out.findings.extend(fixed.fixed(&aimd));
-        out.findings.extend(westwood.westwood(&aimd));
-        out.findings.extend(ten.ten_flows());
-        out.exhibits
-            .extend(exhibits::figure_6([&aimd, &fixed, &westwood, &ten]));
-        if let (Some(under_westwood), Some(under_rr), Some(estimate)) = (
-            evidence.part("figure9a"),
-            evidence.part("figure9b"),
-            evidence.part("estimate"),
-        ) {
-            let testbed = Testbed {
-                westwood: under_westwood,
-                rr: under_rr,
-                estimate,
-            };
-            out.findings.extend(testbed.findings(&westwood));
-            out.exhibits.extend(testbed.exhibits());
-        }
-    }
-    if let Some(part) = evidence.part("reordering") {
-        out.findings.extend(reordering::findings(part));
-        out.exhibits.extend(reordering::exhibits(part));
-    }
-    if let Some(part) = evidence.part("video") {
-        out.findings.extend(video::findings(part));
-        out.exhibits.extend(video::exhibits(part));
-    }
-    judgement
-}
-
-/// Findings by the names of their claims.
-type Findings = Vec<(&'static str, Option<Finding>)>;
-
-/// The swept values of an experiment with one key, in percent.
-fn percents(part: &Part) -> Vec<f64> {
-    let points = part.results.points.iter();
-    points
-        .filter_map(|point| {
-            let (_, value) = point.values.first()?;
-            dupack_lab::results::scaled(value).map(|(number, _)| number)
-        })
-        .collect()
-}
-
-/// The points of an experiment at which the swept value is `low` percent or more.
-fn points_from(part: &Part, low: f64) -> Vec<usize> {
-    let percents = percents(part).into_iter().enumerate();
-    percents
-        .filter(|(_, percent)| *percent >= low)
-        .map(|(point, _)| point)
-        .collect()
-}
-
-/// The point at which the swept value is `percent`.
-fn point_at(part: &Part, percent: f64) -> Option<usize> {
-    percents(part)
+/// The quantities of what `of` finds in every recorded run.
+fn read_off<T>(
+    part: Option<&Part>,
+    of: fn(&Trace) -> Option<T>,
+    quantities: &[Quantity<T>],
+) -> Facts {
+    let traces = part.map_or(&[][..], |part| part.traces.as_slice());
+    let runs = traces
         .iter()
-        .position(|p| (p - percent).abs() < 1e-9)
+        .filter_map(|traced| Some((traced.job, of(&traced.trace)?)));
+    let runs: Vec<(Job, T)> = runs.collect();
+    let facts = quantities.iter().map(|(name, quantity)| {
+        let values = runs.iter().filter_map(|(job, run)| {
+            let value = FactValue::Number(quantity(run)?);
+            Some((job.point, job.stack, job.seed, value))
+        });
+        Fact {
+            name: (*name).to_owned(),
+            kind: FactKind::Number,
+            values: values.collect(),
+        }
+    });
+    Facts(facts.collect())
 }
 
-/// A measure of one stack over that of another at these points, paired by seed.
-fn ratios(
-    part: &Part,
-    points: &[usize],
-    stack: usize,
-    base: usize,
-    measure: Measure,
-) -> Option<Vec<Summary>> {
-    let at = |&point: &usize| part.ratio(super::At { point, stack }, base, measure);
-    points.iter().map(at).collect()
+/// Westwood's mean estimate at the reductions of a run, in Mbit/s: in congestion avoidance
+/// ssthresh becomes the estimate times the least round trip (Westwood §IV.A, a = 1).
+fn estimate(trace: &Trace) -> Option<f64> {
+    let rtt = trace.states().filter_map(|(_, state)| state.rtt).min()?;
+    let reductions = trace.window_changes().filter(|change| {
+        change.cause == WindowCause::Congestion && change.before.cwnd > change.before.ssthresh
+    });
+    let estimates: Vec<f64> = reductions
+        .map(|change| change.after.ssthresh * 8.0 / rtt.as_secs_f64() / 1e6)
+        .collect();
+    mean(&estimates)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_lab::experiment::load::Source;
+    use crate::Extent;
 
     #[test]
     fn a_quick_look_keeps_the_rates_that_the_rules_name() {
-        for file in PAPER
-            .experiments
+        let prepared = PAPER.prepare(Extent::Quick).unwrap();
+        let swept = prepared
             .iter()
-            .filter(|f| f.name.starts_with("figure6"))
-        {
-            let source = Source {
-                name: file.name.to_owned(),
-                text: file.text.to_owned(),
-                folder: std::path::PathBuf::new(),
-            };
-            let mut experiment = source.parse().unwrap();
-            (file.quicken)(&mut experiment);
-            assert_eq!(experiment.sweep["path.loss"].len(), 4, "{}", file.name);
-        }
+            .filter_map(|one| Some((one.name, one.experiment.sweep.get("path.loss")?)));
+        let coarser: Vec<(&str, usize)> = swept
+            .filter(|(name, _)| *name != "estimate")
+            .map(|(name, rates)| (name, rates.len()))
+            .collect();
+        assert_eq!(coarser.len(), 7);
+        assert!(coarser.iter().all(|(_, rates)| *rates == 4), "{coarser:?}");
     }
 }
