@@ -60,6 +60,7 @@ impl Summary {
 
 /// The ratios of paired samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PairedRatio {
     /// The ratios' summary; none if no pair had one.
     pub ratio: Option<Summary>,
@@ -90,6 +91,7 @@ pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
 /// How many times as large one quantity is as another, over pairs: the geometric mean of the
 /// ratios, which is the same whichever of the two is called the base, up to its inverse.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GeometricRatio {
     /// The geometric mean of the ratios.
     pub mean: f64,

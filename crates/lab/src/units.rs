@@ -161,7 +161,7 @@ impl Delay {
         Self(nanos)
     }
 
-    /// Nanoseconds.
+    /// The same in nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
@@ -181,7 +181,7 @@ impl ByteCount {
         Self(bytes)
     }
 
-    /// Bytes.
+    /// How many bytes it is.
     #[must_use]
     pub const fn as_bytes(self) -> u64 {
         self.0
@@ -195,7 +195,7 @@ impl Distance {
         Self(millimetres)
     }
 
-    /// Metres.
+    /// The same in metres.
     #[must_use]
     pub fn as_metres(self) -> f64 {
         self.0 as f64 / 1e3

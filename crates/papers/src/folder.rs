@@ -24,6 +24,7 @@ pub struct CampaignFolder {
 
 /// A folder that cannot be gone on with.
 #[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
 pub enum FolderError {
     /// It was not made by `dupack papers`.
     #[error("{path} is not a folder that `dupack papers` has begun")]

@@ -178,6 +178,11 @@ impl Paper {
     }
 }
 
+/// The example of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;

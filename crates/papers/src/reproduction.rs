@@ -9,6 +9,7 @@ use dupack_report::table::{Colour, Plain};
 
 /// A paper rerun and judged.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Reproduction {
     /// The paper's key.
     pub key: &'static str,
@@ -41,6 +42,7 @@ pub struct Account {
 
 /// Something to look at.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Exhibit {
     /// The beginning of a figure or table of the paper.
     Heading(String),

@@ -7,7 +7,7 @@ use dupack_lab::run::Progress;
 /// How much is to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Runs.
+    /// How many runs.
     pub runs: usize,
     /// About how many packets they send: what their time is proportional to.
     pub packets: u64,

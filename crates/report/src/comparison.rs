@@ -119,6 +119,7 @@ fn over_time(results: &Results, runs: &OverTime) -> Result<Vec<Figure>, FigureEr
         point,
         timelines,
         capacity,
+        ..
     } = runs;
     if timelines.is_empty() {
         return Ok(Vec::new());

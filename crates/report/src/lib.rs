@@ -11,3 +11,8 @@ pub mod page;
 pub mod table;
 pub mod theory;
 pub mod trace;
+
+/// The example of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -41,6 +41,7 @@ pub enum Depth {
 /// A piece of a section.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Block {
     /// A paragraph.
     Text {
@@ -89,6 +90,7 @@ pub struct Cell {
 /// How a cell stands out.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Emphasis {
     /// It does not.
     #[default]

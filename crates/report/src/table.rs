@@ -203,6 +203,7 @@ pub fn parameters(results: &Results, width: Option<u16>) -> String {
 
 /// What stands out in colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ink {
     /// Good: green.
     Green,

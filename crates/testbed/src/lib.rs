@@ -98,7 +98,7 @@ pub enum TestbedError {
     /// A sender that this machine does not have.
     #[error("{sender} cannot send here")]
     Sender {
-        /// Which.
+        /// Which sender it is.
         sender: String,
         /// What is wrong with it.
         source: Box<TransferError>,
@@ -108,7 +108,7 @@ pub enum TestbedError {
     Run {
         /// Which, in words.
         run: String,
-        /// Why.
+        /// Why it failed.
         source: Box<TransferError>,
     },
 }
@@ -394,3 +394,8 @@ fn endpoint_values(values: &mut Values, stats: &SenderStats) {
     let empty = stats.recoveries_left_empty as f64;
     values.set(Measure::RecoveriesLeftEmpty, empty);
 }
+
+/// The example of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

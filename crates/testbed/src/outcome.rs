@@ -13,6 +13,7 @@ use dupack_lab::run::Job;
 
 /// Everything that came out.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The senders' measures, as a comparison has them.
     pub results: Results,
@@ -24,6 +25,7 @@ pub struct Outcome {
 
 /// What passed over the path in a run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Passage {
     /// Which run.
     pub job: Job,

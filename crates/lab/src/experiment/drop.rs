@@ -12,6 +12,7 @@ use crate::units::Delay;
 
 /// One rule of a loss script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DropRule {
     /// Data packets `first..=last`, counted from 0 in the order of the stream, in their `nth`
     /// transmission (1 is the first).

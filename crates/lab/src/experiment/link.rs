@@ -67,7 +67,7 @@ pub struct LinkOptions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Direction {
-    /// Rate.
+    /// Rate of this direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// One-way propagation delay.
@@ -90,6 +90,7 @@ pub struct Direction {
 /// How a queue drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum QueueKind {
     /// When it is full.
     #[default]
@@ -154,6 +155,7 @@ fn certain() -> Probability {
 /// Where random losses strike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum LossPlacement {
     /// On the medium: a lost packet took its place in the queue and its time on the link.
     #[default]

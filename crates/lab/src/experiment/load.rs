@@ -26,6 +26,7 @@ pub struct Source {
 
 /// What is wrong with an experiment.
 #[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
 pub enum ExperimentError {
     /// The file cannot be read.
     #[error("cannot read {path}")]
@@ -51,7 +52,7 @@ pub struct Complaint {
     /// The file.
     #[source_code]
     pub file: NamedSource<String>,
-    /// Where.
+    /// Where in the text.
     #[label("here")]
     pub at: Option<SourceSpan>,
     /// What to write instead.

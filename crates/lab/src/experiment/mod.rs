@@ -115,6 +115,7 @@ pub struct Experiment {
 /// A value in a sweep, written as it would be at its own place in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected text, a number, or true or false")]
+#[non_exhaustive]
 pub enum SweepValue {
     /// Text, which is what every quantity with a unit is.
     Text(String),
@@ -146,7 +147,7 @@ impl std::fmt::Display for SweepValue {
 pub enum Seeds {
     /// This many: 1, 2, 3, …
     Count(u32),
-    /// These.
+    /// These seeds, one by one.
     List(Vec<u64>),
 }
 

@@ -70,18 +70,20 @@ pub struct RadioOptions {
 /// Which of two frames that overlap at a receiver survive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Interference {
     /// The one that is 10 dB stronger than each other, if there is one; power falls with the
     /// fourth power of distance.
     #[default]
     Capture,
-    /// Neither.
+    /// Neither of them.
     Overlap,
 }
 
 /// What a station waits for after a frame that it senses but cannot receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum SensedFrames {
     /// EIFS, as after a frame in error; so ns-2.
     #[default]
@@ -93,6 +95,7 @@ pub enum SensedFrames {
 /// What a station that awaits an ACK is to a packet that is queued meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Answering {
     /// Busy: the packet is sent after a backoff.
     #[default]

@@ -6,6 +6,7 @@ use serde::Serialize;
 /// together, or over all flows if no flow runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Measure {
     /// Bytes delivered in order per second, in Mbit/s of payload.
     Goodput,

@@ -17,6 +17,7 @@ pub enum Standing {
 
 /// A stack at a point.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Cell {
     /// Which stack.
     pub stack: usize,
@@ -30,6 +31,7 @@ pub struct Cell {
 
 /// All stacks at a point, by one measure.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Which point.
     pub point: usize,

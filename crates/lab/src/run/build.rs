@@ -60,6 +60,7 @@ pub struct Scenario {
 
 /// A simulation, and which of its parts the measures are about.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Built {
     /// The simulation, at time zero.
     pub simulation: Simulation,

@@ -34,7 +34,7 @@ impl Interrupt {
         Self(AtomicBool::new(false))
     }
 
-    /// Asks.
+    /// Asks them to stop.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

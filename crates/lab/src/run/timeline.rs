@@ -14,6 +14,7 @@ const SAMPLES: u64 = 60;
 
 /// One run over time. Times are seconds; each value holds from its time on.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Timeline {
     /// The stack.
     pub stack: String,
@@ -27,6 +28,7 @@ pub struct Timeline {
 
 /// One run of every stack over time, at one point.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct OverTime {
     /// The point, by its place.
     pub point: usize,

@@ -61,14 +61,15 @@ pub struct Trace {
 /// Something that happened.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub at: Instant,
-    /// What.
+    /// What happened.
     pub what: What,
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum What {
     /// The sender sent a data segment.
     Sent(Sent),
@@ -78,7 +79,7 @@ pub enum What {
         number: u64,
         /// The transmission that was lost.
         order: u64,
-        /// Why.
+        /// Why the network dropped it.
         cause: DropCause,
     },
     /// A data segment reached the receiver.
@@ -94,7 +95,7 @@ pub enum What {
     AckDropped {
         /// The ACK's place in the order of sending, from 0.
         number: u64,
-        /// Why.
+        /// Why the network dropped it.
         cause: DropCause,
     },
     /// The sender's window changed.
@@ -112,7 +113,7 @@ pub struct Sent {
     pub number: u64,
     /// The place in the order of transmissions, from 1.
     pub order: u64,
-    /// Why.
+    /// Why it was sent.
     pub why: SendReason,
     /// Whether it was a retransmission.
     pub repeated: Repeated,
@@ -133,6 +134,7 @@ pub enum Repeated {
 
 /// What became of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fate {
     /// It was still under way at the end.
     Open,

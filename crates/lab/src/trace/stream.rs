@@ -23,6 +23,7 @@ pub const MOST_CHANGES: usize = 1000;
 
 /// A file of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceFile {
     /// Every packet, as CSV.
     Packets,
@@ -47,11 +48,11 @@ impl TraceFile {
 /// Where the files of a trace go. They are buffered here.
 #[derive(Debug)]
 pub struct Outputs<W> {
-    /// [`TraceFile::Packets`].
+    /// For [`TraceFile::Packets`]: every packet.
     pub packets: W,
-    /// [`TraceFile::Windows`].
+    /// For [`TraceFile::Windows`]: windows over time.
     pub windows: W,
-    /// [`TraceFile::Capture`].
+    /// For [`TraceFile::Capture`]: the capture.
     pub capture: W,
 }
 
@@ -65,7 +66,7 @@ pub enum StreamError {
     /// A file did not take it.
     #[error("cannot write {}", file.name())]
     Write {
-        /// Which.
+        /// Which file.
         file: TraceFile,
         /// What the system says.
         #[source]
@@ -92,6 +93,7 @@ fn failed(file: TraceFile) -> impl FnOnce(io::Error) -> StreamError {
 
 /// What is left in memory of a trace that went to files.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Account {
     /// The stack, in its canonical spelling.
     pub stack: String,

@@ -18,6 +18,7 @@ pub struct UnitError {
 
 /// What can be wrong with a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Problem {
     /// Nothing there but blanks.
     Empty,

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-const SCENARIOS: &str = include_str!("../../../../peers/ns2/scenarios.csv");
-const RESULTS: &str = include_str!("../../../../peers/ns2/results.csv");
-const NISHIDA: &str = include_str!("../../../../peers/ns2/nishida.csv");
-const DIFFERENCES: &str = include_str!("../../../../peers/ns2/differences.csv");
+const SCENARIOS: &str = include_str!("../../ns2/scenarios.csv");
+const RESULTS: &str = include_str!("../../ns2/results.csv");
+const NISHIDA: &str = include_str!("../../ns2/nishida.csv");
+const DIFFERENCES: &str = include_str!("../../ns2/differences.csv");
 
 /// The version of ns-2 that the numbers are from.
 pub const VERSION: &str = "ns-2.35 (Debian 2.35+dfsg-5)";

@@ -5,6 +5,7 @@ use super::style::TICK;
 
 /// How an axis places its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scale {
     /// Equal differences are equally far apart.
     #[default]

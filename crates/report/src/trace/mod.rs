@@ -70,6 +70,7 @@ pub enum Detail {
 
 /// What came of a [`Sketch`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Drawn {
     /// What the figure shows.
     pub span: Span,
