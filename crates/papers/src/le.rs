@@ -20,17 +20,14 @@ use repair::Repair;
 /// A file of the folder with its name.
 macro_rules! file {
     ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!("../../../experiments/papers/le/", $name)),
-        )
+        ($name, include_str!(concat!("../experiments/le/", $name)))
     };
 }
 
 pub(super) static PAPER: Paper = Paper {
     key: "le",
-    claims: include_str!("../../../experiments/papers/le/claims.toml"),
-    readme: include_str!("../../../experiments/papers/le/README.md"),
+    claims: include_str!("../experiments/le/claims.toml"),
+    readme: include_str!("../experiments/le/README.md"),
     files: &[
         file!("exhibits.toml"),
         file!("figure4.toml"),

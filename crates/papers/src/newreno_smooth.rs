@@ -8,32 +8,23 @@ macro_rules! file {
     ($name:literal) => {
         (
             $name,
-            include_str!(concat!(
-                "../../../experiments/papers/newreno-smooth/",
-                $name
-            )),
+            include_str!(concat!("../experiments/newreno-smooth/", $name)),
         )
     };
 }
 
 pub(super) static PAPER: Paper = Paper {
     key: "newreno-smooth",
-    claims: include_str!("../../../experiments/papers/newreno-smooth/claims.toml"),
-    readme: include_str!("../../../experiments/papers/newreno-smooth/README.md"),
+    claims: include_str!("../experiments/newreno-smooth/claims.toml"),
+    readme: include_str!("../experiments/newreno-smooth/README.md"),
     files: &[
         file!("tables.toml"),
         file!("exhibits.toml"),
         file!("throughput.csv"),
         file!("events.csv"),
         // ns-2.35 in this setting, by default and with `exit_recovery_fix_`.
-        (
-            "nishida.csv",
-            include_str!("../../../peers/ns2/nishida.csv"),
-        ),
-        (
-            "nishida-fix.csv",
-            include_str!("../../../peers/ns2/nishida-fix.csv"),
-        ),
+        ("nishida.csv", include_str!("../ns2/nishida.csv")),
+        ("nishida-fix.csv", include_str!("../ns2/nishida-fix.csv")),
     ],
     experiments: &[],
     facts: super::no_facts,

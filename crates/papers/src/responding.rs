@@ -12,12 +12,12 @@ use dupack_lab::experiment::{Experiment, Seeds, SweepValue};
 use dupack_lab::units::Delay;
 use gains::Gains;
 
-const W: &str = include_str!("../../../experiments/papers/responding/w.toml");
-const C: &str = include_str!("../../../experiments/papers/responding/c.toml");
-const DRAWN_W: &str = include_str!("../../../experiments/papers/responding/drawn-w.toml");
-const DRAWN_C: &str = include_str!("../../../experiments/papers/responding/drawn-c.toml");
-const DRAWN_W_1S: &str = include_str!("../../../experiments/papers/responding/drawn-w-1s.toml");
-const DRAWN_C_1S: &str = include_str!("../../../experiments/papers/responding/drawn-c-1s.toml");
+const W: &str = include_str!("../experiments/responding/w.toml");
+const C: &str = include_str!("../experiments/responding/c.toml");
+const DRAWN_W: &str = include_str!("../experiments/responding/drawn-w.toml");
+const DRAWN_C: &str = include_str!("../experiments/responding/drawn-c.toml");
+const DRAWN_W_1S: &str = include_str!("../experiments/responding/drawn-w-1s.toml");
+const DRAWN_C_1S: &str = include_str!("../experiments/responding/drawn-c-1s.toml");
 
 /// An experiment of this paper, of which only the measures are kept.
 const fn file(name: &'static str, text: &'static str) -> ExperimentFile {
@@ -31,24 +31,21 @@ const fn file(name: &'static str, text: &'static str) -> ExperimentFile {
 
 pub(super) static PAPER: Paper = Paper {
     key: "responding",
-    claims: include_str!("../../../experiments/papers/responding/claims.toml"),
-    readme: include_str!("../../../experiments/papers/responding/README.md"),
+    claims: include_str!("../experiments/responding/claims.toml"),
+    readme: include_str!("../experiments/responding/README.md"),
     files: &[],
     facts: super::no_facts,
     experiments: &[
         file("w", W),
-        file(
-            "w-1s",
-            include_str!("../../../experiments/papers/responding/w-1s.toml"),
-        ),
+        file("w-1s", include_str!("../experiments/responding/w-1s.toml")),
         file("c", C),
         file(
             "lda-w",
-            include_str!("../../../experiments/papers/responding/lda-w.toml"),
+            include_str!("../experiments/responding/lda-w.toml"),
         ),
         file(
             "lda-c",
-            include_str!("../../../experiments/papers/responding/lda-c.toml"),
+            include_str!("../experiments/responding/lda-c.toml"),
         ),
         file("drawn-w", DRAWN_W),
         file("drawn-c", DRAWN_C),

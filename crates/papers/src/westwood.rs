@@ -20,11 +20,7 @@ macro_rules! experiment {
     ($name:literal, $observe:ident, $quicken:ident) => {
         ExperimentFile {
             name: $name,
-            text: include_str!(concat!(
-                "../../../experiments/papers/westwood/",
-                $name,
-                ".toml"
-            )),
+            text: include_str!(concat!("../experiments/westwood/", $name, ".toml")),
             observe: Observe::$observe,
             quicken: $quicken,
         }
@@ -33,8 +29,8 @@ macro_rules! experiment {
 
 pub(super) static PAPER: Paper = Paper {
     key: "westwood",
-    claims: include_str!("../../../experiments/papers/westwood/claims.toml"),
-    readme: include_str!("../../../experiments/papers/westwood/README.md"),
+    claims: include_str!("../experiments/westwood/claims.toml"),
+    readme: include_str!("../experiments/westwood/README.md"),
     files: &[],
     facts: super::no_facts,
     experiments: &[

@@ -11,7 +11,7 @@ use dupack_lab::stats::{Summary, jain_index};
 use dupack_lab::units::{Buffer, Delay, Rate};
 use dupack_report::figure::{Bar, BarChart, BarSeries};
 
-const PAPER: &str = include_str!("../../../../experiments/papers/momentary/table1.csv");
+const PAPER: &str = include_str!("../../experiments/momentary/table1.csv");
 
 /// All flows there are, in the paper.
 const FLOWS: u32 = 1000;

@@ -13,7 +13,7 @@ use dupack_lab::units::Delay;
 use dupack_report::figure::{Bar, BarChart, BarSeries, Reference};
 use dupack_report::page::{Cell, Emphasis};
 
-const PAPER: &str = include_str!("../../../../experiments/papers/momentary/table2.csv");
+const PAPER: &str = include_str!("../../experiments/momentary/table2.csv");
 
 /// Loss rates of the experiment, in percent.
 const RATES: [f64; 5] = [0.0, 0.1, 0.5, 1.0, 3.0];

@@ -15,7 +15,7 @@ use dupack_report::figure::{Bar, BarChart, BarSeries, StepChart, StepSeries};
 use dupack_report::page::{Cell, Emphasis};
 use dupack_tcp::time::Duration;
 
-const PAPER: &str = include_str!("../../../../experiments/papers/momentary/table3.csv");
+const PAPER: &str = include_str!("../../experiments/momentary/table3.csv");
 
 /// The stacks of `table3.toml`, in their order; the paper's come first.
 const STACKS: [&str; 10] = [

@@ -358,7 +358,7 @@ mod tests {
     fn what_the_sources_leave_is_the_schedule_of_the_paper() {
         let source = Source {
             name: "transient".to_owned(),
-            text: include_str!("../../../../experiments/papers/westwood/transient.toml").to_owned(),
+            text: include_str!("../../experiments/westwood/transient.toml").to_owned(),
             folder: std::path::PathBuf::new(),
         };
         let experiment = source.parse().unwrap();
