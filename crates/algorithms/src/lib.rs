@@ -1,4 +1,5 @@
-//! The plug-ins of the endpoint, one file each, by axis, and the [`catalog`] that names them.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 // What the derive macros make names this crate, here as elsewhere.

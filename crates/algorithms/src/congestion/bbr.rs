@@ -65,6 +65,8 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::{CongestionControl, Credit, Governance};
 use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, LossCause, LossFacts, Sent, View};
 use dupack_tcp::scoreboard::DeliveredBy;

@@ -31,6 +31,8 @@
 //!   what it was; otherwise a stage starts from the new window, W_max as it was.
 //! - No undo of spurious events (§4.9) and no HyStart++ (RFC 9406).
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};

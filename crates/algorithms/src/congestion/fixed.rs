@@ -16,6 +16,8 @@
 //! connection opens with the fixed window, whatever the initial window is set to, and an idle
 //! period leaves it alone.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::window::Window;

@@ -19,6 +19,8 @@
 //! keeps `cwnd` real (the sender cuts `ssthresh` to whole segments), and recomputes `ssthresh`
 //! at every timeout.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::window::Window;

@@ -20,6 +20,8 @@
 //! included, and everything that goes by the timeout sees the earlier one. Slow start does not
 //! end with a loss either.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::rtt::RtoShortening;

@@ -27,6 +27,8 @@
 //!   a loss in it, without a sample, or that ends while the recovery holds the window, says nothing.
 //! - The window does not fall below 2 segments, and does not grow unless it was used (`validate`).
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::Duration;

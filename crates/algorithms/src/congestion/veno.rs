@@ -19,6 +19,8 @@
 //! the connection. Before there are samples it is Reno. When bytes are counted, the bytes of every
 //! other ACK are left out.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::Duration;

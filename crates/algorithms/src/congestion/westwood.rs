@@ -41,6 +41,8 @@
 //! - Before there is an estimate, a loss halves FlightSize (RFC 5681), as the paper's formula
 //!   would leave a window of nothing.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
 use dupack_tcp::time::Instant;

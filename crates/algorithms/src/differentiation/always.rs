@@ -5,6 +5,8 @@
 //! the method under test answers every FR/FR, in the W group, where all are wireless, and in the
 //! C group, where none is. Timeouts are not asked about: they stay congestion.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 

@@ -29,6 +29,8 @@
 //!   Within one of it every further loss counts as the link's, as the rule says.
 //! - Until a round trip is complete, a loss is congestion.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};

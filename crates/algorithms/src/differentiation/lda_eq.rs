@@ -18,6 +18,8 @@
 //! we could not read the cited work. As long as all samples were the same no queue was seen:
 //! usage is 0. Without a sample, a loss is congestion.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 

@@ -30,6 +30,8 @@
 //! Its neighbours [`lda_eq`](super::lda_eq) and [`spike`](super::spike) need a full queue to know
 //! what a long delay is; NCPLD needs to have filled the path once, and no more.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};

@@ -3,6 +3,8 @@
 //! The null object of this axis. In the terms of Park et al. §3 it is right about every
 //! congestion loss and wrong about every wireless one: A_c = 100 %, A_w = 0 %.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 

@@ -5,6 +5,8 @@
 //! responses are compared under when the differentiation is to make no mistakes (Park et al.
 //! §4: all wireless losses detected).
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 

@@ -20,6 +20,8 @@
 //!
 //! RTT is the last sample, RTTmin of the connection. Without a sample, a loss is congestion.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 

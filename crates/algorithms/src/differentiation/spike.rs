@@ -26,6 +26,8 @@
 //! is allowed and has no hysteresis: between them each sample turns the state over. Without a
 //! sample, a loss is congestion.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 

@@ -16,6 +16,8 @@
 //! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the least of
 //! the connection. Without a sample, a loss is congestion.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 

@@ -25,6 +25,8 @@
 //! begins as the first sample, the deviation as 0, and is taken from the mean already moved.
 //! Without a sample, a loss is congestion.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 

@@ -44,6 +44,8 @@
 //!
 //! Cost: a cursor that only moves forward; a bulk sends a window once per loss event. O(1).
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{
     AckFacts, AckKind, LossCause, LossFacts, LossRule, SendReason, Sent, View,
 };

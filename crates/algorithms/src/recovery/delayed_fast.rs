@@ -29,6 +29,8 @@
 //!
 //! Cost: one more cursor that only moves forward; amortised O(1).
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, Sent, View};
 use dupack_tcp::recovery::{Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};

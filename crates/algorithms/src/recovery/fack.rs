@@ -36,6 +36,8 @@
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,

@@ -59,7 +59,8 @@
 //!   opens it: `delivery`. The ACK that begins a loss event does not.
 //! - "An RTT" is the smoothed one. A timeout is a reduction too.
 
-use std::collections::VecDeque;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 
 use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{

@@ -28,6 +28,8 @@
 //! slow-but-steady goes on however many round trips it takes, impatient gives up for slow start
 //! if many segments were lost (RFC 6582 §4).
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,

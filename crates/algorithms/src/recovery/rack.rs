@@ -32,7 +32,8 @@
 //! - What is lost is resent in the order in which it was found; the RFC says nothing of it.
 //! - Lost retransmissions do not cut the window again within a recovery (as in Linux).
 
-use std::collections::VecDeque;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 
 use dupack_tcp::congestion::Governance;
 use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};

@@ -20,6 +20,8 @@
 //! a second loss in the same window needs three more duplicate ACKs, and halves again, or
 //! needs the timer. With `careful=on` (ns-2's default) it is always the timer.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::SegmentId;

@@ -46,6 +46,8 @@
 //!
 //! Cost: counters, O(1).
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{
     AckFacts, AckKind, LossCause, LossFacts, LossRule, SendReason, Sent, View,
 };

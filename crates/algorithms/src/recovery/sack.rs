@@ -34,6 +34,8 @@ mod lost_below;
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};

@@ -16,6 +16,8 @@
 //!
 //! A response to wireless loss can choose Tahoe's `ssthresh`, but never its window.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, Sent, View};
 use dupack_tcp::recovery::{Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 

@@ -17,8 +17,8 @@
 //! its head there is at most one entry for each segment (two for one that was probed with): at
 //! most as many as are outstanding, and were when the head was sent.
 
-use std::collections::VecDeque;
-use std::fmt::Debug;
+use alloc::collections::VecDeque;
+use core::fmt::Debug;
 
 use dupack_tcp::facts::{LossRule, Sent};
 use dupack_tcp::scoreboard::{Delivered, Reported, Scoreboard, Segment, SegmentId};

@@ -13,6 +13,8 @@
 //! and doubles from them; method 23 differs from [`previous`](super::previous) in that it leaves
 //! slow start.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;

@@ -45,6 +45,8 @@
 //! On a path with a large bandwidth-delay product and no queue at all, RTT does not follow the window
 //! either: `share` is 0 and the answer is TCP's.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::time::Duration;
@@ -159,7 +161,7 @@ impl Dynamic {
 
     /// A loss ends the interval since the one before.
     fn end_interval(&mut self) {
-        let last = std::mem::take(&mut self.acked);
+        let last = core::mem::take(&mut self.acked);
         let mean = |mean: f64| mean + INTERVAL_GAIN * (last - mean);
         self.interval = Some(self.interval.map_or(last, mean));
     }

@@ -7,6 +7,8 @@
 //! `cwnd` and `ssthresh` are both restored: unlike method 13, slow start is not entered, and
 //! unlike method 23, `ssthresh` does not become the window.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;

@@ -15,6 +15,8 @@
 //! Reading: 65535 is meant as "the max value", but stays the number that it is (`ssthresh`); a
 //! window chosen above it goes on in congestion avoidance.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;

@@ -6,6 +6,8 @@
 //! The null object of this axis. With a loss differentiation before it, it measures how well
 //! that judges while the sender behaves as it always did.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;

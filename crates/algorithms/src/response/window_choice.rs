@@ -21,6 +21,9 @@
 //!   the least round-trip time, so that the product leaves the queue out. Before there is a
 //!   sample, TCP's response stands in.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
 use dupack_tcp::time::Instant;
 use dupack_tcp::window::Window;

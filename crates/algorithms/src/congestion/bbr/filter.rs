@@ -4,7 +4,7 @@
 //! Each value is put in once and taken out once, so an update is amortised O(1); values of one
 //! moment are kept as one, so no more than the window's length are kept.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// A value and the (virtual) time at which it was taken.
 #[derive(Clone, Copy, Debug)]

@@ -87,7 +87,7 @@ impl Signals {
 
     pub(super) fn take_lost_ranges(&mut self) -> u64 {
         self.last_lost_end = None;
-        std::mem::take(&mut self.lost_ranges)
+        core::mem::take(&mut self.lost_ranges)
     }
 }
 

@@ -171,7 +171,7 @@ impl Bbr {
         self.cycle.bw_probe_up_acked += rs.newly_acked as f64;
         let per_inc = self.cycle.probe_up_acked_per_inc;
         if self.cycle.bw_probe_up_acked >= per_inc {
-            let delta = (self.cycle.bw_probe_up_acked / per_inc).floor();
+            let delta = libm::floor(self.cycle.bw_probe_up_acked / per_inc);
             self.cycle.bw_probe_up_acked -= delta * per_inc;
             self.inflight_longterm += delta * self.constants.smss;
         }

@@ -17,7 +17,7 @@
 //! The scoreboard's own entries stay as they are: what only this control needs, it keeps itself,
 //! in a ring that runs beside the scoreboard's.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, Sent, View};
 use dupack_tcp::scoreboard::SegmentId;

@@ -21,7 +21,7 @@
 //! Why it falls back at a timeout: a threshold beyond what a window can count finds no loss,
 //! which a timeout then tells.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::scoreboard::{Delivered, Scoreboard, SegmentId};

@@ -5,7 +5,7 @@
 //! so the lost segments are exactly the unsacked ones below one boundary; and both can only rise
 //! as SACKs arrive, so the boundary only moves up.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use dupack_tcp::facts::AckFacts;
 use dupack_tcp::scoreboard::{DeliveredBy, Scoreboard, SegmentId};

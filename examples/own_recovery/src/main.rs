@@ -1,0 +1,41 @@
+//! A loss recovery of somebody else's, compared with dupack's.
+
+mod majority;
+
+use std::error::Error;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_report::table::{Colour, comparison};
+
+/// What is run. `majority` is ours; a parameter is set as any.
+const EXPERIMENT: &str = r#"
+title = "A recovery of our own"
+stacks = ["sack/reno", "fack/reno", "majority/reno", "majority(share=0.2)/reno"]
+seeds = 3
+duration = "20s"
+
+[path]
+rate = "10Mbit/s"
+delay = "20ms"
+buffer = "50pkt"
+
+[sweep]
+"path.loss" = ["0.5%", "2%"]
+"#;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut catalog = Catalog::builtin();
+    catalog.register(majority::entry())?;
+
+    let source = Source {
+        name: "own-recovery".to_owned(),
+        text: EXPERIMENT.to_owned(),
+        folder: ".".into(),
+    };
+    let plan = Plan::new(source.parse()?, &source, &catalog)?;
+    let results = plan.execute(Execution::default(), &(), &Interrupt::default());
+    print!("{}", comparison(&results, Colour::No, None));
+    Ok(())
+}
