@@ -4,87 +4,14 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::Verdict;
-use super::eval::{arithmetic, first_number, is_key, wanted, zip};
+use super::choose::{first_number, is_key};
+use super::fit::{distances, line, ratio_of_means, squares};
+use super::operate::{arithmetic, wanted, zip};
 use super::syntax::{Fault, Operator};
 use super::value::{List, ListKind, Samples, Value, exceeds, grows, interval, leans, within};
 use crate::experiment::SweepValue;
 use crate::results::scaled;
 use crate::stats::{Summary, jain_index, mean, quantile};
-
-/// A function, for the reference and for error messages.
-#[derive(Clone, Copy, Debug)]
-pub struct Function {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes.
-    pub inputs: &'static str,
-    /// What it gives.
-    pub doc: &'static str,
-}
-
-macro_rules! functions {
-    ($($name:literal ($inputs:literal): $doc:literal;)*) => {
-        /// All of them, in the order of the reference.
-        pub const FUNCTIONS: &[Function] = &[
-            $(Function { name: $name, inputs: $inputs, doc: $doc },)*
-        ];
-    };
-}
-
-functions! {
-    "mean" ("x"): "the mean of each quantity";
-    "lower" ("x"): "the lower end of its 95 % interval";
-    "upper" ("x"): "the upper end of its 95 % interval";
-    "half" ("x"): "half the width of its 95 % interval";
-    "runs" ("x"): "how many samples it rests on";
-    "all" ("truths, …"): "whether all are true";
-    "any" ("truths, …"): "whether one is true";
-    "count" ("truths"): "how many are true";
-    "size" ("list"): "how many there are";
-    "leading" ("truths"): "how many are true from the first on, before the first that is not";
-    "within" ("x, low, high"): "true if the mean is within the bounds, false if the interval is outside of them";
-    "above" ("x, bound"): "true if the mean is above the bound; a mean that is not cannot be told if the interval holds the bound";
-    "below" ("x, bound"): "the same of below";
-    "exceeds" ("x, y"): "true if x's interval is above y's; cannot be told if only its mean is";
-    "near" ("x, y, share"): "whether the means differ by at most this share of y";
-    "rises" ("list"): "whether each item is above the one before: numbers as they are, quantities by their intervals";
-    "falls" ("list"): "the same of below";
-    "grows" ("list"): "false if a step falls for certain or the ends do not rise; true if the ends' intervals are apart";
-    "min" ("numbers, …"): "the least";
-    "max" ("numbers, …"): "the greatest";
-    "sum" ("numbers, …"): "the sum";
-    "average" ("numbers, …"): "the arithmetic mean";
-    "geomean" ("numbers, …"): "the geometric mean";
-    "median" ("numbers, …"): "the median";
-    "slope" ("numbers"): "the slope of the straight line through values at 1, 2, 3, …";
-    "off_line" ("numbers"): "the largest distance from the straight line through them";
-    "line_squares" ("numbers"): "the squared distances from that line, summed";
-    "exponential_squares" ("numbers"): "the same from the exponential that is a line through their logarithms";
-    "largest" ("list"): "the item with the highest mean, the first of equals";
-    "smallest" ("list"): "the item with the lowest mean";
-    "which_largest" ("list"): "its name";
-    "which_smallest" ("list"): "the name of the item with the lowest mean";
-    "winners" ("lists"): "of several lists, the names of those that have the highest mean at an item";
-    "first" ("list"): "the first item";
-    "last" ("list"): "the last item";
-    "join" ("lists, …"): "the items of all, one after the other";
-    "pool" ("quantities, …"): "all their samples as those of one quantity";
-    "sum_by_seed" ("quantities, …"): "their sum, run by run";
-    "mean_by_seed" ("quantities, …"): "their mean, run by run";
-    "mean_by_run" ("x"): "the mean over the flows of each run";
-    "jain_by_run" ("x"): "Jain's fairness index over the flows of each run";
-    "jain" ("x"): "Jain's fairness index over all samples";
-    "ratio_of_means" ("x, y"): "the ratio of the means of samples that are not paired, with an interval to first order";
-    "value" ("points, \"key\""): "what a point sets, as a number in percent, Mbit/s, ms, kB or packets, or the number with which its text begins; the key may be left out if there is only one";
-    "setting" ("\"key\""): "a number of the experiment file, in bit/s, s, bytes, packets or as a fraction";
-    "abs" ("x"): "without its sign";
-    "round" ("x, decimals"): "of numbers";
-    "ceil" ("x"): "the least whole number that is not less";
-    "floor" ("x"): "the greatest whole number that is not more";
-    "ln" ("x"): "the natural logarithm";
-    "exp" ("x"): "its inverse";
-    "sqrt" ("x"): "the square root";
-}
 
 type Outcome = Result<Value, Fault>;
 
@@ -208,7 +135,7 @@ fn fold(
 impl Call<'_> {
     fn input(&self, n: usize) -> Result<&Value, Fault> {
         self.inputs.get(n).ok_or_else(|| {
-            let about = super::FUNCTIONS
+            let about = super::reference::FUNCTIONS
                 .iter()
                 .find(|function| function.name == self.name);
             let inputs = about.map_or("", |function| function.inputs);
@@ -654,51 +581,4 @@ impl Call<'_> {
 fn number_in(value: &SweepValue) -> Option<f64> {
     let number = scaled(value).map(|(number, _)| number);
     number.or_else(|| first_number(value))
-}
-
-/// The ratio of two means of samples that are not paired, with an interval to first order.
-fn ratio_of_means(over: &Summary, under: &Summary) -> Summary {
-    let mean = over.mean / under.mean;
-    let relative = |s: &Summary| s.half_width_95.unwrap_or(0.0) / s.mean;
-    let half = mean * relative(over).hypot(relative(under));
-    Summary {
-        n: over.n.min(under.n),
-        mean,
-        standard_deviation: None,
-        half_width_95: Some(half),
-        min: mean - half,
-        max: mean + half,
-    }
-}
-
-/// Intercept and slope of the straight line through values at 1, 2, 3, … by least squares.
-fn line(values: &[f64]) -> Option<(f64, f64)> {
-    let n = values.len() as f64;
-    let x_mean = (n + 1.0) / 2.0;
-    let y_mean = values.iter().sum::<f64>() / n;
-    let (mut over, mut under) = (0.0, 0.0);
-    for (x, y) in (1..).map(f64::from).zip(values) {
-        over += (x - x_mean) * (y - y_mean);
-        under += (x - x_mean) * (x - x_mean);
-    }
-    let slope = over / under;
-    slope
-        .is_finite()
-        .then_some((y_mean - slope * x_mean, slope))
-}
-
-/// How far values are from a curve `of` a line.
-fn distances(
-    values: &[f64],
-    line: Option<(f64, f64)>,
-    of: impl Fn(f64) -> f64,
-) -> Option<Vec<f64>> {
-    let (intercept, slope) = line?;
-    let at = |x: f64| of(intercept + slope * x);
-    let all = (1..).map(f64::from).zip(values);
-    Some(all.map(|(x, y)| (y - at(x)).abs()).collect())
-}
-
-fn squares(distances: Option<Vec<f64>>) -> Option<f64> {
-    distances.map(|all| all.iter().map(|d| d * d).sum())
 }

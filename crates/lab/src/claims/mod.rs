@@ -5,10 +5,14 @@
 //! may ask about. [`Rules::check`] finds what is wrong before anything runs, and [`Rules::judge`]
 //! says what has become of each claim.
 
+mod choose;
 mod eval;
+mod fit;
 mod functions;
 mod lex;
+mod operate;
 mod parse;
+mod reference;
 mod syntax;
 mod text;
 mod value;
@@ -26,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::load::{ExperimentError, Source};
 use crate::results::Results;
 use eval::Evaluator;
-pub use functions::{FUNCTIONS, Function};
+pub use reference::{FUNCTIONS, Function};
 use syntax::{Expression, Fault};
 pub use value::{List, ListKind, Place, Samples, Stack, Value};
 pub use world::{Fact, FactKind, FactValue, Facts, Printed, Scene, World};

@@ -1,0 +1,181 @@
+//! What stands in brackets: a stack, a point, conditions on points.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::syntax::{Fault, Operator};
+use super::value::{Place, Stack};
+use super::world::Scene;
+use crate::experiment::SweepValue;
+use crate::experiment::points::Point;
+use crate::results::scaled;
+
+/// What was chosen in brackets.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pub(super) stack: Option<Stack>,
+    pub(super) point: Option<Place>,
+    /// The flows, by the name of their group.
+    pub(super) group: Option<String>,
+    pub(super) conditions: Vec<Condition>,
+}
+
+/// A condition on points.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) key: String,
+    pub(super) operator: Operator,
+    pub(super) wanted: Vec<SweepValue>,
+}
+
+impl Chosen {
+    /// The points that are chosen, in the order of the experiment.
+    pub(super) fn points(&self, scene: usize, of: &Scene<'_>) -> Vec<Place> {
+        let points = of.points().iter().enumerate();
+        let chosen = points.filter(|(n, point)| {
+            self.point.as_ref().is_none_or(|place| place.point == *n) && self.admits(point)
+        });
+        let place = |(point, of): (usize, &Point)| Place {
+            label: of.label(),
+            scene,
+            point,
+            values: of.values.clone(),
+        };
+        chosen.map(place).collect()
+    }
+
+    /// Whether only one point can be meant: one is given, or what the points set is fixed. Of points
+    /// that are listed one by one it is enough that no other is like that.
+    pub(super) fn pins(&self, scene: &Scene<'_>) -> bool {
+        let points = scene.points();
+        let keys = points.first().map_or(&[][..], |point| &point.values);
+        let fixed = |key: &str| {
+            let mut own = self.conditions.iter().filter(|c| c.key == key);
+            own.any(|c| c.operator == Operator::Equal)
+        };
+        let alone = || {
+            let chosen = points.iter().filter(|point| self.admits(point)).count();
+            !scene.experiment().points.is_empty() && chosen <= 1
+        };
+        self.point.is_some()
+            || keys.iter().all(|(key, _)| fixed(key))
+            || (keys.iter().any(|(key, _)| fixed(key)) && alone())
+    }
+
+    pub(super) fn admits(&self, point: &Point) -> bool {
+        self.conditions.iter().all(|condition| {
+            value_of(&point.values, &condition.key).is_some_and(|value| condition.admits(value))
+        })
+    }
+}
+
+impl Condition {
+    pub(super) fn admits(&self, value: &SweepValue) -> bool {
+        let is = |good: &[Ordering]| {
+            let mut orders = self.wanted.iter().filter_map(|wanted| order(value, wanted));
+            orders.any(|order| good.contains(&order))
+        };
+        match self.operator {
+            Operator::Less => is(&[Ordering::Less]),
+            Operator::LessOrEqual => is(&[Ordering::Less, Ordering::Equal]),
+            Operator::Greater => is(&[Ordering::Greater]),
+            Operator::GreaterOrEqual => is(&[Ordering::Greater, Ordering::Equal]),
+            Operator::Unequal => !is(&[Ordering::Equal]),
+            _ => is(&[Ordering::Equal]),
+        }
+    }
+}
+
+/// Whether `asked` is `key`, or its end from a dot on.
+pub(super) fn is_key(key: &str, asked: &str) -> bool {
+    let start = key.strip_suffix(asked);
+    start.is_some_and(|start| start.is_empty() || start.ends_with('.'))
+}
+
+pub(super) fn value_of<'v>(
+    values: &'v [(String, SweepValue)],
+    key: &str,
+) -> Option<&'v SweepValue> {
+    let found = values.iter().find(|(known, _)| known == key);
+    found.map(|(_, value)| value)
+}
+
+/// The number with which a swept text begins: 3 of `3 of 94-125`.
+pub(super) fn first_number(value: &SweepValue) -> Option<f64> {
+    let SweepValue::Text(text) = value else {
+        return None;
+    };
+    text.split(' ').next()?.parse().ok()
+}
+
+/// How a swept value compares with what a condition has. A bare number is a fraction where the
+/// value is a percentage, and stands beside the number with which other text begins. Nothing if
+/// they cannot be compared.
+pub(super) fn order(value: &SweepValue, wanted: &SweepValue) -> Option<Ordering> {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9);
+    let own = match wanted {
+        SweepValue::Text(_) => scaled(value),
+        _ => scaled(value).or_else(|| Some((first_number(value)?, ""))),
+    };
+    let numbers = match (own, scaled(wanted), wanted) {
+        (Some((number, "%")), Some((bare, "")), _) => Some((number, bare * 100.0)),
+        (Some((one, own)), Some((other, unit)), _) if own == unit || own.is_empty() => {
+            Some((one, other))
+        }
+        (Some((number, _)), _, SweepValue::Real(bare)) => Some((number, *bare)),
+        (Some(_), Some(_), _) => return None,
+        _ => None,
+    };
+    match numbers {
+        Some((one, other)) if near(one, other) => Some(Ordering::Equal),
+        Some((one, other)) => one.partial_cmp(&other),
+        None => Some(value.to_string().cmp(&wanted.to_string())),
+    }
+}
+
+/// The place of a stack among those of an experiment.
+pub(super) fn stack_in(
+    scene: &Scene<'_>,
+    wanted: Option<&Stack>,
+    span: &Range<usize>,
+) -> Result<usize, Fault> {
+    let stacks = &scene.results.stacks;
+    let Some(stack) = wanted else {
+        return match stacks.as_slice() {
+            [_] => Ok(0),
+            _ => Err(Fault::new(span, "of which stack?").help(format!(
+                "{} compares {}",
+                titled(scene),
+                stacks.join(", ")
+            ))),
+        };
+    };
+    let places = stacks.iter().enumerate();
+    let mut own = places
+        .filter(|(_, text)| stack.texts.contains(text))
+        .map(|(n, _)| n);
+    match (own.next(), own.next()) {
+        (Some(one), None) => Ok(one),
+        (None, _) => {
+            let message = format!("{} has no stack `{}`", titled(scene), stack.name);
+            let fault = Fault::new(span, message);
+            Err(fault.meant(&stack.name, stacks.iter().map(String::as_str)))
+        }
+        (Some(_), Some(_)) => {
+            let message = format!("`{}` is several stacks of {}", stack.name, titled(scene));
+            Err(Fault::new(span, message).help("give each a name of its own"))
+        }
+    }
+}
+
+pub(super) fn titled(scene: &Scene<'_>) -> String {
+    match scene.name.as_str() {
+        "" => "the experiment".to_owned(),
+        name => format!("`{name}`"),
+    }
+}
+
+pub(super) fn points_of(scene: &Scene<'_>) -> String {
+    let labels: Vec<String> = scene.points().iter().map(|point| point.label()).collect();
+    format!("the points are {}", labels.join("; "))
+}

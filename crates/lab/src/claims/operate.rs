@@ -1,0 +1,181 @@
+//! What operators make of two values.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::Verdict;
+use super::functions;
+use super::syntax::{Fault, Operator};
+use super::value::{List, ListKind, Samples, Value, beside};
+
+type Outcome = Result<Value, Fault>;
+
+pub(super) fn wanted(what: &str, found: &Value) -> String {
+    format!("{what} was expected here, but this is {}", found.kind())
+}
+
+/// What two values come to, item by item if one is a list.
+pub(super) fn binary(
+    operator: Operator,
+    one: &Value,
+    other: &Value,
+    span: &Range<usize>,
+) -> Outcome {
+    match operator {
+        Operator::In => {
+            let found = other.leaves().into_iter().map(|item| {
+                compare(Operator::Equal, one, item, span).map(|v| v == Value::Truth(Verdict::Holds))
+            });
+            let found: Vec<bool> = found.collect::<Result<_, _>>()?;
+            Ok(Value::Truth(Verdict::of(found.contains(&true))))
+        }
+        _ => zip(one, other, span, &|one, other| match operator {
+            Operator::And | Operator::Or => logic(operator, one, other, span),
+            _ if operator.compares() => compare(operator, one, other, span),
+            _ => arithmetic(operator, one, other, span),
+        }),
+    }
+}
+
+/// Item by item; a value that is no list goes with every item.
+pub(super) fn zip(
+    one: &Value,
+    other: &Value,
+    span: &Range<usize>,
+    of: &dyn Fn(&Value, &Value) -> Outcome,
+) -> Outcome {
+    let (kind, items): (ListKind, Result<Vec<_>, Fault>) = match (one, other) {
+        (Value::List(left), Value::List(right)) => {
+            let points = left.kind == ListKind::Points && right.kind == ListKind::Points;
+            let pairs = || left.items.iter().zip(&right.items);
+            let alike = left.items.len() == right.items.len()
+                && (!points || pairs().all(|((a, _), (b, _))| a == b));
+            if !alike {
+                let message = if points {
+                    "these are of different points"
+                } else {
+                    "these lists do not belong together"
+                };
+                return Err(Fault::new(span, message)
+                    .help("both sides need the same points, chosen by the same conditions"));
+            }
+            let each = pairs().map(|((name, a), (_, b))| Ok((name.clone(), zip(a, b, span, of)?)));
+            (left.kind, each.collect())
+        }
+        (Value::List(left), right) => {
+            let each = left.items.iter();
+            let each = each.map(|(name, a)| Ok((name.clone(), zip(a, right, span, of)?)));
+            (left.kind, each.collect())
+        }
+        (left, Value::List(right)) => {
+            let each = right.items.iter();
+            let each = each.map(|(name, b)| Ok((name.clone(), zip(left, b, span, of)?)));
+            (right.kind, each.collect())
+        }
+        (Value::Missing, _) | (_, Value::Missing) => return Ok(Value::Missing),
+        _ => return of(one, other),
+    };
+    Ok(Value::List(List {
+        kind,
+        items: items?,
+    }))
+}
+
+fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Outcome {
+    let (Value::Truth(a), Value::Truth(b)) = (one, other) else {
+        let wrong = if matches!(one, Value::Truth(_)) {
+            other
+        } else {
+            one
+        };
+        return Err(Fault::new(span, wanted("true or false", wrong)));
+    };
+    Ok(Value::Truth(match operator {
+        Operator::And => a.and(*b),
+        _ => a.or(*b),
+    }))
+}
+
+/// Numbers are compared as they are, quantities with an interval by it, words as they are.
+fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Outcome {
+    let equal = |same: bool| match operator {
+        Operator::Equal => Ok(Value::Truth(Verdict::of(same))),
+        Operator::Unequal => Ok(Value::Truth(Verdict::of(!same))),
+        _ => Err(Fault::new(span, "these have no order")),
+    };
+    match (one, other) {
+        (Value::Number(a), Value::Number(b)) => Ok(Value::Truth(Verdict::of(match operator {
+            Operator::Less => a < b,
+            Operator::LessOrEqual => a <= b,
+            Operator::Greater => a > b,
+            Operator::GreaterOrEqual => a >= b,
+            Operator::Unequal => a != b,
+            _ => a == b,
+        }))),
+        (Value::Text(a), Value::Text(b)) => equal(a == b),
+        (Value::Stack(a), Value::Stack(b)) => equal(a.texts == b.texts),
+        (Value::Stack(a), Value::Text(b)) | (Value::Text(b), Value::Stack(a)) => {
+            equal(a.name == *b || a.label == *b)
+        }
+        _ => {
+            if matches!(operator, Operator::Equal | Operator::Unequal) {
+                let message = format!("{} has a spread and is never just equal", one.kind());
+                return Err(
+                    Fault::new(span, message).help("use `within(x, low, high)`, or `mean(x)`")
+                );
+            }
+            let difference = arithmetic(Operator::Minus, one, other, span)?;
+            let Some(summary) = difference.summary() else {
+                return Ok(Value::Missing);
+            };
+            let wanted = match operator {
+                Operator::Less | Operator::LessOrEqual => Ordering::Less,
+                _ => Ordering::Greater,
+            };
+            let or_equal = matches!(operator, Operator::LessOrEqual | Operator::GreaterOrEqual);
+            Ok(Value::Truth(beside(&summary, 0.0, wanted, or_equal)))
+        }
+    }
+}
+
+/// Samples are taken together run by run: of the same seed.
+pub(super) fn arithmetic(
+    operator: Operator,
+    one: &Value,
+    other: &Value,
+    span: &Range<usize>,
+) -> Outcome {
+    let of = |a: f64, b: f64| match operator {
+        Operator::Plus => a + b,
+        Operator::Minus => a - b,
+        Operator::Times => a * b,
+        _ => a / b,
+    };
+    let finite = |Samples(all)| {
+        let kept: Vec<(Vec<u64>, f64)> = all;
+        Value::Samples(Samples(
+            kept.into_iter().filter(|(_, v)| v.is_finite()).collect(),
+        ))
+    };
+    match (one, other) {
+        (Value::List(_), _) | (_, Value::List(_)) => {
+            zip(one, other, span, &|a, b| arithmetic(operator, a, b, span))
+        }
+        (Value::Missing, _) | (_, Value::Missing) => Ok(Value::Missing),
+        (Value::Number(a), Value::Number(b)) => Ok(Value::Number(of(*a, *b))),
+        (Value::Samples(a), Value::Samples(b)) => Ok(Value::Samples(a.paired(b, of))),
+        (Value::Samples(a), Value::Number(b)) => Ok(finite(a.map(|a| of(a, *b)))),
+        (Value::Number(a), Value::Samples(b)) => Ok(finite(b.map(|b| of(*a, b)))),
+        (Value::Estimate(a), Value::Number(b)) => Ok(functions::shifted(a, |a| of(a, *b))),
+        (Value::Number(a), Value::Estimate(b)) => Ok(functions::shifted(b, |b| of(*a, b))),
+        _ => {
+            let message = format!(
+                "`{}` does not go with {} and {}",
+                operator.sign(),
+                one.kind(),
+                other.kind()
+            );
+            Err(Fault::new(span, message))
+        }
+    }
+}
