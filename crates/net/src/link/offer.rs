@@ -41,7 +41,7 @@ impl Default for Offer {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is on its way; come back for it at [`Link::next_arrival`].
+    /// It is on its way; come back for it at [`Link::next_arrival`](super::Link::next_arrival).
     Accepted {
         /// How long it waits for its transmission to begin.
         wait: Duration,
