@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
+    // A link to the one at the root, so that a package of this crate has it, too.
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("CONTRIBUTING.md");
     println!("cargo::rerun-if-changed={}", page.display());
     let text = fs::read_to_string(&page).expect("CONTRIBUTING.md is in the repository");
     let section = text.split("\n## Add an algorithm\n").nth(1);

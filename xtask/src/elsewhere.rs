@@ -8,7 +8,7 @@ use dupack_build::{cargo, root, succeed, target};
 use crate::needs::{BARE, NO_SYSTEM, NODE, WASM, WEB};
 
 /// The crates that need no operating system.
-const NO_STD: [&str; 1] = ["dupack-tcp"];
+const NO_STD: [&str; 2] = ["dupack-tcp", "dupack-algorithms"];
 
 /// The program that is run in WebAssembly, and the file that cargo makes of it.
 const CHECK: &str = "dupack-wasm-check";

@@ -309,3 +309,66 @@ fn no_text_panics() {
     }
     assert!(stacks > 10, "{stacks}");
 }
+
+fn mine(name: &'static str) -> Entry<dyn dupack_tcp::response::Response> {
+    Entry::response(name, file!())
+        .alias("same-as-before")
+        .build(|(), _| Box::new(crate::response::previous::Previous))
+}
+
+#[test]
+fn anyone_registers_and_clones_go_their_own_way() {
+    let builtin = Catalog::builtin();
+    let mut extended = builtin.clone();
+    extended.register(mine("mine")).unwrap();
+    let text = "newreno/reno/veno/same-as-before";
+    let stack = StackSpec::parse(text, &extended).unwrap();
+    assert_eq!(stack.to_string(), "newreno/reno/veno/mine");
+    assert!(StackSpec::parse(text, &builtin).is_err());
+    let empty = Catalog::empty();
+    assert_eq!(empty.stacks().count(), 0);
+    let error = StackSpec::parse("newreno/reno", &empty).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no loss recovery is called `newreno`")
+    );
+}
+
+#[test]
+fn a_catalog_does_not_take_everything() {
+    let mut catalog = Catalog::builtin();
+    let mut refused = |entry| catalog.register(entry).unwrap_err().to_string();
+    assert_eq!(
+        refused(mine("tcp")),
+        "response `tcp`: the name `tcp` is taken by `0`: choose another"
+    );
+    assert!(refused(mine("a/b")).contains("`a/b` cannot be written in a stack"));
+    let spec = ParameterSpec {
+        name: "n".into(),
+        doc: "how many".into(),
+        source: "nobody".into(),
+        kind: Kind::Integer {
+            min: 1,
+            max: 9,
+            unit: "".into(),
+        },
+        default: Defaults::same(Value::Integer(10)),
+    };
+    let entry = |specs| {
+        Entry::response("dynamically", file!()).build_with(specs, |_: &Values, _| {
+            Box::new(crate::response::previous::Previous)
+        })
+    };
+    assert!(refused(entry(vec![spec.clone()])).contains("its parameter `n`"));
+    let fair = ParameterSpec {
+        default: Defaults::same(Value::Integer(3)),
+        ..spec
+    };
+    assert!(refused(entry(vec![fair.clone(), fair.clone()])).contains("its parameter `n`"));
+    catalog.register(entry(vec![fair])).unwrap();
+    let text = "newreno/reno/veno/dynamically(n=4)";
+    let stack = StackSpec::parse(text, &catalog).unwrap();
+    assert_eq!(stack.to_string(), text);
+    drop(stack.build(Dialect::Rfc, &Context::new(1000)));
+}

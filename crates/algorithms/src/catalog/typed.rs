@@ -54,7 +54,24 @@
 //! ```
 //!
 //! `change` gives a parameter of the group another doc, source or default; `fix` takes it out of
-//! what can be chosen, and sets it to an expression, which may name the fields before.
+//! what can be chosen, and sets it to an expression, which may name the fields before. A name that
+//! the group does not have does not compile:
+//!
+//! ```compile_fail,E0609
+//! # use dupack_algorithms::catalog::{Parameters, Switch};
+//! #[derive(Clone, Copy, Debug, Parameters)]
+//! struct Growth {
+//!     /// grow only if the window was used
+//!     #[parameter(source = "RFC 7661", default = Switch::On)]
+//!     validate: Switch,
+//! }
+//!
+//! #[derive(Clone, Copy, Debug, Parameters)]
+//! struct MineParameters {
+//!     #[embed(change(validated(default = Switch::Off)))]
+//!     growth: Growth,
+//! }
+//! ```
 
 use core::fmt;
 use core::ops::RangeInclusive;
