@@ -1,6 +1,6 @@
 //! Figures and tables of the usual kinds, drawn as a paper's `exhibits.toml` says.
 
-use dupack_lab::claims::{Rules, Said, Value, World};
+use dupack_lab::claims::{Rules, Said, Value, Verdict, World};
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::results::Measure;
 use dupack_lab::stats::spread;
@@ -99,6 +99,9 @@ struct Line {
     #[serde(default)]
     decimals: Option<usize>,
     cells: Vec<Cells>,
+    /// For each of the cells whether it stands out, where `whose` does not say so.
+    #[serde(default)]
+    stands_out: Option<String>,
 }
 
 /// Cells of a row: an expression, one cell for each of its items.
@@ -372,7 +375,7 @@ impl Drawing<'_> {
                 row.push(Cell::new(self.fill(at, "lines", name)?, emphasis));
             }
         }
-        let decimals = line.decimals.unwrap_or(decimals);
+        let (named, decimals) = (row.len(), line.decimals.unwrap_or(decimals));
         for cells in &line.cells {
             match cells {
                 Cells::Plain(value) => {
@@ -388,6 +391,14 @@ impl Drawing<'_> {
                         let value = self.value(at, "lines", value)?;
                         row.extend(numbers(&value, special.decimals.unwrap_or(decimals), whose));
                     }
+                }
+            }
+        }
+        if let Some(truths) = &line.stands_out {
+            let truths = self.value(at, "lines", truths)?;
+            for (cell, (_, truth)) in row.iter_mut().skip(named).zip(truths.items()) {
+                if *truth == Value::Truth(Verdict::Holds) {
+                    cell.emphasis = Emphasis::Best;
                 }
             }
         }

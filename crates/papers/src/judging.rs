@@ -1,4 +1,4 @@
-//! The words and rows that the papers' judges share.
+//! The words that the papers' judges share.
 
 use super::claims::{Finding, Verdict};
 use super::reproduction::Exhibit;
@@ -6,18 +6,12 @@ use dupack_lab::stats::Summary;
 use dupack_lab::stats::spread;
 use dupack_report::comparison::Figure;
 use dupack_report::figure::FigureError;
-use dupack_report::page::{Cell, Emphasis};
 
 /// The 95 % interval, or the mean alone if there is only one sample.
 pub(super) fn interval(summary: &Summary) -> (f64, f64) {
     summary
         .interval_95()
         .unwrap_or((summary.mean, summary.mean))
-}
-
-/// Whether every interval lies below `bound`.
-pub(super) fn all_below(summaries: &[Summary], bound: f64) -> bool {
-    summaries.iter().all(|s| interval(s).1 < bound)
 }
 
 /// Whether every interval lies above `bound`.
@@ -71,32 +65,4 @@ pub(super) fn figure(
         svg: svg.ok()?,
         caption: caption.to_owned(),
     }))
-}
-
-/// Whose numbers a row of a table holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// The paper's.
-    Paper,
-    /// Ours: they stand out.
-    Ours,
-}
-
-/// A row of numbers after its group and whose it is.
-pub(super) fn row(
-    group: &str,
-    whose: Whose,
-    label: &str,
-    cells: impl IntoIterator<Item = String>,
-) -> Vec<Cell> {
-    let emphasis = match whose {
-        Whose::Paper => Emphasis::Number,
-        Whose::Ours => Emphasis::Best,
-    };
-    let names = [
-        Cell::new(group, Emphasis::Group),
-        Cell::new(label, Emphasis::Plain),
-    ];
-    let cells = cells.into_iter().map(|cell| Cell::new(cell, emphasis));
-    names.into_iter().chain(cells).collect()
 }

@@ -171,6 +171,7 @@ impl<'b> Evaluator<'b> {
             "points" => return self.select(name, &[], span),
             "true" => return Ok(Value::Truth(Verdict::Holds)),
             "false" => return Ok(Value::Truth(Verdict::DoesNotHold)),
+            "none" => return Ok(Value::Missing),
             _ => {}
         }
         let scene = self.scene.map(|scene| &self.world.scenes[scene]);
@@ -402,13 +403,15 @@ impl<'b> Evaluator<'b> {
     /// has, without these columns; and the other choices.
     fn of_columns(
         &mut self,
-        mut numbers: Vec<&Printed>,
+        numbers: Vec<&Printed>,
         choices: &[Expression],
     ) -> Result<(Vec<Printed>, Vec<Expression>), Fault> {
         let scene = self.scene.map(|scene| &self.world.scenes[scene]);
         let point = scene.and_then(|scene| scene.points().first());
         let swept = |key: &str| point.is_some_and(|p| p.values.iter().any(|(k, _)| is_key(k, key)));
-        let mut others = Vec::new();
+        let columns = numbers.iter().flat_map(|number| &number.point);
+        let columns: Vec<&str> = columns.map(|(key, _)| key.as_str()).collect();
+        let (mut conditions, mut others) = (Vec::new(), Vec::new());
         for choice in choices {
             let column = match &choice.node {
                 Node::Binary {
@@ -416,36 +419,36 @@ impl<'b> Evaluator<'b> {
                     left,
                     right,
                 } if operator.compares() => match &left.node {
-                    Node::Name(key) | Node::Text(key) if !swept(key) => {
-                        let known = numbers.iter().flat_map(|number| &number.point);
-                        let known = known.into_iter().any(|(column, _)| column == key);
-                        known.then_some((key, *operator, right))
-                    }
+                    Node::Name(key) | Node::Text(key) => Some((key, *operator, right)),
                     _ => None,
                 },
                 _ => None,
             };
-            let Some((key, operator, right)) = column else {
-                others.push(choice.clone());
-                continue;
-            };
-            let condition = Condition {
-                key: key.clone(),
-                operator,
-                wanted: vec![self.wanted(right)?],
-            };
-            numbers.retain(|number| {
-                value_of(&number.point, &condition.key).is_some_and(|v| condition.admits(v))
-            });
+            match column {
+                Some((key, operator, right)) if columns.contains(&key.as_str()) && !swept(key) => {
+                    conditions.push(Condition {
+                        key: key.clone(),
+                        operator,
+                        wanted: vec![self.wanted(right)?],
+                    });
+                }
+                _ => others.push(choice.clone()),
+            }
         }
-        let numbers = numbers.into_iter().map(|number| Printed {
-            point: {
-                let kept = number.point.iter().filter(|(key, _)| swept(key));
-                kept.cloned().collect()
-            },
-            ..number.clone()
+        let met = numbers.into_iter().filter(|number| {
+            conditions.iter().all(|condition| {
+                value_of(&number.point, &condition.key).is_some_and(|v| condition.admits(v))
+            })
         });
-        Ok((numbers.collect(), others))
+        let met = met.map(|number| {
+            let free = |key: &str| conditions.iter().all(|condition| condition.key != key);
+            let point = number.point.iter().filter(|(key, _)| free(key));
+            Printed {
+                point: point.cloned().collect(),
+                ..number.clone()
+            }
+        });
+        Ok((met.collect(), others))
     }
 
     /// `setting("path.rate")`: at every point if it varies.

@@ -278,6 +278,7 @@ fn printed_numbers_are_found_by_columns_that_are_not_swept() {
     assert_eq!(found, Value::Number(7.0));
     let found = value("paper.rate[flows = 4, loss = 5%]").unwrap();
     assert_eq!(found, Value::Missing);
+    assert_eq!(value("paper.rate[loss = 1%]").unwrap(), Value::Missing);
     assert!(value("paper.rate[flow = 4]").is_err());
 }
 

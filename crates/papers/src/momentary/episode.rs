@@ -12,7 +12,7 @@ pub(super) const SYN: u64 = 1;
 /// The loss, its detection, and the repair.
 #[derive(Clone, Debug)]
 pub(super) struct Episode<'t> {
-    trace: &'t Trace,
+    pub(super) trace: &'t Trace,
     /// The least round trip before the detection.
     pub(super) rtt: Duration,
     /// The first duplicate ACK.
@@ -116,12 +116,6 @@ impl<'t> Episode<'t> {
         let acks = self.trace.acks();
         let before = acks.take_while(|(at, _)| *at < self.first_duplicate);
         before.last().map_or(self.first_duplicate, |(at, _)| at)
-    }
-
-    /// The first ACK after the detection.
-    pub(super) fn next_ack(&self) -> Option<Instant> {
-        let mut acks = self.trace.acks();
-        acks.find(|(at, _)| *at > self.detection).map(|(at, _)| at)
     }
 
     /// ACKs that advance before the end: the time, and the packet acknowledged last.

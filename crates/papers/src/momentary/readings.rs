@@ -1,15 +1,12 @@
 //! Table 2 under other readings of what the paper leaves open: which of them comes closest to its
 //! ratios.
 
-use super::table2::{NAMES, paper_gain};
 use crate::evidence::{At, Part};
 use crate::judging::figure;
 use crate::reproduction::{Exhibit, Table};
-use dupack_lab::experiment::{Experiment, Seeds};
 use dupack_lab::results::Measure;
 use dupack_lab::stats::Summary;
 use dupack_lab::stats::spread;
-use dupack_lab::units::Delay;
 use dupack_report::figure::{Bar, BarChart, BarSeries, Reference};
 use dupack_report::page::{Cell, Emphasis};
 
@@ -32,10 +29,21 @@ const SACKS: [Variant; 2] = [("two per partial ACK", 1), ("ns-2.35's default", 4
 const FACKS: [Variant; 2] = [("ns-2's", 2), ("halving", 5)];
 const MOMENTARYS: [Variant; 2] = [("a new loss halves", 3), ("a new loss is resent only", 6)];
 
-/// One seed, and 10 s of it after the warm-up.
-pub(super) fn quicken(experiment: &mut Experiment) {
-    experiment.seeds = Seeds::Count(1);
-    experiment.duration = Delay::from_nanos(20_000_000_000);
+const PAPER: &str = include_str!("../../experiments/momentary/table2.csv");
+const NAMES: [&str; OTHERS] = ["NewReno", "SACK", "FACK"];
+
+/// The paper's goodput of Momentary over that of another recovery at a loss rate in percent.
+fn paper_gain(over: usize, percent: f64) -> Option<f64> {
+    let goodput = |name: &str| {
+        let rows = PAPER.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let own = |row: &Vec<&str>| {
+            let rate = row.first().and_then(|rate| rate.parse::<f64>().ok());
+            rate.is_some_and(|rate| rate.total_cmp(&percent).is_eq())
+                && row.get(1).is_some_and(|own| own.eq_ignore_ascii_case(name))
+        };
+        rows.into_iter().find(own)?.get(2)?.parse::<f64>().ok()
+    };
+    Some(goodput("Momentary")? / goodput(NAMES.get(over)?)?)
 }
 
 /// One way to read the paper, and how near its ratios come.
@@ -91,7 +99,7 @@ fn distance(means: &[[f64; OTHERS]]) -> Option<f64> {
 }
 
 /// Every reading whose runs are there, the nearest first.
-fn readings(droptail: Option<&Part>, red: Option<&Part>) -> Vec<Reading> {
+fn readings([droptail, red]: [Option<&Part>; 2]) -> Vec<Reading> {
     let mut backgrounds: Vec<(&Part, usize, String)> = Vec::new();
     if let Some(part) = droptail {
         let swept = REVERSE.iter().enumerate();
@@ -126,8 +134,8 @@ fn readings(droptail: Option<&Part>, red: Option<&Part>) -> Vec<Reading> {
 }
 
 /// The nearest readings as a table, and the best with each background as a picture.
-pub(super) fn exhibits(droptail: Option<&Part>, red: Option<&Part>) -> Vec<Exhibit> {
-    let readings = readings(droptail, red);
+pub(super) fn exhibits(backgrounds: [Option<&Part>; 2]) -> Vec<Exhibit> {
+    let readings = readings(backgrounds);
     if readings.is_empty() {
         return Vec::new();
     }
@@ -250,6 +258,13 @@ fn chart(readings: &[Reading]) -> BarChart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_papers_gains_are_those_of_its_text() {
+        let gains = [0, 1, 2].map(|other| paper_gain(other, 3.0).unwrap());
+        assert_eq!(gains.map(|g| (g * 100.0).round()), [127.0, 128.0, 138.0]);
+        assert_eq!(paper_gain(2, 2.0), None);
+    }
 
     #[test]
     fn the_papers_own_ratios_are_at_no_distance() {

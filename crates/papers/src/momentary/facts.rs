@@ -1,0 +1,258 @@
+//! What recorded runs of figures 3 and 5 and of table 3 show, as quantities for the rules. Packets
+//! are counted as ns-2 does; times are in seconds from the beginning of the run.
+
+use dupack_algorithms::recovery::newreno::PARTIAL_ACK;
+use dupack_lab::claims::{Fact, FactKind, FactValue, Facts};
+use dupack_lab::trace::{Repeated, Sent, Trace, What};
+use dupack_tcp::facts::SendReason;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::LOST;
+use super::episode::{Episode, SYN, acknowledged};
+use crate::evidence::{Part, Traced};
+
+/// Experiments that record packets.
+const RECORDED: [&str; 4] = ["figure3", "figure5", "table3-newreno", "table3-recovery"];
+/// When the senders of figure 5 are compared.
+const COMPARED_AT: Duration = Duration::from_secs(4);
+
+type Of<T> = fn(&Episode<'_>) -> T;
+
+/// Numbers of a recovery. What does not happen has none.
+const NUMBERS: [(&str, Of<Option<f64>>); 22] = [
+    // In packets, before and right after the detection.
+    ("cwnd_before", |e| Some(e.cwnd.0)),
+    ("cwnd_after", |e| Some(e.cwnd.1)),
+    ("round_trip", |e| Some(e.rtt.as_secs_f64())),
+    ("detected_at", |e| Some(e.detection.as_secs_f64())),
+    ("completed_at", |e| Some(e.complete.as_secs_f64())),
+    ("recovery_time", |e| {
+        Some(e.complete.since(e.detection).as_secs_f64())
+    }),
+    ("recovery_rtts", |e| Some(e.length_rtts())),
+    ("recovery_timeouts", |e| Some(e.timeouts() as f64)),
+    // The first growth by congestion avoidance, and the first a round trip or more after the
+    // detection.
+    ("first_growth_at", |e| {
+        Some(e.avoidance_from(e.detection)?.as_secs_f64())
+    }),
+    ("restarted_at", |e| {
+        Some(e.avoidance_from(e.detection + e.rtt)?.as_secs_f64())
+    }),
+    // ACKs after the detection up to the first that lets the window grow; 0 if none does.
+    ("acks_to_growth", |e| {
+        let first = e.avoidance_from(e.detection);
+        Some(first.map_or(0.0, |first| e.acks_until(first) as f64))
+    }),
+    // From the detection to the end.
+    ("resent", |e| Some(e.retransmissions().len() as f64)),
+    // The least time between two of them, in round trips.
+    ("resent_apart", |e| {
+        let resent = e.retransmissions();
+        let gaps = resent.windows(2).map(|pair| e.rtts(pair[0].0, pair[1].0));
+        gaps.reduce(f64::min)
+    }),
+    ("fourth_resent_at", |e| {
+        Some(e.retransmissions().get(3)?.0.as_secs_f64())
+    }),
+    // The first new packet after the detection.
+    ("new_data_at", |e| Some(e.new_data()?.0.as_secs_f64())),
+    ("new_data_packet", |e| {
+        Some((e.new_data()?.1.number + SYN) as f64)
+    }),
+    ("resent_before_new_data", |e| {
+        let (new, _) = e.new_data()?;
+        let resent = e.retransmissions();
+        Some(resent.iter().filter(|(at, _)| *at <= new).count() as f64)
+    }),
+    // From the first duplicate ACK to the detection, by limited transmit.
+    ("limited_transmits", |e| {
+        let sends = to_detection(e);
+        let limited = sends
+            .iter()
+            .filter(|(_, s)| s.why == SendReason::LimitedTransmit);
+        Some(limited.count() as f64)
+    }),
+    ("second_round_packets", |e| {
+        Some(second_round(e).len() as f64)
+    }),
+    // Partial ACKs that leave at least two losses not yet resent, and those of them that two
+    // retransmissions answer at once, and nothing else.
+    ("partial_acks", |e| Some(answers(e).len() as f64)),
+    ("answered_by_two", |e| {
+        let answers = answers(e);
+        let by_two = answers
+            .iter()
+            .filter(|(resent, sent)| (resent.len(), *sent) == (2, 2));
+        Some(by_two.count() as f64)
+    }),
+    // Packets dropped up to the end of the first recovery.
+    ("dropped_in_recovery", |e| Some(e.dropped().0 as f64)),
+];
+/// Packets dropped after it.
+const DROPPED_LATER: &str = "dropped_later";
+/// Cumulatively acknowledged at [`COMPARED_AT`], in packets.
+const ACKED: &str = "acked_at_4s";
+
+/// What was sent, packet by packet, and what the window does.
+const TEXTS: [(&str, Of<String>); 7] = [
+    // From the last ACK that advances to the detection.
+    ("sent_before_detection", |e| {
+        let after = e.last_advance() + Duration::from_nanos(1);
+        describe(&e.sends(after, e.detection))
+    }),
+    // From the first duplicate ACK to the detection, and what it triggers.
+    ("sent_to_detection", |e| describe(&to_detection(e))),
+    // In the round trip from the first duplicate ACK on, and in the next.
+    ("sent_first_round", |e| {
+        describe(&e.sends(e.first_duplicate, e.first_duplicate + e.rtt))
+    }),
+    ("sent_second_round", |e| describe(&second_round(e))),
+    // From the detection to the end.
+    ("resent_packets", |e| {
+        list(e.retransmissions().iter().map(|(_, number)| *number))
+    }),
+    ("partial_answers", |e| {
+        let answers = answers(e);
+        let texts = answers
+            .iter()
+            .map(|(resent, _)| format!("[{}]", list(resent.iter().copied())));
+        texts.collect::<Vec<_>>().join(", ")
+    }),
+    // Between detection and completion.
+    ("meanwhile", |e| {
+        let what = match (e.grew_before_the_end(), e.timeouts()) {
+            (false, _) => "waits",
+            (true, 0) => "grows in recovery",
+            (true, _) => "times out and grows",
+        };
+        what.to_owned()
+    }),
+];
+
+/// What is known of the runs of an experiment.
+pub(super) fn facts(experiment: &str, part: Option<&Part>) -> Facts {
+    if !RECORDED.contains(&experiment) {
+        return Facts::default();
+    }
+    let traces = part.map_or(&[][..], |part| &part.traces);
+    let episodes: Vec<(&Traced, Episode<'_>)> = traces
+        .iter()
+        .filter_map(|traced| Some((traced, Episode::of(&traced.trace)?)))
+        .collect();
+    let number = |name: &str, of: &dyn Fn(&Episode<'_>) -> Option<f64>| {
+        let values = episodes
+            .iter()
+            .filter_map(|(traced, episode)| Some(value(traced, FactValue::Number(of(episode)?))));
+        fact(name, FactKind::Number, values.collect())
+    };
+    let mut out: Vec<Fact> = NUMBERS.iter().map(|(name, of)| number(name, of)).collect();
+    out.push(number(DROPPED_LATER, &|e| Some(e.dropped().1 as f64)));
+    out.extend(TEXTS.iter().map(|(name, of)| {
+        let values = episodes
+            .iter()
+            .map(|(traced, episode)| value(traced, FactValue::Text(of(episode))));
+        fact(name, FactKind::Text, values.collect())
+    }));
+    let acked = traces.iter().map(|traced| {
+        let packets = acknowledged(&traced.trace, Instant::ZERO + COMPARED_AT);
+        value(traced, FactValue::Number(packets as f64))
+    });
+    out.push(fact(ACKED, FactKind::Number, acked.collect()));
+    Facts(out)
+}
+
+type Known = (usize, usize, u64, FactValue);
+
+fn value(of: &Traced, value: FactValue) -> Known {
+    (of.job.point, of.job.stack, of.job.seed, value)
+}
+
+fn fact(name: &str, kind: FactKind, values: Vec<Known>) -> Fact {
+    Fact {
+        name: name.to_owned(),
+        kind,
+        values,
+    }
+}
+
+type Sends<'t> = Vec<(Instant, &'t Sent)>;
+
+fn to_detection<'t>(e: &Episode<'t>) -> Sends<'t> {
+    e.sends(e.first_duplicate, e.detection + Duration::from_nanos(1))
+}
+
+fn second_round<'t>(e: &Episode<'t>) -> Sends<'t> {
+    let begin = e.first_duplicate + e.rtt;
+    e.sends(begin, begin + e.rtt)
+}
+
+/// To each partial ACK that leaves at least two losses not yet resent: what it makes the sender
+/// resend at once, and how many packets go out.
+fn answers(e: &Episode<'_>) -> Vec<(Vec<u64>, usize)> {
+    let by_partial = |sent: &Sent| sent.why == SendReason::Retransmit(PARTIAL_ACK);
+    let mut resent: Vec<u64> = vec![LOST[0]];
+    let mut out = Vec::new();
+    for (at, _) in e.partial_acks() {
+        let left = LOST.iter().filter(|n| !resent.contains(n)).count();
+        if left < 2 {
+            break;
+        }
+        let sends = e.sends(at, at + Duration::from_nanos(1));
+        let again = sends.iter().filter(|(_, sent)| by_partial(sent));
+        let again: Vec<u64> = again.map(|(_, sent)| sent.number + SYN).collect();
+        resent.extend(&again);
+        out.push((again, sends.len()));
+    }
+    out
+}
+
+fn list(numbers: impl Iterator<Item = u64>) -> String {
+    let texts: Vec<String> = numbers.map(|number| number.to_string()).collect();
+    texts.join(", ")
+}
+
+/// Packets with a word for a repetition: `35, 24 again`.
+fn describe(sends: &[(Instant, &Sent)]) -> String {
+    let texts = sends.iter().map(|(_, sent)| {
+        let number = sent.number + SYN;
+        match sent.repeated {
+            Repeated::First => format!("{number}"),
+            Repeated::Needed => format!("{number} again"),
+            Repeated::Needless => format!("{number} again for nothing"),
+        }
+    });
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() {
+        "nothing".to_owned()
+    } else {
+        texts.join(", ")
+    }
+}
+
+impl<'t> Episode<'t> {
+    /// The first new packet after the detection.
+    fn new_data(&self) -> Option<(Instant, &'t Sent)> {
+        let mut sends = self.trace.sends();
+        sends.find(|(at, sent)| *at >= self.detection && sent.repeated == Repeated::First)
+    }
+
+    /// ACKs after the detection up to `until`.
+    fn acks_until(&self, until: Instant) -> usize {
+        let acks = self.trace.acks();
+        let after = acks.filter(|(at, _)| self.detection < *at && *at <= until);
+        after.count()
+    }
+
+    /// Packets dropped up to the end, and after it.
+    fn dropped(&self) -> (usize, usize) {
+        let drops = |trace: &Trace| {
+            let events = trace.events.iter();
+            let drops = events.filter(|event| matches!(event.what, What::DataDropped { .. }));
+            drops.map(|event| event.at).collect::<Vec<_>>()
+        };
+        let all = drops(self.trace);
+        let before = all.iter().filter(|at| **at <= self.complete).count();
+        (before, all.len() - before)
+    }
+}
