@@ -124,6 +124,22 @@ struct SpecialCells {
     whose: Option<Whose>,
     #[serde(default)]
     decimals: Option<usize>,
+    /// What stands behind each number.
+    #[serde(default)]
+    unit: String,
+    #[serde(default)]
+    signs: Signs,
+}
+
+/// Which numbers have a sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Signs {
+    /// Those below zero.
+    #[default]
+    Negative,
+    /// Those above it, too.
+    Always,
 }
 
 /// Whose numbers they are.
@@ -389,7 +405,12 @@ impl Drawing<'_> {
                     }
                     if let Some(value) = &special.value {
                         let value = self.value(at, "lines", value)?;
-                        row.extend(numbers(&value, special.decimals.unwrap_or(decimals), whose));
+                        let mut cells =
+                            numbers(&value, special.decimals.unwrap_or(decimals), whose);
+                        for (cell, (_, item)) in cells.iter_mut().zip(value.items()) {
+                            special.dress(item, &mut cell.text);
+                        }
+                        row.extend(cells);
                     }
                 }
             }
@@ -494,6 +515,19 @@ impl Drawing<'_> {
     }
 }
 
+impl SpecialCells {
+    /// Gives a number its sign and unit.
+    fn dress(&self, item: &Value, text: &mut String) {
+        let Some(summary) = item.summary() else {
+            return;
+        };
+        if self.signs == Signs::Always && summary.mean > 0.0 {
+            text.insert(0, '+');
+        }
+        text.push_str(&self.unit);
+    }
+}
+
 impl Whose {
     const fn emphasis(self) -> Emphasis {
         match self {
@@ -515,4 +549,23 @@ fn numbers(value: &Value, decimals: usize, whose: Whose) -> Vec<Cell> {
         Cell::new(text, whose.emphasis())
     });
     items.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_its_sign_and_unit() {
+        let cells: SpecialCells =
+            toml::from_str("value = \"x\"\nunit = \" %\"\nsigns = \"always\"").unwrap();
+        let dressed = |value: Value, text: &str| {
+            let mut text = text.to_owned();
+            cells.dress(&value, &mut text);
+            text
+        };
+        assert_eq!(dressed(Value::Number(1.5), "1.5"), "+1.5 %");
+        assert_eq!(dressed(Value::Number(-1.5), "-1.5"), "-1.5 %");
+        assert_eq!(dressed(Value::Missing, NONE), NONE);
+    }
 }

@@ -19,30 +19,6 @@ pub(super) fn all_above(summaries: &[Summary], bound: f64) -> bool {
     summaries.iter().all(|s| interval(s).0 > bound)
 }
 
-/// Whether a mean lies within bounds: it does not if the interval lies outside of them, and
-/// cannot be told if only the mean does.
-pub(super) fn within(summary: &Summary, (low, high): (f64, f64)) -> Verdict {
-    let (from, to) = interval(summary);
-    if to < low || high < from {
-        Verdict::DoesNotHold
-    } else if low <= summary.mean && summary.mean <= high {
-        Verdict::Holds
-    } else {
-        Verdict::CannotBeTold
-    }
-}
-
-/// All of several verdicts: one that does not hold decides, then one that cannot be told.
-pub(super) fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
-    verdicts
-        .into_iter()
-        .fold(Verdict::Holds, |so_far, next| match (so_far, next) {
-            (Verdict::DoesNotHold, _) | (_, Verdict::DoesNotHold) => Verdict::DoesNotHold,
-            (Verdict::CannotBeTold, _) | (_, Verdict::CannotBeTold) => Verdict::CannotBeTold,
-            _ => Verdict::Holds,
-        })
-}
-
 /// Means with their intervals, separated by commas.
 pub(super) fn list(summaries: &[Summary], decimals: usize) -> String {
     let texts: Vec<String> = summaries.iter().map(|s| spread(s, decimals)).collect();

@@ -130,22 +130,28 @@ fn scenario(group: Group, dice: &mut Dice, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{C, DRAWN_C, DRAWN_C_1S, DRAWN_W, DRAWN_W_1S, W};
+    use super::super::PAPER;
     use super::*;
+
+    fn text(name: &str) -> &'static str {
+        let found = PAPER.files.iter().find(|(known, _)| *known == name);
+        found.expect("the file is the paper's").1
+    }
 
     #[test]
     fn the_files_are_what_the_seed_yields() {
-        let wireless = |timer| file(Group::Wireless, timer, SEED, W);
-        let congestion = |timer| file(Group::Congestion, timer, SEED, C);
-        assert_eq!(DRAWN_W, wireless(Timer::Group));
-        assert_eq!(DRAWN_W_1S, wireless(Timer::Second));
-        assert_eq!(DRAWN_C, congestion(Timer::Group));
-        assert_eq!(DRAWN_C_1S, congestion(Timer::Second));
+        let wireless = |timer| file(Group::Wireless, timer, SEED, text("w.toml"));
+        let congestion = |timer| file(Group::Congestion, timer, SEED, text("c.toml"));
+        assert_eq!(text("drawn-w.toml"), wireless(Timer::Group));
+        assert_eq!(text("drawn-w-1s.toml"), wireless(Timer::Second));
+        assert_eq!(text("drawn-c.toml"), congestion(Timer::Group));
+        assert_eq!(text("drawn-c-1s.toml"), congestion(Timer::Second));
     }
 
     #[test]
     fn another_seed_yields_other_scenarios() {
-        assert_ne!(DRAWN_W, file(Group::Wireless, Timer::Group, SEED + 1, W));
+        let other = file(Group::Wireless, Timer::Group, SEED + 1, text("w.toml"));
+        assert_ne!(text("drawn-w.toml"), other);
     }
 
     #[test]
