@@ -1,5 +1,4 @@
-//! What must work elsewhere: the endpoint without an operating system, experiments in WebAssembly, and
-//! each crate as a package.
+//! What must work on other machines: the endpoint without an operating system, experiments in WebAssembly.
 
 use std::process::Command;
 
@@ -40,13 +39,4 @@ pub fn check() -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Packs each crate, and builds what was packed: a file that is missing in a package, or a dependency
-/// without a version, is found.
-///
-/// # Errors
-/// If a crate cannot be packed, or a package does not compile.
-pub fn package() -> Result<(), String> {
-    cargo(&["package", "--workspace", "--allow-dirty", "--quiet"])
 }

@@ -5,6 +5,7 @@ mod fuzz;
 mod instructions;
 mod interop;
 mod needs;
+mod packages;
 mod profile;
 mod test;
 
@@ -34,6 +35,11 @@ enum Chore {
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
     Count(instructions::CountArgs),
+    /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (a part of
+    /// `test`).
+    Elsewhere,
+    /// Pack each crate, and check the packages with nothing of the workspace around them (a part of `test`).
+    Package,
     /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
     /// machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
     Interop(interop::InteropArgs),
@@ -48,6 +54,8 @@ fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Test(args) => test::run(&args),
         Chore::Bench => bench(),
+        Chore::Elsewhere => elsewhere::check(),
+        Chore::Package => packages::check(),
         Chore::Count(args) => instructions::run(&args),
         Chore::Interop(args) => interop::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use clap::Args;
 use dupack_build::{cargo, command};
 
-use crate::{elsewhere, fuzz, instructions, needs};
+use crate::{elsewhere, fuzz, instructions, needs, packages};
 
 #[derive(Args)]
 pub struct TestArgs {
@@ -46,7 +46,7 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     elsewhere::check()?;
     cargo(&["doc", "--workspace", "--no-deps", "--quiet"])?;
     left_out.extend(tests()?);
-    elsewhere::package()?;
+    packages::check()?;
     left_out.extend(instructions::gate_where_possible()?);
     left_out.sort();
     left_out.dedup();

@@ -16,3 +16,6 @@ pub(crate) mod testing;
 /// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
 /// names it, so that it is not taken for one of other code.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");
+
+/// That of the macros that declare parameters.
+pub const DERIVE_SOURCE_HASH: &str = dupack_derive::source_hash!();

@@ -6,6 +6,7 @@ mod docs;
 mod parameters;
 
 use proc_macro::TokenStream;
+use quote::quote;
 use syn::{DeriveInput, parse_macro_input};
 
 /// Makes a struct's fields the parameters of an algorithm: see the trait `Parameters`.
@@ -24,4 +25,11 @@ pub fn choice(input: TokenStream) -> TokenStream {
     choice::derive(&input)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
+}
+
+/// The hash of this crate's sources, as a literal: a crate of macros has no constants to give.
+#[proc_macro]
+pub fn source_hash(_: TokenStream) -> TokenStream {
+    let hash = env!("DUPACK_SOURCE_HASH");
+    quote!(#hash).into()
 }

@@ -3,7 +3,7 @@
 //!
 //! A module of WebAssembly hands numbers over; a text is its place in the module's memory and its length.
 
-#[path = "../../../crates/lab/tests/trace_hashes/runs.rs"]
+#[path = "../trace_hashes/runs.rs"]
 mod runs;
 
 use std::sync::Mutex;
@@ -12,21 +12,12 @@ use dupack_lab::experiment::load::Source;
 
 /// The experiments, in the order of `golden.csv`.
 const EXPERIMENTS: [(&str, &str); 4] = [
-    (
-        "dumbbell",
-        include_str!("../../../crates/lab/tests/trace_hashes/dumbbell.toml"),
-    ),
-    (
-        "one",
-        include_str!("../../../crates/lab/tests/trace_hashes/one.toml"),
-    ),
-    (
-        "radio",
-        include_str!("../../../crates/lab/tests/trace_hashes/radio.toml"),
-    ),
+    ("dumbbell", include_str!("../trace_hashes/dumbbell.toml")),
+    ("one", include_str!("../trace_hashes/one.toml")),
+    ("radio", include_str!("../trace_hashes/radio.toml")),
     (
         "reordering",
-        include_str!("../../../crates/lab/tests/trace_hashes/reordering.toml"),
+        include_str!("../trace_hashes/reordering.toml"),
     ),
 ];
 

@@ -13,9 +13,10 @@ use crate::experiment::Seeds;
 /// The code that decides what happens in a run and what is measured of it, each crate by the hash of
 /// its sources: a run that other code made is not taken for a run of today. A changed comment is a
 /// change, too: that costs a rerun, and cannot be forgotten.
-const ENGINE: [&str; 4] = [
+const ENGINE: [&str; 5] = [
     dupack_tcp::SOURCE_HASH,
     dupack_algorithms::SOURCE_HASH,
+    dupack_algorithms::DERIVE_SOURCE_HASH,
     dupack_net::SOURCE_HASH,
     crate::SOURCE_HASH,
 ];
@@ -140,7 +141,8 @@ mod tests {
     #[test]
     fn it_names_the_sources_as_they_are() {
         let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        for (name, hash) in ["tcp", "algorithms", "net", "lab"].into_iter().zip(ENGINE) {
+        let names = ["tcp", "algorithms", "derive", "net", "lab"];
+        for (name, hash) in names.into_iter().zip(ENGINE) {
             let now = dupack_source_hash::of_folder(&crates.join(name).join("src"));
             assert_eq!(hash, format!("{:016x}", now.unwrap()), "{name}");
         }

@@ -1,0 +1,113 @@
+//! Each crate as a package: packed, unpacked, and checked with nothing of the workspace around it.
+//!
+//! `cargo package` can build what it has packed, but takes a dependency of a version that it has unpacked
+//! once for the same ever after, and builds every dependency anew. Here the packages are checked beside
+//! each other, with what has been compiled before.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dupack_build::{cargo, command, output, root, succeed, target};
+
+/// What a packed crate's file ends with.
+const PACKED: &str = "crate";
+
+/// # Errors
+/// If a crate cannot be packed, or does not compile without what is outside of its package.
+pub fn check() -> Result<(), String> {
+    let folder = target().join("package");
+    // What other versions, or crates of before, have left.
+    for old in packed(&folder) {
+        remove(fs::remove_file(&old), &old)?;
+    }
+    cargo(&[
+        "package",
+        "--workspace",
+        "--no-verify",
+        "--allow-dirty",
+        "--quiet",
+    ])?;
+    let unpacked = target().join("packages");
+    remove(fs::remove_dir_all(&unpacked), &unpacked)?;
+    make(fs::create_dir_all(&unpacked), &unpacked)?;
+    let mut names = Vec::new();
+    for file in packed(&folder) {
+        output(
+            Command::new("tar")
+                .arg("-xzmf")
+                .arg(&file)
+                .arg("-C")
+                .arg(&unpacked),
+        )?;
+        names.extend(
+            file.file_stem()
+                .map(|name| name.to_string_lossy().into_owned()),
+        );
+    }
+    let manifest = unpacked.join("Cargo.toml");
+    make(fs::write(&manifest, workspace(&names)), &manifest)?;
+    // The same versions of all else, as far as they are in it.
+    let lock = unpacked.join("Cargo.lock");
+    make(
+        fs::copy(root().join("Cargo.lock"), &lock).map(|_| ()),
+        &lock,
+    )?;
+    let mut check = command(&["check", "--workspace", "--quiet"]);
+    check.arg("--manifest-path").arg(manifest);
+    succeed(check.arg("--target-dir").arg(target()))
+}
+
+/// The packed crates in a folder, in the order of their names.
+fn packed(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|end| end == PACKED));
+    files.sort();
+    files
+}
+
+/// A workspace of the unpacked crates, `names` with their versions, which depend on each other and on
+/// nothing else of ours. Its profile is that of our workspace, so that nothing is compiled twice.
+fn workspace(names: &[String]) -> String {
+    let mut text =
+        format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n[patch.crates-io]\n");
+    for folder in names {
+        if let Some((name, _version)) = folder.rsplit_once('-') {
+            text += &format!("{name} = {{ path = {folder:?} }}\n");
+        }
+    }
+    text + "\n[profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\ndebug = false\n"
+}
+
+/// A thing that is not there need not be removed.
+fn remove(done: std::io::Result<()>, what: &Path) -> Result<(), String> {
+    match done {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("cannot remove {}: {e}", what.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make(done: std::io::Result<()>, what: &Path) -> Result<(), String> {
+    done.map_err(|e| format!("cannot make {}: {e}", what.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_depend_on_each_other() {
+        let text = workspace(&["a-b-0.1.0".to_owned(), "c-0.1.0".to_owned()]);
+        assert!(
+            text.contains("members = [\"a-b-0.1.0\", \"c-0.1.0\"]"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\na-b = { path = \"a-b-0.1.0\" }\n"),
+            "{text}"
+        );
+    }
+}
