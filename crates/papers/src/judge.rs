@@ -43,20 +43,6 @@ impl Paper {
 
     /// Its experiments to the extent that is asked for.
     pub(super) fn prepare(&self, extent: Extent) -> Result<Vec<Prepared>, ExperimentError> {
-        let listed = self.experiments.iter().map(|file| {
-            let mut source = self.source(&format!("{}.toml", file.name), file.text);
-            let mut experiment = source.parse()?;
-            if extent == Extent::Quick {
-                (file.quicken)(&mut experiment);
-                source.text = Source::of_flags(&experiment).text;
-            }
-            Ok(Prepared {
-                name: file.name,
-                source,
-                experiment,
-                observe: file.observe,
-            })
-        });
         let book = self.book();
         let declared = book.experiments.iter().enumerate().map(|(n, declared)| {
             let complain = |message: String| {
@@ -80,7 +66,7 @@ impl Paper {
                 observe: declared.keep,
             })
         });
-        listed.chain(declared).collect()
+        declared.collect()
     }
 
     /// Its exhibits, if they are data.

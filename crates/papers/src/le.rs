@@ -42,7 +42,6 @@ pub(super) static PAPER: Paper = Paper {
         file!("reordering.toml"),
         file!("video.toml"),
     ],
-    experiments: &[],
     facts,
     judge: |_| Judgement::default(),
 };

@@ -34,7 +34,6 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use dupack_lab::claims::Facts;
-use dupack_lab::experiment::Experiment;
 
 pub use campaign::{Campaign, Conduct, carry_out};
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
@@ -67,24 +66,11 @@ pub struct Paper {
     readme: &'static str,
     /// The other files of its folder by their names, and those that it shares.
     files: &'static [(&'static str, &'static str)],
-    /// Its experiments, if the claims do not list them.
-    experiments: &'static [ExperimentFile],
     /// What is known of runs beyond their measures: by experiment, without runs if there are none
     /// yet.
     facts: fn(&str, Option<&Part>) -> Facts,
     /// What is not data: findings, and exhibits.
     judge: fn(&Evidence) -> Judgement,
-}
-
-/// An experiment of a paper.
-#[derive(Debug)]
-struct ExperimentFile {
-    /// Its file name without the ending.
-    name: &'static str,
-    text: &'static str,
-    observe: Observe,
-    /// What makes a quick look of it.
-    quicken: fn(&mut Experiment),
 }
 
 /// What is kept of a run.

@@ -45,7 +45,6 @@ pub(super) static PAPER: Paper = Paper {
         file!("related-work.toml"),
         file!("related-fair.toml"),
     ],
-    experiments: &[],
     facts: facts::facts,
     judge,
 };

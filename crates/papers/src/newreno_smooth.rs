@@ -26,7 +26,6 @@ pub(super) static PAPER: Paper = Paper {
         ("nishida.csv", include_str!("../ns2/nishida.csv")),
         ("nishida-fix.csv", include_str!("../ns2/nishida-fix.csv")),
     ],
-    experiments: &[],
     facts: super::no_facts,
     judge: |_| Judgement::default(),
 };

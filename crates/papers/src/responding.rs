@@ -33,7 +33,6 @@ pub(super) static PAPER: Paper = Paper {
         file!("drawn-w-1s.toml"),
         file!("drawn-c-1s.toml"),
     ],
-    experiments: &[],
     facts: super::no_facts,
     judge: |_| Judgement::default(),
 };

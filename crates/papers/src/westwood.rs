@@ -35,7 +35,6 @@ pub(super) static PAPER: Paper = Paper {
         file!("rates-lossy.toml"),
         file!("delays-lossy.toml"),
     ],
-    experiments: &[],
     facts,
     judge,
 };
