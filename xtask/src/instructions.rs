@@ -13,7 +13,7 @@ use clap::Args;
 use dupack_build::{output, release_example, root, rustc, target};
 use serde::{Deserialize, Serialize};
 
-use crate::needs::VALGRIND;
+use crate::needs::{COMPARABLE, VALGRIND};
 use crate::profile::Profile;
 
 /// What to count, and what to do with it.
@@ -81,9 +81,6 @@ struct Counts {
     rustc: String,
     instructions_per_packet: BTreeMap<String, f64>,
 }
-
-/// Whether the committed numbers are for this kind of machine.
-pub const COMPARABLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 /// `cargo xtask count`.
 ///

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use dupack_build::rustc;
 
-use crate::instructions::COMPARABLE;
-
 /// What is found on a machine or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Thing {
@@ -26,6 +24,9 @@ pub const BARE: &str = "thumbv7em-none-eabihf";
 
 /// A page in a browser, and Node.
 pub const WASM: &str = "wasm32-unknown-unknown";
+
+/// Whether the committed instruction counts are for this kind of machine.
+pub const COMPARABLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 pub const VALGRIND: Need = Need {
     thing: Thing::Program("valgrind"),

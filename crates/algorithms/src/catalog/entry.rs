@@ -109,6 +109,15 @@ impl fmt::Display for Opponent {
     }
 }
 
+/// The entries by axis, each in the order in which they were registered.
+#[derive(Clone, Debug, Default)]
+pub struct Entries {
+    pub(super) recoveries: Vec<Arc<Entry<dyn Recovery>>>,
+    pub(super) controls: Vec<Arc<Entry<dyn CongestionControl>>>,
+    pub(super) differentiations: Vec<Arc<Entry<dyn Differentiation>>>,
+    pub(super) responses: Vec<Arc<Entry<dyn Response>>>,
+}
+
 /// The trait of an axis: what an entry may build. Sealed: there are four axes.
 pub trait Plugin: sealed::Sealed + 'static {
     /// The axis.
@@ -119,8 +128,7 @@ mod sealed {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    use super::Entry;
-    use crate::catalog::registry::Entries;
+    use super::{Entries, Entry};
 
     /// Where the entries of an axis are kept.
     pub trait Sealed {
@@ -188,11 +196,11 @@ impl<P: ?Sized> fmt::Debug for Entry<P> {
 macro_rules! axis {
     ($plugin:ident, $method:ident, $axis:expr, $list:ident, $what:literal) => {
         impl sealed::Sealed for dyn $plugin {
-            fn list(entries: &super::registry::Entries) -> &Vec<Arc<Entry<Self>>> {
+            fn list(entries: &Entries) -> &Vec<Arc<Entry<Self>>> {
                 &entries.$list
             }
 
-            fn list_mut(entries: &mut super::registry::Entries) -> &mut Vec<Arc<Entry<Self>>> {
+            fn list_mut(entries: &mut Entries) -> &mut Vec<Arc<Entry<Self>>> {
                 &mut entries.$list
             }
         }

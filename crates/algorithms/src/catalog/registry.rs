@@ -6,16 +6,10 @@ use core::fmt;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
-use alloc::vec::Vec;
-
-use dupack_tcp::congestion::CongestionControl;
-use dupack_tcp::differentiation::Differentiation;
-use dupack_tcp::recovery::Recovery;
-use dupack_tcp::response::Response;
 
 use super::axis::Axis;
 use super::dialect::Dialect;
-use super::entry::{Description, Entry, Opponent, Plugin};
+use super::entry::{Description, Entries, Entry, Opponent, Plugin};
 use super::parameter::{Kind, ParameterSpec, Text};
 
 /// The algorithms that stacks are made of, by axis and name. Cheap to clone.
@@ -25,15 +19,6 @@ use super::parameter::{Kind, ParameterSpec, Text};
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     entries: Arc<Entries>,
-}
-
-/// The entries by axis, each in the order in which they were registered.
-#[derive(Clone, Debug, Default)]
-pub struct Entries {
-    pub(super) recoveries: Vec<Arc<Entry<dyn Recovery>>>,
-    pub(super) controls: Vec<Arc<Entry<dyn CongestionControl>>>,
-    pub(super) differentiations: Vec<Arc<Entry<dyn Differentiation>>>,
-    pub(super) responses: Vec<Arc<Entry<dyn Response>>>,
 }
 
 impl Catalog {

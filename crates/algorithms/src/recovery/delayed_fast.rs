@@ -36,7 +36,8 @@ use dupack_tcp::recovery::{Exit, Growth, LossEvent, Next, Outcome, Recovery, Rto
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 
 use super::hole_cursor::HoleCursor;
-use super::sack::{Rfc6675, Rfc6675Parameters, SACKED_ABOVE};
+use super::sack::{Rfc6675, Rfc6675Parameters};
+use super::shared::SACKED_ABOVE;
 use crate::catalog::{Choice, Context, Entry, Needs, Parameters};
 
 /// Delayed Fast Recovery. See the [module](self).

@@ -36,7 +36,7 @@ mod tests;
 
 use alloc::boxed::Box;
 
-use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
+use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 
@@ -45,14 +45,8 @@ use super::duplicate_acks::DUPLICATE_ACKS;
 use super::hole_cursor::HoleCursor;
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::sack_fall_floyd::{FallFloyd, FallFloydParameters};
-use super::shared::{DupThreshold, LimitedTransmit};
+use super::shared::{DupThreshold, LimitedTransmit, SACKED_ABOVE};
 use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
-
-/// The rule: enough above it is sacked (RFC 6675 §4, `IsLost`).
-pub const SACKED_ABOVE: LossRule = LossRule::new(&RuleWords {
-    name: "sacked",
-    meaning: "enough sacked above",
-});
 
 /// The recovery of RFC 6675.
 #[derive(Debug)]
@@ -362,7 +356,8 @@ fn build(parameters: &SackParameters, context: &Context) -> Box<dyn Recovery> {
         Pipe::Rfc6675 => Box::new(Rfc6675::new(&parameters.rfc6675, context)),
         Pipe::FallFloyd => Box::new(FallFloyd::new(
             &parameters.fall_floyd,
-            &parameters.rfc6675,
+            &parameters.rfc6675.counting,
+            &parameters.rfc6675.limited_transmit,
             context,
         )),
     }

@@ -36,7 +36,7 @@ use dupack_tcp::scoreboard::Scoreboard;
 use super::duplicate_acks::DUPLICATE_ACKS;
 use super::hole_cursor::HoleCursor;
 use super::newreno;
-use super::sack::{Rfc6675Parameters, SACKED_ABOVE};
+use super::shared::{self, DupThreshold, SACKED_ABOVE};
 use crate::catalog::{Choice, Context, Parameters};
 
 /// The recovery with a counted pipe.
@@ -86,7 +86,7 @@ pub enum AfterRto {
     Holes,
 }
 
-/// What this recovery is told beside [`Rfc6675Parameters`].
+/// What this recovery is told beside what RFC 6675's is told, too.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct FallFloydParameters {
     /// what a partial ACK does (pipe = fall-floyd)
@@ -150,13 +150,14 @@ enum Partial {
 impl FallFloyd {
     pub(super) fn new(
         parameters: &FallFloydParameters,
-        common: &Rfc6675Parameters,
+        counting: &DupThreshold,
+        limited_transmit: &shared::LimitedTransmit,
         context: &Context,
     ) -> Self {
         Self {
             smss: u64::from(context.smss),
-            dup_threshold: common.counting.dup_threshold,
-            limited_transmit: if common.limited_transmit.limited_transmit.is_on() {
+            dup_threshold: counting.dup_threshold,
+            limited_transmit: if limited_transmit.limited_transmit.is_on() {
                 LimitedTransmit::Idle
             } else {
                 LimitedTransmit::Off

@@ -1,6 +1,14 @@
-//! Parameters that several recoveries have alike.
+//! What several recoveries have alike: parameters, and a loss rule.
+
+use dupack_tcp::facts::{LossRule, RuleWords};
 
 use crate::catalog::{Parameters, Switch};
+
+/// The rule: enough above it is sacked (RFC 6675 §4, `IsLost`).
+pub const SACKED_ABOVE: LossRule = LossRule::new(&RuleWords {
+    name: "sacked",
+    meaning: "enough sacked above",
+});
 
 /// The duplicate ACK threshold, of the recoveries that count.
 #[derive(Clone, Copy, Debug, Parameters)]
