@@ -9,6 +9,9 @@ use crate::needs::{BARE, NO_SYSTEM, NODE, WASM, WEB};
 /// The crates that need no operating system.
 const NO_STD: [&str; 2] = ["dupack-tcp", "dupack-algorithms"];
 
+/// The crates that compile for the web beside what [`CHECK`] runs there.
+const WEB_TOO: [&str; 2] = ["dupack-claims", "dupack-report"];
+
 /// The program that is run in WebAssembly, and the file that cargo makes of it.
 const CHECK: &str = "dupack-wasm-check";
 const MODULE: &str = "dupack_wasm_check.wasm";
@@ -28,8 +31,9 @@ pub fn check() -> Result<(), String> {
     }
     if WEB.thing.is_here() {
         // What draws on the web has imports: that it compiles is enough here.
-        let words = ["check", "--no-default-features", "--target", WASM];
-        cargo(&[&words[..], &["--package", "dupack-report"]].concat())?;
+        let mut words = vec!["check", "--no-default-features", "--target", WASM];
+        words.extend(WEB_TOO.iter().flat_map(|package| ["--package", package]));
+        cargo(&words)?;
         cargo(&["build", "--package", CHECK, "--target", WASM])?;
         if NODE.thing.is_here() {
             let module = target().join(WASM).join("debug").join(MODULE);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_lab::claims::{Judged, Rules, World};
+use dupack_claims::{Judged, Rules, World};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};

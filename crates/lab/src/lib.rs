@@ -1,6 +1,5 @@
-//! Experiments: files, sweeps, runs, results, claims, statistics, traces, units.
+//! Experiments: files, sweeps, runs, results, statistics, traces, units.
 
-pub mod claims;
 pub mod experiment;
 pub mod results;
 pub mod run;

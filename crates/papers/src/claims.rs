@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-pub use dupack_lab::claims::{Claim, Finding, Judged, Verdict};
-use dupack_lab::claims::{Named, Vocabulary};
+pub use dupack_claims::{Finding, Judged, Verdict};
+pub use dupack_lab::experiment::Claim;
+use dupack_lab::experiment::{Named, Vocabulary};
 use serde::Deserialize;
 
 use super::data::{Declared, PrintedFile};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dupack_lab::claims::Printed;
+use dupack_claims::Printed;
 use dupack_lab::experiment::load::split;
 use dupack_lab::experiment::{Experiment, SweepValue};
 use dupack_lab::stats::mean;

@@ -1,6 +1,6 @@
 //! Figures and tables of the usual kinds, drawn as a paper's `exhibits.toml` says.
 
-use dupack_lab::claims::{Rules, Said, Value, Verdict, World};
+use dupack_claims::{Rules, Said, Value, Verdict, World};
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::results::Measure;
 use dupack_lab::stats::spread;

@@ -1,7 +1,7 @@
 //! What a paper's data say of what came out: verdicts, figures and tables.
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_lab::claims::{Rules, World};
+use dupack_claims::{Rules, World};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::{Complaint, ExperimentError, Source};
 use dupack_lab::results::Results;

@@ -7,7 +7,7 @@
 
 mod repair;
 
-use dupack_lab::claims::{Fact, FactKind, FactValue, Facts};
+use dupack_claims::{Fact, FactKind, FactValue, Facts};
 use dupack_lab::run::Job;
 use dupack_lab::stats::mean;
 use dupack_lab::trace::Trace;

@@ -33,7 +33,7 @@ use miette::Diagnostic;
 use serde::Deserialize;
 use thiserror::Error;
 
-use dupack_lab::claims::Facts;
+use dupack_claims::Facts;
 
 pub use campaign::{Campaign, Conduct, carry_out};
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};

@@ -5,7 +5,7 @@
 mod courses;
 mod drawn;
 
-use dupack_lab::claims::Facts;
+use dupack_claims::Facts;
 
 use super::{Evidence, Judgement, Paper, Part};
 

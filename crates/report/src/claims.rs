@@ -1,6 +1,6 @@
 //! Verdicts on claims: their marks, a table for the terminal, CSV, and a section of a page.
 
-use dupack_lab::claims::{Judged, Verdict};
+use dupack_claims::{Judged, Verdict};
 
 use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table::{Colour, Ink, Plain};

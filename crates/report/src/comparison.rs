@@ -9,7 +9,7 @@ use crate::figure::{
 use crate::files::Files;
 use crate::page::{Block, Cell, Emphasis, Page, Section};
 use crate::theory::Connection;
-use dupack_lab::claims::Judged;
+use dupack_claims::Judged;
 use dupack_lab::results::medium::NO_ANSWER_HERE;
 use dupack_lab::results::store;
 use dupack_lab::results::{Comparison, Measure, Medium, Results, Standing, scaled};

@@ -19,6 +19,7 @@
 //! "path.loss" = ["0%", "1%", "3%"]
 //! ```
 
+pub mod claim;
 pub mod drop;
 pub mod endpoint;
 pub mod link;
@@ -33,13 +34,13 @@ use dupack_algorithms::catalog::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use claim::{Claim, LabelledStack, Named, OneOrMore, Vocabulary};
 pub use drop::DropRule;
 pub use endpoint::{ReceiverOptions, SenderOptions};
 pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
 pub use radio::RadioOptions;
 pub use traffic::{FlowGroup, UdpSource, Video};
 
-use crate::claims::{Claim, Named, Vocabulary};
 use crate::units::{Delay, Probability, Rate};
 
 /// An experiment: stacks under comparison on a path or a topology, over a sweep, with seeds.

@@ -2,7 +2,7 @@
 //! are counted as ns-2 does; times are in seconds from the beginning of the run.
 
 use dupack_algorithms::recovery::newreno::PARTIAL_ACK;
-use dupack_lab::claims::{Fact, FactKind, FactValue, Facts};
+use dupack_claims::{Fact, FactKind, FactValue, Facts};
 use dupack_lab::trace::{Repeated, Sent, Trace, What};
 use dupack_tcp::facts::SendReason;
 use dupack_tcp::time::{Duration, Instant};

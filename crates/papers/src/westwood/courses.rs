@@ -2,7 +2,7 @@
 //! threshold do over time, as quantities for the rules; and what the procedure of §II.A counts.
 
 use dupack_algorithms::congestion::westwood::AckedCount;
-use dupack_lab::claims::{Fact, FactKind, FactValue, Facts};
+use dupack_claims::{Fact, FactKind, FactValue, Facts};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::run::{Course, Moment};
 use dupack_lab::stats::{mean, quantile};

@@ -1,9 +1,9 @@
 //! Lines through a handful of values, and a ratio of means.
 
-use crate::stats::Summary;
+use dupack_lab::stats::Summary;
 
 /// The ratio of two means of samples that are not paired, with an interval to first order.
-pub(super) fn ratio_of_means(over: &Summary, under: &Summary) -> Summary {
+pub(crate) fn ratio_of_means(over: &Summary, under: &Summary) -> Summary {
     let mean = over.mean / under.mean;
     let relative = |s: &Summary| s.half_width_95.unwrap_or(0.0) / s.mean;
     let half = mean * relative(over).hypot(relative(under));
@@ -18,7 +18,7 @@ pub(super) fn ratio_of_means(over: &Summary, under: &Summary) -> Summary {
 }
 
 /// Intercept and slope of the straight line through values at 1, 2, 3, … by least squares.
-pub(super) fn line(values: &[f64]) -> Option<(f64, f64)> {
+pub(crate) fn line(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     let x_mean = (n + 1.0) / 2.0;
     let y_mean = values.iter().sum::<f64>() / n;
@@ -34,7 +34,7 @@ pub(super) fn line(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// How far values are from a curve `of` a line.
-pub(super) fn distances(
+pub(crate) fn distances(
     values: &[f64],
     line: Option<(f64, f64)>,
     of: impl Fn(f64) -> f64,
@@ -45,6 +45,6 @@ pub(super) fn distances(
     Some(all.map(|(x, y)| (y - at(x)).abs()).collect())
 }
 
-pub(super) fn squares(distances: Option<Vec<f64>>) -> Option<f64> {
+pub(crate) fn squares(distances: Option<Vec<f64>>) -> Option<f64> {
     distances.map(|all| all.iter().map(|d| d * d).sum())
 }

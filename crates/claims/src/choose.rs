@@ -3,34 +3,35 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::syntax::{Fault, Operator};
-use super::value::{Place, Stack};
-use super::world::Scene;
-use crate::experiment::SweepValue;
-use crate::experiment::points::Point;
-use crate::results::scaled;
+use dupack_lab::experiment::SweepValue;
+use dupack_lab::experiment::points::Point;
+use dupack_lab::results::scaled;
+
+use crate::syntax::{Fault, Operator};
+use crate::value::{Place, Stack};
+use crate::world::Scene;
 
 /// What was chosen in brackets.
 #[derive(Debug, Default)]
-pub(super) struct Chosen {
-    pub(super) stack: Option<Stack>,
-    pub(super) point: Option<Place>,
+pub(crate) struct Chosen {
+    pub(crate) stack: Option<Stack>,
+    pub(crate) point: Option<Place>,
     /// The flows, by the name of their group.
-    pub(super) group: Option<String>,
-    pub(super) conditions: Vec<Condition>,
+    pub(crate) group: Option<String>,
+    pub(crate) conditions: Vec<Condition>,
 }
 
 /// A condition on points.
 #[derive(Debug)]
-pub(super) struct Condition {
-    pub(super) key: String,
-    pub(super) operator: Operator,
-    pub(super) wanted: Vec<SweepValue>,
+pub(crate) struct Condition {
+    pub(crate) key: String,
+    pub(crate) operator: Operator,
+    pub(crate) wanted: Vec<SweepValue>,
 }
 
 impl Chosen {
     /// The points that are chosen, in the order of the experiment.
-    pub(super) fn points(&self, scene: usize, of: &Scene<'_>) -> Vec<Place> {
+    pub(crate) fn points(&self, scene: usize, of: &Scene<'_>) -> Vec<Place> {
         let points = of.points().iter().enumerate();
         let chosen = points.filter(|(n, point)| {
             self.point.as_ref().is_none_or(|place| place.point == *n) && self.admits(point)
@@ -46,7 +47,7 @@ impl Chosen {
 
     /// Whether only one point can be meant: one is given, or what the points set is fixed. Of points
     /// that are listed one by one it is enough that no other is like that.
-    pub(super) fn pins(&self, scene: &Scene<'_>) -> bool {
+    pub(crate) fn pins(&self, scene: &Scene<'_>) -> bool {
         let points = scene.points();
         let keys = points.first().map_or(&[][..], |point| &point.values);
         let fixed = |key: &str| {
@@ -62,7 +63,7 @@ impl Chosen {
             || (keys.iter().any(|(key, _)| fixed(key)) && alone())
     }
 
-    pub(super) fn admits(&self, point: &Point) -> bool {
+    pub(crate) fn admits(&self, point: &Point) -> bool {
         self.conditions.iter().all(|condition| {
             value_of(&point.values, &condition.key).is_some_and(|value| condition.admits(value))
         })
@@ -70,7 +71,7 @@ impl Chosen {
 }
 
 impl Condition {
-    pub(super) fn admits(&self, value: &SweepValue) -> bool {
+    pub(crate) fn admits(&self, value: &SweepValue) -> bool {
         let is = |good: &[Ordering]| {
             let mut orders = self.wanted.iter().filter_map(|wanted| order(value, wanted));
             orders.any(|order| good.contains(&order))
@@ -87,12 +88,12 @@ impl Condition {
 }
 
 /// Whether `asked` is `key`, or its end from a dot on.
-pub(super) fn is_key(key: &str, asked: &str) -> bool {
+pub(crate) fn is_key(key: &str, asked: &str) -> bool {
     let start = key.strip_suffix(asked);
     start.is_some_and(|start| start.is_empty() || start.ends_with('.'))
 }
 
-pub(super) fn value_of<'v>(
+pub(crate) fn value_of<'v>(
     values: &'v [(String, SweepValue)],
     key: &str,
 ) -> Option<&'v SweepValue> {
@@ -101,7 +102,7 @@ pub(super) fn value_of<'v>(
 }
 
 /// The number with which a swept text begins: 3 of `3 of 94-125`.
-pub(super) fn first_number(value: &SweepValue) -> Option<f64> {
+pub(crate) fn first_number(value: &SweepValue) -> Option<f64> {
     let SweepValue::Text(text) = value else {
         return None;
     };
@@ -111,7 +112,7 @@ pub(super) fn first_number(value: &SweepValue) -> Option<f64> {
 /// How a swept value compares with what a condition has. A bare number is a fraction where the
 /// value is a percentage, and stands beside the number with which other text begins. Nothing if
 /// they cannot be compared.
-pub(super) fn order(value: &SweepValue, wanted: &SweepValue) -> Option<Ordering> {
+pub(crate) fn order(value: &SweepValue, wanted: &SweepValue) -> Option<Ordering> {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9);
     let own = match wanted {
         SweepValue::Text(_) => scaled(value),
@@ -134,7 +135,7 @@ pub(super) fn order(value: &SweepValue, wanted: &SweepValue) -> Option<Ordering>
 }
 
 /// The place of a stack among those of an experiment.
-pub(super) fn stack_in(
+pub(crate) fn stack_in(
     scene: &Scene<'_>,
     wanted: Option<&Stack>,
     span: &Range<usize>,
@@ -168,14 +169,14 @@ pub(super) fn stack_in(
     }
 }
 
-pub(super) fn titled(scene: &Scene<'_>) -> String {
+pub(crate) fn titled(scene: &Scene<'_>) -> String {
     match scene.name.as_str() {
         "" => "the experiment".to_owned(),
         name => format!("`{name}`"),
     }
 }
 
-pub(super) fn points_of(scene: &Scene<'_>) -> String {
+pub(crate) fn points_of(scene: &Scene<'_>) -> String {
     let labels: Vec<String> = scene.points().iter().map(|point| point.label()).collect();
     format!("the points are {}", labels.join("; "))
 }

@@ -6,14 +6,14 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     /// What it is.
-    pub(super) node: Node,
+    pub(crate) node: Node,
     /// Where it stands, in bytes.
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
 }
 
 /// What a part of an expression is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
+pub(crate) enum Node {
     /// `1.29`, `5%`.
     Number(f64),
     /// A number with a unit, as an experiment file writes it: `150Mbit/s`.
@@ -60,7 +60,7 @@ pub(super) enum Node {
 
 /// What becomes of a body that is evaluated for every item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     /// A list.
     Each,
     /// Whether it is true of all.
@@ -71,7 +71,7 @@ pub(super) enum Over {
 
 /// An operator between two parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(crate) enum Operator {
     Or,
     And,
     Less,
@@ -89,7 +89,7 @@ pub(super) enum Operator {
 
 impl Operator {
     /// Whether its value is true or false of numbers.
-    pub(super) const fn compares(self) -> bool {
+    pub(crate) const fn compares(self) -> bool {
         matches!(
             self,
             Self::Less
@@ -103,7 +103,7 @@ impl Operator {
     }
 
     /// How tightly it binds.
-    pub(super) const fn strength(self) -> u8 {
+    pub(crate) const fn strength(self) -> u8 {
         match self {
             Self::Or => 1,
             Self::And => 2,
@@ -114,7 +114,7 @@ impl Operator {
     }
 
     /// As it is written.
-    pub(super) const fn sign(self) -> &'static str {
+    pub(crate) const fn sign(self) -> &'static str {
         match self {
             Self::Or => "or",
             Self::And => "and",
@@ -135,17 +135,17 @@ impl Operator {
 
 /// What is wrong in an expression, and where in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) message: String,
-    pub(super) span: Range<usize>,
-    pub(super) help: Option<String>,
+pub(crate) struct Fault {
+    pub(crate) message: String,
+    pub(crate) span: Range<usize>,
+    pub(crate) help: Option<String>,
     /// The text that it stands in, if that is not the one that was asked about: a definition's
     /// name.
-    pub(super) definition: Option<String>,
+    pub(crate) definition: Option<String>,
 }
 
 impl Fault {
-    pub(super) fn new(span: &Range<usize>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(span: &Range<usize>, message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             span: span.clone(),
@@ -154,7 +154,7 @@ impl Fault {
         }
     }
 
-    pub(super) fn help(self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
             ..self
@@ -162,7 +162,7 @@ impl Fault {
     }
 
     /// Names what there is, the nearest alone if it is near.
-    pub(super) fn meant<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
+    pub(crate) fn meant<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
         let near = known
             .iter()

@@ -1,286 +1,24 @@
-//! What an expression comes to in a world.
+//! What is meant by `goodput[…]`, `paper.x[…]` and `setting(…)`: quantities of an experiment, and what
+//! brackets choose of them.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_lab::experiment::SweepValue;
 
-use super::choose::{Chosen, Condition, is_key, order, points_of, stack_in, titled, value_of};
-use super::functions;
-use super::operate::{arithmetic, binary, wanted};
-use super::parse::parse;
-use super::reference::FUNCTIONS;
-use super::syntax::{Expression, Fault, Node, Operator, Over};
-use super::value::{List, ListKind, Place, Samples, Stack, Value};
-use super::world::{Flows, Found, Printed, World};
-use super::{Rules, Verdict};
-use crate::experiment::SweepValue;
+use crate::choose::{Chosen, Condition, is_key, order, points_of, stack_in, titled, value_of};
+use crate::dictionary::canonical;
+use crate::eval::{Evaluator, Outcome};
+use crate::operate::wanted;
+use crate::syntax::{Expression, Fault, Node, Operator};
+use crate::value::{List, ListKind, Place, Samples, Stack, Value};
+use crate::verdict::Verdict;
+use crate::world::{Flows, Found, Printed};
 
-/// So many definitions may stand within one another.
-const DEPTH_MAX: usize = 64;
-/// What stands before the dot of numbers that a paper prints.
-const PAPER: &str = "paper";
 /// What chooses a group of flows by its name.
 const FLOWS: &str = "flows";
 
-/// Evaluates the expressions of a file in a world.
-pub(super) struct Evaluator<'b> {
-    book: &'b Rules,
-    pub(super) world: &'b World<'b>,
-    scene: Option<usize>,
-    variables: Vec<(String, Value)>,
-    /// The definition that is being evaluated.
-    definition: Option<String>,
-    depth: usize,
-}
-
-/// A stack's text in its canonical spelling.
-pub(super) fn canonical(text: &str, catalog: &Catalog) -> Result<String, String> {
-    match StackSpec::parse(text, catalog) {
-        Ok(stack) => Ok(stack.to_string()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-type Outcome = Result<Value, Fault>;
-
-impl<'b> Evaluator<'b> {
-    pub(super) fn new(book: &'b Rules, world: &'b World<'b>) -> Self {
-        Self {
-            book,
-            world,
-            scene: (world.scenes.len() == 1).then_some(0),
-            variables: Vec::new(),
-            definition: None,
-            depth: 0,
-        }
-    }
-
-    /// Makes `name` the experiment that is asked about.
-    pub(super) fn enter(&mut self, name: &str, span: &Range<usize>) -> Result<(), Fault> {
-        let scenes = &self.world.scenes;
-        let found = scenes.iter().position(|scene| scene.name == name);
-        self.scene = Some(found.ok_or_else(|| {
-            let known = scenes.iter().map(|scene| scene.name.as_str());
-            Fault::new(span, format!("there is no experiment `{name}`")).meant(name, known)
-        })?);
-        Ok(())
-    }
-
-    pub(super) fn bind(&mut self, variables: &[(String, Value)]) {
-        self.variables.extend_from_slice(variables);
-    }
-
-    /// What `text` comes to.
-    pub(super) fn value(&mut self, text: &str) -> Outcome {
-        let expression = parse(text)?;
-        self.evaluate(&expression)
-    }
-
-    /// Whether `text` is true; nothing if runs are missing.
-    pub(super) fn verdict(&mut self, text: &str) -> Result<Option<Verdict>, Fault> {
-        let expression = parse(text)?;
-        let value = self.evaluate(&expression)?;
-        match value {
-            Value::Truth(verdict) => Ok(Some(verdict)),
-            Value::Missing => Ok(None),
-            other => Err(Fault::new(
-                &(0..text.len()),
-                format!("a rule is true or false, but this is {}", other.kind()),
-            )
-            .help(match other {
-                Value::List(_) => "put `all(…)` or `any(…)` around it",
-                _ => "compare it with something",
-            })),
-        }
-    }
-
-    pub(super) fn evaluate(&mut self, of: &Expression) -> Outcome {
-        let span = &of.span;
-        let out = match &of.node {
-            Node::Number(number) => Ok(Value::Number(*number)),
-            Node::Quantity(text) => Err(Fault::new(span, format!("`{text}` has a unit")).help(
-                "units stand in conditions on points; a measure is a number in its own unit",
-            )),
-            Node::Text(text) => Ok(Value::Text(text.clone())),
-            Node::Name(name) => self.named(name, span),
-            Node::List(items) => self.list(items),
-            Node::Call { name, inputs } => self.call(name, inputs, span),
-            Node::Select { name, choices } => self.select(name, choices, span),
-            Node::Within { experiment, body } => self.within(experiment, body, span),
-            Node::Over {
-                kind,
-                variable,
-                items,
-                body,
-            } => self.over(*kind, variable, items, body),
-            Node::Negative(of) => {
-                let value = self.evaluate(of)?;
-                arithmetic(Operator::Minus, &Value::Number(0.0), &value, span)
-            }
-            Node::Not(inner) => {
-                let value = self.evaluate(inner)?;
-                functions::each_leaf(&value, &mut |leaf| match leaf {
-                    Value::Truth(verdict) => Ok(Value::Truth(verdict.contrary())),
-                    other => Err(Fault::new(&inner.span, wanted("true or false", other))),
-                })
-            }
-            Node::Binary {
-                operator,
-                left,
-                right,
-            } => {
-                let (one, other) = (self.evaluate(left)?, self.evaluate(right)?);
-                binary(*operator, &one, &other, span)
-            }
-        };
-        out.map_err(|fault| Fault {
-            definition: fault.definition.or_else(|| self.definition.clone()),
-            ..fault
-        })
-    }
-
-    fn list(&mut self, items: &[Expression]) -> Outcome {
-        let items = items.iter().map(|item| {
-            let value = self.evaluate(item)?;
-            let name = match (&value, &item.node) {
-                (Value::Stack(stack), _) => stack.label.clone(),
-                (_, Node::Name(name)) => name.clone(),
-                _ => String::new(),
-            };
-            Ok((name, value))
-        });
-        Ok(Value::List(List {
-            kind: ListKind::Plain,
-            items: items.collect::<Result<_, Fault>>()?,
-        }))
-    }
-
-    fn named(&mut self, name: &str, span: &Range<usize>) -> Outcome {
-        if let Some((_, value)) = self.variables.iter().rev().find(|(known, _)| known == name) {
-            return Ok(value.clone());
-        }
-        let book = self.book;
-        if let Some(definition) = book.definitions.iter().find(|d| d.name == name) {
-            return self.defined(definition, Vec::new(), span);
-        }
-        if let Some(stack) = book.names.iter().find(|stack| stack.name == name) {
-            return Ok(Value::Stack(stack.clone()));
-        }
-        match name {
-            "points" => return self.select(name, &[], span),
-            "true" => return Ok(Value::Truth(Verdict::Holds)),
-            "false" => return Ok(Value::Truth(Verdict::DoesNotHold)),
-            "none" => return Ok(Value::Missing),
-            _ => {}
-        }
-        let scene = self.scene.map(|scene| &self.world.scenes[scene]);
-        if scene.is_some_and(|scene| scene.quantities().any(|known| known == name)) {
-            return self.select(name, &[], span);
-        }
-        let fault = Fault::new(span, format!("`{name}` is not known here"));
-        let variables = self.variables.iter().map(|(name, _)| name.as_str());
-        let definitions = book.definitions.iter().map(|d| d.name.as_str());
-        let names = book.names.iter().map(|stack| stack.name.as_str());
-        Err(fault.meant(name, variables.chain(definitions).chain(names)))
-    }
-
-    fn call(&mut self, name: &str, inputs: &[Expression], span: &Range<usize>) -> Outcome {
-        let book = self.book;
-        if name == "setting" {
-            return self.setting(inputs, span);
-        }
-        let values = inputs.iter().map(|input| self.evaluate(input));
-        let values: Vec<Value> = values.collect::<Result<_, _>>()?;
-        if let Some(definition) = book.definitions.iter().find(|d| d.name == name) {
-            return self.defined(definition, values, span);
-        }
-        if !FUNCTIONS.iter().any(|function| function.name == name) {
-            let known = FUNCTIONS.iter().map(|function| function.name);
-            let definitions = book.definitions.iter().map(|d| d.name.as_str());
-            let fault = Fault::new(span, format!("there is no function `{name}`"));
-            return Err(fault.meant(name, known.chain(definitions)));
-        }
-        let spans: Vec<Range<usize>> = inputs.iter().map(|input| input.span.clone()).collect();
-        functions::call(name, &values, &spans, span)
-    }
-
-    /// A definition with these inputs: it sees them and the experiment, and no other variable.
-    fn defined(
-        &mut self,
-        definition: &'b super::Definition,
-        values: Vec<Value>,
-        span: &Range<usize>,
-    ) -> Outcome {
-        if values.len() != definition.inputs.len() {
-            let message = format!(
-                "`{}` takes {} input(s), and is given {}",
-                definition.name,
-                definition.inputs.len(),
-                values.len()
-            );
-            return Err(Fault::new(span, message));
-        }
-        if self.depth >= DEPTH_MAX {
-            return Err(Fault::new(
-                span,
-                format!("`{}` needs itself", definition.name),
-            ));
-        }
-        let inputs = definition.inputs.iter().cloned().zip(values).collect();
-        let variables = std::mem::replace(&mut self.variables, inputs);
-        let outer = self.definition.replace(definition.key.clone());
-        self.depth += 1;
-        let out = self.evaluate(&definition.body);
-        self.depth -= 1;
-        self.definition = outer;
-        self.variables = variables;
-        out
-    }
-
-    fn within(&mut self, experiment: &str, body: &Expression, span: &Range<usize>) -> Outcome {
-        if experiment == PAPER {
-            let Node::Select { name, choices } = &body.node else {
-                let message = "after `paper.` stands what it prints, and of what: `paper.x[…]`";
-                return Err(Fault::new(span, message));
-            };
-            return self.printed(name, choices, span);
-        }
-        let outer = self.scene;
-        self.enter(experiment, &(span.start..span.start + experiment.len()))?;
-        let out = self.evaluate(body);
-        self.scene = outer;
-        out
-    }
-
-    fn over(
-        &mut self,
-        kind: Over,
-        variable: &str,
-        items: &Expression,
-        body: &Expression,
-    ) -> Outcome {
-        let Value::List(list) = self.evaluate(items)? else {
-            return Err(Fault::new(&items.span, "a list was expected after `in`"));
-        };
-        let mut out = Vec::new();
-        for (name, item) in list.items {
-            self.variables.push((variable.to_owned(), item));
-            let value = self.evaluate(body);
-            self.variables.pop();
-            out.push((name, value?));
-        }
-        let out = Value::List(List {
-            kind: list.kind,
-            items: out,
-        });
-        match kind {
-            Over::Each => Ok(out),
-            Over::All => functions::all(&[out], &body.span),
-            Over::Any => functions::any(&[out], &body.span),
-        }
-    }
-
+impl Evaluator<'_> {
     fn here(&self, span: &Range<usize>) -> Result<usize, Fault> {
         self.scene.ok_or_else(|| {
             let scenes = self.world.scenes.iter();
@@ -294,7 +32,12 @@ impl<'b> Evaluator<'b> {
     }
 
     /// `goodput[LE, loss >= 5%]`.
-    fn select(&mut self, name: &str, choices: &[Expression], span: &Range<usize>) -> Outcome {
+    pub(crate) fn select(
+        &mut self,
+        name: &str,
+        choices: &[Expression],
+        span: &Range<usize>,
+    ) -> Outcome {
         let at = self.here(span)?;
         let world = self.world;
         let scene = &world.scenes[at];
@@ -343,7 +86,12 @@ impl<'b> Evaluator<'b> {
     }
 
     /// `paper.throughput[alg1, loss = 1%]`.
-    fn printed(&mut self, name: &str, choices: &[Expression], span: &Range<usize>) -> Outcome {
+    pub(crate) fn printed(
+        &mut self,
+        name: &str,
+        choices: &[Expression],
+        span: &Range<usize>,
+    ) -> Outcome {
         let world = self.world;
         let all = world.printed.iter().filter(|number| number.name == name);
         let all: Vec<&Printed> = all.collect();
@@ -452,7 +200,7 @@ impl<'b> Evaluator<'b> {
     }
 
     /// `setting("path.rate")`: at every point if it varies.
-    fn setting(&mut self, inputs: &[Expression], span: &Range<usize>) -> Outcome {
+    pub(crate) fn setting(&mut self, inputs: &[Expression], span: &Range<usize>) -> Outcome {
         let at = self.here(span)?;
         let scene = &self.world.scenes[at];
         let Some((Node::Text(key), choices)) = inputs

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::lex::{Word, words};
-use super::syntax::{Expression, Fault, Node, Operator, Over};
+use crate::lex::{Word, words};
+use crate::syntax::{Expression, Fault, Node, Operator, Over};
 
 /// So many brackets may stand within one another.
 const DEPTH_MAX: usize = 100;
 
 /// The expression that `text` is.
-pub(super) fn parse(text: &str) -> Result<Expression, Fault> {
+pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
     let mut parser = Parser {
         words: words(text)?,
         at: 0,

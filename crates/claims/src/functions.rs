@@ -3,15 +3,17 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::Verdict;
-use super::choose::{first_number, is_key};
-use super::fit::{distances, line, ratio_of_means, squares};
-use super::operate::{arithmetic, wanted, zip};
-use super::syntax::{Fault, Operator};
-use super::value::{List, ListKind, Samples, Value, exceeds, grows, interval, leans, within};
-use crate::experiment::SweepValue;
-use crate::results::scaled;
-use crate::stats::{Summary, jain_index, mean, quantile};
+use dupack_lab::experiment::SweepValue;
+use dupack_lab::results::scaled;
+use dupack_lab::stats::{Summary, jain_index, mean, quantile};
+
+use crate::choose::{first_number, is_key};
+use crate::fit::{distances, line, ratio_of_means, squares};
+use crate::intervals::{exceeds, grows, interval, leans, within};
+use crate::operate::{arithmetic, wanted, zip};
+use crate::syntax::{Fault, Operator};
+use crate::value::{List, ListKind, Samples, Value};
+use crate::verdict::Verdict;
 
 type Outcome = Result<Value, Fault>;
 
@@ -24,7 +26,7 @@ struct Call<'c> {
 }
 
 /// What the function `name` gives.
-pub(super) fn call(
+pub(crate) fn call(
     name: &str,
     inputs: &[Value],
     spans: &[Range<usize>],
@@ -70,7 +72,7 @@ pub(super) fn call(
 }
 
 /// The value with `of` in place of everything in it that is no list.
-pub(super) fn each_leaf(value: &Value, of: &mut dyn FnMut(&Value) -> Outcome) -> Outcome {
+pub(crate) fn each_leaf(value: &Value, of: &mut dyn FnMut(&Value) -> Outcome) -> Outcome {
     match value {
         Value::List(list) => {
             let items = list.items.iter();
@@ -85,28 +87,13 @@ pub(super) fn each_leaf(value: &Value, of: &mut dyn FnMut(&Value) -> Outcome) ->
     }
 }
 
-/// An estimate with its mean and the ends of its interval moved.
-pub(super) fn shifted(summary: &Summary, of: impl Fn(f64) -> f64) -> Value {
-    let moved = summary
-        .interval_95()
-        .map(|(low, high)| (of(low) - of(high)).abs() / 2.0);
-    let mean = of(summary.mean);
-    Value::Estimate(Summary {
-        mean,
-        half_width_95: moved,
-        min: mean - moved.unwrap_or(0.0),
-        max: mean + moved.unwrap_or(0.0),
-        ..*summary
-    })
-}
-
 /// Whether all of several truths are.
-pub(super) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
+pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
     fold(inputs, span, Verdict::Holds, Verdict::and)
 }
 
 /// Whether one of several truths is.
-pub(super) fn any(inputs: &[Value], span: &Range<usize>) -> Outcome {
+pub(crate) fn any(inputs: &[Value], span: &Range<usize>) -> Outcome {
     fold(inputs, span, Verdict::DoesNotHold, Verdict::or)
 }
 
@@ -135,7 +122,7 @@ fn fold(
 impl Call<'_> {
     fn input(&self, n: usize) -> Result<&Value, Fault> {
         self.inputs.get(n).ok_or_else(|| {
-            let about = super::reference::FUNCTIONS
+            let about = crate::reference::FUNCTIONS
                 .iter()
                 .find(|function| function.name == self.name);
             let inputs = about.map_or("", |function| function.inputs);

@@ -3,19 +3,19 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::Verdict;
-use super::functions;
-use super::syntax::{Fault, Operator};
-use super::value::{List, ListKind, Samples, Value, beside};
+use crate::intervals::beside;
+use crate::syntax::{Fault, Operator};
+use crate::value::{List, ListKind, Samples, Value, shifted};
+use crate::verdict::Verdict;
 
 type Outcome = Result<Value, Fault>;
 
-pub(super) fn wanted(what: &str, found: &Value) -> String {
+pub(crate) fn wanted(what: &str, found: &Value) -> String {
     format!("{what} was expected here, but this is {}", found.kind())
 }
 
 /// What two values come to, item by item if one is a list.
-pub(super) fn binary(
+pub(crate) fn binary(
     operator: Operator,
     one: &Value,
     other: &Value,
@@ -38,7 +38,7 @@ pub(super) fn binary(
 }
 
 /// Item by item; a value that is no list goes with every item.
-pub(super) fn zip(
+pub(crate) fn zip(
     one: &Value,
     other: &Value,
     span: &Range<usize>,
@@ -139,7 +139,7 @@ fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) 
 }
 
 /// Samples are taken together run by run: of the same seed.
-pub(super) fn arithmetic(
+pub(crate) fn arithmetic(
     operator: Operator,
     one: &Value,
     other: &Value,
@@ -166,8 +166,8 @@ pub(super) fn arithmetic(
         (Value::Samples(a), Value::Samples(b)) => Ok(Value::Samples(a.paired(b, of))),
         (Value::Samples(a), Value::Number(b)) => Ok(finite(a.map(|a| of(a, *b)))),
         (Value::Number(a), Value::Samples(b)) => Ok(finite(b.map(|b| of(*a, b)))),
-        (Value::Estimate(a), Value::Number(b)) => Ok(functions::shifted(a, |a| of(a, *b))),
-        (Value::Number(a), Value::Estimate(b)) => Ok(functions::shifted(b, |b| of(*a, b))),
+        (Value::Estimate(a), Value::Number(b)) => Ok(shifted(a, |a| of(a, *b))),
+        (Value::Number(a), Value::Estimate(b)) => Ok(shifted(b, |b| of(*a, b))),
         _ => {
             let message = format!(
                 "`{}` does not go with {} and {}",

@@ -4,23 +4,24 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::value::Samples;
-use crate::experiment::points::Point;
-use crate::experiment::{Experiment, SweepValue};
-use crate::results::{Measure, Results, scaled};
+use dupack_lab::experiment::points::Point;
+use dupack_lab::experiment::{Experiment, SweepValue};
+use dupack_lab::results::{Measure, Results, scaled};
+
+use crate::value::Samples;
 
 /// Everything that the claims of a file may ask about.
 #[derive(Debug, Default)]
 pub struct World<'r> {
-    pub(super) scenes: Vec<Scene<'r>>,
-    pub(super) printed: Vec<Printed>,
+    pub(crate) scenes: Vec<Scene<'r>>,
+    pub(crate) printed: Vec<Printed>,
 }
 
 /// An experiment, with what came out of it or with what is planned.
 #[derive(Debug)]
 pub struct Scene<'r> {
-    pub(super) name: String,
-    pub(super) results: &'r Results,
+    pub(crate) name: String,
+    pub(crate) results: &'r Results,
     ground: Ground,
     facts: Facts,
 }
@@ -83,7 +84,7 @@ pub struct Printed {
 
 /// A measure of the flows of a run, one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flows {
+pub(crate) enum Flows {
     /// Those of the stack under comparison.
     Compared,
     /// Those with a stack of their own.
@@ -93,7 +94,7 @@ pub(super) enum Flows {
 }
 
 impl Flows {
-    pub(super) const ALL: [(&'static str, Self); 3] = [
+    pub(crate) const ALL: [(&'static str, Self); 3] = [
         ("flow_goodput", Self::Compared),
         ("other_flow_goodput", Self::Others),
         ("every_flow_goodput", Self::Every),
@@ -101,7 +102,7 @@ impl Flows {
 }
 
 /// The measures by their names in expressions.
-pub(super) static MEASURES: LazyLock<Vec<(String, Measure)>> = LazyLock::new(|| {
+pub(crate) static MEASURES: LazyLock<Vec<(String, Measure)>> = LazyLock::new(|| {
     let named = |measure: Measure| {
         let name = serde_json::to_value(measure).ok()?;
         Some((name.as_str()?.to_owned(), measure))
@@ -158,29 +159,29 @@ impl<'r> World<'r> {
     }
 
     /// Whether any experiment is only planned.
-    pub(super) fn is_plan(&self) -> bool {
+    pub(crate) fn is_plan(&self) -> bool {
         self.scenes.iter().any(|scene| scene.ground == Ground::Plan)
     }
 }
 
 /// What the runs of a cell have.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(crate) enum Found {
     Samples(Samples),
     Texts(Vec<String>),
 }
 
 impl Scene<'_> {
-    pub(super) fn points(&self) -> &[Point] {
+    pub(crate) fn points(&self) -> &[Point] {
         &self.results.points
     }
 
-    pub(super) fn experiment(&self) -> &Experiment {
+    pub(crate) fn experiment(&self) -> &Experiment {
         &self.results.experiment
     }
 
     /// Names of what can be asked of a cell.
-    pub(super) fn quantities(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn quantities(&self) -> impl Iterator<Item = &str> {
         let measures = MEASURES.iter().map(|(name, _)| name.as_str());
         let flows = Flows::ALL.iter().map(|(name, _)| *name);
         let facts = self.facts.0.iter().map(|fact| fact.name.as_str());
@@ -189,7 +190,7 @@ impl Scene<'_> {
 
     /// What the runs of a cell (point and stack) have of the quantity called `name`, of flows only
     /// those of `group`; nothing if there is no such quantity.
-    pub(super) fn found(
+    pub(crate) fn found(
         &self,
         name: &str,
         (point, stack): (usize, usize),
@@ -283,14 +284,14 @@ impl Scene<'_> {
 
     /// The value of a key of the experiment file at a point, in base units: bit/s, s, bytes,
     /// packets, fractions. Nothing if the file does not say, or says no number.
-    pub(super) fn setting(&self, key: &str, point: usize) -> Option<f64> {
+    pub(crate) fn setting(&self, key: &str, point: usize) -> Option<f64> {
         let point = &self.points()[point];
         if let Some((_, value)) = point.values.iter().find(|(known, _)| known == key) {
             return base(value);
         }
         let table = toml::Table::try_from(&point.experiment).ok()?;
         let mut here = &toml::Value::Table(table);
-        for step in crate::experiment::load::split(key) {
+        for step in dupack_lab::experiment::load::split(key) {
             here = match here {
                 toml::Value::Table(table) => table.get(&step)?,
                 toml::Value::Array(items) => items.get(step.parse::<usize>().ok()?)?,

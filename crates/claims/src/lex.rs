@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::syntax::{Fault, Operator};
+use crate::syntax::{Fault, Operator};
 
 /// A word of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Word {
+pub(crate) enum Word {
     Number(f64),
     Quantity(String),
     Text(String),
@@ -19,7 +19,7 @@ pub(super) enum Word {
 
 impl Word {
     /// For messages.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match self {
             Self::Number(number) => format!("`{number}`"),
             Self::Quantity(text) | Self::Name(text) => format!("`{text}`"),
@@ -32,7 +32,7 @@ impl Word {
 }
 
 /// The words of `text`, each with its place; the last is the end.
-pub(super) fn words(text: &str) -> Result<Vec<(Word, Range<usize>)>, Fault> {
+pub(crate) fn words(text: &str) -> Result<Vec<(Word, Range<usize>)>, Fault> {
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {

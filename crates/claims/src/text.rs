@@ -1,10 +1,11 @@
 //! What is shown beside a verdict: quantities with their intervals, in words.
 
-use super::eval::Evaluator;
-use super::parse::parse;
-use super::syntax::{Expression, Fault, Node, Over};
-use super::value::{ListKind, Value};
-use crate::stats::{Summary, spread};
+use dupack_lab::stats::{Summary, spread};
+
+use crate::eval::Evaluator;
+use crate::parse::parse;
+use crate::syntax::{Expression, Fault, Node, Over};
+use crate::value::{ListKind, Value};
 
 /// How numbers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,7 +111,7 @@ fn decimals_of(summary: &Summary) -> usize {
 impl Evaluator<'_> {
     /// Text with expressions in braces, each with how many decimals it has after a colon:
     /// `alg2 / alg1: {ratio(alg2):3}`.
-    pub(super) fn template(&mut self, text: &str) -> Result<String, Fault> {
+    pub(crate) fn template(&mut self, text: &str) -> Result<String, Fault> {
         let mut out = String::new();
         let mut at = 0;
         while let Some(open) = text[at..].find('{') {
@@ -147,7 +148,7 @@ impl Evaluator<'_> {
     }
 
     /// The quantities that a rule compares, each with its name in the rule.
-    pub(super) fn shown(&mut self, rule: &str) -> Result<String, Fault> {
+    pub(crate) fn shown(&mut self, rule: &str) -> Result<String, Fault> {
         let mut shown = Vec::new();
         compared(&parse(rule)?, &mut Vec::new(), &mut shown);
         let mut parts: Vec<String> = Vec::new();

@@ -1,10 +1,9 @@
 //! What an expression comes to: numbers, samples over seeds, verdicts, and lists of them.
 
-use std::cmp::Ordering;
+use dupack_lab::experiment::SweepValue;
+use dupack_lab::stats::Summary;
 
-use super::Verdict;
-use crate::experiment::SweepValue;
-use crate::stats::Summary;
+use crate::verdict::Verdict;
 
 /// What an expression comes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +84,7 @@ impl Samples {
     }
 
     /// Every sample by itself.
-    pub(super) fn map(&self, of: impl Fn(f64) -> f64) -> Self {
+    pub(crate) fn map(&self, of: impl Fn(f64) -> f64) -> Self {
         Self(
             self.0
                 .iter()
@@ -95,7 +94,7 @@ impl Samples {
     }
 
     /// Samples of the same run together; what has no partner or no finite value is left out.
-    pub(super) fn paired(&self, other: &Self, of: impl Fn(f64, f64) -> f64) -> Self {
+    pub(crate) fn paired(&self, other: &Self, of: impl Fn(f64, f64) -> f64) -> Self {
         let mut others = other.0.iter().peekable();
         let mut out = Vec::new();
         for (key, own) in &self.0 {
@@ -113,7 +112,7 @@ impl Samples {
 
 impl Value {
     /// Its kind in words, for messages.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Number(_) => "a number",
             Self::Samples(_) => "a measure over the seeds",
@@ -158,7 +157,7 @@ impl Value {
     }
 
     /// All that is in it and no list.
-    pub(super) fn leaves(&self) -> Vec<&Self> {
+    pub(crate) fn leaves(&self) -> Vec<&Self> {
         match self {
             Self::List(list) => list
                 .items
@@ -176,108 +175,17 @@ impl From<Option<Summary>> for Value {
     }
 }
 
-/// The 95 % interval, or the mean alone if there is only one sample.
-pub(super) fn interval(summary: &Summary) -> (f64, f64) {
-    summary
+/// An estimate with its mean and the ends of its interval moved.
+pub(crate) fn shifted(summary: &Summary, of: impl Fn(f64) -> f64) -> Value {
+    let moved = summary
         .interval_95()
-        .unwrap_or((summary.mean, summary.mean))
-}
-
-/// Whether a mean is on one side of a bound: for certain if its whole interval is.
-pub(super) fn beside(summary: &Summary, bound: f64, wanted: Ordering, or_equal: bool) -> Verdict {
-    let (low, high) = interval(summary);
-    let is = |value: f64| match value.partial_cmp(&bound) {
-        Some(Ordering::Equal) => or_equal,
-        other => other == Some(wanted),
-    };
-    match (is(low), is(high)) {
-        (true, true) => Verdict::Holds,
-        (false, false) => Verdict::DoesNotHold,
-        _ => Verdict::CannotBeTold,
-    }
-}
-
-/// Whether a mean lies within bounds: it does not if the interval lies outside of them, and
-/// cannot be told if only the mean does.
-pub(super) fn within(summary: &Summary, low: f64, high: f64) -> Verdict {
-    let (from, to) = interval(summary);
-    if to < low || high < from {
-        Verdict::DoesNotHold
-    } else if low <= summary.mean && summary.mean <= high {
-        Verdict::Holds
-    } else {
-        Verdict::CannotBeTold
-    }
-}
-
-/// Whether a mean is on its side of a bound. On the other side with an interval that contains
-/// the bound, it cannot be told.
-pub(super) fn leans(summary: &Summary, bound: f64, wanted: Ordering) -> Verdict {
-    let (low, high) = interval(summary);
-    if summary.mean.partial_cmp(&bound) == Some(wanted) {
-        Verdict::Holds
-    } else if low <= bound && bound <= high {
-        Verdict::CannotBeTold
-    } else {
-        Verdict::DoesNotHold
-    }
-}
-
-/// Whether one mean is above another: for certain if the intervals do not touch.
-pub(super) fn exceeds(one: &Summary, other: &Summary) -> Verdict {
-    if interval(one).0 > interval(other).1 {
-        Verdict::Holds
-    } else if one.mean > other.mean {
-        Verdict::CannotBeTold
-    } else {
-        Verdict::DoesNotHold
-    }
-}
-
-/// Whether a curve grows: not if a step falls for certain or the ends do not rise, and it cannot
-/// be told if the ends' intervals overlap.
-pub(super) fn grows(curve: &[Summary]) -> Verdict {
-    let falls = |pair: &[Summary]| interval(&pair[1]).1 < interval(&pair[0]).0;
-    let (Some(first), Some(last)) = (curve.first(), curve.last()) else {
-        return Verdict::CannotBeTold;
-    };
-    if curve.windows(2).any(falls) || last.mean <= first.mean {
-        Verdict::DoesNotHold
-    } else if interval(last).0 > interval(first).1 {
-        Verdict::Holds
-    } else {
-        Verdict::CannotBeTold
-    }
-}
-
-impl Verdict {
-    /// Both: what does not hold decides, then what cannot be told.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::DoesNotHold, _) | (_, Self::DoesNotHold) => Self::DoesNotHold,
-            (Self::CannotBeTold, _) | (_, Self::CannotBeTold) => Self::CannotBeTold,
-            _ => Self::Holds,
-        }
-    }
-
-    /// One of both: what holds decides, then what cannot be told.
-    #[must_use]
-    pub const fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Holds, _) | (_, Self::Holds) => Self::Holds,
-            (Self::CannotBeTold, _) | (_, Self::CannotBeTold) => Self::CannotBeTold,
-            _ => Self::DoesNotHold,
-        }
-    }
-
-    /// The contrary.
-    #[must_use]
-    pub const fn contrary(self) -> Self {
-        match self {
-            Self::Holds => Self::DoesNotHold,
-            Self::DoesNotHold => Self::Holds,
-            Self::CannotBeTold => Self::CannotBeTold,
-        }
-    }
+        .map(|(low, high)| (of(low) - of(high)).abs() / 2.0);
+    let mean = of(summary.mean);
+    Value::Estimate(Summary {
+        mean,
+        half_width_95: moved,
+        min: mean - moved.unwrap_or(0.0),
+        max: mean + moved.unwrap_or(0.0),
+        ..*summary
+    })
 }

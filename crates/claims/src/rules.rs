@@ -1,0 +1,210 @@
+//! The rules of a file: read, checked before anything runs, judged when all is run.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::{ExperimentError, Source};
+use dupack_lab::experiment::{Claim, Vocabulary};
+use dupack_lab::results::Results;
+
+use crate::dictionary::{Dictionary, complain};
+use crate::eval::Evaluator;
+use crate::syntax::Fault;
+use crate::value::Value;
+use crate::verdict::{Finding, Judged, Verdict};
+use crate::world::World;
+
+/// An expression, or text with expressions in it, and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'s> {
+    /// The file.
+    pub source: &'s Source,
+    /// Its key there.
+    pub place: &'s str,
+    /// What is said.
+    pub text: &'s str,
+    /// The experiment that it is about where it names none.
+    pub experiment: Option<&'s str>,
+}
+
+/// The vocabulary and the claims of a file, read and ready to be judged.
+#[derive(Debug)]
+pub struct Rules {
+    dictionary: Dictionary,
+    claims: Vec<Claim>,
+}
+
+impl Rules {
+    /// Reads the expressions of a file whose text is `source` and whose stacks are of `catalog`.
+    ///
+    /// # Errors
+    /// If a name or a definition is not what it should be, a claim has no rule, or two have one name:
+    /// the error points at the place in the file.
+    pub fn new(
+        vocabulary: &Vocabulary,
+        claims: &[Claim],
+        source: &Source,
+        catalog: &Catalog,
+    ) -> Result<Self, ExperimentError> {
+        for (n, claim) in claims.iter().enumerate() {
+            if claim.holds_if.is_empty() {
+                let message = format!("the claim `{}` does not say when it holds", claim.id);
+                let help = "give it `holds_if`, as docs/claims.md describes".to_owned();
+                let place = format!("claim.{n}");
+                return Err(ExperimentError::at(source, &place, message, Some(help)));
+            }
+        }
+        let dictionary = Dictionary::new(vocabulary, source, catalog)?;
+        for (n, claim) in claims.iter().enumerate() {
+            if claims[..n].iter().any(|other| other.id == claim.id) {
+                let message = format!("there are two claims called `{}`", claim.id);
+                let place = format!("claim.{n}.id");
+                return Err(ExperimentError::at(source, &place, message, None));
+            }
+        }
+        Ok(Self {
+            dictionary,
+            claims: claims.to_vec(),
+        })
+    }
+
+    /// Those of an experiment file, held against the experiment, which has not run: `planned` is
+    /// its results without a run. Nothing if it claims nothing.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new) and [`check`](Self::check).
+    pub fn of_experiment(
+        planned: &Results,
+        source: &Source,
+        catalog: &Catalog,
+    ) -> Result<Option<Self>, ExperimentError> {
+        let experiment = &planned.experiment;
+        if experiment.claims.is_empty() {
+            return Ok(None);
+        }
+        let rules = Self::new(
+            &experiment.vocabulary(),
+            &experiment.claims,
+            source,
+            catalog,
+        )?;
+        rules.check(&World::planned(planned))?;
+        Ok(Some(rules))
+    }
+
+    /// The claims.
+    #[must_use]
+    pub fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
+
+    /// Whether every rule asks for what there is.
+    ///
+    /// # Errors
+    /// If one does not: the error points at the place in the file and says what was meant.
+    pub fn check(&self, planned: &World<'_>) -> Result<(), ExperimentError> {
+        for (n, claim) in self.claims.iter().enumerate() {
+            let at = |field: &str| format!("claim.{n}.{field}");
+            let mut asked = Evaluator::new(&self.dictionary, planned);
+            if let Some(name) = &claim.experiment {
+                asked
+                    .enter(name, &(0..name.len()))
+                    .map_err(|fault| self.dictionary.complain(&at("experiment"), name, fault))?;
+            }
+            asked.verdict(&claim.holds_if).map_err(|fault| {
+                self.dictionary
+                    .complain(&at("holds_if"), &claim.holds_if, fault)
+            })?;
+            if let Some(found) = &claim.found {
+                asked
+                    .template(found)
+                    .map_err(|fault| self.dictionary.complain(&at("found"), found, fault))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What has become of a claim; nothing if runs that it needs are missing or do not show
+    /// what it is about. A rule that does not fit what was run, such as a sweep of which a quick look has
+    /// left out too much, cannot be told.
+    #[must_use]
+    pub fn judge(&self, claim: &Claim, world: &World<'_>) -> Option<Finding> {
+        self.judged(claim, world).unwrap_or_else(|fault| {
+            let found = format!("the rule does not fit what was run: {}", fault.message);
+            Some(Finding::new(Verdict::CannotBeTold, found))
+        })
+    }
+
+    fn judged(&self, claim: &Claim, world: &World<'_>) -> Result<Option<Finding>, Fault> {
+        let mut asked = Evaluator::new(&self.dictionary, world);
+        if let Some(name) = &claim.experiment {
+            asked.enter(name, &(0..name.len()))?;
+        }
+        let Some(verdict) = asked.verdict(&claim.holds_if)? else {
+            return Ok(None);
+        };
+        let found = match &claim.found {
+            Some(template) => asked.template(template)?,
+            None => asked.shown(&claim.holds_if)?,
+        };
+        Ok(Some(Finding { verdict, found }))
+    }
+
+    /// What has become of every claim.
+    #[must_use]
+    pub fn judge_all(&self, world: &World<'_>) -> Vec<Judged> {
+        let judged = self.claims.iter().map(|claim| Judged {
+            claim: claim.clone(),
+            finding: self.judge(claim, world).unwrap_or_else(|| {
+                Finding::new(
+                    Verdict::CannotBeTold,
+                    "the runs do not show what it is about",
+                )
+            }),
+        });
+        judged.collect()
+    }
+
+    /// What an expression comes to; `variables` are known to it beside what the file defines.
+    ///
+    /// # Errors
+    /// If it is no expression, or asks for what there is not.
+    pub fn evaluate(
+        &self,
+        said: &Said<'_>,
+        variables: &[(String, Value)],
+        world: &World<'_>,
+    ) -> Result<Value, ExperimentError> {
+        self.asked(said, variables, world, |asked| asked.value(said.text))
+    }
+
+    /// Text with expressions in braces, filled in.
+    ///
+    /// # Errors
+    /// If an expression in it is none, or asks for what there is not.
+    pub fn fill(
+        &self,
+        said: &Said<'_>,
+        variables: &[(String, Value)],
+        world: &World<'_>,
+    ) -> Result<String, ExperimentError> {
+        self.asked(said, variables, world, |asked| asked.template(said.text))
+    }
+
+    fn asked<T>(
+        &self,
+        said: &Said<'_>,
+        variables: &[(String, Value)],
+        world: &World<'_>,
+        what: impl FnOnce(&mut Evaluator<'_>) -> Result<T, Fault>,
+    ) -> Result<T, ExperimentError> {
+        let mut asked = Evaluator::new(&self.dictionary, world);
+        let entered = said
+            .experiment
+            .map_or(Ok(()), |name| asked.enter(name, &(0..0)));
+        asked.bind(variables);
+        let out = entered.and_then(|()| what(&mut asked));
+        out.map_err(|fault| match fault.definition {
+            Some(_) => self.dictionary.complain("", said.text, fault),
+            None => complain(said.source, said.place, said.text, fault),
+        })
+    }
+}

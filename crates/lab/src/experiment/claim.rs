@@ -1,0 +1,84 @@
+//! Claims, as an experiment file has them: what is said, by which rule, of which stacks.
+//!
+//! To this crate a rule is text. `dupack-claims` reads it, checks it and judges by it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Something that somebody says and a run can confirm or refute.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its name, unique within the file.
+    pub id: String,
+    /// Where it is said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub section: String,
+    /// What is said, in a sentence.
+    pub statement: String,
+    /// The number or the order that a paper gives.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub paper: String,
+    /// How it is judged, as a sentence for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
+    /// The same as an expression: the claim holds if it is true. See docs/claims.md.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub holds_if: String,
+    /// The experiment that the expressions are about where they name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<String>,
+    /// What is shown beside the verdict: text with expressions in braces. Left out, the
+    /// quantities that the rule compares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// Why it does not hold, as far as somebody knows: shown only if it does not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub explanation: String,
+}
+
+/// What a file calls its stacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a stack, several, or a table with `stack` and `label`"
+)]
+pub enum Named {
+    /// A stack, as `stacks` has it.
+    One(String),
+    /// Stacks of several experiments, of which each has one.
+    Several(Vec<String>),
+    /// Either, with a label for people.
+    Labelled(LabelledStack),
+}
+
+/// A stack with a label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LabelledStack {
+    /// The stack, or the stacks of several experiments, of which each has one.
+    pub stack: OneOrMore,
+    /// What people read.
+    pub label: String,
+}
+
+/// One text or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMore {
+    /// One.
+    One(String),
+    /// Several.
+    More(Vec<String>),
+}
+
+/// What expressions of a file may use beside functions and measures.
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    /// Stacks by what the file calls them.
+    pub names: BTreeMap<String, Named>,
+    /// Expressions by their names, which may have inputs: `gain(s)`.
+    pub define: BTreeMap<String, String>,
+}
