@@ -279,11 +279,10 @@ fn no_packet_is_too_wild() {
         let sacks = StackSpec::parse("sack/reno", &CATALOG).expect("a stack");
         config.sack = sender_config(Dialect::Rfc, SMSS, &sacks.needs(Dialect::Rfc)).sack;
         config.isn = SeqNumber(random.below(1 << 32) as u32);
-        let limits = ReplayLimits {
-            segments: 2000,
-            jump_bytes: 1 << 20,
-            repetitions: 10,
-        };
+        let mut limits = ReplayLimits::default();
+        limits.segments = 2000;
+        limits.jump_bytes = 1 << 20;
+        limits.repetitions = 10;
         let mut replay = Replay::new(config, limits);
         let mut now = Instant::ZERO;
         for _ in 0..2000 {

@@ -73,20 +73,13 @@ fn cell(stations: u32) -> Result<Simulation, TopologyError> {
     let built = shape.build(&mut map);
     let mut network = Network::new(map);
     for from in built.stations {
-        network.udp(UdpFlowConfig {
-            path: Path::Shortest {
-                from,
-                to: built.access_point,
-            },
-            source: UdpConfig {
-                pattern: UdpPattern::Constant {
-                    rate: BitRate::from_mbps(1),
-                },
-                packet_bytes: 1028,
-                start: Instant::ZERO,
-                stop: Instant::FAR_FUTURE,
-            },
-        })?;
+        let path = Path::Shortest {
+            from,
+            to: built.access_point,
+        };
+        let rate = BitRate::from_mbps(1);
+        let source = UdpConfig::new(UdpPattern::Constant { rate }, 1028);
+        network.udp(UdpFlowConfig::new(path, source))?;
     }
     Simulation::new(network, 1)
 }

@@ -62,11 +62,20 @@ impl TcpFlowConfig {
 
 /// Traffic in one direction that reacts to nothing.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct UdpFlowConfig {
     /// Between which nodes, and how. The way back is not used.
     pub path: Path,
     /// What is sent.
     pub source: UdpConfig,
+}
+
+impl UdpFlowConfig {
+    /// What `source` sends, on this way.
+    #[must_use]
+    pub const fn new(path: Path, source: UdpConfig) -> Self {
+        Self { path, source }
+    }
 }
 
 /// The way of a flow.

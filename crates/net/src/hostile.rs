@@ -18,6 +18,7 @@ use crate::units::{BitRate, Probability};
 
 /// A path and a receiver to suffer from.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct HostilePath {
     /// From sender to receiver.
     pub there: LinkConfig,

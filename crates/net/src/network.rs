@@ -154,7 +154,7 @@ mod tests {
     use crate::link::LinkConfig;
     use crate::udp::{UdpConfig, UdpPattern};
     use crate::units::BitRate;
-    use dupack_tcp::time::{Duration, Instant};
+    use dupack_tcp::time::Duration;
 
     #[test]
     fn flows_are_named_after_their_ends() {
@@ -165,16 +165,10 @@ mod tests {
         }
         let mut network = Network::new(map);
         let mut add = |from, to| {
-            let source = UdpConfig {
-                pattern: UdpPattern::Constant {
-                    rate: BitRate::from_mbps(1),
-                },
-                packet_bytes: 100,
-                start: Instant::ZERO,
-                stop: Instant::FAR_FUTURE,
-            };
+            let rate = BitRate::from_mbps(1);
+            let source = UdpConfig::new(UdpPattern::Constant { rate }, 100);
             let path = Path::Shortest { from, to };
-            network.udp(UdpFlowConfig { path, source })
+            network.udp(UdpFlowConfig::new(path, source))
         };
         assert_eq!(add(a, c), Ok(FlowId(0)));
         assert_eq!(add(a, b), Ok(FlowId(1)));

@@ -10,6 +10,7 @@ use crate::tcp_flow::TcpFlow;
 
 /// What to sample and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SamplingConfig {
     /// Time between samples at first; it doubles when a series is full.
     pub interval: Duration,
@@ -19,6 +20,19 @@ pub struct SamplingConfig {
     pub flows: Vec<FlowId>,
     /// Which links.
     pub links: Vec<LinkId>,
+}
+
+impl SamplingConfig {
+    /// At first every `interval`, at most `capacity` samples in a series, and no series yet.
+    #[must_use]
+    pub const fn new(interval: Duration, capacity: usize) -> Self {
+        Self {
+            interval,
+            capacity,
+            flows: Vec::new(),
+            links: Vec::new(),
+        }
+    }
 }
 
 /// A flow at one moment.

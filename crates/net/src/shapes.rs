@@ -33,6 +33,7 @@ pub struct PairAccess {
 
 /// Where things are in a dumbbell.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DumbbellMap {
     /// The senders, one per pair.
     pub senders: Vec<NodeId>,
@@ -107,6 +108,7 @@ pub struct ChainHop {
 
 /// Where things are in a chain.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ChainMap {
     /// The nodes, one more than hops.
     pub nodes: Vec<NodeId>,
@@ -158,6 +160,7 @@ pub struct RadioChain {
 
 /// Where things are in a radio chain.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RadioChainMap {
     /// The channel. Its stations are numbered along the chain.
     pub medium: MediumId,
@@ -209,6 +212,7 @@ pub struct RadioCell {
 
 /// Where things are in a cell.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RadioCellMap {
     /// The channel. Its station 0 is the access point.
     pub medium: MediumId,

@@ -36,6 +36,7 @@ struct Known {
 
 /// Loss events by true cause and by the cause they were ascribed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Judgements {
     /// Congestion losses taken for congestion.
     pub congestion_right: u64,

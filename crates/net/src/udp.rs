@@ -8,6 +8,7 @@ use crate::units::BitRate;
 
 /// What a datagram source sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct UdpConfig {
     /// When it sends, and how fast.
     pub pattern: UdpPattern,
@@ -17,6 +18,19 @@ pub struct UdpConfig {
     pub start: Instant,
     /// From when on it sends nothing more; [`Instant::FAR_FUTURE`] for never.
     pub stop: Instant,
+}
+
+impl UdpConfig {
+    /// Datagrams of `packet_bytes` on the wire, from the beginning and without end.
+    #[must_use]
+    pub const fn new(pattern: UdpPattern, packet_bytes: u32) -> Self {
+        Self {
+            pattern,
+            packet_bytes,
+            start: Instant::ZERO,
+            stop: Instant::FAR_FUTURE,
+        }
+    }
 }
 
 /// When a source sends.

@@ -54,12 +54,10 @@ fn reports_and_samples_change_nothing() {
     use dupack_net::ids::{FlowId, LinkId};
     use dupack_net::sampling::SamplingConfig;
     let mut watched = run(1);
-    watched.sample(&SamplingConfig {
-        interval: Duration::from_millis(3),
-        capacity: 100,
-        flows: vec![FlowId(0)],
-        links: vec![LinkId(0), LinkId(1)],
-    });
+    let mut sampling = SamplingConfig::new(Duration::from_millis(3), 100);
+    sampling.flows = vec![FlowId(0)];
+    sampling.links = vec![LinkId(0), LinkId(1)];
+    watched.sample(&sampling);
     watched.begin_measurement();
     assert_eq!(
         hash_of(watched, 30_000, 30_000),

@@ -49,17 +49,9 @@ const TOLERANCE: f64 = 0.03;
 
 /// A saturated sender.
 fn udp(from: NodeId, to: NodeId, rate_bps: u64) -> UdpFlowConfig {
-    UdpFlowConfig {
-        path: Path::Shortest { from, to },
-        source: UdpConfig {
-            pattern: UdpPattern::Constant {
-                rate: BitRate::new(rate_bps).expect("some rate"),
-            },
-            packet_bytes: PACKET_BYTES,
-            start: Instant::ZERO,
-            stop: Instant::FAR_FUTURE,
-        },
-    }
+    let rate = BitRate::new(rate_bps).expect("some rate");
+    let source = UdpConfig::new(UdpPattern::Constant { rate }, PACKET_BYTES);
+    UdpFlowConfig::new(Path::Shortest { from, to }, source)
 }
 
 fn chain(radio: &RadioConfig, hops: u32) -> (Network, NodeId, NodeId) {

@@ -27,17 +27,9 @@ const PACKET_BYTES: u32 = 1028;
 
 /// More than enough datagrams per second from every sender to keep its queue full.
 fn udp(from: NodeId, to: NodeId, rate_bps: u64) -> UdpFlowConfig {
-    UdpFlowConfig {
-        path: Path::Shortest { from, to },
-        source: UdpConfig {
-            pattern: UdpPattern::Constant {
-                rate: BitRate::new(rate_bps).expect("some rate"),
-            },
-            packet_bytes: PACKET_BYTES,
-            start: Instant::ZERO,
-            stop: Instant::FAR_FUTURE,
-        },
-    }
+    let rate = BitRate::new(rate_bps).expect("some rate");
+    let source = UdpConfig::new(UdpPattern::Constant { rate }, PACKET_BYTES);
+    UdpFlowConfig::new(Path::Shortest { from, to }, source)
 }
 
 fn after(secs: u64) -> Instant {
@@ -77,15 +69,11 @@ fn throughput_bps(run: &Simulation) -> f64 {
 
 #[test]
 fn a_saturated_cell_is_what_bianchis_model_says() {
-    let basic = RadioConfig {
-        short_retry_limit: 1000,
-        long_retry_limit: 1000,
-        ..RadioConfig::DSSS_11_MBPS
-    };
-    let rts = RadioConfig {
-        rts_threshold: RtsThreshold::Above(0),
-        ..basic.clone()
-    };
+    let mut basic = RadioConfig::DSSS_11_MBPS;
+    basic.short_retry_limit = 1000;
+    basic.long_retry_limit = 1000;
+    let mut rts = basic.clone();
+    rts.rts_threshold = RtsThreshold::Above(0);
     let cases = [
         ("basic", &basic, vec![1, 2, 3, 5, 10, 15, 20]),
         ("rts/cts", &rts, vec![1, 2, 5, 10, 20]),
@@ -166,12 +154,10 @@ fn tcp_shares_the_channel_with_itself_hop_after_hop() {
 /// Two stations out of carrier sense of each other that saturate the one between them: Mbit/s
 /// received, and the share of data frames that were not acknowledged.
 fn hidden(data_rate: BitRate, rts_threshold: RtsThreshold) -> (f64, f64) {
-    let radio = RadioConfig {
-        data_rate,
-        rts_threshold,
-        carrier_sense_range_m: 250.0,
-        ..RadioConfig::DSSS_11_MBPS
-    };
+    let mut radio = RadioConfig::DSSS_11_MBPS;
+    radio.data_rate = data_rate;
+    radio.rts_threshold = rts_threshold;
+    radio.carrier_sense_range_m = 250.0;
     let (mut network, nodes) = chain(radio, 2);
     for sender in [nodes[0], nodes[2]] {
         let flow = udp(sender, nodes[1], 8_000_000);
@@ -206,10 +192,8 @@ fn rts_and_cts_protect_data_from_hidden_stations() {
 
 #[test]
 fn packet_errors_are_what_was_asked_for() {
-    let radio = RadioConfig {
-        packet_error: Probability::clamped(0.03),
-        ..RadioConfig::DSSS_11_MBPS
-    };
+    let mut radio = RadioConfig::DSSS_11_MBPS;
+    radio.packet_error = Probability::clamped(0.03);
     let run = cell(&radio, 2, 100);
     let counters = run.link_counters(dupack_net::ids::LinkId(0));
     let share = counters.drops.of(DropCause::Random) as f64 / counters.carried_packets as f64;
@@ -230,11 +214,9 @@ fn digest(mut run: Simulation, step: Duration) -> u64 {
 
 #[test]
 fn a_run_repeats_itself_however_it_is_cut() {
-    let radio = RadioConfig {
-        packet_error: Probability::clamped(0.01),
-        frame_error: Probability::clamped(0.1),
-        ..RadioConfig::DSSS_11_MBPS
-    };
+    let mut radio = RadioConfig::DSSS_11_MBPS;
+    radio.packet_error = Probability::clamped(0.01);
+    radio.frame_error = Probability::clamped(0.1);
     let run = |seed| tcp_over(radio.clone(), 5, 20, seed);
     let whole = digest(run(1), Duration::from_secs(10));
     assert_eq!(whole, digest(run(1), Duration::from_secs(10)));
@@ -292,31 +274,29 @@ fn no_packet_is_lost_count_of() {
 /// Up to 12 stations within a square of 800 m, joined wherever they hear each other.
 fn scene(random: &mut Stream) -> Topology {
     let mut map = Topology::new();
-    let radio = RadioConfig {
-        rts_threshold: match random.below(3) {
-            0 => RtsThreshold::Off,
-            1 => RtsThreshold::Above(500),
-            _ => RtsThreshold::Above(0),
-        },
-        sensed_frames: match random.below(2) {
-            0 => SensedFrames::Eifs,
-            _ => SensedFrames::Difs,
-        },
-        answering: match random.below(2) {
-            0 => Answering::Busy,
-            _ => Answering::Idle,
-        },
-        interference: match random.below(2) {
-            0 => Interference::AnyOverlap,
-            _ => RadioConfig::DSSS_11_MBPS.interference,
-        },
-        carrier_sense_range_m: 250.0 + random.unit() * 500.0,
-        cw_min: random.below(64) as u32,
-        queue: QueueLimit::Packets(1 + random.below(50)),
-        frame_error: Probability::clamped(random.unit() * 0.3),
-        packet_error: Probability::clamped(random.unit() * 0.05),
-        ..RadioConfig::DSSS_11_MBPS
+    let mut radio = RadioConfig::DSSS_11_MBPS;
+    radio.rts_threshold = match random.below(3) {
+        0 => RtsThreshold::Off,
+        1 => RtsThreshold::Above(500),
+        _ => RtsThreshold::Above(0),
     };
+    radio.sensed_frames = match random.below(2) {
+        0 => SensedFrames::Eifs,
+        _ => SensedFrames::Difs,
+    };
+    radio.answering = match random.below(2) {
+        0 => Answering::Busy,
+        _ => Answering::Idle,
+    };
+    radio.interference = match random.below(2) {
+        0 => Interference::AnyOverlap,
+        _ => RadioConfig::DSSS_11_MBPS.interference,
+    };
+    radio.carrier_sense_range_m = 250.0 + random.unit() * 500.0;
+    radio.cw_min = random.below(64) as u32;
+    radio.queue = QueueLimit::Packets(1 + random.below(50));
+    radio.frame_error = Probability::clamped(random.unit() * 0.3);
+    radio.packet_error = Probability::clamped(random.unit() * 0.05);
     let range = radio.reception_range_m;
     let medium = map.medium(radio);
     let mut places: Vec<Position> = Vec::new();

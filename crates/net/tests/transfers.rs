@@ -20,7 +20,7 @@ use dupack_net::tcp_flow::Progress;
 use dupack_net::topology::Topology;
 use dupack_net::udp::{UdpConfig, UdpPattern};
 use dupack_net::units::{BitRate, Probability};
-use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::time::Duration;
 
 /// 8 Mbit/s, a byte per microsecond, and 10 ms of delay.
 fn link() -> LinkConfig {
@@ -232,20 +232,12 @@ fn a_dumbbell_is_shared() {
         network.tcp(config).unwrap();
     }
     let half = BitRate::from_mbps(4);
-    let udp = network
-        .udp(UdpFlowConfig {
-            path: Path::Shortest {
-                from: nodes.senders[2],
-                to: nodes.receivers[2],
-            },
-            source: UdpConfig {
-                pattern: UdpPattern::Constant { rate: half },
-                packet_bytes: 500,
-                start: Instant::ZERO,
-                stop: Instant::FAR_FUTURE,
-            },
-        })
-        .unwrap();
+    let path = Path::Shortest {
+        from: nodes.senders[2],
+        to: nodes.receivers[2],
+    };
+    let source = UdpConfig::new(UdpPattern::Constant { rate: half }, 500);
+    let udp = network.udp(UdpFlowConfig::new(path, source)).unwrap();
     assert_eq!(udp, FlowId(2));
     let mut run = Simulation::new(network, 1).unwrap();
     run.run_until(at_ms(10_000), &mut Unobserved);
@@ -260,12 +252,10 @@ fn a_dumbbell_is_shared() {
 #[test]
 fn samples_are_taken_on_time_and_do_not_pile_up() {
     let mut run = single(link(), link(), |_| {}, 20, Application::Greedy, 1);
-    run.sample(&SamplingConfig {
-        interval: Duration::from_millis(100),
-        capacity: 64,
-        flows: vec![FlowId(0)],
-        links: vec![LinkId(0)],
-    });
+    let mut sampling = SamplingConfig::new(Duration::from_millis(100), 64);
+    sampling.flows.push(FlowId(0));
+    sampling.links.push(LinkId(0));
+    run.sample(&sampling);
     run.run_until(at_ms(60_000), &mut Unobserved);
     let samples = run.samples().unwrap();
     let (_, flow) = &samples.flows()[0];

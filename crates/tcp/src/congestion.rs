@@ -66,6 +66,7 @@ pub trait CongestionControl: Debug + Send {
 
 /// By what a control governs what leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Governance {
     /// By the window, which it reduces at loss events.
     #[default]
@@ -77,6 +78,7 @@ pub enum Governance {
 
 /// How far the window may grow on an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Credit {
     /// ACKs to count: 0 or 1.
     pub acks: u32,
@@ -84,4 +86,16 @@ pub struct Credit {
     pub bytes: u64,
     /// Bytes in flight, as the recovery counts them; only for a control that governs by a model.
     pub in_flight: Option<u64>,
+}
+
+impl Credit {
+    /// So many ACKs and bytes count; of what is in flight nothing is said.
+    #[must_use]
+    pub const fn new(acks: u32, bytes: u64) -> Self {
+        Self {
+            acks,
+            bytes,
+            in_flight: None,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What the plug-ins are told: one struct per event, and a read-only view of the sender.
 //!
-//! A new signal is a new field here and changes no signature.
+//! A new signal is a new field here and changes no signature. Tests make these structs by
+//! `tcp::testing`, with the feature `testing`.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -12,6 +13,7 @@ use crate::window::Window;
 
 /// Everything that one ACK told the sender.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct AckFacts<'a> {
     /// When it arrived.
     pub now: Instant,
@@ -63,6 +65,7 @@ pub enum AckKind {
 
 /// Why the sender sent no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LimitedBy {
     /// The congestion window (or the recovery) was full.
     Congestion,
@@ -76,6 +79,7 @@ pub enum LimitedBy {
 
 /// A read-only view of the sender.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct View<'a> {
     /// The time of the event.
     pub now: Instant,
@@ -103,6 +107,7 @@ impl View<'_> {
 
 /// A segment has just been sent.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Sent {
     /// Which one.
     pub id: SegmentId,
@@ -213,6 +218,7 @@ impl fmt::Display for LossRule {
 
 /// Why a segment was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SendReason {
     /// New data within the window.
     NewData,
@@ -255,6 +261,7 @@ pub enum LossCause {
 
 /// A loss event, as it is put to the loss differentiation, the control and the response.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct LossFacts {
     /// When it was found.
     pub now: Instant,

@@ -22,6 +22,7 @@ pub enum AckPolicy {
 
 /// Which timestamp an ACK echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimestampEcho {
     /// That of the segment which last advanced the window, the earliest if several did since
     /// the last ACK (RFC 7323 §4.3).
@@ -32,6 +33,7 @@ pub enum TimestampEcho {
 
 /// The parameters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReceiverConfig {
     /// Sequence number of the first byte that will come.
     pub irs: SeqNumber,
@@ -75,6 +77,7 @@ impl ReceiverConfig {
 
 /// How the receiving application takes data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reading {
     /// As soon as it is in order.
     AtOnce,

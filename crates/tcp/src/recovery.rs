@@ -74,7 +74,8 @@ pub trait Recovery: Debug + Send {
     fn next(&self, view: &View<'_>) -> Next;
 }
 
-/// What a recovery makes of an ACK.
+/// What a recovery makes of an ACK. It will grow: take what is not meant from `Outcome::default()`,
+/// which is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// A loss event begins: the window is to be reduced, once, by whoever is responsible for
@@ -110,6 +111,7 @@ pub struct Expiry {
 /// sender times one segment at a time
 /// ([`RttSampling::OnePerWindow`](crate::rtt::RttSampling)); else it is of no consequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Timing {
     /// If the ACK covers the segment, its age is a sample, which ends the backoff.
     #[default]
@@ -162,6 +164,7 @@ impl LossEvent {
 
 /// Whether the window may grow on an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Growth {
     /// It stays as it is.
     #[default]
@@ -175,6 +178,7 @@ pub enum Growth {
 /// Whether a recovery that began with a loss event is over with an ACK. One that a timeout cuts
 /// short is not counted, and an algorithm without such a state (LE, Tahoe) never says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Exit {
     /// It is not, or there was none.
     #[default]
@@ -185,6 +189,7 @@ pub enum Exit {
 
 /// What an expiry of the retransmission timer is taken for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimeoutRule {
     /// Congestion: the control sets the window (RFC 5681 §3.1), and the timeout is doubled
     /// (RFC 6298 §5.5).
@@ -197,6 +202,7 @@ pub enum TimeoutRule {
 
 /// What happens to the retransmission timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RtoTimer {
     /// It runs on (and is started if it does not run while data is outstanding).
     #[default]
@@ -207,6 +213,7 @@ pub enum RtoTimer {
 
 /// What to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Next {
     /// Nothing, whatever the window says.
     Nothing,
@@ -230,6 +237,7 @@ pub enum Next {
 
 /// Under which condition a segment may go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Clearance {
     /// If the congestion window has room.
     Window,

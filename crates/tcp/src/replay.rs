@@ -66,6 +66,7 @@ pub const SEEN_AGAIN: LossRule = LossRule::new(&RuleWords {
 
 /// Bounds on what is believed and remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReplayLimits {
     /// Most outstanding segments.
     pub segments: usize,

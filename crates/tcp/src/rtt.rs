@@ -35,6 +35,7 @@ pub enum RttArithmetic {
 
 /// Parameters of the estimator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RttConfig {
     /// The timeout before the first sample (RFC 6298 §2.1: 1 s).
     pub initial_rto: Duration,

@@ -75,6 +75,7 @@ pub enum DeliveredBy {
 
 /// A segment of which this ACK is the first to say that it arrived.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Delivered {
     /// Which one.
     pub id: SegmentId,

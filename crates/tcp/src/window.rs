@@ -40,6 +40,7 @@ pub enum WindowRounding {
 
 /// Why the window changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WindowCause {
     /// Slow start increase.
     SlowStart,

@@ -25,9 +25,9 @@ use dupack_algorithms::catalog::Catalog;
 use dupack_net::link::{LinkConfig, LossNature};
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::Duration;
-use dupack_wire::path::{Attachment, CaptureFiles, PathConfig};
+use dupack_wire::path::{CaptureFiles, PathConfig};
 use dupack_wire::transfer::{
-    Counted, Extent, ReceiverConfig, TransferConfig, TransferError, TransferReport, transfer,
+    Counted, Extent, TransferConfig, TransferError, TransferReport, transfer,
 };
 use miette::Diagnostic;
 use thiserror::Error;
@@ -224,18 +224,13 @@ impl Testbed {
 
     fn run_one(&self, job: Job, interrupt: &Interrupt) -> Result<(Run, Passage), TransferError> {
         let (forward, backward) = self.links[job.point].clone();
-        let config = TransferConfig {
-            path: PathConfig::new(forward, backward, job.seed),
-            attachment: Attachment::default(),
-            family: self.options.family,
-            receiver: ReceiverConfig {
-                window: self.receive_window(),
-                sack_compression: self.options.sack_compression,
-            },
-            captures: self.capture_files(job),
-            bytes: self.options.bytes.as_bytes(),
-            limit: Duration::from_nanos(self.experiment.duration.as_nanos()),
-        };
+        let path = PathConfig::new(forward, backward, job.seed);
+        let limit = Duration::from_nanos(self.experiment.duration.as_nanos());
+        let mut config = TransferConfig::new(path, self.options.bytes.as_bytes(), limit);
+        config.family = self.options.family;
+        config.receiver.window = self.receive_window();
+        config.receiver.sack_compression = self.options.sack_compression;
+        config.captures = self.capture_files(job);
         let sender = &self.options.senders[job.stack];
         let origin = sender.origin(self.experiment.dialect);
         let report = transfer(&config, origin, &|| interrupt.is_asked())?;

@@ -131,6 +131,8 @@ pub fn emit_with_order(
 /// # Errors
 ///
 /// As for [`emit`].
+// The host alone sends such packets, and there is none elsewhere.
+#[cfg(any(test, target_os = "linux"))]
 pub(crate) fn emit_headers(
     buffer: &mut [u8],
     envelope: &Envelope,

@@ -75,6 +75,7 @@ impl Endpoints {
 
 /// What a capture has to know of a flow beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FlowConfig {
     /// Addresses and ports.
     pub endpoints: Endpoints,
@@ -97,6 +98,22 @@ pub struct FlowConfig {
 }
 
 impl FlowConfig {
+    /// A flow with segments of `mss` bytes that carries no option, under a window of 64 KiB. Both
+    /// ends count from 1, their SYNs have number 0.
+    #[must_use]
+    pub const fn new(endpoints: Endpoints, mss: u32) -> Self {
+        Self {
+            endpoints,
+            first_byte: SeqNumber(1),
+            receiver_isn: SeqNumber(0),
+            mss,
+            largest_window: 65_535,
+            sack: Sack::Absent,
+            timestamp_tick: None,
+            order_echo: OrderEcho::Absent,
+        }
+    }
+
     /// The least window scale that can express the largest window; 14 if none can.
     #[must_use]
     pub const fn window_scale(&self) -> u8 {

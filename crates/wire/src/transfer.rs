@@ -46,6 +46,7 @@ const SLICE: Duration = Duration::from_millis(50);
 
 /// What shall be transferred, and over what.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TransferConfig {
     /// The path.
     pub path: PathConfig,
@@ -63,8 +64,26 @@ pub struct TransferConfig {
     pub limit: Duration,
 }
 
+impl TransferConfig {
+    /// `bytes` over this path and IPv4, cut off after `limit`: attached as Ethernet is, the receiving
+    /// kernel left to itself, no captures.
+    #[must_use]
+    pub fn new(path: PathConfig, bytes: u64, limit: Duration) -> Self {
+        Self {
+            path,
+            attachment: Attachment::default(),
+            family: Family::V4,
+            receiver: ReceiverConfig::default(),
+            captures: None,
+            bytes,
+            limit,
+        }
+    }
+}
+
 /// What the receiving kernel is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReceiverConfig {
     /// The largest window that it offers, in bytes; `None` leaves it to the kernel, which lets it
     /// grow.
@@ -86,6 +105,7 @@ pub enum SackCompression {
 }
 
 /// Who sends.
+#[non_exhaustive]
 pub enum Origin {
     /// The kernel, under a congestion control of its own.
     Kernel {

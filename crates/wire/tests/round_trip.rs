@@ -130,11 +130,9 @@ fn the_file_says_who_wrote_it_and_in_what_units() {
 
 #[test]
 fn a_full_capture_has_every_field_and_right_checksums() {
-    let wrapping = FlowConfig {
-        first_byte: SeqNumber(u32::MAX - 3000),
-        receiver_isn: SeqNumber(u32::MAX),
-        ..common::order_flow()
-    };
+    let mut wrapping = common::order_flow();
+    wrapping.first_byte = SeqNumber(u32::MAX - 3000);
+    wrapping.receiver_isn = SeqNumber(u32::MAX);
     for second in [common::order_flow(), wrapping] {
         let first = common::timestamps_flow();
         let packets = read(&common::capture_of(Snap::Full, first, second));

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io::{self, Write};
 
 use dupack_tcp::connection::Segment;
-use dupack_tcp::options::{OrderEcho, Sack};
+use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{Ack, DataSegment, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
@@ -103,16 +103,12 @@ fn a_comment_is_cut_at_what_the_format_holds() {
 }
 
 fn flow(endpoints: Endpoints) -> FlowCapture {
-    FlowCapture::new(FlowConfig {
-        endpoints,
-        first_byte: SeqNumber(1),
-        receiver_isn: SeqNumber(1),
-        mss: 1000,
-        largest_window: 1 << 20,
-        sack: Sack::Permitted,
-        timestamp_tick: Some(Duration::from_millis(1)),
-        order_echo: OrderEcho::Absent,
-    })
+    let mut config = FlowConfig::new(endpoints, 1000);
+    config.receiver_isn = SeqNumber(1);
+    config.largest_window = 1 << 20;
+    config.sack = Sack::Permitted;
+    config.timestamp_tick = Some(Duration::from_millis(1));
+    FlowCapture::new(config)
 }
 
 fn over_ipv6() -> Endpoints {

@@ -14,10 +14,7 @@ mod settings;
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
-use dupack_tcp::sender::{
-    DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues, WindowLog,
-};
-use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues};
 use dupack_tcp::time::Duration;
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
@@ -39,77 +36,60 @@ const INITIAL_WINDOW_BYTES: f64 = 14_600.0;
 #[must_use]
 pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig {
     let segment = f64::from(smss);
-    SenderConfig {
-        smss,
-        isn: SeqNumber(0),
-        initial_window: match dialect {
-            Dialect::Rfc => (10.0 * segment).min(INITIAL_WINDOW_BYTES.max(2.0 * segment)),
-            Dialect::Linux => 10.0 * segment,
-            Dialect::Ns2 => 2.0 * segment,
-        },
-        initial_ssthresh: f64::INFINITY,
-        max_window: f64::INFINITY,
-        rounding: match dialect {
-            Dialect::Rfc => WindowRounding::Exact,
-            Dialect::Linux => WindowRounding::Segments,
-            Dialect::Ns2 => WindowRounding::NsTwo,
-        },
-        rtt: rtt_config(dialect),
-        timestamps: timestamp_clock(dialect, needs),
-        sack: Sack::when(needs.sack || needs.dsack),
-        sacks_after_timeout: match dialect {
-            Dialect::Rfc | Dialect::Linux => SackMemory::Keep,
-            Dialect::Ns2 => SackMemory::Forget,
-        },
-        order_echo: OrderEcho::when(needs.order_echo),
-        duplicate_ack: match dialect {
-            // With SACK ns-2 counts what RFC 6675 does: a duplicate ACK that tells news.
-            Dialect::Ns2 if !(needs.sack || needs.dsack) => DuplicateAckRule::AckNumberOnly,
-            _ => DuplicateAckRule::Standard,
-        },
-        idle: match dialect {
-            Dialect::Rfc | Dialect::Linux => IdleRule::Restart,
-            Dialect::Ns2 => IdleRule::Keep,
-        },
-        peer_window: WIDE_OPEN,
-        log: WindowLog::Off,
-    }
+    let mut config = SenderConfig::new(smss);
+    config.initial_window = match dialect {
+        Dialect::Rfc => (10.0 * segment).min(INITIAL_WINDOW_BYTES.max(2.0 * segment)),
+        Dialect::Linux => 10.0 * segment,
+        Dialect::Ns2 => 2.0 * segment,
+    };
+    config.rounding = match dialect {
+        Dialect::Rfc => WindowRounding::Exact,
+        Dialect::Linux => WindowRounding::Segments,
+        Dialect::Ns2 => WindowRounding::NsTwo,
+    };
+    config.rtt = rtt_config(dialect);
+    config.timestamps = timestamp_clock(dialect, needs);
+    config.sack = Sack::when(needs.sack || needs.dsack);
+    config.sacks_after_timeout = match dialect {
+        Dialect::Rfc | Dialect::Linux => SackMemory::Keep,
+        Dialect::Ns2 => SackMemory::Forget,
+    };
+    config.order_echo = OrderEcho::when(needs.order_echo);
+    config.duplicate_ack = match dialect {
+        // With SACK ns-2 counts what RFC 6675 does: a duplicate ACK that tells news.
+        Dialect::Ns2 if !(needs.sack || needs.dsack) => DuplicateAckRule::AckNumberOnly,
+        _ => DuplicateAckRule::Standard,
+    };
+    config.idle = match dialect {
+        Dialect::Rfc | Dialect::Linux => IdleRule::Restart,
+        Dialect::Ns2 => IdleRule::Keep,
+    };
+    config.peer_window = WIDE_OPEN;
+    config
 }
 
-/// Round-trip estimation and the retransmission timeout.
+/// Round-trip estimation and the retransmission timeout: RFC 6298's but for what is named.
 fn rtt_config(dialect: Dialect) -> RttConfig {
+    let mut config = RttConfig::default();
     match dialect {
-        Dialect::Rfc => RttConfig {
-            initial_rto: Duration::from_secs(1),
-            min_rto: Duration::from_secs(1),
-            max_rto: Duration::from_secs(60),
-            granularity: Duration::ZERO,
-            arithmetic: RttArithmetic::Exact,
-            variance_floor: VarianceFloor::Granularity,
-            sampling: RttSampling::EverySegment,
-            backoff_reset: BackoffReset::OnSample,
-        },
-        Dialect::Linux => RttConfig {
-            initial_rto: Duration::from_secs(1),
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(120),
-            granularity: Duration::from_micros(1),
-            arithmetic: RttArithmetic::Exact,
-            variance_floor: VarianceFloor::MinRto,
-            sampling: RttSampling::EverySegment,
-            backoff_reset: BackoffReset::OnAdvance,
-        },
-        Dialect::Ns2 => RttConfig {
-            initial_rto: Duration::from_secs(3),
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(60),
-            granularity: Duration::from_millis(10),
-            arithmetic: RttArithmetic::Ticks,
-            variance_floor: VarianceFloor::Granularity,
-            sampling: RttSampling::OnePerWindow,
-            backoff_reset: BackoffReset::OnSample,
-        },
+        // RFC 6298.
+        Dialect::Rfc => {}
+        Dialect::Linux => {
+            config.min_rto = Duration::from_millis(200);
+            config.max_rto = Duration::from_secs(120);
+            config.granularity = Duration::from_micros(1);
+            config.variance_floor = VarianceFloor::MinRto;
+            config.backoff_reset = BackoffReset::OnAdvance;
+        }
+        Dialect::Ns2 => {
+            config.initial_rto = Duration::from_secs(3);
+            config.min_rto = Duration::from_millis(200);
+            config.granularity = Duration::from_millis(10);
+            config.arithmetic = RttArithmetic::Ticks;
+            config.sampling = RttSampling::OnePerWindow;
+        }
     }
+    config
 }
 
 fn timestamp_clock(dialect: Dialect, needs: &Needs) -> Option<TimestampClock> {
@@ -137,26 +117,25 @@ pub fn receiver_config(
     ack_policy: AckPolicy,
 ) -> ReceiverConfig {
     let sender = sender_config(dialect, smss, needs);
-    ReceiverConfig {
-        irs: sender.isn,
-        mss: smss,
-        buffer: sender.peer_window,
-        ack_policy,
-        sack: sender.sack,
-        dsack: match dialect {
-            Dialect::Linux => Dsack::when(sender.sack.is_on()),
-            Dialect::Rfc | Dialect::Ns2 => Dsack::when(needs.dsack),
-        },
-        timestamps: sender.timestamps.map(|_| {
-            if needs.trigger_timestamps {
-                TimestampEcho::Trigger
-            } else {
-                TimestampEcho::Standard
-            }
-        }),
-        order_echo: sender.order_echo,
-        application: Reading::AtOnce,
-    }
+    let mut config = ReceiverConfig::new(smss);
+    config.irs = sender.isn;
+    config.buffer = sender.peer_window;
+    config.ack_policy = ack_policy;
+    config.sack = sender.sack;
+    config.dsack = match dialect {
+        Dialect::Linux => Dsack::when(sender.sack.is_on()),
+        Dialect::Rfc | Dialect::Ns2 => Dsack::when(needs.dsack),
+    };
+    config.timestamps = sender.timestamps.map(|_| {
+        if needs.trigger_timestamps {
+            TimestampEcho::Trigger
+        } else {
+            TimestampEcho::Standard
+        }
+    });
+    config.order_echo = sender.order_echo;
+    config.application = Reading::AtOnce;
+    config
 }
 
 /// What a packet has on the wire beside its payload: IPv4 and TCP headers with their options,

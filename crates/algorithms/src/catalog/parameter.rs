@@ -266,6 +266,7 @@ impl Defaults {
 
 /// A parameter of an algorithm.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ParameterSpec {
     /// Its name in `newreno(full_ack=alg2)`.
     pub name: Text,

@@ -241,15 +241,12 @@ impl Increase {
         if cwnd >= window.ssthresh {
             self.slow_start = SlowStart::Ordinary;
         }
-        let rest = Credit {
-            bytes: if crosses {
-                credit.bytes.saturating_sub(room as u64)
-            } else {
-                0
-            },
-            ..Credit::default()
+        let rest = if crosses {
+            credit.bytes.saturating_sub(room as u64)
+        } else {
+            0
         };
-        (Window { cwnd, ..window }, rest)
+        (Window { cwnd, ..window }, Credit::new(0, rest))
     }
 
     fn avoidance(&mut self, window: Window, credit: Credit) -> Window {

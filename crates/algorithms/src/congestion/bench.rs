@@ -1,20 +1,15 @@
 //! A test bench: one control, and the events that its tests hand it.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
-use dupack_tcp::facts::{
-    AckFacts, AckKind, LimitedBy, LossCause, LossFacts, LossRule, SendReason, Sent, View,
-};
-use dupack_tcp::recovery::{Clearance, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::facts::{AckFacts, AckKind, LimitedBy, LossCause, LossFacts, LossRule};
 use dupack_tcp::rtt::RttEstimator;
-use dupack_tcp::scoreboard::{Scoreboard, Segment, SegmentId};
+use dupack_tcp::scoreboard::Scoreboard;
+use dupack_tcp::testing;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
-use dupack_tcp::{Sender, Stack};
 
 use crate::catalog::dialect;
 use crate::catalog::{Context, Dialect, Entry, Needs, Value, Values};
-use crate::differentiation::none::NoDifferentiation;
-use crate::response::tcp::Tcp;
 
 /// Segment size of every test, in bytes.
 pub const SMSS: u32 = 1000;
@@ -95,25 +90,13 @@ impl Bench {
     /// does not.
     pub fn ack(&mut self, segments: u64) -> Window {
         let bytes = segments * u64::from(SMSS);
-        let credit = Credit {
-            acks: u32::from(segments > 0),
-            bytes,
-            ..Credit::default()
-        };
-        self.ack_with(segments, credit)
+        self.ack_with(segments, Credit::new(u32::from(segments > 0), bytes))
     }
 
     /// An ACK for `segments` new segments, with this credit.
     pub fn ack_with(&mut self, segments: u64, credit: Credit) -> Window {
         let facts = ack_facts(self.now, segments, self.limited_by, self.rtt_sample);
-        let view = View {
-            now: self.now,
-            scoreboard: &self.scoreboard,
-            window: self.window,
-            rtt: &self.rtt,
-            rto_at: None,
-            new_len: SMSS,
-        };
+        let view = testing::view(self.now, &self.scoreboard, self.window, &self.rtt);
         self.window = self.control.on_ack(&facts, credit, &view);
         self.window
     }
@@ -131,14 +114,13 @@ impl Bench {
 
     /// The facts of a loss of the segment `number`, with `flight` segments outstanding.
     pub fn loss_facts(&self, number: u64, flight: u64) -> LossFacts {
-        LossFacts {
-            window: self.window,
-            now: self.now,
-            rtt_min: self.rtt_sample,
-            rtt_latest: self.rtt_sample,
-            srtt: self.rtt_sample,
-            ..loss_facts(number, flight)
-        }
+        let mut facts = loss_facts(number, flight);
+        facts.window = self.window;
+        facts.now = self.now;
+        facts.rtt_min = self.rtt_sample;
+        facts.rtt_latest = self.rtt_sample;
+        facts.srtt = self.rtt_sample;
+        facts
     }
 
     /// A congestion loss of the segment `number`, with `flight` segments outstanding.
@@ -152,11 +134,9 @@ impl Bench {
 
     /// A timeout of the segment `number`, with `flight` segments outstanding.
     pub fn timeout(&mut self, number: u64, flight: u64) -> Window {
-        let facts = LossFacts {
-            rule: LossRule::TIMEOUT,
-            timeouts: 1,
-            ..self.loss_facts(number, flight)
-        };
+        let mut facts = self.loss_facts(number, flight);
+        facts.rule = LossRule::TIMEOUT;
+        facts.timeouts = 1;
         self.window = self.control.on_timeout(&facts);
         self.window
     }
@@ -170,95 +150,25 @@ pub fn ack_facts(
     rtt: Option<Duration>,
 ) -> AckFacts<'static> {
     let bytes = segments * u64::from(SMSS);
-    AckFacts {
-        now,
-        una: 0,
-        acked_bytes: bytes,
-        delivered_bytes: bytes.max(u64::from(SMSS)),
-        sacked_bytes: 0,
-        delivered: &[],
-        kind: if segments > 0 {
-            AckKind::Advance
-        } else {
-            AckKind::Duplicate
-        },
-        dup_acks: u32::from(segments == 0),
-        dsack: None,
-        prior_flight: 0,
-        prior_flight_unlimited: 0,
-        prior_in_flight: Some(0),
-        rtt,
-        timestamp_echo: None,
-        order_echo: None,
-        limited_by,
-    }
+    let mut facts = testing::ack_facts(now);
+    facts.acked_bytes = bytes;
+    facts.delivered_bytes = bytes.max(u64::from(SMSS));
+    facts.kind = if segments > 0 {
+        AckKind::Advance
+    } else {
+        AckKind::Duplicate
+    };
+    facts.dup_acks = u32::from(segments == 0);
+    facts.prior_in_flight = Some(0);
+    facts.rtt = rtt;
+    facts.limited_by = limited_by;
+    facts
 }
 
 /// The facts of a loss of the segment `number`, with `flight` segments outstanding and a window
 /// as large.
 pub fn loss_facts(number: u64, flight: u64) -> LossFacts {
+    let lost = testing::segment(number, Instant::ZERO);
     let flight_size = flight * u64::from(SMSS);
-    LossFacts {
-        now: Instant::ZERO,
-        segment: segment(number),
-        rule: crate::recovery::DUPLICATE_ACKS,
-        flight_size,
-        window: Window {
-            cwnd: flight_size as f64,
-            ssthresh: f64::INFINITY,
-        },
-        timeouts: 0,
-        srtt: None,
-        rtt_min: None,
-        rtt_latest: None,
-        hole: 1,
-        reduced_at: None,
-        truth: None,
-    }
-}
-
-/// The segment `number`, as a sender remembers it.
-pub fn segment(number: u64) -> Segment {
-    let config = dialect::sender_config(Dialect::Rfc, SMSS, &Needs::NONE);
-    let wide_open = [("window", Value::Integer(1_000_000))];
-    let stack = Stack {
-        recovery: Box::new(OpenLoop),
-        control: built(&super::fixed::entry(), Dialect::Rfc, &wide_open),
-        differentiation: Box::new(NoDifferentiation),
-        response: Box::new(Tcp),
-    };
-    let mut sender = Sender::new(config, stack);
-    sender.write((number + 1) * u64::from(SMSS));
-    while sender.poll_transmit(Instant::ZERO).is_some() {}
-    *sender
-        .scoreboard()
-        .get(SegmentId(number))
-        .expect("it was sent")
-}
-
-/// A recovery that recovers nothing: it sends new data while the window has room.
-#[derive(Debug)]
-pub struct OpenLoop;
-
-impl Recovery for OpenLoop {
-    fn on_sent(&mut self, _sent: &Sent, _view: &View<'_>) -> RtoTimer {
-        RtoTimer::Keep
-    }
-
-    fn on_ack(&mut self, _ack: &AckFacts<'_>, _view: &View<'_>) -> Outcome {
-        Outcome::default()
-    }
-
-    fn on_rto(&mut self, _view: &View<'_>) {}
-
-    fn in_flight(&self, view: &View<'_>) -> u64 {
-        view.flight_size()
-    }
-
-    fn next(&self, _view: &View<'_>) -> Next {
-        Next::New {
-            why: SendReason::NewData,
-            clearance: Clearance::Window,
-        }
-    }
+    testing::loss_facts(lost, crate::recovery::DUPLICATE_ACKS, flight_size)
 }

@@ -169,13 +169,11 @@ mod tests {
     use crate::testing::{Setup, ack};
 
     fn loss(b: &mut Bench, rtt_ms: u64, min_ms: u64) -> Window {
-        let facts = LossFacts {
-            window: b.window,
-            srtt: Some(Duration::from_millis(rtt_ms)),
-            rtt_min: Some(Duration::from_millis(min_ms)),
-            rtt_latest: Some(Duration::from_millis(min_ms)),
-            ..loss_facts(0, 20)
-        };
+        let mut facts = loss_facts(0, 20);
+        facts.window = b.window;
+        facts.srtt = Some(Duration::from_millis(rtt_ms));
+        facts.rtt_min = Some(Duration::from_millis(min_ms));
+        facts.rtt_latest = Some(Duration::from_millis(min_ms));
         b.control().reduction(&facts)
     }
 

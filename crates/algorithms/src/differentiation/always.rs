@@ -40,10 +40,8 @@ mod tests {
 
     #[test]
     fn everything_is_the_links() {
-        let facts = LossFacts {
-            truth: Some(LossCause::Congestion),
-            ..loss_facts(0, 10)
-        };
+        let mut facts = loss_facts(0, 10);
+        facts.truth = Some(LossCause::Congestion);
         assert_eq!(Always.judge(&facts), LossCause::Wireless);
         assert_eq!(Always.judge(&loss_facts(0, 1)), LossCause::Wireless);
     }

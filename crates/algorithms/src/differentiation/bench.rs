@@ -4,6 +4,7 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{LimitedBy, LossCause, LossFacts, View};
 use dupack_tcp::rtt::RttEstimator;
 use dupack_tcp::scoreboard::Scoreboard;
+use dupack_tcp::testing;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 
@@ -65,13 +66,12 @@ impl Bench {
 
     /// What it says of a loss found now. SRTT is the last sample.
     pub(super) fn judge(&mut self) -> LossCause {
-        self.lda.judge(&LossFacts {
-            now: at(self.now_ms),
-            srtt: self.latest,
-            rtt_min: self.least,
-            rtt_latest: self.latest,
-            ..self.loss
-        })
+        let mut loss = self.loss;
+        loss.now = at(self.now_ms);
+        loss.srtt = self.latest;
+        loss.rtt_min = self.least;
+        loss.rtt_latest = self.latest;
+        self.lda.judge(&loss)
     }
 
     /// What it says of a loss after these samples.
@@ -87,15 +87,9 @@ pub(super) fn at(ms: u64) -> Instant {
 }
 
 fn view<'a>(now: Instant, scoreboard: &'a Scoreboard, rtt: &'a RttEstimator) -> View<'a> {
-    View {
-        now,
-        scoreboard,
-        window: Window {
-            cwnd: 10.0 * f64::from(SMSS),
-            ssthresh: f64::INFINITY,
-        },
-        rtt,
-        rto_at: None,
-        new_len: SMSS,
-    }
+    let window = Window {
+        cwnd: 10.0 * f64::from(SMSS),
+        ssthresh: f64::INFINITY,
+    };
+    testing::view(now, scoreboard, window, rtt)
 }

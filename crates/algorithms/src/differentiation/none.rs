@@ -44,10 +44,8 @@ mod tests {
 
     #[test]
     fn everything_is_congestion() {
-        let facts = LossFacts {
-            truth: Some(LossCause::Wireless),
-            ..loss_facts(0, 10)
-        };
+        let mut facts = loss_facts(0, 10);
+        facts.truth = Some(LossCause::Wireless);
         assert_eq!(NoDifferentiation.judge(&facts), LossCause::Congestion);
     }
 }

@@ -41,10 +41,9 @@ mod tests {
     #[test]
     fn it_tells_the_truth_where_it_is_known() {
         let judge = |truth| {
-            Oracle.judge(&LossFacts {
-                truth,
-                ..loss_facts(0, 10)
-            })
+            let mut facts = loss_facts(0, 10);
+            facts.truth = truth;
+            Oracle.judge(&facts)
         };
         assert_eq!(judge(Some(LossCause::Wireless)), LossCause::Wireless);
         assert_eq!(judge(Some(LossCause::Congestion)), LossCause::Congestion);

@@ -114,12 +114,11 @@ mod tests {
     }
 
     fn loss(cwnd: u64, rtt_ms: u64, min_ms: u64) -> LossFacts {
-        LossFacts {
-            srtt: Some(Duration::from_millis(rtt_ms)),
-            rtt_min: Some(Duration::from_millis(min_ms)),
-            rtt_latest: Some(Duration::from_millis(min_ms)),
-            ..loss_facts(0, cwnd)
-        }
+        let mut loss = loss_facts(0, cwnd);
+        loss.srtt = Some(Duration::from_millis(rtt_ms));
+        loss.rtt_min = Some(Duration::from_millis(min_ms));
+        loss.rtt_latest = Some(Duration::from_millis(min_ms));
+        loss
     }
 
     #[test]

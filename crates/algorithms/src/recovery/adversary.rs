@@ -10,7 +10,6 @@ use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::sender::{TimestampClock, TimestampValues};
-use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
 use dupack_tcp::{Receiver, ReceiverConfig};
 
@@ -165,22 +164,20 @@ pub(crate) fn transfer(
     let segments = 10 + random.below(40);
     let timeline = setup.start(segments);
     let config = timeline.sender().config();
-    let receiver = Receiver::new(ReceiverConfig {
-        irs: SeqNumber(0),
-        mss: SMSS,
-        buffer: config.peer_window,
-        ack_policy: random.of(&[
-            AckPolicy::Immediate,
-            AckPolicy::Delayed(Duration::from_millis(40)),
-        ]),
-        sack: Sack::Permitted,
-        dsack: random.of(&[Dsack::Reported, Dsack::Absent]),
-        timestamps: config
-            .timestamps
-            .map(|_| random.of(&[TimestampEcho::Trigger, TimestampEcho::Standard])),
-        order_echo: config.order_echo,
-        application: Reading::AtOnce,
-    });
+    let mut receiver = ReceiverConfig::new(SMSS);
+    receiver.buffer = config.peer_window;
+    receiver.ack_policy = random.of(&[
+        AckPolicy::Immediate,
+        AckPolicy::Delayed(Duration::from_millis(40)),
+    ]);
+    receiver.sack = Sack::Permitted;
+    receiver.dsack = random.of(&[Dsack::Reported, Dsack::Absent]);
+    receiver.timestamps = config
+        .timestamps
+        .map(|_| random.of(&[TimestampEcho::Trigger, TimestampEcho::Standard]));
+    receiver.order_echo = config.order_echo;
+    receiver.application = Reading::AtOnce;
+    let receiver = Receiver::new(receiver);
     Network {
         random,
         dangers,

@@ -3,13 +3,13 @@
 
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
-use dupack_tcp::options::{OrderEcho, Sack};
+use dupack_tcp::options::Sack;
 use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
-use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
+use dupack_tcp::rtt::RttSampling;
 use dupack_tcp::scoreboard::Reported;
 use dupack_tcp::segment::{Ack, SackBlock};
-use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, TransmitKind, WindowLog};
+use dupack_tcp::sender::{DuplicateAckRule, IdleRule, TransmitKind};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::{Window, WindowRounding};
@@ -55,32 +55,18 @@ pub(super) fn sender(
     change: impl FnOnce(&mut SenderConfig),
 ) -> Sender {
     let smss = f64::from(SMSS);
-    let mut config = SenderConfig {
-        smss: SMSS,
-        isn: SeqNumber(0),
-        initial_window: smss,
-        initial_ssthresh: 10.0 * smss,
-        max_window: f64::INFINITY,
-        rounding: WindowRounding::NsTwo,
-        rtt: RttConfig {
-            initial_rto: Duration::from_secs(3),
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(60),
-            granularity: Duration::from_millis(10),
-            arithmetic: RttArithmetic::Exact,
-            variance_floor: VarianceFloor::Granularity,
-            sampling: RttSampling::OnePerWindow,
-            backoff_reset: BackoffReset::OnSample,
-        },
-        timestamps: None,
-        sack: Sack::Permitted,
-        sacks_after_timeout: SackMemory::Keep,
-        order_echo: OrderEcho::Absent,
-        duplicate_ack: DuplicateAckRule::AckNumberOnly,
-        idle: IdleRule::Keep,
-        peer_window: 1000 * SMSS,
-        log: WindowLog::Off,
-    };
+    let mut config = SenderConfig::new(SMSS);
+    config.initial_window = smss;
+    config.initial_ssthresh = 10.0 * smss;
+    config.rounding = WindowRounding::NsTwo;
+    config.rtt.initial_rto = Duration::from_secs(3);
+    config.rtt.min_rto = Duration::from_millis(200);
+    config.rtt.granularity = Duration::from_millis(10);
+    config.rtt.sampling = RttSampling::OnePerWindow;
+    config.sack = Sack::Permitted;
+    config.duplicate_ack = DuplicateAckRule::AckNumberOnly;
+    config.idle = IdleRule::Keep;
+    config.peer_window = 1000 * SMSS;
     change(&mut config);
     let stack = Stack {
         recovery,

@@ -48,10 +48,8 @@ mod tests {
             cwnd: 12_000.0,
             ssthresh: 7000.0,
         };
-        let loss = LossFacts {
-            window: before,
-            ..loss_facts(0, 10)
-        };
+        let mut loss = loss_facts(0, 10);
+        loss.window = before;
         let congestion = Window {
             cwnd: 6000.0,
             ssthresh: 6000.0,

@@ -104,10 +104,8 @@ impl Scenario {
         }
         for source in e.udp.iter().filter(|s| s.rate.as_bits_per_second() > 0) {
             let (from, to) = map.udp_ends(source)?;
-            let config = UdpFlowConfig {
-                path: map.way(network.topology_mut(), from, to)?,
-                source: udp(source),
-            };
+            let path = map.way(network.topology_mut(), from, to)?;
+            let config = UdpFlowConfig::new(path, udp(source));
             network.udp(config).map_err(|x| fault("udp", x))?;
         }
         let simulation = Simulation::new(network, seed).map_err(|x| fault(map.blame(), x))?;

@@ -187,12 +187,10 @@ fn run(
         .build(job.seed)
         .expect("the plan has built it before");
     let samples = IN_FLIGHT_SAMPLES * followed.fineness();
-    built.simulation.sample(&SamplingConfig {
-        interval: span(scenario.experiment.duration) / samples,
-        capacity: samples as usize + 2,
-        flows: built.compared.clone(),
-        links: Vec::new(),
-    });
+    let interval = span(scenario.experiment.duration) / samples;
+    let mut sampling = SamplingConfig::new(interval, samples as usize + 2);
+    sampling.flows.clone_from(&built.compared);
+    built.simulation.sample(&sampling);
     let mut hash = TraceHash::default();
     let stats = scenario.advance(&mut built.simulation, &mut hash, interrupt)?;
     let report = built.simulation.report();

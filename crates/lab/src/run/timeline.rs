@@ -81,12 +81,10 @@ impl Plan {
 fn timeline(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Option<Timeline> {
     let mut built = scenario.build(seed).ok()?;
     let interval = span(scenario.experiment.duration) / SAMPLES;
-    built.simulation.sample(&SamplingConfig {
-        interval,
-        capacity: SAMPLES as usize + 2,
-        flows: built.compared.clone(),
-        links: built.measured_links.iter().copied().take(1).collect(),
-    });
+    let mut sampling = SamplingConfig::new(interval, SAMPLES as usize + 2);
+    sampling.flows.clone_from(&built.compared);
+    sampling.links = built.measured_links.iter().copied().take(1).collect();
+    built.simulation.sample(&sampling);
     scenario.advance(&mut built.simulation, &mut Unobserved, interrupt)?;
     let samples = built.simulation.samples()?;
     let mut goodput: Vec<(f64, f64)> = Vec::new();

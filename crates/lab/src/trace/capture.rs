@@ -37,16 +37,13 @@ pub(super) struct Capture<W: Write> {
 impl<W: Write> Capture<W> {
     pub fn new(out: W, flow: &Flow) -> Result<Self, CaptureError> {
         let Flow { sender, receiver } = flow;
-        let config = FlowConfig {
-            endpoints: Endpoints::of_flow(0),
-            first_byte: sender.isn,
-            receiver_isn: dupack_tcp::seq::SeqNumber(1_000_000),
-            mss: sender.smss,
-            largest_window: receiver.buffer,
-            sack: receiver.sack,
-            timestamp_tick: sender.timestamps.map(|clock| clock.tick),
-            order_echo: receiver.order_echo,
-        };
+        let mut config = FlowConfig::new(Endpoints::of_flow(0), sender.smss);
+        config.first_byte = sender.isn;
+        config.receiver_isn = dupack_tcp::seq::SeqNumber(1_000_000);
+        config.largest_window = receiver.buffer;
+        config.sack = receiver.sack;
+        config.timestamp_tick = sender.timestamps.map(|clock| clock.tick);
+        config.order_echo = receiver.order_echo;
         Ok(Self {
             writer: CaptureWriter::new(out, Snap::Headers)?,
             flow: FlowCapture::new(config),

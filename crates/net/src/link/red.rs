@@ -16,6 +16,7 @@ use crate::random::Stream;
 
 /// RED's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RedConfig {
     /// What queue and thresholds are counted in.
     pub unit: RedUnit,

@@ -10,6 +10,7 @@ pub const MAX_STATIONS: usize = 64;
 
 /// A radio channel and the stations' MAC, alike for all stations of a medium.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RadioConfig {
     /// Rate of data frames.
     pub data_rate: BitRate,

@@ -15,16 +15,15 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{
     AckFacts, AckKind, LossCause, LossFacts, LossRule, RuleWords, SendReason, Sent, View,
 };
-use dupack_tcp::options::{Dsack, OrderEcho, Sack};
+use dupack_tcp::options::{Dsack, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading};
 use dupack_tcp::recovery::{Clearance, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::response::Response;
-use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::scoreboard::SegmentId;
-use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, WindowLog};
+use dupack_tcp::sender::IdleRule;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::window::{Window, WindowRounding};
+use dupack_tcp::window::Window;
 use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
 
 /// Why the recovery of these tests resends.
@@ -179,43 +178,21 @@ fn stack() -> Stack {
 /// A transfer with a window of so many segments, ACKs for every segment, and a buffer to match.
 pub fn transfer(from: NodeId, to: NodeId, window: u32, application: Application) -> TcpFlowConfig {
     let isn = SeqNumber(u32::MAX - 5_000);
-    let sender = SenderConfig {
-        smss: MSS,
-        isn,
-        initial_window: f64::from(window * MSS),
-        initial_ssthresh: f64::INFINITY,
-        max_window: f64::INFINITY,
-        rounding: WindowRounding::Exact,
-        rtt: RttConfig {
-            initial_rto: Duration::from_secs(1),
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(10),
-            granularity: Duration::ZERO,
-            arithmetic: RttArithmetic::Exact,
-            variance_floor: VarianceFloor::Granularity,
-            sampling: RttSampling::EverySegment,
-            backoff_reset: BackoffReset::OnSample,
-        },
-        timestamps: None,
-        sack: Sack::Permitted,
-        sacks_after_timeout: SackMemory::Keep,
-        order_echo: OrderEcho::Absent,
-        duplicate_ack: DuplicateAckRule::Standard,
-        idle: IdleRule::Keep,
-        peer_window: 1000 * MSS,
-        log: WindowLog::Off,
-    };
-    let receiver = ReceiverConfig {
-        irs: isn,
-        mss: MSS,
-        buffer: 1000 * MSS,
-        ack_policy: AckPolicy::Immediate,
-        sack: Sack::Permitted,
-        dsack: Dsack::Reported,
-        timestamps: None,
-        order_echo: OrderEcho::Absent,
-        application: Reading::AtOnce,
-    };
+    let mut sender = SenderConfig::new(MSS);
+    sender.isn = isn;
+    sender.initial_window = f64::from(window * MSS);
+    sender.rtt.min_rto = Duration::from_millis(200);
+    sender.rtt.max_rto = Duration::from_secs(10);
+    sender.sack = Sack::Permitted;
+    sender.idle = IdleRule::Keep;
+    sender.peer_window = 1000 * MSS;
+    let mut receiver = ReceiverConfig::new(MSS);
+    receiver.irs = isn;
+    receiver.buffer = 1000 * MSS;
+    receiver.ack_policy = AckPolicy::Immediate;
+    receiver.sack = Sack::Permitted;
+    receiver.dsack = Dsack::Reported;
+    receiver.application = Reading::AtOnce;
     let path = Path::Shortest { from, to };
     let mut config = TcpFlowConfig::new(path, sender, stack(), receiver);
     config.application = application;

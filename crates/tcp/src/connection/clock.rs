@@ -111,7 +111,7 @@ impl Clock {
 pub(super) enum Place {
     /// No later than Last.ACK.sent.
     AtOrBeforeLastAck,
-    /// Later.
+    /// Beyond Last.ACK.sent.
     Later,
 }
 

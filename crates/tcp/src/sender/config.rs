@@ -8,6 +8,7 @@ use crate::window::WindowRounding;
 
 /// Everything about a sender that is not one of its four plug-ins.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SenderConfig {
     /// Sender maximum segment size: payload bytes of a full segment.
     pub smss: u32,

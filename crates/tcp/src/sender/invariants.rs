@@ -1,9 +1,9 @@
 //! What must hold of a sender whenever its host calls it, and when it returns.
 //!
-//! In a build with debug assertions each of the three calls checks it on entry and on exit: on
-//! exit to find a fault where it is made, on entry to find one that was made elsewhere. Each is a
-//! few comparisons; [`Scoreboard::check`](crate::scoreboard::Scoreboard) walks over every
-//! segment, and is for tests.
+//! In a build with debug assertions each of the three calls (an ACK, a lapse of time, a segment to
+//! send) checks all of it on entry and on exit: on exit to find a fault where it is made, on entry
+//! to find one that was made elsewhere. It is some twenty comparisons, however much is outstanding.
+//! [`Scoreboard::check`](crate::scoreboard::Scoreboard) walks over every segment, and is for tests.
 
 use super::state::State;
 

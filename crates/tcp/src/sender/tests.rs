@@ -258,6 +258,31 @@ fn what_was_never_sent_cannot_be_acknowledged() {
     assert_eq!(t.sender().rtt().srtt(), None);
 }
 
+/// Segments are outstanding, and nothing would ever send them again: made by no call.
+fn without_a_timer() -> Timeline {
+    let mut t = plain().window(2.0).start(10);
+    t.sender_mut().state.rto_at = None;
+    t
+}
+
+#[test]
+#[should_panic(expected = "the timer")]
+fn an_ack_finds_what_does_not_hold() {
+    without_a_timer().sender_mut().handle_ack(at(1), &ack(1).0);
+}
+
+#[test]
+#[should_panic(expected = "the timer")]
+fn a_lapse_of_time_finds_what_does_not_hold() {
+    without_a_timer().sender_mut().handle_timeout(at(1));
+}
+
+#[test]
+#[should_panic(expected = "the timer")]
+fn poll_transmit_finds_what_does_not_hold() {
+    let _ = without_a_timer().sender_mut().poll_transmit(at(1));
+}
+
 #[test]
 fn a_timer_called_early_does_nothing() {
     let mut t = plain().window(2.0).start(10);

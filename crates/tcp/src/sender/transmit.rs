@@ -44,6 +44,14 @@ impl Sender {
     #[inline(always)]
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        self.state.check();
+        let transmit = self.next_transmit(now);
+        self.state.check();
+        transmit
+    }
+
+    #[inline(always)]
+    fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
         self.state.pacing = false;
         if self.state.persist.due && self.state.new_len() == 0 {
             self.state.persist.due = false;

@@ -47,14 +47,19 @@
 //! congestion ([`Always`]), and no response ([`NoResponse`]). [`Setup::transfer`] runs the sender
 //! against a real receiver over a link that drops what it is told to.
 //!
+//! A plug-in that is tested without a sender is handed its facts by the test: [`ack_facts`],
+//! [`loss_facts`], [`view`], [`sent`] and their like make them, as their structs will grow.
+//!
 //! Everything here panics when it is misused or when the sender breaks one of its promises: it is
 //! for tests.
 
+mod facts;
 mod loopback;
 mod plugins;
 mod setup;
 mod timeline;
 
+pub use facts::{ack_facts, delivered, departure, loss_facts, outstanding, segment, sent, view};
 pub use loopback::{Loopback, Path, Transfer, coin};
 pub use plugins::{Aimd, Always, NoResponse};
 pub use setup::Setup;

@@ -27,6 +27,7 @@ const SUBNET_PREFIX_V6: u8 = 64;
 
 /// A device behind one of the hosts, and the addresses that reach it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct EndpointDevice {
     /// The device.
     pub tun: Tun,

@@ -76,45 +76,38 @@ pub const ORDER_SCRIPT: &[Send] = &[
 
 /// The flow with timestamps.
 pub fn timestamps_flow() -> FlowConfig {
-    FlowConfig {
-        endpoints: Endpoints::of_flow(0),
-        first_byte: SeqNumber(1_000_001),
-        receiver_isn: SeqNumber(5_000_000),
-        mss: 1448,
-        largest_window: BUFFER,
-        sack: Sack::Permitted,
-        timestamp_tick: Some(Duration::from_millis(1)),
-        order_echo: OrderEcho::Absent,
-    }
+    let mut flow = FlowConfig::new(Endpoints::of_flow(0), 1448);
+    flow.first_byte = SeqNumber(1_000_001);
+    flow.receiver_isn = SeqNumber(5_000_000);
+    flow.largest_window = BUFFER;
+    flow.sack = Sack::Permitted;
+    flow.timestamp_tick = Some(Duration::from_millis(1));
+    flow
 }
 
 /// The flow with an echoed order.
 pub fn order_flow() -> FlowConfig {
-    FlowConfig {
-        endpoints: Endpoints::of_flow(1),
-        first_byte: SeqNumber(3000),
-        receiver_isn: SeqNumber(7_000_000),
-        mss: 1452,
-        largest_window: BUFFER,
-        sack: Sack::Permitted,
-        timestamp_tick: None,
-        order_echo: OrderEcho::Carried,
-    }
+    let mut flow = FlowConfig::new(Endpoints::of_flow(1), 1452);
+    flow.first_byte = SeqNumber(3000);
+    flow.receiver_isn = SeqNumber(7_000_000);
+    flow.largest_window = BUFFER;
+    flow.sack = Sack::Permitted;
+    flow.order_echo = OrderEcho::Carried;
+    flow
 }
 
 /// What passes the sender, by time.
 pub fn run(flow: &FlowConfig, script: &[Send]) -> Vec<(Instant, Passing)> {
-    let mut receiver = Receiver::new(ReceiverConfig {
-        irs: flow.first_byte,
-        mss: flow.mss,
-        buffer: BUFFER,
-        ack_policy: AckPolicy::Immediate,
-        sack: flow.sack,
-        dsack: Dsack::Reported,
-        timestamps: flow.timestamp_tick.map(|_| TimestampEcho::Standard),
-        order_echo: flow.order_echo,
-        application: Reading::AtOnce,
-    });
+    let mut config = ReceiverConfig::new(flow.mss);
+    config.irs = flow.first_byte;
+    config.buffer = BUFFER;
+    config.ack_policy = AckPolicy::Immediate;
+    config.sack = flow.sack;
+    config.dsack = Dsack::Reported;
+    config.timestamps = flow.timestamp_tick.map(|_| TimestampEcho::Standard);
+    config.order_echo = flow.order_echo;
+    config.application = Reading::AtOnce;
+    let mut receiver = Receiver::new(config);
     let mut passing = Vec::new();
     for (order, &(at_ms, index, why, fate)) in (1..).zip(script) {
         let at = Instant::from_nanos(at_ms * 1_000_000);

@@ -21,6 +21,7 @@ use crate::catalog::needs::Needs;
 
 /// One line of the table of what an endpoint does.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Setting {
     /// What is set.
     pub name: &'static str,

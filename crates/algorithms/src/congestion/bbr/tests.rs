@@ -438,10 +438,8 @@ fn dsacks_of_something_else_undo_nothing() {
     let resent = bbr.undo.as_mut().expect("it was saved");
     (resent.unexplained, resent.from, resent.to) = (2000, 10_000, 15_000);
     let mut told = |start, end| {
-        let facts = AckFacts {
-            dsack: Some((start, end)),
-            ..ack_facts(bbr.now, 1, LimitedBy::Congestion, None)
-        };
+        let mut facts = ack_facts(bbr.now, 1, LimitedBy::Congestion, None);
+        facts.dsack = Some((start, end));
         bbr.note_dsack(&facts);
         bbr.bw_shortterm
     };

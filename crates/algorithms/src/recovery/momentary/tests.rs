@@ -1,10 +1,9 @@
 use std::collections::VecDeque;
 
-use dupack_tcp::options::{Dsack, OrderEcho, Sack};
+use dupack_tcp::options::Sack;
 use dupack_tcp::receiver::{AckPolicy, Reading};
 use dupack_tcp::segment::Ack;
 use dupack_tcp::sender::TransmitKind;
-use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, ReceiverConfig, Sender, Transmit};
 
@@ -40,17 +39,12 @@ struct Dumbbell {
 impl Dumbbell {
     /// Runs for `ms` milliseconds, losing the first transmissions of the segments `lost`.
     fn run(recovery: Box<dyn Recovery>, lost: std::ops::Range<u64>, ms: u64) -> Vec<Step> {
-        let receiver = Receiver::new(ReceiverConfig {
-            irs: SeqNumber(0),
-            mss: SMSS,
-            buffer: 1000 * SMSS,
-            ack_policy: AckPolicy::Immediate,
-            sack: Sack::Permitted,
-            dsack: Dsack::Absent,
-            timestamps: None,
-            order_echo: OrderEcho::Absent,
-            application: Reading::AtOnce,
-        });
+        let mut receiver = ReceiverConfig::new(SMSS);
+        receiver.buffer = 1000 * SMSS;
+        receiver.ack_policy = AckPolicy::Immediate;
+        receiver.sack = Sack::Permitted;
+        receiver.application = Reading::AtOnce;
+        let receiver = Receiver::new(receiver);
         let mut world = Self {
             sender: sender(recovery, |_| {}),
             receiver,

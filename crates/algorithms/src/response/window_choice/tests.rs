@@ -4,6 +4,7 @@ use dupack_tcp::facts::LimitedBy;
 use dupack_tcp::response::Response;
 use dupack_tcp::rtt::RttEstimator;
 use dupack_tcp::scoreboard::Scoreboard;
+use dupack_tcp::testing::view;
 use dupack_tcp::time::Duration;
 
 use super::*;
@@ -21,15 +22,14 @@ const CONGESTION: Window = Window {
 
 /// A loss at a window of 14 segments in slow start, with a least RTT of 100 ms and 150 ms smoothed.
 fn loss() -> LossFacts {
-    LossFacts {
-        window: Window {
-            cwnd: 14_000.0,
-            ssthresh: 30_000.0,
-        },
-        srtt: Some(Duration::from_millis(150)),
-        rtt_min: Some(Duration::from_millis(100)),
-        ..loss_facts(0, 14)
-    }
+    let mut loss = loss_facts(0, 14);
+    loss.window = Window {
+        cwnd: 14_000.0,
+        ssthresh: 30_000.0,
+    };
+    loss.srtt = Some(Duration::from_millis(150));
+    loss.rtt_min = Some(Duration::from_millis(100));
+    loss
 }
 
 fn built(entry: Entry<dyn Response>, changes: &[(&str, Value)]) -> Box<dyn Response> {
@@ -43,21 +43,12 @@ fn receive(response: &mut dyn Response, ms: u64, segments: u64, cwnd: f64) {
         // A duplicate ACK without SACK.
         facts.delivered_bytes = 0;
     }
-    let rtt = timed();
-    response.on_ack(
-        &facts,
-        &View {
-            now: at(ms),
-            scoreboard: &Scoreboard::new(SMSS),
-            window: Window {
-                cwnd: cwnd * f64::from(SMSS),
-                ssthresh: f64::INFINITY,
-            },
-            rtt: &rtt,
-            rto_at: None,
-            new_len: SMSS,
-        },
-    );
+    let window = Window {
+        cwnd: cwnd * f64::from(SMSS),
+        ssthresh: f64::INFINITY,
+    };
+    let (board, rtt) = (Scoreboard::new(SMSS), timed());
+    response.on_ack(&facts, &view(at(ms), &board, window, &rtt));
 }
 
 /// An estimator with an SRTT of 100 ms, as a sender comes by it.

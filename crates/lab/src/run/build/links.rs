@@ -3,7 +3,7 @@
 use dupack_net::link::{
     Discipline, Duplication, GilbertElliott, ImpairmentConfig, Jitter, JitterDistribution,
     JitterOrder, LinkConfig, LossConfig, LossModel, LossPlacement as NetPlacement, LossScript,
-    PacketFilter, QueueConfig, QueueLimit, RedAbove, RedConfig, RedUnit, Reordering, ServiceConfig,
+    PacketFilter, QueueConfig, QueueLimit, RedAbove, RedConfig, Reordering, ServiceConfig,
     WaitRecording,
 };
 use dupack_net::udp::{Spans, UdpConfig, UdpPattern};
@@ -127,19 +127,18 @@ fn queue(
         Buffer::Bytes(bytes) => QueueLimit::Bytes(bytes),
     };
     let discipline = match (kind, red) {
-        (QueueKind::Red, Some(red)) => Discipline::Red(RedConfig {
-            unit: RedUnit::Packets,
-            min_threshold: red.min,
-            max_threshold: red.max,
-            max_probability: red.probability.as_fraction(),
-            weight: red.weight,
-            above: if red.gentle {
+        (QueueKind::Red, Some(options)) => {
+            let mut red = RedConfig::packets(options.min, options.max);
+            red.max_probability = options.probability.as_fraction();
+            red.weight = options.weight;
+            red.above = if options.gentle {
                 RedAbove::Gentle
             } else {
                 RedAbove::DropAll
-            },
-            mean_packet_bytes,
-        }),
+            };
+            red.mean_packet_bytes = mean_packet_bytes;
+            Discipline::Red(red)
+        }
         _ => Discipline::DropTail,
     };
     QueueConfig { limit, discipline }
@@ -217,14 +216,12 @@ pub(super) fn udp(source: &UdpSource) -> UdpConfig {
         },
         _ => UdpPattern::Constant { rate },
     };
-    UdpConfig {
-        pattern,
-        packet_bytes: source.packet.as_bytes() as u32,
-        start: Instant::ZERO + span(source.start),
-        stop: source
-            .stop
-            .map_or(Instant::FAR_FUTURE, |at| Instant::ZERO + span(at)),
+    let mut config = UdpConfig::new(pattern, source.packet.as_bytes() as u32);
+    config.start = Instant::ZERO + span(source.start);
+    if let Some(at) = source.stop {
+        config.stop = Instant::ZERO + span(at);
     }
+    config
 }
 
 fn probability(p: Probability) -> NetProbability {

@@ -23,54 +23,45 @@ pub(super) fn chain(options: &RadioOptions) -> Result<RadioChain, BuildError> {
 }
 
 fn config(options: &RadioOptions) -> Result<RadioConfig, BuildError> {
-    let standard = RadioConfig::DSSS_11_MBPS;
-    let rate = |given: Option<_>, key, default| match given {
-        Some(rate) => bit_rate(rate, key),
-        None => Ok(default),
+    let mut radio = RadioConfig::DSSS_11_MBPS;
+    if let Some(rate) = options.rate {
+        radio.data_rate = bit_rate(rate, "radio.rate")?;
+    }
+    if let Some(rate) = options.control_rate {
+        radio.control_rate = bit_rate(rate, "radio.control_rate")?;
+    }
+    radio.slot = options.slot.map_or(radio.slot, span);
+    radio.cw_min = options.cw_min.unwrap_or(radio.cw_min);
+    radio.cw_max = options.cw_max.unwrap_or(radio.cw_max);
+    radio.short_retry_limit = options.short_retry_limit.unwrap_or(radio.short_retry_limit);
+    radio.long_retry_limit = options.long_retry_limit.unwrap_or(radio.long_retry_limit);
+    if let Some(bytes) = options.rts_threshold {
+        let bytes = u32::try_from(bytes.as_bytes()).unwrap_or(u32::MAX);
+        radio.rts_threshold = RtsThreshold::Above(bytes);
+    }
+    radio.reception_range_m = options.reception_range.as_metres();
+    radio.carrier_sense_range_m = options.carrier_sense_range.as_metres();
+    radio.interference = match options.interference {
+        radio::Interference::Capture => radio.interference,
+        radio::Interference::Overlap => Interference::AnyOverlap,
     };
-    Ok(RadioConfig {
-        data_rate: rate(options.rate, "radio.rate", standard.data_rate)?,
-        control_rate: rate(
-            options.control_rate,
-            "radio.control_rate",
-            standard.control_rate,
-        )?,
-        slot: options.slot.map_or(standard.slot, span),
-        cw_min: options.cw_min.unwrap_or(standard.cw_min),
-        cw_max: options.cw_max.unwrap_or(standard.cw_max),
-        short_retry_limit: options
-            .short_retry_limit
-            .unwrap_or(standard.short_retry_limit),
-        long_retry_limit: options
-            .long_retry_limit
-            .unwrap_or(standard.long_retry_limit),
-        rts_threshold: options.rts_threshold.map_or(RtsThreshold::Off, |bytes| {
-            RtsThreshold::Above(u32::try_from(bytes.as_bytes()).unwrap_or(u32::MAX))
-        }),
-        reception_range_m: options.reception_range.as_metres(),
-        carrier_sense_range_m: options.carrier_sense_range.as_metres(),
-        interference: match options.interference {
-            radio::Interference::Capture => standard.interference,
-            radio::Interference::Overlap => Interference::AnyOverlap,
-        },
-        sensed_frames: match options.sensed_frames {
-            radio::SensedFrames::Eifs => SensedFrames::Eifs,
-            radio::SensedFrames::Difs => SensedFrames::Difs,
-        },
-        answering: match options.answering {
-            radio::Answering::Busy => Answering::Busy,
-            radio::Answering::Idle => Answering::Idle,
-        },
-        queue: options
-            .buffer
-            .map_or(standard.queue, |buffer| match buffer {
-                Buffer::Packets(packets) => QueueLimit::Packets(u64::from(packets)),
-                Buffer::Bytes(bytes) => QueueLimit::Bytes(bytes),
-            }),
-        packet_error: probability(options.loss),
-        frame_error: probability(options.frame_error),
-        ..standard
-    })
+    radio.sensed_frames = match options.sensed_frames {
+        radio::SensedFrames::Eifs => SensedFrames::Eifs,
+        radio::SensedFrames::Difs => SensedFrames::Difs,
+    };
+    radio.answering = match options.answering {
+        radio::Answering::Busy => Answering::Busy,
+        radio::Answering::Idle => Answering::Idle,
+    };
+    if let Some(buffer) = options.buffer {
+        radio.queue = match buffer {
+            Buffer::Packets(packets) => QueueLimit::Packets(u64::from(packets)),
+            Buffer::Bytes(bytes) => QueueLimit::Bytes(bytes),
+        };
+    }
+    radio.packet_error = probability(options.loss);
+    radio.frame_error = probability(options.frame_error);
+    Ok(radio)
 }
 
 fn probability(p: Probability) -> NetProbability {

@@ -8,7 +8,7 @@
 //! A case that fails prints the line that repeats it with a log of its last events:
 //!
 //! ```text
-//! DUPACK_HOSTILE_CASE='rfc:newreno/reno#17' cargo test -p dupack-algorithms --test hostile replay -- --nocapture
+//! DUPACK_HOSTILE_CASE='rfc:newreno/reno#17' cargo test -p dupack-net --test stacks replay -- --nocapture
 //! ```
 //!
 //! The cases are the same in every run. `DUPACK_HOSTILE_SEED` (another base seed) and

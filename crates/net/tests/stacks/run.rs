@@ -119,7 +119,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}\nDUPACK_HOSTILE_CASE='{}' cargo test -p dupack-algorithms --test hostile replay -- \
+            "{}\nDUPACK_HOSTILE_CASE='{}' cargo test -p dupack-net --test stacks replay -- \
              --nocapture",
             self.message, self.case
         )
