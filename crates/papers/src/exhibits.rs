@@ -9,6 +9,7 @@ use dupack_report::figure::{Bar, BarChart, BarSeries, LineChart, Point, Referenc
 use dupack_report::page::{Cell, Emphasis};
 use serde::Deserialize;
 
+use super::Drawn;
 use super::judging::figure;
 use super::reproduction::{Exhibit, Table};
 
@@ -54,7 +55,7 @@ struct TableOf {
     #[serde(default)]
     experiment: Option<String>,
     header: Vec<Text>,
-    rows: Vec<Rows>,
+    rows: Vec<Block<Line>>,
     #[serde(default)]
     decimals: usize,
 }
@@ -75,13 +76,13 @@ struct EachText {
     text: String,
 }
 
-/// Rows that are alike, for each item of a list.
+/// Rows or series that are alike, for each item of a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rows {
+struct Block<L> {
     #[serde(default)]
     each: Option<String>,
-    lines: Vec<Line>,
+    lines: Vec<L>,
 }
 
 /// One row.
@@ -178,7 +179,7 @@ struct LinesOf {
     whiskers_from: usize,
     #[serde(default)]
     references: References,
-    series: Vec<SeriesOf>,
+    series: Vec<Block<SeriesLine>>,
 }
 
 /// Lines behind the others.
@@ -205,7 +206,7 @@ struct BarsOf {
     subtitle: String,
     value_label: String,
     categories: Vec<Text>,
-    series: Vec<SeriesOf>,
+    series: Vec<Block<SeriesLine>>,
     #[serde(default)]
     reference: Option<ReferenceOf>,
 }
@@ -217,15 +218,7 @@ struct ReferenceOf {
     name: String,
 }
 
-/// Series that are alike, for each item of a list.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SeriesOf {
-    #[serde(default)]
-    each: Option<String>,
-    lines: Vec<SeriesLine>,
-}
-
+/// One series.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SeriesLine {
@@ -245,7 +238,7 @@ pub(super) struct Drawing<'d> {
 }
 
 type Variables = Vec<(String, Value)>;
-type Drawn<T> = Result<T, ExperimentError>;
+type Outcome<T> = Result<T, ExperimentError>;
 
 /// Where something stands: the place of the exhibit, and its experiment.
 #[derive(Clone)]
@@ -257,11 +250,7 @@ struct At<'a> {
 
 impl Drawing<'_> {
     /// What the file declares; `odd` is what the paper's code draws, by name.
-    pub(super) fn all(
-        &self,
-        declared: &Exhibits,
-        odd: &[(&'static str, Vec<Exhibit>)],
-    ) -> Drawn<Vec<Exhibit>> {
+    pub(super) fn all(&self, declared: &Exhibits, odd: &Drawn) -> Outcome<Vec<Exhibit>> {
         let mut out = Vec::new();
         for (n, one) in declared.list.iter().enumerate() {
             let at = |experiment| At {
@@ -301,13 +290,13 @@ impl Drawing<'_> {
         Ok(out)
     }
 
-    fn fill(&self, at: &At<'_>, key: &str, text: &str) -> Drawn<String> {
+    fn fill(&self, at: &At<'_>, key: &str, text: &str) -> Outcome<String> {
         let place = format!("{}.{key}", at.place);
         self.rules
             .fill(&self.said(at, &place, text), &at.variables, self.world)
     }
 
-    fn value(&self, at: &At<'_>, key: &str, text: &str) -> Drawn<Value> {
+    fn value(&self, at: &At<'_>, key: &str, text: &str) -> Outcome<Value> {
         let place = format!("{}.{key}", at.place);
         self.rules
             .evaluate(&self.said(at, &place, text), &at.variables, self.world)
@@ -323,7 +312,7 @@ impl Drawing<'_> {
     }
 
     /// The items of a loop, each as a variable; without a loop once nothing.
-    fn each<'a>(&self, at: &At<'a>, text: Option<&str>) -> Drawn<Vec<At<'a>>> {
+    fn each<'a>(&self, at: &At<'a>, text: Option<&str>) -> Outcome<Vec<At<'a>>> {
         let Some(text) = text else {
             return Ok(vec![at.clone()]);
         };
@@ -344,7 +333,27 @@ impl Drawing<'_> {
         Ok(items.collect())
     }
 
-    fn texts(&self, at: &At<'_>, key: &str, texts: &[Text]) -> Drawn<Vec<String>> {
+    /// Every line of the blocks that stand at `key`, once for each item of its block's list.
+    fn every<'a, 'l, L>(
+        &self,
+        at: &At<'a>,
+        key: &str,
+        blocks: &'l [Block<L>],
+    ) -> Outcome<Vec<(At<'a>, &'l L)>> {
+        let mut out = Vec::new();
+        for (n, block) in blocks.iter().enumerate() {
+            let here = At {
+                place: format!("{}.{key}.{n}", at.place),
+                ..at.clone()
+            };
+            for here in self.each(&here, block.each.as_deref())? {
+                out.extend(block.lines.iter().map(|line| (here.clone(), line)));
+            }
+        }
+        Ok(out)
+    }
+
+    fn texts(&self, at: &At<'_>, key: &str, texts: &[Text]) -> Outcome<Vec<String>> {
         let mut out = Vec::new();
         for text in texts {
             match text {
@@ -359,19 +368,10 @@ impl Drawing<'_> {
         Ok(out)
     }
 
-    fn table(&self, at: &At<'_>, table: &TableOf) -> Drawn<Table> {
-        let mut rows = Vec::new();
-        for (n, block) in table.rows.iter().enumerate() {
-            let here = At {
-                place: format!("{}.rows.{n}", at.place),
-                ..at.clone()
-            };
-            for here in self.each(&here, block.each.as_deref())? {
-                for line in &block.lines {
-                    rows.push(self.row(&here, line, table.decimals)?);
-                }
-            }
-        }
+    fn table(&self, at: &At<'_>, table: &TableOf) -> Outcome<Table> {
+        let rows = self.every(at, "rows", &table.rows)?.into_iter();
+        let rows = rows.map(|(here, line)| self.row(&here, line, table.decimals));
+        let rows = rows.collect::<Outcome<_>>()?;
         Ok(Table {
             name: table.name.clone(),
             caption: self.fill(at, "caption", &table.caption)?,
@@ -380,7 +380,7 @@ impl Drawing<'_> {
         })
     }
 
-    fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> Drawn<Vec<Cell>> {
+    fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> Outcome<Vec<Cell>> {
         let names = [
             (&line.group, Emphasis::Group),
             (&line.label, Emphasis::Plain),
@@ -426,33 +426,26 @@ impl Drawing<'_> {
         Ok(row)
     }
 
-    fn lines(&self, at: &At<'_>, of: &LinesOf) -> Drawn<LineChart> {
-        let mut series = Vec::new();
-        for (n, block) in of.series.iter().enumerate() {
-            let here = At {
-                place: format!("{}.series.{n}", at.place),
-                ..at.clone()
-            };
-            for here in self.each(&here, block.each.as_deref())? {
-                for line in &block.lines {
-                    let x = line.x.as_deref().unwrap_or("value(points)");
-                    let (xs, ys) = (
-                        self.value(&here, "lines", x)?,
-                        self.value(&here, "lines", &line.y)?,
-                    );
-                    let pairs = xs.items().into_iter().zip(ys.items());
-                    let points = pairs.filter_map(|((_, x), (_, y))| {
-                        let (x, y) = (x.summary()?, y.summary()?);
-                        let half = y.half_width_95.filter(|_| y.n >= of.whiskers_from);
-                        Some(Point::from((x.mean, y.mean, half)))
-                    });
-                    series.push(Series {
-                        points: points.collect(),
-                        name: self.fill(&here, "lines", &line.name)?,
-                    });
-                }
-            }
-        }
+    fn lines(&self, at: &At<'_>, of: &LinesOf) -> Outcome<LineChart> {
+        let series = self.every(at, "series", &of.series)?.into_iter();
+        let series = series.map(|(here, line)| {
+            let x = line.x.as_deref().unwrap_or("value(points)");
+            let (xs, ys) = (
+                self.value(&here, "lines", x)?,
+                self.value(&here, "lines", &line.y)?,
+            );
+            let pairs = xs.items().into_iter().zip(ys.items());
+            let points = pairs.filter_map(|((_, x), (_, y))| {
+                let (x, y) = (x.summary()?, y.summary()?);
+                let half = y.half_width_95.filter(|_| y.n >= of.whiskers_from);
+                Some(Point::from((x.mean, y.mean, half)))
+            });
+            Ok(Series {
+                points: points.collect(),
+                name: self.fill(&here, "lines", &line.name)?,
+            })
+        });
+        let series = series.collect::<Outcome<_>>()?;
         let scale = |log| if log { Scale::Log } else { Scale::Linear };
         Ok(LineChart {
             title: self.fill(at, "title", &of.title)?,
@@ -477,30 +470,23 @@ impl Drawing<'_> {
         }
     }
 
-    fn bars(&self, at: &At<'_>, of: &BarsOf) -> Drawn<BarChart> {
-        let mut series = Vec::new();
-        for (n, block) in of.series.iter().enumerate() {
-            let here = At {
-                place: format!("{}.series.{n}", at.place),
-                ..at.clone()
-            };
-            for here in self.each(&here, block.each.as_deref())? {
-                for line in &block.lines {
-                    let value = self.value(&here, "lines", &line.y)?;
-                    let bars = value.items().into_iter().map(|(_, bar)| {
-                        let summary = bar.summary()?;
-                        Some(Bar {
-                            mean: summary.mean,
-                            half_width: summary.half_width_95,
-                        })
-                    });
-                    series.push(BarSeries {
-                        bars: bars.collect(),
-                        name: self.fill(&here, "lines", &line.name)?,
-                    });
-                }
-            }
-        }
+    fn bars(&self, at: &At<'_>, of: &BarsOf) -> Outcome<BarChart> {
+        let series = self.every(at, "series", &of.series)?.into_iter();
+        let series = series.map(|(here, line)| {
+            let value = self.value(&here, "lines", &line.y)?;
+            let bars = value.items().into_iter().map(|(_, bar)| {
+                let summary = bar.summary()?;
+                Some(Bar {
+                    mean: summary.mean,
+                    half_width: summary.half_width_95,
+                })
+            });
+            Ok(BarSeries {
+                bars: bars.collect(),
+                name: self.fill(&here, "lines", &line.name)?,
+            })
+        });
+        let series = series.collect::<Outcome<_>>()?;
         Ok(BarChart {
             title: self.fill(at, "title", &of.title)?,
             subtitle: self.fill(at, "subtitle", &of.subtitle)?,

@@ -8,7 +8,7 @@ use dupack_lab::results::Results;
 
 use super::claims::{Book, Finding, Judged, Verdict};
 use super::exhibits::{Drawing, Exhibits};
-use super::{Evidence, Exhibit, Extent, Judgement, Observe, Paper};
+use super::{Drawn, Evidence, Exhibit, Extent, Observe, Paper};
 
 /// The file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
@@ -115,7 +115,7 @@ impl Paper {
                 world: &world,
                 source: &source,
             };
-            drawing.all(&exhibits, &[])?;
+            drawing.all(&exhibits, &Drawn::new())?;
         }
         Ok(())
     }
@@ -126,7 +126,6 @@ impl Paper {
         book: &Book,
         evidence: &Evidence,
     ) -> Result<(Vec<Judged>, Vec<Exhibit>), ExperimentError> {
-        let mut own = (self.judge)(evidence);
         let rules = self.rules(book)?;
         let mut world = self.world(book);
         for part in &evidence.parts {
@@ -134,49 +133,35 @@ impl Paper {
             world.add(part.name, &part.results, facts);
         }
         let missing = evidence.missing();
-        let judged = rules.claims().iter().map(|claim| {
-            let found = match claim.holds_if.as_str() {
-                "" => by_hand(&mut own, &claim.id),
-                _ => Ok(rules.judge(claim, &world)),
-            };
-            Judged {
-                claim: claim.clone(),
-                finding: settled(found, missing),
-            }
+        let judged = rules.claims().iter().map(|claim| Judged {
+            claim: claim.clone(),
+            finding: settled(rules.judge(claim, &world), missing),
         });
         let judged = judged.collect();
-        let mut exhibits = own.exhibits;
-        if let Some((declared, source)) = self.exhibits()? {
-            let drawing = Drawing {
-                rules: &rules,
-                world: &world,
-                source: &source,
-            };
-            exhibits.extend(drawing.all(&declared, &own.drawn)?);
-        }
+        let exhibits = match self.exhibits()? {
+            Some((declared, source)) => {
+                let drawing = Drawing {
+                    rules: &rules,
+                    world: &world,
+                    source: &source,
+                };
+                drawing.all(&declared, &(self.drawn)(evidence))?
+            }
+            None => Vec::new(),
+        };
         Ok((judged, exhibits))
     }
 }
 
-/// There is no rule.
-struct NotBuilt;
-
-/// What the paper's own code found of a claim.
-fn by_hand(own: &mut Judgement, id: &str) -> Result<Option<Finding>, NotBuilt> {
-    let finding = own.findings.iter_mut().find(|(known, _)| *known == id);
-    finding.map_or(Err(NotBuilt), |(_, finding)| Ok(finding.take()))
-}
-
 /// What is said of a claim in the end.
-fn settled(found: Result<Option<Finding>, NotBuilt>, missing: usize) -> Finding {
+fn settled(found: Option<Finding>, missing: usize) -> Finding {
     let open = |found: &str| Finding::new(Verdict::CannotBeTold, found);
     match (found, missing) {
-        (Err(NotBuilt), _) => open("no rule of this claim has been built"),
-        (Ok(None), 0) => open("the runs do not show what it is about"),
-        (Ok(None), _) => open("runs that it needs are missing"),
-        (Ok(Some(finding)), 0) => finding,
+        (None, 0) => open("the runs do not show what it is about"),
+        (None, _) => open("runs that it needs are missing"),
+        (Some(finding), 0) => finding,
         // The rules were made for all runs: fewer might seem to refute a claim.
-        (Ok(Some(finding)), _) => open(&format!("so far: {}", finding.found)),
+        (Some(finding), _) => open(&format!("so far: {}", finding.found)),
     }
 }
 

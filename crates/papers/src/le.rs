@@ -13,8 +13,8 @@ use dupack_lab::stats::mean;
 use dupack_lab::trace::Trace;
 use dupack_tcp::window::WindowCause;
 
+use super::Paper;
 use super::evidence::Part;
-use super::{Judgement, Paper};
 use repair::Repair;
 
 /// A file of the folder with its name.
@@ -43,7 +43,7 @@ pub(super) static PAPER: Paper = Paper {
         file!("video.toml"),
     ],
     facts,
-    judge: |_| Judgement::default(),
+    drawn: super::nothing_drawn,
 };
 
 /// What rules call a quantity of a recorded run, and how it is read off; nothing if the run does

@@ -57,7 +57,7 @@ pub static PAPERS: [&Paper; 5] = [
     &westwood::PAPER,
 ];
 
-/// A paper: what it claims, how it is rerun, and how it is judged.
+/// A paper: what it claims, how it is rerun, and what is drawn of it.
 #[derive(Debug)]
 pub struct Paper {
     /// The name of its folder, and on the command line.
@@ -69,8 +69,8 @@ pub struct Paper {
     /// What is known of runs beyond their measures: by experiment, without runs if there are none
     /// yet.
     facts: fn(&str, Option<&Part>) -> Facts,
-    /// What is not data: findings, and exhibits.
-    judge: fn(&Evidence) -> Judgement,
+    /// The exhibits that are not data.
+    drawn: fn(&Evidence) -> Drawn,
 }
 
 /// What is kept of a run.
@@ -95,15 +95,12 @@ pub enum Extent {
     Quick,
 }
 
-/// What a paper's own file makes of the evidence.
-#[derive(Debug, Default)]
-struct Judgement {
-    /// By the claims' names. A claim without one cannot be told.
-    findings: Vec<(&'static str, Option<Finding>)>,
-    /// Figures and tables, in the order in which they are shown.
-    exhibits: Vec<Exhibit>,
-    /// Those that the paper's `exhibits.toml` asks for by name.
-    drawn: Vec<(&'static str, Vec<Exhibit>)>,
+/// What a paper's own file draws of the evidence, by the names by which `exhibits.toml` asks for it.
+type Drawn = Vec<(&'static str, Vec<Exhibit>)>;
+
+/// Of a paper whose exhibits are all data.
+fn nothing_drawn(_: &Evidence) -> Drawn {
+    Drawn::new()
 }
 
 /// Of a paper that asks for nothing but measures.

@@ -7,7 +7,7 @@ mod episode;
 mod facts;
 mod readings;
 
-use super::{Evidence, Judgement, Paper};
+use super::{Drawn, Evidence, Paper};
 
 /// A file of the folder with its name.
 macro_rules! file {
@@ -46,13 +46,13 @@ pub(super) static PAPER: Paper = Paper {
         file!("related-fair.toml"),
     ],
     facts: facts::facts,
-    judge,
+    drawn,
 };
 
 /// The packets lost in figure 3, as ns-2 counts.
 const LOST: [u64; 7] = [24, 25, 26, 27, 28, 29, 30];
 
-fn judge(evidence: &Evidence) -> Judgement {
+fn drawn(evidence: &Evidence) -> Drawn {
     let part = |name| evidence.part(name);
     let mut drawn = Vec::new();
     if let Some(part) = part("figure3") {
@@ -66,8 +66,5 @@ fn judge(evidence: &Evidence) -> Judgement {
     drawn.push(("table3", drawn::table_3(overruns)));
     let backgrounds = [part("table2-readings"), part("table2-red")];
     drawn.push(("table2-readings", readings::exhibits(backgrounds)));
-    Judgement {
-        drawn,
-        ..Judgement::default()
-    }
+    drawn
 }

@@ -1,7 +1,7 @@
 //! draft-nishida-newreno-modification-02: what NewReno's full ACK makes of the window. Both tables
 //! of its section 6. All of it is data.
 
-use super::{Judgement, Paper};
+use super::Paper;
 
 /// A file of the folder with its name.
 macro_rules! file {
@@ -27,5 +27,5 @@ pub(super) static PAPER: Paper = Paper {
         ("nishida-fix.csv", include_str!("../ns2/nishida-fix.csv")),
     ],
     facts: super::no_facts,
-    judge: |_| Judgement::default(),
+    drawn: super::nothing_drawn,
 };

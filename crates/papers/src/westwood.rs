@@ -7,7 +7,7 @@ mod drawn;
 
 use dupack_claims::Facts;
 
-use super::{Evidence, Judgement, Paper, Part};
+use super::{Drawn, Evidence, Paper, Part};
 
 /// A file of the folder with its name.
 macro_rules! file {
@@ -36,7 +36,7 @@ pub(super) static PAPER: Paper = Paper {
         file!("delays-lossy.toml"),
     ],
     facts,
-    judge,
+    drawn,
 };
 
 /// The transient without random loss.
@@ -52,12 +52,9 @@ fn facts(experiment: &str, part: Option<&Part>) -> Facts {
     }
 }
 
-fn judge(evidence: &Evidence) -> Judgement {
+fn drawn(evidence: &Evidence) -> Drawn {
     let [lossless, lossy] = [TRANSIENT, LOSSY].map(|name| evidence.part(name));
-    Judgement {
-        drawn: vec![("figures1-5", drawn::figures(lossless, lossy))],
-        ..Judgement::default()
-    }
+    vec![("figures1-5", drawn::figures(lossless, lossy))]
 }
 
 #[cfg(test)]
