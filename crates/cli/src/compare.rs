@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use dupack_algorithms::catalog::Dialect;
+use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds};
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
@@ -74,10 +74,10 @@ pub struct CompareArgs {
     output: OutputArgs,
 }
 
-pub fn run(args: &CompareArgs) -> Result<ExitCode> {
+pub fn run(args: &CompareArgs, catalog: &Catalog) -> Result<ExitCode> {
     let experiment = experiment(args);
     let source = Source::of_flags(&experiment);
-    carry_out(experiment, &source, "compare", &args.output)
+    carry_out(experiment, &source, "compare", &args.output, catalog)
 }
 
 /// The experiment that the flags describe; it is stored with the results, so that `dupack run`

@@ -25,10 +25,10 @@ pub fn carry_out(
     source: &Source,
     name: &str,
     output: &OutputArgs,
+    catalog: &Catalog,
 ) -> Result<ExitCode> {
-    let catalog = Catalog::builtin();
-    let plan = Plan::new(experiment, source, &catalog)?;
-    let rules = Rules::of_experiment(&plan.empty_results(), source, &catalog)?;
+    let plan = Plan::new(experiment, source, catalog)?;
+    let rules = Rules::of_experiment(&plan.empty_results(), source, catalog)?;
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(output.out.as_deref(), name)?;
     folder.write(EXPERIMENT, source.text.as_bytes())?;
@@ -46,7 +46,7 @@ pub fn carry_out(
         over_time: Some(plan.over_time(interrupt())),
         ..Beside::default()
     };
-    comparison::files(&results, beside)
+    comparison::files(&results, catalog, beside)
         .into_diagnostic()?
         .write(&folder)?;
     match output.format {

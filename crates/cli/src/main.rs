@@ -22,6 +22,7 @@ mod trace;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use dupack_algorithms::catalog::Catalog;
 
 /// TCP loss recovery, from paper to packets: which sender should this path have, and what would
 /// it gain?
@@ -58,18 +59,19 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let catalog = Catalog::builtin();
     let result = match Cli::parse().command {
-        Command::Compare(args) => compare::run(&args),
-        Command::Run(args) => run::run(&args),
-        Command::Trace(args) => trace::run(&args),
+        Command::Compare(args) => compare::run(&args, &catalog),
+        Command::Run(args) => run::run(&args, &catalog),
+        Command::Trace(args) => trace::run(&args, &catalog),
         #[cfg(target_os = "linux")]
-        Command::Send(args) => send::run(&args),
+        Command::Send(args) => send::run(&args, &catalog),
         #[cfg(target_os = "linux")]
-        Command::Receive(args) => receive::run(&args),
+        Command::Receive(args) => receive::run(&args, &catalog),
         #[cfg(target_os = "linux")]
-        Command::Testbed(args) => testbed::run(&args),
+        Command::Testbed(args) => testbed::run(&args, &catalog),
         Command::Papers(args) => papers::run(&args),
-        Command::Stacks(args) => stacks::run(&args),
+        Command::Stacks(args) => stacks::run(&args, &catalog),
         Command::Schema => schema::run(),
     };
     match result {

@@ -33,8 +33,8 @@ pub struct ReceiveArgs {
     endpoint: EndpointArgs,
 }
 
-pub fn run(args: &ReceiveArgs) -> Result<ExitCode> {
-    let stack = StackSpec::parse(&args.endpoint.stack, &Catalog::builtin()).into_diagnostic()?;
+pub fn run(args: &ReceiveArgs, catalog: &Catalog) -> Result<ExitCode> {
+    let stack = StackSpec::parse(&args.endpoint.stack, catalog).into_diagnostic()?;
     let mut host = host(&args.endpoint)?;
     let (pipe, end) = Pipe::new(None, Box::new(stdout()), &host.waker()).into_diagnostic()?;
     let endpoint = args.endpoint.clone();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
 use miette::Result;
 
@@ -18,9 +19,9 @@ pub struct RunArgs {
     output: OutputArgs,
 }
 
-pub fn run(args: &RunArgs) -> Result<ExitCode> {
+pub fn run(args: &RunArgs, catalog: &Catalog) -> Result<ExitCode> {
     let source = Source::read(&args.file)?;
     let experiment = source.parse()?;
     let name = args.file.file_stem().unwrap_or_default().to_string_lossy();
-    carry_out(experiment, &source, &name, &args.output)
+    carry_out(experiment, &source, &name, &args.output, catalog)
 }

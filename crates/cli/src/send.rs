@@ -40,8 +40,8 @@ pub struct SendArgs {
     endpoint: EndpointArgs,
 }
 
-pub fn run(args: &SendArgs) -> Result<ExitCode> {
-    let stack = StackSpec::parse(&args.endpoint.stack, &Catalog::builtin()).into_diagnostic()?;
+pub fn run(args: &SendArgs, catalog: &Catalog) -> Result<ExitCode> {
+    let stack = StackSpec::parse(&args.endpoint.stack, catalog).into_diagnostic()?;
     let server = args.server.find(&args.endpoint)?;
     let mut host = host(&args.endpoint)?;
     let (pipe, end) =

@@ -18,8 +18,8 @@ pub struct StacksArgs {
     json: bool,
 }
 
-pub fn run(args: &StacksArgs) -> Result<ExitCode> {
-    let listing = Listing::of(&Catalog::builtin(), args.name.as_deref()).ok_or_else(|| {
+pub fn run(args: &StacksArgs, catalog: &Catalog) -> Result<ExitCode> {
+    let listing = Listing::of(catalog, args.name.as_deref()).ok_or_else(|| {
         miette!(
             help = "`dupack stacks` lists them all",
             "there is no algorithm `{}`",

@@ -183,10 +183,10 @@ impl std::str::FromStr for LossList {
     }
 }
 
-pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
+pub fn run(args: &TestbedArgs, catalog: &Catalog) -> Result<ExitCode> {
     // First of all: it is possible only while there is one thread.
     namespace::prepare().into_diagnostic()?;
-    let testbed = testbed(args)?;
+    let testbed = testbed(args, catalog)?;
     testbed.probe()?;
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(args.out.as_deref(), "testbed")?;
@@ -211,7 +211,7 @@ pub fn run(args: &TestbedArgs) -> Result<ExitCode> {
         eprintln!("warning: nothing to simulate: a kernel's sender has no counterpart");
     }
     let beside = counterpart.map(|plan| simulate(plan, &outcome));
-    deliver(args, &outcome, beside.as_deref(), &folder)?;
+    deliver(args, &outcome, catalog, beside.as_deref(), &folder)?;
     Ok(verdict(&outcome))
 }
 
@@ -260,10 +260,9 @@ fn verdict(outcome: &Outcome) -> ExitCode {
 }
 
 /// What the flags describe.
-fn testbed(args: &TestbedArgs) -> Result<Testbed> {
-    let catalog = Catalog::builtin();
+fn testbed(args: &TestbedArgs, catalog: &Catalog) -> Result<Testbed> {
     let senders = args.senders.0.iter();
-    let senders = senders.map(|text| SenderSpec::parse(text, &catalog));
+    let senders = senders.map(|text| SenderSpec::parse(text, catalog));
     let senders = senders
         .collect::<Result<Vec<SenderSpec>, _>>()
         .into_diagnostic()?;
@@ -311,7 +310,7 @@ fn testbed(args: &TestbedArgs) -> Result<Testbed> {
             },
         }),
     };
-    Ok(Testbed::new(experiment, options, &catalog)?)
+    Ok(Testbed::new(experiment, options, catalog)?)
 }
 
 /// Runs the counterpart in the simulator, and sets it beside what the wire gave.
@@ -326,11 +325,12 @@ fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
 fn deliver(
     args: &TestbedArgs,
     outcome: &Outcome,
+    catalog: &Catalog,
     beside: Option<&[Beside]>,
     folder: &OutputFolder,
 ) -> Result<()> {
     let results = &outcome.results;
-    files(outcome, beside, args.tolerance)
+    files(outcome, catalog, beside, args.tolerance)
         .into_diagnostic()?
         .write(folder)?;
     match args.format {

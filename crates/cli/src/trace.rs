@@ -87,10 +87,10 @@ pub struct TraceArgs {
     explain: bool,
 }
 
-pub fn run(args: &TraceArgs) -> Result<ExitCode> {
+pub fn run(args: &TraceArgs, catalog: &Catalog) -> Result<ExitCode> {
     let experiment = experiment(args);
     let source = Source::of_flags(&experiment);
-    let plan = Plan::new(experiment, &source, &Catalog::builtin())?;
+    let plan = Plan::new(experiment, &source, catalog)?;
     let asked = asked(args)?;
     let folder = folder(args.out.as_deref(), "trace")?;
     folder.write(EXPERIMENT, source.text.as_bytes())?;

@@ -1,5 +1,6 @@
 //! Figures and tables of the usual kinds, drawn as a paper's `exhibits.toml` says.
 
+use dupack_algorithms::catalog::Catalog;
 use dupack_claims::{Rules, Said, Value, Verdict, World};
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::results::Measure;
@@ -465,7 +466,9 @@ impl Drawing<'_> {
             wanted,
             at.experiment.and_then(|name| self.world.results(name)),
         ) {
-            (References::Formulas, Some(results)) => theory(results, Measure::Goodput),
+            (References::Formulas, Some(results)) => {
+                theory(results, Measure::Goodput, &Catalog::builtin())
+            }
             _ => Vec::new(),
         }
     }

@@ -49,20 +49,20 @@ const THEORY: &str = " Grey: what Mathis et al. (1997) and Padhye et al. (1998) 
 ///
 /// # Errors
 /// If a picture cannot be drawn.
-fn figures(results: &Results) -> Result<Vec<Figure>, FigureError> {
+fn figures(results: &Results, catalog: &Catalog) -> Result<Vec<Figure>, FigureError> {
     FIGURES
         .into_iter()
         .filter(|&measure| tells_something(results, measure))
         .map(|measure| {
             let svg = match results.axis() {
-                Some(axis) => lines(results, measure, &axis).svg()?,
+                Some(axis) => lines(results, measure, &axis, catalog).svg()?,
                 None => bars(results, measure).svg()?,
             };
             let mut caption = format!(
                 "{}, mean over the seeds; the whiskers are 95 % confidence intervals.",
                 title(measure)
             );
-            if !theory(results, measure).is_empty() {
+            if !theory(results, measure, catalog).is_empty() {
                 caption.push_str(THEORY);
             }
             Ok(Figure {
@@ -85,12 +85,17 @@ pub struct Beside {
     pub judged: Vec<Judged>,
 }
 
-/// Every file of a comparison: its figures, the page, and the numbers for other programs.
+/// Every file of a comparison, whose stacks are those of `catalog`: its figures, the page, and the
+/// numbers for other programs.
 ///
 /// # Errors
 /// If a picture cannot be drawn.
-pub fn files(results: &Results, beside: Beside) -> Result<Files<'_>, FigureError> {
-    let mut figures = figures(results)?;
+pub fn files<'r>(
+    results: &'r Results,
+    catalog: &Catalog,
+    beside: Beside,
+) -> Result<Files<'r>, FigureError> {
+    let mut figures = figures(results, catalog)?;
     if let Some(runs) = &beside.over_time {
         figures.extend(over_time(results, runs)?);
     }
@@ -182,7 +187,7 @@ fn tells_something(results: &Results, measure: Measure) -> bool {
     results.has(measure) && (measure != Measure::Fairness || flows > 1)
 }
 
-fn lines(results: &Results, measure: Measure, axis: &str) -> LineChart {
+fn lines(results: &Results, measure: Measure, axis: &str, catalog: &Catalog) -> LineChart {
     let mut unit = "";
     let mut series = Vec::new();
     // A line per stack and per combination of the other swept values.
@@ -232,14 +237,14 @@ fn lines(results: &Results, measure: Measure, axis: &str) -> LineChart {
         y_scale: Scale::default(),
         y_from_zero: true,
         series,
-        references: theory(results, measure),
+        references: theory(results, measure, catalog),
     }
 }
 
 /// What formulas say of the goodput, where they apply: Reno's control, one flow, and loss the
-/// only thing swept.
+/// only thing swept. The stacks are those of `catalog`.
 #[must_use]
-pub fn theory(results: &Results, measure: Measure) -> Vec<Series> {
+pub fn theory(results: &Results, measure: Measure, catalog: &Catalog) -> Vec<Series> {
     let sweep = &results.experiment.sweep;
     if measure != Measure::Goodput || sweep.len() != 1 {
         return Vec::new();
@@ -248,15 +253,15 @@ pub fn theory(results: &Results, measure: Measure) -> Vec<Series> {
         return Vec::new();
     };
     let percents: Vec<f64> = losses.iter().filter_map(scaled).map(|(p, _)| p).collect();
-    let connection = reno(results).and_then(|stack| Connection::of(&results.experiment, &stack));
+    let connection =
+        reno(results, catalog).and_then(|stack| Connection::of(&results.experiment, &stack));
     connection.map_or_else(Vec::new, |connection| connection.lines(&percents))
 }
 
 /// The first stack whose congestion control is Reno's.
-fn reno(results: &Results) -> Option<StackSpec> {
+fn reno(results: &Results, catalog: &Catalog) -> Option<StackSpec> {
     let stacks = results.stacks.iter();
-    let catalog = Catalog::builtin();
-    let mut stacks = stacks.filter_map(|text| StackSpec::parse(text, &catalog).ok());
+    let mut stacks = stacks.filter_map(|text| StackSpec::parse(text, catalog).ok());
     stacks.find(|stack| stack.name(Axis::Control) == "reno")
 }
 

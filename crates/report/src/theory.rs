@@ -172,10 +172,13 @@ fn timeout_share(p: f64, window: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use dupack_algorithms::catalog::Catalog;
+    use dupack_algorithms::catalog::{Catalog, Dialect, Entry};
+    use dupack_lab::experiment::load::Source;
+    use dupack_lab::results::Measure;
+    use dupack_lab::run::Plan;
 
     use super::*;
-    use dupack_lab::experiment::load::Source;
+    use crate::comparison::theory;
 
     const EXAMPLE: Connection = Connection {
         segment_bytes: 1000.0,
@@ -267,6 +270,31 @@ mod tests {
         near(delayed.unwrap().window_max, 20.0);
         assert!(of(&format!("{path}[[flows]]\ncount = 2\n")).is_none());
         assert!(of(&format!("{path}drop = [\"5\"]\n")).is_none());
+    }
+
+    #[test]
+    fn a_recovery_of_somebody_elses_has_its_lines_too() {
+        let mut catalog = Catalog::builtin();
+        let entry = Entry::recovery("theirs", file!())
+            .summary("SACK's by another name")
+            .citation("nobody would publish it")
+            .build(|(), context| {
+                let ours = StackSpec::parse("sack/reno", &Catalog::builtin()).unwrap();
+                ours.build(Dialect::Rfc, context).recovery
+            });
+        catalog.register(entry).unwrap();
+        let source = Source {
+            name: "test.toml".to_owned(),
+            text: "stacks = [\"theirs/reno\"]\n[path]\nrate = \"1Mbit/s\"\ndelay = \"46ms\"\n\
+                   [sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n"
+                .to_owned(),
+            folder: std::path::PathBuf::new(),
+        };
+        let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+        let results = plan.empty_results();
+        let lines = |catalog| theory(&results, Measure::Goodput, catalog).len();
+        assert_eq!(lines(&catalog), 2);
+        assert_eq!(lines(&Catalog::builtin()), 0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a testbed's report has beside that of a comparison: how late the path was, and the
 //! simulator's numbers.
 
+use dupack_algorithms::catalog::Catalog;
 use dupack_net::histogram::Histogram;
 use dupack_tcp::time::Duration;
 use dupack_wire::path::Trust;
@@ -21,12 +22,14 @@ use dupack_report::table::Plain;
 /// judges it.
 const IN_TIME: f64 = 0.99;
 
-/// Every file of a testbed: those of a comparison, with what is told here, and `path.csv`.
+/// Every file of a testbed, whose stacks are those of `catalog`: those of a comparison, with what is told here, and
+/// `path.csv`.
 ///
 /// # Errors
 /// If a picture cannot be drawn.
 pub fn files<'o>(
     outcome: &'o Outcome,
+    catalog: &Catalog,
     beside: Option<&[Beside]>,
     tolerance: Delay,
 ) -> Result<Files<'o>, FigureError> {
@@ -39,7 +42,7 @@ pub fn files<'o>(
         sections: beside.into_iter().chain([path]).collect(),
         ..comparison::Beside::default()
     };
-    let mut files = comparison::files(results, more)?;
+    let mut files = comparison::files(results, catalog, more)?;
     files.add("path.csv", || passages_csv(results, passages));
     Ok(files)
 }
