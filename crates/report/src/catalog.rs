@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{Cell, ContentArrangement, Table, presets::NOTHING};
 use dupack_algorithms::catalog::{
-    Axis, Catalog, Description, Dialect, Kind, Opponent, ParameterSpec,
+    Axis, Catalog, Choice, Description, Dialect, Kind, Opponent, ParameterSpec, Switch,
 };
 
 use crate::table::Colour;
@@ -118,7 +118,7 @@ fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option
             Cell::new(format!("     {}", parameter.name)),
             default,
             Cell::new(parameter.kind.to_string()),
-            Cell::new(format!("{} [{}]", parameter.doc, parameter.source)),
+            Cell::new(explained(parameter)),
         ]);
     }
     if !entry.parameters.is_empty() {
@@ -126,6 +126,20 @@ fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option
         out.push('\n');
     }
     out
+}
+
+/// What a parameter does, where its default comes from, and what each word of a choice means, a line each.
+fn explained(parameter: &ParameterSpec) -> String {
+    let mut text = format!("{} [{}]", parameter.doc, parameter.source);
+    // `on` and `off` say by themselves what they mean.
+    if let Kind::Choice(words) = &parameter.kind
+        && **words != *Switch::WORDS
+    {
+        for known in words.iter() {
+            let _ = write!(text, "\n{}: {}", known.word, known.meaning);
+        }
+    }
+    text
 }
 
 /// The parameters with their defaults, as many to a line as fit.
@@ -182,11 +196,19 @@ fn entry_json(entry: &Description) -> serde_json::Value {
             let value = p.default.of(d).to_string();
             (d.name().to_owned(), serde_json::Value::from(value))
         });
+        let words: serde_json::Map<_, _> = match &p.kind {
+            Kind::Choice(words) => words
+                .iter()
+                .map(|known| (known.word.to_string(), known.meaning.clone().into()))
+                .collect(),
+            Kind::Integer { .. } | Kind::Real { .. } | Kind::Time => serde_json::Map::new(),
+        };
         serde_json::json!({
             "name": p.name,
             "doc": p.doc,
             "source": p.source,
             "takes": p.kind.to_string(),
+            "words": words,
             "default": serde_json::Map::from_iter(defaults),
         })
     });
@@ -203,4 +225,30 @@ fn entry_json(entry: &Description) -> serde_json::Value {
         "parameters": parameters.collect::<Vec<_>>(),
         "conflicts": conflicts.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_choice_are_explained() {
+        let catalog = Catalog::builtin();
+        let listing = Listing::of(&catalog, Some("veno")).unwrap();
+        let text = listing.text(Colour::No, Some(200));
+        assert!(text.contains("smoothed: SRTT (RFC 6298)"), "{text}");
+        let json = listing.json();
+        let parameters = json[0]["parameters"].as_array().unwrap();
+        let words = parameters.iter().map(|p| &p["words"]);
+        assert!(
+            words
+                .into_iter()
+                .any(|w| w["smoothed"] == "SRTT (RFC 6298)")
+        );
+        // What says it by itself has no line.
+        let reno = Listing::of(&catalog, Some("reno")).unwrap();
+        let text = reno.text(Colour::No, Some(200));
+        assert!(text.contains("`on` or `off`"), "{text}");
+        assert!(!text.contains("on: yes"), "{text}");
+    }
 }
