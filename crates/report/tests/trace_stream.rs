@@ -97,23 +97,9 @@ impl Write for Disk {
 fn a_full_disk_ends_the_run_and_is_told_with_the_file() {
     // Months: a test that ends shows that the run did not go on.
     let plan = plan("sack/reno", "10000000s", "[path]\nrate = \"10Mbit/s\"");
-    for full in [TraceFile::Packets, TraceFile::Windows, TraceFile::Capture] {
-        let disk = |file| Disk {
-            room: if file == full { 100_000 } else { usize::MAX },
-        };
-        let outputs = Outputs {
-            packets: disk(TraceFile::Packets),
-            windows: disk(TraceFile::Windows),
-            capture: disk(TraceFile::Capture),
-        };
-        match streamed(&plan, Asked::default(), outputs) {
-            Err(StreamError::Write { file, source }) => {
-                assert_eq!(file, full);
-                assert_eq!(source.kind(), io::ErrorKind::StorageFull);
-            }
-            other => panic!("{full:?}: {other:?}"),
-        }
-    }
+    each_full_disk_is_told(&plan, |is_full| Disk {
+        room: if is_full { 100_000 } else { usize::MAX },
+    });
 }
 
 /// What is left in a buffer at the end is written, too, and its errors are told.
@@ -126,20 +112,21 @@ fn a_disk_that_is_full_at_the_end_is_told() {
         "[path]\nrate = \"1Mbit/s\"\ndelay = \"40ms\"",
     );
     let open = |path: &str| std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    each_full_disk_is_told(&plan, |is_full| {
+        open(if is_full { "/dev/full" } else { "/dev/null" })
+    });
+}
+
+/// Streams `plan` with one disk after the other full: the error names its file.
+fn each_full_disk_is_told<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
     for full in [TraceFile::Packets, TraceFile::Windows, TraceFile::Capture] {
-        let disk = |file| {
-            open(if file == full {
-                "/dev/full"
-            } else {
-                "/dev/null"
-            })
-        };
+        let disk = |file| disk(file == full);
         let outputs = Outputs {
             packets: disk(TraceFile::Packets),
             windows: disk(TraceFile::Windows),
             capture: disk(TraceFile::Capture),
         };
-        match streamed(&plan, Asked::default(), outputs) {
+        match streamed(plan, Asked::default(), outputs) {
             Err(StreamError::Write { file, source }) => {
                 assert_eq!(file, full);
                 assert_eq!(source.kind(), io::ErrorKind::StorageFull);
