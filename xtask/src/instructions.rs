@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use clap::Args;
 use dupack_build::{output, release_example, root, rustc, target};
@@ -226,23 +227,38 @@ fn compare(committed: &Counts, counted: &Counts) -> (String, Vec<String>) {
 
 fn count() -> Result<Counts, String> {
     let program = release_example("xtask", "counted")?;
-    let mut instructions_per_packet = BTreeMap::new();
-    for work in &WORKS {
-        eprintln!("counting the instructions of {}", work.name);
-        let [small, large] = work.amounts;
-        let nowhere = Path::new("/dev/null");
-        let (small, large) = (
-            callgrind(&program, work, small, nowhere)?,
-            callgrind(&program, work, large, nowhere)?,
-        );
-        let count = per_packet(small, large)
-            .ok_or_else(|| format!("{}: the larger amount is not larger", work.name))?;
-        instructions_per_packet.insert(work.name.to_owned(), count);
-    }
+    let names = WORKS.map(|work| work.name).join(", ");
+    eprintln!("counting the instructions of {names}");
+    // Beside each other: what else the machine does changes no count.
+    let counted: Result<_, String> = thread::scope(|scope| {
+        let counting = WORKS.map(|work| {
+            let program = &program;
+            (work.name, scope.spawn(move || count_work(program, &work)))
+        });
+        let counted = counting.into_iter().map(|(name, thread)| {
+            let count = thread
+                .join()
+                .map_err(|_| format!("{name}: counting failed"))?;
+            Ok((name.to_owned(), count?))
+        });
+        counted.collect()
+    });
     Ok(Counts {
         rustc: rustc(&["--version"])?,
-        instructions_per_packet,
+        instructions_per_packet: counted?,
     })
+}
+
+/// The instructions per packet of a work.
+fn count_work(program: &Path, work: &Work) -> Result<f64, String> {
+    let [small, large] = work.amounts;
+    let nowhere = Path::new("/dev/null");
+    let (small, large) = (
+        callgrind(program, work, small, nowhere)?,
+        callgrind(program, work, large, nowhere)?,
+    );
+    per_packet(small, large)
+        .ok_or_else(|| format!("{}: the larger amount is not larger", work.name))
 }
 
 /// One run under callgrind.

@@ -5,6 +5,7 @@
 
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use dupack_build::{cargo, command};
@@ -32,32 +33,72 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
         return Err(format!("not all is here:\n{}", left_out.join("\n")));
     }
     announce(&left_out);
-    cargo(&["fmt", "--all", "--check"])?;
-    cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--all-features",
-        "--",
-        "--deny",
-        "warnings",
-    ])?;
-    left_out.extend(fuzz::check()?);
-    elsewhere::check()?;
-    cargo(&["doc", "--workspace", "--no-deps", "--quiet"])?;
-    left_out.extend(tests()?);
-    packages::check()?;
-    left_out.extend(instructions::gate_where_possible()?);
+    let mut steps = Steps::default();
+    steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
+    steps.take("lint", || cargo(&CLIPPY))?;
+    left_out.extend(steps.take("fuzzers", fuzz::check)?);
+    steps.take("other machines", elsewhere::check)?;
+    steps.take("documentation", || cargo(&DOC))?;
+    steps.take("tests: build", || {
+        cargo(&[&TESTS[..], &["--no-run"]].concat())
+    })?;
+    left_out.extend(steps.take("tests", || tests(&TESTS))?);
+    left_out.extend(steps.take("examples in the documentation", || tests(&DOCTESTS))?);
+    steps.take("packages", packages::check)?;
+    left_out.extend(steps.take("instructions", instructions::gate_where_possible)?);
+    eprint!("\n{}", steps.table());
     left_out.sort();
     left_out.dedup();
     announce(&left_out);
     Ok(())
 }
 
-/// All tests of the workspace; which of them were skipped, as they say it themselves.
-fn tests() -> Result<Vec<String>, String> {
-    let words = ["test", "--workspace"];
-    let mut command = command(&words);
+const CLIPPY: [&str; 7] = [
+    "clippy",
+    "--workspace",
+    "--all-targets",
+    "--all-features",
+    "--",
+    "--deny",
+    "warnings",
+];
+const DOC: [&str; 4] = ["doc", "--workspace", "--no-deps", "--quiet"];
+
+/// Without the examples: no test runs them, and that they compile is clippy's to say.
+const TESTS: [&str; 5] = ["test", "--workspace", "--lib", "--bins", "--tests"];
+const DOCTESTS: [&str; 3] = ["test", "--workspace", "--doc"];
+
+/// What has been done, and how long it took.
+#[derive(Debug, Default)]
+struct Steps {
+    done: Vec<(&'static str, Duration)>,
+}
+
+impl Steps {
+    fn take<T>(
+        &mut self,
+        name: &'static str,
+        step: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        #[expect(clippy::disallowed_methods, reason = "chores take real time")]
+        let begin = Instant::now();
+        let result = step();
+        self.done.push((name, begin.elapsed()));
+        result
+    }
+
+    /// A line for each, and their sum.
+    fn table(&self) -> String {
+        let all = ("all", self.done.iter().map(|(_, time)| *time).sum());
+        let lines = self.done.iter().chain([&all]);
+        let lines = lines.map(|(name, time)| format!("{name:30}{:>7.1} s\n", time.as_secs_f64()));
+        lines.collect()
+    }
+}
+
+/// Runs tests; which of them were skipped, as they say it themselves.
+fn tests(words: &[&str]) -> Result<Vec<String>, String> {
+    let mut command = command(words);
     // Read here, it is no terminal any more.
     if std::io::stderr().is_terminal() && std::env::var_os("CARGO_TERM_COLOR").is_none() {
         command.env("CARGO_TERM_COLOR", "always");
@@ -105,6 +146,22 @@ fn announce(left_out: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_table_of_steps_ends_with_their_sum() {
+        let steps = Steps {
+            done: vec![
+                ("one", Duration::from_millis(1300)),
+                ("two", Duration::from_secs(100)),
+            ],
+        };
+        let expected = "\
+one                               1.3 s
+two                             100.0 s
+all                             101.3 s
+";
+        assert_eq!(steps.table(), expected);
+    }
 
     #[test]
     fn a_line_with_the_mark_is_a_skip() {
