@@ -46,7 +46,8 @@ pub fn check() -> Result<(), String> {
         );
     }
     let manifest = unpacked.join("Cargo.toml");
-    make(fs::write(&manifest, workspace(&names)), &manifest)?;
+    let text = format!("{}\n{}", workspace(&names), profile()?);
+    make(fs::write(&manifest, text), &manifest)?;
     // The same versions of all else, as far as they are in it.
     let lock = unpacked.join("Cargo.lock");
     make(
@@ -68,7 +69,7 @@ fn packed(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A workspace of the unpacked crates, `names` with their versions, which depend on each other and on
-/// nothing else of ours. Its profile is that of our workspace, so that nothing is compiled twice.
+/// nothing else of ours.
 fn workspace(names: &[String]) -> String {
     let mut text =
         format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n[patch.crates-io]\n");
@@ -77,7 +78,24 @@ fn workspace(names: &[String]) -> String {
             text += &format!("{name} = {{ path = {folder:?} }}\n");
         }
     }
-    text + "\n[profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\ndebug = false\n"
+    text
+}
+
+/// How our workspace compiles, for a manifest: as the packages are compiled in the same way, nothing else is
+/// compiled twice.
+fn profile() -> Result<String, String> {
+    let path = root().join("Cargo.toml");
+    let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let text = fs::read_to_string(&path).map_err(|e| bad(&e))?;
+    let mut manifest: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(&e))?;
+    let profiles = manifest
+        .get_mut("profile")
+        .and_then(|all| all.as_table_mut());
+    let dev = profiles.and_then(|all| all.remove("dev"));
+    let dev = dev.ok_or_else(|| bad(&"it has no `profile.dev`"))?;
+    let dev = toml::Table::from_iter([("dev".to_owned(), dev)]);
+    let table = toml::Table::from_iter([("profile".to_owned(), dev.into())]);
+    toml::to_string(&table).map_err(|e| bad(&e))
 }
 
 /// A thing that is not there need not be removed.
@@ -97,6 +115,14 @@ fn make(done: std::io::Result<()>, what: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_are_compiled_as_the_workspace_is() {
+        let profile = profile().expect("our manifest has a profile");
+        assert!(profile.starts_with("[profile.dev]\n"), "{profile}");
+        assert!(profile.contains("[profile.dev.package.\"*\"]"), "{profile}");
+        assert!(!profile.contains("profile.test"), "{profile}");
+    }
 
     #[test]
     fn packages_depend_on_each_other() {

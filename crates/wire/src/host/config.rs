@@ -49,9 +49,7 @@ impl HostConfig {
             connections_max: 1024,
         }
     }
-}
 
-impl HostConfig {
     /// Whether a packet to `destination` is for the host.
     pub(super) fn takes(&self, destination: IpAddr) -> bool {
         match self.destinations {
