@@ -10,8 +10,8 @@ pub mod congestion;
 pub mod differentiation;
 pub mod recovery;
 pub mod response;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 /// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
 /// names it, so that it is not taken for one of other code.

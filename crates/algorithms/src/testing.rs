@@ -1,5 +1,8 @@
 //! Timelines of the catalog's recoveries: [`dupack_tcp::testing`] with an entry of the catalog under
-//! test, its parameters by name, and the options agreed that it needs.
+//! test, its parameters by name, and the options agreed that it needs. With the feature `testing`, for
+//! the tests of an algorithm of your own as of ours.
+//!
+//! A timeline is told what arrives and when, and answers in a line what the sender does:
 //!
 //! ```ignore
 //! let mut t = Setup::new(newreno::entry()).set("full_ack", "alg2").window(4.0).start(100);
@@ -10,7 +13,11 @@
 //! assert_eq!(t.cwnd(), 1.0);
 //! ```
 
+#[cfg(test)]
 mod ns2;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::congestion::CongestionControl;
@@ -19,14 +26,15 @@ use dupack_tcp::recovery::Recovery;
 use dupack_tcp::response::Response;
 use dupack_tcp::testing::{self, Always, Loopback, Path, Transfer};
 
-pub(crate) use dupack_tcp::testing::{AckIn, Aimd, SMSS, Timeline, ack, at, coin};
+pub use dupack_tcp::testing::{AckIn, Aimd, SMSS, Timeline, ack, at, coin};
+#[cfg(test)]
 pub(crate) use ns2::agrees_with_ns2;
 
 use crate::catalog::{Context, Dialect, Entry, Value, Values};
 
 /// What is to be tested, and in which surroundings.
 #[derive(Debug)]
-pub(crate) struct Setup {
+pub struct Setup {
     entry: Entry<dyn Recovery>,
     dialect: Dialect,
     settings: Vec<(&'static str, Value)>,
@@ -42,7 +50,8 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// The catalog's `entry` with its defaults; a window of 10 segments, no `ssthresh` yet.
-    pub(crate) fn new(entry: Entry<dyn Recovery>) -> Self {
+    #[must_use]
+    pub fn new(entry: Entry<dyn Recovery>) -> Self {
         Self {
             entry,
             dialect: Dialect::Rfc,
@@ -57,18 +66,27 @@ impl Setup {
     }
 
     /// The defaults of `dialect` instead of those of `rfc`.
-    pub(crate) fn dialect(mut self, dialect: Dialect) -> Self {
+    #[must_use]
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = dialect;
         self
     }
 
     /// Chooses a word for a parameter.
-    pub(crate) fn set(self, name: &'static str, word: &'static str) -> Self {
+    ///
+    /// # Panics
+    /// If there is no such parameter, or it does not have the word.
+    #[must_use]
+    pub fn set(self, name: &'static str, word: &'static str) -> Self {
         self.set_value(name, Value::word(word))
     }
 
     /// Gives any parameter a value.
-    pub(crate) fn set_value(mut self, name: &'static str, value: Value) -> Self {
+    ///
+    /// # Panics
+    /// If there is no such parameter, or it does not take the value.
+    #[must_use]
+    pub fn set_value(mut self, name: &'static str, value: Value) -> Self {
         let set = self.entry.defaults(self.dialect).set(name, value.clone());
         set.unwrap_or_else(|error| panic!("{error}"));
         self.settings.push((name, value));
@@ -76,37 +94,43 @@ impl Setup {
     }
 
     /// The initial congestion window, in segments.
-    pub(crate) fn window(mut self, segments: f64) -> Self {
+    #[must_use]
+    pub fn window(mut self, segments: f64) -> Self {
         self.window = segments;
         self
     }
 
     /// The initial slow start threshold, in segments.
-    pub(crate) fn ssthresh(mut self, segments: f64) -> Self {
+    #[must_use]
+    pub fn ssthresh(mut self, segments: f64) -> Self {
         self.ssthresh = segments;
         self
     }
 
     /// What a loss halves: FlightSize unless this says otherwise.
-    pub(crate) fn control(mut self, control: Aimd) -> Self {
+    #[must_use]
+    pub fn control(mut self, control: Aimd) -> Self {
         self.control = control;
         self
     }
 
     /// A control of the catalog, with its defaults, in place of [`Aimd`].
-    pub(crate) fn controlled_by(mut self, entry: Entry<dyn CongestionControl>) -> Self {
+    #[must_use]
+    pub fn controlled_by(mut self, entry: Entry<dyn CongestionControl>) -> Self {
         self.catalog_control = Some(entry);
         self
     }
 
     /// Takes every loss for the link's, and answers it with a response of the catalog.
-    pub(crate) fn answered_by(mut self, entry: Entry<dyn Response>) -> Self {
+    #[must_use]
+    pub fn answered_by(mut self, entry: Entry<dyn Response>) -> Self {
         self.response = Some(entry);
         self
     }
 
     /// Changes the sender's configuration.
-    pub(crate) fn configure(mut self, change: fn(&mut SenderConfig)) -> Self {
+    #[must_use]
+    pub fn configure(mut self, change: fn(&mut SenderConfig)) -> Self {
         self.configure.push(change);
         self
     }
@@ -122,7 +146,8 @@ impl Setup {
 
     /// The same for an endpoint: with the stack built, and the options agreed that the recovery
     /// needs.
-    pub(crate) fn prepared(self) -> testing::Setup {
+    #[must_use]
+    pub fn prepared(self) -> testing::Setup {
         let values = self.values();
         let needs = self.entry.needs(&values);
         let context = Context::new(SMSS);
@@ -158,18 +183,19 @@ impl Setup {
     }
 
     /// Begins at time 0 with `segments` segments to send.
-    pub(crate) fn start(self, segments: u64) -> Timeline {
+    pub fn start(self, segments: u64) -> Timeline {
         self.prepared().start(segments)
     }
 
     /// Carries `segments` segments over a link that loses every transmission for which `lost`
     /// holds: [`testing::Setup::transfer`].
-    pub(crate) fn transfer(self, segments: u64, lost: impl FnMut(u64, u64) -> bool) -> Transfer {
+    pub fn transfer(self, segments: u64, lost: impl FnMut(u64, u64) -> bool) -> Transfer {
         self.prepared().transfer(segments, lost)
     }
 
     /// The sender and a receiver at either end of `path`.
-    fn loopback(self, path: Path) -> Loopback {
+    #[must_use]
+    pub fn loopback(self, path: Path) -> Loopback {
         self.prepared().loopback(path)
     }
 }

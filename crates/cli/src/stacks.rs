@@ -20,10 +20,12 @@ pub struct StacksArgs {
 
 pub fn run(args: &StacksArgs, catalog: &Catalog) -> Result<ExitCode> {
     let listing = Listing::of(catalog, args.name.as_deref()).ok_or_else(|| {
+        let name = args.name.as_deref().unwrap_or_default();
+        let meant = catalog.suggest(name);
+        let help = meant.map(|meant| format!("did you mean `{meant}`? "));
         miette!(
-            help = "`dupack stacks` lists them all",
-            "there is no algorithm `{}`",
-            args.name.as_deref().unwrap_or_default()
+            help = help.unwrap_or_default() + "`dupack stacks` lists them all",
+            "there is no algorithm `{name}`"
         )
     })?;
     if args.json {

@@ -104,6 +104,7 @@ fn mistakes_are_named_with_their_remedy() {
         ),
         (vec!["run", "none.toml"], "none.toml"),
         (vec!["stacks", "nosuch"], "nosuch"),
+        (vec!["stacks", "sakc"], "did you mean `sack`?"),
         (vec!["papers", "nosuch"], "nosuch"),
         (vec!["papers", "--resume", "nosuch"], "papers --out nosuch"),
     ] {

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Error, Fields, LitStr, Result, Variant};
 
-use crate::docs;
+use crate::{attributes, docs};
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Enum(data) = &input.data else {
@@ -12,6 +12,12 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         return Err(Error::new_spanned(&input.ident, message));
     };
     let words = data.variants.iter().map(word).collect::<Result<Vec<_>>>()?;
+    for (i, (text, _)) in words.iter().enumerate() {
+        if words[..i].iter().any(|(earlier, _)| earlier == text) {
+            let message = format!("another variant has the word `{text}`");
+            return Err(Error::new_spanned(&data.variants[i], message));
+        }
+    }
     let name = &input.ident;
     let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
     let texts = words.iter().map(|(text, _)| text);
@@ -50,8 +56,7 @@ fn word(variant: &Variant) -> Result<(String, String)> {
         let message = "say in a doc comment what the word means";
         return Err(Error::new_spanned(&variant.ident, message));
     };
-    let given = variant.attrs.iter().find(|a| a.path().is_ident("choice"));
-    let text = match given {
+    let text = match attributes::only(&variant.attrs, "choice")? {
         Some(attribute) => attribute.parse_args::<LitStr>()?.value(),
         None => kebab_case(&variant.ident.to_string()),
     };
@@ -68,4 +73,51 @@ fn kebab_case(name: &str) -> String {
         text.extend(c.to_lowercase());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    use super::*;
+
+    /// The error of an enum with these two variants, and nothing if it has none.
+    fn refused(input: &DeriveInput) -> String {
+        derive(input).map_or_else(|error| error.to_string(), |_| String::new())
+    }
+
+    #[test]
+    fn a_word_is_given_once_and_to_one_variant() {
+        assert_eq!(
+            refused(&parse_quote! {
+                enum E {
+                    /// a
+                    #[choice("fast")]
+                    Quick,
+                    /// b
+                    Slow,
+                }
+            }),
+            ""
+        );
+        let twice = refused(&parse_quote! {
+            enum E {
+                /// a
+                #[choice("fast")]
+                Quick,
+                /// b
+                Fast,
+            }
+        });
+        assert_eq!(twice, "another variant has the word `fast`");
+        let both = refused(&parse_quote! {
+            enum E {
+                /// a
+                #[choice("fast")]
+                #[choice("quick")]
+                Quick,
+            }
+        });
+        assert_eq!(both, "`#[choice]` stands here twice: leave one");
+    }
 }

@@ -1,6 +1,7 @@
 //! Derives an algorithm's parameters and their words, for `dupack_algorithms::catalog`, whose
 //! traits of the same names say what the macros take.
 
+mod attributes;
 mod choice;
 mod docs;
 mod parameters;

@@ -10,7 +10,7 @@ use syn::{
     parenthesized,
 };
 
-use crate::docs;
+use crate::{attributes, docs};
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
@@ -51,13 +51,13 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 #layout { #(#names,)* }
             }
 
-            fn list(layout: &Self::Layout, specs: &mut ::dupack_algorithms::catalog::Specs) {
+            fn list(layout: &Self::Layout, specs: &mut ::dupack_algorithms::catalog::typed::Specs) {
                 #(#listed)*
             }
 
             fn read(
                 layout: &Self::Layout,
-                values: &mut ::dupack_algorithms::catalog::Reader<'_>,
+                values: &mut ::dupack_algorithms::catalog::typed::Reader<'_>,
             ) -> Self {
                 #(#read)*
                 Self { #(#names,)* }
@@ -115,8 +115,10 @@ impl<'a> Part<'a> {
         let Some(name) = &field.ident else {
             return Err(Error::new_spanned(field, "a parameter has a name"));
         };
-        let with = |word: &str| field.attrs.iter().find(|a| a.path().is_ident(word));
-        let says = match (with("parameter"), with("embed")) {
+        let says = match (
+            attributes::only(&field.attrs, "parameter")?,
+            attributes::only(&field.attrs, "embed")?,
+        ) {
             (Some(attribute), None) => {
                 Says::Parameter(Box::new(Declaration::of(field, name, attribute)?))
             }
@@ -138,7 +140,7 @@ impl<'a> Part<'a> {
         let (name, visibility, ty) = (self.name, &self.field.vis, &self.field.ty);
         match self.says {
             Says::Parameter(_) => {
-                quote!(#visibility #name: ::dupack_algorithms::catalog::Field<#ty>)
+                quote!(#visibility #name: ::dupack_algorithms::catalog::typed::Field<#ty>)
             }
             Says::Group(_) => {
                 quote!(#visibility #name: <#ty as ::dupack_algorithms::catalog::Parameters>::Layout)
@@ -207,6 +209,10 @@ impl Declaration {
             let message = "what it does is the field's doc comment";
             return Err(Error::new_spanned(doc, message));
         }
+        if let (Some(unit), None) = (&said.unit, &said.range) {
+            let message = "only a number has a unit, and it has a range, too: `range = …`";
+            return Err(Error::new_spanned(unit, message));
+        }
         Ok(Self {
             name: said.name.map_or_else(|| name.to_string(), |name| name.value()),
             doc: docs::text(&field.attrs).ok_or_else(|| {
@@ -238,16 +244,16 @@ impl Declaration {
                     .as_ref()
                     .map_or_else(|| quote!(""), |unit| quote!(#unit));
                 quote_spanned! {range.span()=>
-                    <#ty as ::dupack_algorithms::catalog::Ranged>::kind(#range, #unit)
+                    <#ty as ::dupack_algorithms::catalog::typed::Ranged>::kind(#range, #unit)
                 }
             }
             None => quote_spanned! {ty.span()=>
-                <#ty as ::dupack_algorithms::catalog::Unranged>::kind()
+                <#ty as ::dupack_algorithms::catalog::typed::Unranged>::kind()
             },
         };
         let defaults = typed(defaults, &quote!(#ty));
         quote! {
-            let #name = ::dupack_algorithms::catalog::Field::<#ty>::new(
+            let #name = ::dupack_algorithms::catalog::typed::Field::<#ty>::new(
                 #text, #doc, #source, #kind, #defaults,
             );
         }
@@ -270,6 +276,23 @@ impl Embed {
 }
 
 impl Changes {
+    /// Refuses what a group's parameter keeps: its type is the group's, and so are its name, range and
+    /// unit.
+    fn check(&self, field: &Ident) -> Result<()> {
+        let message = "a group's parameter keeps its name, range and unit: change its `doc`, \
+                       `source` or `default`";
+        if let Some(name) = &self.name {
+            return Err(Error::new_spanned(name, message));
+        }
+        if let Some(kept) = self.range.as_ref().or(self.unit.as_ref()) {
+            return Err(Error::new_spanned(kept, message));
+        }
+        match (&self.doc, &self.source, &self.defaults) {
+            (None, None, None) => Err(Error::new_spanned(field, "nothing of it is changed")),
+            _ => Ok(()),
+        }
+    }
+
     /// Statements that change the field of a layout at `place`.
     fn apply(&self, place: &TokenStream) -> TokenStream {
         let doc = self.doc.iter().map(|doc| quote!(#place.document(#doc);));
@@ -288,8 +311,10 @@ impl Changes {
 impl Parse for Changes {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut changes = Self::default();
+        let mut said = Vec::new();
         while !input.is_empty() {
             let word: Ident = input.parse()?;
+            once(&mut said, &word)?;
             if word == "default" && input.peek(syn::token::Paren) {
                 changes.defaults = Some(by_dialect(input)?);
             } else {
@@ -306,7 +331,7 @@ impl Parse for Changes {
                     }
                     _ => {
                         let message =
-                            "it is none of `name`, `source`, `unit`, `range` and `default`";
+                            "it is none of `name`, `doc`, `source`, `unit`, `range` and `default`";
                         return Err(Error::new_spanned(word, message));
                     }
                 }
@@ -333,6 +358,10 @@ fn by_dialect(input: ParseStream<'_>) -> Result<[Expr; 3]> {
                 Error::new(open.span.join(), message)
             })
     };
+    let mut said = Vec::new();
+    for assignment in &given {
+        once(&mut said, &assignment.name)?;
+    }
     let all = [value("rfc")?, value("linux")?, value("ns2")?];
     let known = |name: &Ident| {
         ["rfc", "linux", "ns2"]
@@ -346,6 +375,15 @@ fn by_dialect(input: ParseStream<'_>) -> Result<[Expr; 3]> {
         )),
         None => Ok(all),
     }
+}
+
+/// Adds `word` to what was `said`, which holds it once at most.
+fn once(said: &mut Vec<Ident>, word: &Ident) -> Result<()> {
+    if said.contains(word) {
+        return Err(Error::new_spanned(word, "it stands here twice: leave one"));
+    }
+    said.push(word.clone());
+    Ok(())
 }
 
 /// `name = value`.
@@ -368,6 +406,8 @@ impl Parse for Assignment {
 impl Parse for Embed {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut embed = Self::default();
+        // A parameter that is fixed has nothing left to be changed.
+        let mut named = Vec::new();
         while !input.is_empty() {
             let word: Ident = input.parse()?;
             let inside;
@@ -375,18 +415,22 @@ impl Parse for Embed {
             if word == "change" {
                 while !inside.is_empty() {
                     let field: Ident = inside.parse()?;
+                    once(&mut named, &field)?;
                     let said;
                     parenthesized!(said in inside);
-                    embed.changes.push((field, said.parse()?));
+                    let changes: Changes = said.parse()?;
+                    changes.check(&field)?;
+                    embed.changes.push((field, changes));
                     if !inside.is_empty() {
                         inside.parse::<Token![,]>()?;
                     }
                 }
             } else if word == "fix" {
                 let fixed = Punctuated::<Assignment, Token![,]>::parse_terminated(&inside)?;
-                embed
-                    .fixed
-                    .extend(fixed.into_iter().map(|f| (f.name, f.value)));
+                for Assignment { name, value } in fixed {
+                    once(&mut named, &name)?;
+                    embed.fixed.push((name, value));
+                }
             } else {
                 let message = "write `change(field(source = …))` or `fix(field = …)`";
                 return Err(Error::new_spanned(word, message));
@@ -398,3 +442,6 @@ impl Parse for Embed {
         Ok(embed)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,6 @@
 //! bandwidth-delay product. Senders that fill the buffer are there to compare.
 
 use dupack_algorithms::catalog::Catalog;
-use std::path::PathBuf;
 
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Run};
@@ -32,11 +31,7 @@ fn plan(stack: &str, seeds: u32, loss: &str, flows: u32) -> Plan {
         start_spread = "1s"
         "#
     );
-    let source = Source {
-        name: "test".to_owned(),
-        text,
-        folder: PathBuf::new(),
-    };
+    let source = Source::new("test", text);
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 

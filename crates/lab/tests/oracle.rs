@@ -4,7 +4,6 @@
 //! first transmissions of packets 24 to 30 are lost. The numbers are the paper's, and ns-2's.
 
 use dupack_algorithms::catalog::Catalog;
-use std::path::PathBuf;
 
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Execution, Interrupt, Plan};
@@ -13,11 +12,7 @@ use dupack_tcp::facts::SendReason;
 use dupack_tcp::window::WindowCause;
 
 fn plan(text: &str) -> Plan {
-    let source = Source {
-        name: "test".to_owned(),
-        text: text.to_owned(),
-        folder: PathBuf::new(),
-    };
+    let source = Source::new("test", text);
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 

@@ -100,12 +100,6 @@ impl Network {
         &mut self.topology
     }
 
-    /// How many flows there are.
-    #[must_use]
-    pub const fn flow_count(&self) -> usize {
-        self.flows.len()
-    }
-
     /// A flow's name: `tcp a->b` after its kind and ends, `tcp a->b#2` for the second such flow.
     #[must_use]
     pub fn flow_name(&self, flow: FlowId) -> &str {

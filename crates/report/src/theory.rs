@@ -248,11 +248,8 @@ mod tests {
     #[test]
     fn a_connection_is_read_off_an_experiment() {
         let of = |text: &str| {
-            let source = Source {
-                name: "test.toml".to_owned(),
-                text: format!("stacks = [\"newreno/reno\"]\n{text}"),
-                folder: std::path::PathBuf::new(),
-            };
+            let text = format!("stacks = [\"newreno/reno\"]\n{text}");
+            let source = Source::new("test.toml", text);
             let stack = StackSpec::parse("newreno/reno", &Catalog::builtin()).unwrap();
             Connection::of(&source.parse().unwrap(), &stack)
         };
@@ -283,13 +280,11 @@ mod tests {
                 ours.build(Dialect::Rfc, context).recovery
             });
         catalog.register(entry).unwrap();
-        let source = Source {
-            name: "test.toml".to_owned(),
-            text: "stacks = [\"theirs/reno\"]\n[path]\nrate = \"1Mbit/s\"\ndelay = \"46ms\"\n\
-                   [sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n"
-                .to_owned(),
-            folder: std::path::PathBuf::new(),
-        };
+        let source = Source::new(
+            "test.toml",
+            "stacks = [\"theirs/reno\"]\n[path]\nrate = \"1Mbit/s\"\ndelay = \"46ms\"\n\
+             [sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n",
+        );
         let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
         let results = plan.empty_results();
         let lines = |catalog| theory(&results, Measure::Goodput, catalog).len();

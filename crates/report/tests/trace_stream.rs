@@ -11,11 +11,8 @@ use dupack_lab::trace::{Trace, capture, packets_csv, windows_csv};
 use dupack_report::trace::{Asked, Detail, Drawn, Sketch, time_sequence};
 
 fn plan(stack: &str, duration: &str, path: &str) -> Plan {
-    let source = Source {
-        name: "test".to_owned(),
-        text: format!("stacks = [\"{stack}\"]\nseeds = 1\nduration = \"{duration}\"\n{path}"),
-        folder: PathBuf::new(),
-    };
+    let text = format!("stacks = [\"{stack}\"]\nseeds = 1\nduration = \"{duration}\"\n{path}");
+    let source = Source::new("test", text);
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 

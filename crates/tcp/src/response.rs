@@ -16,7 +16,7 @@ pub trait Response: Debug + Send {
 
     /// Which share of the control's increase in congestion avoidance the window takes until the
     /// next loss event, from 0 to 1. Asked once after each answer. The methods of Park et al.
-    /// leave the increase as it is.
+    /// leave the increase as it is. Beyond these bounds it is the nearer of them; a NaN is 0.
     fn growth(&self) -> f64 {
         1.0
     }

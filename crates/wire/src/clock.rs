@@ -4,7 +4,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::time::Instant;
 
 /// A monotonic clock that starts at zero when it is made.
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +30,6 @@ impl WallClock {
     pub fn now(&self) -> Instant {
         let nanos = self.origin.elapsed().as_nanos();
         Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-
-    /// How long it is from now to `until`; zero if that has passed.
-    #[must_use]
-    pub fn remaining(&self, until: Instant) -> Duration {
-        until.since(self.now())
     }
 
     /// The time of day when this clock read zero, in nanoseconds since 1970-01-01 00:00:00 UTC,

@@ -29,13 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut catalog = Catalog::builtin();
     catalog.register(majority::entry())?;
 
-    let source = Source {
-        name: "own-recovery".to_owned(),
-        text: EXPERIMENT.to_owned(),
-        folder: ".".into(),
-    };
+    let source = Source::new("own-recovery", EXPERIMENT);
     let plan = Plan::new(source.parse()?, &source, &catalog)?;
     let results = plan.execute(Execution::default(), &(), &Interrupt::default());
-    print!("{}", comparison(&results, Colour::No, None));
+    println!("{}", comparison(&results, Colour::No, None));
     Ok(())
 }

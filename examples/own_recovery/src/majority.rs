@@ -172,3 +172,28 @@ impl Recovery for Majority {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dupack_algorithms::catalog::Value;
+    use dupack_algorithms::testing::{Setup, ack};
+
+    use super::*;
+
+    #[test]
+    fn a_hole_is_lost_once_more_than_half_has_arrived() {
+        let mut t = Setup::new(entry()).window(4.0).start(4);
+        assert_eq!(t.sent(), "new:0 new:1 new:2 new:3");
+        assert_eq!(t.receive(100, ack(0).sack(1, 2)), "");
+        assert_eq!(t.receive(101, ack(0).sack(1, 3)), "");
+        assert_eq!(t.receive(102, ack(0).sack(1, 4)), "majority:0");
+        assert_eq!(t.cwnd(), 2.0);
+    }
+
+    #[test]
+    fn a_smaller_share_is_quicker() {
+        let setup = Setup::new(entry()).set_value("share", Value::Real(0.2));
+        let mut t = setup.window(4.0).start(4);
+        assert_eq!(t.receive(100, ack(0).sack(1, 2)), "majority:0");
+    }
+}

@@ -10,6 +10,7 @@ fn the_table_has_our_recovery_beside_those_of_dupack() {
     let text = String::from_utf8_lossy(&output.stdout);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
+    assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{text:?}");
     for stack in [
         "sack/reno",
         "fack/reno",

@@ -43,11 +43,7 @@ fn it_is_formatted() {
 fn it_runs_beside_reno() {
     let mut catalog = Catalog::builtin();
     catalog.register(dupack_recipe::half::entry()).unwrap();
-    let source = Source {
-        name: "recipe".to_owned(),
-        text: EXPERIMENT.to_owned(),
-        folder: ".".into(),
-    };
+    let source = Source::new("recipe", EXPERIMENT);
     let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
     let results = plan.execute(Execution::default(), &(), &Interrupt::default());
     let mean = |stack| {
@@ -73,7 +69,7 @@ fn the_line_of_registration_is_like_the_others() {
     let page = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
     let builtin = root.join("crates/algorithms/src/catalog/builtin.rs");
     let builtin = fs::read_to_string(builtin).unwrap();
-    let line = "self.register(congestion::half::entry())?;";
+    let line = "self.add(congestion::half::entry())?;";
     assert!(page.contains(line), "CONTRIBUTING.md does not say `{line}`");
     assert!(builtin.contains(&line.replace("half", "cubic")));
 }

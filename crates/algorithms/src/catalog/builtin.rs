@@ -1,5 +1,7 @@
 //! The entries of this crate. A new algorithm is a file of its own and one line here.
 
+use super::entry::{Entry, Plugin};
+use super::refusal::RegisterError;
 use super::registry::Catalog;
 use crate::{congestion, differentiation, recovery, response};
 
@@ -16,60 +18,65 @@ impl Catalog {
         catalog
     }
 
-    fn register_all(&mut self) -> Result<(), super::RegisterError> {
+    fn register_all(&mut self) -> Result<(), RegisterError> {
         // Loss recoveries.
-        self.register(recovery::tahoe::entry())?;
-        self.register(recovery::reno::entry())?;
-        self.register(recovery::newreno::entry())?;
-        self.register(recovery::sack::entry())?;
-        self.register(recovery::fack::entry())?;
-        self.register(recovery::momentary::entry())?;
-        self.register(recovery::le::entry())?;
-        self.register(recovery::rack::entry())?;
-        self.register(recovery::bulk_repeat::entry())?;
-        self.register(recovery::robust::entry())?;
-        self.register(recovery::delayed_fast::entry())?;
+        self.add(recovery::tahoe::entry())?;
+        self.add(recovery::reno::entry())?;
+        self.add(recovery::newreno::entry())?;
+        self.add(recovery::sack::entry())?;
+        self.add(recovery::fack::entry())?;
+        self.add(recovery::momentary::entry())?;
+        self.add(recovery::le::entry())?;
+        self.add(recovery::rack::entry())?;
+        self.add(recovery::bulk_repeat::entry())?;
+        self.add(recovery::robust::entry())?;
+        self.add(recovery::delayed_fast::entry())?;
 
         // Congestion controls.
-        self.register(congestion::reno::entry())?;
-        self.register(congestion::fixed::entry())?;
-        self.register(congestion::westwood::entry())?;
-        self.register(congestion::cubic::entry())?;
-        self.register(congestion::rr::entry())?;
-        self.register(congestion::vegas::entry())?;
-        self.register(congestion::veno::entry())?;
-        self.register(congestion::bbr::entry())?;
+        self.add(congestion::reno::entry())?;
+        self.add(congestion::fixed::entry())?;
+        self.add(congestion::westwood::entry())?;
+        self.add(congestion::cubic::entry())?;
+        self.add(congestion::rr::entry())?;
+        self.add(congestion::vegas::entry())?;
+        self.add(congestion::veno::entry())?;
+        self.add(congestion::bbr::entry())?;
 
         // Loss differentiations.
-        self.register(differentiation::none::entry())?;
-        self.register(differentiation::always::entry())?;
-        self.register(differentiation::oracle::entry())?;
-        self.register(differentiation::ncpld::entry())?;
-        self.register(differentiation::veno::entry())?;
-        self.register(differentiation::spike::entry())?;
-        self.register(differentiation::spike::bulk_repeat_entry())?;
-        self.register(differentiation::jtcp::entry())?;
-        self.register(differentiation::relds::entry())?;
-        self.register(differentiation::lda_eq::entry())?;
-        self.register(differentiation::zigzag::entry())?;
+        self.add(differentiation::none::entry())?;
+        self.add(differentiation::always::entry())?;
+        self.add(differentiation::oracle::entry())?;
+        self.add(differentiation::ncpld::entry())?;
+        self.add(differentiation::veno::entry())?;
+        self.add(differentiation::spike::entry())?;
+        self.add(differentiation::spike::bulk_repeat_entry())?;
+        self.add(differentiation::jtcp::entry())?;
+        self.add(differentiation::relds::entry())?;
+        self.add(differentiation::lda_eq::entry())?;
+        self.add(differentiation::zigzag::entry())?;
 
         // Responses.
-        self.register(response::tcp::entry())?;
-        self.register(response::previous::entry())?;
-        self.register(response::slow_start::method_11())?;
-        self.register(response::slow_start::method_12())?;
-        self.register(response::slow_start::method_13())?;
-        self.register(response::slow_start::method_14())?;
-        self.register(response::slow_start::method_15())?;
-        self.register(response::slow_start::method_16())?;
-        self.register(response::slow_start::method_17())?;
-        self.register(response::avoidance::method_21())?;
-        self.register(response::avoidance::method_22())?;
-        self.register(response::avoidance::method_23())?;
-        self.register(response::avoidance::method_24())?;
-        self.register(response::avoidance::method_25())?;
-        self.register(response::avoidance::method_26())?;
-        self.register(response::avoidance::method_27())?;
-        self.register(response::dynamic::entry())
+        self.add(response::tcp::entry())?;
+        self.add(response::previous::entry())?;
+        self.add(response::slow_start::method_11())?;
+        self.add(response::slow_start::method_12())?;
+        self.add(response::slow_start::method_13())?;
+        self.add(response::slow_start::method_14())?;
+        self.add(response::slow_start::method_15())?;
+        self.add(response::slow_start::method_16())?;
+        self.add(response::slow_start::method_17())?;
+        self.add(response::avoidance::method_21())?;
+        self.add(response::avoidance::method_22())?;
+        self.add(response::avoidance::method_23())?;
+        self.add(response::avoidance::method_24())?;
+        self.add(response::avoidance::method_25())?;
+        self.add(response::avoidance::method_26())?;
+        self.add(response::avoidance::method_27())?;
+        self.add(response::dynamic::entry())
+    }
+
+    /// One may be said to exclude another that comes later: a test sees to it that it comes.
+    fn add<P: Plugin + ?Sized>(&mut self, entry: Entry<P>) -> Result<(), RegisterError> {
+        self.take(entry.at_home())
     }
 }

@@ -20,6 +20,7 @@
 use core::fmt;
 
 use alloc::boxed::Box;
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -32,6 +33,7 @@ use super::axis::Axis;
 use super::dialect::Dialect;
 use super::needs::Needs;
 use super::parameter::{ParameterSpec, Text, Values};
+use super::refusal::{RegisterError, RegisterProblem};
 use super::typed::{Parameters, Reader, Specs};
 
 /// What an algorithm is built for.
@@ -70,13 +72,39 @@ pub struct Description {
     pub parameters: Arc<[ParameterSpec]>,
     /// What it may not be combined with.
     pub conflicts: Vec<Conflict>,
+    /// Whose sources it is in.
+    pub home: Home,
+}
+
+/// In whose sources an algorithm is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In those of this crate, which [`SOURCE_HASH`](crate::SOURCE_HASH) covers.
+    Here,
+    /// In those of whoever registered it, of which this crate knows nothing.
+    Elsewhere,
 }
 
 impl Description {
     /// Whether it goes by `name`.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.aliases.iter().any(|alias| alias == name)
+        self.names().any(|known| known == name)
+    }
+
+    /// Its name, and its other names.
+    pub fn names(&self) -> impl Iterator<Item = &str> + '_ {
+        let all = core::iter::once(&self.name).chain(&self.aliases);
+        all.map(|name| &**name)
+    }
+
+    /// The error that it is not taken for `problem`.
+    pub(super) fn refused(&self, problem: RegisterProblem) -> RegisterError {
+        RegisterError {
+            axis: self.axis,
+            name: self.name.to_string(),
+            problem,
+        }
     }
 }
 
@@ -154,6 +182,12 @@ impl<P: ?Sized> Entry<P> {
     #[must_use]
     pub const fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// Notes that it is one of this crate's.
+    pub(super) fn at_home(mut self) -> Self {
+        self.description.home = Home::Here;
+        self
     }
 
     /// Its name in a stack.
@@ -267,6 +301,7 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
                 citation: Text::default(),
                 parameters: Arc::default(),
                 conflicts: Vec::new(),
+                home: Home::Elsewhere,
             },
             needs: Arc::new(|_| Needs::NONE),
             plugin: core::marker::PhantomData,

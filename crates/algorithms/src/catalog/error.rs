@@ -218,8 +218,9 @@ fn unknown_parameter(
     if known.is_empty() {
         return f.write_str(" (it has none): leave it out");
     }
-    if let Some(meant) = nearest(name, known.iter().map(|known| &**known)) {
-        write!(f, "; did you mean `{meant}`?")?;
+    match nearest(name, known.iter().map(|known| &**known)) {
+        Some(meant) => write!(f, "; did you mean `{meant}`?")?,
+        None => f.write_str(".")?,
     }
     f.write_str(" It has ")?;
     for (i, known) in known.iter().enumerate() {

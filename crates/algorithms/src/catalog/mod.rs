@@ -16,6 +16,7 @@ mod needs;
 mod offer;
 mod parameter;
 mod parse;
+mod refusal;
 mod registry;
 mod stack;
 #[cfg(test)]
@@ -24,13 +25,14 @@ pub mod typed;
 
 pub use axis::Axis;
 pub use dialect::Dialect;
-pub use entry::{Conflict, Context, Description, Draft, Entry, Opponent, Plugin};
+pub use entry::{Conflict, Context, Description, Draft, Entry, Home, Opponent, Plugin};
 pub use error::{KnownName, StackError, StackProblem};
 pub use needs::Needs;
 pub use offer::offer;
 pub use parameter::{
     Defaults, Kind, ParameterSpec, SetError, Text, Value, ValueError, Values, Word,
 };
-pub use registry::{Catalog, Forbidden, RegisterError, RegisterProblem};
+pub use refusal::{ParameterFault, RegisterError, RegisterProblem};
+pub use registry::{Catalog, Forbidden};
 pub use stack::{Effective, Origin, StackSpec};
-pub use typed::{Choice, Field, Parameter, Parameters, Ranged, Reader, Specs, Switch, Unranged};
+pub use typed::{Choice, Parameters, Switch};

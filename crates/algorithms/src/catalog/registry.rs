@@ -1,16 +1,13 @@
 //! The catalog itself: a value that holds entries and takes in more.
 
-use core::error::Error;
-use core::fmt;
-
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 
 use super::axis::Axis;
-use super::dialect::Dialect;
 use super::entry::{Description, Entries, Entry, Opponent, Plugin};
-use super::parameter::{Kind, ParameterSpec, Text};
+use super::nearest::nearest;
+use super::parameter::Text;
+use super::refusal::{self, RegisterError};
 
 /// The algorithms that stacks are made of, by axis and name. Cheap to clone.
 ///
@@ -32,16 +29,14 @@ impl Catalog {
     ///
     /// # Errors
     /// If its name or one of its aliases is taken on its axis, or it could not be written in a
-    /// stack, or one of its parameters is not well-formed: see [`RegisterProblem`].
+    /// stack, or one of its parameters is not well-formed, or it excludes what is not there: see
+    /// [`RegisterProblem`](super::RegisterProblem). Of two that exclude each other, the one that is
+    /// registered last says so.
     pub fn register<P: Plugin + ?Sized>(&mut self, entry: Entry<P>) -> Result<(), RegisterError> {
         let description = entry.description();
-        self.check(description).map_err(|problem| RegisterError {
-            axis: description.axis,
-            name: description.name.to_string(),
-            problem,
-        })?;
-        P::list_mut(Arc::make_mut(&mut self.entries)).push(Arc::new(entry));
-        Ok(())
+        refusal::check_conflicts(self, description)
+            .map_err(|problem| description.refused(problem))?;
+        self.take(entry)
     }
 
     /// Every entry's description, axis by axis.
@@ -83,7 +78,7 @@ impl Catalog {
                 let chosen = self.on(other).find(|known| known.name == wanted)?;
                 let hit = match &conflict.with {
                     Opponent::AnyButNull => Some(&*chosen.name) != other.null(),
-                    Opponent::Named(with) => *with == chosen.name,
+                    Opponent::Named(with) => chosen.is_called(with),
                 };
                 hit.then(|| Forbidden {
                     by: (axis, entry.name.clone()),
@@ -94,46 +89,28 @@ impl Catalog {
         })
     }
 
-    fn check(&self, entry: &Description) -> Result<(), RegisterProblem> {
-        for name in core::iter::once(&entry.name).chain(&entry.aliases) {
-            if !is_name(name) {
-                return Err(RegisterProblem::Unwritable(name.to_string()));
-            }
-            if let Some(holder) = self.find(entry.axis, name) {
-                return Err(RegisterProblem::Taken {
-                    name: name.to_string(),
-                    by: holder.name.to_string(),
-                });
-            }
-        }
-        for (i, spec) in entry.parameters.iter().enumerate() {
-            let twice = entry.parameters[..i].iter().any(|s| s.name == spec.name);
-            if twice || !is_name(&spec.name) || !is_well_formed(spec) {
-                return Err(RegisterProblem::Parameter(spec.name.to_string()));
-            }
-        }
+    /// The name, of an algorithm or an alias, that `name` is most likely a misspelling of; nothing if it is
+    /// like none, or without the feature `suggest`.
+    #[must_use]
+    pub fn suggest(&self, name: &str) -> Option<&str> {
+        let names = self.descriptions().flat_map(Description::names);
+        nearest(name, names)
+    }
+
+    /// Takes in an entry, whatever it says that it may not be combined with.
+    pub(super) fn take<P: Plugin + ?Sized>(
+        &mut self,
+        entry: Entry<P>,
+    ) -> Result<(), RegisterError> {
+        let description = entry.description();
+        refusal::check(self, description).map_err(|problem| description.refused(problem))?;
+        P::list_mut(Arc::make_mut(&mut self.entries)).push(Arc::new(entry));
         Ok(())
     }
 }
 
 fn described<P: ?Sized>(entries: &[Arc<Entry<P>>]) -> impl Iterator<Item = &Description> {
     entries.iter().map(|entry| entry.description())
-}
-
-/// Whether a stack's text can hold it: no blanks, and none of the signs that divide a stack.
-fn is_name(name: &str) -> bool {
-    let divides = |c: char| c.is_whitespace() || "/(),=".contains(c);
-    !name.is_empty() && !name.contains(divides)
-}
-
-/// Whether it admits its own defaults, and its words can be written.
-fn is_well_formed(spec: &ParameterSpec) -> bool {
-    let words = match &spec.kind {
-        Kind::Choice(words) => words.iter().all(|known| is_name(&known.word)),
-        Kind::Integer { .. } | Kind::Real { .. } | Kind::Time => true,
-    };
-    let admits = |dialect: Dialect| spec.kind.admits(spec.default.of(dialect));
-    words && Dialect::ALL.into_iter().all(admits)
 }
 
 /// Two choices that exclude each other.
@@ -146,55 +123,3 @@ pub struct Forbidden {
     /// Why.
     pub why: Text,
 }
-
-/// An entry that a catalog does not take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegisterError {
-    /// The entry's axis.
-    pub axis: Axis,
-    /// The entry's name.
-    pub name: String,
-    /// What is wrong with it.
-    pub problem: RegisterProblem,
-}
-
-/// What can be wrong with an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RegisterProblem {
-    /// Its name, or an alias, is another entry's.
-    Taken {
-        /// The name or alias.
-        name: String,
-        /// The other entry.
-        by: String,
-    },
-    /// A name or alias that cannot stand in a stack.
-    Unwritable(String),
-    /// A parameter of this name that is there twice, cannot stand in a stack, or does not admit
-    /// its own default.
-    Parameter(String),
-}
-
-impl fmt::Display for RegisterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} `{}`: ", self.axis.noun(), self.name)?;
-        match &self.problem {
-            RegisterProblem::Taken { name, by } => {
-                write!(f, "the name `{name}` is taken by `{by}`: choose another")
-            }
-            RegisterProblem::Unwritable(name) => write!(
-                f,
-                "`{name}` cannot be written in a stack: a name has a letter at least, and no \
-                 blank, `/`, `(`, `)`, `,` or `=`"
-            ),
-            RegisterProblem::Parameter(name) => write!(
-                f,
-                "its parameter `{name}` is declared twice, or cannot be written in a stack, or \
-                 does not admit its own default"
-            ),
-        }
-    }
-}
-
-impl Error for RegisterError {}

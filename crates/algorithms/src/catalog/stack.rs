@@ -17,7 +17,7 @@ use dupack_tcp::response::Response;
 
 use super::axis::Axis;
 use super::dialect::Dialect;
-use super::entry::{Context, Entry, Plugin};
+use super::entry::{Context, Entry, Home, Plugin};
 use super::error::{KnownName, StackError, StackProblem};
 use super::needs::Needs;
 use super::parameter::{ParameterSpec, Value, Values};
@@ -67,6 +67,19 @@ impl StackSpec {
             Axis::Differentiation => self.differentiation.entry.name(),
             Axis::Response => self.response.entry.name(),
         }
+    }
+
+    /// Whether all of its entries are this crate's own. What the others do,
+    /// [`SOURCE_HASH`](crate::SOURCE_HASH) does not cover.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        let homes = [
+            self.recovery.home(),
+            self.control.home(),
+            self.differentiation.home(),
+            self.response.home(),
+        ];
+        homes.iter().all(|home| *home == Home::Here)
     }
 
     /// The plug-ins, new, with their state at the beginning of a connection; parameters that were
@@ -286,6 +299,10 @@ impl<P: Plugin + ?Sized> Chosen<P> {
             debug_assert_eq!(set, Ok(()), "it was admitted when it was read");
         }
         values
+    }
+
+    fn home(&self) -> Home {
+        self.entry.description().home
     }
 
     fn build(&self, dialect: Dialect, context: &Context) -> Box<P> {

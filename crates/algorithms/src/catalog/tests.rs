@@ -360,15 +360,83 @@ fn a_catalog_does_not_take_everything() {
             Box::new(crate::response::previous::Previous)
         })
     };
-    assert!(refused(entry(vec![spec.clone()])).contains("its parameter `n`"));
+    assert_eq!(
+        refused(entry(vec![spec.clone()])),
+        "response `dynamically`: its parameter `n` has the default `10` in the dialect `rfc`, but \
+         takes a whole number from 1 to 9"
+    );
     let fair = ParameterSpec {
         default: Defaults::same(Value::Integer(3)),
         ..spec
     };
-    assert!(refused(entry(vec![fair.clone(), fair.clone()])).contains("its parameter `n`"));
+    assert_eq!(
+        refused(entry(vec![fair.clone(), fair.clone()])),
+        "response `dynamically`: its parameter `n` is declared twice: leave one"
+    );
+    let unwritable = ParameterSpec {
+        name: "n m".into(),
+        ..fair.clone()
+    };
+    assert!(refused(entry(vec![unwritable])).contains("its parameter `n m` cannot be written"));
+    let word = ParameterSpec {
+        kind: Kind::Choice(vec![Word::new("a,b", "either")].into()),
+        default: Defaults::same(Value::word("a,b")),
+        ..fair.clone()
+    };
+    assert!(refused(entry(vec![word])).contains("has the word `a,b`, which cannot be written"));
     catalog.register(entry(vec![fair])).unwrap();
     let text = "newreno/reno/veno/dynamically(n=4)";
     let stack = StackSpec::parse(text, &catalog).unwrap();
     assert_eq!(stack.to_string(), text);
     drop(stack.build(Dialect::Rfc, &Context::new(1000)));
+}
+
+#[test]
+fn a_name_stands_once_and_what_is_excluded_is_there() {
+    let draft = || Entry::response("mine", file!()).alias("own");
+    let taken = |draft: Draft<dyn dupack_tcp::response::Response, ()>| {
+        let entry = draft.build(|(), _| Box::new(crate::response::previous::Previous));
+        let mut catalog = Catalog::builtin();
+        let registered = catalog.register(entry);
+        registered
+            .map(|()| catalog)
+            .map_err(|error| error.to_string())
+    };
+    for twice in ["mine", "own"] {
+        assert_eq!(
+            taken(draft().alias(twice)).unwrap_err(),
+            format!("response `mine`: it is called `{twice}` twice: leave one")
+        );
+    }
+    let excludes = |name: &'static str| {
+        draft().conflict(Axis::Recovery, Opponent::Named(name.into()), "a test")
+    };
+    let error = taken(excludes("sakc")).unwrap_err();
+    assert!(
+        error.contains("it excludes the loss recovery `sakc`, and there is none"),
+        "{error}"
+    );
+    let catalog = taken(excludes("sack")).unwrap();
+    assert!(StackSpec::parse("sack/reno/veno/own", &catalog).is_err());
+    assert!(StackSpec::parse("fack/reno/veno/own", &catalog).is_ok());
+}
+
+#[test]
+fn whose_a_stack_is_is_known() {
+    assert!(CATALOG.stacks().all(|stack| stack.is_builtin()));
+    let mut catalog = Catalog::builtin();
+    catalog.register(mine("mine")).unwrap();
+    let is_builtin = |text| StackSpec::parse(text, &catalog).unwrap().is_builtin();
+    assert!(is_builtin("sack/reno/veno/1"));
+    assert!(!is_builtin("sack/reno/veno/mine"));
+}
+
+#[cfg(feature = "suggest")]
+#[test]
+fn a_misspelt_name_is_like_one_that_there_is() {
+    assert_eq!(CATALOG.suggest("sakc"), Some("sack"));
+    assert_eq!(CATALOG.suggest("westwod"), Some("westwood"));
+    assert_eq!(CATALOG.suggest("qqqq"), None);
+    let error = error("newreno(xyzzy=1)/reno");
+    assert!(error.contains("`xyzzy`. It has `"), "{error}");
 }

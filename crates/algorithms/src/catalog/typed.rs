@@ -53,9 +53,26 @@
 //! }
 //! ```
 //!
-//! `change` gives a parameter of the group another doc, source or default; `fix` takes it out of
-//! what can be chosen, and sets it to an expression, which may name the fields before. A name that
-//! the group does not have does not compile:
+//! `change` gives a parameter of the group another doc, source or default, and nothing else: another
+//! range does not compile.
+//!
+//! ```compile_fail
+//! # use dupack_algorithms::catalog::{Parameters, Switch};
+//! # #[derive(Clone, Copy, Debug, Parameters)]
+//! # struct Growth {
+//! #     /// additive increase per round trip
+//! #     #[parameter(source = "RFC 5681", range = 0.0..=1000.0, unit = "segments", default = 1.0)]
+//! #     increase: f64,
+//! # }
+//! #[derive(Clone, Copy, Debug, Parameters)]
+//! struct MineParameters {
+//!     #[embed(change(increase(range = 0.0..=2.0, source = "nobody")))]
+//!     growth: Growth,
+//! }
+//! ```
+//!
+//! `fix` takes it out of what can be chosen, and sets it to an expression, which may name the fields
+//! before. A name that the group does not have does not compile:
 //!
 //! ```compile_fail,E0609
 //! # use dupack_algorithms::catalog::{Parameters, Switch};

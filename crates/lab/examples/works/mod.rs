@@ -2,7 +2,6 @@
 
 use dupack_algorithms::catalog::Catalog;
 use std::error::Error;
-use std::path::PathBuf;
 
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Plan, Scenario};
@@ -74,11 +73,7 @@ pub fn chain(hops: u32, seconds: u32) -> String {
 
 /// An experiment, read and checked.
 pub fn plan(text: &str) -> Result<Plan> {
-    let source = Source {
-        name: "work".to_owned(),
-        text: text.to_owned(),
-        folder: PathBuf::new(),
-    };
+    let source = Source::new("work", text);
     Ok(Plan::new(source.parse()?, &source, &Catalog::builtin())?)
 }
 

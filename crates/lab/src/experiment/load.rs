@@ -133,6 +133,17 @@ impl ReadFile for BTreeMap<PathBuf, String> {
 }
 
 impl Source {
+    /// A text that is no file's: complaints about it call it `name`, and relative paths in it start in
+    /// the working directory.
+    #[must_use]
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+            folder: PathBuf::new(),
+        }
+    }
+
     /// Reads the file at `path`.
     ///
     /// # Errors
@@ -153,11 +164,8 @@ impl Source {
     /// have something to point at.
     #[must_use]
     pub fn of_flags(experiment: &Experiment) -> Self {
-        Self {
-            name: "the experiment made from the flags".to_owned(),
-            text: toml::to_string_pretty(experiment).unwrap_or_default(),
-            folder: PathBuf::new(),
-        }
+        let text = toml::to_string_pretty(experiment).unwrap_or_default();
+        Self::new("the experiment made from the flags", text)
     }
 
     /// The experiment that the text describes.
@@ -251,11 +259,7 @@ mod tests {
     use super::*;
 
     fn source(text: &str) -> Source {
-        Source {
-            name: "test.toml".to_owned(),
-            text: text.to_owned(),
-            folder: PathBuf::new(),
-        }
+        Source::new("test.toml", text)
     }
 
     fn rendered(error: &ExperimentError) -> String {

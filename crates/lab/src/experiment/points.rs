@@ -256,11 +256,7 @@ mod tests {
     use super::*;
 
     fn unroll(text: &str) -> Result<Vec<Point>, String> {
-        let source = Source {
-            name: "test.toml".to_owned(),
-            text: text.to_owned(),
-            folder: std::path::PathBuf::new(),
-        };
+        let source = Source::new("test.toml", text);
         let experiment = source.parse().map_err(|e| e.to_string())?;
         points(&experiment, &source).map_err(|e| e.to_string())
     }

@@ -237,21 +237,17 @@ fn endpoint(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
 mod tests {
     use dupack_algorithms::catalog::Catalog;
 
-    use std::path::PathBuf;
-
     use crate::experiment::load::Source;
     use crate::run::Plan;
 
     #[test]
     fn a_value_is_default_given_or_swept_and_none_is_left_out() {
-        let source = Source {
-            name: "test".to_owned(),
-            text: "stacks = [\"sack/reno\"]\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n\
+        let source = Source::new(
+            "test",
+            "stacks = [\"sack/reno\"]\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n\
                    loss = \"1%\"\n[links.reverse]\nloss = \"2%\"\n[[flows]]\nfrom = \"a\"\nto = \"b\"\n\
-                   count = 3\n[sweep]\n\"links.0.delay\" = [\"1ms\", \"2ms\"]\n"
-                .to_owned(),
-            folder: PathBuf::new(),
-        };
+                   count = 3\n[sweep]\n\"links.0.delay\" = [\"1ms\", \"2ms\"]\n",
+        );
         let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
         let parameters = plan.empty_results().parameters;
         let found = |name: &str| {

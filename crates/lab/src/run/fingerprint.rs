@@ -3,11 +3,12 @@
 use std::fmt;
 use std::fmt::Write;
 
+use dupack_algorithms::catalog::StackSpec;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::explain;
 use super::plan::{Job, Plan};
+use super::{explain, program};
 use crate::experiment::Seeds;
 
 /// The code that decides what happens in a run and what is measured of it, each crate by the hash of
@@ -28,6 +29,10 @@ const ENGINE: [&str; 5] = [
 /// canonical spelling of the stack and of the stacks of other flows, every effective parameter
 /// with its value, the text of recorded traces, the seed, the version of this crate, and the sources
 /// of endpoint, plug-ins, network and laboratory.
+///
+/// Where a stack of the run has an algorithm that is none of ours, it covers the whole program that
+/// runs, file by file as it was built: nobody else knows what the algorithm is made of. A program that
+/// was built anew does such runs anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint(u64);
@@ -88,24 +93,29 @@ impl Plan {
         for (path, trace) in &scenario.traces {
             line(format_args!("{} {trace:?}", path.display()));
         }
+        let mut stacks = std::iter::once(&scenario.stack).chain(&scenario.group_stacks);
+        if !stacks.all(StackSpec::is_builtin) {
+            line(format_args!("program {:016x}", program::hash()));
+        }
         text
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use dupack_algorithms::catalog::Catalog;
+    use dupack_algorithms::catalog::{Catalog, Entry};
+    use dupack_algorithms::differentiation::always::Always;
 
     use super::*;
     use crate::experiment::load::Source;
 
     fn plan(text: &str) -> Plan {
-        let source = Source {
-            name: "test.toml".to_owned(),
-            text: text.to_owned(),
-            folder: std::path::PathBuf::new(),
-        };
-        Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
+        plan_of(text, &Catalog::builtin())
+    }
+
+    fn plan_of(text: &str, catalog: &Catalog) -> Plan {
+        let source = Source::new("test.toml", text);
+        Plan::new(source.parse().unwrap(), &source, catalog).unwrap()
     }
 
     const BASE: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 2\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n";
@@ -149,6 +159,26 @@ mod tests {
         let plan = plan(BASE);
         let identity = plan.identity(plan.jobs()[0]);
         assert!(ENGINE.iter().all(|hash| identity.contains(hash)));
+    }
+
+    #[test]
+    fn it_names_the_program_where_an_algorithm_is_somebody_else_s() {
+        let mut catalog = Catalog::builtin();
+        let theirs = Entry::differentiation("theirs", file!()).build(|(), _| Box::new(Always));
+        catalog.register(theirs).unwrap();
+        let text = "stacks = [\"sack/reno\", \"sack/reno/theirs/1\"]\nseeds = 1\n[path]\nrate = \"1Mbit/s\"\n";
+        let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let line = format!("program {:016x}\n", xxh3_64(&program));
+        let names_it = |text: &str| {
+            let plan = plan_of(text, &catalog);
+            let jobs = plan.jobs().into_iter();
+            let named = jobs.map(|job| plan.identity(job).contains(&line));
+            named.collect::<Vec<bool>>()
+        };
+        assert_eq!(names_it(text), [false, true]);
+        // Beside a stack of theirs, one of ours has another's runs.
+        let flows = "[[flows]]\nstack = \"sack/reno/theirs/1\"\n";
+        assert_eq!(names_it(&format!("{text}{flows}")), [true, true]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod execute;
 mod explain;
 mod fingerprint;
 mod plan;
+mod program;
 mod timeline;
 
 pub use build::{BuildError, Built, Endpoints, Scenario};

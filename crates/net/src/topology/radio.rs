@@ -66,17 +66,6 @@ impl Topology {
         self.media.len()
     }
 
-    /// A channel's configuration.
-    #[must_use]
-    pub fn radio_config(&self, medium: MediumId) -> &RadioConfig {
-        &self.media[medium.index()].config
-    }
-
-    /// A channel's configuration, to be changed before the network is built.
-    pub fn radio_config_mut(&mut self, medium: MediumId) -> &mut RadioConfig {
-        &mut self.media[medium.index()].config
-    }
-
     /// How many stations a channel has.
     #[must_use]
     pub fn station_count(&self, medium: MediumId) -> usize {

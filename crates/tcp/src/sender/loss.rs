@@ -69,7 +69,7 @@ impl Sender {
         };
         self.state.growth = match cause {
             LossCause::Congestion => 1.0,
-            LossCause::Wireless => self.stack.response.growth().clamp(0.0, 1.0),
+            LossCause::Wireless => share(self.stack.response.growth()),
         };
         let chosen = self.state.rounded(chosen);
         self.stack.control.on_loss(loss, cause, chosen);
@@ -80,6 +80,16 @@ impl Sender {
     pub(super) fn tell_cause(&mut self, loss: &LossFacts, cause: LossCause) {
         let view = self.state.view(loss.now);
         self.stack.recovery.on_judged(loss, cause, &view);
+    }
+}
+
+/// A number from 0 to 1, whatever a response says. As in `State::set_window`, what is no number is the
+/// least.
+fn share(said: f64) -> f64 {
+    if said.is_nan() {
+        0.0
+    } else {
+        said.clamp(0.0, 1.0)
     }
 }
 

@@ -349,9 +349,9 @@ fn a_loss_that_was_repaired_is_judged_as_it_was() {
 
 #[test]
 fn the_response_answers_for_the_link() {
-    /// Three segments, whatever happened, and no growth before the next loss.
+    /// Three segments, whatever happened, and so much growth before the next loss.
     #[derive(Debug)]
-    struct Three;
+    struct Three(f64);
     impl crate::response::Response for Three {
         fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>) {}
         fn respond(&mut self, _: &LossFacts, congestion: Window) -> Window {
@@ -362,20 +362,31 @@ fn the_response_answers_for_the_link() {
             }
         }
         fn growth(&self) -> f64 {
-            0.0
+            self.0
         }
     }
-    let mut t = plain()
-        .differentiation(Box::new(Always(LossCause::Wireless)))
-        .response(Box::new(Three))
-        .window(8.0)
-        .start(50);
-    for n in 1..=3 {
-        t.receive(100 + n, ack(0));
+    // What is no share is the nearest that is one, and what is no number at all is none. All of the
+    // increase is 1/3 of a segment.
+    for (growth, more) in [
+        (0.0, 0.0),
+        (-1.0, 0.0),
+        (f64::NAN, 0.0),
+        (1.0, 1.0),
+        (9.0, 1.0),
+    ] {
+        let mut t = plain()
+            .differentiation(Box::new(Always(LossCause::Wireless)))
+            .response(Box::new(Three(growth)))
+            .window(8.0)
+            .start(50);
+        for n in 1..=3 {
+            t.receive(100 + n, ack(0));
+        }
+        assert_eq!(t.cwnd(), 3.0);
+        t.receive(200, ack(8));
+        let increase = t.cwnd() - 3.0;
+        assert!((increase - more / 3.0).abs() < 1e-9, "{growth}: {increase}");
     }
-    assert_eq!(t.cwnd(), 3.0);
-    t.receive(200, ack(8));
-    assert_eq!(t.cwnd(), 3.0);
 }
 
 /// Paces at 100 segments per second, and by a model: it sees every departure.

@@ -1,0 +1,201 @@
+//! What a catalog does not take in, and why.
+
+use core::error::Error;
+use core::fmt;
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::axis::Axis;
+use super::dialect::Dialect;
+use super::entry::{Description, Opponent};
+use super::parameter::{Kind, ParameterSpec};
+use super::registry::Catalog;
+
+/// An entry that a catalog does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterError {
+    /// The entry's axis.
+    pub axis: Axis,
+    /// The entry's name.
+    pub name: String,
+    /// What is wrong with it.
+    pub problem: RegisterProblem,
+}
+
+/// What can be wrong with an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegisterProblem {
+    /// Its name, or an alias, is another entry's.
+    Taken {
+        /// The name or alias.
+        name: String,
+        /// The other entry.
+        by: String,
+    },
+    /// A name or alias that cannot stand in a stack.
+    Unwritable(String),
+    /// An alias that is its own name, or another of its aliases.
+    Repeated(String),
+    /// It excludes an entry that the catalog does not have.
+    Opponent {
+        /// The axis of the other.
+        axis: Axis,
+        /// The name that nothing on that axis has.
+        name: String,
+    },
+    /// A parameter is wrong.
+    Parameter {
+        /// The parameter.
+        name: String,
+        /// What is wrong with it.
+        fault: ParameterFault,
+    },
+}
+
+/// What can be wrong with an entry's parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParameterFault {
+    /// There is another of its name.
+    Repeated,
+    /// Its name cannot stand in a stack.
+    Unwritable,
+    /// One of its words cannot stand in a stack.
+    UnwritableWord(String),
+    /// It does not take its own default.
+    Default {
+        /// The dialect of the default.
+        dialect: Dialect,
+        /// The default.
+        value: String,
+        /// What the parameter takes.
+        takes: String,
+    },
+}
+
+/// Whether `catalog` can take in `entry`, but for what it excludes.
+pub(super) fn check(catalog: &Catalog, entry: &Description) -> Result<(), RegisterProblem> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in entry.names() {
+        if !is_name(name) {
+            return Err(RegisterProblem::Unwritable(name.to_string()));
+        }
+        if let Some(holder) = catalog.find(entry.axis, name) {
+            return Err(RegisterProblem::Taken {
+                name: name.to_string(),
+                by: holder.name.to_string(),
+            });
+        }
+        if names.contains(&name) {
+            return Err(RegisterProblem::Repeated(name.to_string()));
+        }
+        names.push(name);
+    }
+    for (i, spec) in entry.parameters.iter().enumerate() {
+        if let Some(fault) = fault(spec, &entry.parameters[..i]) {
+            return Err(RegisterProblem::Parameter {
+                name: spec.name.to_string(),
+                fault,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether everything is there that `entry` excludes: a misspelt name would exclude nothing.
+pub(super) fn check_conflicts(
+    catalog: &Catalog,
+    entry: &Description,
+) -> Result<(), RegisterProblem> {
+    for conflict in &entry.conflicts {
+        if let Opponent::Named(with) = &conflict.with
+            && catalog.find(conflict.axis, with).is_none()
+        {
+            return Err(RegisterProblem::Opponent {
+                axis: conflict.axis,
+                name: with.to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a parameter that comes after those of `before`.
+fn fault(spec: &ParameterSpec, before: &[ParameterSpec]) -> Option<ParameterFault> {
+    if !is_name(&spec.name) {
+        return Some(ParameterFault::Unwritable);
+    }
+    if before.iter().any(|other| other.name == spec.name) {
+        return Some(ParameterFault::Repeated);
+    }
+    if let Kind::Choice(words) = &spec.kind
+        && let Some(known) = words.iter().find(|known| !is_name(&known.word))
+    {
+        return Some(ParameterFault::UnwritableWord(known.word.to_string()));
+    }
+    Dialect::ALL.into_iter().find_map(|dialect| {
+        let value = spec.default.of(dialect);
+        (!spec.kind.admits(value)).then(|| ParameterFault::Default {
+            dialect,
+            value: value.to_string(),
+            takes: spec.kind.to_string(),
+        })
+    })
+}
+
+/// Whether a stack's text can hold it: no blanks, and none of the signs that divide a stack.
+fn is_name(name: &str) -> bool {
+    let divides = |c: char| c.is_whitespace() || "/(),=".contains(c);
+    !name.is_empty() && !name.contains(divides)
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`: ", self.axis.noun(), self.name)?;
+        match &self.problem {
+            RegisterProblem::Taken { name, by } => {
+                write!(f, "the name `{name}` is taken by `{by}`: choose another")
+            }
+            RegisterProblem::Unwritable(name) => {
+                write!(f, "`{name}` {UNWRITABLE}")
+            }
+            RegisterProblem::Repeated(name) => {
+                write!(f, "it is called `{name}` twice: leave one")
+            }
+            RegisterProblem::Opponent { axis, name } => write!(
+                f,
+                "it excludes the {} `{name}`, and there is none: register that one before, or have \
+                 that one exclude this",
+                axis.noun()
+            ),
+            RegisterProblem::Parameter { name, fault } => {
+                write!(f, "its parameter `{name}` {fault}")
+            }
+        }
+    }
+}
+
+const UNWRITABLE: &str = "cannot be written in a stack: a name has a letter at least, and no blank, \
+                          `/`, `(`, `)`, `,` or `=`";
+
+impl fmt::Display for ParameterFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Repeated => f.write_str("is declared twice: leave one"),
+            Self::Unwritable => f.write_str(UNWRITABLE),
+            Self::UnwritableWord(word) => write!(f, "has the word `{word}`, which {UNWRITABLE}"),
+            Self::Default {
+                dialect,
+                value,
+                takes,
+            } => write!(
+                f,
+                "has the default `{value}` in the dialect `{dialect}`, but takes {takes}"
+            ),
+        }
+    }
+}
+
+impl Error for RegisterError {}

@@ -1,0 +1,116 @@
+//! What is written wrong does not compile, and says why.
+
+use syn::parse::Parser;
+
+use super::*;
+
+/// What is said against a struct of this field; nothing if it is taken.
+fn refused(field: TokenStream) -> String {
+    let field = Field::parse_named.parse2(field).expect("a field");
+    let input: DeriveInput = syn::parse_quote!(struct S { #field });
+    derive(&input).map_or_else(|error| error.to_string(), |_| String::new())
+}
+
+/// Of a number with `attribute`.
+fn number(attribute: TokenStream) -> String {
+    refused(quote! {
+        /// how many
+        #[parameter(#attribute)]
+        n: u32
+    })
+}
+
+/// Of a group with `attribute`.
+fn group(attribute: TokenStream) -> String {
+    refused(quote! {
+        #[embed(#attribute)]
+        group: Group
+    })
+}
+
+const TWICE: &str = "it stands here twice: leave one";
+
+#[test]
+fn what_is_written_as_it_should_be_is_taken() {
+    let fair = [
+        number(quote!(
+            source = "a",
+            unit = "bytes",
+            range = 1..=9,
+            default = 3
+        )),
+        number(quote!(
+            name = "m",
+            source = "a",
+            range = 1..=9,
+            default(rfc = 1, linux = 2, ns2 = 3)
+        )),
+        group(quote!(
+            change(n(doc = "a", source = "b", default = 4), m(source = "c")),
+            fix(o = 2)
+        )),
+        group(quote!(change(n(default = 4)), change(m(doc = "a")))),
+    ];
+    assert_eq!(fair, ["", "", "", ""]);
+}
+
+#[test]
+fn nothing_stands_twice() {
+    assert_eq!(
+        number(quote!(source = "a", source = "b", default = 3)),
+        TWICE
+    );
+    assert_eq!(
+        number(quote!(source = "a", default = 3, default = 4)),
+        TWICE
+    );
+    let both = number(quote!(
+        source = "a",
+        default = 3,
+        default(rfc = 1, linux = 2, ns2 = 3)
+    ));
+    assert_eq!(both, TWICE);
+    let dialect = number(quote!(
+        source = "a",
+        default(rfc = 1, rfc = 2, linux = 2, ns2 = 3)
+    ));
+    assert_eq!(dialect, TWICE);
+    assert_eq!(group(quote!(change(n(doc = "a"), n(source = "b")))), TWICE);
+    assert_eq!(group(quote!(change(n(doc = "a")), fix(n = 1))), TWICE);
+    assert_eq!(group(quote!(fix(n = 1, n = 2))), TWICE);
+    let attributes = refused(quote! {
+        /// how many
+        #[parameter(source = "a", range = 1..=9, default = 3)]
+        #[parameter(source = "b", range = 1..=9, default = 4)]
+        n: u32
+    });
+    assert_eq!(attributes, "`#[parameter]` stands here twice: leave one");
+}
+
+#[test]
+fn a_group_s_parameter_keeps_its_name_range_and_unit() {
+    for kept in [
+        quote!(name = "other"),
+        quote!(range = 5..=6),
+        quote!(unit = "bananas"),
+    ] {
+        let error = group(quote!(change(n(source = "a", #kept))));
+        assert!(error.contains("keeps its name, range and unit"), "{error}");
+    }
+    assert_eq!(group(quote!(change(n()))), "nothing of it is changed");
+}
+
+#[test]
+fn a_unit_goes_with_a_range() {
+    let error = number(quote!(source = "a", unit = "bananas", default = 3));
+    assert!(error.contains("only a number has a unit"), "{error}");
+}
+
+#[test]
+fn an_unknown_word_is_told_the_known_ones() {
+    let error = group(quote!(change(n(sauce = "a"))));
+    assert_eq!(
+        error,
+        "it is none of `name`, `doc`, `source`, `unit`, `range` and `default`"
+    );
+}
