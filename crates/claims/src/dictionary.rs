@@ -4,10 +4,19 @@ use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::{LabelledStack, Named, OneOrMore, Vocabulary};
 
+use crate::eval::PAPER;
+use crate::lex::is_name;
 use crate::parse::parse;
 use crate::reference::FUNCTIONS;
+use crate::spelling::unknown;
 use crate::syntax::{Expression, Fault};
 use crate::value::Stack;
+use crate::world::{Flows, MEASURES, World};
+
+/// Words of the language that a file cannot give another meaning.
+pub(crate) const WORDS: [&str; 9] = [
+    "points", "true", "false", "none", "each", "all", "any", "not", PAPER,
+];
 
 /// The vocabulary of a file, read.
 #[derive(Debug)]
@@ -39,12 +48,60 @@ impl Dictionary {
         let names = names.map(|(name, named)| stack(name, named, source, catalog));
         let definitions = vocabulary.define.iter();
         let definitions = definitions.map(|(key, text)| definition(key, text, source));
-        Ok(Self {
+        let book = Self {
             source: source.clone(),
             catalog: catalog.clone(),
             names: names.collect::<Result<_, _>>()?,
             definitions: definitions.collect::<Result<_, _>>()?,
-        })
+        };
+        let all = &book.definitions;
+        for (n, definition) in all.iter().enumerate() {
+            let name = &definition.name;
+            let other = if all[..n].iter().any(|other| other.name == *name) {
+                "there is another definition"
+            } else if book.names.iter().any(|stack| stack.name == *name) {
+                "there is a stack in `[names]`"
+            } else if is_measure(name) {
+                "there is a measure"
+            } else {
+                continue;
+            };
+            return Err(book.about(definition, format!("{other} called `{name}`")));
+        }
+        Ok(book)
+    }
+
+    /// Whether every definition speaks of what there is, used or not.
+    pub(crate) fn check(&self, planned: &World<'_>) -> Result<(), ExperimentError> {
+        for definition in &self.definitions {
+            let facts = planned.scenes.iter();
+            if facts
+                .flat_map(|scene| scene.quantities())
+                .any(|known| known == definition.name)
+            {
+                let message = format!("there is a measure called `{}`", definition.name);
+                return Err(self.about(definition, message));
+            }
+            if let Some(fault) = unknown(definition, self, planned) {
+                let definition = Some(definition.key.clone());
+                return Err(self.complain(
+                    "",
+                    "",
+                    Fault {
+                        definition,
+                        ..fault
+                    },
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the name of a definition.
+    fn about(&self, definition: &Definition, message: String) -> ExperimentError {
+        let place = format!("define.\"{}\"", definition.key);
+        let help = Some("give it another name".to_owned());
+        ExperimentError::at(&self.source, &place, message, help)
     }
 
     /// What is wrong in `text`, which stands at `place` of the file, or in a definition that it uses.
@@ -83,6 +140,16 @@ pub(crate) fn complain(source: &Source, place: &str, text: &str, fault: Fault) -
     ExperimentError::inside(source, place, (text, fault.span), fault.message, fault.help)
 }
 
+/// What a name is.
+const NAME: &str = "a name has letters, digits and underscores, hyphens between them, begins with a \
+                    letter, and is no word of the language";
+
+fn is_measure(name: &str) -> bool {
+    let measures = MEASURES.iter().map(|(known, _)| known.as_str());
+    let mut all = measures.chain(Flows::ALL.iter().map(|(known, _)| *known));
+    all.any(|known| known == name)
+}
+
 fn stack(
     name: &str,
     named: &Named,
@@ -97,9 +164,18 @@ fn stack(
             OneOrMore::More(texts) => (texts.iter().collect(), label.as_str()),
         },
     };
+    let place = format!("names.\"{name}\"");
+    if !is_name(name) || WORDS.contains(&name) {
+        let message = format!("no rule can write the name `{}`", name.escape_default());
+        return Err(ExperimentError::at(
+            source,
+            &place,
+            message,
+            Some(NAME.to_owned()),
+        ));
+    }
     let canonical = texts.into_iter().map(|text| {
         canonical(text, catalog).map_err(|message| {
-            let place = format!("names.\"{name}\"");
             ExperimentError::inside(source, &place, (text, 0..text.len()), message, None)
         })
     });
@@ -113,14 +189,39 @@ fn stack(
 /// `gain(s)` with its expression.
 fn definition(key: &str, text: &str, source: &Source) -> Result<Definition, ExperimentError> {
     let place = format!("define.\"{key}\"");
+    let wrong = |message: String, help: &str| {
+        Err(ExperimentError::at(
+            source,
+            &place,
+            message,
+            Some(help.to_owned()),
+        ))
+    };
+    let shown = key.escape_default();
     let (name, inputs) = match key.split_once('(') {
         None => (key, Vec::new()),
         Some((name, rest)) => {
-            let inputs = rest.trim_end().trim_end_matches(')').split(',');
-            (name, inputs.map(|input| input.trim().to_owned()).collect())
+            let Some(inputs) = rest.trim_end().strip_suffix(')') else {
+                return wrong(
+                    format!("the bracket of `{shown}` is not closed"),
+                    "write `\"gain(s)\"`",
+                );
+            };
+            let inputs = inputs.split(',').map(|input| input.trim().to_owned());
+            (name, inputs.collect::<Vec<String>>())
         }
     };
     let name = name.trim();
+    for (n, word) in inputs.iter().map(String::as_str).chain([name]).enumerate() {
+        if !is_name(word) || WORDS.contains(&word) {
+            let message = format!("`{}` in `{shown}` is no name", word.escape_default());
+            return wrong(message, NAME);
+        }
+        if n < inputs.len() && inputs[..n].iter().any(|other| other == word) {
+            let message = format!("`{shown}` has two inputs called `{word}`");
+            return wrong(message, "give each a name of its own");
+        }
+    }
     if FUNCTIONS.iter().any(|function| function.name == name) {
         let message = format!("`{name}` is a function of the language");
         return Err(ExperimentError::at(source, &place, message, None));

@@ -14,8 +14,13 @@ use crate::world::World;
 
 /// So many definitions may stand within one another.
 const DEPTH_MAX: usize = 64;
+/// So many expressions may stand within one another, through definitions as well.
+const NESTED_MAX: usize = 400;
+/// So many steps may one rule and what is shown of it take: each part of an expression and each
+/// value that it has is one. A rule of a paper takes a few thousand.
+const STEPS_MAX: usize = 10_000_000;
 /// What stands before the dot of numbers that a paper prints.
-const PAPER: &str = "paper";
+pub(crate) const PAPER: &str = "paper";
 
 /// Evaluates the expressions of a file in a world.
 pub(crate) struct Evaluator<'b> {
@@ -26,6 +31,10 @@ pub(crate) struct Evaluator<'b> {
     /// The definition that is being evaluated.
     definition: Option<String>,
     depth: usize,
+    nested: usize,
+    steps: usize,
+    /// What stands for a number that is not finite.
+    not_finite: Value,
 }
 
 pub(crate) type Outcome = Result<Value, Fault>;
@@ -39,6 +48,14 @@ impl<'b> Evaluator<'b> {
             variables: Vec::new(),
             definition: None,
             depth: 0,
+            nested: 0,
+            steps: 0,
+            // What is planned has ones for values: where two of them cancel, the check goes on.
+            not_finite: if world.is_plan() {
+                Value::Number(1.0)
+            } else {
+                Value::Missing
+            },
         }
     }
 
@@ -48,7 +65,14 @@ impl<'b> Evaluator<'b> {
         let found = scenes.iter().position(|scene| scene.name == name);
         self.scene = Some(found.ok_or_else(|| {
             let known = scenes.iter().map(|scene| scene.name.as_str());
-            Fault::new(span, format!("there is no experiment `{name}`")).meant(name, known)
+            let fault = Fault::new(span, format!("there is no experiment `{name}`"));
+            match scenes.as_slice() {
+                [only] if only.name.is_empty() => fault.help(
+                    "this file has one experiment, without a name: only those of a paper have names. \
+                     A key with dots stands in quotes: \"path.loss\"",
+                ),
+                _ => fault.meant(name, known),
+            }
         })?);
         Ok(())
     }
@@ -81,9 +105,43 @@ impl<'b> Evaluator<'b> {
         }
     }
 
+    /// What an expression comes to; what is not finite is missing.
     pub(crate) fn evaluate(&mut self, of: &Expression) -> Outcome {
+        self.nested += 1;
+        let out = if self.nested > NESTED_MAX {
+            Err(Fault::new(&of.span, "this is nested too deeply"))
+        } else {
+            self.part(of)
+        };
+        self.nested -= 1;
+        let out = out.and_then(|value| self.settled(value, &of.span));
+        out.map_err(|fault| Fault {
+            definition: fault.definition.or_else(|| self.definition.clone()),
+            ..fault
+        })
+    }
+
+    /// A value that may be used further: without numbers that are not finite, and paid for.
+    fn settled(&mut self, mut value: Value, span: &Range<usize>) -> Outcome {
+        let size = value.replace_not_finite(&self.not_finite);
+        self.pay(1 + size, span)?;
+        Ok(value)
+    }
+
+    /// Counts steps.
+    pub(crate) fn pay(&mut self, steps: usize, span: &Range<usize>) -> Result<(), Fault> {
+        self.steps += steps;
+        if self.steps <= STEPS_MAX {
+            return Ok(());
+        }
+        let message = format!("the rule takes more than {STEPS_MAX} steps, and is here by then");
+        Err(Fault::new(span, message)
+            .help("put fewer loops, or fewer definitions, within one another"))
+    }
+
+    fn part(&mut self, of: &Expression) -> Outcome {
         let span = &of.span;
-        let out = match &of.node {
+        match &of.node {
             Node::Number(number) => Ok(Value::Number(*number)),
             Node::Quantity(text) => Err(Fault::new(span, format!("`{text}` has a unit")).help(
                 "units stand in conditions on points; a measure is a number in its own unit",
@@ -111,19 +169,29 @@ impl<'b> Evaluator<'b> {
                     other => Err(Fault::new(&inner.span, wanted("true or false", other))),
                 })
             }
-            Node::Binary {
-                operator,
-                left,
-                right,
-            } => {
-                let (one, other) = (self.evaluate(left)?, self.evaluate(right)?);
-                binary(*operator, &one, &other, span)
-            }
-        };
-        out.map_err(|fault| Fault {
-            definition: fault.definition.or_else(|| self.definition.clone()),
-            ..fault
-        })
+            Node::Binary { .. } => self.chain(of),
+        }
+    }
+
+    /// `a + b + c`, from the left on: however long it is, it is no deeper.
+    fn chain(&mut self, whole: &Expression) -> Outcome {
+        let (mut links, mut here) = (Vec::new(), whole);
+        while let Node::Binary {
+            operator,
+            left,
+            right,
+        } = &here.node
+        {
+            links.push((*operator, right, &here.span));
+            here = left;
+        }
+        let mut value = self.evaluate(here)?;
+        for (operator, right, span) in links.into_iter().rev() {
+            let other = self.evaluate(right)?;
+            let next = binary(operator, &value, &other, span)?;
+            value = self.settled(next, span)?;
+        }
+        Ok(value)
     }
 
     fn list(&mut self, items: &[Expression]) -> Outcome {
@@ -226,6 +294,12 @@ impl<'b> Evaluator<'b> {
 
     fn within(&mut self, experiment: &str, body: &Expression, span: &Range<usize>) -> Outcome {
         if experiment == PAPER {
+            if self.world.printed.is_empty() {
+                let message = "there are no printed numbers of a paper here";
+                return Err(Fault::new(span, message).help(
+                    "only claims.toml of a paper has them, by its `[[printed]]`; write the number itself",
+                ));
+            }
             let Node::Select { name, choices } = &body.node else {
                 let message = "after `paper.` stands what it prints, and of what: `paper.x[…]`";
                 return Err(Fault::new(span, message));

@@ -1,5 +1,7 @@
 //! The functions of the language.
 
+mod truths;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -42,6 +44,7 @@ pub(crate) fn call(
         "all" => all(inputs, span),
         "any" => any(inputs, span),
         "count" | "leading" => call.counted(),
+        "which" => call.which(call.one()?),
         "size" => Ok(Value::Number(call.one()?.leaves().len() as f64)),
         "mean" | "lower" | "upper" | "half" | "runs" => call.of_summaries(),
         "within" | "above" | "below" => call.bounded(),
@@ -183,23 +186,6 @@ impl Call<'_> {
         })
     }
 
-    fn counted(&self) -> Outcome {
-        let mut truths = Vec::new();
-        for leaf in self.one()?.leaves() {
-            match leaf {
-                Value::Truth(verdict) => truths.push(*verdict == Verdict::Holds),
-                Value::Missing if self.name == "leading" => truths.push(false),
-                Value::Missing => return Ok(Value::Missing),
-                other => return Err(Fault::new(self.span_of(0), wanted("true or false", other))),
-            }
-        }
-        let truths = truths.into_iter();
-        Ok(Value::Number(match self.name {
-            "count" => truths.filter(|truth| *truth).count(),
-            _ => truths.take_while(|truth| *truth).count(),
-        } as f64))
-    }
-
     fn bounded(&self) -> Outcome {
         self.takes(if self.name == "within" { 3 } else { 2 })?;
         let low = self.number(1)?;
@@ -237,10 +223,13 @@ impl Call<'_> {
                     _ => Err(Fault::new(self.span_of(1), wanted("a quantity", other))),
                 };
             };
-            Ok(Value::Truth(match self.name {
-                "exceeds" => exceeds(&one, &other),
-                _ => Verdict::of((one.mean / other.mean - 1.0).abs() <= share),
-            }))
+            let apart = (one.mean / other.mean - 1.0).abs();
+            Ok(match self.name {
+                "exceeds" => Value::Truth(exceeds(&one, &other)),
+                // There is no share of nothing.
+                _ if !apart.is_finite() => Value::Missing,
+                _ => Value::Truth(Verdict::of(apart <= share)),
+            })
         })
     }
 
@@ -523,7 +512,12 @@ impl Call<'_> {
                     Some(number) => Value::Number(number),
                     None => Value::Text(value.to_string()),
                 }),
-                (None, _) => Err(Fault::new(self.span, "the point does not set that")),
+                (None, _) => {
+                    let known = place.values.iter().map(|(known, _)| known.as_str());
+                    let key = key.unwrap_or_default();
+                    let fault = Fault::new(self.span_of(1), "the point does not set that");
+                    Err(fault.meant(key, known))
+                }
                 _ => Err(Fault::new(self.span, "which of its values?")
                     .help("give the key in quotes after it")),
             }

@@ -78,6 +78,12 @@ fn name_length(rest: &str) -> usize {
     length
 }
 
+/// Whether an expression can say `text` as a name.
+pub(crate) fn is_name(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    starts && name_length(text) == text.len() && matches!(named(text), Word::Name(_))
+}
+
 fn named(name: &str) -> Word {
     match name {
         "and" => Word::Operator(Operator::And),
@@ -106,6 +112,9 @@ fn number(rest: &str, at: usize) -> Result<(Word, usize), Fault> {
     let value: f64 = rest[..end]
         .parse()
         .map_err(|_| Fault::new(&(at..at + end), "this is not a number"))?;
+    if !value.is_finite() {
+        return Err(Fault::new(&(at..at + end), "this number is too large"));
+    }
     if rest[end..].starts_with('%') {
         return Ok((Word::Quantity(rest[..=end].to_owned()), end + 1));
     }

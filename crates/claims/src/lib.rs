@@ -1,9 +1,10 @@
 //! Claims: a rule is an expression over stacks, points and measures, judged by one engine.
 //!
 //! `docs/claims.md` describes the language. A file gives names to stacks and shorthands to
-//! expressions ([`Vocabulary`]) and lists [`Claim`]s; a [`World`] holds the experiments that they
-//! may ask about. [`Rules::check`] finds what is wrong before anything runs, and [`Rules::judge`]
-//! says what has become of each claim.
+//! expressions ([`Vocabulary`]) and lists [`Claim`]s. A front that runs an experiment file calls
+//! [`Rules::of_plan`] before anything runs, which finds what is wrong, and
+//! [`Rules::judge_results`] when it is done. Where rules ask about several experiments, a
+//! [`World`] holds them, for [`Rules::check`] and [`Rules::judge_all`].
 //!
 //! [`Vocabulary`]: dupack_lab::experiment::Vocabulary
 //! [`Claim`]: dupack_lab::experiment::Claim
@@ -20,6 +21,7 @@ mod parse;
 mod reference;
 mod rules;
 mod select;
+mod spelling;
 mod syntax;
 mod text;
 mod value;

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use dupack_lab::stats::Summary;
+
 use crate::intervals::beside;
 use crate::syntax::{Fault, Operator};
 use crate::value::{List, ListKind, Samples, Value, shifted};
@@ -81,6 +83,22 @@ pub(crate) fn zip(
     }))
 }
 
+/// What to write instead of arithmetic with two values of which one is no quantity.
+fn remedy(one: &Value, other: &Value) -> &'static str {
+    let has = |is: fn(&Value) -> bool| is(one) || is(other);
+    if has(|value| matches!(value, Value::Stack(_))) {
+        "name a measure of the stack: `goodput[NAME]`"
+    } else if has(|value| matches!(value, Value::Point(_))) {
+        "take what the point sets: `value(p)`"
+    } else if has(|value| matches!(value, Value::Truth(_))) {
+        "join what is true or false with `and`, `or`, or count it: `count(…)`"
+    } else if has(|value| matches!(value, Value::Text(_))) {
+        "words can only be equal or not: `=`, `!=`"
+    } else {
+        "an estimate has no runs: take the `mean(…)` of both"
+    }
+}
+
 fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Outcome {
     let (Value::Truth(a), Value::Truth(b)) = (one, other) else {
         let wrong = if matches!(one, Value::Truth(_)) {
@@ -101,7 +119,13 @@ fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) 
     let equal = |same: bool| match operator {
         Operator::Equal => Ok(Value::Truth(Verdict::of(same))),
         Operator::Unequal => Ok(Value::Truth(Verdict::of(!same))),
-        _ => Err(Fault::new(span, "these have no order")),
+        _ => {
+            let message = format!(
+                "these have no order, so that `{}` means nothing",
+                operator.sign()
+            );
+            Err(Fault::new(span, message).help("they can only be equal or not: `=`, `!=`"))
+        }
     };
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => Ok(Value::Truth(Verdict::of(match operator {
@@ -124,8 +148,9 @@ fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) 
                     Fault::new(span, message).help("use `within(x, low, high)`, or `mean(x)`")
                 );
             }
-            let difference = arithmetic(Operator::Minus, one, other, span)?;
-            let Some(summary) = difference.summary() else {
+            let difference = combined((Operator::Minus, operator), one, other, span)?;
+            let finite = |summary: &Summary| summary.mean.is_finite();
+            let Some(summary) = difference.summary().filter(finite) else {
                 return Ok(Value::Missing);
             };
             let wanted = match operator {
@@ -145,6 +170,16 @@ pub(crate) fn arithmetic(
     other: &Value,
     span: &Range<usize>,
 ) -> Outcome {
+    combined((operator, operator), one, other, span)
+}
+
+/// As [`arithmetic`], with the operator that the file has, which is not always that of the work.
+fn combined(
+    (operator, written): (Operator, Operator),
+    one: &Value,
+    other: &Value,
+    span: &Range<usize>,
+) -> Outcome {
     let of = |a: f64, b: f64| match operator {
         Operator::Plus => a + b,
         Operator::Minus => a - b,
@@ -158,9 +193,9 @@ pub(crate) fn arithmetic(
         ))
     };
     match (one, other) {
-        (Value::List(_), _) | (_, Value::List(_)) => {
-            zip(one, other, span, &|a, b| arithmetic(operator, a, b, span))
-        }
+        (Value::List(_), _) | (_, Value::List(_)) => zip(one, other, span, &|a, b| {
+            combined((operator, written), a, b, span)
+        }),
         (Value::Missing, _) | (_, Value::Missing) => Ok(Value::Missing),
         (Value::Number(a), Value::Number(b)) => Ok(Value::Number(of(*a, *b))),
         (Value::Samples(a), Value::Samples(b)) => Ok(Value::Samples(a.paired(b, of))),
@@ -171,11 +206,11 @@ pub(crate) fn arithmetic(
         _ => {
             let message = format!(
                 "`{}` does not go with {} and {}",
-                operator.sign(),
+                written.sign(),
                 one.kind(),
                 other.kind()
             );
-            Err(Fault::new(span, message))
+            Err(Fault::new(span, message).help(remedy(one, other)))
         }
     }
 }

@@ -7,6 +7,8 @@ use crate::syntax::{Expression, Fault, Node, Operator, Over};
 
 /// So many brackets may stand within one another.
 const DEPTH_MAX: usize = 100;
+/// So many operators may stand in one expression: each is a step deeper.
+const OPERATORS_MAX: usize = 1000;
 
 /// The expression that `text` is.
 pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
@@ -14,6 +16,7 @@ pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
         words: words(text)?,
         at: 0,
         depth: 0,
+        operators: 0,
     };
     let whole = parser.expression(0)?;
     match parser.peek() {
@@ -29,6 +32,7 @@ struct Parser {
     words: Vec<(Word, Range<usize>)>,
     at: usize,
     depth: usize,
+    operators: usize,
 }
 
 impl Parser {
@@ -70,15 +74,19 @@ impl Parser {
 
     /// Operators that bind at least as tightly as `least`, and what they join.
     fn expression(&mut self, least: u8) -> Result<Expression, Fault> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return Err(Fault::new(&self.span(), "this is nested too deeply"));
-        }
+        self.deeper()?;
         let mut left = self.prefix()?;
         let mut compared = false;
         while let Word::Operator(operator) = *self.peek() {
             if operator.strength() < least {
                 break;
+            }
+            self.operators += 1;
+            if self.operators > OPERATORS_MAX {
+                let message = format!("there are more than {OPERATORS_MAX} operators up to here");
+                return Err(Fault::new(&self.span(), message).help(
+                    "give parts of it names in `[define]`, or take a list: `all(…)`, `sum(…)`",
+                ));
             }
             self.next();
             let right = self.expression(operator.strength() + 1)?;
@@ -102,6 +110,14 @@ impl Parser {
         }
         self.depth -= 1;
         Ok(left)
+    }
+
+    fn deeper(&mut self) -> Result<(), Fault> {
+        self.depth += 1;
+        match self.depth > DEPTH_MAX {
+            true => Err(Fault::new(&self.span(), "this is nested too deeply")),
+            false => Ok(()),
+        }
     }
 
     fn prefix(&mut self) -> Result<Expression, Fault> {
@@ -172,6 +188,7 @@ impl Parser {
             });
         }
         if self.takes('.') {
+            self.deeper()?;
             let (word, at) = self.next();
             let body = match word {
                 Word::Name(inner) => self.named(inner, at)?,
@@ -187,6 +204,7 @@ impl Parser {
                         .help("a measure of that experiment follows, or brackets"));
                 }
             };
+            self.depth -= 1;
             let wrap = |body| Node::Within {
                 experiment: name,
                 body,

@@ -30,6 +30,7 @@ functions! {
     "any" ("truths, …"): "whether one is true";
     "count" ("truths"): "how many are true";
     "size" ("list"): "how many there are";
+    "which" ("truths"): "the names of those that are true; of lists in a list, of each its own";
     "leading" ("truths"): "how many are true from the first on, before the first that is not";
     "within" ("x, low, high"): "true if the mean is within the bounds, false if the interval is outside of them";
     "above" ("x, bound"): "true if the mean is above the bound; a mean that is not cannot be told if the interval holds the bound";

@@ -4,6 +4,7 @@ use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::{Claim, Vocabulary};
 use dupack_lab::results::Results;
+use dupack_lab::run::Plan;
 
 use crate::dictionary::{Dictionary, complain};
 use crate::eval::Evaluator;
@@ -45,6 +46,12 @@ impl Rules {
         catalog: &Catalog,
     ) -> Result<Self, ExperimentError> {
         for (n, claim) in claims.iter().enumerate() {
+            if claim.id.is_empty() || claim.id.contains(char::is_control) {
+                let message = "a claim's `id` is a name on one line".to_owned();
+                let help = "give it a short one, such as `sack-ahead`".to_owned();
+                let place = format!("claim.{n}.id");
+                return Err(ExperimentError::at(source, &place, message, Some(help)));
+            }
             if claim.holds_if.is_empty() {
                 let message = format!("the claim `{}` does not say when it holds", claim.id);
                 let help = "give it `holds_if`, as docs/claims.md describes".to_owned();
@@ -66,28 +73,29 @@ impl Rules {
         })
     }
 
-    /// Those of an experiment file, held against the experiment, which has not run: `planned` is
-    /// its results without a run. Nothing if it claims nothing.
+    /// Those of the experiment file `source` that `plan` was made of, held against the plan, of
+    /// which nothing has run. What comes out is for [`judge_results`](Self::judge_results).
     ///
     /// # Errors
     /// As [`new`](Self::new) and [`check`](Self::check).
-    pub fn of_experiment(
-        planned: &Results,
+    pub fn of_plan(
+        plan: &Plan,
         source: &Source,
         catalog: &Catalog,
-    ) -> Result<Option<Self>, ExperimentError> {
+    ) -> Result<Self, ExperimentError> {
+        let planned = plan.empty_results();
         let experiment = &planned.experiment;
-        if experiment.claims.is_empty() {
-            return Ok(None);
-        }
-        let rules = Self::new(
-            &experiment.vocabulary(),
-            &experiment.claims,
-            source,
-            catalog,
-        )?;
-        rules.check(&World::planned(planned))?;
-        Ok(Some(rules))
+        let vocabulary = experiment.vocabulary();
+        let rules = Self::new(&vocabulary, &experiment.claims, source, catalog)?;
+        rules.check(&World::planned(&planned))?;
+        Ok(rules)
+    }
+
+    /// What has become of every claim of an experiment file by the results of its plan. Nothing
+    /// is settled while runs are missing.
+    #[must_use]
+    pub fn judge_results(&self, results: &Results) -> Vec<Judged> {
+        self.judge_all(&World::of(results), results.missing())
     }
 
     /// The claims.
@@ -101,6 +109,7 @@ impl Rules {
     /// # Errors
     /// If one does not: the error points at the place in the file and says what was meant.
     pub fn check(&self, planned: &World<'_>) -> Result<(), ExperimentError> {
+        self.dictionary.check(planned)?;
         for (n, claim) in self.claims.iter().enumerate() {
             let at = |field: &str| format!("claim.{n}.{field}");
             let mut asked = Evaluator::new(&self.dictionary, planned);
@@ -148,17 +157,12 @@ impl Rules {
         Ok(Some(Finding { verdict, found }))
     }
 
-    /// What has become of every claim.
+    /// What has become of every claim, where so many of the planned runs are `missing`.
     #[must_use]
-    pub fn judge_all(&self, world: &World<'_>) -> Vec<Judged> {
+    pub fn judge_all(&self, world: &World<'_>, missing: usize) -> Vec<Judged> {
         let judged = self.claims.iter().map(|claim| Judged {
             claim: claim.clone(),
-            finding: self.judge(claim, world).unwrap_or_else(|| {
-                Finding::new(
-                    Verdict::CannotBeTold,
-                    "the runs do not show what it is about",
-                )
-            }),
+            finding: Finding::settled(self.judge(claim, world), missing),
         });
         judged.collect()
     }

@@ -42,6 +42,7 @@ impl Evaluator<'_> {
         let world = self.world;
         let scene = &world.scenes[at];
         let chosen = self.choose(at, choices)?;
+        self.pay(scene.points().len() / 16, span)?;
         let places = chosen.points(at, scene);
         if places.is_empty() && world.is_plan() {
             return Err(Fault::new(span, "no point is like that").help(points_of(scene)));
@@ -213,7 +214,9 @@ impl Evaluator<'_> {
         let of = |place: &Place| {
             let value = scene.setting(key, place.point);
             value.map(Value::Number).ok_or_else(|| {
-                Fault::new(span, format!("the experiment gives no number for `{key}`"))
+                let message = format!("the experiment gives no number for `{key}`");
+                let known = scene.settings(place.point);
+                Fault::new(&inputs[0].span, message).meant(key, known.iter().map(String::as_str))
             })
         };
         let places = chosen.points(at, scene);
@@ -307,12 +310,19 @@ impl Evaluator<'_> {
         else {
             return Ok(None);
         };
-        let (Node::Name(key) | Node::Text(key)) = &left.node else {
-            return Ok(None);
-        };
         if !operator.compares() {
             return Ok(None);
         }
+        let (Node::Name(key) | Node::Text(key)) = &left.node else {
+            return match dotted(left) {
+                Some(key) => Err(
+                    Fault::new(&left.span, "a key with dots stands in quotes").help(format!(
+                        "write `\"{key}\"`, or only what is after the last dot"
+                    )),
+                ),
+                None => Ok(None),
+            };
+        };
         let scene = &self.world.scenes[at];
         let point = scene.points().first();
         let keys: Vec<&str> = point
@@ -364,5 +374,14 @@ impl Evaluator<'_> {
                 other => Err(Fault::new(&of.span, wanted("a value", &other))),
             },
         }
+    }
+}
+
+/// `path.loss`, if that is how a key is written without quotes.
+fn dotted(of: &Expression) -> Option<String> {
+    match &of.node {
+        Node::Name(name) => Some(name.clone()),
+        Node::Within { experiment, body } => Some(format!("{experiment}.{}", dotted(body)?)),
+        _ => None,
     }
 }

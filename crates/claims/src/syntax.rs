@@ -163,7 +163,7 @@ impl Fault {
 
     /// Names what there is, the nearest alone if it is near.
     pub(crate) fn meant<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
-        let known: Vec<&str> = known.into_iter().collect();
+        let known: Vec<&str> = known.into_iter().filter(|word| !word.is_empty()).collect();
         let near = known
             .iter()
             .map(|word| (strsim::damerau_levenshtein(wrong, word), *word))

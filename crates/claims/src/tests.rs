@@ -1,3 +1,5 @@
+mod refused;
+
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::SweepValue;
 use dupack_lab::experiment::load::{ExperimentError, Source};
@@ -197,9 +199,8 @@ holds_if = """size(points["path.drop.0" >= 2]) = 2 and size(points["path.drop.0"
         ..source("")
     };
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-    let planned = plan.empty_results();
-    let rules = Rules::of_experiment(&planned, &source, &Catalog::builtin()).unwrap();
-    let judged = rules.unwrap().judge_all(&World::of(&planned));
+    let rules = Rules::of_plan(&plan, &source, &Catalog::builtin()).unwrap();
+    let judged = rules.judge_all(&World::of(&plan.empty_results()), 0);
     assert_eq!(judged[0].finding.verdict, Verdict::Holds);
 }
 
@@ -229,7 +230,7 @@ holds_if = """mean(every_flow_goodput[flows = "standard"]) = 3 and mean(flow_goo
     let catalog = Catalog::builtin();
     let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
     let mut results = plan.empty_results();
-    let rules = Rules::of_experiment(&results, &source, &catalog).unwrap();
+    let rules = Rules::of_plan(&plan, &source, &catalog).unwrap();
     results.runs.push(Run {
         point: 0,
         stack: 0,
@@ -238,14 +239,14 @@ holds_if = """mean(every_flow_goodput[flows = "standard"]) = 3 and mean(flow_goo
         flow_goodputs: vec![1.0, 2.0, 4.0],
         trace_hash: 0,
     });
-    let judged = rules.unwrap().judge_all(&World::of(&results));
+    let judged = rules.judge_results(&results);
     assert_eq!(judged[0].finding.verdict, Verdict::Holds);
     let wrong = Source {
         text: text.replace("\"standard\"]", "\"standart\"]"),
         ..source
     };
     let plan = Plan::new(wrong.parse().unwrap(), &wrong, &catalog).unwrap();
-    let error = Rules::of_experiment(&plan.empty_results(), &wrong, &catalog);
+    let error = Rules::of_plan(&plan, &wrong, &catalog);
     let ExperimentError::Invalid(complaint) = error.unwrap_err() else {
         panic!();
     };
@@ -316,7 +317,7 @@ fn what_is_shown_is_what_is_compared() {
     let each = finding("all s in both: mean(goodput[s, loss = 1%]) > 1").found;
     assert_eq!(
         each,
-        "goodput[s, loss = 1%]: SACK: 2.00 ±0.25, LE, as published: 4.00 ±0.50"
+        "goodput[s, loss = 1%]: SACK: 2.00 ±0.25; LE, as published: 4.00 ±0.50"
     );
     // A loop that a quantity does not speak of is left out, and brackets are whole.
     let one = finding(
@@ -341,10 +342,9 @@ fn missing_runs_leave_a_claim_open() {
     let (rules, mut results) = (rules.unwrap(), results());
     results.runs.retain(|run| run.point != 1);
     assert_eq!(rules.judge(&rules.claims()[0], &World::of(&results)), None);
-    assert_eq!(
-        rules.judge_all(&World::of(&results))[0].finding.verdict,
-        Verdict::CannotBeTold
-    );
+    let finding = &rules.judge_results(&results)[0].finding;
+    assert_eq!(finding.verdict, Verdict::CannotBeTold);
+    assert_eq!(finding.found, "runs that it needs are missing");
 }
 
 #[test]
@@ -473,11 +473,11 @@ fn claims_with_one_name_and_without_a_rule_are_errors() {
             .contains("two claims")
     );
     let bare = source("[[claim]]\nid = \"x\"\nstatement = \"x\"\n");
-    let plan = Plan::new(bare.parse().unwrap(), &bare, &Catalog::builtin()).unwrap();
-    let error = Rules::of_experiment(&plan.empty_results(), &bare, &Catalog::builtin());
-    assert!(error.unwrap_err().to_string().contains("does not say when"));
-    let none = Rules::of_experiment(&planned(), &source(""), &Catalog::builtin());
-    assert!(none.unwrap().is_none());
+    let error = bare.parse().unwrap_err().to_string();
+    assert!(error.contains("missing field `holds_if`"), "{error}");
+    let empty = "[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = \"\"\n";
+    let error = rules(empty).unwrap_err().to_string();
+    assert!(error.contains("does not say when"), "{error}");
 }
 
 const REFERENCE: &str = include_str!("../../../docs/claims.md");
@@ -531,6 +531,6 @@ fn the_example_with_claims_is_checked() {
     };
     let catalog = Catalog::builtin();
     let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
-    let rules = Rules::of_experiment(&plan.empty_results(), &source, &catalog).unwrap();
-    assert_eq!(rules.expect("it has claims").claims().len(), 3);
+    let rules = Rules::of_plan(&plan, &source, &catalog).unwrap();
+    assert_eq!(rules.claims().len(), 3);
 }

@@ -67,21 +67,29 @@ impl Format {
             Value::Stack(stack) => stack.label.clone(),
             Value::Point(place) => place.label.clone(),
             Value::List(list) => {
-                let nested = list
-                    .items
-                    .iter()
-                    .any(|(_, item)| matches!(item, Value::List(_)));
+                if list.items.is_empty() {
+                    return "none".to_owned();
+                }
                 let named = list.kind == ListKind::Plain;
                 let items = list.items.iter().map(|(name, item)| {
-                    let text = self.value(item);
-                    let own = matches!(item, Value::Stack(_) | Value::Text(_));
+                    let text = match (self.value(item), item) {
+                        (text, Value::List(_)) if text.contains(';') => format!("({text})"),
+                        (text, _) => text,
+                    };
+                    let own = matches!(item, Value::Stack(_));
                     match named && !name.is_empty() && !own {
                         true => format!("{name}: {text}"),
                         false => text,
                     }
                 });
                 let items: Vec<String> = items.collect();
-                items.join(if nested { "; " } else { ", " })
+                // A comma within an item, as labels may have them, is none between two.
+                let nested = list
+                    .items
+                    .iter()
+                    .any(|(_, item)| matches!(item, Value::List(_)));
+                let apart = nested || items.iter().any(|item| item.contains(','));
+                items.join(if apart { "; " } else { ", " })
             }
             other => other
                 .summary()
@@ -127,6 +135,14 @@ impl Evaluator<'_> {
             let (expression, format) = match inner.rsplit_once(':') {
                 Some((expression, format)) => match Format::read(format.trim()) {
                     Some(format) => (expression, format),
+                    None if parse(inner).is_err() && parse(expression).is_ok() => {
+                        let at = start + expression.len() + 1..start + length;
+                        let message = format!("`{}` is no way to write numbers", format.trim());
+                        return Err(Fault::new(&at, message).help(
+                            "`:2` is two decimals (12 at most), `:+1` has a sign before what is \
+                             positive, `:g` has just the digits that a number needs",
+                        ));
+                    }
                     None => (inner, Format::default()),
                 },
                 None => (inner, Format::default()),

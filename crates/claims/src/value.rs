@@ -156,6 +156,32 @@ impl Value {
         }
     }
 
+    /// Puts `instead` in the place of numbers that are not finite; how many values there are.
+    pub(crate) fn replace_not_finite(&mut self, instead: &Self) -> usize {
+        let finite = |summary: &Summary| {
+            let half = summary.half_width_95.unwrap_or(0.0);
+            summary.mean.is_finite() && half.is_finite()
+        };
+        match self {
+            Self::List(list) => {
+                let items = list.items.iter_mut();
+                items
+                    .map(|(_, item)| 1 + item.replace_not_finite(instead))
+                    .sum()
+            }
+            Self::Number(number) if !number.is_finite() => {
+                *self = instead.clone();
+                1
+            }
+            Self::Estimate(summary) if !finite(summary) => {
+                *self = instead.clone();
+                1
+            }
+            Self::Samples(Samples(all)) => all.len(),
+            _ => 1,
+        }
+    }
+
     /// All that is in it and no list.
     pub(crate) fn leaves(&self) -> Vec<&Self> {
         match self {

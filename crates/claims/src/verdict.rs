@@ -83,6 +83,20 @@ impl Finding {
             found: found.into(),
         }
     }
+
+    /// What is said of a claim in the end, of which `found` was found by the runs that there are:
+    /// nothing is settled while runs are missing.
+    #[must_use]
+    pub fn settled(found: Option<Self>, missing: usize) -> Self {
+        let open = |found: &str| Self::new(Verdict::CannotBeTold, found);
+        match (found, missing) {
+            (None, 0) => open("the runs do not show what it is about"),
+            (None, _) => open("runs that it needs are missing"),
+            (Some(finding), 0) => finding,
+            // The rule was made for all runs: fewer might seem to refute a claim.
+            (Some(finding), _) => open(&format!("so far: {}", finding.found)),
+        }
+    }
 }
 
 /// A claim with its verdict.

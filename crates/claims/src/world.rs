@@ -181,7 +181,7 @@ impl Scene<'_> {
     }
 
     /// Names of what can be asked of a cell.
-    pub(crate) fn quantities(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn quantities(&self) -> impl Iterator<Item = &str> + Clone {
         let measures = MEASURES.iter().map(|(name, _)| name.as_str());
         let flows = Flows::ALL.iter().map(|(name, _)| *name);
         let facts = self.facts.0.iter().map(|fact| fact.name.as_str());
@@ -282,6 +282,17 @@ impl Scene<'_> {
         places
     }
 
+    /// The keys of the experiment file that have numbers at a point.
+    pub(crate) fn settings(&self, point: usize) -> Vec<String> {
+        let point = &self.points()[point];
+        let mut keys = Vec::new();
+        if let Ok(table) = toml::Table::try_from(&point.experiment) {
+            leaves(&toml::Value::Table(table), "", &mut keys);
+        }
+        keys.retain(|key| self.setting(key, 0).is_some());
+        keys
+    }
+
     /// The value of a key of the experiment file at a point, in base units: bit/s, s, bytes,
     /// packets, fractions. Nothing if the file does not say, or says no number.
     pub(crate) fn setting(&self, key: &str, point: usize) -> Option<f64> {
@@ -304,6 +315,27 @@ impl Scene<'_> {
             toml::Value::String(text) => base(&SweepValue::Text(text.clone())),
             _ => None,
         }
+    }
+}
+
+/// The keys of values that have no keys below them.
+fn leaves(of: &toml::Value, key: &str, out: &mut Vec<String>) {
+    let below = |part: &str| match key {
+        "" => part.to_owned(),
+        key => format!("{key}.{part}"),
+    };
+    match of {
+        toml::Value::Table(table) => {
+            for (part, value) in table {
+                leaves(value, &below(part), out);
+            }
+        }
+        toml::Value::Array(items) => {
+            for (n, value) in items.iter().enumerate() {
+                leaves(value, &below(&n.to_string()), out);
+            }
+        }
+        _ => out.push(key.to_owned()),
     }
 }
 

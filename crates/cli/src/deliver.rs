@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_claims::{Judged, Rules, World};
+use dupack_claims::{Judged, Rules};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
@@ -28,7 +28,7 @@ pub fn carry_out(
     catalog: &Catalog,
 ) -> Result<ExitCode> {
     let plan = Plan::new(experiment, source, catalog)?;
-    let rules = Rules::of_experiment(&plan.empty_results(), source, catalog)?;
+    let rules = Rules::of_plan(&plan, source, catalog)?;
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(output.out.as_deref(), name)?;
     folder.write(EXPERIMENT, source.text.as_bytes())?;
@@ -40,7 +40,7 @@ pub fn carry_out(
         eprintln!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let judged = rules.map_or_else(Vec::new, |rules| rules.judge_all(&World::of(&results)));
+    let judged = rules.judge_results(&results);
     let beside = Beside {
         judged: judged.clone(),
         over_time: Some(plan.over_time(interrupt())),
@@ -52,7 +52,7 @@ pub fn carry_out(
     match output.format {
         Format::Table => tables(&results, &judged, output)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(&results)))?,
-        Format::Json => print(&store::json_text(&results))?,
+        Format::Json => print(&claims::json_text(&results, &judged))?,
     }
     conclude(&results, &folder)
 }
@@ -68,7 +68,11 @@ fn tables(results: &Results, judged: &[Judged], args: &OutputArgs) -> Result<()>
         return Ok(());
     }
     print("")?;
-    print(&claims::table(judged, colour, width))
+    print(&claims::table(judged, colour, width))?;
+    match claims::caution(results) {
+        Some(caution) => print(caution),
+        None => Ok(()),
+    }
 }
 
 /// Says what there is to warn of, and what is missing.

@@ -6,7 +6,7 @@ use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::{Complaint, ExperimentError, Source};
 use dupack_lab::results::Results;
 
-use super::claims::{Book, Finding, Judged, Verdict};
+use super::claims::{Book, Judged};
 use super::exhibits::{Drawing, Exhibits};
 use super::{Drawn, Evidence, Exhibit, Extent, Observe, Paper};
 
@@ -132,12 +132,7 @@ impl Paper {
             let facts = (self.facts)(part.name, Some(part));
             world.add(part.name, &part.results, facts);
         }
-        let missing = evidence.missing();
-        let judged = rules.claims().iter().map(|claim| Judged {
-            claim: claim.clone(),
-            finding: settled(rules.judge(claim, &world), missing),
-        });
-        let judged = judged.collect();
+        let judged = rules.judge_all(&world, evidence.missing());
         let exhibits = match self.exhibits()? {
             Some((declared, source)) => {
                 let drawing = Drawing {
@@ -150,18 +145,6 @@ impl Paper {
             None => Vec::new(),
         };
         Ok((judged, exhibits))
-    }
-}
-
-/// What is said of a claim in the end.
-fn settled(found: Option<Finding>, missing: usize) -> Finding {
-    let open = |found: &str| Finding::new(Verdict::CannotBeTold, found);
-    match (found, missing) {
-        (None, 0) => open("the runs do not show what it is about"),
-        (None, _) => open("runs that it needs are missing"),
-        (Some(finding), 0) => finding,
-        // The rules were made for all runs: fewer might seem to refute a claim.
-        (Some(finding), _) => open(&format!("so far: {}", finding.found)),
     }
 }
 

@@ -1,6 +1,7 @@
-//! Verdicts on claims: their marks, a table for the terminal, CSV, and a section of a page.
+//! Verdicts on claims: their marks, a table for the terminal, CSV, JSON, and a section of a page.
 
 use dupack_claims::{Judged, Verdict};
+use dupack_lab::results::{Results, store};
 
 use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table::{Colour, Ink, Plain};
@@ -37,92 +38,239 @@ const fn ink(verdict: Verdict) -> Ink {
     }
 }
 
-/// Whether what a paper says has a column.
-fn printed(judged: &[Judged]) -> bool {
-    judged.iter().any(|judged| !judged.claim.paper.is_empty())
+/// A column of a list of verdicts.
+#[derive(Clone, Copy)]
+struct Column {
+    /// Its name in CSV and JSON.
+    key: &'static str,
+    /// For people.
+    header: &'static str,
+    of: fn(&Judged) -> String,
 }
 
-/// The verdicts for the terminal.
+/// The rule as a sentence, or as an expression if there is none.
+fn rule(judged: &Judged) -> String {
+    let claim = &judged.claim;
+    let own = Some(&claim.rule).filter(|rule| !rule.is_empty());
+    own.unwrap_or(&claim.holds_if).clone()
+}
+
+/// What every list of verdicts has.
+const COLUMNS: [Column; 8] = [
+    column("id", "id", |judged| judged.claim.id.clone()),
+    column("section", "section", |judged| judged.claim.section.clone()),
+    column("statement", "claim", |judged| {
+        judged.claim.statement.clone()
+    }),
+    column("paper", "the paper", |judged| judged.claim.paper.clone()),
+    column("rule", "rule", rule),
+    column("verdict", "verdict", |judged| {
+        judged.finding.verdict.name().to_owned()
+    }),
+    column("found", "here", |judged| judged.finding.found.clone()),
+    column("explanation", "why", |judged| {
+        judged.explanation().unwrap_or_default().to_owned()
+    }),
+];
+
+const fn column(key: &'static str, header: &'static str, of: fn(&Judged) -> String) -> Column {
+    Column { key, header, of }
+}
+
+/// The columns called `keys`, in this order, without those in which nothing stands. What was found
+/// has beneath it why a claim does not hold.
+fn for_people(keys: &[&str], judged: &[Judged]) -> Vec<Column> {
+    let all = keys
+        .iter()
+        .filter_map(|key| COLUMNS.into_iter().find(|column| column.key == *key));
+    let all = all.map(|column| match column.key {
+        "found" => Column {
+            of: Judged::found,
+            ..column
+        },
+        _ => column,
+    });
+    let used = |column: &Column| judged.iter().any(|judged| !(column.of)(judged).is_empty());
+    all.filter(used).collect()
+}
+
+/// The verdicts for the terminal: all but the id and the rule, for which it has no room.
 #[must_use]
 pub fn table(judged: &[Judged], coloured: Colour, width: Option<u16>) -> String {
-    let printed = printed(judged);
-    let header = ["", "claim", "the paper", "here"];
-    let header = header
-        .into_iter()
-        .filter(|name| printed || *name != "the paper");
-    let mut table = Plain::new(&header.collect::<Vec<_>>(), usize::MAX, width);
+    let columns = for_people(&["section", "statement", "paper", "found"], judged);
+    let header = columns.iter().map(|column| column.header);
+    let header: Vec<&str> = [""].into_iter().chain(header).collect();
+    let mut table = Plain::new(&header, usize::MAX, width);
     for judged in judged {
-        let (verdict, claim) = (judged.finding.verdict, &judged.claim);
-        let mut row = vec![marked(verdict), claim.statement.clone()];
-        if printed {
-            row.push(claim.paper.clone());
-        }
-        row.push(judged.found());
+        let verdict = judged.finding.verdict;
+        let cells = columns.iter().map(|column| printable(&(column.of)(judged)));
+        let row = [marked(verdict)].into_iter().chain(cells);
         table.add_marked(ink(verdict), coloured, row);
     }
     table.text()
+}
+
+/// Without characters that move the cursor or change colours.
+fn printable(text: &str) -> String {
+    let control = |c: char| c.is_control() && c != '\n';
+    text.replace(control, "\u{fffd}")
+}
+
+/// What there is to say below verdicts on these results: that one seed has no interval.
+#[must_use]
+pub fn caution(results: &Results) -> Option<&'static str> {
+    (results.experiment.seeds.to_vec().len() == 1)
+        .then_some("One seed has no interval: comparisons are taken as exact.")
 }
 
 /// The verdicts as CSV.
 #[must_use]
 pub fn csv(judged: &[Judged]) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let header = [
-        "id",
-        "section",
-        "statement",
-        "paper",
-        "rule",
-        "verdict",
-        "found",
-    ];
+    let header = COLUMNS.iter().map(|column| column.key);
     out.write_record(header).expect("memory does not fail");
-    for Judged { claim, finding } in judged {
-        let rule = if claim.rule.is_empty() {
-            &claim.holds_if
-        } else {
-            &claim.rule
-        };
-        let row = [
-            &claim.id,
-            &claim.section,
-            &claim.statement,
-            &claim.paper,
-            rule,
-            finding.verdict.name(),
-            &finding.found,
-        ];
+    for judged in judged {
+        let row = COLUMNS.iter().map(|column| (column.of)(judged));
         out.write_record(row).expect("memory does not fail");
     }
     out.into_inner().unwrap_or_default()
 }
 
+/// The results as JSON, with the verdicts as `claims` if there are any.
+#[must_use]
+pub fn json_text(results: &Results, judged: &[Judged]) -> String {
+    let mut json = store::json(results);
+    if !judged.is_empty() {
+        let row = |judged: &Judged| -> serde_json::Value {
+            let cells = COLUMNS.iter();
+            let cells = cells.map(|column| (column.key.to_owned(), (column.of)(judged).into()));
+            serde_json::Value::Object(cells.collect())
+        };
+        json["claims"] = judged.iter().map(row).collect();
+    }
+    format!("{json:#}")
+}
+
 /// The verdicts as a section of a page.
 #[must_use]
 pub fn section(judged: &[Judged]) -> Section {
-    let rows = judged.iter().map(|judged| {
-        let (claim, finding) = (&judged.claim, &judged.finding);
-        let rule = if claim.rule.is_empty() {
-            &claim.holds_if
-        } else {
-            &claim.rule
+    let keys = ["verdict", "section", "statement", "paper", "found", "rule"];
+    let columns = for_people(&keys, judged);
+    let row = |judged: &Judged| {
+        let cell = |column: &Column| {
+            let text = (column.of)(judged);
+            match column.key {
+                "verdict" => Cell::new(&text, emphasis(judged.finding.verdict)),
+                _ => text.into(),
+            }
         };
-        vec![
-            Cell::new(finding.verdict.name(), emphasis(finding.verdict)),
-            claim.statement.clone().into(),
-            judged.found().into(),
-            rule.clone().into(),
-        ]
-    });
+        columns.iter().map(cell).collect()
+    };
     Section {
         heading: "Claims".to_owned(),
         blocks: vec![Block::Table {
             caption: "Each claim of the experiment file, and what has become of it.".to_owned(),
-            header: ["verdict", "claim", "here", "rule"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: rows.collect(),
+            header: columns
+                .iter()
+                .map(|column| column.header.to_owned())
+                .collect(),
+            rows: judged.iter().map(row).collect(),
         }],
         ..Section::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_algorithms::catalog::Catalog;
+    use dupack_claims::Finding;
+    use dupack_lab::experiment::Claim;
+    use dupack_lab::experiment::load::Source;
+    use dupack_lab::run::Plan;
+
+    use super::*;
+
+    fn judged(section: &str, statement: &str) -> Judged {
+        Judged {
+            claim: Claim {
+                id: "ahead".to_owned(),
+                section: section.to_owned(),
+                statement: statement.to_owned(),
+                paper: "twice".to_owned(),
+                holds_if: "1 > 2".to_owned(),
+                explanation: "It is not.".to_owned(),
+                ..Claim::default()
+            },
+            finding: Finding::new(Verdict::DoesNotHold, "1"),
+        }
+    }
+
+    #[test]
+    fn every_list_has_what_is_said_of_a_claim() {
+        let judged = [judged("4.2", "It is ahead")];
+        let csv = String::from_utf8(csv(&judged)).unwrap();
+        assert_eq!(
+            csv,
+            "id,section,statement,paper,rule,verdict,found,explanation\n\
+             ahead,4.2,It is ahead,twice,1 > 2,does not hold,1,It is not.\n"
+        );
+        let Block::Table { header, rows, .. } = &section(&judged).blocks[0] else {
+            panic!("a section with a table");
+        };
+        assert_eq!(
+            header.join(","),
+            "verdict,section,claim,the paper,here,rule"
+        );
+        assert_eq!(rows[0].len(), header.len());
+        let table = table(&judged, Colour::No, None);
+        for text in ["section", "4.2", "the paper", "twice", "It is not."] {
+            assert!(table.contains(text), "{text}: {table}");
+        }
+    }
+
+    #[test]
+    fn a_column_in_which_nothing_stands_is_left_out() {
+        let table = table(&[judged("", "It is ahead")], Colour::No, None);
+        assert!(!table.contains("section"), "{table}");
+    }
+
+    #[test]
+    fn a_statement_cannot_steer_the_terminal() {
+        let table = table(
+            &[judged("", "red: \u{1b}[31m, bell: \u{7}")],
+            Colour::No,
+            None,
+        );
+        assert!(!table.contains(['\u{1b}', '\u{7}']), "{table:?}");
+        assert!(table.contains("red: \u{fffd}[31m"), "{table:?}");
+    }
+
+    fn results(seeds: &str) -> Results {
+        let source = Source {
+            name: "test.toml".to_owned(),
+            text: format!("stacks = [\"sack/reno\"]\nseeds = {seeds}\n[path]\nrate = \"8Mbit/s\""),
+            folder: std::path::PathBuf::new(),
+        };
+        let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin());
+        plan.unwrap().empty_results()
+    }
+
+    #[test]
+    fn results_as_json_have_the_verdicts() {
+        let results = results("2");
+        let json = |judged: &[Judged]| -> serde_json::Value {
+            serde_json::from_str(&json_text(&results, judged)).unwrap()
+        };
+        let claim = &json(&[judged("4.2", "It is ahead")])["claims"][0];
+        assert_eq!(claim["verdict"], "does not hold");
+        assert_eq!(claim["section"], "4.2");
+        assert_eq!(json_text(&results, &[]), store::json_text(&results));
+    }
+
+    #[test]
+    fn one_seed_is_called_one_seed() {
+        assert!(caution(&results("1")).unwrap().contains("exact"));
+        assert!(caution(&results("[7]")).is_some());
+        assert_eq!(caution(&results("2")), None);
     }
 }

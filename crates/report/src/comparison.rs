@@ -11,7 +11,6 @@ use crate::page::{Block, Cell, Emphasis, Page, Section};
 use crate::theory::Connection;
 use dupack_claims::Judged;
 use dupack_lab::results::medium::NO_ANSWER_HERE;
-use dupack_lab::results::store;
 use dupack_lab::results::{Comparison, Measure, Medium, Results, Standing, scaled};
 use dupack_lab::run::{OverTime, Timeline};
 use dupack_lab::stats::Summary;
@@ -110,7 +109,8 @@ pub fn files<'r>(
     }
     files.add_page(page);
     files.add_numbers(results);
-    files.add("results.json", || store::json_text(results));
+    let judged = beside.judged.clone();
+    files.add("results.json", move || claims::json_text(results, &judged));
     if !beside.judged.is_empty() {
         files.add("claims.csv", move || claims::csv(&beside.judged));
     }

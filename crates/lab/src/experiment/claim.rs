@@ -25,10 +25,11 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rule: String,
     /// The same as an expression: the claim holds if it is true. See docs/claims.md.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub holds_if: String,
-    /// The experiment that the expressions are about where they name none.
+    /// The experiment that the expressions are about where they name none: of a paper, which has
+    /// several. An experiment file has only one, so that its schema does not offer this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub experiment: Option<String>,
     /// What is shown beside the verdict: text with expressions in braces. Left out, the
     /// quantities that the rule compares.
