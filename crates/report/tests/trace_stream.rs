@@ -2,7 +2,6 @@
 
 use dupack_algorithms::catalog::Catalog;
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Interrupt, Plan};
