@@ -55,33 +55,47 @@ impl Quick {
     /// Makes a quick look of `experiment`.
     ///
     /// # Errors
-    /// If a value does not fit its key, in words.
+    /// If a key is not there or not swept, or a value does not fit its key, in words.
     pub(super) fn apply(&self, experiment: &mut Experiment) -> Result<(), String> {
         let table = toml::Table::try_from(&*experiment).map_err(|error| error.to_string())?;
         let mut whole = Value::Table(table);
         for (key, value) in &self.set {
-            change(&mut whole, &split(key), &|slot| *slot = value.clone());
+            change(&mut whole, key, &|slot| {
+                *slot = value.clone();
+                Ok(())
+            })?;
         }
         for (key, n) in &self.divide {
-            change(&mut whole, &split(key), &|slot| divide(slot, *n));
+            change(&mut whole, key, &|slot| divide(slot, *n))?;
         }
         for (key, n) in &self.multiply {
-            change(&mut whole, &split(key), &|slot| multiply(slot, *n));
+            change(&mut whole, key, &|slot| multiply(slot, *n))?;
         }
         *experiment = whole
             .try_into()
             .map_err(|error: toml::de::Error| error.to_string())?;
         for (key, kept) in &self.only {
-            if let Some(values) = experiment.sweep.get_mut(key) {
-                values.retain(|value| kept.contains(value));
+            let values = swept(experiment, key)?;
+            if let Some(foreign) = kept.iter().find(|value| !values.contains(value)) {
+                return Err(format!("`{key}` is never {foreign} in the sweep"));
             }
+            values.retain(|value| kept.contains(value));
         }
         for (key, n) in &self.first {
-            if let Some(values) = experiment.sweep.get_mut(key) {
-                values.truncate(*n);
+            let values = swept(experiment, key)?;
+            if !(1..=values.len()).contains(n) {
+                let all = values.len();
+                return Err(format!(
+                    "`{key}` has {all} values: the first {n} cannot be left"
+                ));
             }
+            values.truncate(*n);
         }
         if let Some(kept) = &self.points {
+            let all = experiment.points.len();
+            if let Some(n) = kept.iter().find(|n| !(1..=all).contains(*n)) {
+                return Err(format!("there is no point {n}: {all} are listed"));
+            }
             let all = std::mem::take(&mut experiment.points).into_iter().zip(1..);
             experiment.points = all
                 .filter(|(_, n)| kept.contains(n))
@@ -92,40 +106,60 @@ impl Quick {
     }
 }
 
-/// Changes what stands at `path`; a last key that is left out is put there.
-fn change(value: &mut Value, path: &[String], how: &dyn Fn(&mut Value)) {
+/// The values of a swept key.
+fn swept<'e>(experiment: &'e mut Experiment, key: &str) -> Result<&'e mut Vec<SweepValue>, String> {
+    let values = experiment.sweep.get_mut(key);
+    values.ok_or_else(|| format!("`{key}` is not swept"))
+}
+
+/// How a value is changed; in words why it cannot be.
+type Change<'c> = &'c dyn Fn(&mut Value) -> Result<(), String>;
+
+/// Changes what stands at `key`; a last part that is left out is put there.
+fn change(whole: &mut Value, key: &str, how: Change<'_>) -> Result<(), String> {
+    match change_at(whole, &split(key), how) {
+        Ok(0) => Err(format!("there is nothing at `{key}`")),
+        Ok(_) => Ok(()),
+        Err(why) => Err(format!("`{key}` {why}")),
+    }
+}
+
+/// The same for what is left of the key; answers with how many values it met.
+fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usize, String> {
     let Some((step, rest)) = path.split_first() else {
-        return how(value);
+        return how(value).map(|()| 1);
     };
     match value {
         Value::Table(table) if rest.is_empty() => {
-            how(table.entry(step).or_insert(Value::Boolean(false)));
+            how(table.entry(step).or_insert(Value::Boolean(false))).map(|()| 1)
         }
-        Value::Table(table) => {
-            if let Some(inner) = table.get_mut(step) {
-                change(inner, rest, how);
-            }
-        }
+        Value::Table(table) => match table.get_mut(step) {
+            Some(inner) => change_at(inner, rest, how),
+            None => Ok(0),
+        },
         Value::Array(items) => {
             let all = step == "*";
             let own = |n: usize| all || step.parse() == Ok(n);
-            for (n, item) in items.iter_mut().enumerate() {
-                if own(n) {
-                    change(item, rest, how);
-                }
-            }
+            let items = items.iter_mut().enumerate().filter(|(n, _)| own(*n));
+            let met = items.map(|(_, item)| change_at(item, rest, how));
+            met.sum()
         }
-        _ => {}
+        _ => Ok(0),
     }
 }
 
 /// Whole units are left.
-fn divide(slot: &mut Value, by: u32) {
+fn divide(slot: &mut Value, by: u32) -> Result<(), String> {
+    const NO_NUMBER: &str = "is no rate, buffer, size or whole number: it cannot be divided";
+    if by == 0 {
+        return Err("cannot be divided by 0".to_owned());
+    }
     if let Value::Integer(number) = slot {
         *number /= i64::from(by);
+        return Ok(());
     }
     let Value::String(text) = slot else {
-        return;
+        return Err(NO_NUMBER.to_owned());
     };
     if let Ok(rate) = text.parse::<Rate>() {
         *text = Rate::from_bits_per_second(rate.as_bits_per_second() / u64::from(by)).to_string();
@@ -137,16 +171,19 @@ fn divide(slot: &mut Value, by: u32) {
         .to_string();
     } else if let Ok(bytes) = text.parse::<ByteCount>() {
         *text = ByteCount::from_bytes(bytes.as_bytes() / u64::from(by)).to_string();
+    } else {
+        return Err(NO_NUMBER.to_owned());
     }
+    Ok(())
 }
 
-fn multiply(slot: &mut Value, by: f64) {
-    if let Value::String(text) = slot
-        && let Ok(own) = text.parse::<Probability>()
-        && let Ok(more) = Probability::new(own.as_fraction() * by)
-    {
-        *text = more.to_string();
-    }
+fn multiply(slot: &mut Value, by: f64) -> Result<(), String> {
+    let own = slot.as_str().and_then(|text| text.parse().ok());
+    let own: Probability = own.ok_or("is no probability: it cannot be multiplied")?;
+    let more = Probability::new(own.as_fraction() * by);
+    let more = more.map_err(|_| format!("would be more than certain, {by} times {own}"))?;
+    *slot = Value::String(more.to_string());
+    Ok(())
 }
 
 /// A file of numbers that a paper prints: CSV, with names of columns in its first line.
@@ -178,11 +215,21 @@ pub struct PrintedFile {
 
 impl PrintedFile {
     /// The numbers in `text`; cells without a number are left out.
-    pub(super) fn read(&self, text: &str) -> Vec<Printed> {
+    ///
+    /// # Errors
+    /// If a column is not there, in words.
+    pub(super) fn read(&self, text: &str) -> Result<Vec<Printed>, String> {
         let mut rows = text
             .lines()
             .map(|line| line.split(',').map(str::trim).collect::<Vec<_>>());
         let header = rows.next().unwrap_or_default();
+        let asked = self.stack.iter().chain(self.points.values());
+        for column in asked.chain(self.values.values()) {
+            if !header.contains(&column.as_str()) {
+                let (file, there) = (&self.file, header.join(", "));
+                return Err(format!("{file} has no column `{column}`: it has {there}"));
+            }
+        }
         let mut out: Vec<(Printed, Vec<f64>)> = Vec::new();
         for row in rows {
             let cell = |column: &str| {
@@ -232,7 +279,7 @@ impl PrintedFile {
                 ..printed
             })
         });
-        means.collect()
+        Ok(means.collect())
     }
 
     fn value(&self, key: &str, text: &str) -> SweepValue {
@@ -279,11 +326,52 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_nothing_is_an_error() {
+        let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"10Mbit/s\"\nloss = \"50%\"\n\
+                    [sweep]\n\"path.delay\" = [\"1ms\", \"2ms\"]\n";
+        for (quick, why) in [
+            (
+                "set = { \"pth.rate\" = \"1Mbit/s\" }",
+                "nothing at `pth.rate`",
+            ),
+            ("set = { sedes = 2 }", "unknown field `sedes`"),
+            ("divide = { \"path.loss\" = 5 }", "cannot be divided"),
+            ("divide = { \"path.rate\" = 0 }", "divided by 0"),
+            (
+                "divide = { \"flows.*.count\" = 5 }",
+                "nothing at `flows.*.count`",
+            ),
+            ("multiply = { \"path.loss\" = 3.0 }", "more than certain"),
+            ("multiply = { \"path.rate\" = 3.0 }", "no probability"),
+            (
+                "only = { \"path.dely\" = [\"1ms\"] }",
+                "`path.dely` is not swept",
+            ),
+            ("only = { \"path.delay\" = [\"9ms\"] }", "never 9ms"),
+            ("first = { \"path.delay\" = 3 }", "has 2 values"),
+            ("points = [1]", "no point 1"),
+        ] {
+            let mut experiment: Experiment = toml::from_str(text).unwrap();
+            let quick: Quick = toml::from_str(quick).unwrap();
+            let said = quick.apply(&mut experiment).unwrap_err();
+            assert!(said.contains(why), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_is_an_error() {
+        let file: PrintedFile =
+            toml::from_str("file = \"rates.csv\"\nvalues = { rate = \"r\" }").unwrap();
+        let said = file.read("p,rate\n1,2\n").unwrap_err();
+        assert_eq!(said, "rates.csv has no column `r`: it has p, rate");
+    }
+
+    #[test]
     fn numbers_are_read_by_row_and_by_column() {
         let matrix: PrintedFile =
             toml::from_str("file = \"\"\nstack = \"way\"\ncolumns = \"loss\"\nname = \"rate\"")
                 .unwrap();
-        let numbers = matrix.read("way,1%,2%\na,5,6\nb,7,\n");
+        let numbers = matrix.read("way,1%,2%\na,5,6\nb,7,\n").unwrap();
         assert_eq!(numbers.len(), 3);
         assert_eq!(numbers[2].stack.as_deref(), Some("b"));
         assert_eq!(
@@ -293,7 +381,9 @@ mod tests {
         let rows: PrintedFile =
             toml::from_str("file = \"\"\npoints = { loss = \"p\" }\nvalues = { rate = \"r\" }")
                 .unwrap();
-        let numbers = rows.read("p,seed,r\n0.01,1,4\n0.01,2,6\n0.02,1,3\n");
+        let numbers = rows
+            .read("p,seed,r\n0.01,1,4\n0.01,2,6\n0.02,1,3\n")
+            .unwrap();
         assert_eq!(numbers.len(), 2);
         assert!((numbers[0].value - 5.0).abs() < 1e-12);
     }

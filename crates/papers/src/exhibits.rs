@@ -11,7 +11,6 @@ use dupack_report::page::{Cell, Emphasis};
 use serde::Deserialize;
 
 use super::Drawn;
-use super::judging::figure;
 use super::reproduction::{Exhibit, Table};
 
 /// What a table has where there is no number.
@@ -101,6 +100,10 @@ struct Line {
     #[serde(default)]
     decimals: Option<usize>,
     cells: Vec<Cells>,
+    /// The row is left out while none of its numbers is there: of a part that a quick look does
+    /// not run.
+    #[serde(default)]
+    optional: bool,
     /// For each of the cells whether it stands out, where `whose` does not say so.
     #[serde(default)]
     stands_out: Option<String>,
@@ -268,7 +271,8 @@ impl Drawing<'_> {
                 }
                 Declared::Drawn { name } => {
                     let drawn = odd.iter().find(|(known, _)| known == name);
-                    out.extend(drawn.map_or(&[][..], |(_, drawn)| drawn).iter().cloned());
+                    let (_, drawn) = drawn.ok_or_else(|| self.nobody_draws(n, name, odd))?;
+                    out.extend(drawn.iter().cloned());
                 }
                 Declared::Table(table) => {
                     let at = at(table.experiment.as_deref());
@@ -278,17 +282,32 @@ impl Drawing<'_> {
                     let at = at(lines.experiment.as_deref());
                     let chart = self.lines(&at, lines)?;
                     let caption = self.fill(&at, "caption", &lines.caption)?;
-                    out.extend(figure(&lines.name, &caption, chart.svg()));
+                    out.push(Exhibit::figure(&lines.name, &caption, chart.svg()));
                 }
                 Declared::Bars(bars) => {
                     let at = at(bars.experiment.as_deref());
                     let chart = self.bars(&at, bars)?;
                     let caption = self.fill(&at, "caption", &bars.caption)?;
-                    out.extend(figure(&bars.name, &caption, chart.svg()));
+                    out.push(Exhibit::figure(&bars.name, &caption, chart.svg()));
                 }
             }
         }
         Ok(out)
+    }
+
+    fn nobody_draws(&self, n: usize, name: &str, odd: &Drawn) -> ExperimentError {
+        let message = format!("the paper's code draws nothing called `{name}`");
+        let known: Vec<&str> = odd.iter().map(|(known, _)| *known).collect();
+        let help = match known.is_empty() {
+            true => "it draws nothing at all: declare a table, lines or bars".to_owned(),
+            false => format!("it draws {}", known.join(", ")),
+        };
+        ExperimentError::at(
+            self.source,
+            &format!("exhibit.{n}.name"),
+            message,
+            Some(help),
+        )
     }
 
     fn fill(&self, at: &At<'_>, key: &str, text: &str) -> Outcome<String> {
@@ -372,6 +391,7 @@ impl Drawing<'_> {
     fn table(&self, at: &At<'_>, table: &TableOf) -> Outcome<Table> {
         let rows = self.every(at, "rows", &table.rows)?.into_iter();
         let rows = rows.map(|(here, line)| self.row(&here, line, table.decimals));
+        let rows = rows.filter_map(Result::transpose);
         let rows = rows.collect::<Outcome<_>>()?;
         Ok(Table {
             name: table.name.clone(),
@@ -381,7 +401,8 @@ impl Drawing<'_> {
         })
     }
 
-    fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> Outcome<Vec<Cell>> {
+    /// Nothing if the row may be left out and has no number.
+    fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> Outcome<Option<Vec<Cell>>> {
         let names = [
             (&line.group, Emphasis::Group),
             (&line.label, Emphasis::Plain),
@@ -416,6 +437,9 @@ impl Drawing<'_> {
                 }
             }
         }
+        if line.optional && row[named..].iter().all(|cell| cell.text == NONE) {
+            return Ok(None);
+        }
         if let Some(truths) = &line.stands_out {
             let truths = self.value(at, "lines", truths)?;
             for (cell, (_, truth)) in row.iter_mut().skip(named).zip(truths.items()) {
@@ -424,7 +448,7 @@ impl Drawing<'_> {
                 }
             }
         }
-        Ok(row)
+        Ok(Some(row))
     }
 
     fn lines(&self, at: &At<'_>, of: &LinesOf) -> Outcome<LineChart> {

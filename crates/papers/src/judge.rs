@@ -8,7 +8,7 @@ use dupack_lab::results::Results;
 
 use super::claims::{Book, Judged};
 use super::exhibits::{Drawing, Exhibits};
-use super::{Drawn, Evidence, Exhibit, Extent, Observe, Paper};
+use super::{Evidence, Exhibit, Extent, Observe, Paper};
 
 /// The file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
@@ -87,13 +87,18 @@ impl Paper {
     }
 
     /// What its rules may ask about, without any experiment.
-    fn world(&self, book: &Book) -> World<'static> {
+    fn world(&self, book: &Book) -> Result<World<'static>, ExperimentError> {
         let mut world = World::default();
-        for printed in &book.printed {
+        for (n, printed) in book.printed.iter().enumerate() {
             let text = self.files.iter().find(|(name, _)| *name == printed.file);
-            world.print(text.map_or_else(Vec::new, |(_, text)| printed.read(text)));
+            let text = text.ok_or_else(|| format!("there is no file {}", printed.file));
+            let numbers = text.and_then(|(_, text)| printed.read(text));
+            world.print(numbers.map_err(|message| {
+                let claims = self.source("claims.toml", self.claims);
+                ExperimentError::at(&claims, &format!("printed.{n}"), message, None)
+            })?);
         }
-        world
+        Ok(world)
     }
 
     /// Whether its rules, figures and tables ask for what its experiments have.
@@ -104,7 +109,7 @@ impl Paper {
         let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
         let rules = self.rules(&book)?;
         let planned: Vec<(&str, Results)> = campaign.planned().collect();
-        let mut world = self.world(&book);
+        let mut world = self.world(&book)?;
         for (name, results) in &planned {
             world.plan(name, results, (self.facts)(name, None));
         }
@@ -115,7 +120,7 @@ impl Paper {
                 world: &world,
                 source: &source,
             };
-            drawing.all(&exhibits, &Drawn::new())?;
+            drawing.all(&exhibits, &(self.drawn)(&Evidence::default()))?;
         }
         Ok(())
     }
@@ -127,7 +132,7 @@ impl Paper {
         evidence: &Evidence,
     ) -> Result<(Vec<Judged>, Vec<Exhibit>), ExperimentError> {
         let rules = self.rules(book)?;
-        let mut world = self.world(book);
+        let mut world = self.world(book)?;
         for part in &evidence.parts {
             let facts = (self.facts)(part.name, Some(part));
             world.add(part.name, &part.results, facts);

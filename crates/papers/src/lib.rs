@@ -16,7 +16,6 @@ mod files;
 mod folder;
 mod journal;
 mod judge;
-mod judging;
 mod le;
 mod listing;
 mod markdown;

@@ -7,7 +7,7 @@ mod episode;
 mod facts;
 mod readings;
 
-use super::{Drawn, Evidence, Paper};
+use super::{Drawn, Evidence, Exhibit, Paper, Part};
 
 /// A file of the folder with its name.
 macro_rules! file {
@@ -54,17 +54,14 @@ const LOST: [u64; 7] = [24, 25, 26, 27, 28, 29, 30];
 
 fn drawn(evidence: &Evidence) -> Drawn {
     let part = |name| evidence.part(name);
-    let mut drawn = Vec::new();
-    if let Some(part) = part("figure3") {
-        drawn.push(("figure3", drawn::panels(part)));
-        drawn.push(("figure4", drawn::windows(part)));
-    }
-    if let Some(part) = part("figure5") {
-        drawn.push(("figure5", drawn::figure_5(part)));
-    }
+    let of = |name, draw: fn(&Part) -> Vec<Exhibit>| part(name).map_or_else(Vec::new, draw);
     let overruns = [part("table3-newreno"), part("table3-recovery")];
-    drawn.push(("table3", drawn::table_3(overruns)));
     let backgrounds = [part("table2-readings"), part("table2-red")];
-    drawn.push(("table2-readings", readings::exhibits(backgrounds)));
-    drawn
+    vec![
+        ("figure3", of("figure3", drawn::panels)),
+        ("figure4", of("figure3", drawn::windows)),
+        ("figure5", of("figure5", drawn::figure_5)),
+        ("table3", drawn::table_3(overruns)),
+        ("table2-readings", readings::exhibits(backgrounds)),
+    ]
 }

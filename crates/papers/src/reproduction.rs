@@ -4,6 +4,7 @@ use super::claims::{Book, Judged, Verdict};
 use super::{Evidence, Extent};
 use dupack_report::claims as verdicts;
 use dupack_report::comparison::Figure;
+use dupack_report::figure::FigureError;
 use dupack_report::page::Cell;
 use dupack_report::table::{Colour, Plain};
 
@@ -52,6 +53,20 @@ pub enum Exhibit {
     Figure(Figure),
     /// A table.
     Table(Table),
+}
+
+impl Exhibit {
+    /// A figure; if it cannot be drawn, a paragraph that says why.
+    pub(super) fn figure(name: &str, caption: &str, svg: Result<String, FigureError>) -> Self {
+        match svg {
+            Ok(svg) => Self::Figure(Figure {
+                name: name.to_owned(),
+                svg,
+                caption: caption.to_owned(),
+            }),
+            Err(error) => Self::Note(format!("The figure {name} is missing: {error}.")),
+        }
+    }
 }
 
 /// A table with the name of its file.

@@ -3,7 +3,6 @@
 use super::LOST;
 use super::episode::{Episode, SYN, acknowledgments};
 use crate::evidence::Part;
-use crate::judging::figure;
 use crate::reproduction::Exhibit;
 use dupack_lab::trace::Trace;
 use dupack_report::figure::{StepChart, StepSeries, TimeSequence};
@@ -66,7 +65,7 @@ pub(super) fn panels(part: &Part) -> Vec<Exhibit> {
     let panels = PANELS.into_iter().enumerate();
     let drawn = panels.filter_map(|(sender, (name, title, caption))| {
         let trace = part.trace(0, sender)?;
-        figure(name, caption, panel(trace, title).svg())
+        Some(Exhibit::figure(name, caption, panel(trace, title).svg()))
     });
     drawn.collect()
 }
@@ -117,13 +116,12 @@ pub(super) fn windows(part: &Part) -> Vec<Exhibit> {
         time_range: Some(FIGURE_4),
         series: series.collect(),
     };
-    let drawn = figure(
+    vec![Exhibit::figure(
         "figure4-cwnd",
         "cwnd of all senders of figure 3. Momentary's grows from the reduction on; the others' wait, start again from one, or \
          meet the timer.",
         chart.svg(),
-    );
-    drawn.into_iter().collect()
+    )]
 }
 
 /// A panel of figure 5 for each number of losses.
@@ -146,11 +144,11 @@ pub(super) fn figure_5(part: &Part) -> Vec<Exhibit> {
             FIGURE_5,
             series.collect(),
         );
-        figure(
+        Some(Exhibit::figure(
             &format!("figure5-{}-lost", point + 1),
             "Cumulatively acknowledged packets over time.",
             chart.svg(),
-        )
+        ))
     });
     panels.collect()
 }
@@ -175,19 +173,19 @@ fn acknowledged(
 type Overruns<'p> = [Option<&'p Part>; 2];
 
 pub(super) fn table_3(overruns: Overruns<'_>) -> Vec<Exhibit> {
-    let all = figure(
+    let all = Exhibit::figure(
         "table3-recovery",
         "Cumulatively acknowledged packets; FACK's line lies below Momentary's. SACK's second loss follows its first \
          recovery at once.",
         sequences(overruns, 10.0).svg(),
     );
-    let newreno = figure(
+    let newreno = Exhibit::figure(
         "table3-newreno",
         "NewReno alone, for longer: it repairs one hole in each round trip for 76 s, and then what arrived beyond them counts \
          at once.",
         sequences([overruns[0], None], 81.0).svg(),
     );
-    all.into_iter().chain(newreno).collect()
+    vec![all, newreno]
 }
 
 /// So many points a line are enough for the eye.

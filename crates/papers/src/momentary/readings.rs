@@ -2,7 +2,6 @@
 //! ratios.
 
 use crate::evidence::{At, Part};
-use crate::judging::figure;
 use crate::reproduction::{Exhibit, Table};
 use dupack_lab::results::Measure;
 use dupack_lab::stats::Summary;
@@ -143,7 +142,7 @@ pub(super) fn exhibits(backgrounds: [Option<&Part>; 2]) -> Vec<Exhibit> {
         Exhibit::Heading("Table 2 under other readings".to_owned()),
         Exhibit::Table(table(&readings)),
     ];
-    out.extend(figure(
+    out.push(Exhibit::figure(
         "table2-readings",
         "For each of the three nearest backgrounds the reading of the recoveries that comes nearest to the paper's ratios: Momentary's goodput over \
          that of the others, and in the paper.",

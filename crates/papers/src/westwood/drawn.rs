@@ -1,7 +1,6 @@
 //! Figures 1 to 5: what the estimate and the window do over time.
 
 use super::courses::available;
-use crate::judging::figure;
 use crate::reproduction::Exhibit;
 use crate::{At, Part};
 use dupack_lab::stats::mean;
@@ -20,7 +19,7 @@ const fn only(stack: usize) -> At {
 pub(super) fn figures(lossless: Option<&Part>, lossy: Option<&Part>) -> Vec<Exhibit> {
     let mut out = Vec::new();
     if let Some(part) = lossless {
-        out.extend(figure(
+        out.push(Exhibit::figure(
             "figure1-estimate",
             "Westwood's estimate, averaged over half a second, beside what the UDP sources leave.",
             estimate(part).svg(),
@@ -119,9 +118,9 @@ fn window(
             },
         ],
     };
-    figure(
+    Some(Exhibit::figure(
         name,
         "Sampled ten times a second; ssthresh begins without limit.",
         chart.svg(),
-    )
+    ))
 }
