@@ -244,7 +244,8 @@ impl Connection {
             ..peer.negotiated
         };
         let sender = self.make_sender(build, &negotiated, peer_window);
-        let receiver = Receiver::new(self.receiver_config(peer.irs, &negotiated));
+        let receiver = Receiver::new(self.receiver_config(peer.irs, &negotiated))
+            .telling_shifted(negotiated.shifts.ours);
         let mut engine = Engine::new(&self.config, negotiated, sender, receiver, now);
         engine.sender.write(self.written);
         self.engine = Some(engine);

@@ -54,6 +54,32 @@ fn our_window_closes_when_nothing_is_read_and_opens_again() {
 }
 
 #[test]
+fn the_coarse_steps_of_a_large_window_hide_no_opening() {
+    // 128 MiB are told in steps of 4 KiB (RFC 7323 §2.3): 3000 bytes are told as none.
+    let mut config = plain();
+    config.receive_buffer = 1 << 27;
+    let mut t = Script::active(config);
+    t.options.window_scale = Some(0);
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.drain();
+    let fill = (1 << 27) - 3000;
+    let mut start = 1;
+    while start <= fill {
+        let end = (start + 60_000).min(fill + 1);
+        assert!(t.arrive(&format!(". {start}:{end} ack 1")).is_some());
+        t.drain();
+        start = end;
+    }
+    assert_eq!(t.last.clone().expect("the ACK").segment.window, 0);
+    t.connection.read(500);
+    t.sends(&[]);
+    t.connection.read(1000);
+    t.sends(&[&format!(". 1 ack {start}")]);
+    assert_eq!(t.last.clone().expect("the update").segment.window, 1);
+}
+
+#[test]
 fn an_older_segment_brings_no_news_of_the_window() {
     let mut t = Script::established(plain());
     t.window = 5000;
