@@ -62,11 +62,12 @@ pub struct Config {
     pub syn_timeout: Duration,
     /// How long a handshake may take (RFC 9293 §3.8.3: at least 3 min).
     pub open_timeout: Duration,
-    /// How long data may wait for an acknowledgment, or for the peer's window, without any
-    /// progress (RFC 9293 §3.9.1.1: 5 min; RFC 5482).
+    /// How long data may wait for an acknowledgment without any progress (RFC 9293 §3.9.1.1: 5
+    /// min; RFC 5482).
     ///
-    /// It bounds a zero window too, though RFC 9293 §3.8.6.1 would let a peer that answers
-    /// probes hold the connection for ever: RFC 6429 leaves ending it to the system.
+    /// Before a closed window the time counts from the peer's last answer: as long as it answers
+    /// probes the connection stays open (RFC 9293 §3.8.6.1, MUST-37). A host that needs what it
+    /// holds calls [`abort`](super::Connection::abort) (RFC 6429).
     pub user_timeout: Duration,
     /// Probes of an idle connection (RFC 9293 §3.8.4: off unless asked for).
     pub keep_alive: Option<KeepAlive>,
