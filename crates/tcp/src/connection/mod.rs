@@ -25,9 +25,8 @@
 //! a FIN is recovered as loss of a byte is.
 //!
 //! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), ECN, data
-//! in a SYN (it is ignored, and so sent again), RFC 6191's early reuse of a connection in
-//! TIME-WAIT, discovery of the path's MTU (the link tells it), Nagle's algorithm (what is
-//! written goes out).
+//! in a SYN (it is ignored, and so sent again), discovery of the path's MTU (the link tells it),
+//! Nagle's algorithm (what is written goes out).
 
 mod arrive;
 mod challenge;
@@ -38,6 +37,7 @@ mod event;
 mod header;
 mod open;
 mod state;
+mod time_wait;
 mod timers;
 mod transmit;
 
@@ -50,6 +50,7 @@ pub use config::{
 pub use event::{Event, Reason};
 pub use header::{Flags, Options, Outgoing, Segment, Store, Timestamps};
 pub use state::State;
+pub use time_wait::TimeWait;
 
 use crate::receiver::Receiver;
 use crate::sender::Sender;
