@@ -555,6 +555,7 @@ impl<D: Device> Host<D> {
         config.default_peer_mss = default_peer_mss;
         config.timestamp_offset = self.secret.timestamp_offset(local, remote);
         config.challenge_secret = self.secret.challenge(now, local, remote);
+        config.seed = self.secret.seed(now, local, remote);
         config
     }
 

@@ -76,6 +76,9 @@ pub struct Config {
     /// A secret of this connection, random: how many answers to suspect segments it gives, and
     /// when it counts anew, follow from it (RFC 5961 §7).
     pub challenge_secret: u64,
+    /// What a sender leaves to chance follows from this number, random: what it does is seen by
+    /// the peer, and must not tell of other secrets.
+    pub seed: u64,
 }
 
 /// What a SYN offers, or accepts if the peer's SYN offered it.
@@ -116,9 +119,9 @@ impl KeepAlive {
 
 impl Config {
     /// The RFCs' values, everything offered, timestamps by the millisecond, for a link that
-    /// carries `mss` bytes beside IPv4 and TCP headers. The three numbers that ought to be
-    /// random (`iss`, `timestamp_offset`, `challenge_secret`) are the host's to set: here they
-    /// are zero.
+    /// carries `mss` bytes beside IPv4 and TCP headers. The four numbers that ought to be
+    /// random (`iss`, `timestamp_offset`, `challenge_secret`, `seed`) are the host's to set:
+    /// here they are zero.
     #[must_use]
     pub const fn new(mss: u16) -> Self {
         Self {
@@ -144,6 +147,7 @@ impl Config {
             keep_alive: None,
             msl: Duration::from_secs(120),
             challenge_secret: 0,
+            seed: 0,
         }
     }
 
@@ -159,7 +163,7 @@ impl Config {
     }
 }
 
-/// What both ends agreed on.
+/// What both ends agreed on, and what this end builds its sender from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Negotiated {
@@ -176,6 +180,8 @@ pub struct Negotiated {
     pub timestamps: Timestamping,
     /// The handshake's round-trip time, if its SYN went out once.
     pub handshake_rtt: Option<Duration>,
+    /// [`Config::seed`].
+    pub seed: u64,
 }
 
 /// By how much the windows of the two directions are shifted (RFC 7323 §2).

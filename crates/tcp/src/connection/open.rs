@@ -233,6 +233,7 @@ impl Connection {
                 sack: Sack::when(sack),
                 timestamps: Timestamping::when(stamped),
                 handshake_rtt: None,
+                seed: self.config.seed,
             },
         });
     }
