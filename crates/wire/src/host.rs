@@ -37,6 +37,7 @@ mod outbox;
 mod pipe;
 mod registry;
 mod ring;
+mod room;
 mod time_waits;
 mod waker;
 
@@ -92,7 +93,7 @@ pub struct HostCounters {
     pub received: u64,
     /// Packets that are not TCP, not for this host, or damaged.
     pub ignored: u64,
-    /// Connections whose handshake was not over and that were given up for a later SYN.
+    /// Connections that were given up for a later SYN ([`HostConfig::connections_max`]).
     pub displaced: u64,
     /// Connections in TIME-WAIT that were forgotten early, to make room for later ones.
     pub time_waits_displaced: u64,
@@ -404,26 +405,6 @@ impl<D: Device> Host<D> {
         let connection = Connection::listen(config, offer.build);
         let buffer = self.config.send_buffer;
         Some(self.add(Endpoint::half_open(connection, ends, buffer)))
-    }
-
-    /// Whether there may be one more connection, if need be in the place of the oldest whose
-    /// handshake is not over.
-    fn make_room(&mut self) -> bool {
-        // Those that are over stay until they are forgotten, before the host waits again.
-        let open = |endpoint: &&Endpoint| !endpoint.is_over() && endpoint.left().is_none();
-        let full = self.endpoints.len() >= self.config.connections_max
-            && self.endpoints.iter().filter(open).count() >= self.config.connections_max;
-        if !full {
-            return true;
-        }
-        // They stand in the order in which they came.
-        let oldest = self.endpoints.iter_mut().find(|e| e.is_half_open());
-        if let Some(oldest) = oldest {
-            oldest.abort();
-            self.counters.displaced += 1;
-            return true;
-        }
-        false
     }
 
     /// Gives a connection its application when its handshake is over.

@@ -2,21 +2,13 @@
 //! place and does not keep its peer from asking again (RFC 6191).
 #![cfg(target_os = "linux")]
 
-use std::net::SocketAddr;
-use std::thread;
+mod lone_peer;
 
-use dupack_algorithms::catalog::{self, Catalog, Dialect, StackSpec};
 use dupack_tcp::connection::{Flags, Segment, Timestamps};
 use dupack_tcp::seq::SeqNumber;
-use dupack_tcp::time::Duration;
-use dupack_wire::clock::WallClock;
-use dupack_wire::device::{
-    BUFFER_BYTES, Device, PairConfig, PairEnd, Pending, Reading, Writing, pair,
-};
-use dupack_wire::host::{Application, Host, HostConfig, HostCounters, Listener, Offer, Supply};
-use dupack_wire::{Checksum, Envelope, Secret, Verify, emit, parse};
+use dupack_wire::host::{Application, HostConfig, HostCounters, Supply};
 
-const HOST: &str = "10.0.0.1:80";
+use lone_peer::{Everybody, Peer};
 
 /// Closes as soon as it may.
 struct Closer;
@@ -31,27 +23,16 @@ impl Application for Closer {
     }
 }
 
-struct Everybody;
-
-impl Listener for Everybody {
-    fn offer(&mut self, _: SocketAddr) -> Option<Offer> {
-        let stack = StackSpec::parse("sack/reno", &Catalog::builtin()).expect("a stack");
-        Some(catalog::offer(&stack, Dialect::Linux).into())
-    }
-
-    fn accept(&mut self, _: SocketAddr) -> Option<Box<dyn Application>> {
-        Some(Box::new(Closer))
-    }
-
-    fn is_open(&self) -> bool {
-        true
-    }
-}
-
-/// The peer, packet by packet.
-struct Peer {
-    device: PairEnd,
-    clock: WallClock,
+/// Runs `test` against a host that closes every connection.
+fn against_host(
+    change: impl FnOnce(&mut HostConfig),
+    test: impl FnOnce(&mut Peer),
+) -> HostCounters {
+    let closers = Everybody {
+        application: || Box::new(Closer),
+        change: |_| (),
+    };
+    lone_peer::against_host(closers, change, test)
 }
 
 /// A connection that is in TIME-WAIT at the host.
@@ -66,46 +47,6 @@ struct Old {
 }
 
 impl Peer {
-    fn send(&mut self, port: u16, segment: &Segment) {
-        let envelope = Envelope {
-            source: SocketAddr::new("10.0.0.2".parse().expect("an address"), port),
-            destination: HOST.parse().expect("an address"),
-            identification: 0,
-            checksum: Checksum::Full,
-        };
-        let mut packet = [0; 200];
-        let length = emit(&mut packet, &envelope, segment, |_| ()).expect("it fits");
-        let written = self.device.write(&Pending::NOTHING, &packet[..length], &[]);
-        assert_eq!(written.expect("the pair is there"), Writing::Done);
-    }
-
-    /// What the host says to `port` next; `None` if it is silent for a while.
-    fn hear(&mut self, port: u16) -> Option<Segment> {
-        let mut buffer = vec![0; BUFFER_BYTES];
-        let end = self.clock.now() + Duration::from_secs(5);
-        while self.clock.now() < end {
-            let reading = self.device.read(&self.clock, &mut buffer);
-            let Reading::Packet(packet) = reading.expect("the pair is there") else {
-                thread::sleep(std::time::Duration::from_micros(200));
-                continue;
-            };
-            let packet = parse(packet.bytes, Verify::Checksums).expect("a segment");
-            if packet.destination.port() == port {
-                return Some(packet.segment);
-            }
-        }
-        None
-    }
-
-    fn ask(&mut self, port: u16, isn: u32, time: Option<u32>) -> Option<Segment> {
-        let mut syn = Segment::new(SeqNumber(isn));
-        syn.flags = Flags::SYN;
-        syn.window = 8000;
-        syn.options.timestamps = time.map(|value| Timestamps { value, echo: 0 });
-        self.send(port, &syn);
-        self.hear(port)
-    }
-
     /// A connection from its SYN to the host's TIME-WAIT.
     fn come_and_go(&mut self, port: u16, isn: u32, time: Option<u32>) -> Option<Old> {
         let answer = self.ask(port, isn, time).filter(|s| s.is(Flags::SYN))?;
@@ -150,36 +91,6 @@ impl Peer {
         assert_eq!((answer.seq, answer.ack), (old.theirs, Some(old.next)));
         assert_eq!(answer.options.timestamps.map(|s| s.echo), old.time);
     }
-}
-
-/// Runs `test` against a host.
-fn against_host(
-    change: impl FnOnce(&mut HostConfig),
-    test: impl FnOnce(&mut Peer),
-) -> HostCounters {
-    let (device, theirs) = pair(PairConfig::new()).expect("a pair");
-    let address: SocketAddr = HOST.parse().expect("an address");
-    let mut config = HostConfig::new(vec![address.ip()]);
-    config.send_buffer = 1 << 12;
-    change(&mut config);
-    let mut host = Host::new(config, theirs, Secret::new(&[7; 16])).expect("a host");
-    host.listen(address.port(), Box::new(Everybody));
-    let mut peer = Peer {
-        device,
-        clock: WallClock::start(),
-    };
-    let stop = host.waker();
-    thread::scope(|scope| {
-        let running = scope.spawn(move || {
-            host.run().expect("its device is there");
-            host.counters()
-        });
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&mut peer)));
-        stop.stop();
-        let counters = running.join().expect("no panic");
-        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        counters
-    })
 }
 
 #[test]

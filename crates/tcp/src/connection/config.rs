@@ -67,7 +67,8 @@ pub struct Config {
     ///
     /// Before a closed window the time counts from the peer's last answer: as long as it answers
     /// probes the connection stays open (RFC 9293 §3.8.6.1, MUST-37). A host that needs what it
-    /// holds calls [`abort`](super::Connection::abort) (RFC 6429).
+    /// holds asks [`shut_out_since`](super::Connection::shut_out_since) and calls
+    /// [`abort`](super::Connection::abort) (RFC 6429).
     pub user_timeout: Duration,
     /// Probes of an idle connection (RFC 9293 §3.8.4: off unless asked for).
     pub keep_alive: Option<KeepAlive>,

@@ -324,6 +324,13 @@ impl Connection {
         self.engine.as_ref().map_or(0, Engine::readable)
     }
 
+    /// Since when the peer's window has been closed to data that waits, if it is. A peer that
+    /// answers probes may leave it at that for as long as the host bears it (RFC 6429).
+    #[must_use]
+    pub fn shut_out_since(&self) -> Option<Instant> {
+        self.engine.as_ref()?.shut_out
+    }
+
     /// The parameters.
     #[must_use]
     pub const fn config(&self) -> &Config {

@@ -130,11 +130,13 @@ impl Engine {
     pub(super) fn note_progress(&mut self, now: Instant) {
         if self.sender.is_done() {
             self.waiting = None;
+            self.shut_out = None;
             return;
         }
+        self.shut_out = self.is_shut_out().then(|| self.shut_out.unwrap_or(now));
         let una = self.una();
         let since = match self.waiting {
-            Some((since, before)) if before == una && self.is_shut_out() => {
+            Some((since, before)) if before == una && self.shut_out.is_some() => {
                 since.max(self.heard_at)
             }
             Some((since, before)) if before == una => since,

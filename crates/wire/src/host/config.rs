@@ -21,7 +21,9 @@ pub struct HostConfig {
     /// are no [`connections_max`](Self::connections_max): each takes 300 bytes or so.
     pub time_waits_max: usize,
     /// Connections at once. A SYN beyond them takes the place of the oldest whose handshake is
-    /// not over; if there is none, it gets no answer.
+    /// not over; else of the one whose peer has taken nothing for longest, answering probes of its
+    /// closed window, if for longer than the user timeout (RFC 6429); if there is none, it gets
+    /// no answer.
     pub connections_max: usize,
 }
 
