@@ -49,7 +49,7 @@ fn answer_probes(peer: &mut Peer, port: u16, ack: &Segment, probes: u32) {
 fn whoever_takes_nothing_for_too_long_makes_room() {
     let talkers = Everybody {
         application: || Box::new(Talker),
-        change: |config| config.user_timeout = Duration::from_millis(2200),
+        change: |config| config.user_timeout = Duration::from_secs(3),
     };
     let counters = against_host(
         talkers,
@@ -59,6 +59,7 @@ fn whoever_takes_nothing_for_too_long_makes_room() {
             // As long as nobody needs the room, it stays: RFC 9293 §3.8.6.1 (MUST-37). The probes
             // come after 0.2, 0.6, 1.4 and 3 s.
             answer_probes(peer, 1000, &shut, 4);
+            std::thread::sleep(std::time::Duration::from_millis(500));
             let answer = peer.ask(1001, ISN.0, None).expect("an answer");
             assert!(answer.is(Flags::SYN), "there is room");
             assert!(peer.hear(1000).expect("a last word").is(Flags::RST));
