@@ -74,6 +74,7 @@ pub(crate) struct Counts {
     pub(crate) segments_in: u64,
     pub(crate) segments_out: u64,
     pub(crate) data_segments_in: u64,
+    /// When data last came, or the connection was opened.
     pub(crate) last_data_in: Option<Instant>,
     pub(crate) last_data_out: Option<Instant>,
     pub(crate) largest_in: u32,
@@ -129,7 +130,7 @@ impl Line {
 
     /// Takes what is to be sent, and hears what has happened.
     pub(crate) fn settle(&mut self, now: Instant) {
-        self.hear();
+        self.hear(now);
         while let Some(outgoing) = self.connection.poll_transmit(now) {
             self.counts.segments_out += 1;
             if outgoing.segment.len > 0 {
@@ -141,7 +142,7 @@ impl Line {
             });
             self.departed.push_back(Departed { at: now, outgoing });
         }
-        self.hear();
+        self.hear(now);
         self.note_state(now);
     }
 
@@ -166,12 +167,14 @@ impl Line {
         }
     }
 
-    fn hear(&mut self) {
+    fn hear(&mut self, now: Instant) {
         while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::PeerFinished { .. } => self.peer_finished = true,
                 Event::Closed(reason) => self.reason = Some(reason),
-                Event::Connected(_) | Event::Readable { .. } | Event::Acknowledged { .. } => {}
+                // Linux counts from here as long as there was no data.
+                Event::Connected(_) => self.counts.last_data_in = Some(now),
+                Event::Readable { .. } | Event::Acknowledged { .. } => {}
             }
         }
     }

@@ -76,6 +76,7 @@ impl<'s> Player<'s> {
     }
 
     fn happen(&mut self, event: &'s Event) -> Played {
+        let before = self.stage.now;
         let window = self.window(event.at);
         if let What::Outbound(packet) = &event.what {
             self.expect(event.line, packet, window)?;
@@ -99,7 +100,7 @@ impl<'s> Player<'s> {
                 arrived.map_err(|message| self.failed(event.line, message))?;
                 self.try_waiting()
             }
-            What::Call(call) => self.call(event, call),
+            What::Call(call) => self.call(event, call, before),
             What::Command(command) => self.commands(command.line, &command.text),
             What::Code(text) => self.code(event.line, text),
             What::Outbound(_) => Ok(()),
@@ -150,15 +151,17 @@ impl<'s> Player<'s> {
         Ok(expired)
     }
 
-    fn call(&mut self, event: &'s Event, call: &'s Call) -> Played {
+    /// Makes a call; `before` is when the event before was over.
+    fn call(&mut self, event: &'s Event, call: &'s Call, before: Instant) -> Played {
         let now = self.stage.now;
         let deadline = now + PATIENCE;
         let returns = call.until.map(|until| {
             let at = match event.at {
                 When::At(_) => BEGINNING + until,
-                _ => now + until,
+                _ => before + until,
             };
-            (at, self.stage.settings.tolerance(at.since(now)))
+            let takes = at.since(now.min(at));
+            (at, self.stage.settings.tolerance(takes))
         });
         let waiting = Waiting {
             call,

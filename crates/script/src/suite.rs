@@ -229,3 +229,76 @@ impl Played {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSES: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n";
+    const FAILS: &str = "0 close(3) = 0\n";
+    const IS_SKIPPED: &str = "0 socket(..., SOCK_DGRAM, 0) = 3\n";
+
+    fn suite() -> Suite {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).expect("a folder");
+        let write = |path: PathBuf, text: &str| std::fs::write(path, text).expect("a file");
+        write(folder.path().join("b.pkt"), PASSES);
+        write(folder.path().join("a.pkt"), FAILS);
+        write(folder.path().join("note.txt"), FAILS);
+        write(inner.join("c.pkt"), IS_SKIPPED);
+        let paths = scripts(&[folder.path().to_path_buf()]).expect("scripts");
+        let play = |path: &PathBuf| {
+            let mut played = play(path, &Options::default()).expect("a script");
+            let short = path.strip_prefix(folder.path()).expect("a part of it");
+            played.path = Path::new("x").join(short);
+            played
+        };
+        Suite {
+            played: paths.iter().map(play).collect(),
+        }
+    }
+
+    #[test]
+    fn folders_are_searched_in_order_and_counted_apart() {
+        let suite = suite();
+        assert_eq!(
+            suite.table(),
+            "folder    passed   failed  skipped\n\
+             x              1        1        0\n\
+             x/inner        0        0        1\n\
+             all            1        1        1\n"
+        );
+        let lines: Vec<String> = suite.played.iter().map(Played::line).collect();
+        assert_eq!(
+            lines,
+            [
+                "FAILED   x/a.pkt:1: close returns something else: 0 expected, -1 EBADF came",
+                "passed   x/b.pkt",
+                "skipped  x/inner/c.pkt:1: sockets other than TCP's",
+            ]
+        );
+    }
+
+    #[test]
+    fn other_programs_get_everything() {
+        let suite = suite();
+        let json = suite.json();
+        assert_eq!(json["failed"], 1);
+        assert_eq!(json["scripts"][0]["came"], "-1 EBADF");
+        assert_eq!(json["scripts"][2]["outcome"], "skipped");
+        let csv = suite.csv();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines.len(), 4);
+        assert_eq!(lines[2], "x/b.pkt,passed,,");
+        assert_eq!(
+            lines[1],
+            "x/a.pkt,failed,1,\"close returns something else: 0 expected, -1 EBADF came\""
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        assert!(scripts(&[PathBuf::from("/no/such/folder")]).is_err());
+    }
+}

@@ -167,7 +167,8 @@ pub struct Call {
     pub name: String,
     /// What is handed over.
     pub arguments: Vec<Expression>,
-    /// `... 1.5`: it blocks, and returns then. Counted as the event's own time is.
+    /// `... 1.5`: it blocks, and returns then. Counted from where the event's own time is: from
+    /// the event before, or from the beginning.
     pub until: Option<Duration>,
     /// What it returns.
     pub result: Expression,

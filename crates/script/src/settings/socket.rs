@@ -66,6 +66,11 @@ impl SocketSettings {
         })
     }
 
+    /// The segment size that was asked for.
+    pub(crate) const fn mss(&self) -> Option<u16> {
+        self.mss
+    }
+
     /// Sets an option to a number; or says why it cannot.
     pub(crate) fn set(
         &mut self,

@@ -39,11 +39,8 @@ pub(super) fn vector_bytes(expression: &Expression) -> Option<i64> {
     let Expression::List(items) = expression else {
         return None;
     };
-    items
-        .iter()
-        .map(|item| match item {
-            Expression::Struct(members) => number(&members.last()?.value),
-            _ => None,
-        })
-        .sum()
+    items.iter().try_fold(0_i64, |sum, item| match item {
+        Expression::Struct(members) => sum.checked_add(number(&members.last()?.value)?),
+        _ => None,
+    })
 }

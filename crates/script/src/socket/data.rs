@@ -71,6 +71,9 @@ impl Stage {
 
 fn read_transfer<'c>(name: &str, arguments: &'c [Expression]) -> Result<Transfer<'c>, Refusal> {
     use Direction::{In, Out};
+    if arguments.iter().any(|argument| flag(argument, "NULL")) {
+        return beyond("a buffer that is not there (NULL)");
+    }
     let wrong = || Refusal::Wrong(format!("{name} with these arguments"));
     let plain = |fd, bytes, direction, flags| {
         Ok(Transfer {

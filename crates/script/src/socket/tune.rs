@@ -57,8 +57,12 @@ impl Stage {
         let Some(fd) = self.find(fd) else {
             return error("EBADF");
         };
-        let Role::Connected(index) = self.sockets[&fd].role else {
-            return beyond("options of a socket without a connection");
+        let socket = &self.sockets[&fd];
+        let Role::Connected(index) = socket.role else {
+            return match (flag(name, "TCP_MAXSEG"), socket.settings.mss()) {
+                (true, Some(mss)) => compare("the option's value", number(got), i64::from(mss)),
+                _ => beyond("options of a socket without a connection"),
+            };
         };
         let line = &mut self.lines[index];
         if flag(name, "SO_ERROR") {
