@@ -12,6 +12,7 @@ mod progress;
 mod receive;
 mod run;
 mod schema;
+mod script;
 #[cfg(target_os = "linux")]
 mod send;
 mod stacks;
@@ -52,6 +53,8 @@ enum Command {
     /// Compare senders on real packets, over an emulated path to this machine's kernel
     #[cfg(target_os = "linux")]
     Testbed(Box<testbed::TestbedArgs>),
+    /// Play packetdrill scripts against the endpoint, in simulated time
+    Script(script::ScriptArgs),
     /// List the algorithms that stacks are made of
     Stacks(stacks::StacksArgs),
     /// Print the JSON Schema of experiment files
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Testbed(args) => testbed::run(&args, &catalog),
         Command::Papers(args) => papers::run(&args),
+        Command::Script(args) => script::run(&args, &catalog),
         Command::Stacks(args) => stacks::run(&args, &catalog),
         Command::Schema => schema::run(),
     };

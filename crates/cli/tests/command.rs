@@ -385,3 +385,32 @@ fn papers_are_listed_with_their_systems() {
     assert!(text.contains("momentary/reno in figure3.toml"), "{text}");
     assert!(!folder.path().join("dupack-out").exists(), "nothing is run");
 }
+
+#[test]
+fn scripts_are_played_counted_and_traced() {
+    let folder = Folder::new("script");
+    let opening = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
+                   +0 listen(3, 1) = 0\n+0 < S 0:0(0) win 9 <mss 1000>\n";
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    write("good.pkt", format!("{opening}+0 > S. 0:0(0) ack 1 <...>\n"));
+    write("bad.pkt", format!("{opening}+0 > S. 7:7(0) ack 2 <...>\n"));
+
+    let good = dupack(folder.path(), &["script", "good.pkt", "--trace", "out"]);
+    assert!(good.status.success(), "{}", errors(&good));
+    let traced = folder.path().join("out");
+    assert!(traced.join("good.svg").is_file() && traced.join("good.pcapng").is_file());
+
+    let bad = dupack(folder.path(), &["script", "bad.pkt", "--stack", "le/reno"]);
+    assert_eq!(bad.status.code(), Some(1));
+    let screen = String::from_utf8_lossy(&bad.stdout);
+    let wanted = "acknowledgment number: 2 expected, 1 came";
+    assert!(screen.contains(wanted), "{screen}");
+
+    let both = dupack(folder.path(), &["script", ".", "--format", "json"]);
+    assert_eq!(both.status.code(), Some(1));
+    let json: serde_json::Value = serde_json::from_slice(&both.stdout).unwrap();
+    assert_eq!((&json["passed"], &json["failed"]), (&1.into(), &1.into()));
+
+    let nothing = dupack(folder.path(), &["script", "nosuch.pkt"]);
+    assert_eq!(nothing.status.code(), Some(2));
+}

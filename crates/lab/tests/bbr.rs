@@ -14,6 +14,11 @@ use dupack_lab::trace::Trace;
 const PAYLOAD_MBIT_S: f64 = 10.0 * 1460.0 / 1500.0;
 
 fn plan(stack: &str, seeds: u32, loss: &str, flows: u32) -> Plan {
+    plan_spread(stack, seeds, loss, flows, "1s")
+}
+
+/// The same with flows that start within `spread`.
+fn plan_spread(stack: &str, seeds: u32, loss: &str, flows: u32, spread: &str) -> Plan {
     let text = format!(
         r#"
         stacks = ["{stack}"]
@@ -28,7 +33,7 @@ fn plan(stack: &str, seeds: u32, loss: &str, flows: u32) -> Plan {
         segment = "1460B"
         [[flows]]
         count = {flows}
-        start_spread = "1s"
+        start_spread = "{spread}"
         "#
     );
     let source = Source::new("test", text);
@@ -65,6 +70,22 @@ fn alone_it_fills_the_link_and_not_the_buffer() {
         "{median} ms, CUBIC {cubic_median} ms"
     );
     assert!(p95 < 0.7 * cubic_p95, "{p95} ms, CUBIC {cubic_p95} ms");
+}
+
+#[test]
+fn the_seed_of_a_run_reaches_the_waits_between_probes() {
+    // Nothing else in these runs is left to chance.
+    let hashes = |stack| {
+        let plan = plan_spread(stack, 4, "0%", 1, "0s");
+        let results = plan.execute(Execution { jobs: Some(2) }, &(), &Interrupt::new());
+        let hashes = results.runs.iter().map(|run| results.hash_of(run));
+        let mut hashes: Vec<_> = hashes.map(|hash| hash.unwrap()).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes.len()
+    };
+    assert_eq!(hashes("rack/cubic"), 1);
+    assert_eq!(hashes("rack/bbr"), 4);
 }
 
 #[test]

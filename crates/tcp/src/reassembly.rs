@@ -50,6 +50,18 @@ impl Reassembly {
             .filter(|&(start, _)| start <= offset)
     }
 
+    /// The first part of `start..end` that is held.
+    #[must_use]
+    pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        // The common case: behind all that is.
+        if self.ranges.back().is_none_or(|&(_, last)| last <= start) {
+            return None;
+        }
+        let index = self.ranges.partition_point(|&(_, e)| e <= start);
+        let &(s, e) = self.ranges.get(index)?;
+        (s < end).then(|| (s.max(start), e.min(end)))
+    }
+
     /// Adds `start..end`, which must not be empty.
     pub fn insert(&mut self, start: u64, end: u64) -> Inserted {
         // The common case: in order after the last range, or right behind it.
@@ -146,6 +158,10 @@ mod tests {
             let start = (state >> 33) % 400;
             let end = start + 1 + (state >> 50) % 12;
             let known = (start..end).all(|b| model.contains(&b));
+            let first = (start..end).find(|b| model.contains(b));
+            let after = |from: u64| (from..end).find(|b| !model.contains(b)).unwrap_or(end);
+            let overlap = first.map(|from| (from, after(from)));
+            assert_eq!(queue.overlap(start, end), overlap);
             model.extend(start..end);
             let got = queue.insert(start, end);
             assert_eq!(matches!(got, Inserted::Known(_)), known);

@@ -5,7 +5,7 @@
 //! [`Receiver::poll_ack`] until there are none.
 
 use crate::options::{Dsack, OrderEcho, Sack};
-use crate::reassembly::{Inserted, Reassembly};
+use crate::reassembly::Reassembly;
 use crate::segment::{Ack, DataSegment, SackBlock, SackBlocks};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
@@ -111,6 +111,8 @@ pub struct Receiver {
     edge: u64,
     /// Bytes that the application has read.
     read: u64,
+    /// Shift with which windows are told.
+    window_shift: u8,
     out_of_order: Reassembly,
     /// Starts of blocks to report, most recent first: any offset inside the block will do.
     recent: [u64; RECENT_BLOCKS],
@@ -143,6 +145,7 @@ impl Receiver {
             next: 0,
             edge: u64::from(config.buffer),
             read: 0,
+            window_shift: 0,
             out_of_order: Reassembly::default(),
             recent: [0; RECENT_BLOCKS],
             recent_len: 0,
@@ -156,6 +159,14 @@ impl Receiver {
             acks_sent: 0,
             config,
         }
+    }
+
+    /// The same where windows are told shifted by `shift`, in steps of 2^`shift` bytes (RFC 7323
+    /// §2.3): what the peer does not see of a window is not open to it.
+    #[must_use]
+    pub const fn telling_shifted(mut self, shift: u8) -> Self {
+        self.window_shift = shift;
+        self
     }
 
     /// Takes in a segment.
@@ -185,6 +196,9 @@ impl Receiver {
         if from > start {
             // The part that was there before (RFC 2883 §4.2).
             self.duplicate = Some((start, from));
+        } else if let Some(known) = self.out_of_order.overlap(from, until) {
+            // The first of the parts that were, in order or beyond a gap (§4.2.3).
+            self.duplicate = Some(known);
         }
         if from >= until {
             self.due = Due::Yes;
@@ -217,8 +231,11 @@ impl Receiver {
     fn in_order(&mut self, now: Instant, until: u64, accepted: &mut Accepted) {
         let before = self.next;
         let filled = !self.out_of_order.is_empty();
+        let kept = self.out_of_order.bytes();
         self.next = self.out_of_order.advance(until);
         accepted.in_order_bytes = self.next - before;
+        let joined = kept - self.out_of_order.bytes();
+        accepted.duplicate_bytes += until - before + joined - accepted.in_order_bytes;
         if self.config.application == Reading::AtOnce {
             self.read = self.next;
         }
@@ -236,10 +253,10 @@ impl Receiver {
     }
 
     fn beyond_gap(&mut self, from: u64, until: u64, accepted: &mut Accepted) {
-        if let Inserted::Known(_) = self.out_of_order.insert(from, until) {
-            accepted.duplicate_bytes += until - from;
-            self.duplicate = Some((from, until));
-        }
+        let kept = self.out_of_order.bytes();
+        self.out_of_order.insert(from, until);
+        let new = self.out_of_order.bytes() - kept;
+        accepted.duplicate_bytes += until - from - new;
         self.report_first(from);
         self.due = Due::Yes;
     }
@@ -281,13 +298,26 @@ impl Receiver {
         self.read += taken;
         // Receiver's half of silly window avoidance (RFC 9293 §3.8.6.2.2): tell only of an
         // opening of a segment or half the buffer.
-        let opening = self.edge_now() - self.edge;
-        let worth = u64::from(self.config.mss).min(u64::from(self.config.buffer / 2).max(1));
-        if opening >= worth && self.edge.saturating_sub(self.next) < u64::from(self.config.mss) * 2
+        let (edge, told) = (self.edge_now(), self.told(self.edge));
+        let worth = self.worthwhile_opening();
+        if edge - self.edge >= worth
+            && self.told(edge) - told >= worth
+            && told < u64::from(self.config.mss) * 2
         {
             self.due = Due::Yes;
         }
         taken
+    }
+
+    /// The least opening of the window that is told: a segment or half the buffer (RFC 9293
+    /// §3.8.6.2.2).
+    fn worthwhile_opening(&self) -> u64 {
+        u64::from(self.config.mss).min(u64::from(self.config.buffer / 2).max(1))
+    }
+
+    /// What a peer sees of a window whose right edge is `edge`, in bytes.
+    const fn told(&self, edge: u64) -> u64 {
+        edge.saturating_sub(self.next) >> self.window_shift << self.window_shift
     }
 
     /// The right edge that the buffer permits now; never left of what was advertised.
@@ -318,8 +348,7 @@ impl Receiver {
         self.last_ack = self.next;
         self.acks_sent += 1;
         let opening = self.edge_now() - self.edge;
-        let worth = u64::from(self.config.mss).min(u64::from(self.config.buffer / 2).max(1));
-        if opening >= worth || self.config.application == Reading::AtOnce {
+        if opening >= self.worthwhile_opening() || self.config.application == Reading::AtOnce {
             self.edge = self.edge_now();
         }
         let sacks = if self.out_of_order.is_empty() && self.duplicate.is_none() {
@@ -434,155 +463,4 @@ impl Receiver {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloc::vec;
-    use alloc::vec::Vec;
-
-    use super::*;
-
-    const MSS: u32 = 1000;
-
-    fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
-        let mut config = ReceiverConfig {
-            irs: SeqNumber(0),
-            mss: MSS,
-            buffer: 100 * MSS,
-            ack_policy: AckPolicy::Immediate,
-            sack: Sack::Permitted,
-            dsack: Dsack::Reported,
-            timestamps: None,
-            order_echo: OrderEcho::Absent,
-            application: Reading::AtOnce,
-        };
-        change(&mut config);
-        Receiver::new(config)
-    }
-
-    /// Segment `n` of a stream of full segments arrives `ms` milliseconds in.
-    fn arrive(receiver: &mut Receiver, ms: u64, n: u32) -> Option<Ack> {
-        let segment = DataSegment {
-            seq: SeqNumber(n * MSS),
-            len: MSS,
-            timestamp: Some(n + 1),
-            order: Some(n + 100),
-        };
-        receiver.handle_data(Instant::ZERO + Duration::from_millis(ms), &segment);
-        receiver.poll_ack()
-    }
-
-    fn blocks(ack: &Ack) -> Vec<(u32, u32)> {
-        let blocks = ack.sacks.as_slice().iter();
-        blocks.map(|b| (b.start.0 / MSS, b.end.0 / MSS)).collect()
-    }
-
-    #[test]
-    fn the_most_recent_block_comes_first_and_four_fit() {
-        let mut r = receiver(|_| {});
-        for n in [2, 4, 6, 8] {
-            arrive(&mut r, 0, n);
-        }
-        let ack = arrive(&mut r, 0, 10).unwrap();
-        assert_eq!(ack.ack.0, 0);
-        assert_eq!(blocks(&ack), [(10, 11), (8, 9), (6, 7), (4, 5)]);
-        // Filling 7 joins 6 and 8: one block, and the joined one leads.
-        let ack = arrive(&mut r, 0, 7).unwrap();
-        assert_eq!(blocks(&ack), [(6, 9), (10, 11), (4, 5), (2, 3)]);
-    }
-
-    #[test]
-    fn three_blocks_beside_timestamps() {
-        let mut r = receiver(|c| c.timestamps = Some(TimestampEcho::Standard));
-        for n in [2, 4, 6] {
-            arrive(&mut r, 0, n);
-        }
-        let ack = arrive(&mut r, 0, 8).unwrap();
-        assert_eq!(blocks(&ack), [(8, 9), (6, 7), (4, 5)]);
-    }
-
-    #[test]
-    fn a_duplicate_is_reported_first_and_once() {
-        let mut r = receiver(|_| {});
-        arrive(&mut r, 0, 0);
-        arrive(&mut r, 0, 2);
-        let ack = arrive(&mut r, 0, 0).unwrap();
-        assert_eq!(blocks(&ack), [(0, 1), (2, 3)]);
-        let ack = arrive(&mut r, 0, 2).unwrap();
-        assert_eq!(blocks(&ack), [(2, 3), (2, 3)]);
-        let ack = arrive(&mut r, 0, 1).unwrap();
-        assert_eq!((ack.ack.0, blocks(&ack)), (3 * MSS, vec![]));
-    }
-
-    #[test]
-    fn acks_are_delayed_to_every_second_segment_or_the_timer() {
-        let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200)));
-        assert_eq!(arrive(&mut r, 0, 0), None);
-        assert_eq!(arrive(&mut r, 10, 1).map(|a| a.ack.0), Some(2 * MSS));
-        assert_eq!(arrive(&mut r, 20, 2), None);
-        assert_eq!(
-            r.next_timeout(),
-            Some(Instant::ZERO + Duration::from_millis(220))
-        );
-        r.handle_timeout(Instant::ZERO + Duration::from_millis(220));
-        assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(3 * MSS));
-        assert_eq!(r.next_timeout(), None);
-    }
-
-    #[test]
-    fn gaps_and_their_filling_are_acknowledged_at_once() {
-        let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200)));
-        assert_eq!(arrive(&mut r, 0, 0), None);
-        assert_eq!(arrive(&mut r, 1, 2).map(|a| a.ack.0), Some(MSS));
-        assert_eq!(arrive(&mut r, 2, 4).map(|a| a.ack.0), Some(MSS));
-        // 1 fills the first gap, with 3 still missing.
-        assert_eq!(arrive(&mut r, 3, 1).map(|a| a.ack.0), Some(3 * MSS));
-        assert_eq!(arrive(&mut r, 4, 3).map(|a| a.ack.0), Some(5 * MSS));
-    }
-
-    #[test]
-    fn the_echoed_timestamp_is_the_earliest_unacknowledged_or_the_trigger() {
-        let delayed = AckPolicy::Delayed(Duration::from_millis(200));
-        let mut r = receiver(|c| {
-            c.timestamps = Some(TimestampEcho::Standard);
-            c.ack_policy = delayed;
-        });
-        arrive(&mut r, 0, 0);
-        assert_eq!(arrive(&mut r, 0, 1).unwrap().timestamp_echo, Some(1));
-        // Out of order: the last in-order segment's echo is repeated.
-        assert_eq!(arrive(&mut r, 0, 5).unwrap().timestamp_echo, Some(1));
-        let mut r = receiver(|c| c.timestamps = Some(TimestampEcho::Trigger));
-        assert_eq!(arrive(&mut r, 0, 5).unwrap().timestamp_echo, Some(6));
-    }
-
-    #[test]
-    fn the_window_closes_and_reopens_with_an_update() {
-        let mut r = receiver(|c| {
-            c.buffer = 2 * MSS;
-            c.application = Reading::OnDemand;
-        });
-        assert_eq!(arrive(&mut r, 0, 0).unwrap().window, MSS);
-        assert_eq!(arrive(&mut r, 0, 1).unwrap().window, 0);
-        let segment = DataSegment {
-            seq: SeqNumber(2 * MSS),
-            len: MSS,
-            ..DataSegment::default()
-        };
-        let accepted = r.handle_data(Instant::ZERO, &segment);
-        assert_eq!(accepted.beyond_window_bytes, u64::from(MSS));
-        assert_eq!(r.poll_ack().unwrap().window, 0);
-        assert_eq!(r.read(10), 10);
-        assert_eq!(r.poll_ack(), None, "ten bytes are not worth an update");
-        r.read(u64::from(MSS));
-        assert_eq!(r.poll_ack().unwrap().window, MSS + 10);
-    }
-
-    #[test]
-    fn a_probe_below_the_window_is_answered() {
-        let mut r = receiver(|_| {});
-        let probe = DataSegment {
-            seq: SeqNumber(u32::MAX),
-            ..DataSegment::default()
-        };
-        r.handle_data(Instant::ZERO, &probe);
-        assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(0));
-    }
-}
+mod tests;

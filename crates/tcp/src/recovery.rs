@@ -72,6 +72,30 @@ pub trait Recovery: Debug + Send {
 
     /// What to send next, in this order of preference, if it is cleared.
     fn next(&self, view: &View<'_>) -> Next;
+
+    /// Where the recovery stands, for whoever watches; `None` if it has no such states, or does
+    /// not tell.
+    fn phase(&self) -> Option<Phase> {
+        None
+    }
+}
+
+/// Where a sender stands, in the words of Linux's `tcpi_ca_state`. Recoveries know `Open`,
+/// `Recovery` and `Loss`; the rest follows from the scoreboard
+/// ([`Sender::phase`](crate::Sender::phase)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Nothing is amiss.
+    Open,
+    /// Something has been sacked, or there are duplicate ACKs, but nothing is lost yet.
+    Disorder,
+    /// The window is being reduced without a loss, as ECN asks for.
+    Reducing,
+    /// Fast recovery.
+    Recovery,
+    /// Recovery after a retransmission timeout.
+    Loss,
 }
 
 /// What a recovery makes of an ACK. It will grow: take what is not meant from `Outcome::default()`,

@@ -37,6 +37,8 @@ mod outbox;
 mod pipe;
 mod registry;
 mod ring;
+mod room;
+mod time_waits;
 mod waker;
 
 pub use application::{Application, Digest, Outcome, Pattern, Supply};
@@ -56,6 +58,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use dupack_tcp::connection::{
     Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Flags, Outgoing,
 };
+use dupack_tcp::options::Timestamping;
 use dupack_tcp::time::{Duration, Instant};
 
 use self::endpoint::{Endpoint, Work};
@@ -63,6 +66,7 @@ use self::groups::opens;
 use self::outbox::{Ends, Outbox};
 use self::registry::{Membership, Whose};
 use self::ring::Ring;
+use self::time_waits::TimeWaits;
 use crate::clock::WallClock;
 use crate::device::{BUFFER_BYTES, ChecksumState, Device, Reading, Received};
 use crate::isn::Secret;
@@ -89,8 +93,10 @@ pub struct HostCounters {
     pub received: u64,
     /// Packets that are not TCP, not for this host, or damaged.
     pub ignored: u64,
-    /// Connections whose handshake was not over and that were given up for a later SYN.
+    /// Connections that were given up for a later SYN ([`HostConfig::connections_max`]).
     pub displaced: u64,
+    /// Connections in TIME-WAIT that were forgotten early, to make room for later ones.
+    pub time_waits_displaced: u64,
     /// Packets that were a sibling's and that it has got ([`Host::groups`]).
     pub handed_over: u64,
     /// Packets that were a sibling's and were thrown away, because too many wait for it.
@@ -115,6 +121,9 @@ pub struct Host<D = Tun> {
     membership: Option<Membership>,
     endpoints: Vec<Endpoint>,
     by_ends: HashMap<Ends, usize>,
+    time_waits: TimeWaits,
+    /// Until when it stays for those.
+    lingers_until: Instant,
     /// Whom the last packet was for.
     latest: usize,
     listeners: HashMap<u16, Box<dyn Listener>>,
@@ -164,6 +173,8 @@ impl<D: Device> Host<D> {
             membership: None,
             endpoints: Vec::new(),
             by_ends: HashMap::new(),
+            time_waits: TimeWaits::default(),
+            lingers_until: Instant::ZERO,
             latest: 0,
             listeners: HashMap::new(),
             owing: Vec::new(),
@@ -323,6 +334,9 @@ impl<D: Device> Host<D> {
         if let Some(index) = self.find(ends) {
             return self.take_in(device, index, received.at, &packet);
         }
+        if self.time_waits.contains(&ends) {
+            return self.recall(device, ends, received.at, &packet);
+        }
         let whose = self.sort_out(ends, received, &packet.segment);
         if let Whose::Sibling(_) = whose {
             return Ok(());
@@ -372,35 +386,25 @@ impl<D: Device> Host<D> {
     /// Makes a connection for a SYN that somebody listens for.
     fn accept(&mut self, ends: Ends, packet: &Parsed<'_>) -> Option<usize> {
         let listens = self.listeners.contains_key(&ends.local.port());
-        if !opens(&packet.segment) || !listens || !self.make_room() {
+        if !opens(&packet.segment) || !listens {
             return None;
         }
         let listener = self.listeners.get_mut(&ends.local.port())?;
         let offer = listener.offer(ends.remote)?;
-        let config = self.complete(offer.config, ends);
+        let mut config = self.complete(offer.config, ends);
+        if let Some(left) = self.time_waits.get(&ends) {
+            let stamping = Timestamping::when(config.offer.timestamps.is_some());
+            if !left.admits(&packet.segment, stamping) {
+                return None;
+            }
+            config.iss = left.iss_after(config.iss);
+        }
+        if !self.make_room() {
+            return None;
+        }
         let connection = Connection::listen(config, offer.build);
         let buffer = self.config.send_buffer;
         Some(self.add(Endpoint::half_open(connection, ends, buffer)))
-    }
-
-    /// Whether there may be one more connection, if need be in the place of the oldest whose
-    /// handshake is not over.
-    fn make_room(&mut self) -> bool {
-        // Those that are over stay until they are forgotten, before the host waits again.
-        let open = |endpoint: &&Endpoint| !endpoint.is_over();
-        let full = self.endpoints.len() >= self.config.connections_max
-            && self.endpoints.iter().filter(open).count() >= self.config.connections_max;
-        if !full {
-            return true;
-        }
-        // They stand in the order in which they came.
-        let oldest = self.endpoints.iter_mut().find(|e| e.is_half_open());
-        if let Some(oldest) = oldest {
-            oldest.abort();
-            self.counters.displaced += 1;
-            return true;
-        }
-        false
     }
 
     /// Gives a connection its application when its handshake is over.
@@ -408,7 +412,9 @@ impl<D: Device> Host<D> {
         if !self.endpoints[index].wants_application() {
             return;
         }
-        let Ends { local, remote } = self.endpoints[index].ends();
+        let ends = self.endpoints[index].ends();
+        self.time_waits.remove(&ends);
+        let Ends { local, remote } = ends;
         let listener = self.listeners.get_mut(&local.port());
         match listener.and_then(|listener| listener.accept(remote)) {
             Some(application) => self.endpoints[index].engage(application),
@@ -455,6 +461,7 @@ impl<D: Device> Host<D> {
     fn lapse(&mut self, device: &mut D) -> io::Result<()> {
         let now = self.clock.now();
         self.told = now;
+        self.expire_time_waits(now);
         for endpoint in &mut self.endpoints {
             if endpoint.next_timeout().is_some_and(|due| due <= now) {
                 endpoint.lapse(now);
@@ -480,33 +487,11 @@ impl<D: Device> Host<D> {
         Ok(())
     }
 
-    /// Drops connections that are over.
-    fn forget(&mut self) {
-        if !self.endpoints.iter().any(Endpoint::is_over) {
-            return;
-        }
-        let over = self.endpoints.iter().filter(|e| e.is_over());
-        let over: Vec<Ends> = match self.membership {
-            Some(_) => over.map(Endpoint::ends).collect(),
-            // Whoever has no siblings has nothing to give back.
-            None => Vec::new(),
-        };
-        self.endpoints.retain(|endpoint| !endpoint.is_over());
-        let ends = self.endpoints.iter().map(Endpoint::ends);
-        self.by_ends = ends.zip(0..).collect();
-        // The same peer may have asked again, and be in the place of what is over.
-        let gone = |ends: &Ends| !self.by_ends.contains_key(ends);
-        self.release(over.into_iter().filter(gone));
-        debug_assert!({
-            let membership = self.membership.as_ref();
-            membership.is_none_or(|m| m.claims() == self.by_ends.len())
-        });
-    }
-
     /// Whether nobody listens and no connection has anything to wait for.
     fn is_done(&self, now: Instant) -> bool {
         let stays = |endpoint: &Endpoint| self.leave_at(endpoint).is_none_or(|at| at > now);
-        self.listeners.is_empty() && !self.endpoints.iter().any(stays)
+        let lingers = self.lingers_until > now;
+        self.listeners.is_empty() && !lingers && !self.endpoints.iter().any(stays)
     }
 
     /// When an endpoint keeps the host no longer.
@@ -518,6 +503,8 @@ impl<D: Device> Host<D> {
     fn next_work(&self, now: Instant) -> Option<Instant> {
         let timeouts = self.endpoints.iter().filter_map(Endpoint::next_timeout);
         let leaves = self.endpoints.iter().filter_map(|e| self.leave_at(e));
+        let leaves = leaves.chain([self.lingers_until]);
+        let timeouts = timeouts.chain(self.time_waits.next_timeout());
         // Times to leave that have passed wake nobody again.
         timeouts.chain(leaves.filter(|at| *at > now)).min()
     }
@@ -549,6 +536,7 @@ impl<D: Device> Host<D> {
         config.default_peer_mss = default_peer_mss;
         config.timestamp_offset = self.secret.timestamp_offset(local, remote);
         config.challenge_secret = self.secret.challenge(now, local, remote);
+        config.seed = self.secret.seed(now, local, remote);
         config
     }
 
@@ -567,7 +555,8 @@ impl<D: Device> Host<D> {
         };
         let is_free = |ends: &Ends| {
             let membership = self.membership.as_ref();
-            !self.by_ends.contains_key(ends) && membership.is_none_or(|m| m.claim(*ends))
+            let taken = self.by_ends.contains_key(ends) || self.time_waits.contains(ends);
+            !taken && membership.is_none_or(|m| m.claim(*ends))
         };
         (0..count).map(ends).find(is_free)
     }

@@ -25,6 +25,7 @@ enum Purpose {
     Isn,
     TimestampOffset,
     Challenge,
+    Seed,
 }
 
 impl Secret {
@@ -54,9 +55,27 @@ impl Secret {
     /// ([`Config::challenge_secret`](dupack_tcp::connection::Config::challenge_secret)).
     #[must_use]
     pub fn challenge(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> u64 {
+        self.hash_at(now, Purpose::Challenge, local, remote)
+    }
+
+    /// The seed of what a connection's sender leaves to chance
+    /// ([`Config::seed`](dupack_tcp::connection::Config::seed)).
+    #[must_use]
+    pub fn seed(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> u64 {
+        self.hash_at(now, Purpose::Seed, local, remote)
+    }
+
+    /// Another number each time.
+    fn hash_at(
+        &self,
+        now: Instant,
+        purpose: Purpose,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> u64 {
         let mut hasher = self.hasher;
         now.as_nanos().hash(&mut hasher);
-        (Purpose::Challenge, local, remote).hash(&mut hasher);
+        (purpose, local, remote).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -102,5 +121,8 @@ mod tests {
             isn(&secret, local).0,
             secret.timestamp_offset(local, remote)
         );
+        let seed = |local| secret.seed(Instant::ZERO, local, remote);
+        assert_ne!(seed(local), seed(other));
+        assert_ne!(seed(local), secret.challenge(Instant::ZERO, local, remote));
     }
 }

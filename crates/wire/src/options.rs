@@ -220,18 +220,15 @@ impl OptionField {
     /// The two share a word when both are there (RFC 7323 Appendix A pads with NOPs otherwise).
     fn push_permitted_and_timestamps(&mut self, sack: Sack, timestamps: Option<Timestamps>) {
         match (sack, timestamps) {
-            (Sack::Permitted, _) => self.push(&[SACK_PERMITTED, 2]),
+            (Sack::Permitted, Some(_)) => self.push(&[SACK_PERMITTED, 2]),
+            (Sack::Permitted, None) => self.push(&[NOP, NOP, SACK_PERMITTED, 2]),
             (Sack::Absent, Some(_)) => self.push(&[NOP, NOP]),
             (Sack::Absent, None) => {}
         }
-        match (timestamps, sack) {
-            (Some(timestamps), _) => {
-                self.push(&[TIMESTAMPS, 10]);
-                self.push(&timestamps.value.to_be_bytes());
-                self.push(&timestamps.echo.to_be_bytes());
-            }
-            (None, Sack::Permitted) => self.push(&[NOP, NOP]),
-            (None, Sack::Absent) => {}
+        if let Some(timestamps) = timestamps {
+            self.push(&[TIMESTAMPS, 10]);
+            self.push(&timestamps.value.to_be_bytes());
+            self.push(&timestamps.echo.to_be_bytes());
         }
     }
 

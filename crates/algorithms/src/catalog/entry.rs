@@ -42,13 +42,21 @@ use super::typed::{Parameters, Reader, Specs};
 pub struct Context {
     /// Sender maximum segment size in bytes.
     pub smss: u32,
+    /// Another number for each connection, for what in an algorithm is to be left to chance.
+    pub seed: u64,
 }
 
 impl Context {
-    /// A connection with segments of `smss` bytes.
+    /// A connection with segments of `smss` bytes, whose seed is 0.
     #[must_use]
     pub const fn new(smss: u32) -> Self {
-        Self { smss }
+        Self { smss, seed: 0 }
+    }
+
+    /// The same with a seed of its own.
+    #[must_use]
+    pub const fn seeded(self, seed: u64) -> Self {
+        Self { seed, ..self }
     }
 }
 

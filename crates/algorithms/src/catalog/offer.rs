@@ -17,7 +17,7 @@ use super::stack::StackSpec;
 /// The SYN offers what the stack can use: SACK, and timestamps as its dialect has them. The
 /// stack is built when the handshake has shown the size of a segment. Numbers that must be
 /// random, and sizes that follow from the link (`iss`, `mss`, `default_peer_mss`,
-/// `timestamp_offset`, `challenge_secret`), are the host's to set.
+/// `timestamp_offset`, `challenge_secret`, `seed`), are the host's to set.
 #[must_use]
 pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     let stack = stack.clone();
@@ -30,7 +30,7 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     config.offer.timestamps = sender.timestamps;
     let build: BuildSender = Box::new(move |agreed| {
         let smss = agreed.smss;
-        let built = stack.build(dialect, &Context::new(smss));
+        let built = stack.build(dialect, &Context::new(smss).seeded(agreed.seed));
         (sender_config(dialect, smss, &needs), built)
     });
     (config, build)

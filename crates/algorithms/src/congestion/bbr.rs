@@ -44,7 +44,7 @@
 //! - Whether there are selective ACKs shows when the first one comes.
 //! - A cautious probe ends when what was in flight before an ACK fills `inflight_longterm`: after
 //!   the ACK it never does.
-//! - Waits between probes are a hash of the seed, the time and the bytes delivered.
+//! - Waits between probes are a hash of the seeds (the connection's and a parameter), the time and the bytes delivered.
 //! - The endpoint paces segment by segment, without offload. The send quantum therefore appears
 //!   only in the window's least size.
 //! - `ssthresh` means nothing to BBR: it is infinite until the pipe has been full, then `cwnd`.

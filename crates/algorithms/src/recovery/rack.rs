@@ -38,7 +38,7 @@ use alloc::collections::VecDeque;
 use dupack_tcp::congestion::Governance;
 use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
-    Clearance, Exit, Expiry, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+    self, Clearance, Exit, Expiry, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::{Reported, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
@@ -416,6 +416,14 @@ impl Recovery for RackTlp {
 
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lists.in_flight(view.scoreboard)
+    }
+
+    fn phase(&self) -> Option<recovery::Phase> {
+        Some(match self.phase {
+            Phase::Open => recovery::Phase::Open,
+            Phase::Recovery { .. } => recovery::Phase::Recovery,
+            Phase::Loss { .. } => recovery::Phase::Loss,
+        })
     }
 
     fn allowance(&self, view: &View<'_>) -> u64 {

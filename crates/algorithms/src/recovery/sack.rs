@@ -37,7 +37,9 @@ mod tests;
 use alloc::boxed::Box;
 
 use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
-use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::recovery::{
+    self, Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer,
+};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 
 use self::lost_below::LostBelow;
@@ -283,6 +285,14 @@ impl Recovery for Rfc6675 {
 
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lost.not_lost_bytes(view.scoreboard) + self.high_rxt.missing_below(view.scoreboard)
+    }
+
+    fn phase(&self) -> Option<recovery::Phase> {
+        Some(match self.phase {
+            Phase::Open => recovery::Phase::Open,
+            Phase::Recovery { .. } => recovery::Phase::Recovery,
+            Phase::AfterRto { .. } => recovery::Phase::Loss,
+        })
     }
 
     fn next(&self, view: &View<'_>) -> Next {

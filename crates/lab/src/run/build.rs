@@ -93,7 +93,9 @@ impl Scenario {
             let late = Duration::from_nanos((stream.unit() * spread) as u64);
             let (from, to) = map.ends(flow.group, n)?;
             let path = map.way(network.topology_mut(), from, to)?;
-            let config = self.tcp(flow, path, Instant::ZERO + span(flow.group.start) + late);
+            let start = Instant::ZERO + span(flow.group.start) + late;
+            let chance = Stream::derive(seed, &format!("sender of flow {n}")).bits();
+            let config = self.tcp(flow, path, start, chance);
             let id = network.tcp(config).map_err(|x| fault("flows", x))?;
             if flow.group.stack.is_none() {
                 compared.push(id);
@@ -134,7 +136,8 @@ impl Scenario {
             .collect()
     }
 
-    fn tcp(&self, flow: &Flow<'_>, path: Path, start: Instant) -> TcpFlowConfig {
+    /// A flow; `chance` is the seed of what its sender leaves to chance.
+    fn tcp(&self, flow: &Flow<'_>, path: Path, start: Instant, chance: u64) -> TcpFlowConfig {
         let e = &self.experiment;
         let dialect = e.dialect;
         let endpoints = Endpoints::new(
@@ -145,7 +148,8 @@ impl Scenario {
         );
         let mut sender = endpoints.sender;
         sender.log = self.log;
-        let stack = flow.stack.build(dialect, &Context::new(sender.smss));
+        let context = Context::new(sender.smss).seeded(chance);
+        let stack = flow.stack.build(dialect, &context);
         let mut config = TcpFlowConfig::new(path, sender, stack, endpoints.receiver);
         config.start = start;
         config.application = self.application(flow.group);

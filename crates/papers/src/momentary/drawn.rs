@@ -126,7 +126,7 @@ pub(super) fn windows(part: &Part) -> Vec<Exhibit> {
 
 /// A panel of figure 5 for each number of losses.
 pub(super) fn figure_5(part: &Part) -> Vec<Exhibit> {
-    let panels = (0..part.results.points.len()).filter_map(|point| {
+    let panels = (0..part.results.points.len()).map(|point| {
         let losses = match point {
             0 => "one loss".to_owned(),
             _ => format!("{} losses", point + 1),
@@ -144,11 +144,11 @@ pub(super) fn figure_5(part: &Part) -> Vec<Exhibit> {
             FIGURE_5,
             series.collect(),
         );
-        Some(Exhibit::figure(
+        Exhibit::figure(
             &format!("figure5-{}-lost", point + 1),
             "Cumulatively acknowledged packets over time.",
             chart.svg(),
-        ))
+        )
     });
     panels.collect()
 }

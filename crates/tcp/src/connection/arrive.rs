@@ -1,6 +1,7 @@
-//! Segments that arrive on an established connection (RFC 9293 §3.10.7.4), in the RFC's order:
-//! RST, SYN, timestamps, sequence number, ACK, data, FIN. What may be forged is answered as RFC
-//! 5961 says.
+//! Segments that arrive on an established connection (RFC 9293 §3.10.7.4): RST and SYN, whatever
+//! their numbers (RFC 5961 §3 and §4), then timestamps and sequence number (RFC 7323 §5.3, R1 and
+//! R2), and only for what is acceptable ACK, TS.Recent (R3), data and FIN. What may be forged is
+//! answered as RFC 5961 says.
 
 use crate::segment::{Ack, DataSegment};
 use crate::time::Instant;
@@ -14,9 +15,10 @@ use super::{Connection, Due, Reason, State};
 /// Where a segment lies to the receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Some of it may be new, or it is empty and inside the window.
+    /// It is processed.
     Acceptable,
-    /// All of it was received before; or it is empty and below the window, as probes are.
+    /// All of it was received before; or it is empty and below the window, as probes are. It is
+    /// answered and dropped, its ACK field too.
     Old,
     /// Nothing of it is in the window, or ever was.
     Outside,
@@ -54,10 +56,17 @@ impl Connection {
                 return None;
             }
         }
-        let standing = engine.standing(segment);
-        if standing == Standing::Outside {
-            self.challenge_or_acknowledge(now, segment);
-            return None;
+        match engine.standing(segment) {
+            Standing::Acceptable => {}
+            Standing::Old => {
+                engine.report_duplicate(now, segment);
+                self.challenge_or_acknowledge(now, segment);
+                return None;
+            }
+            Standing::Outside => {
+                self.challenge_or_acknowledge(now, segment);
+                return None;
+            }
         }
         match self.take_ack(now, segment) {
             Verdict::Taken => {}
@@ -75,10 +84,6 @@ impl Connection {
         if segment.sequence_len() > 0 {
             return self.take_data(now, segment);
         }
-        if standing == Standing::Old {
-            // A probe of the window or of the connection wants an answer.
-            self.challenge(now);
-        }
         None
     }
 
@@ -91,7 +96,7 @@ impl Connection {
         }
         if segment.seq == engine.expected() {
             self.end(Reason::Reset);
-        } else if engine.standing(segment) == Standing::Acceptable {
+        } else if engine.is_in_window(segment) {
             self.challenge(now);
         }
     }
@@ -152,7 +157,7 @@ impl Connection {
     }
 
     /// The peer is alive, and its clock has moved on.
-    fn note_heard(&mut self, now: Instant, segment: &Segment) {
+    pub(super) fn note_heard(&mut self, now: Instant, segment: &Segment) {
         let Some(engine) = &mut self.engine else {
             return;
         };
@@ -193,15 +198,7 @@ impl Connection {
             return None;
         }
         let store = engine.store(segment, next);
-        let _ = engine.receiver.handle_data(
-            now,
-            &DataSegment {
-                seq: segment.seq,
-                len: segment.sequence_len(),
-                timestamp: None,
-                order: None,
-            },
-        );
+        let _ = engine.receiver.handle_data(now, &data(segment));
         let edge = engine.receiver.advertised_edge();
         if let Some(store) = store {
             engine.highest = engine.highest.max(store.offset + u64::from(store.len));
@@ -246,21 +243,45 @@ impl Engine {
         i64::from(segment.seq.0.wrapping_sub(self.expected().0) as i32)
     }
 
-    /// RFC 9293 §3.4's four cases, with two allowances: a segment that begins at RCV.NXT is
-    /// acceptable with a window of zero too (its ACK counts, its data is cut off), and one below
-    /// the window, by no more than a window, may bring an ACK.
+    /// Bytes of the window as it was last told, from RCV.NXT on.
+    fn window(&self) -> i64 {
+        (self.receiver.advertised_edge() - self.receiver.in_order_bytes()) as i64
+    }
+
+    /// Whether the segment begins in the window: RCV.NXT <= SEG.SEQ < RCV.NXT + RCV.WND.
+    fn is_in_window(&self, segment: &Segment) -> bool {
+        (0..self.window()).contains(&self.distance(segment))
+    }
+
+    /// RFC 9293 §3.10.7.4, first, a little wider, as Linux has it (`tcp_sequence`) and Appendix
+    /// A.2 suggests:
+    /// - Below, it need not reach RCV.NXT but what was last acknowledged. So the last segment
+    ///   counts when it is repeated because its ACK was lost (a FIN whose sender may have ours by
+    ///   now), and so does an ACK that data has overtaken while their ACK is delayed. What ends
+    ///   further below is dropped, a repetition and a probe one below RCV.NXT alike: the peer's
+    ///   next segment says all that they say.
+    /// - Above, it may begin where the window ends: with a window of zero at RCV.NXT (its ACK
+    ///   counts, its data is cut off), and else the ACKs of a peer whose whole window is in
+    ///   flight with its beginning lost.
     fn standing(&self, segment: &Segment) -> Standing {
         let receiver = &self.receiver;
-        let window = (receiver.advertised_edge() - receiver.in_order_bytes()) as i64;
         let begin = self.distance(segment);
         let end = begin + i64::from(segment.sequence_len());
+        let acknowledged = self.last_ack_sent as i64 - receiver.in_order_bytes() as i64;
         let lowest = -i64::from(receiver.config().buffer).max(i64::from(u16::MAX));
-        if begin == 0 || (0..window).contains(&begin) || (begin < 0 && end > 0) {
+        if begin <= self.window() && end >= acknowledged {
             Standing::Acceptable
         } else if begin < 0 && begin >= lowest {
             Standing::Old
         } else {
             Standing::Outside
+        }
+    }
+
+    /// Takes down that data came again, for the ACK that answers it (RFC 2883 §4).
+    fn report_duplicate(&mut self, now: Instant, segment: &Segment) {
+        if segment.sequence_len() > 0 {
+            let _ = self.receiver.handle_data(now, &data(segment));
         }
     }
 
@@ -320,5 +341,15 @@ impl Engine {
             skip: (from - start) as u32,
             len: (until - from) as u32,
         })
+    }
+}
+
+/// What the receiver is to know of a segment; timestamps are the connection's.
+fn data(segment: &Segment) -> DataSegment {
+    DataSegment {
+        seq: segment.seq,
+        len: segment.sequence_len(),
+        timestamp: None,
+        order: None,
     }
 }

@@ -83,8 +83,12 @@ impl Clock {
 
     /// Whether a segment with this TSval is an old duplicate (RFC 7323 §5.3 R1).
     pub(super) fn is_stale(&self, now: Instant, value: u32) -> bool {
-        let older = (value.wrapping_sub(self.recent) as i32) < 0;
-        older && now.since(self.recent_at) <= RECENT_LIFETIME
+        self.ahead(value) < 0 && now.since(self.recent_at) <= RECENT_LIFETIME
+    }
+
+    /// How far a TSval is ahead of the newest that has counted; negative behind it.
+    pub(super) const fn ahead(&self, value: u32) -> i32 {
+        value.wrapping_sub(self.recent) as i32
     }
 
     /// An acceptable segment came with this TSval (RFC 7323 §4.3 (2)).

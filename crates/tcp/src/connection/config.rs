@@ -62,11 +62,13 @@ pub struct Config {
     pub syn_timeout: Duration,
     /// How long a handshake may take (RFC 9293 §3.8.3: at least 3 min).
     pub open_timeout: Duration,
-    /// How long data may wait for an acknowledgment, or for the peer's window, without any
-    /// progress (RFC 9293 §3.9.1.1: 5 min; RFC 5482).
+    /// How long data may wait for an acknowledgment without any progress (RFC 9293 §3.9.1.1: 5
+    /// min; RFC 5482).
     ///
-    /// It bounds a zero window too, though RFC 9293 §3.8.6.1 would let a peer that answers
-    /// probes hold the connection for ever: RFC 6429 leaves ending it to the system.
+    /// Before a closed window the time counts from the peer's last answer: as long as it answers
+    /// probes the connection stays open (RFC 9293 §3.8.6.1, MUST-37). A host that needs what it
+    /// holds asks [`shut_out_since`](super::Connection::shut_out_since) and calls
+    /// [`abort`](super::Connection::abort) (RFC 6429).
     pub user_timeout: Duration,
     /// Probes of an idle connection (RFC 9293 §3.8.4: off unless asked for).
     pub keep_alive: Option<KeepAlive>,
@@ -75,6 +77,9 @@ pub struct Config {
     /// A secret of this connection, random: how many answers to suspect segments it gives, and
     /// when it counts anew, follow from it (RFC 5961 §7).
     pub challenge_secret: u64,
+    /// What a sender leaves to chance follows from this number, random: what it does is seen by
+    /// the peer, and must not tell of other secrets.
+    pub seed: u64,
 }
 
 /// What a SYN offers, or accepts if the peer's SYN offered it.
@@ -115,9 +120,9 @@ impl KeepAlive {
 
 impl Config {
     /// The RFCs' values, everything offered, timestamps by the millisecond, for a link that
-    /// carries `mss` bytes beside IPv4 and TCP headers. The three numbers that ought to be
-    /// random (`iss`, `timestamp_offset`, `challenge_secret`) are the host's to set: here they
-    /// are zero.
+    /// carries `mss` bytes beside IPv4 and TCP headers. The four numbers that ought to be
+    /// random (`iss`, `timestamp_offset`, `challenge_secret`, `seed`) are the host's to set:
+    /// here they are zero.
     #[must_use]
     pub const fn new(mss: u16) -> Self {
         Self {
@@ -143,6 +148,7 @@ impl Config {
             keep_alive: None,
             msl: Duration::from_secs(120),
             challenge_secret: 0,
+            seed: 0,
         }
     }
 
@@ -158,7 +164,7 @@ impl Config {
     }
 }
 
-/// What both ends agreed on.
+/// What both ends agreed on, and what this end builds its sender from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Negotiated {
@@ -175,6 +181,8 @@ pub struct Negotiated {
     pub timestamps: Timestamping,
     /// The handshake's round-trip time, if its SYN went out once.
     pub handshake_rtt: Option<Duration>,
+    /// [`Config::seed`].
+    pub seed: u64,
 }
 
 /// By how much the windows of the two directions are shifted (RFC 7323 §2).

@@ -41,6 +41,8 @@ pub(super) struct Engine {
     /// Since when the oldest thing unacknowledged or unsent waits without progress, and SND.UNA
     /// then.
     pub(super) waiting: Option<(Instant, u64)>,
+    /// Since when the peer's window has been closed to something that waits.
+    pub(super) shut_out: Option<Instant>,
     /// When the peer was last heard.
     pub(super) heard_at: Instant,
     /// Keep-alive probes sent since.
@@ -71,6 +73,7 @@ impl Engine {
             ack: Due::No,
             stashed: None,
             waiting: None,
+            shut_out: None,
             heard_at: now,
             probes: 0,
             probe: Due::No,

@@ -25,9 +25,8 @@
 //! a FIN is recovered as loss of a byte is.
 //!
 //! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), ECN, data
-//! in a SYN (it is ignored, and so sent again), RFC 6191's early reuse of a connection in
-//! TIME-WAIT, discovery of the path's MTU (the link tells it), Nagle's algorithm (what is
-//! written goes out).
+//! in a SYN (it is ignored, and so sent again), discovery of the path's MTU (the link tells it),
+//! Nagle's algorithm (what is written goes out).
 
 mod arrive;
 mod challenge;
@@ -38,6 +37,7 @@ mod event;
 mod header;
 mod open;
 mod state;
+mod time_wait;
 mod timers;
 mod transmit;
 
@@ -50,6 +50,7 @@ pub use config::{
 pub use event::{Event, Reason};
 pub use header::{Flags, Options, Outgoing, Segment, Store, Timestamps};
 pub use state::State;
+pub use time_wait::TimeWait;
 
 use crate::receiver::Receiver;
 use crate::sender::Sender;
@@ -321,6 +322,13 @@ impl Connection {
     #[must_use]
     pub fn readable(&self) -> u64 {
         self.engine.as_ref().map_or(0, Engine::readable)
+    }
+
+    /// Since when the peer's window has been closed to data that waits, if it is. A peer that
+    /// answers probes may leave it at that for as long as the host bears it (RFC 6429).
+    #[must_use]
+    pub fn shut_out_since(&self) -> Option<Instant> {
+        self.engine.as_ref()?.shut_out
     }
 
     /// The parameters.

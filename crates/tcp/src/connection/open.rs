@@ -106,23 +106,15 @@ impl Connection {
         segment: &Segment,
     ) -> Option<Store> {
         let peer = self.peer?;
-        let mut segment = *segment;
         let acknowledges = segment.ack == Some(self.iss.at(1));
         if segment.is(Flags::SYN) && segment.seq == peer.irs && !segment.is(Flags::RST) {
-            if !acknowledges {
+            if acknowledges {
+                self.complete_simultaneous_open(now, segment);
+            } else if segment.ack.is_none() && self.limiter.admits(now) {
                 // The peer's SYN again: what answered it was lost.
-                if segment.ack.is_none() && self.limiter.admits(now) {
-                    self.opening.due = Due::Yes;
-                }
-                return None;
+                self.opening.due = Due::Yes;
             }
-            // A simultaneous open: what follows the SYN is an ordinary ACK.
-            segment = Segment {
-                seq: peer.irs.at(1),
-                flags: Flags::NONE,
-                len: 0,
-                ..segment
-            };
+            return None;
         }
         let distance = segment.seq.0.wrapping_sub(peer.irs.at(1).0);
         let window = self.config.receive_buffer.min(u32::from(u16::MAX));
@@ -134,7 +126,7 @@ impl Connection {
             }
             return None;
         }
-        if distance >= window || segment.is(Flags::SYN) || !self.is_timely(now, &segment) {
+        if distance >= window || segment.is(Flags::SYN) || !self.is_timely(now, segment) {
             self.answer_syn_received(now);
             return None;
         }
@@ -145,7 +137,19 @@ impl Connection {
         }
         let window = u32::from(segment.window) << peer.negotiated.shifts.peers;
         self.establish(now, window);
-        self.arrive(now, &segment)
+        self.arrive(now, segment)
+    }
+
+    /// Both ends have sent a SYN, and this is the peer's once more, with the acknowledgment of
+    /// ours (RFC 9293 §3.5, figure 7).
+    fn complete_simultaneous_open(&mut self, now: Instant, answer: &Segment) {
+        if !self.is_timely(now, answer) {
+            self.answer_syn_received(now);
+            return;
+        }
+        // With SYN a window is never scaled (RFC 7323 §2.2).
+        self.establish(now, u32::from(answer.window));
+        self.note_heard(now, answer);
     }
 
     /// Whether the segment carries the timestamps that it should, and they are not old.
@@ -229,6 +233,7 @@ impl Connection {
                 sack: Sack::when(sack),
                 timestamps: Timestamping::when(stamped),
                 handshake_rtt: None,
+                seed: self.config.seed,
             },
         });
     }
@@ -244,7 +249,8 @@ impl Connection {
             ..peer.negotiated
         };
         let sender = self.make_sender(build, &negotiated, peer_window);
-        let receiver = Receiver::new(self.receiver_config(peer.irs, &negotiated));
+        let receiver = Receiver::new(self.receiver_config(peer.irs, &negotiated))
+            .telling_shifted(negotiated.shifts.ours);
         let mut engine = Engine::new(&self.config, negotiated, sender, receiver, now);
         engine.sender.write(self.written);
         self.engine = Some(engine);

@@ -124,17 +124,30 @@ impl Connection {
 
 impl Engine {
     /// Keeps track of how long the oldest thing that waits has waited: from when there was
-    /// something, or from the last progress.
+    /// something, or from the last progress; before a closed window, from when the peer was last
+    /// heard, for as long as it answers probes the connection stays open (RFC 9293 §3.8.6.1,
+    /// MUST-37).
     pub(super) fn note_progress(&mut self, now: Instant) {
         if self.sender.is_done() {
             self.waiting = None;
+            self.shut_out = None;
             return;
         }
+        self.shut_out = self.is_shut_out().then(|| self.shut_out.unwrap_or(now));
         let una = self.una();
-        match self.waiting {
-            Some((_, before)) if before == una => {}
-            _ => self.waiting = Some((now, una)),
-        }
+        let since = match self.waiting {
+            Some((since, before)) if before == una && self.shut_out.is_some() => {
+                since.max(self.heard_at)
+            }
+            Some((since, before)) if before == una => since,
+            _ => now,
+        };
+        self.waiting = Some((since, una));
+    }
+
+    /// Whether the peer's window is closed.
+    fn is_shut_out(&self) -> bool {
+        self.sender.peer_edge() <= self.una()
     }
 }
 

@@ -29,7 +29,7 @@ pub use transmit::{Transmit, TransmitKind};
 
 use crate::congestion::{Credit, Governance};
 use crate::facts::{AckFacts, LossCause, LossRule};
-use crate::recovery::{Exit, Expiry, Growth, Outcome, TimeoutRule};
+use crate::recovery::{Exit, Expiry, Growth, Outcome, Phase, TimeoutRule};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::segment::Ack;
@@ -200,6 +200,22 @@ impl Sender {
     #[must_use]
     pub fn in_flight(&self, now: Instant) -> u64 {
         self.stack.recovery.in_flight(&self.state.view(now))
+    }
+
+    /// Bytes that the recovery lets go now, whatever the application and the peer's window say.
+    #[must_use]
+    pub fn allowance(&self, now: Instant) -> u64 {
+        self.stack.recovery.allowance(&self.state.view(now))
+    }
+
+    /// Where the recovery stands; `None` if it does not tell.
+    #[must_use]
+    pub fn phase(&self) -> Option<Phase> {
+        let disordered = self.state.dup_acks > 0 || self.state.scoreboard.sacked_segments() > 0;
+        match self.stack.recovery.phase()? {
+            Phase::Open if disordered => Some(Phase::Disorder),
+            phase => Some(phase),
+        }
     }
 
     /// Outstanding segments.

@@ -17,8 +17,13 @@ pub struct HostConfig {
     pub send_buffer: usize,
     /// How long it stays to answer the peer after its last connection has come to TIME-WAIT.
     pub linger: Duration,
+    /// What is left of connections in TIME-WAIT, at most; beyond it the oldest is forgotten. They
+    /// are no [`connections_max`](Self::connections_max): each takes 300 bytes or so.
+    pub time_waits_max: usize,
     /// Connections at once. A SYN beyond them takes the place of the oldest whose handshake is
-    /// not over; if there is none, it gets no answer.
+    /// not over; else of the one whose peer has taken nothing for longest, answering probes of its
+    /// closed window, if for longer than the user timeout (RFC 6429); if there is none, it gets
+    /// no answer.
     pub connections_max: usize,
 }
 
@@ -38,7 +43,7 @@ pub enum Destinations {
 
 impl HostConfig {
     /// A host at `addresses` and no other: 4 MiB of send buffer, a second to linger, 1024
-    /// connections.
+    /// connections and 16,384 in TIME-WAIT (68 a second at two minutes of segment lifetime).
     #[must_use]
     pub const fn new(addresses: Vec<IpAddr>) -> Self {
         Self {
@@ -46,6 +51,7 @@ impl HostConfig {
             destinations: Destinations::OwnAddresses,
             send_buffer: 4 << 20,
             linger: Duration::from_secs(1),
+            time_waits_max: 1 << 14,
             connections_max: 1024,
         }
     }

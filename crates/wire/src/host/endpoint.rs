@@ -3,7 +3,9 @@
 
 use std::io;
 
-use dupack_tcp::connection::{Connection, Event, Flags, Negotiated, Reason, Segment, State};
+use dupack_tcp::connection::{
+    Connection, Event, Flags, Negotiated, Reason, Segment, State, TimeWait,
+};
 use dupack_tcp::receiver::Receiver;
 use dupack_tcp::sender::Sender;
 use dupack_tcp::time::Instant;
@@ -306,6 +308,12 @@ impl Endpoint {
     /// hand; one that listens again is one whose peer has taken its SYN back.
     pub(super) const fn is_over(&self) -> bool {
         matches!(self.connection.state(), State::Closed | State::Listen)
+    }
+
+    /// What is left of it, if it is in TIME-WAIT and the application done with it, and since when.
+    pub(super) fn left(&self) -> Option<(TimeWait, Instant)> {
+        self.over_since
+            .and_then(|since| Some((self.connection.time_wait()?, since)))
     }
 
     pub(super) const fn ends(&self) -> Ends {

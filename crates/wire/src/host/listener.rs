@@ -15,8 +15,8 @@ use super::application::Application;
 /// A connection that is to be.
 pub struct Opening {
     /// Its parameters. The host sets the numbers that must be random and the sizes that follow
-    /// from the device: `iss`, `mss`, `default_peer_mss`, `timestamp_offset` and
-    /// `challenge_secret`.
+    /// from the device: `iss`, `mss`, `default_peer_mss`, `timestamp_offset`,
+    /// `challenge_secret` and `seed`.
     pub config: Config,
     /// Makes its sender.
     pub build: BuildSender,

@@ -22,11 +22,16 @@ use crate::family::Family;
 /// Payload that fits a packet of the greatest length, whatever its headers.
 const MAX_JOINED_BYTES: u32 = (MAX_PACKET_BYTES - MAX_HEADER_BYTES) as u32;
 
+/// The identification of every IPv4 packet: they say that nobody may fragment them, and then the
+/// field means nothing and may hold anything (RFC 6864 §4.1). A number that counted would tell each
+/// peer how much goes to the others, challenge ACKs among it (an idle scan). The kernel counts on
+/// from here in the packets that it makes of a joined one, from the start in each.
+const IDENTIFICATION: u16 = 0;
+
 /// The way out of a host.
 #[derive(Debug)]
 pub(super) struct Outbox {
     buffer: Vec<u8>,
-    identification: u16,
     joined: Option<Joined>,
     counters: OutboxCounters,
 }
@@ -63,7 +68,6 @@ impl Outbox {
     pub(super) fn new() -> Self {
         Self {
             buffer: vec![0; MAX_PACKET_BYTES],
-            identification: 0,
             joined: None,
             counters: OutboxCounters::default(),
         }
@@ -124,14 +128,12 @@ impl Outbox {
         let envelope = Envelope {
             source: ends.local,
             destination: ends.remote,
-            identification: self.identification,
+            identification: IDENTIFICATION,
             checksum: match device.offload() {
                 Granted::Offload => Checksum::Offloaded,
                 Granted::Plain => Checksum::Full,
             },
         };
-        // As many packets as the kernel will make of it have numbers of their own.
-        self.identification = self.identification.wrapping_add(joined.count as u16);
         let made = packet(&mut self.buffer, joined, &envelope, stream);
         // What is pushed fits the buffer and has ends of one family.
         let Ok((head, tail)) = made else {
@@ -230,6 +232,8 @@ fn is_end(flags: Flags) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::WallClock;
+    use crate::device::{BUFFER_BYTES, PairConfig, Reading, pair};
     use dupack_tcp::connection::Segment;
     use dupack_tcp::seq::SeqNumber;
 
@@ -286,6 +290,54 @@ mod tests {
             !short.admits(&segment(1005, 5, Flags::NONE)),
             "after a short one"
         );
+    }
+
+    /// What a peer sees in the headers of two packets to it, between which `others` go to another.
+    fn identifications_seen(others: u64, offload: Granted) -> Vec<[u8; 4]> {
+        let mut config = PairConfig::new();
+        config.offload = offload;
+        let (mut ours, mut theirs) = pair(config).expect("a pair");
+        let ends = |remote: &str| Ends {
+            local: "10.0.0.1:1".parse().expect("an address"),
+            remote: remote.parse().expect("an address"),
+        };
+        let (one, other) = (ends("10.0.0.2:2"), ends("10.0.0.3:3"));
+        let stream = Ring::new(1 << 16);
+        let mut outbox = Outbox::new();
+        let mut send = |ends: Ends, n: u64| {
+            for start in [2 * n, 2 * n + 1].map(|n| n * 100) {
+                let pushed =
+                    outbox.push(segment(start, 100, Flags::NONE), ends, &stream, &mut ours);
+                pushed.expect("the pair is there");
+            }
+            outbox
+                .flush(ends, &stream, &mut ours)
+                .expect("the pair is there");
+        };
+        send(one, 0);
+        (0..others).for_each(|n| send(other, n));
+        send(one, 1);
+        let mut seen = Vec::new();
+        let (clock, mut buffer) = (WallClock::start(), vec![0; BUFFER_BYTES]);
+        while let Reading::Packet(packet) = theirs.read(&clock, &mut buffer).expect("a pair") {
+            if packet.bytes[16..20] == [10, 0, 0, 2] {
+                seen.push(packet.bytes[4..8].try_into().expect("four bytes"));
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn a_peer_learns_nothing_of_what_goes_to_another() {
+        for offload in [Granted::Plain, Granted::Offload] {
+            let alone = identifications_seen(0, offload);
+            assert!(alone.len() >= 2);
+            for others in [1, 7, 300] {
+                assert_eq!(identifications_seen(others, offload), alone, "{others}");
+            }
+            // RFC 6864 §4.1 leaves the field free where nobody may fragment: DF, no MF, offset 0.
+            assert!(alone.iter().all(|fields| fields[2..] == [0x40, 0]));
+        }
     }
 
     #[test]

@@ -128,22 +128,42 @@ fn reneging() {
 
 #[test]
 fn a_window_held_at_zero() {
-    // The peer answers every probe and never takes a byte: the user timeout ends it.
+    // The peer answers every probe and never takes a byte. It may (RFC 9293 §3.8.6.1, MUST-37),
+    // and all that it gets is a probe a minute, until the host has had enough (RFC 6429).
     each(5000, |t| {
         t.window = 0;
         t.arrive(". 1 ack 5001");
         t.connection.write(5000).expect("open");
-        let start = t.now;
         t.drain();
-        while t.connection.state() != State::Closed {
-            assert!(t.now.since(start) <= Duration::from_secs(300));
+        let mut probes = 0;
+        for _ in 0..7200 {
             for _ in t.pass(1000) {
+                probes += 1;
                 t.arrive(". 1 ack 5001");
                 t.drain();
             }
         }
-        assert!(t.events().contains(&Event::Closed(Reason::TimedOut)));
+        t.is(State::Established);
+        assert!((120..=130).contains(&probes), "{probes} in two hours");
+        t.connection.abort();
+        assert!(t.events().contains(&Event::Closed(Reason::Aborted)));
+    });
+}
+
+#[test]
+fn a_window_held_at_zero_in_silence() {
+    // It answers none: the user timeout ends it.
+    each(5000, |t| {
+        t.window = 0;
+        t.arrive(". 1 ack 5001");
+        t.connection.write(5000).expect("open");
+        t.drain();
+        let start = t.now;
+        t.pass(299_999);
+        t.is(State::Established);
+        t.pass(1);
         assert_eq!(t.now.since(start), Duration::from_secs(300));
+        assert!(t.events().contains(&Event::Closed(Reason::TimedOut)));
     });
 }
 

@@ -74,6 +74,73 @@ fn blind_data() {
 }
 
 #[test]
+fn what_lies_before_the_window_is_answered_and_acknowledges_nothing() {
+    // RFC 9293 §3.10.7.4, first: an unacceptable segment is dropped with its ACK field.
+    let mut t = Script::established(plain());
+    for n in 0..20 {
+        t.arrive(&format!(". {}:{} ack 1", 1 + n * 1000, 1001 + n * 1000));
+    }
+    t.drain();
+    t.connection.write(3000).expect("open");
+    assert_eq!(t.drain().len(), 3);
+    let window = |t: &Script| t.connection.sender().expect("open").peer_edge();
+    let edge = window(&t);
+    for words in [
+        // An old segment, a keep-alive probe, an end of the stream.
+        ". 1:1001 ack 3001",
+        ". 20000 ack 3001",
+        "F. 19000 ack 3001",
+        // Further below than anything that was ever sent.
+        ". -60000:-59000 ack 3001",
+        ". -9 ack 3001",
+    ] {
+        t.window = 9;
+        assert_eq!(t.arrive(words), None, "{words}");
+        t.sends(&[". 3001 ack 20001"]);
+        assert_eq!(t.connection.acknowledged(), 0, "{words}");
+        assert_eq!(window(&t), edge, "{words}");
+    }
+    t.window = 20_000;
+    // What repeats the last bytes is a repetition whose ACK was lost, and its ACK counts.
+    t.arrive(". 19001:20001 ack 1001");
+    t.sends(&[". 3001 ack 20001"]);
+    assert_eq!(t.connection.acknowledged(), 1000);
+    finishes(&mut t);
+}
+
+#[test]
+fn an_old_segment_is_reported_as_a_duplicate() {
+    // RFC 2883 §4.1.1, though nothing else of it counts.
+    let mut t = Script::established(plain());
+    t.arrive(". 1:1001 ack 1");
+    t.arrive(". 1001:2001 ack 1");
+    t.drain();
+    t.arrive(". 1:1001 ack 1");
+    t.sends(&[". 1 ack 2001"]);
+    let sacks = t.last.clone().expect("an ACK").segment.options.sacks;
+    let report = sacks.as_slice()[0];
+    let number = |seq: SeqNumber| seq.0.wrapping_sub(PEER_ISS);
+    assert_eq!((number(report.start), number(report.end)), (1, 1001));
+}
+
+#[test]
+fn an_ack_at_the_end_of_a_window_that_is_in_flight_counts() {
+    // RFC 9293 Appendix A.2: the peer has sent all that it may and lost the first of it. The
+    // number of its ACKs is the first after the window.
+    let mut t = Script::established(plain());
+    t.connection.write(1000).expect("open");
+    t.drain();
+    t.arrive(". 1001:50001 ack 1");
+    t.drain();
+    t.arrive(". 50001 ack 1001");
+    t.sends(&[]);
+    assert_eq!(t.connection.acknowledged(), 1000);
+    // A RST there lies outside (RFC 5961 §3).
+    t.arrive("R 50001");
+    t.sends(&[]);
+}
+
+#[test]
 fn a_flood_from_outside_the_window() {
     let mut t = Script::established(plain());
     let mut answers = 0;

@@ -97,6 +97,28 @@ fn a_leap_of_the_peers_clock_harms_the_peer_alone() {
 }
 
 #[test]
+fn only_an_acceptable_segment_moves_the_peers_clock() {
+    // RFC 7323 §5.3: R2 (outside the window) comes before R3 (TS.Recent).
+    let mut t = established_stamped(1000);
+    assert!(t.arrive("P. 1:1001 ack 1").is_some());
+    assert!(t.arrive("P. 1001:2001 ack 1").is_some());
+    t.drain();
+    for words in ["P. 1:101 ack 1", ". 1900 ack 1", ". -50000 ack 1"] {
+        let mut forged = t.segment(words);
+        forged.options.timestamps = Some(Timestamps {
+            value: 1000 + (1 << 30),
+            echo: 0,
+        });
+        assert_eq!(t.handle(&forged), None);
+        t.drain();
+        let next = t.connection.readable() + 1;
+        let genuine = format!("P. {next}:{} ack 1", next + 100);
+        assert!(t.arrive(&genuine).is_some(), "after {words}");
+        t.drain();
+    }
+}
+
+#[test]
 fn garbage_options() {
     // Lengths of nothing, of one, beyond the field; known kinds with wrong lengths; twice; no end.
     let fields: [&[u8]; 12] = [

@@ -54,6 +54,80 @@ fn our_window_closes_when_nothing_is_read_and_opens_again() {
 }
 
 #[test]
+fn the_coarse_steps_of_a_large_window_hide_no_opening() {
+    // 128 MiB are told in steps of 4 KiB (RFC 7323 §2.3): 3000 bytes are told as none.
+    let mut config = plain();
+    config.receive_buffer = 1 << 27;
+    let mut t = Script::active(config);
+    t.options.window_scale = Some(0);
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.drain();
+    let fill = (1 << 27) - 3000;
+    let mut start = 1;
+    while start <= fill {
+        let end = (start + 60_000).min(fill + 1);
+        assert!(t.arrive(&format!(". {start}:{end} ack 1")).is_some());
+        t.drain();
+        start = end;
+    }
+    assert_eq!(t.last.clone().expect("the ACK").segment.window, 0);
+    t.connection.read(500);
+    t.sends(&[]);
+    t.connection.read(1000);
+    t.sends(&[&format!(". 1 ack {start}")]);
+    assert_eq!(t.last.clone().expect("the update").segment.window, 1);
+}
+
+#[test]
+fn a_peer_without_room_that_answers_keeps_the_connection() {
+    // RFC 9293 §3.8.6.1 (MUST-37), for an hour; then it answers no more.
+    let mut t = Script::established(plain());
+    t.connection.write(3000).expect("open");
+    t.window = 1000;
+    t.arrive(". 1 ack 1");
+    t.drain();
+    t.window = 0;
+    t.arrive(". 1 ack 1001");
+    t.sends(&[]);
+    let mut heard = t.now;
+    for _ in 0..3600 {
+        for _ in t.pass(1000) {
+            t.arrive(". 1 ack 1001");
+            t.sends(&[]);
+            heard = t.now;
+        }
+    }
+    t.is(State::Established);
+    while t.connection.state() != State::Closed {
+        assert!(!t.pass(1000).is_empty() || t.now.since(heard) <= Duration::from_secs(301));
+    }
+    assert_eq!(t.events().last(), Some(&Event::Closed(Reason::TimedOut)));
+    assert!(t.now.since(heard) >= Duration::from_secs(300));
+}
+
+#[test]
+fn data_that_a_peer_without_room_lets_in_has_the_whole_time() {
+    let mut t = Script::established(plain());
+    t.connection.write(3000).expect("open");
+    t.window = 0;
+    t.arrive(". 1 ack 1");
+    t.drain();
+    for _ in 0..1000 {
+        for _ in t.pass(1000) {
+            t.arrive(". 1 ack 1");
+        }
+    }
+    t.window = 20_000;
+    t.arrive(". 1 ack 1");
+    assert!(!t.drain().is_empty());
+    t.pass(200_000);
+    t.is(State::Established);
+    t.pass(100_000);
+    assert_eq!(t.events().last(), Some(&Event::Closed(Reason::TimedOut)));
+}
+
+#[test]
 fn an_older_segment_brings_no_news_of_the_window() {
     let mut t = Script::established(plain());
     t.window = 5000;

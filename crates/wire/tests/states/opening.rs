@@ -115,6 +115,25 @@ fn both_ends_open_at_once() {
 }
 
 #[test]
+fn the_window_of_the_answer_in_a_simultaneous_open_is_not_scaled() {
+    // RFC 7323 §2.2: in a segment with SYN it never is.
+    let mut t = Script::active(stamped());
+    t.options.window_scale = Some(7);
+    t.peer_time = Some(9);
+    t.window = 1000;
+    t.sends(&["S 0"]);
+    t.arrive("S 0");
+    t.sends(&["S. 0 ack 1"]);
+    t.arrive("S. 0 ack 1");
+    t.is(State::Established);
+    t.sends(&[]);
+    let edge = |t: &Script| t.connection.sender().expect("established").peer_edge();
+    assert_eq!(edge(&t), 1000);
+    t.arrive(". 1 ack 1");
+    assert_eq!(edge(&t), 128_000);
+}
+
+#[test]
 fn both_ends_open_at_once_and_the_answers_cross_with_a_loss() {
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);

@@ -141,7 +141,7 @@ pub struct BbrParameters {
         default = 3,
     )]
     offload_quanta: u64,
-    /// another seed gives other waits between probes
+    /// another seed gives other waits between probes, beside the connection's own
     #[parameter(
         source = "ours: the draft asks for random waits and leaves the generator open",
         range = 0..=u64::MAX,
@@ -218,7 +218,7 @@ impl Constants {
             quantum_max: parameters.quantum_max as f64,
             quantum_min: parameters.quantum_min as f64 * smss,
             offload_quanta: parameters.offload_quanta as f64,
-            seed: parameters.seed,
+            seed: parameters.seed ^ context.seed,
         }
     }
 }

@@ -220,7 +220,7 @@ impl Bbr {
     }
 
     /// A number that differs from flow to flow and from call to call, and is the same in every
-    /// repetition of a run: a hash (Vigna's SplitMix64) of the seed, the time and the bytes
+    /// repetition of a run: a hash (Vigna's SplitMix64) of the seeds, the time and the bytes
     /// delivered.
     fn random(&self) -> u64 {
         let mut z = self.constants.seed;

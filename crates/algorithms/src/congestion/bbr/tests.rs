@@ -12,6 +12,7 @@ use self::path::World;
 use super::State::{
     Drain, ProbeBwCruise, ProbeBwDown, ProbeBwRefill, ProbeBwUp, ProbeRtt, Startup,
 };
+use super::parameters::Constants;
 use super::probe_bw::AckPhase;
 use super::*;
 use crate::catalog::{Dialect, typed};
@@ -183,6 +184,19 @@ fn a_long_path_waits_two_to_three_seconds() {
     waits.sort_by(f64::total_cmp);
     waits.dedup();
     assert_eq!(waits.len(), 20);
+}
+
+#[test]
+fn two_connections_in_step_do_not_probe_together() {
+    let wait = |seed| {
+        let mut bbr = settled(ProbeBwUp);
+        let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
+        bbr.constants = Constants::new(&parameters, &CONTEXT.seeded(seed));
+        bbr.start_probe_bw_down();
+        bbr.cycle.bw_probe_wait
+    };
+    assert_eq!(wait(1), wait(1));
+    assert_ne!(wait(1), wait(2));
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! `dupack script`: packetdrill scripts against our endpoint, in simulated time.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_lab::units::Delay;
+use dupack_report::files::Files;
+use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_script::suite::{Played, Suite, play, play_traced, scripts};
+use dupack_script::{Options, Outcome, Trace};
+use dupack_tcp::time::Duration;
+use miette::{Context as _, IntoDiagnostic, Result, miette};
+
+use crate::flags::{Format, dialect};
+use crate::output::print;
+
+/// The exit code if a script failed.
+const FAILED: u8 = 1;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Nothing of this machine is used or changed: the clock is simulated. A script
+that asks for what is not there is skipped, with the reason; docs/scripts.md
+says what is there.
+
+Examples:
+  dupack script crates/script/conformance
+  dupack script --stack le/reno --trace out fast-retransmit.pkt
+
+Exit codes:
+  0  every script passed, or was skipped
+  1  a script failed
+  2  wrong flags, or a file that cannot be read")]
+pub struct ScriptArgs {
+    /// Scripts, and folders that are searched for files that end in .pkt
+    #[arg(value_name = "FILE", required = true)]
+    paths: Vec<PathBuf>,
+    /// Recovery and congestion control [default: rack, with the control that the script asks for,
+    /// or cubic]
+    #[arg(long)]
+    stack: Option<String>,
+    /// Whose rules the endpoint follows
+    #[arg(long, value_parser = dialect(), default_value_t = Dialect::Linux)]
+    dialect: Dialect,
+    /// How far from its time something may happen, unless the script says
+    #[arg(long, value_name = "DELAY", default_value = "4ms")]
+    tolerance: Delay,
+    /// Folder for a time–sequence figure and a capture of each script; must be empty or new
+    #[arg(long, value_name = "DIR")]
+    trace: Option<PathBuf>,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
+    let options = options(args, catalog)?;
+    let paths = scripts(&args.paths)
+        .into_diagnostic()
+        .wrap_err("cannot find the scripts")?;
+    if paths.is_empty() {
+        return Err(miette!("there is no file that ends in .pkt"));
+    }
+    let folder = args
+        .trace
+        .as_deref()
+        .map(|path| OutputFolder::create(path, IfPresent::Refuse))
+        .transpose()?;
+    let mut suite = Suite::default();
+    for path in &paths {
+        let played = played(path, &options, folder.as_ref())?;
+        if args.format == Format::Table {
+            print(&text(&played, paths.len()))?;
+        }
+        suite.played.push(played);
+    }
+    match args.format {
+        Format::Table if paths.len() > 1 => print(&format!("\n{}", suite.table()))?,
+        Format::Table => {}
+        Format::Csv => print(&suite.csv())?,
+        Format::Json => print(&format!("{:#}", suite.json()))?,
+    }
+    Ok(match suite.counts().failed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILED),
+    })
+}
+
+fn options(args: &ScriptArgs, catalog: &Catalog) -> Result<Options> {
+    let stack = args
+        .stack
+        .as_deref()
+        .map(|stack| StackSpec::parse(stack, catalog))
+        .transpose()
+        .into_diagnostic()?;
+    let mut options = Options::default();
+    options.stack = stack;
+    options.dialect = args.dialect;
+    options.tolerance = Duration::from_nanos(args.tolerance.as_nanos());
+    Ok(options)
+}
+
+fn played(path: &Path, options: &Options, folder: Option<&OutputFolder>) -> Result<Played> {
+    let unread = || format!("cannot read {}", path.display());
+    let Some(folder) = folder else {
+        return play(path, options).into_diagnostic().wrap_err_with(unread);
+    };
+    let (played, trace) = play_traced(path, options)
+        .into_diagnostic()
+        .wrap_err_with(unread)?;
+    if let Some(trace) = trace {
+        write(folder, path, &trace)?;
+    }
+    Ok(played)
+}
+
+/// Writes the figure and the capture of a script, under its name and that of its folder.
+fn write(folder: &OutputFolder, path: &Path, trace: &Trace) -> Result<()> {
+    let inside = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let stem = path.file_stem().unwrap_or_default();
+    let name = Path::new(inside).join(stem);
+    let name = name.to_string_lossy();
+    let title = stem.to_string_lossy();
+    let figure = trace
+        .svg(&title, &path.display().to_string())
+        .into_diagnostic()?;
+    let capture = trace.pcapng().into_diagnostic()?;
+    let mut files = Files::new();
+    files.add_figure(&name, figure);
+    files.add(format!("{name}.pcapng"), || capture.clone());
+    files.write(folder)?;
+    Ok(())
+}
+
+/// What is printed of a script: a line, and how it failed if it is the only one.
+fn text(played: &Played, scripts: usize) -> String {
+    match &played.outcome {
+        Outcome::Failed(failure) if scripts == 1 => {
+            format!(
+                "{}:{}: failed\n\n{failure}",
+                played.path.display(),
+                failure.line
+            )
+        }
+        _ => played.line(),
+    }
+}

@@ -1,0 +1,267 @@
+//! What expressions come to.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use super::Lookup;
+use super::format::format as formatted;
+use super::parse::{Expression, Statement};
+use super::value::{Number, Value};
+
+/// Why there is no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Error {
+    /// Python would have stopped too.
+    Wrong(String),
+    /// It is not known here.
+    Beyond(String),
+}
+
+type Evaluated = Result<Value, Error>;
+
+/// One statement's view of the world.
+pub(super) struct Evaluation<'e> {
+    variables: &'e BTreeMap<String, Value>,
+    state: &'e dyn Fn(&str) -> Lookup,
+}
+
+impl<'e> Evaluation<'e> {
+    pub(super) const fn new(
+        variables: &'e BTreeMap<String, Value>,
+        state: &'e dyn Fn(&str) -> Lookup,
+    ) -> Self {
+        Self { variables, state }
+    }
+
+    /// What is assigned, if anything is.
+    pub(super) fn execute(&self, statement: &Statement) -> Result<Option<(String, Value)>, Error> {
+        match statement {
+            Statement::Assign(name, value) => Ok(Some((name.clone(), self.value(value)?))),
+            Statement::Evaluate(expression) => self.value(expression).map(|_| None),
+            Statement::Assert(condition, message) => {
+                if self.value(condition)?.is_true() {
+                    return Ok(None);
+                }
+                let said = match message {
+                    Some(message) => format!(
+                        "the assertion does not hold: {}",
+                        self.value(message)?.shown()
+                    ),
+                    None => "the assertion does not hold".to_owned(),
+                };
+                Err(Error::Wrong(said))
+            }
+        }
+    }
+
+    fn value(&self, expression: &Expression) -> Evaluated {
+        match expression {
+            Expression::Int(int) => Ok(Value::Int(*int)),
+            Expression::Float(float) => Ok(Value::Float(*float)),
+            Expression::Text(text) => Ok(Value::Text(text.clone())),
+            Expression::Name(name) => self.name(name),
+            Expression::Tuple(items) => self.values(items).map(Value::Tuple),
+            Expression::Not(one) => Ok(Value::Bool(!self.value(one)?.is_true())),
+            Expression::Sign(sign, one) => signed(*sign, &self.value(one)?),
+            Expression::Arithmetic(left, sign, right) => {
+                arithmetic(&self.value(left)?, sign, &self.value(right)?)
+            }
+            Expression::And(parts) => self.first(parts, |value| !value.is_true()),
+            Expression::Or(parts) => self.first(parts, Value::is_true),
+            Expression::Compare(first, rest) => self.compare(first, rest),
+            Expression::Call(name, arguments) => self.call(name, arguments),
+        }
+    }
+
+    fn values(&self, expressions: &[Expression]) -> Result<Vec<Value>, Error> {
+        expressions.iter().map(|e| self.value(e)).collect()
+    }
+
+    fn name(&self, name: &str) -> Evaluated {
+        match name {
+            "True" => return Ok(Value::Bool(true)),
+            "False" => return Ok(Value::Bool(false)),
+            "None" => return Ok(Value::None),
+            _ => {}
+        }
+        if let Some(value) = self.variables.get(name) {
+            return Ok(value.clone());
+        }
+        match (self.state)(name) {
+            Lookup::Is(value) => Ok(value),
+            Lookup::Beyond(reason) => Err(Error::Beyond(reason)),
+            Lookup::Unknown => Err(Error::Wrong(format!("there is no `{name}`"))),
+        }
+    }
+
+    /// The first that `ends` the search, or the last.
+    fn first(&self, parts: &[Expression], ends: impl Fn(&Value) -> bool) -> Evaluated {
+        let mut last = Value::None;
+        for part in parts {
+            last = self.value(part)?;
+            if ends(&last) {
+                break;
+            }
+        }
+        Ok(last)
+    }
+
+    fn compare(&self, first: &Expression, rest: &[(&'static str, Expression)]) -> Evaluated {
+        let mut left = self.value(first)?;
+        for (sign, right) in rest {
+            let right = self.value(right)?;
+            if !compared(&left, sign, &right)? {
+                return Ok(Value::Bool(false));
+            }
+            left = right;
+        }
+        Ok(Value::Bool(true))
+    }
+
+    fn call(&self, name: &str, arguments: &[Expression]) -> Evaluated {
+        let mut values = self.values(arguments)?;
+        if let ("min" | "max", [Value::Tuple(items)]) = (name, &values[..]) {
+            values = items.clone();
+        }
+        let extreme = |wanted: Ordering| {
+            let mut values = values.iter();
+            let mut best = values
+                .next()
+                .ok_or_else(|| Error::Wrong(format!("`{name}` of nothing")))?;
+            for value in values {
+                if value.order(best) == Some(wanted) {
+                    best = value;
+                }
+            }
+            Ok(best.clone())
+        };
+        match (name, &values[..]) {
+            ("print", _) => Ok(Value::None),
+            ("min", _) => extreme(Ordering::Less),
+            ("max", _) => extreme(Ordering::Greater),
+            ("abs", [one]) => match one.number() {
+                Some(Number::Int(int)) => int.checked_abs().map(Value::Int).ok_or_else(too_large),
+                Some(Number::Float(float)) => Ok(Value::Float(float.abs())),
+                None => Err(not_numbers("abs")),
+            },
+            ("int", [one]) => match one.number() {
+                Some(Number::Int(int)) => Ok(Value::Int(int)),
+                Some(Number::Float(float)) => Ok(Value::Int(float.trunc() as i64)),
+                None => Err(not_numbers("int")),
+            },
+            ("round", [one]) => match one.number() {
+                Some(Number::Int(int)) => Ok(Value::Int(int)),
+                Some(Number::Float(float)) => Ok(Value::Int(float.round_ties_even() as i64)),
+                None => Err(not_numbers("round")),
+            },
+            ("float", [one]) => match one.number() {
+                Some(number) => Ok(Value::Float(number.as_f64())),
+                None => Err(not_numbers("float")),
+            },
+            ("str", [one]) => Ok(Value::Text(one.shown())),
+            _ => Err(Error::Beyond(format!("Python's `{name}` in code"))),
+        }
+    }
+}
+
+fn compared(left: &Value, sign: &str, right: &Value) -> Result<bool, Error> {
+    let order = left.order(right);
+    Ok(match sign {
+        "==" => order == Some(Ordering::Equal),
+        "!=" => order != Some(Ordering::Equal),
+        _ => {
+            let order = order.ok_or_else(|| not_numbers(sign))?;
+            match sign {
+                "<" => order.is_lt(),
+                "<=" => order.is_le(),
+                ">" => order.is_gt(),
+                _ => order.is_ge(),
+            }
+        }
+    })
+}
+
+fn signed(sign: char, value: &Value) -> Evaluated {
+    match (sign, value.number()) {
+        ('-', Some(Number::Int(int))) => int.checked_neg().map(Value::Int).ok_or_else(too_large),
+        ('-', Some(Number::Float(float))) => Ok(Value::Float(-float)),
+        (_, Some(Number::Int(int))) => Ok(Value::Int(!int)),
+        _ => Err(not_numbers(&sign.to_string())),
+    }
+}
+
+fn arithmetic(left: &Value, sign: &str, right: &Value) -> Evaluated {
+    if let (Value::Text(text), "%") = (left, sign) {
+        return formatted(text, right)
+            .map(Value::Text)
+            .map_err(Error::Beyond);
+    }
+    if let (Value::Text(one), "+", Value::Text(two)) = (left, sign, right) {
+        return Ok(Value::Text(format!("{one}{two}")));
+    }
+    let (Some(left), Some(right)) = (left.number(), right.number()) else {
+        return Err(not_numbers(sign));
+    };
+    match (left, right) {
+        (Number::Int(left), Number::Int(right)) if sign != "/" => whole(left, sign, right),
+        _ => real(left.as_f64(), sign, right.as_f64()),
+    }
+}
+
+fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
+    if matches!(sign, "//" | "%") && right == 0 {
+        return Err(Error::Wrong("division by zero".to_owned()));
+    }
+    let shift = || u32::try_from(right).map_err(|_| too_large());
+    let result = match sign {
+        "+" => left.checked_add(right),
+        "-" => left.checked_sub(right),
+        "*" => left.checked_mul(right),
+        // Python rounds down, and the remainder has the divisor's sign.
+        "//" => left.checked_div_euclid(right).map(|quotient| {
+            if right < 0 && left.rem_euclid(right) != 0 {
+                quotient - 1
+            } else {
+                quotient
+            }
+        }),
+        "%" => left.checked_rem(right).map(|rest| {
+            if rest != 0 && (rest < 0) != (right < 0) {
+                rest + right
+            } else {
+                rest
+            }
+        }),
+        "**" => left.checked_pow(shift()?),
+        "<<" => left.checked_shl(shift()?),
+        ">>" => left.checked_shr(shift()?),
+        "&" => Some(left & right),
+        "|" => Some(left | right),
+        _ => Some(left ^ right),
+    };
+    result.map(Value::Int).ok_or_else(too_large)
+}
+
+fn real(left: f64, sign: &str, right: f64) -> Evaluated {
+    if matches!(sign, "/" | "//" | "%") && right == 0.0 {
+        return Err(Error::Wrong("division by zero".to_owned()));
+    }
+    Ok(Number::Float(match sign {
+        "+" => left + right,
+        "-" => left - right,
+        "*" => left * right,
+        "/" => left / right,
+        "//" => (left / right).floor(),
+        "%" => left - right * (left / right).floor(),
+        _ => return Err(not_numbers(sign)),
+    })
+    .value())
+}
+
+fn too_large() -> Error {
+    Error::Beyond("numbers of more than 64 bits in code".to_owned())
+}
+
+fn not_numbers(sign: &str) -> Error {
+    Error::Wrong(format!("`{sign}` of what has no such thing"))
+}

@@ -1,0 +1,66 @@
+//! `'%d' % value`.
+
+use super::value::{Number, Value};
+
+/// Puts values into a text as Python's `%` does, as far as scripts use it; or what is beyond us.
+pub(super) fn format(text: &str, values: &Value) -> Result<String, String> {
+    let mut values = match values {
+        Value::Tuple(items) => items.clone(),
+        single => vec![single.clone()],
+    }
+    .into_iter();
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-')
+            .ok_or("a format that ends in `%`")?;
+        let (width, after) = rest.split_at(end);
+        let mut after = after.chars();
+        let conversion = after.next().ok_or("a format that ends in `%`")?;
+        rest = after.as_str();
+        if conversion == '%' {
+            out.push('%');
+            continue;
+        }
+        let value = values
+            .next()
+            .ok_or("a format with more places than values")?;
+        out.push_str(&converted(width, conversion, &value)?);
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+fn converted(width: &str, conversion: char, value: &Value) -> Result<String, String> {
+    let number = || {
+        value
+            .number()
+            .ok_or_else(|| format!("the format `%{conversion}` of what is no number"))
+    };
+    let places = match width.split_once('.') {
+        Some((_, places)) => places.parse().map_err(|_| beyond(width, conversion))?,
+        None if width.is_empty() => 6,
+        None => return Err(beyond(width, conversion)),
+    };
+    match conversion {
+        'd' | 'i' | 'u' => Ok(match number()? {
+            Number::Int(int) => int.to_string(),
+            Number::Float(float) => (float.trunc() as i64).to_string(),
+        }),
+        'f' => Ok(format!("{:.places$}", number()?.as_f64())),
+        'x' => match number()? {
+            Number::Int(int) => Ok(format!("{int:x}")),
+            Number::Float(_) => Err(beyond(width, conversion)),
+        },
+        's' => Ok(value.shown()),
+        'r' => Ok(value.represented()),
+        _ => Err(beyond(width, conversion)),
+    }
+}
+
+fn beyond(width: &str, conversion: char) -> String {
+    format!("the format `%{width}{conversion}`")
+}

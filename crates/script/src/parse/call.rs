@@ -1,0 +1,166 @@
+//! Calls of the operating system.
+
+use super::cursor::{Cursor, Parsed};
+use super::lex::Kind;
+use super::time;
+use crate::syntax::{Call, Expression, Member};
+
+pub(super) fn call(cursor: &mut Cursor<'_, '_>) -> Parsed<Call> {
+    let until = match cursor.peek() {
+        Some(Kind::Ellipsis) => {
+            cursor.advance();
+            Some(time(cursor)?)
+        }
+        _ => None,
+    };
+    let Some(Kind::Word(name)) = cursor.peek() else {
+        return Err(cursor.expected("a call, such as read(4, ..., 1000) = 1000"));
+    };
+    cursor.advance();
+    cursor.sign('(', "the arguments of a call")?;
+    let arguments = list(cursor, ')')?;
+    cursor.sign('=', "what the call returns")?;
+    let result = expression(cursor)?;
+    let error = match cursor.peek() {
+        Some(Kind::Word(name)) => {
+            cursor.advance();
+            Some(name.to_owned())
+        }
+        _ => None,
+    };
+    note(cursor)?;
+    Ok(Call {
+        name: name.to_owned(),
+        arguments,
+        until,
+        result,
+        error,
+    })
+}
+
+/// What follows an error in brackets is for the reader alone.
+fn note(cursor: &mut Cursor<'_, '_>) -> Parsed<()> {
+    if !cursor.take_sign('(') {
+        return Ok(());
+    }
+    while cursor.peek().is_some() {
+        if cursor.take_sign(')') {
+            return Ok(());
+        }
+        cursor.advance();
+    }
+    Err(cursor.expected("`)`: the end of a note"))
+}
+
+/// Expressions up to `closing`, which is taken.
+fn list(cursor: &mut Cursor<'_, '_>, closing: char) -> Parsed<Vec<Expression>> {
+    let mut items = Vec::new();
+    if cursor.take_sign(closing) {
+        return Ok(items);
+    }
+    loop {
+        items.push(expression(cursor)?);
+        if cursor.take_sign(closing) {
+            return Ok(items);
+        }
+        cursor.sign(',', &format!("another value, or `{closing}`"))?;
+    }
+}
+
+fn expression(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
+    let first = operand(cursor)?;
+    if cursor.peek() != Some(Kind::Sign('|')) {
+        return Ok(first);
+    }
+    let mut parts = vec![first];
+    while cursor.take_sign('|') {
+        parts.push(operand(cursor)?);
+    }
+    Ok(Expression::Or(parts))
+}
+
+fn operand(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
+    let Some(kind) = cursor.peek() else {
+        return Err(cursor.expected("a value"));
+    };
+    let simple = match kind {
+        Kind::Ellipsis => Expression::Any,
+        Kind::Number(number) | Kind::Hex(number) => Expression::Number(number),
+        Kind::Text(_) => return text(cursor),
+        Kind::Word(name) => return word(cursor, name),
+        Kind::Sign('[') => {
+            cursor.advance();
+            return list(cursor, ']').map(Expression::List);
+        }
+        Kind::Sign('{') => {
+            cursor.advance();
+            return members(cursor).map(Expression::Struct);
+        }
+        _ => return Err(cursor.expected("a value: `...`, a number, a name, [list] or {struct}")),
+    };
+    cursor.advance();
+    Ok(simple)
+}
+
+/// Texts side by side are one.
+fn text(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
+    let mut whole = String::new();
+    while let Some(Kind::Text(part)) = cursor.peek() {
+        whole.push_str(part);
+        cursor.advance();
+    }
+    if cursor.peek() == Some(Kind::Ellipsis) {
+        cursor.advance();
+    }
+    Ok(Expression::Text(whole))
+}
+
+/// A name, or what is made of one: `htons(80)`, `type=3`.
+fn word(cursor: &mut Cursor<'_, '_>, name: &str) -> Parsed<Expression> {
+    cursor.advance();
+    // A note may follow a result: only what stands close is an argument.
+    if cursor.peek() == Some(Kind::Sign('(')) && cursor.is_close() {
+        cursor.advance();
+        let arguments = list(cursor, ')')?;
+        return Ok(Expression::Apply(name.to_owned(), arguments));
+    }
+    if cursor.take_sign('=') {
+        let value = expression(cursor)?;
+        let name = Some(name.to_owned());
+        return Ok(Expression::Struct(vec![Member { name, value }]));
+    }
+    Ok(Expression::Name(name.to_owned()))
+}
+
+/// The members of a struct, from behind the opening brace on.
+fn members(cursor: &mut Cursor<'_, '_>) -> Parsed<Vec<Member>> {
+    let mut members = Vec::new();
+    loop {
+        members.push(member(cursor)?);
+        if cursor.take_sign('}') {
+            return Ok(members);
+        }
+        cursor.sign(',', "another member, or `}`")?;
+    }
+}
+
+fn member(cursor: &mut Cursor<'_, '_>) -> Parsed<Member> {
+    let name = match (cursor.peek(), cursor.peek_second()) {
+        (Some(Kind::Word(name)), Some(Kind::Sign('='))) => {
+            cursor.advance();
+            cursor.advance();
+            Some(name.to_owned())
+        }
+        // `msg_iov(2)=[…]`: how many there are is seen from the list.
+        (Some(Kind::Word(name)), Some(Kind::Sign('('))) if name.starts_with("msg_") => {
+            cursor.advance();
+            cursor.advance();
+            list(cursor, ')')?;
+            cursor.sign('=', "the member's value")?;
+            Some(name.to_owned())
+        }
+        _ => None,
+    };
+    let value = expression(cursor)?;
+    Ok(Member { name, value })
+}

@@ -1,0 +1,120 @@
+//! A place among the tokens of a script.
+
+use super::error::ParseError;
+use super::lex::{Kind, Token};
+
+/// What a part of the grammar comes to.
+pub(super) type Parsed<T> = Result<T, ParseError>;
+
+pub(super) struct Cursor<'s, 't> {
+    source: &'s str,
+    tokens: &'t [Token<'s>],
+    next: usize,
+}
+
+impl<'s, 't> Cursor<'s, 't> {
+    pub(super) const fn new(source: &'s str, tokens: &'t [Token<'s>]) -> Self {
+        Self {
+            source,
+            tokens,
+            next: 0,
+        }
+    }
+
+    /// The next token.
+    pub(super) fn peek(&self) -> Option<Kind<'s>> {
+        self.tokens.get(self.next).map(|token| token.kind)
+    }
+
+    /// The token after the next.
+    pub(super) fn peek_second(&self) -> Option<Kind<'s>> {
+        self.tokens.get(self.next + 1).map(|token| token.kind)
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    /// The place, for [`wrong_at`](Self::wrong_at).
+    pub(super) const fn position(&self) -> usize {
+        self.next
+    }
+
+    /// The line of the next token, from 1.
+    pub(super) fn line(&self) -> usize {
+        let at = self.span(self.next).start;
+        self.source[..at].matches('\n').count() + 1
+    }
+
+    /// Whether the next token stands close behind the last.
+    pub(super) fn is_close(&self) -> bool {
+        let before = self.next.checked_sub(1).map(|at| self.span(at).end);
+        before == Some(self.span(self.next).start)
+    }
+
+    fn span(&self, at: usize) -> std::ops::Range<usize> {
+        let end = self.source.trim_end().len();
+        self.tokens
+            .get(at)
+            .map_or(end..end, |token| token.span.clone())
+    }
+
+    /// Takes `sign` if it is next.
+    pub(super) fn take_sign(&mut self, sign: char) -> bool {
+        let there = self.peek() == Some(Kind::Sign(sign));
+        self.next += usize::from(there);
+        there
+    }
+
+    /// Takes `word` if it is next.
+    pub(super) fn take_word(&mut self, word: &str) -> bool {
+        let there = self.peek() == Some(Kind::Word(word));
+        self.next += usize::from(there);
+        there
+    }
+
+    /// Takes `sign`, or says what was meant.
+    pub(super) fn sign(&mut self, sign: char, meant: &str) -> Parsed<()> {
+        match self.take_sign(sign) {
+            true => Ok(()),
+            false => Err(self.expected(&format!("`{sign}`: {meant}"))),
+        }
+    }
+
+    /// Takes a number that fits a `T`.
+    pub(super) fn number<T: TryFrom<i64>>(&mut self, meant: &str) -> Parsed<T> {
+        let (Some(Kind::Number(number)) | Some(Kind::Hex(number))) = self.peek() else {
+            return Err(self.expected(meant));
+        };
+        let number = T::try_from(number)
+            .map_err(|_| self.wrong(&format!("{number} is out of range for {meant}")))?;
+        self.advance();
+        Ok(number)
+    }
+
+    /// The next token is not what was meant.
+    pub(super) fn expected(&self, meant: &str) -> ParseError {
+        let found = match self.tokens.get(self.next) {
+            None => "the script ends".to_owned(),
+            Some(token) => {
+                let text = self.source[token.span.clone()].lines().next();
+                let text: String = text.unwrap_or_default().chars().take(20).collect();
+                format!("found `{text}`")
+            }
+        };
+        self.wrong(&format!("{found} in place of {meant}"))
+    }
+
+    pub(super) fn wrong(&self, message: &str) -> ParseError {
+        self.wrong_at(self.next, message)
+    }
+
+    pub(super) fn wrong_at(&self, position: usize, message: &str) -> ParseError {
+        ParseError::wrong(self.source, self.span(position), message.to_owned())
+    }
+
+    /// What is next is right, but not there.
+    pub(super) fn missing(&self, message: &str) -> ParseError {
+        ParseError::missing(self.source, self.span(self.next), message.to_owned())
+    }
+}

@@ -1,0 +1,72 @@
+//! What is wrong with a script, and where.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Why a script could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// What is wrong, and what would be right.
+    pub message: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// How many characters it is about.
+    pub width: usize,
+    /// Whether it is the script's fault.
+    pub fault: Fault,
+}
+
+/// Whose fault it is that a script cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The script's: packetdrill would not read it either.
+    Script,
+    /// Ours: it is right, and asks for what is not there.
+    Missing,
+}
+
+impl ParseError {
+    pub(super) fn wrong(source: &str, span: Range<usize>, message: String) -> Self {
+        Self::new(source, span, message, Fault::Script)
+    }
+
+    pub(super) fn missing(source: &str, span: Range<usize>, message: String) -> Self {
+        Self::new(source, span, message, Fault::Missing)
+    }
+
+    /// About a whole line.
+    pub(super) fn at_line(source: &str, line: usize, message: &str) -> Self {
+        let start: usize = source
+            .split_inclusive('\n')
+            .take(line - 1)
+            .map(str::len)
+            .sum();
+        let text = source[start..].lines().next().unwrap_or_default();
+        let indent = text.len() - text.trim_start().len();
+        let span = start + indent..start + text.trim_end().len();
+        Self::wrong(source, span, message.to_owned())
+    }
+
+    fn new(source: &str, span: Range<usize>, message: String, fault: Fault) -> Self {
+        let before = &source[..span.start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let first_line = source[span.clone()].lines().next().unwrap_or_default();
+        Self {
+            message,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            width: first_line.chars().count().max(1),
+            fault,
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for ParseError {}

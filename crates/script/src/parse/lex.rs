@@ -1,0 +1,150 @@
+//! Tokens.
+
+use std::ops::Range;
+
+use winnow::combinator::{alt, delimited, preceded, repeat};
+use winnow::error::{ContextError, ErrMode};
+use winnow::prelude::*;
+use winnow::stream::{LocatingSlice, Location as _};
+use winnow::token::{any, none_of, one_of, take_till, take_until, take_while};
+
+use super::error::ParseError;
+
+type Input<'s> = LocatingSlice<&'s str>;
+type Lexed<T> = Result<T, ErrMode<ContextError>>;
+
+/// A token, and where it stands in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Token<'s> {
+    pub(super) kind: Kind<'s>,
+    pub(super) span: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind<'s> {
+    /// Digits, maybe behind a minus.
+    Number(i64),
+    /// `0x…`
+    Hex(i64),
+    /// Digits with a point.
+    Decimal(&'s str),
+    /// Letters, digits and underscores.
+    Word(&'s str),
+    /// Between double quotes.
+    Text(&'s str),
+    /// Between back quotes.
+    Shell(&'s str),
+    /// Between `%{` and `}%`.
+    Code(&'s str),
+    /// `--name=value`
+    Option(&'s str),
+    /// `...`
+    Ellipsis,
+    /// Any other character.
+    Sign(char),
+}
+
+/// Cuts a script into tokens.
+pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, ParseError> {
+    let mut input = LocatingSlice::new(source);
+    let mut tokens = Vec::new();
+    loop {
+        // Neither can fail: the first takes what there is, the second any character.
+        let _: Lexed<()> = repeat(0.., alt((white, line_comment, comment))).parse_next(&mut input);
+        let start = input.current_token_start();
+        if start == source.len() {
+            return Ok(tokens);
+        }
+        let kind = token(&mut input).map_err(|_| unfinished(source, start))?;
+        let span = start..input.previous_token_end();
+        tokens.push(Token { kind, span });
+    }
+}
+
+/// What begins here and never ends.
+fn unfinished(source: &str, at: usize) -> ParseError {
+    let (what, closing) = match source[at..].chars().next() {
+        Some('`') => ("shell commands", "a back quote"),
+        Some('"') => ("text", "a double quote"),
+        Some('%') => ("code", "`}%`"),
+        _ => ("a number", "fewer digits"),
+    };
+    ParseError::wrong(
+        source,
+        at..at + 1,
+        format!("{what} begins here and has no end: write {closing}"),
+    )
+}
+
+fn white(input: &mut Input<'_>) -> Lexed<()> {
+    take_while(1.., char::is_whitespace)
+        .void()
+        .parse_next(input)
+}
+
+fn line_comment(input: &mut Input<'_>) -> Lexed<()> {
+    ("//", take_till(0.., '\n')).void().parse_next(input)
+}
+
+fn comment(input: &mut Input<'_>) -> Lexed<()> {
+    ("/*", take_until(0.., "*/"), "*/").void().parse_next(input)
+}
+
+fn token<'s>(input: &mut Input<'s>) -> Lexed<Kind<'s>> {
+    alt((
+        "...".value(Kind::Ellipsis),
+        delimited("%{", take_until(0.., "}%"), "}%").map(Kind::Code),
+        preceded("--", take_till(1.., char::is_whitespace)).map(Kind::Option),
+        quoted('"').map(Kind::Text),
+        quoted('`').map(Kind::Shell),
+        decimal.map(Kind::Decimal),
+        word,
+        any.verify(|c: &char| !matches!(c, '"' | '`' | '%'))
+            .map(Kind::Sign),
+    ))
+    .parse_next(input)
+}
+
+/// What stands between two of `quote`, with backslashes as they are.
+fn quoted<'s>(quote: char) -> impl FnMut(&mut Input<'s>) -> Lexed<&'s str> {
+    move |input| {
+        let escaped = ('\\', any).void();
+        let plain = none_of([quote, '\\']).void();
+        let inside = repeat::<_, _, (), _, _>(0.., alt((escaped, plain))).take();
+        delimited(quote, inside, quote).parse_next(input)
+    }
+}
+
+fn decimal<'s>(input: &mut Input<'s>) -> Lexed<&'s str> {
+    (
+        take_while(0.., |c: char| c.is_ascii_digit()),
+        '.',
+        take_while(1.., |c: char| c.is_ascii_digit()),
+    )
+        .take()
+        .parse_next(input)
+}
+
+/// Words, and numbers, which look like them.
+fn word<'s>(input: &mut Input<'s>) -> Lexed<Kind<'s>> {
+    let letters = take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_');
+    let negative = (
+        '-',
+        one_of(|c: char| c.is_ascii_digit()),
+        take_while(0.., |c: char| c.is_ascii_digit()),
+    )
+        .take();
+    alt((letters, negative))
+        .try_map(|text: &str| {
+            if let Some(digits) = text.strip_prefix("0x") {
+                return i64::from_str_radix(digits, 16).map(Kind::Hex);
+            }
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            if digits.bytes().all(|b| b.is_ascii_digit()) {
+                text.parse().map(Kind::Number)
+            } else {
+                Ok(Kind::Word(text))
+            }
+        })
+        .parse_next(input)
+}

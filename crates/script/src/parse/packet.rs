@@ -1,0 +1,214 @@
+//! Packets.
+
+use super::cursor::{Cursor, Parsed};
+use super::lex::Kind;
+use crate::syntax::{EcnField, Packet, TcpOption};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Inbound,
+    Outbound,
+}
+
+/// A packet, from behind its direction on.
+pub(super) fn packet(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Packet> {
+    let ecn = ip_fields(cursor, direction)?;
+    other_protocols(cursor)?;
+    if matches!(cursor.peek(), Some(Kind::Number(_)))
+        && cursor.peek_second() == Some(Kind::Sign('>'))
+    {
+        return Err(cursor.missing("packets between other ports than the connection's"));
+    }
+    let flags = flags(cursor)?;
+    let (seq, len) = range(cursor)?;
+    let ack = match cursor.take_word("ack") {
+        true => cursor.number("an acknowledgment number")?,
+        false => 0,
+    };
+    let window = match cursor.take_word("win") {
+        true => Some(cursor.number("a window of 16 bits")?),
+        false => None,
+    };
+    if cursor.take_word("urg") {
+        return Err(cursor.missing("urgent data (RFC 6093 advises against it)"));
+    }
+    let options = match cursor.take_sign('<') {
+        true => options(cursor, direction)?,
+        false => Some(Vec::new()),
+    };
+    Ok(Packet {
+        ecn,
+        flags,
+        seq,
+        len,
+        ack,
+        window,
+        options,
+    })
+}
+
+/// `[ect0]` and the like.
+fn ip_fields(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<EcnField>> {
+    let closing = match cursor.peek() {
+        Some(Kind::Sign('[')) => ']',
+        Some(Kind::Sign('(')) => ')',
+        _ => return Ok(None),
+    };
+    cursor.advance();
+    let field = match cursor.peek() {
+        Some(Kind::Word("noecn")) => EcnField::NotCapable,
+        Some(Kind::Word("ect0")) => EcnField::Ect0,
+        Some(Kind::Word("ect1")) => EcnField::Ect1,
+        Some(Kind::Word("ce")) => EcnField::Congestion,
+        Some(Kind::Word("ect01")) if direction == Direction::Outbound => EcnField::Either,
+        Some(Kind::Word("tos" | "flowlabel" | "ttl")) => {
+            return Err(cursor.missing("fields of the IP header other than ECN"));
+        }
+        _ => return Err(cursor.expected("an ECN field: noecn, ect0, ect1, ce, or ect01 outbound")),
+    };
+    cursor.advance();
+    if cursor.take_sign(',') {
+        return Err(cursor.missing("fields of the IP header other than ECN"));
+    }
+    cursor.sign(closing, "the end of the ECN field")?;
+    Ok(Some(field))
+}
+
+fn other_protocols(cursor: &Cursor<'_, '_>) -> Parsed<()> {
+    match cursor.peek() {
+        Some(Kind::Word("icmp")) => Err(cursor.missing("ICMP messages")),
+        Some(Kind::Word("udp")) => Err(cursor.missing("UDP")),
+        Some(Kind::Word("ipv4" | "ipv6" | "gre" | "GREv0" | "mpls" | "encap")) => {
+            Err(cursor.missing("packets within packets"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `S`, `P.`, `.`, `-` and the like.
+fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u8> {
+    const MEANT: &str = "flags: letters of FSRPEWU and a point for ACK, a point alone, or `-`";
+    if cursor.take_sign('-') {
+        return Ok(0);
+    }
+    let mut flags = 0;
+    if let Some(Kind::Word(letters)) = cursor.peek() {
+        for letter in letters.chars() {
+            flags |= match letter {
+                'F' => Packet::FIN,
+                'S' => Packet::SYN,
+                'R' => Packet::RST,
+                'P' => Packet::PSH,
+                'U' => Packet::URG,
+                'E' => Packet::ECE,
+                'W' => Packet::CWR,
+                'A' => return Err(cursor.missing("Accurate ECN")),
+                _ => return Err(cursor.expected(MEANT)),
+            };
+        }
+        cursor.advance();
+    }
+    match cursor.peek() {
+        Some(Kind::Sign('.')) => {
+            cursor.advance();
+            Ok(flags | Packet::ACK)
+        }
+        Some(Kind::Decimal(_)) => Err(cursor.missing("Accurate ECN")),
+        _ if flags == 0 => Err(cursor.expected(MEANT)),
+        _ => Ok(flags),
+    }
+}
+
+/// `1:1001(1000)`
+fn range(cursor: &mut Cursor<'_, '_>) -> Parsed<(u32, u32)> {
+    const MEANT: &str = "sequence numbers and length, such as 1:1001(1000)";
+    let start = cursor.position();
+    let first: u32 = cursor.number(MEANT)?;
+    cursor.sign(':', MEANT)?;
+    let end: u32 = cursor.number(MEANT)?;
+    cursor.sign('(', MEANT)?;
+    let len: u16 = cursor.number("a length of 16 bits")?;
+    cursor.sign(')', MEANT)?;
+    if first.wrapping_add(u32::from(len)) != end {
+        return Err(cursor.wrong_at(start, &format!("from {first} to {end} are not {len} bytes")));
+    }
+    Ok((first, u32::from(len)))
+}
+
+/// The options, from behind the opening bracket on.
+fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<Vec<TcpOption>>> {
+    if cursor.peek() == Some(Kind::Ellipsis) {
+        if direction == Direction::Inbound {
+            return Err(cursor.wrong("`<...>` says nothing of a packet that is made from it"));
+        }
+        cursor.advance();
+        cursor.sign('>', "the end of the options")?;
+        return Ok(None);
+    }
+    let mut options = Vec::new();
+    loop {
+        options.push(option(cursor)?);
+        if cursor.take_sign('>') {
+            return Ok(Some(options));
+        }
+        cursor.sign(',', "another option, or `>`")?;
+    }
+}
+
+fn option(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
+    let Some(Kind::Word(name)) = cursor.peek() else {
+        return Err(cursor.expected("an option: mss, wscale, sackOK, sack, TS, nop or eol"));
+    };
+    match name {
+        "FO" | "FOEXP" => return Err(cursor.missing("Fast Open (RFC 7413)")),
+        "md5" => return Err(cursor.missing("MD5 signatures (RFC 2385)")),
+        "ECN" => return Err(cursor.missing("Accurate ECN")),
+        _ => {}
+    }
+    let start = cursor.position();
+    cursor.advance();
+    Ok(match name {
+        "nop" => TcpOption::Nop,
+        "eol" => TcpOption::End,
+        "sackOK" => TcpOption::SackPermitted,
+        "mss" => TcpOption::Mss(cursor.number("a segment size of 16 bits")?),
+        "wscale" => TcpOption::WindowScale(cursor.number("a shift of 8 bits")?),
+        "sack" => TcpOption::Sack(blocks(cursor)?),
+        "TS" => timestamps(cursor)?,
+        _ => {
+            return Err(cursor.wrong_at(
+                start,
+                &format!(
+                    "there is no option `{name}`: there are mss, wscale, sackOK, sack, TS, nop \
+                     and eol"
+                ),
+            ));
+        }
+    })
+}
+
+fn blocks(cursor: &mut Cursor<'_, '_>) -> Parsed<Vec<(u32, u32)>> {
+    const MEANT: &str = "a block such as 1001:2001";
+    let mut blocks = Vec::new();
+    loop {
+        let first = cursor.number(MEANT)?;
+        cursor.sign(':', MEANT)?;
+        blocks.push((first, cursor.number(MEANT)?));
+        if !matches!(cursor.peek(), Some(Kind::Number(_))) {
+            return Ok(blocks);
+        }
+    }
+}
+
+fn timestamps(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
+    const MEANT: &str = "timestamps, such as TS val 100 ecr 0";
+    if !cursor.take_word("val") {
+        return Err(cursor.expected(MEANT));
+    }
+    let value = cursor.number(MEANT)?;
+    if !cursor.take_word("ecr") {
+        return Err(cursor.expected(MEANT));
+    }
+    let echo = cursor.number(MEANT)?;
+    Ok(TcpOption::Timestamps { value, echo })
+}

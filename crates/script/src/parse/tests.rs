@@ -1,0 +1,166 @@
+use super::*;
+use crate::syntax::{EcnField, Expression, Packet, TcpOption};
+
+fn events(source: &str) -> Vec<Event> {
+    parse(source).expect("a script").events
+}
+
+fn first(source: &str) -> What {
+    events(source).remove(0).what
+}
+
+fn packet(source: &str) -> Packet {
+    match first(&format!("0 {source}")) {
+        What::Inbound(packet) | What::Outbound(packet) => packet,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn call(source: &str) -> crate::syntax::Call {
+    match first(&format!("0 {source}")) {
+        What::Call(call) => call,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Line, column and message.
+fn wrong(source: &str) -> (usize, usize, String) {
+    let error = parse(source).expect_err("no script");
+    assert_eq!(error.fault, Fault::Script, "{error}");
+    (error.line, error.column, error.message)
+}
+
+const BEGIN: &str = "0 close(3) = 0\n";
+
+#[test]
+fn times_are_absolute_relative_ranges_or_any() {
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let after = Duration::from_millis;
+    let source = format!(
+        "{BEGIN} .5 < . 1:1(0)\n +.25 < . 1:1(0)\n 1~1.5 > . 1:1(0)\n +1~+2.0 > . 1:1(0)\n * > . 1:1(0)"
+    );
+    let times: Vec<When> = events(&source)[1..].iter().map(|event| event.at).collect();
+    assert_eq!(
+        times,
+        [
+            When::At(at(500)),
+            When::After(after(250)),
+            When::Between(at(1000), at(1500)),
+            When::AfterBetween(after(1000), after(2000)),
+            When::Whenever,
+        ]
+    );
+}
+
+#[test]
+fn a_packet_has_flags_numbers_and_options() {
+    assert_eq!(
+        packet("> [ect0] FP. 1:1001(1000) ack 7 win 32 <nop,nop,TS val 5 ecr 6,sack 1:2 3:4>"),
+        Packet {
+            ecn: Some(EcnField::Ect0),
+            flags: Packet::FIN | Packet::PSH | Packet::ACK,
+            seq: 1,
+            len: 1000,
+            ack: 7,
+            window: Some(32),
+            options: Some(vec![
+                TcpOption::Nop,
+                TcpOption::Nop,
+                TcpOption::Timestamps { value: 5, echo: 6 },
+                TcpOption::Sack(vec![(1, 2), (3, 4)]),
+            ]),
+        }
+    );
+    let syn = packet("< SEW 0:0(0) win 1 <mss 1460,sackOK,wscale 7,eol>");
+    assert_eq!(syn.flags, Packet::SYN | Packet::ECE | Packet::CWR);
+    assert_eq!(packet("> . 1:1(0) <...>").options, None);
+    assert_eq!(packet("> - 1:1(0)").flags, 0);
+    assert_eq!(packet("> . 1:1(0)").options, Some(Vec::new()));
+}
+
+#[test]
+fn a_call_has_arguments_a_result_and_maybe_an_end() {
+    let call = call(
+        "... .5 poll([{fd=4, events=POLLIN|POLLOUT, revents=0}], 1, 0x10) = -1 EAGAIN (try again)",
+    );
+    assert_eq!(call.until, Some(Duration::from_millis(500)));
+    assert_eq!(call.result, Expression::Number(-1));
+    assert_eq!(call.error.as_deref(), Some("EAGAIN"));
+    assert_eq!(call.arguments[2], Expression::Number(16));
+    let Expression::List(list) = &call.arguments[0] else {
+        panic!("{call:?}");
+    };
+    let Expression::Struct(members) = &list[0] else {
+        panic!("{list:?}");
+    };
+    assert_eq!(members[1].name.as_deref(), Some("events"));
+    assert!(matches!(&members[1].value, Expression::Or(words) if words.len() == 2));
+}
+
+#[test]
+fn addresses_messages_and_notes_are_read() {
+    call(
+        r#"bind(3, {sa_family = AF_INET, sin_port = htons(8080), sin_addr = inet_addr("1.2.3.4")}, ...) = 0"#,
+    );
+    call("sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 10}, {..., 20}], msg_flags=0}, 0) = 30");
+    assert_eq!(
+        call("fcntl(3, F_GETFL) = 0x2 (flags O_RDWR)").result,
+        Expression::Number(2)
+    );
+}
+
+#[test]
+fn options_commands_code_and_comments_have_their_places() {
+    let source = "--tolerance_usecs=10 // note\n--strict\n`sysctl a=\"b\"\nsecond`\n/* two\nlines */\n0 %{ assert 1 > 0 }%\n+0 `third`\n`last`";
+    let script = parse(source).expect("a script");
+    assert_eq!(script.options[0].value.as_deref(), Some("10"));
+    assert_eq!((script.options[1].line, script.options.len()), (2, 2));
+    assert_eq!(script.preparation.expect("commands").line, 3);
+    let lines: Vec<usize> = script.events.iter().map(|event| event.line).collect();
+    assert_eq!(lines, [7, 8]);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
+    for (source, line, column, words) in [
+        ("", 1, 1, "nothing happens"),
+        ("1 close(3) = 0", 1, 1, "time 0"),
+        ("0 < X. 1:1(0)", 1, 5, "flags"),
+        ("0 < . 1:11(9)", 1, 7, "from 1 to 11 are not 9 bytes"),
+        ("0 < . 1:1(0) <mss>", 1, 18, "a segment size"),
+        ("0 < . 1:1(0) <mss 70000>", 1, 19, "70000 is out of range"),
+        ("0 < . 1:1(0) <mess 7>", 1, 15, "no option `mess`"),
+        ("0 < . 1:1(0) <...>", 1, 15, "says nothing"),
+        ("0 close(3)\n+0 close(4) = 0", 2, 1, "what the call returns"),
+        ("0 close(3 = 0", 1, 11, "another value, or `)`"),
+        ("0 socket() = 3\n+0 %{ assert 1", 2, 4, "`}%`"),
+        ("0 `sysctl", 1, 3, "a back quote"),
+        ("0 close(3) = 0\n+1~+2 close(4) = 0", 2, 7, "within a range"),
+        ("0 close(3) = 0\n 2~1 > . 1:1(0)", 2, 2, "before it begins"),
+        ("0 close(3) = 0\n+0 !", 2, 4, "what happens"),
+    ] {
+        let (found_line, found_column, message) = wrong(source);
+        assert_eq!(
+            (found_line, found_column),
+            (line, column),
+            "{source}: {message}"
+        );
+        assert!(message.contains(words), "{source}: {message}");
+    }
+}
+
+#[test]
+fn what_is_right_but_not_there_is_told_apart() {
+    for (source, words) in [
+        ("0 < icmp unreachable", "ICMP"),
+        ("0 < udp (10)", "UDP"),
+        ("0 < S 0:0(0) <FO abcd,nop>", "Fast Open"),
+        ("0 > .5 1:1(0)", "Accurate ECN"),
+        ("0 > [tos 0x10] . 1:1(0)", "IP header"),
+        ("0 < . 1:1(0) win 1 urg 5", "urgent"),
+    ] {
+        let error = parse(source).expect_err(source);
+        assert_eq!(error.fault, Fault::Missing, "{source}");
+        assert!(error.message.contains(words), "{source}: {error}");
+    }
+}

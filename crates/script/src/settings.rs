@@ -1,0 +1,296 @@
+//! What a script asks of the system: sysctls, socket options and lines that begin with `--`, each
+//! mapped to a parameter of ours, known to make no difference, or beyond us with the reason.
+
+mod shell;
+mod socket;
+mod sysctl;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use dupack_algorithms::catalog::{Catalog, Dialect, StackError, StackSpec, offer};
+use dupack_tcp::connection::{BuildSender, Config, MIN_MSS};
+use dupack_tcp::options::{Dsack, Sack, WindowScale};
+use dupack_tcp::sender::{IdleRule, WindowLog};
+use dupack_tcp::time::Duration;
+
+pub(crate) use socket::{Connected, SocketSettings, is_harmless};
+
+use crate::syntax::Setting;
+
+/// Bytes of IPv4 and TCP headers without options.
+const IPV4_HEADERS: u16 = 40;
+/// The same of IPv6.
+const IPV6_HEADERS: u16 = 60;
+
+/// The stack that runs a script, unless another is named.
+#[derive(Clone, Debug)]
+pub(crate) enum ChosenStack {
+    /// This, whatever the script asks for.
+    Named(StackSpec),
+    /// RACK-TLP with the control that the script asks for.
+    Scripts(String),
+}
+
+/// The control that a script runs with that names none.
+const USUAL_CONTROL: &str = "cubic";
+
+/// What the system is set to.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    stack: ChosenStack,
+    dialect: Dialect,
+    tolerance: Duration,
+    /// Of the time that an event follows the one before by, as a share.
+    tolerance_share: f64,
+    /// Time between two values of the script's timestamps; `None` if they are not checked.
+    timestamp_tick: Option<Duration>,
+    scaled_echoes: bool,
+    /// Whether a packet that is expected must come in one piece.
+    strict_segments: bool,
+    mtu: u16,
+    headers: u16,
+    timestamps: bool,
+    sack: bool,
+    dsack: bool,
+    window_scaling: bool,
+    tail_loss_probe: bool,
+    restart_after_idle: bool,
+    /// The largest receive buffer, which the window's shift follows from.
+    receive_buffer: u32,
+    /// Repetitions of a SYN, and of its answer.
+    syn_retries: u32,
+    syn_ack_retries: u32,
+}
+
+impl Settings {
+    /// Those of Linux.
+    pub(crate) fn new(stack: Option<StackSpec>, dialect: Dialect, tolerance: Duration) -> Self {
+        Self {
+            stack: match stack {
+                Some(stack) => ChosenStack::Named(stack),
+                None => ChosenStack::Scripts(USUAL_CONTROL.to_owned()),
+            },
+            dialect,
+            tolerance,
+            tolerance_share: 0.125,
+            timestamp_tick: None,
+            scaled_echoes: false,
+            strict_segments: false,
+            mtu: 1500,
+            headers: IPV4_HEADERS,
+            timestamps: true,
+            sack: true,
+            dsack: true,
+            window_scaling: true,
+            tail_loss_probe: true,
+            restart_after_idle: true,
+            receive_buffer: 6 << 20,
+            syn_retries: 6,
+            syn_ack_retries: 5,
+        }
+    }
+
+    /// Takes a line that begins with `--`; or says why it cannot.
+    pub(crate) fn take_option(&mut self, setting: &Setting) -> Result<(), String> {
+        let value = setting.value.as_deref().unwrap_or_default();
+        let number = || -> Result<u64, String> {
+            let wrong = || format!("the option `--{}={value}`", setting.name);
+            // Longer than any script takes, in microseconds.
+            const MOST: u64 = 10_u64.pow(13);
+            match value.parse() {
+                Ok(number) if number <= MOST => Ok(number),
+                _ => Err(wrong()),
+            }
+        };
+        match &*setting.name {
+            "tolerance_usecs" => self.tolerance = Duration::from_micros(number()?),
+            "tolerance_percent" => self.tolerance_share = number()? as f64 / 100.0,
+            "tcp_ts_tick_usecs" => {
+                self.timestamp_tick = match number()? {
+                    0 => None,
+                    micros => Some(Duration::from_micros(micros)),
+                }
+            }
+            "tcp_ts_ecr_scaled" => self.scaled_echoes = true,
+            "strict_segments" => self.strict_segments = true,
+            "mtu" => self.mtu = u16::try_from(number()?).map_err(|_| "a longer MTU than IPv4's")?,
+            "ip_version" if value == "ipv6" => self.headers = IPV6_HEADERS,
+            // Addresses, and what goes to the terminal: nothing here follows from them. `mss` is
+            // that of packets in ICMP messages and UDP.
+            "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port"
+            | "connect_port" | "verbose" | "dry_run" | "mss" | "speed" | "no_cleanup"
+            | "init_scripts" => {}
+            name => return Err(format!("the option `--{name}`")),
+        }
+        Ok(())
+    }
+
+    /// Takes the shell commands of `text`, with files found from `folder`; or says what is beyond
+    /// us.
+    pub(crate) fn take_commands(&mut self, text: &str, folder: &Path) -> Result<(), String> {
+        self.take_commands_from(text, folder, 0)
+    }
+
+    fn take_commands_from(
+        &mut self,
+        text: &str,
+        folder: &Path,
+        depth: usize,
+    ) -> Result<(), String> {
+        const MOST_FILES: usize = 8;
+        for words in shell::commands(text) {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            match &words[..] {
+                [] => {}
+                ["sysctl", rest @ ..] => self.take_sysctls(rest)?,
+                // A file that is sent has the length that the script says.
+                ["/bin/rm" | "rm" | "/bin/dd" | "dd", ..] => {}
+                // Nothing of a kernel's is cached, limited or offloaded here.
+                ["ip", "tcp_metrics", "flush", ..]
+                | ["ethtool", ..]
+                | ["sleep" | "true" | ":", ..] => {}
+                ["tc", "qdisc", ..] if words.contains(&"limit") => {
+                    return Err(
+                        "packets that this host itself drops (`tc qdisc … limit`)".to_owned()
+                    );
+                }
+                ["tc", "qdisc", ..] => {}
+                ["echo", value, ">", path] => self.take_file(path, value)?,
+                [file, rest @ ..] if file.ends_with("set_sysctls.py") => {
+                    for assignment in rest {
+                        let (path, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+                        self.take_file(path, value)?;
+                    }
+                }
+                [file] if file.contains("sysctl_restore_") => {}
+                [file] if file.ends_with(".sh") && depth < MOST_FILES => {
+                    let path = folder.join(file);
+                    let beside = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+                    let text = std::fs::read_to_string(&path).map_err(|error| {
+                        format!("commands of `{file}`, which cannot be read: {error}")
+                    })?;
+                    self.take_commands_from(&text, &beside, depth + 1)?;
+                }
+                [command, ..] => return Err(format!("the command `{command}`")),
+            }
+        }
+        Ok(())
+    }
+
+    /// A file of `/proc/sys`, or a module's parameter.
+    fn take_file(&mut self, path: &str, value: &str) -> Result<(), String> {
+        if let Some(name) = path.strip_prefix("/proc/sys/") {
+            return self.take_sysctl(&name.replace('/', "."), value);
+        }
+        match path.strip_prefix("/sys/module/tcp_cubic/parameters/") {
+            // Both of its tests are on: the default.
+            Some("hystart_detect") if value == "3" => Ok(()),
+            _ => Err(format!("`{path}`")),
+        }
+    }
+
+    /// What a new connection is made of.
+    pub(crate) fn connection(
+        &self,
+        socket: &SocketSettings,
+        opened: Opened,
+    ) -> Result<(Config, BuildSender), StackError> {
+        let stack = self.stack_for(socket)?;
+        let (mut config, build) = offer(&stack, self.dialect);
+        config.mss = self.mss(socket);
+        if !self.timestamps {
+            config.offer.timestamps = None;
+        }
+        config.offer.sack = Sack::when(config.offer.sack.is_on() && self.sack);
+        config.offer.dsack = Dsack::when(config.offer.dsack.is_on() && self.dsack && self.sack);
+        config.offer.window_scale = WindowScale::when(self.window_scaling);
+        config.receive_buffer = socket.receive_buffer.unwrap_or(self.receive_buffer);
+        let retries = socket.syn_retries.unwrap_or(match opened {
+            Opened::Here => self.syn_retries,
+            Opened::ByPeer => self.syn_ack_retries,
+        });
+        // All of them, each twice as long after the one before.
+        let waits = (1_u64 << (retries.min(20) + 1)) - 1;
+        config.open_timeout = config.syn_timeout.saturating_mul(waits);
+        if let Some(timeout) = socket.user_timeout {
+            config.user_timeout = timeout;
+        }
+        config.keep_alive = socket.keep_alive();
+        let restart = self.restart_after_idle;
+        let build: BuildSender = Box::new(move |agreed| {
+            let (mut sender, stack) = build(agreed);
+            if !restart {
+                sender.idle = IdleRule::Keep;
+            }
+            sender.log = WindowLog::On;
+            (sender, stack)
+        });
+        Ok((config, build))
+    }
+
+    /// Payload of the longest packet without options.
+    fn mss(&self, socket: &SocketSettings) -> u16 {
+        let link = self.mtu.saturating_sub(self.headers).max(MIN_MSS);
+        socket.mss.map_or(link, |mss| mss.min(link))
+    }
+
+    /// The stack of a connection.
+    pub(crate) fn stack_for(&self, socket: &SocketSettings) -> Result<StackSpec, StackError> {
+        match &self.stack {
+            ChosenStack::Named(stack) => Ok(stack.clone()),
+            ChosenStack::Scripts(control) => {
+                let control = socket.control.as_ref().unwrap_or(control);
+                let recovery = match self.tail_loss_probe {
+                    true => "rack",
+                    false => "rack(tlp=off)",
+                };
+                StackSpec::parse(&format!("{recovery}/{control}"), &Catalog::builtin())
+            }
+        }
+    }
+
+    /// The control that a script asks for; or that there is none of this name.
+    fn take_control(&mut self, name: &str) -> Result<(), String> {
+        known_control(name)?;
+        if let ChosenStack::Scripts(control) = &mut self.stack {
+            name.clone_into(control);
+        }
+        Ok(())
+    }
+
+    /// How far from its time something may happen that follows the event before by `after`.
+    pub(crate) fn tolerance(&self, after: Duration) -> Duration {
+        let share = Duration::from_secs_f64(after.as_secs_f64() * self.tolerance_share);
+        self.tolerance.max(share)
+    }
+
+    pub(crate) const fn timestamp_tick(&self) -> Option<Duration> {
+        self.timestamp_tick
+    }
+
+    pub(crate) const fn scaled_echoes(&self) -> bool {
+        self.scaled_echoes
+    }
+
+    pub(crate) const fn strict_segments(&self) -> bool {
+        self.strict_segments
+    }
+}
+
+/// Who opens a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    Here,
+    ByPeer,
+}
+
+/// Whether there is a congestion control of this name; or the reason to skip.
+fn known_control(name: &str) -> Result<(), String> {
+    match StackSpec::parse(&format!("rack/{name}"), &Catalog::builtin()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("the congestion control `{name}`")),
+    }
+}

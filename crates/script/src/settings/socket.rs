@@ -1,0 +1,114 @@
+//! Socket options.
+
+use dupack_tcp::connection::KeepAlive;
+use dupack_tcp::time::Duration;
+
+use super::known_control;
+
+/// Socket options that make no difference here, each with the reason.
+pub(crate) const HARMLESS: &[(&str, &str)] = &[
+    ("SO_REUSEADDR", "no address is ever taken"),
+    ("SO_REUSEPORT", "no port is ever taken"),
+    (
+        "SO_SNDBUF",
+        "there is no send buffer; a script that fills one is skipped for that",
+    ),
+    ("SO_MARK", "packets carry no mark"),
+    ("SO_PRIORITY", "packets have no priority"),
+    ("SO_BINDTODEVICE", "there are no devices"),
+    ("IP_MTU_DISCOVER", "the link's MTU is known"),
+    ("IPV6_MTU_DISCOVER", "the link's MTU is known"),
+    ("IP_TOS", "the field is not looked at"),
+    ("IPV6_TCLASS", "the field is not looked at"),
+    ("IP_FREEBIND", "no address is ever refused"),
+    ("IP_TRANSPARENT", "no address is ever refused"),
+    (
+        "TCP_NODELAY",
+        "what is written goes out: there is no Nagle's algorithm",
+    ),
+];
+
+/// Whether an option makes no difference.
+pub(crate) fn is_harmless(name: &str) -> bool {
+    HARMLESS.iter().any(|(harmless, _)| *harmless == name)
+}
+
+/// What a socket is set to; a listener's children have the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SocketSettings {
+    pub(super) mss: Option<u16>,
+    pub(super) syn_retries: Option<u32>,
+    pub(super) receive_buffer: Option<u32>,
+    pub(super) user_timeout: Option<Duration>,
+    pub(super) control: Option<String>,
+    keep_alive: bool,
+    keep_idle: Option<Duration>,
+    keep_interval: Option<Duration>,
+    keep_probes: Option<u32>,
+    /// Closing sends a RST.
+    pub(crate) abort_at_close: bool,
+}
+
+/// Whether a socket has a connection already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connected {
+    Yes,
+    No,
+}
+
+impl SocketSettings {
+    pub(super) fn keep_alive(&self) -> Option<KeepAlive> {
+        let standard = KeepAlive::STANDARD;
+        self.keep_alive.then(|| KeepAlive {
+            idle: self.keep_idle.unwrap_or(standard.idle),
+            interval: self.keep_interval.unwrap_or(standard.interval),
+            probes: self.keep_probes.unwrap_or(standard.probes),
+        })
+    }
+
+    /// The segment size that was asked for.
+    pub(crate) const fn mss(&self) -> Option<u16> {
+        self.mss
+    }
+
+    /// Sets an option to a number; or says why it cannot.
+    pub(crate) fn set(
+        &mut self,
+        name: &str,
+        value: i64,
+        connected: Connected,
+    ) -> Result<(), String> {
+        let unsigned = u32::try_from(value).map_err(|_| format!("the socket option {name}"))?;
+        let seconds = Duration::from_secs(u64::from(unsigned));
+        match name {
+            "TCP_MAXSEG" => self.mss = Some(u16::try_from(value).unwrap_or(u16::MAX)),
+            "TCP_SYNCNT" => self.syn_retries = Some(unsigned),
+            // Linux doubles what is asked for, and half of it is window.
+            "SO_RCVBUF" => self.receive_buffer = Some(unsigned),
+            "TCP_USER_TIMEOUT" => {
+                self.user_timeout = Some(Duration::from_millis(u64::from(unsigned)));
+            }
+            "SO_KEEPALIVE" => self.keep_alive = value != 0,
+            "TCP_KEEPIDLE" => self.keep_idle = Some(seconds),
+            "TCP_KEEPINTVL" => self.keep_interval = Some(seconds),
+            "TCP_KEEPCNT" => self.keep_probes = Some(unsigned),
+            _ => return Err(format!("the socket option {name}")),
+        }
+        match connected {
+            Connected::No => Ok(()),
+            Connected::Yes => Err(format!(
+                "the socket option {name} on a connection that is there already"
+            )),
+        }
+    }
+
+    /// Sets an option to a word.
+    pub(crate) fn set_text(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if name != "TCP_CONGESTION" {
+            return Err(format!("the socket option {name}"));
+        }
+        known_control(value)?;
+        self.control = Some(value.to_owned());
+        Ok(())
+    }
+}

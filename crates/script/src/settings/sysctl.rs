@@ -1,0 +1,128 @@
+//! Linux's sysctls.
+
+use super::{Settings, shell};
+
+/// Sysctls that make no difference here, each with the reason.
+pub(crate) const HARMLESS: &[(&str, &str)] = &[
+    (
+        "tcp_wmem",
+        "what is written is kept by the script's reader: there is no send buffer",
+    ),
+    (
+        "tcp_frto",
+        "whether a timeout was spurious is the stack's to find out",
+    ),
+    ("tcp_fack", "gone from Linux"),
+    ("tcp_tso_win_divisor", "single segments leave, not bursts"),
+    ("tcp_min_tso_segs", "single segments leave, not bursts"),
+    ("tcp_tso_rtt_log", "single segments leave, not bursts"),
+    ("tcp_limit_output_bytes", "nothing queues in the host"),
+    ("tcp_pacing_ss_ratio", "the control says how it paces"),
+    ("tcp_pacing_ca_ratio", "the control says how it paces"),
+    ("tcp_notsent_lowat", "no writer waits"),
+    (
+        "tcp_fastopen",
+        "a script that uses Fast Open is skipped for that",
+    ),
+    (
+        "tcp_fastopen_key",
+        "a script that uses Fast Open is skipped for that",
+    ),
+    (
+        "tcp_fastopen_blackhole_timeout_sec",
+        "a script that uses Fast Open is skipped for that",
+    ),
+    (
+        "tcp_fastopen_cookies",
+        "a script that uses Fast Open is skipped for that",
+    ),
+    ("tcp_syncookies", "no queue overflows"),
+    (
+        "tcp_no_metrics_save",
+        "nothing is kept from one connection to the next",
+    ),
+    (
+        "tcp_ecn_option",
+        "a script that uses Accurate ECN is skipped for that",
+    ),
+    (
+        "tcp_ecn_fallback",
+        "a script that uses ECN is skipped for that",
+    ),
+    (
+        "tcp_moderate_rcvbuf",
+        "the receive buffer has its largest size from the start",
+    ),
+    ("tcp_autocorking", "what is written goes out"),
+    ("tcp_comp_sack_nr", "no ACK waits for others"),
+    ("tcp_comp_sack_delay_ns", "no ACK waits for others"),
+    ("tcp_comp_sack_slack_ns", "no ACK waits for others"),
+    ("tcp_shrink_window", "the receive buffer never shrinks"),
+    (
+        "tcp_invalid_ratelimit",
+        "suspect segments are answered as RFC 5961 has it",
+    ),
+    (
+        "tcp_challenge_ack_limit",
+        "suspect segments are answered as RFC 5961 has it",
+    ),
+    ("ip_local_port_range", "there are no ports"),
+];
+
+impl Settings {
+    /// The arguments of `sysctl`.
+    pub(super) fn take_sysctls(&mut self, words: &[&str]) -> Result<(), String> {
+        for word in words {
+            if word.starts_with('-') {
+                continue;
+            }
+            let (name, value) = word
+                .split_once('=')
+                .ok_or_else(|| format!("the value of the sysctl `{word}`"))?;
+            self.take_sysctl(&name.replace('/', "."), value)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_sysctl(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let beyond = || Err(format!("the sysctl `{name}={value}`"));
+        let key = name.strip_prefix("net.ipv4.").unwrap_or(name);
+        if key == "tcp_congestion_control" {
+            return self.take_control(value);
+        }
+        if HARMLESS.iter().any(|(harmless, _)| *harmless == key) {
+            return Ok(());
+        }
+        let Some(numbers) = shell::numbers(value) else {
+            return beyond();
+        };
+        match (key, &numbers[..]) {
+            ("tcp_timestamps", [on]) => self.timestamps = *on != 0,
+            ("tcp_sack", [on]) => self.sack = *on != 0,
+            ("tcp_dsack", [on]) => self.dsack = *on != 0,
+            ("tcp_window_scaling", [on]) => self.window_scaling = *on != 0,
+            ("tcp_slow_start_after_idle", [on]) => self.restart_after_idle = *on != 0,
+            ("tcp_early_retrans", [level]) => self.tail_loss_probe = *level >= 3,
+            ("tcp_syn_retries", [times]) => self.syn_retries = retries(*times),
+            ("tcp_synack_retries", [times]) => self.syn_ack_retries = retries(*times),
+            ("tcp_rmem", [_, _, most]) => {
+                self.receive_buffer = u32::try_from(*most).unwrap_or(u32::MAX);
+            }
+            // These are what the stack does anyway.
+            ("tcp_recovery", [1]) | ("tcp_reordering", [3]) => {}
+            // A server that would agree if it were asked; a script that asks is skipped.
+            ("tcp_ecn", [0 | 2]) => {}
+            ("tcp_ecn", _) => return Err("ECN".to_owned()),
+            ("tcp_mtu_probing", [0]) => {}
+            ("tcp_mtu_probing" | "tcp_base_mss", _) => {
+                return Err("probing of the path's MTU".to_owned());
+            }
+            _ => return beyond(),
+        }
+        Ok(())
+    }
+}
+
+fn retries(times: u64) -> u32 {
+    u32::try_from(times).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,109 @@
+use super::*;
+use crate::settings::shell::{commands, numbers};
+
+fn settings() -> Settings {
+    Settings::new(None, Dialect::Linux, Duration::from_millis(4))
+}
+
+fn take(text: &str) -> Result<Settings, String> {
+    let mut settings = settings();
+    settings.take_commands(text, Path::new("."))?;
+    Ok(settings)
+}
+
+fn config(settings: &Settings) -> Config {
+    let socket = SocketSettings::default();
+    settings
+        .connection(&socket, Opened::Here)
+        .expect("a stack")
+        .0
+}
+
+#[test]
+fn commands_are_cut_into_words() {
+    let words = |text: &str| -> Vec<Vec<String>> {
+        let all = commands(text).into_iter();
+        all.filter(|words| !words.is_empty()).collect()
+    };
+    assert_eq!(
+        words("a \"b c\" d='e f' # g\n./x \\\n y; z > /dev/null 2>&1 && echo 3 > /p"),
+        [
+            vec!["a", "b c", "d=e f"],
+            vec!["./x", "y"],
+            vec!["z"],
+            vec!["echo", "3", ">", "/p"],
+        ]
+    );
+    assert_eq!(
+        numbers("4096 0x10 $((15*1024))"),
+        Some(vec![4096, 16, 15360])
+    );
+    assert_eq!(numbers("on"), None);
+}
+
+#[test]
+fn sysctls_reach_what_a_connection_is_made_of() {
+    let off = take("sysctl -q net.ipv4.tcp_timestamps=0 net/ipv4/tcp_sack=0").expect("known");
+    assert!(config(&off).offer.timestamps.is_none());
+    assert!(!config(&off).offer.sack.is_on() && !config(&off).offer.dsack.is_on());
+    let buffer = take("../x/set_sysctls.py \"/proc/sys/net/ipv4/tcp_rmem=4096 8192 65536\"");
+    assert_eq!(config(&buffer.expect("known")).receive_buffer, 65536);
+    let retries = take("echo 2 > /proc/sys/net/ipv4/tcp_syn_retries").expect("known");
+    assert_eq!(config(&retries).open_timeout, Duration::from_secs(7));
+}
+
+#[test]
+fn the_script_chooses_the_control_unless_a_stack_is_named() {
+    let text = "sysctl net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_early_retrans=0";
+    let scripts = take(text).expect("known");
+    let socket = SocketSettings::default();
+    let stack = |settings: &Settings| settings.stack_for(&socket).expect("a stack").to_string();
+    assert_eq!(stack(&scripts), "rack(tlp=off)/reno");
+    let named = StackSpec::parse("le/westwood", &Catalog::builtin()).expect("a stack");
+    let mut named = Settings::new(Some(named), Dialect::Linux, Duration::ZERO);
+    named.take_commands(text, Path::new(".")).expect("known");
+    assert_eq!(stack(&named), "le/westwood");
+}
+
+#[test]
+fn what_is_unknown_is_a_reason_to_skip() {
+    for (text, words) in [
+        ("sysctl -q net.ipv4.tcp_ecn=1", "ECN"),
+        ("sysctl -q net.ipv4.tcp_mtu_probing=2", "MTU"),
+        ("sysctl -q net.ipv4.tcp_reordering=10", "tcp_reordering=10"),
+        (
+            "sysctl -q net.ipv4.tcp_congestion_control=nobody",
+            "`nobody`",
+        ),
+        ("tc qdisc add dev tun0 root pfifo limit 0", "drops"),
+        ("nstat", "`nstat`"),
+        ("./not-there.sh", "cannot be read"),
+    ] {
+        let reason = take(text).expect_err(text);
+        assert!(reason.contains(words), "{text}: {reason}");
+    }
+}
+
+#[test]
+fn the_tolerance_is_an_eighth_of_a_long_wait() {
+    let settings = settings();
+    assert_eq!(settings.tolerance(Duration::ZERO), Duration::from_millis(4));
+    let long = settings.tolerance(Duration::from_secs(1));
+    assert_eq!(long, Duration::from_millis(125));
+}
+
+#[test]
+fn a_connection_that_is_there_is_not_changed() {
+    let mut socket = SocketSettings::default();
+    assert!(is_harmless("TCP_NODELAY"));
+    socket
+        .set("TCP_MAXSEG", 1000, Connected::No)
+        .expect("known");
+    let made = settings()
+        .connection(&socket, Opened::Here)
+        .expect("a stack");
+    assert_eq!(made.0.mss, 1000);
+    let late = socket.set("TCP_USER_TIMEOUT", 3000, Connected::Yes);
+    assert!(late.is_err_and(|reason| reason.contains("there already")));
+    assert!(socket.set("TCP_INQ", 1, Connected::No).is_err());
+}

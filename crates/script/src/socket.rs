@@ -1,0 +1,284 @@
+//! What the application of a script calls: sockets, as far as scripts use them.
+
+mod arguments;
+mod data;
+mod ready;
+mod tune;
+
+use crate::line::Presence;
+use crate::settings::SocketSettings;
+use crate::stage::{Blocking, Role, Socket, Stage, Subject};
+use crate::syntax::{Call, Expression};
+use arguments::{flag, number, words};
+
+/// What a call does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// It returns.
+    Returns(Answer),
+    /// It waits.
+    Waits,
+}
+
+/// What a call returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// This value.
+    Value(i64),
+    /// A new file descriptor, which gets the number that the script expects.
+    Descriptor,
+    /// -1, with this error.
+    Error(&'static str),
+    /// What it writes into its arguments is not what the script expects: what, and in place of
+    /// what.
+    Differs {
+        what: &'static str,
+        expected: String,
+        came: String,
+    },
+}
+
+/// Why a call cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is not there.
+    Beyond(String),
+    /// The script is wrong.
+    Wrong(String),
+}
+
+pub(crate) type Attempted = Result<Attempt, Refusal>;
+
+pub(super) const fn value(value: i64) -> Attempted {
+    Ok(Attempt::Returns(Answer::Value(value)))
+}
+
+pub(super) const fn error(name: &'static str) -> Attempted {
+    Ok(Attempt::Returns(Answer::Error(name)))
+}
+
+pub(super) fn beyond<T>(what: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::Beyond(what.into()))
+}
+
+impl Stage {
+    /// Makes a call, or tries again one that waits.
+    pub(crate) fn call(&mut self, call: &Call) -> Attempted {
+        let arguments = &call.arguments[..];
+        match (&*call.name, arguments) {
+            ("socket", [_, kind, ..]) => self.socket(call, kind),
+            ("open", _) => {
+                self.make(call, Role::File)?;
+                Ok(Attempt::Returns(Answer::Descriptor))
+            }
+            ("bind", [fd, ..]) => self.find(fd).map_or(error("EBADF"), |_| value(0)),
+            ("listen", [fd, ..]) => self.listen(fd),
+            ("accept", [fd, ..]) => self.accept(call, fd, Blocking::Yes),
+            ("accept4", [fd, _, _, flags]) => {
+                let blocking = match flag(flags, "SOCK_NONBLOCK") {
+                    true => Blocking::No,
+                    false => Blocking::Yes,
+                };
+                self.accept(call, fd, blocking)
+            }
+            ("connect", [fd, ..]) => self.connect_socket(fd),
+            ("close", [fd]) => self.close(fd),
+            ("shutdown", [fd, how]) => self.shutdown(fd, how),
+            ("fcntl", [fd, rest @ ..]) => self.fcntl(fd, rest),
+            ("setsockopt", [fd, _, name, set, ..]) => self.set_option(fd, name, set),
+            ("getsockopt", [fd, _, name, got, ..]) => self.get_option(fd, name, got),
+            ("ioctl", [fd, request, rest @ ..]) => self.ioctl(fd, request, rest),
+            ("poll", [descriptors, _, timeout]) => self.poll(descriptors, timeout),
+            (name, _) => self.transfer(name, call),
+        }
+    }
+
+    fn socket(&mut self, call: &Call, kind: &Expression) -> Attempted {
+        if !flag(kind, "SOCK_STREAM") {
+            return beyond("sockets other than TCP's");
+        }
+        let fd = self.make(call, Role::Fresh)?;
+        if flag(kind, "SOCK_NONBLOCK")
+            && let Some(socket) = self.sockets.get_mut(&fd)
+        {
+            socket.blocking = Blocking::No;
+        }
+        self.subject = Subject::Socket(fd);
+        Ok(Attempt::Returns(Answer::Descriptor))
+    }
+
+    /// A socket under the number that the script expects.
+    fn make(&mut self, call: &Call, role: Role) -> Result<i64, Refusal> {
+        let fd = match number(&call.result) {
+            Some(fd) if fd >= 0 => fd,
+            _ => return beyond(format!("{} that fails", call.name)),
+        };
+        let socket = Socket {
+            role,
+            settings: SocketSettings::default(),
+            blocking: Blocking::Yes,
+        };
+        self.sockets.insert(fd, socket);
+        Ok(fd)
+    }
+
+    /// The number of a descriptor that is open.
+    pub(super) fn find(&self, fd: &Expression) -> Option<i64> {
+        number(fd).filter(|fd| self.sockets.contains_key(fd))
+    }
+
+    fn listen(&mut self, fd: &Expression) -> Attempted {
+        let Some(socket) = number(fd).and_then(|fd| self.sockets.get_mut(&fd)) else {
+            return error("EBADF");
+        };
+        match socket.role {
+            Role::Fresh => {
+                socket.role = Role::Listening(Vec::new());
+                value(0)
+            }
+            Role::Listening(_) => value(0),
+            Role::Connected(_) => error("EINVAL"),
+            Role::File => error("ENOTSOCK"),
+        }
+    }
+
+    fn accept(&mut self, call: &Call, fd: &Expression, child: Blocking) -> Attempted {
+        let Some(socket) = number(fd).and_then(|fd| self.sockets.get_mut(&fd)) else {
+            return error("EBADF");
+        };
+        let Role::Listening(waiting) = &mut socket.role else {
+            return error("EINVAL");
+        };
+        if waiting.is_empty() {
+            return match socket.blocking {
+                Blocking::No => error("EAGAIN"),
+                Blocking::Yes => Ok(Attempt::Waits),
+            };
+        }
+        let line = waiting.remove(0);
+        let settings = socket.settings.clone();
+        let fd = self.make(call, Role::Connected(line))?;
+        if let Some(socket) = self.sockets.get_mut(&fd) {
+            socket.settings = settings;
+            socket.blocking = child;
+        }
+        Ok(Attempt::Returns(Answer::Descriptor))
+    }
+
+    fn connect_socket(&mut self, fd: &Expression) -> Attempted {
+        let Some(fd) = self.find(fd) else {
+            return error("EBADF");
+        };
+        let socket = &self.sockets[&fd];
+        let blocking = socket.blocking;
+        match socket.role {
+            Role::Fresh => {
+                let settings = socket.settings.clone();
+                let line = self.connect(&settings).map_err(Refusal::Wrong)?;
+                if let Some(socket) = self.sockets.get_mut(&fd) {
+                    socket.role = Role::Connected(line);
+                }
+                self.subject = Subject::Line(line);
+                match blocking {
+                    Blocking::No => error("EINPROGRESS"),
+                    Blocking::Yes => Ok(Attempt::Waits),
+                }
+            }
+            Role::Connected(line) => {
+                let line = &mut self.lines[line];
+                if let Some(name) = line.error() {
+                    line.error_told = true;
+                    return error(name);
+                }
+                let first = !line.connect_told;
+                match (line.is_established(), blocking) {
+                    (true, _) => {
+                        line.connect_told = true;
+                        if first { value(0) } else { error("EISCONN") }
+                    }
+                    (false, Blocking::No) => error("EALREADY"),
+                    (false, Blocking::Yes) => Ok(Attempt::Waits),
+                }
+            }
+            Role::Listening(_) => error("EISCONN"),
+            Role::File => error("ENOTSOCK"),
+        }
+    }
+
+    fn close(&mut self, fd: &Expression) -> Attempted {
+        let Some(socket) = number(fd).and_then(|fd| self.sockets.remove(&fd)) else {
+            return error("EBADF");
+        };
+        let now = self.now;
+        match socket.role {
+            Role::Connected(index) => {
+                let line = &mut self.lines[index];
+                line.application = Presence::Gone;
+                // What nobody has read is lost, which the peer must know (RFC 2525 §2.17).
+                if line.unread() > 0
+                    || socket.settings.abort_at_close
+                    || !line.connection.state().is_synchronized()
+                {
+                    line.connection.abort();
+                } else {
+                    line.connection.close();
+                }
+                line.settle(now);
+            }
+            Role::Listening(waiting) => {
+                for index in waiting {
+                    let line = &mut self.lines[index];
+                    line.connection.abort();
+                    line.settle(now);
+                }
+            }
+            Role::Fresh | Role::File => {}
+        }
+        value(0)
+    }
+
+    fn shutdown(&mut self, fd: &Expression, how: &Expression) -> Attempted {
+        let Some(fd) = self.find(fd) else {
+            return error("EBADF");
+        };
+        let Role::Connected(index) = self.sockets[&fd].role else {
+            return error("ENOTCONN");
+        };
+        let line = &mut self.lines[index];
+        if line.is_over() || !line.is_established() {
+            return error("ENOTCONN");
+        }
+        match words(how)[..] {
+            ["SHUT_WR"] => line.connection.close(),
+            ["SHUT_RD"] => line.reading_over = true,
+            ["SHUT_RDWR"] => {
+                line.reading_over = true;
+                line.connection.close();
+            }
+            _ => return error("EINVAL"),
+        }
+        line.settle(self.now);
+        value(0)
+    }
+
+    fn fcntl(&mut self, fd: &Expression, rest: &[Expression]) -> Attempted {
+        const READ_WRITE: i64 = 0x2;
+        const NON_BLOCKING: i64 = 0x800;
+        let Some(socket) = number(fd).and_then(|fd| self.sockets.get_mut(&fd)) else {
+            return error("EBADF");
+        };
+        match rest {
+            [get, ..] if flag(get, "F_GETFL") => value(match socket.blocking {
+                Blocking::Yes => READ_WRITE,
+                Blocking::No => READ_WRITE | NON_BLOCKING,
+            }),
+            [set, flags] if flag(set, "F_SETFL") => {
+                let on = flag(flags, "O_NONBLOCK")
+                    || number(flags).is_some_and(|flags| flags & NON_BLOCKING != 0);
+                socket.blocking = if on { Blocking::No } else { Blocking::Yes };
+                value(0)
+            }
+            _ => beyond("this use of fcntl"),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Where a script plays: its clock, its sockets and its connections.
+
+use std::collections::BTreeMap;
+
+use dupack_tcp::connection::Connection;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Instant;
+
+use crate::line::Line;
+use crate::settings::{Opened, Settings, SocketSettings};
+use crate::syntax::Packet;
+use crate::wire::Echoes;
+
+/// This end's initial sequence number. No script sees it; it wraps after 64 kB, so that every
+/// script checks that, too.
+const ISS: SeqNumber = SeqNumber(0xffff_0000);
+
+/// When a script begins: not at zero, for a clock that says zero may be one that was never read.
+pub(crate) const BEGINNING: Instant = Instant::from_nanos(1_000_000_000);
+
+/// More timers than this at one time, and something goes round in circles.
+const MOST_AT_ONCE: u32 = 10_000;
+
+/// Where a script plays.
+pub(crate) struct Stage {
+    pub(crate) now: Instant,
+    pub(crate) settings: Settings,
+    pub(crate) sockets: BTreeMap<i64, Socket>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) subject: Subject,
+}
+
+/// What packets of the script belong to: as there, one thing at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Nothing,
+    /// This file descriptor's socket.
+    Socket(i64),
+    /// This connection.
+    Line(usize),
+}
+
+/// A socket.
+#[derive(Clone, Debug)]
+pub(crate) struct Socket {
+    pub(crate) role: Role,
+    pub(crate) settings: SocketSettings,
+    pub(crate) blocking: Blocking,
+}
+
+/// What a socket is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing yet.
+    Fresh,
+    /// It listens; connections that nobody has accepted.
+    Listening(Vec<usize>),
+    /// It is one end of a connection.
+    Connected(usize),
+    /// It is a file.
+    File,
+}
+
+/// Whether a call may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blocking {
+    Yes,
+    No,
+}
+
+impl Stage {
+    pub(crate) const fn new(settings: Settings) -> Self {
+        Self {
+            now: BEGINNING,
+            settings,
+            sockets: BTreeMap::new(),
+            lines: Vec::new(),
+            subject: Subject::Nothing,
+        }
+    }
+
+    /// The connection that packets belong to, if there is one.
+    pub(crate) fn subject_line(&self) -> Option<usize> {
+        match self.subject {
+            Subject::Nothing => None,
+            Subject::Line(line) => Some(line),
+            Subject::Socket(fd) => match self.sockets.get(&fd)?.role {
+                Role::Connected(line) => Some(line),
+                Role::Fresh | Role::Listening(_) | Role::File => None,
+            },
+        }
+    }
+
+    /// Opens a connection.
+    pub(crate) fn connect(&mut self, settings: &SocketSettings) -> Result<usize, String> {
+        let (mut config, build) = self
+            .settings
+            .connection(settings, Opened::Here)
+            .map_err(|error| error.to_string())?;
+        config.iss = ISS;
+        let mut line = Line::new(Connection::connect(config, build));
+        line.settle(self.now);
+        self.lines.push(line);
+        Ok(self.lines.len() - 1)
+    }
+
+    /// A packet of the script's reaches the host.
+    pub(crate) fn arrive(&mut self, packet: &Packet) -> Result<(), String> {
+        let index = match self.subject_line() {
+            Some(index) => index,
+            None => self.called(packet)?,
+        };
+        let echoes = match self.settings.scaled_echoes() {
+            true => Echoes::Scaled,
+            false => Echoes::Exact,
+        };
+        let line = &mut self.lines[index];
+        if packet.is(Packet::SYN) && line.connection.negotiated().is_none() {
+            line.numbers.peer_begins(packet.seq);
+        }
+        let segment = line.numbers.inbound(packet, echoes)?;
+        line.arrive(self.now, &segment);
+        self.queue_for_acceptance(index);
+        Ok(())
+    }
+
+    /// A connection for a packet that belongs to none: a listener's, or one that is closed and
+    /// says so.
+    fn called(&mut self, packet: &Packet) -> Result<usize, String> {
+        let listening = match self.subject {
+            Subject::Socket(fd) => self.sockets.get(&fd),
+            _ => None,
+        };
+        let listening = listening
+            .filter(|socket| matches!(socket.role, Role::Listening(_)))
+            .map(|socket| socket.settings.clone());
+        let settings = listening.clone().unwrap_or_default();
+        let (mut config, build) = self
+            .settings
+            .connection(&settings, Opened::ByPeer)
+            .map_err(|error| error.to_string())?;
+        config.iss = ISS;
+        let mut connection = Connection::listen(config, build);
+        if listening.is_none() {
+            connection.abort();
+        }
+        let mut line = Line::new(connection);
+        line.passive = listening.is_some();
+        line.numbers.peer_begins(packet.seq);
+        self.lines.push(line);
+        self.subject = Subject::Line(self.lines.len() - 1);
+        Ok(self.lines.len() - 1)
+    }
+
+    /// A connection that has just been established waits at its listener.
+    fn queue_for_acceptance(&mut self, index: usize) {
+        let is_taken = |socket: &Socket| match &socket.role {
+            Role::Connected(line) => *line == index,
+            Role::Listening(waiting) => waiting.contains(&index),
+            Role::Fresh | Role::File => false,
+        };
+        let opened_by_peer = self.lines[index].passive;
+        if !opened_by_peer
+            || self.lines[index].queued
+            || self.lines[index].connection.negotiated().is_none()
+            || self.sockets.values().any(is_taken)
+        {
+            return;
+        }
+        let listener = self.sockets.values_mut().find_map(|s| match &mut s.role {
+            Role::Listening(waiting) => Some(waiting),
+            _ => None,
+        });
+        if let Some(waiting) = listener {
+            waiting.push(index);
+            self.lines[index].queued = true;
+        }
+    }
+
+    /// Lets everything send what it has to send.
+    pub(crate) fn settle(&mut self) {
+        for line in &mut self.lines {
+            line.settle(self.now);
+        }
+    }
+
+    /// When the next timer expires.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        let due = self
+            .lines
+            .iter()
+            .filter_map(|l| l.connection.next_timeout());
+        due.min()
+    }
+
+    /// Lets the next timer expire if it is due before `until`, or says that it is not.
+    pub(crate) fn expire_before(
+        &mut self,
+        until: Instant,
+        budget: &mut Budget,
+    ) -> Result<Expired, String> {
+        let Some(due) = self.next_timeout().filter(|due| *due < until) else {
+            return Ok(Expired::Nothing);
+        };
+        let due = due.max(self.now);
+        budget.spend(self.now == due)?;
+        self.now = due;
+        for line in &mut self.lines {
+            if line.connection.next_timeout().is_some_and(|at| at <= due) {
+                line.lapse(due);
+            }
+        }
+        Ok(Expired::Something)
+    }
+}
+
+/// Whether a timer expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expired {
+    Nothing,
+    Something,
+}
+
+/// How often timers may still expire at one time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Budget {
+    spent: u32,
+}
+
+impl Budget {
+    fn spend(&mut self, at_once: bool) -> Result<(), String> {
+        self.spent = if at_once { self.spent + 1 } else { 0 };
+        match self.spent > MOST_AT_ONCE {
+            true => Err("a timer expires again and again at one time".to_owned()),
+            false => Ok(()),
+        }
+    }
+}

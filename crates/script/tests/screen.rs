@@ -1,0 +1,180 @@
+//! What a script that fails shows, and what each kind of event can fail for.
+
+use std::path::Path;
+
+use dupack_script::{Failure, Options, Outcome, run};
+
+const OPEN: &str = "\
+    0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+   +0 bind(3, ..., ...) = 0
+   +0 listen(3, 1) = 0
+   +0 < S 0:0(0) win 65535 <mss 1000,nop,nop,sackOK>
+   +0 > S. 0:0(0) ack 1 <mss 1460,nop,nop,sackOK>
+  +.1 < . 1:1(0) ack 1 win 65535
+   +0 accept(3, ..., ...) = 4
+";
+
+fn outcome(rest: &str) -> Outcome {
+    let source = format!("{OPEN}{rest}");
+    run(&source, Path::new("."), &Options::default())
+}
+
+fn failure(rest: &str) -> Failure {
+    match outcome(rest) {
+        Outcome::Failed(failure) => failure,
+        other => panic!("{rest}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_failure_fits_a_screen() {
+    let failure = failure(
+        "   +0 write(4, ..., 10000) = 10000
+   +0 > P. 1:10001(10000) ack 1
+  +.1 < . 1:1(0) ack 1 win 65535 <nop,nop,sack 1001:4001>
+   +0 > . 4001:5001(1000) ack 1 win 7 <nop,nop,sack 1:1001>
+",
+    );
+    let screen = failure.to_string();
+    assert_eq!(screen, include_str!("screen.txt"), "\n{screen}");
+    assert!(screen.lines().count() <= 24);
+    for line in screen.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_script_that_cannot_be_read_shows_the_place() {
+    let failure = failure("   +0 > X. 1:1(0)\n");
+    assert_eq!(failure.mark, Some((9, 1)));
+    let screen = failure.to_string();
+    assert!(
+        screen.contains(">    8 |    +0 > X. 1:1(0)\n       |         ^\n"),
+        "{screen}"
+    );
+}
+
+/// The line that fails, counted from the first after the handshake, and words of the message.
+#[test]
+fn each_kind_of_event_can_fail() {
+    for (rest, line, words) in [
+        ("+0 > . 1:1(0) ack 1", 1, "sends nothing"),
+        (
+            "+0 write(4, ..., 9) = 9\n+.1 > P. 1:10(9) ack 1",
+            2,
+            "something else",
+        ),
+        (
+            "+0 write(4, ..., 9) = 9\n+0 > . 1:10(9) ack 1",
+            2,
+            "something else",
+        ),
+        (
+            "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 2",
+            2,
+            "something else",
+        ),
+        (
+            "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 1 <nop,nop>",
+            2,
+            "something else",
+        ),
+        (
+            "+0 write(4, ..., 9) = 9\n+1 write(4, ..., 9) = 9\n+0 > P. 10:19(9) ack 1",
+            3,
+            "something else",
+        ),
+        ("+0 close(5) = 0", 1, "close returns something else"),
+        ("+0 read(4, ..., 9) = 9", 1, "read does not return"),
+        (
+            "+0...0.5 read(4, ..., 9) = 9\n+.1 < P. 1:10(9) ack 1 win 9",
+            1,
+            "at another time",
+        ),
+        (
+            "+0 %{ assert tcpi_snd_cwnd == 9, tcpi_snd_cwnd }%",
+            1,
+            "does not hold: 10",
+        ),
+        (
+            "+0 < . 1:1(0) ack 1 win 9 <TS val 1 ecr 77>",
+            1,
+            "echoes the timestamp 77",
+        ),
+        (
+            "+0 ioctl(4, SIOCINQ, [5]) = 0",
+            1,
+            "ioctl gives another answer",
+        ),
+    ] {
+        let failure = failure(rest);
+        assert_eq!(failure.line, line + 7, "{rest}: {failure}");
+        assert!(
+            failure.message.contains(words),
+            "{rest}: {}",
+            failure.message
+        );
+    }
+}
+
+#[test]
+fn each_kind_of_event_can_be_as_it_says() {
+    for rest in [
+        "+0 write(4, ..., 2000) = 2000\n+0 > . 1:1001(1000) ack 1\n+0 > P. 1001:2001(1000) ack 1",
+        "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1 <...>",
+        "+0 write(4, ..., 9) = 9\n* > P. 1:10(9) ack 1",
+        "+0...0.2 read(4, ..., 9) = 9\n+.2 < P. 1:10(9) ack 1 win 9\n* > . 1:1(0) ack 10",
+        "+0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n+0 read(4, ..., 9) = -1 EAGAIN",
+        "+0 poll([{fd=4, events=POLLIN|POLLOUT, revents=POLLOUT}], 1, 0) = 1",
+        "+0 < P. 1:10(9) ack 1 win 9\n+0 ioctl(4, SIOCINQ, [9]) = 0",
+        "+0 < R. 1:1(0) ack 1 win 9\n+0 read(4, ..., 9) = -1 ECONNRESET\n+0 write(4, ..., 9) = -1 EPIPE",
+        "+0 setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=0}, 8) = 0\n+0 close(4) = 0\n+0 > R. 1:1(0) ack 1",
+        "+0 `sysctl -q net.ipv4.tcp_timestamps=0`\n+0 %{ x = tcpi_unacked; assert x == 0 }%",
+        "+0 sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 10}, {..., 20}], msg_flags=0}, 0) = 30\n+0 > P. 1:31(30) ack 1",
+    ] {
+        match outcome(rest) {
+            Outcome::Passed => {}
+            Outcome::Failed(failure) => panic!("{rest}\n{failure}"),
+            other => panic!("{rest}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_skipped_where_it_is_asked_for() {
+    for (rest, line, words) in [
+        ("+0 epoll_create(1) = 5", 1, "epoll_create"),
+        ("+0 write(4, ..., 100) = 50", 1, "send buffer"),
+        (
+            "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0",
+            1,
+            "TCP_INQ",
+        ),
+        ("+0 %{ assert tcpi_reordering == 3 }%", 1, "tcpi_reordering"),
+        ("+0 %{ import os }%", 1, "Python"),
+        ("+0 < [ce] . 1:1(0) ack 1 win 9", 1, "ECN"),
+        ("+0 < icmp unreachable [1:1001(1000)]", 1, "ICMP"),
+        ("+0 `nstat`", 1, "nstat"),
+    ] {
+        match outcome(rest) {
+            Outcome::Skipped(skip) => {
+                assert_eq!(skip.line, line + 7, "{rest}");
+                assert!(skip.reason.contains(words), "{rest}: {}", skip.reason);
+            }
+            other => panic!("{rest}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_trace_is_a_figure_and_a_capture() {
+    let source = format!("{OPEN}+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1\n");
+    let (outcome, trace) = dupack_script::run_traced(&source, Path::new("."), &Options::default());
+    assert_eq!(outcome, Outcome::Passed);
+    let trace = trace.expect("a connection");
+    assert!(trace.svg("title", "").expect("a figure").contains("<svg"));
+    let capture = trace.pcapng().expect("a capture");
+    // The block type of a section header, and the payload of five packets.
+    assert_eq!(capture[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    assert!(capture.len() > 2000, "{}", capture.len());
+}

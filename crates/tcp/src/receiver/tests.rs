@@ -1,0 +1,214 @@
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+
+const MSS: u32 = 1000;
+
+fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
+    let mut config = ReceiverConfig {
+        irs: SeqNumber(0),
+        mss: MSS,
+        buffer: 100 * MSS,
+        ack_policy: AckPolicy::Immediate,
+        sack: Sack::Permitted,
+        dsack: Dsack::Reported,
+        timestamps: None,
+        order_echo: OrderEcho::Absent,
+        application: Reading::AtOnce,
+    };
+    change(&mut config);
+    Receiver::new(config)
+}
+
+/// Segment `n` of a stream of full segments arrives `ms` milliseconds in.
+fn arrive(receiver: &mut Receiver, ms: u64, n: u32) -> Option<Ack> {
+    let segment = DataSegment {
+        seq: SeqNumber(n * MSS),
+        len: MSS,
+        timestamp: Some(n + 1),
+        order: Some(n + 100),
+    };
+    receiver.handle_data(Instant::ZERO + Duration::from_millis(ms), &segment);
+    receiver.poll_ack()
+}
+
+fn blocks(ack: &Ack) -> Vec<(u32, u32)> {
+    let blocks = ack.sacks.as_slice().iter();
+    blocks.map(|b| (b.start.0 / MSS, b.end.0 / MSS)).collect()
+}
+
+#[test]
+fn the_most_recent_block_comes_first_and_four_fit() {
+    let mut r = receiver(|_| {});
+    for n in [2, 4, 6, 8] {
+        arrive(&mut r, 0, n);
+    }
+    let ack = arrive(&mut r, 0, 10).unwrap();
+    assert_eq!(ack.ack.0, 0);
+    assert_eq!(blocks(&ack), [(10, 11), (8, 9), (6, 7), (4, 5)]);
+    // Filling 7 joins 6 and 8: one block, and the joined one leads.
+    let ack = arrive(&mut r, 0, 7).unwrap();
+    assert_eq!(blocks(&ack), [(6, 9), (10, 11), (4, 5), (2, 3)]);
+}
+
+#[test]
+fn three_blocks_beside_timestamps() {
+    let mut r = receiver(|c| c.timestamps = Some(TimestampEcho::Standard));
+    for n in [2, 4, 6] {
+        arrive(&mut r, 0, n);
+    }
+    let ack = arrive(&mut r, 0, 8).unwrap();
+    assert_eq!(blocks(&ack), [(8, 9), (6, 7), (4, 5)]);
+}
+
+#[test]
+fn a_duplicate_is_reported_first_and_once() {
+    let mut r = receiver(|_| {});
+    arrive(&mut r, 0, 0);
+    arrive(&mut r, 0, 2);
+    let ack = arrive(&mut r, 0, 0).unwrap();
+    assert_eq!(blocks(&ack), [(0, 1), (2, 3)]);
+    let ack = arrive(&mut r, 0, 2).unwrap();
+    assert_eq!(blocks(&ack), [(2, 3), (2, 3)]);
+    let ack = arrive(&mut r, 0, 1).unwrap();
+    assert_eq!((ack.ack.0, blocks(&ack)), (3 * MSS, vec![]));
+}
+
+/// The bytes `range` arrive; what the ACK reports, in bytes.
+fn arrive_bytes(receiver: &mut Receiver, range: core::ops::Range<u32>) -> Vec<(u32, u32)> {
+    let segment = DataSegment {
+        seq: SeqNumber(range.start),
+        len: range.end - range.start,
+        ..DataSegment::default()
+    };
+    receiver.handle_data(Instant::ZERO, &segment);
+    let ack = receiver.poll_ack().expect("an ACK");
+    let blocks = ack.sacks.as_slice().iter();
+    blocks.map(|block| (block.start.0, block.end.0)).collect()
+}
+
+#[test]
+fn a_partial_duplicate_is_reported() {
+    // RFC 2883 §4.2, examples 4 to 6.
+    let mut r = receiver(|_| {});
+    arrive_bytes(&mut r, 0..1000);
+    arrive_bytes(&mut r, 2000..2500);
+    arrive_bytes(&mut r, 1000..1500);
+    assert_eq!(arrive_bytes(&mut r, 1000..2000), [(1000, 1500)]);
+
+    let mut r = receiver(|_| {});
+    arrive_bytes(&mut r, 0..1000);
+    arrive_bytes(&mut r, 3000..3500);
+    arrive_bytes(&mut r, 1000..1500);
+    arrive_bytes(&mut r, 2000..2500);
+    let report = arrive_bytes(&mut r, 1000..2500);
+    assert_eq!(report, [(1000, 1500), (3000, 3500)]);
+
+    let mut r = receiver(|_| {});
+    arrive_bytes(&mut r, 0..1000);
+    arrive_bytes(&mut r, 3500..4000);
+    arrive_bytes(&mut r, 1500..2000);
+    let report = arrive_bytes(&mut r, 2500..3000);
+    assert_eq!(report, [(2500, 3000), (1500, 2000), (3500, 4000)]);
+    let report = arrive_bytes(&mut r, 1500..3000);
+    assert_eq!(report, [(1500, 2000), (1500, 3000), (3500, 4000)]);
+}
+
+#[test]
+fn of_two_parts_that_were_there_the_first_is_reported() {
+    // RFC 2883 §4.2.3, with a gap between them.
+    let mut r = receiver(|_| {});
+    arrive_bytes(&mut r, 1500..2000);
+    arrive_bytes(&mut r, 2500..3000);
+    let report = arrive_bytes(&mut r, 1000..3500);
+    assert_eq!(report, [(1500, 2000), (1000, 3500)]);
+    // What fills the gap and goes on over what lies behind it.
+    let segment = DataSegment {
+        seq: SeqNumber(0),
+        len: 1200,
+        ..DataSegment::default()
+    };
+    let accepted = r.handle_data(Instant::ZERO, &segment);
+    assert_eq!(
+        (accepted.in_order_bytes, accepted.duplicate_bytes),
+        (3500, 200)
+    );
+    let ack = r.poll_ack().expect("an ACK");
+    let report = ack.sacks.as_slice()[0];
+    assert_eq!((report.start.0, report.end.0), (1000, 1200));
+}
+
+#[test]
+fn acks_are_delayed_to_every_second_segment_or_the_timer() {
+    let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200)));
+    assert_eq!(arrive(&mut r, 0, 0), None);
+    assert_eq!(arrive(&mut r, 10, 1).map(|a| a.ack.0), Some(2 * MSS));
+    assert_eq!(arrive(&mut r, 20, 2), None);
+    assert_eq!(
+        r.next_timeout(),
+        Some(Instant::ZERO + Duration::from_millis(220))
+    );
+    r.handle_timeout(Instant::ZERO + Duration::from_millis(220));
+    assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(3 * MSS));
+    assert_eq!(r.next_timeout(), None);
+}
+
+#[test]
+fn gaps_and_their_filling_are_acknowledged_at_once() {
+    let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200)));
+    assert_eq!(arrive(&mut r, 0, 0), None);
+    assert_eq!(arrive(&mut r, 1, 2).map(|a| a.ack.0), Some(MSS));
+    assert_eq!(arrive(&mut r, 2, 4).map(|a| a.ack.0), Some(MSS));
+    // 1 fills the first gap, with 3 still missing.
+    assert_eq!(arrive(&mut r, 3, 1).map(|a| a.ack.0), Some(3 * MSS));
+    assert_eq!(arrive(&mut r, 4, 3).map(|a| a.ack.0), Some(5 * MSS));
+}
+
+#[test]
+fn the_echoed_timestamp_is_the_earliest_unacknowledged_or_the_trigger() {
+    let delayed = AckPolicy::Delayed(Duration::from_millis(200));
+    let mut r = receiver(|c| {
+        c.timestamps = Some(TimestampEcho::Standard);
+        c.ack_policy = delayed;
+    });
+    arrive(&mut r, 0, 0);
+    assert_eq!(arrive(&mut r, 0, 1).unwrap().timestamp_echo, Some(1));
+    // Out of order: the last in-order segment's echo is repeated.
+    assert_eq!(arrive(&mut r, 0, 5).unwrap().timestamp_echo, Some(1));
+    let mut r = receiver(|c| c.timestamps = Some(TimestampEcho::Trigger));
+    assert_eq!(arrive(&mut r, 0, 5).unwrap().timestamp_echo, Some(6));
+}
+
+#[test]
+fn the_window_closes_and_reopens_with_an_update() {
+    let mut r = receiver(|c| {
+        c.buffer = 2 * MSS;
+        c.application = Reading::OnDemand;
+    });
+    assert_eq!(arrive(&mut r, 0, 0).unwrap().window, MSS);
+    assert_eq!(arrive(&mut r, 0, 1).unwrap().window, 0);
+    let segment = DataSegment {
+        seq: SeqNumber(2 * MSS),
+        len: MSS,
+        ..DataSegment::default()
+    };
+    let accepted = r.handle_data(Instant::ZERO, &segment);
+    assert_eq!(accepted.beyond_window_bytes, u64::from(MSS));
+    assert_eq!(r.poll_ack().unwrap().window, 0);
+    assert_eq!(r.read(10), 10);
+    assert_eq!(r.poll_ack(), None, "ten bytes are not worth an update");
+    r.read(u64::from(MSS));
+    assert_eq!(r.poll_ack().unwrap().window, MSS + 10);
+}
+
+#[test]
+fn a_probe_below_the_window_is_answered() {
+    let mut r = receiver(|_| {});
+    let probe = DataSegment {
+        seq: SeqNumber(u32::MAX),
+        ..DataSegment::default()
+    };
+    r.handle_data(Instant::ZERO, &probe);
+    assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(0));
+}
