@@ -196,9 +196,9 @@ impl Receiver {
         if from > start {
             // The part that was there before (RFC 2883 §4.2).
             self.duplicate = Some((start, from));
-        } else if let Some(known) = self.out_of_order.overlap(from, until) {
+        } else if !self.out_of_order.is_empty() {
             // The first of the parts that were, in order or beyond a gap (§4.2.3).
-            self.duplicate = Some(known);
+            self.duplicate = self.out_of_order.overlap(from, until).or(self.duplicate);
         }
         if from >= until {
             self.due = Due::Yes;
@@ -231,11 +231,15 @@ impl Receiver {
     fn in_order(&mut self, now: Instant, until: u64, accepted: &mut Accepted) {
         let before = self.next;
         let filled = !self.out_of_order.is_empty();
-        let kept = self.out_of_order.bytes();
-        self.next = self.out_of_order.advance(until);
+        if filled {
+            let kept = self.out_of_order.bytes();
+            self.next = self.out_of_order.advance(until);
+            let joined = kept - self.out_of_order.bytes();
+            accepted.duplicate_bytes += until + joined - self.next;
+        } else {
+            self.next = until;
+        }
         accepted.in_order_bytes = self.next - before;
-        let joined = kept - self.out_of_order.bytes();
-        accepted.duplicate_bytes += until - before + joined - accepted.in_order_bytes;
         if self.config.application == Reading::AtOnce {
             self.read = self.next;
         }
@@ -347,9 +351,10 @@ impl Receiver {
         self.unacked = 0;
         self.last_ack = self.next;
         self.acks_sent += 1;
-        let opening = self.edge_now() - self.edge;
-        if opening >= self.worthwhile_opening() || self.config.application == Reading::AtOnce {
-            self.edge = self.edge_now();
+        let edge = self.edge_now();
+        let at_once = self.config.application == Reading::AtOnce;
+        if at_once || edge - self.edge >= self.worthwhile_opening() {
+            self.edge = edge;
         }
         let sacks = if self.out_of_order.is_empty() && self.duplicate.is_none() {
             self.recent_len = 0;

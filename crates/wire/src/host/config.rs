@@ -15,7 +15,8 @@ pub struct HostConfig {
     pub destinations: Destinations,
     /// Bytes that it keeps of a stream until they are acknowledged.
     pub send_buffer: usize,
-    /// How long it stays to answer the peer after its last connection has come to TIME-WAIT.
+    /// How long it stays to answer the peer after its last connection has come to TIME-WAIT. If
+    /// that is less than the peer's RTO and the last ACK is lost, the peer asks until it gives up.
     pub linger: Duration,
     /// What is left of connections in TIME-WAIT, at most; beyond it the oldest is forgotten. They
     /// are no [`connections_max`](Self::connections_max): each takes 300 bytes or so.
