@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::dictionary::{Definition, Dictionary};
 use crate::functions;
-use crate::operate::{arithmetic, binary, wanted};
+use crate::operate::{all, any, arithmetic, binary, wanted};
 use crate::parse::parse;
 use crate::reference::FUNCTIONS;
 use crate::syntax::{Expression, Fault, Node, Operator, Over};
@@ -336,8 +336,8 @@ impl<'b> Evaluator<'b> {
         });
         match kind {
             Over::Each => Ok(out),
-            Over::All => functions::all(&[out], &body.span),
-            Over::Any => functions::any(&[out], &body.span),
+            Over::All => all(&[out], &body.span),
+            Over::Any => any(&[out], &body.span),
         }
     }
 }

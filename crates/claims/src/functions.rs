@@ -12,7 +12,7 @@ use dupack_lab::stats::{Summary, jain_index, mean, quantile};
 use crate::choose::{first_number, is_key};
 use crate::fit::{distances, line, ratio_of_means, squares};
 use crate::intervals::{exceeds, grows, interval, leans, within};
-use crate::operate::{arithmetic, wanted, zip};
+use crate::operate::{all, any, arithmetic, wanted, zip};
 use crate::syntax::{Fault, Operator};
 use crate::value::{List, ListKind, Samples, Value};
 use crate::verdict::Verdict;
@@ -88,38 +88,6 @@ pub(crate) fn each_leaf(value: &Value, of: &mut dyn FnMut(&Value) -> Outcome) ->
         Value::Missing => Ok(Value::Missing),
         other => of(other),
     }
-}
-
-/// Whether all of several truths are.
-pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
-    fold(inputs, span, Verdict::Holds, Verdict::and)
-}
-
-/// Whether one of several truths is.
-pub(crate) fn any(inputs: &[Value], span: &Range<usize>) -> Outcome {
-    fold(inputs, span, Verdict::DoesNotHold, Verdict::or)
-}
-
-fn fold(
-    inputs: &[Value],
-    span: &Range<usize>,
-    first: Verdict,
-    and: impl Fn(Verdict, Verdict) -> Verdict,
-) -> Outcome {
-    let mut so_far = first;
-    let mut missing = false;
-    for leaf in inputs.iter().flat_map(Value::leaves) {
-        match leaf {
-            Value::Truth(verdict) => so_far = and(so_far, *verdict),
-            Value::Missing => missing = true,
-            other => return Err(Fault::new(span, wanted("true or false", other))),
-        }
-    }
-    Ok(if missing {
-        Value::Missing
-    } else {
-        Value::Truth(so_far)
-    })
 }
 
 impl Call<'_> {

@@ -31,16 +31,34 @@ pub(crate) fn binary(
             let found: Vec<bool> = found.collect::<Result<_, _>>()?;
             Ok(Value::Truth(Verdict::of(found.contains(&true))))
         }
+        Operator::And | Operator::Or => zip_all(one, other, span, &|one, other| {
+            logic(operator, one, other, span)
+        }),
         _ => zip(one, other, span, &|one, other| match operator {
-            Operator::And | Operator::Or => logic(operator, one, other, span),
             _ if operator.compares() => compare(operator, one, other, span),
             _ => arithmetic(operator, one, other, span),
         }),
     }
 }
 
-/// Item by item; a value that is no list goes with every item.
+/// Item by item; a value that is no list goes with every item. Where one is missing, nothing comes
+/// of it.
 pub(crate) fn zip(
+    one: &Value,
+    other: &Value,
+    span: &Range<usize>,
+    of: &dyn Fn(&Value, &Value) -> Outcome,
+) -> Outcome {
+    zip_all(one, other, span, &|one, other| {
+        if [one, other].contains(&&Value::Missing) {
+            return Ok(Value::Missing);
+        }
+        of(one, other)
+    })
+}
+
+/// The same where `of` knows what to make of what is missing.
+fn zip_all(
     one: &Value,
     other: &Value,
     span: &Range<usize>,
@@ -61,20 +79,20 @@ pub(crate) fn zip(
                 return Err(Fault::new(span, message)
                     .help("both sides need the same points, chosen by the same conditions"));
             }
-            let each = pairs().map(|((name, a), (_, b))| Ok((name.clone(), zip(a, b, span, of)?)));
+            let each =
+                pairs().map(|((name, a), (_, b))| Ok((name.clone(), zip_all(a, b, span, of)?)));
             (left.kind, each.collect())
         }
         (Value::List(left), right) => {
             let each = left.items.iter();
-            let each = each.map(|(name, a)| Ok((name.clone(), zip(a, right, span, of)?)));
+            let each = each.map(|(name, a)| Ok((name.clone(), zip_all(a, right, span, of)?)));
             (left.kind, each.collect())
         }
         (left, Value::List(right)) => {
             let each = right.items.iter();
-            let each = each.map(|(name, b)| Ok((name.clone(), zip(left, b, span, of)?)));
+            let each = each.map(|(name, b)| Ok((name.clone(), zip_all(left, b, span, of)?)));
             (right.kind, each.collect())
         }
-        (Value::Missing, _) | (_, Value::Missing) => return Ok(Value::Missing),
         _ => return of(one, other),
     };
     Ok(Value::List(List {
@@ -99,19 +117,55 @@ fn remedy(one: &Value, other: &Value) -> &'static str {
     }
 }
 
+/// Whether all of several truths are. One that is false settles it, whatever is missing.
+pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
+    fold(
+        inputs,
+        span,
+        [Verdict::Holds, Verdict::DoesNotHold],
+        Verdict::and,
+    )
+}
+
+/// Whether one of several truths is. One that is true settles it, whatever is missing.
+pub(crate) fn any(inputs: &[Value], span: &Range<usize>) -> Outcome {
+    fold(
+        inputs,
+        span,
+        [Verdict::DoesNotHold, Verdict::Holds],
+        Verdict::or,
+    )
+}
+
+fn fold(
+    inputs: &[Value],
+    span: &Range<usize>,
+    [of_none, settled]: [Verdict; 2],
+    and: impl Fn(Verdict, Verdict) -> Verdict,
+) -> Outcome {
+    let mut so_far = of_none;
+    let mut missing = false;
+    for leaf in inputs.iter().flat_map(Value::leaves) {
+        match leaf {
+            Value::Truth(verdict) => so_far = and(so_far, *verdict),
+            Value::Missing => missing = true,
+            other => return Err(Fault::new(span, wanted("true or false", other))),
+        }
+    }
+    Ok(if missing && so_far != settled {
+        Value::Missing
+    } else {
+        Value::Truth(so_far)
+    })
+}
+
+/// `and` and `or` are `all` and `any` of two.
 fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Outcome {
-    let (Value::Truth(a), Value::Truth(b)) = (one, other) else {
-        let wrong = if matches!(one, Value::Truth(_)) {
-            other
-        } else {
-            one
-        };
-        return Err(Fault::new(span, wanted("true or false", wrong)));
-    };
-    Ok(Value::Truth(match operator {
-        Operator::And => a.and(*b),
-        _ => a.or(*b),
-    }))
+    let both = [one.clone(), other.clone()];
+    match operator {
+        Operator::And => all(&both, span),
+        _ => any(&both, span),
+    }
 }
 
 /// Numbers are compared as they are, quantities with an interval by it, words as they are.

@@ -282,6 +282,25 @@ fn printed_numbers_are_found_by_columns_that_are_not_swept() {
     assert_eq!(found, Value::Missing);
     assert_eq!(value("paper.rate[loss = 1%]").unwrap(), Value::Missing);
     assert!(value("paper.rate[flow = 4]").is_err());
+    // What is missing decides nothing, and takes nothing from what the others decide.
+    let nothing = "paper.rate[flows = 4, loss = 5%] > 1";
+    let folded = |of: &str| {
+        let said = Said {
+            source: &source,
+            place: "",
+            text: &of.replace('_', nothing),
+            experiment: None,
+        };
+        rules.evaluate(&said, &[], &world).unwrap()
+    };
+    let (yes, no) = (Verdict::Holds, Verdict::DoesNotHold);
+    assert_eq!(folded("all(2 < 1, _)"), Value::Truth(no));
+    assert_eq!(folded("any(_, 1 < 2)"), Value::Truth(yes));
+    assert_eq!(folded("all(1 < 2, _)"), Value::Missing);
+    assert_eq!(folded("any(2 < 1, _)"), Value::Missing);
+    assert_eq!(folded("_ and 2 < 1"), Value::Truth(no));
+    assert_eq!(folded("1 < 2 or _"), Value::Truth(yes));
+    assert_eq!(folded("_ and 1 < 2"), Value::Missing);
 }
 
 #[test]
