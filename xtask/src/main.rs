@@ -31,6 +31,9 @@ enum Chore {
     /// Everything that a change must pass: format, lint, documentation, every test, and the gate on instructions per
     /// packet. What the machine lacks for it is left out, and said at the end.
     Test(test::TestArgs),
+    /// What `test` runs beside the tests.
+    #[command(hide = true)]
+    Beside,
     /// The benchmarks, and instructions per packet: for watching our own speed.
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
@@ -53,6 +56,7 @@ enum Chore {
 fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Test(args) => test::run(&args),
+        Chore::Beside => test::beside(),
         Chore::Bench => bench(),
         Chore::Elsewhere => elsewhere::check(),
         Chore::Package => packages::check(),

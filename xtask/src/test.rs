@@ -2,9 +2,13 @@
 //!
 //! What a machine lacks is left out, and said at the end; `--require-all` fails instead, before
 //! anything is built.
+//!
+//! Many tests wait: for packets on the wire, for timers. What needs a processor and no attention runs
+//! beside them, with a lower priority, and what it said is shown when it is done.
 
-use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -36,21 +40,87 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     let mut steps = Steps::default();
     steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
     steps.take("lint", || cargo(&CLIPPY))?;
-    left_out.extend(steps.take("fuzzers", fuzz::check)?);
-    steps.take("other machines", elsewhere::check)?;
-    steps.take("documentation", || cargo(&DOC))?;
     steps.take("tests: build", || {
         cargo(&[&TESTS[..], &["--no-run"]].concat())
     })?;
-    left_out.extend(steps.take("tests", || tests(&TESTS))?);
+    let beside = Beside::start()?;
+    let tested = steps.take("tests", || tests(&TESTS));
+    let beside = steps.take("what ran beside them", || beside.end());
+    left_out.extend(tested?);
+    left_out.extend(beside?);
     left_out.extend(steps.take("examples in the documentation", || tests(&DOCTESTS))?);
-    steps.take("packages", packages::check)?;
     left_out.extend(steps.take("instructions", instructions::gate_where_possible)?);
     eprint!("\n{}", steps.table());
     left_out.sort();
     left_out.dedup();
     announce(&left_out);
     Ok(())
+}
+
+/// What `test` runs beside the tests: the fuzzers compile, other machines, the documentation, packages.
+///
+/// # Errors
+/// If any of it failed.
+pub fn beside() -> Result<(), String> {
+    let mut steps = Steps::default();
+    let left_out = steps.take("fuzzers", fuzz::check)?;
+    steps.take("other machines", elsewhere::check)?;
+    steps.take("documentation", || cargo(&DOC))?;
+    steps.take("packages", packages::check)?;
+    eprint!("\n{}", steps.table());
+    if let Some(told) = left_out {
+        eprintln!("{MARK} {told}");
+    }
+    Ok(())
+}
+
+/// This program again, as [`beside`].
+struct Beside {
+    program: Child,
+    said: JoinHandle<Vec<u8>>,
+}
+
+impl Beside {
+    fn start() -> Result<Self, String> {
+        let failed = |e| format!("cannot run what runs beside the tests: {e}");
+        let itself = std::env::current_exe().map_err(failed)?;
+        let polite = cfg!(unix) && needs::Thing::Program("nice").is_here();
+        let mut command = if polite {
+            let mut nice = Command::new("nice");
+            nice.arg(itself);
+            nice
+        } else {
+            Command::new(itself)
+        };
+        command.arg("beside").stdin(Stdio::null());
+        // One pipe for both, in the order in which it was said.
+        let (mut reader, writer) = std::io::pipe().map_err(failed)?;
+        let also = writer.try_clone().map_err(failed)?;
+        let program = command.stdout(writer).stderr(also).spawn();
+        // With the command goes this end of the pipe.
+        drop(command);
+        let program = program.map_err(failed)?;
+        let said = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            let _ = reader.read_to_end(&mut said);
+            said
+        });
+        Ok(Self { program, said })
+    }
+
+    /// Waits for it, shows what it said, and answers with what it left out.
+    fn end(mut self) -> Result<Vec<String>, String> {
+        let failed = |e| format!("what ran beside the tests is lost: {e}");
+        let status = self.program.wait().map_err(failed)?;
+        let said = self.said.join().unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        eprintln!("\nBeside the tests:\n{said}");
+        if status.success() {
+            Ok(said.lines().filter_map(skip_in).collect())
+        } else {
+            Err("what ran beside the tests failed; it is above".to_owned())
+        }
+    }
 }
 
 const CLIPPY: [&str; 7] = [
