@@ -155,10 +155,21 @@ pub struct LeastThreshold {
 }
 
 /// Which slow start is going on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum SlowStart {
     Ordinary,
     AfterTimeout,
+    /// One whose growth somebody else sets.
+    Paced(Pace),
+}
+
+/// How fast slow start grows, where HyStart++ says so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Bytes that one ACK may count for (L · SMSS).
+    pub limit: f64,
+    /// By what the growth is divided.
+    pub divisor: f64,
 }
 
 /// Slow start and congestion avoidance.
@@ -232,10 +243,15 @@ impl Increase {
     #[must_use]
     pub fn slow_start(&mut self, window: Window, credit: Credit) -> (Window, Credit) {
         let room = window.ssthresh - window.cwnd;
+        let (limit, divisor) = match self.slow_start {
+            SlowStart::Ordinary => (self.limit, 1.0),
+            SlowStart::AfterTimeout => (self.limit_after_timeout, 1.0),
+            SlowStart::Paced(pace) => (pace.limit, pace.divisor),
+        };
         let step = match self.count {
             Count::Acks => f64::from(credit.acks) * self.smss,
-            Count::Bytes => (credit.bytes as f64).min(self.limit_now()),
-        };
+            Count::Bytes => (credit.bytes as f64).min(limit),
+        } / divisor;
         let crosses = step > room && self.count == Count::Bytes;
         let cwnd = window.cwnd + if crosses { room } else { step };
         if cwnd >= window.ssthresh {
@@ -268,10 +284,12 @@ impl Increase {
         }
     }
 
-    fn limit_now(&self) -> f64 {
-        match self.slow_start {
-            SlowStart::Ordinary => self.limit,
-            SlowStart::AfterTimeout => self.limit_after_timeout,
+    /// Slow start is to go on at this pace; `None` if the parameters are to count again.
+    pub fn set_pace(&mut self, pace: Option<Pace>) {
+        match (pace, self.slow_start) {
+            (Some(pace), _) => self.slow_start = SlowStart::Paced(pace),
+            (None, SlowStart::Paced(_)) => self.slow_start = SlowStart::Ordinary,
+            (None, SlowStart::Ordinary | SlowStart::AfterTimeout) => {}
         }
     }
 

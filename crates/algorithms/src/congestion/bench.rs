@@ -45,6 +45,16 @@ pub struct Bench {
     pub limited_by: LimitedBy,
     /// The round-trip time that every ACK and loss reports.
     pub rtt_sample: Option<Duration>,
+    /// What has been acknowledged, has been sent, and ends the round, if a test asks for it.
+    flight: Option<Flight>,
+}
+
+/// Offsets in segments.
+#[derive(Clone, Copy)]
+struct Flight {
+    una: u64,
+    nxt: u64,
+    round_end: u64,
 }
 
 impl Bench {
@@ -68,7 +78,24 @@ impl Bench {
             now: Instant::ZERO,
             limited_by: LimitedBy::Congestion,
             rtt_sample: None,
+            flight: None,
         }
+    }
+
+    /// From now on the window is always full, and ACKs say up to where they go.
+    pub fn fly(&mut self) {
+        let nxt = self.cwnd() as u64;
+        self.flight = Some(Flight {
+            una: 0,
+            nxt,
+            round_end: nxt,
+        });
+    }
+
+    /// Segments up to what had been sent when the round began.
+    pub fn left_of_round(&self) -> u64 {
+        self.flight
+            .map_or(0, |flight| flight.round_end - flight.una)
     }
 
     /// The window in segments.
@@ -95,9 +122,21 @@ impl Bench {
 
     /// An ACK for `segments` new segments, with this credit.
     pub fn ack_with(&mut self, segments: u64, credit: Credit) -> Window {
-        let facts = ack_facts(self.now, segments, self.limited_by, self.rtt_sample);
+        let mut facts = ack_facts(self.now, segments, self.limited_by, self.rtt_sample);
+        if let Some(flight) = &mut self.flight {
+            flight.una += segments;
+            facts.una = flight.una * u64::from(SMSS);
+            self.scoreboard = testing::outstanding(flight.nxt, Instant::ZERO);
+        }
         let view = testing::view(self.now, &self.scoreboard, self.window, &self.rtt);
         self.window = self.control.on_ack(&facts, credit, &view);
+        let cwnd = self.cwnd() as u64;
+        if let Some(flight) = &mut self.flight {
+            if flight.una >= flight.round_end {
+                flight.round_end = flight.nxt;
+            }
+            flight.nxt = flight.nxt.max(flight.una + cwnd);
+        }
         self.window
     }
 

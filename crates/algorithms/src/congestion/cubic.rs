@@ -16,7 +16,12 @@
 //!
 //! Growth depends on time, not on ACKs: flows of different RTT grow alike, and a long fat path
 //! is filled in seconds where Reno takes hours. Slow start and the reduction's arithmetic are
-//! Reno's ([`Increase`], [`Decrease`]).
+//! Reno's ([`Increase`], [`Decrease`]); HyStart++ ends the first slow start early, as §4.10 wants
+//! it where nothing speaks against it, or HyStart each of them, as in Linux (`slow_start`).
+//!
+//! By dialect: `rfc` is the above in real numbers; `linux` grows in whole segments as Linux counts
+//! them (`cubic/counted.rs`), with Linux's binary fractions for C and β; `ns2` has the real numbers
+//! and slow start until a loss.
 //!
 //! Readings and omissions:
 //! - The RFC has `(target − cwnd)/cwnd` per new ACK, and counts segments only in W_est. With
@@ -29,7 +34,13 @@
 //!   of the loss before it.
 //! - After a loss that a response answered in its own way, the stage goes on if the window is
 //!   what it was; otherwise a stage starts from the new window, W_max as it was.
-//! - No undo of spurious events (§4.9) and no HyStart++ (RFC 9406).
+//! - Slow start that counts bytes leaves to congestion avoidance what an ACK acknowledged beyond
+//!   `ssthresh`, as in [`Increase`].
+//! - In whole segments a stage outlives a slow start that is not a loss's (after an idle period), as
+//!   Linux's epoch does.
+//! - No undo of spurious events (§4.9).
+
+mod counted;
 
 use alloc::boxed::Box;
 
@@ -38,7 +49,9 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 
+use self::counted::{Counted, Curve};
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::slow_start::{EarlyExit, SlowStartParameters, SlowStartRule};
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Where the window aims after a loss below its last maximum (§4.7).
@@ -59,14 +72,32 @@ pub enum RenoFriendly {
     Off,
 }
 
+/// In what the window grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Arithmetic {
+    /// in real numbers
+    Real,
+    /// in whole segments, one for every so many acknowledged
+    Segments,
+}
+
 /// CUBIC's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct CubicParameters {
     /// how fast the window grows away from its last maximum (C)
-    #[parameter(source = "RFC 9438 §5.1", range = 1e-6..=1000.0, unit = "segments/s³", default = 0.4)]
+    #[parameter(
+        source = "RFC 9438 §5.1; linux: bic_scale = 41, times 10/1024",
+        range = 1e-6..=1000.0,
+        unit = "segments/s³",
+        default(rfc = 0.4, linux = 410.0 / 1024.0, ns2 = 0.4),
+    )]
     c: f64,
     /// what a congestion loss leaves of the window, as a factor (β)
-    #[parameter(source = "RFC 9438 §4.6", range = 0.0..=1.0, default = 0.7)]
+    #[parameter(
+        source = "RFC 9438 §4.6; linux: beta = 717, of 1024",
+        range = 0.0..=1.0,
+        default(rfc = 0.7, linux = 717.0 / 1024.0, ns2 = 0.7),
+    )]
     beta: f64,
     /// aim lower after a loss below the last maximum, to make room for others
     #[parameter(source = "RFC 9438 §4.7", default = FastConvergence::On)]
@@ -74,11 +105,26 @@ pub struct CubicParameters {
     /// grow no slower than Reno would
     #[parameter(source = "RFC 9438 §4.3", default = RenoFriendly::On)]
     reno_friendly: RenoFriendly,
+    /// in what congestion avoidance grows
+    #[parameter(
+        source = "RFC 9438 §4.4; linux: bictcp_update, tcp_cong_avoid_ai",
+        default(rfc = Arithmetic::Real, linux = Arithmetic::Segments, ns2 = Arithmetic::Real),
+    )]
+    arithmetic: Arithmetic,
     // Of the AIMD growth only slow start is used.
     #[embed(fix(increase = 0.0))]
     increase: IncreaseParameters,
     #[embed(fix(decrease = beta))]
     decrease: DecreaseParameters,
+    #[embed(change(slow_start(
+        source = "rfc: RFC 9438 §4.10 (SHOULD use HyStart++); linux: hystart = 1; ns2: nothing",
+        default(
+            rfc = SlowStartRule::HystartPlusPlus,
+            linux = SlowStartRule::Hystart,
+            ns2 = SlowStartRule::Standard,
+        ),
+    )))]
+    slow_start: SlowStartParameters,
 }
 
 /// The entry in the catalog.
@@ -130,12 +176,15 @@ pub struct Cubic {
     beta: f64,
     fast_convergence: FastConvergence,
     reno_friendly: RenoFriendly,
+    arithmetic: Arithmetic,
     increase: Increase,
     decrease: Decrease,
+    early_exit: Option<EarlyExit>,
     w_max: f64,
     cwnd_prior: f64,
     origin: Origin,
     stage: Option<Stage>,
+    counted: Counted,
 }
 
 impl Cubic {
@@ -150,10 +199,13 @@ impl Cubic {
             reno_friendly: parameters.reno_friendly,
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
+            arithmetic: parameters.arithmetic,
+            early_exit: EarlyExit::new(&parameters.slow_start, context),
             w_max: 0.0,
             cwnd_prior: 0.0,
             origin: Origin::SlowStart,
             stage: None,
+            counted: Counted::default(),
         }
     }
 
@@ -190,7 +242,7 @@ impl Cubic {
         let alpha = if stage.w_est >= self.cwnd_prior {
             1.0
         } else {
-            3.0 * (1.0 - self.beta) / (1.0 + self.beta)
+            self.alpha()
         };
         stage.w_est += alpha * acked / cwnd;
         self.stage = Some(stage);
@@ -207,6 +259,36 @@ impl Cubic {
         cwnd + (target - cwnd) * (acked / cwnd).min(1.0)
     }
 
+    /// §4.3: by how much W_est grows per window, as long as it is below `cwnd_prior`.
+    fn alpha(&self) -> f64 {
+        3.0 * (1.0 - self.beta) / (1.0 + self.beta)
+    }
+
+    /// The same in whole segments; `ahead` is how far ahead W_cubic is asked for.
+    fn counted_avoidance(&mut self, now: Instant, ahead: Duration, cwnd: f64, acked: f64) -> f64 {
+        let mut stage = match self.stage.take() {
+            Some(stage) => stage,
+            None => {
+                self.counted.begin(cwnd);
+                self.begin(now, libm::floor(cwnd))
+            }
+        };
+        stage.last = now;
+        self.stage = Some(stage);
+        let alpha = (self.reno_friendly == RenoFriendly::On).then(|| self.alpha());
+        let mut counted = self.counted;
+        let grown = counted.grown(now, cwnd, acked, alpha, || {
+            let x = (now.since(stage.start) + ahead).as_secs_f64() - stage.k;
+            Curve {
+                w_max: self.w_max,
+                rise: self.c * x * x * x,
+                is_known: self.origin == Origin::Loss,
+            }
+        });
+        self.counted = counted;
+        grown
+    }
+
     /// §4.6, §4.7: what a congestion event makes of W_max; `cwnd` is the window before it.
     fn note_congestion(&mut self, cwnd: f64, origin: Origin) {
         self.cwnd_prior = cwnd;
@@ -216,36 +298,53 @@ impl Cubic {
         } else {
             cwnd
         };
+        if self.arithmetic == Arithmetic::Segments {
+            self.w_max = libm::floor(self.w_max);
+        }
         self.origin = origin;
         self.stage = None;
+        self.counted.after_loss();
     }
 }
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        let mut window = match &mut self.early_exit {
+            None => view.window,
+            Some(exit) => exit.on_ack(ack, view, &mut self.increase),
+        };
         if !self.increase.permits(ack) {
             if let Some(stage) = &mut self.stage {
                 stage.pause(ack.now);
             }
-            return view.window;
+            return window;
         }
-        if view.window.in_slow_start() {
-            if self.stage.take().is_some() {
+        let mut credit = credit;
+        if window.in_slow_start() {
+            if self.arithmetic == Arithmetic::Real && self.stage.take().is_some() {
                 // Neither a loss nor a timeout ended the stage: the window was restarted.
                 self.origin = Origin::SlowStart;
             }
-            return self.increase.slow_start(view.window, credit).0;
+            (window, credit) = self.increase.slow_start(window, credit);
         }
         let acked = self.increase.segments(credit);
         if acked <= 0.0 {
-            return view.window;
+            return window;
         }
-        let rtt = view.rtt.srtt().or(ack.rtt).unwrap_or(Duration::ZERO);
-        let cwnd = self.avoidance(ack.now, rtt, view.window.cwnd / self.smss, acked);
-        Window {
-            cwnd: cwnd * self.smss,
-            ..view.window
-        }
+        let cwnd = window.cwnd / self.smss;
+        let (srtt, least) = (view.rtt.srtt(), view.rtt.min());
+        let grown = match self.arithmetic {
+            Arithmetic::Real => {
+                let rtt = srtt.or(ack.rtt).unwrap_or(Duration::ZERO);
+                self.avoidance(ack.now, rtt, cwnd, acked)
+            }
+            Arithmetic::Segments => {
+                let ahead = least.or(ack.rtt).unwrap_or(Duration::ZERO);
+                self.counted_avoidance(ack.now, ahead, cwnd, acked)
+            }
+        };
+        window.cwnd = grown * self.smss;
+        window
     }
 
     fn reduction(&self, loss: &LossFacts) -> Window {
@@ -267,6 +366,9 @@ impl CongestionControl for Cubic {
         }
         self.stage = None;
         self.increase.after_timeout();
+        if let Some(exit) = &mut self.early_exit {
+            exit.after_timeout();
+        }
         self.decrease.after_timeout(loss)
     }
 
@@ -438,6 +540,110 @@ mod tests {
         round(&mut used);
         round(&mut idle);
         assert!(close(used.cwnd(), idle.cwnd()));
+    }
+
+    /// ACKs for two segments every 100 ms, the least round-trip time 100 ms, too.
+    fn slowly(b: &mut Bench, acks: u32) -> f64 {
+        for _ in 0..acks {
+            b.now += RTT;
+            b.ack(2);
+        }
+        b.cwnd()
+    }
+
+    fn linux(cwnd: f64, ssthresh: f64) -> Bench {
+        let mut b = Bench::new(entry(), Dialect::Linux, &[], cwnd, ssthresh);
+        b.rtt_sample = Some(RTT);
+        b
+    }
+
+    #[test]
+    fn in_whole_segments_the_window_grows_by_one_for_so_many_acknowledged() {
+        // Slow start without loss: K = 0, W_max = 48, C = 0.4004. One segment for 20 until
+        // 48 + ⌊C · t³⌋ wants more; t is one round-trip time more than since the first ACK.
+        let mut b = linux(48.0, 48.0);
+        assert_eq!(slowly(&mut b, 9), 48.0);
+        assert_eq!(slowly(&mut b, 1), 49.0);
+        // 20 more. At t = 2 s the target is 51: ⌊49/2⌋ = 24 is no less.
+        assert_eq!(slowly(&mut b, 9), 49.0);
+        assert_eq!(slowly(&mut b, 1), 50.0);
+        // At t = 2.5 s the target is 48 + 6 and n = ⌊50/4⌋ = 12: what has been counted by then
+        // falls due earlier. At t = 3 s, 48 + 10: n = 6.
+        assert_eq!(slowly(&mut b, 10), 52.0);
+        // In the end half a window per round trip, however steep the curve.
+        slowly(&mut b, 20);
+        let before = b.cwnd();
+        assert_eq!(slowly(&mut b, 10), before + 10.0);
+    }
+
+    #[test]
+    fn in_whole_segments_a_loss_leaves_whole_segments() {
+        // 717/1024 of 100 are 70.02; the sender cuts it to 70. K = ³√(30/0.4004) = 4.216 s.
+        let mut b = linux(100.0, 50.0);
+        b.loss(0, 100);
+        assert!(close(b.cwnd(), 100.0 * 717.0 / 1024.0));
+        b.window.cwnd = 70_000.0;
+        b.window.ssthresh = 70_000.0;
+        // t = 0.1 s: 100 − ⌊C · 4.116³⌋ = 100 − 27 = 73, n = ⌊70/3⌋ = 23: the 12th ACK is due.
+        // By t = 0.9 s it is 100 − 14 = 86 and n = 4.
+        assert_eq!(slowly(&mut b, 1), 70.0);
+        let after: Vec<f64> = (0..5).map(|_| slowly(&mut b, 1)).collect();
+        assert!(after.windows(2).all(|pair| pair[1] >= pair[0]));
+        assert!(after[4] > 70.0 && after.iter().all(|w| w.fract() == 0.0));
+    }
+
+    #[test]
+    fn in_whole_segments_reno_is_followed_where_the_curve_is_flat() {
+        // After a loss at 10, W_max = 10 and K = ³√(3/0.4004) = 1.96 s. ⌊7 · 15/8⌋ = 13 segments
+        // make W_est 8 after the 14th; from then on n = 7.
+        let mut b = linux(10.0, 5.0);
+        b.loss(0, 10);
+        b.window.cwnd = 7000.0;
+        b.window.ssthresh = 7000.0;
+        let mut acked = 0;
+        while b.cwnd() < 8.0 && acked < 1000 {
+            b.now += Duration::from_micros(100);
+            b.ack(1);
+            acked += 1;
+        }
+        // The curve alone is at ⌊10 − C · 1.86³⌋ = 8 from the start: n = 7.
+        assert_eq!(acked, 7);
+        let curve_off = [
+            ("reno_friendly", Value::word("on")),
+            ("c", Value::Real(1e-6)),
+        ];
+        let mut b = Bench::new(entry(), Dialect::Linux, &curve_off, 7.0, 7.0);
+        b.rtt_sample = Some(RTT);
+        b.loss(0, 10);
+        b.window.cwnd = 7000.0;
+        b.window.ssthresh = 7000.0;
+        let mut acked = 0;
+        while b.cwnd() < 8.0 && acked < 1000 {
+            b.now += Duration::from_millis(40);
+            b.ack(1);
+            acked += 1;
+        }
+        assert_eq!(acked, 14);
+    }
+
+    #[test]
+    fn hystart_ends_slow_start_in_linux_and_hystart_plus_plus_in_the_rfc() {
+        for (dialect, exits) in [
+            (Dialect::Linux, true),
+            (Dialect::Rfc, true),
+            (Dialect::Ns2, false),
+        ] {
+            let mut b = Bench::new(entry(), dialect, &[], 20.0, f64::INFINITY);
+            b.fly();
+            for rtt in [100, 200, 200, 200, 200, 200, 200, 200] {
+                b.rtt_sample = Some(Duration::from_millis(rtt));
+                for _ in 0..b.left_of_round() {
+                    b.now += Duration::from_millis(3);
+                    b.ack(1);
+                }
+            }
+            assert_eq!(b.window.ssthresh.is_finite(), exits, "{dialect}");
+        }
     }
 
     #[test]

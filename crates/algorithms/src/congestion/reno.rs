@@ -17,7 +17,7 @@
 //! By dialect: `rfc` halves FlightSize and counts bytes; `linux` halves `cwnd`, counts bytes
 //! without limit; `ns2` halves `cwnd`, counts ACKs, does not ask whether the window was used,
 //! keeps `cwnd` real (the sender cuts `ssthresh` to whole segments), and recomputes `ssthresh`
-//! at every timeout.
+//! at every timeout. Slow start may end early if `slow_start` says so (HyStart++, RFC 9406).
 
 use alloc::boxed::Box;
 
@@ -26,6 +26,7 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::window::Window;
 
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::slow_start::{EarlyExit, SlowStartParameters};
 use crate::catalog::{Context, Entry, Parameters};
 
 /// Reno's parameters.
@@ -35,6 +36,8 @@ pub struct RenoParameters {
     increase: IncreaseParameters,
     #[embed]
     decrease: DecreaseParameters,
+    #[embed]
+    slow_start: SlowStartParameters,
 }
 
 /// The entry in the catalog.
@@ -52,6 +55,7 @@ pub struct Reno {
     smss: f64,
     increase: Increase,
     decrease: Decrease,
+    early_exit: Option<EarlyExit>,
 }
 
 impl Reno {
@@ -62,13 +66,18 @@ impl Reno {
             smss: f64::from(context.smss),
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
+            early_exit: EarlyExit::new(&parameters.slow_start, context),
         }
     }
 }
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        self.increase.grown(ack, credit, view.window)
+        let window = match &mut self.early_exit {
+            None => view.window,
+            Some(exit) => exit.on_ack(ack, view, &mut self.increase),
+        };
+        self.increase.grown(ack, credit, window)
     }
 
     fn reduction(&self, loss: &LossFacts) -> Window {
@@ -83,6 +92,9 @@ impl CongestionControl for Reno {
 
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.increase.after_timeout();
+        if let Some(exit) = &mut self.early_exit {
+            exit.after_timeout();
+        }
         self.decrease.after_timeout(loss)
     }
 }

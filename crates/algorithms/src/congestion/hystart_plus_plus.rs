@@ -1,0 +1,289 @@
+//! HyStart++: when the round-trip time rises, slow start goes on slower, and then ends.
+//!
+//! RFC 9406. In the first slow start, by rounds:
+//!
+//! ```text
+//! slow start   cwnd += min(N, L · SMSS) per ACK of N bytes                         (§4.2, L = 8)
+//!              the round's least RTT ≥ the last round's + T, T = max(4 ms, min(last / 8, 16 ms)):
+//!              baseline = the round's least RTT, on to CSS
+//! CSS          cwnd += min(N, L · SMSS) / 4 per ACK                     conservative slow start
+//!              the round's least RTT < baseline: it was a false alarm, back to slow start
+//!              after 5 rounds: ssthresh = cwnd, congestion avoidance
+//! ```
+//!
+//! A round counts once it has 8 samples. A loss ends all of it, as it ends slow start.
+//!
+//! Beside its neighbour HyStart it does not trust a single round: jitter may end slow start early
+//! there, and costs a quarter of the growth for a few rounds here.
+//!
+//! Readings:
+//! - "Used for the initial slow start only" (§4.3) is as long as `ssthresh` is as high as at the
+//!   beginning: infinite.
+//! - An ACK of just what a round sent gives that round its last sample; one beyond, the next round
+//!   its first. So the first ACK of all begins the first round: SND.NXT was 0 before.
+//! - What the window is limited by makes no difference to the samples (§4.2 says nothing of it);
+//!   whether it may grow is the control's business.
+//! - L is RFC 9406's for senders without pacing. It takes the place of the control's own until
+//!   slow start ends.
+
+use dupack_tcp::facts::{AckFacts, View};
+use dupack_tcp::time::Duration;
+
+use super::aimd::{Increase, Pace};
+use super::slow_start::SlowStartParameters;
+use crate::catalog::Context;
+
+/// HyStart++'s state.
+#[derive(Clone, Debug)]
+pub struct HystartPlusPlus {
+    parameters: SlowStartParameters,
+    /// L in bytes.
+    limit: f64,
+    phase: Phase,
+    /// The round ends when this offset is acknowledged (`windowEnd`).
+    window_end: u64,
+    /// `lastRoundMinRTT`.
+    last_least: Option<Duration>,
+    /// `currentRoundMinRTT`.
+    least: Option<Duration>,
+    /// `rttSampleCount`.
+    samples: u64,
+}
+
+/// Where slow start stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    SlowStart,
+    /// CSS, which began when the least round-trip time had risen to `baseline`.
+    Conservative {
+        baseline: Duration,
+        rounds: u64,
+    },
+    Over,
+}
+
+impl HystartPlusPlus {
+    /// With these parameters.
+    #[must_use]
+    pub fn new(parameters: &SlowStartParameters, context: &Context) -> Self {
+        Self {
+            parameters: *parameters,
+            limit: parameters.css_limit as f64 * f64::from(context.smss),
+            phase: Phase::SlowStart,
+            window_end: 0,
+            last_least: None,
+            least: None,
+            samples: 0,
+        }
+    }
+
+    /// Takes in an ACK, and says to `increase` how fast slow start is to go on; whether it is to
+    /// end.
+    pub(super) fn finds_exit(
+        &mut self,
+        ack: &AckFacts<'_>,
+        view: &View<'_>,
+        increase: &mut Increase,
+    ) -> bool {
+        if self.phase == Phase::Over {
+            return false;
+        }
+        if view.window.ssthresh.is_finite() {
+            self.end(increase);
+            return false;
+        }
+        let nxt = view.scoreboard.nxt();
+        let begins = ack.una > self.window_end;
+        let ends = ack.una == self.window_end && ack.acked_bytes > 0;
+        let mut over = begins && self.end_round(nxt);
+        if let Some(rtt) = ack.rtt {
+            self.take_sample(rtt);
+        }
+        over |= ends && self.end_round(nxt);
+        if over {
+            self.end(increase);
+            return true;
+        }
+        increase.set_pace(Some(Pace {
+            limit: self.limit,
+            divisor: match self.phase {
+                Phase::Conservative { .. } => self.parameters.css_growth_divisor as f64,
+                Phase::SlowStart | Phase::Over => 1.0,
+            },
+        }));
+        false
+    }
+
+    fn end(&mut self, increase: &mut Increase) {
+        self.phase = Phase::Over;
+        increase.set_pace(None);
+    }
+
+    fn take_sample(&mut self, rtt: Duration) {
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        self.samples += 1;
+        if self.samples < self.parameters.rtt_samples {
+            return;
+        }
+        match self.phase {
+            Phase::SlowStart => {
+                let Some(last) = self.last_least else { return };
+                if least >= last + self.parameters.rtt_thresh(last) {
+                    self.phase = Phase::Conservative {
+                        baseline: least,
+                        rounds: 0,
+                    };
+                }
+            }
+            Phase::Conservative { baseline, .. } => {
+                if least < baseline {
+                    self.phase = Phase::SlowStart;
+                }
+            }
+            Phase::Over => {}
+        }
+    }
+
+    /// A round is over, and the next lasts until `nxt` is acknowledged; whether CSS has had its
+    /// rounds. One that began in the middle of a round counts that round.
+    fn end_round(&mut self, nxt: u64) -> bool {
+        self.window_end = nxt;
+        self.last_least = self.least.take();
+        self.samples = 0;
+        if let Phase::Conservative { rounds, .. } = &mut self.phase {
+            *rounds += 1;
+            return *rounds >= self.parameters.css_rounds;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::congestion::CongestionControl;
+    use dupack_tcp::facts::LimitedBy;
+    use dupack_tcp::time::Duration;
+
+    use crate::catalog::{Dialect, Entry, Value};
+    use crate::congestion::bench::Bench;
+    use crate::congestion::{cubic, reno};
+
+    const HYSTART: (&str, Value) = ("slow_start", Value::word("hystart++"));
+
+    fn bench(entry: Entry<dyn CongestionControl>, cwnd: f64) -> Bench {
+        let mut b = Bench::new(entry, Dialect::Rfc, &[HYSTART], cwnd, f64::INFINITY);
+        b.fly();
+        b
+    }
+
+    /// ACKs one by one, with a round-trip time of so many milliseconds.
+    fn acks(b: &mut Bench, ms: u64, count: u64) {
+        b.rtt_sample = Some(Duration::from_millis(ms));
+        for _ in 0..count {
+            b.ack(1);
+        }
+    }
+
+    /// The same up to the end of the round.
+    fn round(b: &mut Bench, ms: u64) {
+        let left = b.left_of_round();
+        acks(b, ms, left);
+    }
+
+    #[test]
+    fn conservative_slow_start_grows_by_a_quarter_and_ends_after_five_rounds() {
+        for entry in [reno::entry, cubic::entry] {
+            let mut b = bench(entry(), 10.0);
+            round(&mut b, 100);
+            assert_eq!(b.cwnd(), 20.0);
+            // 18 segments had followed by the last ACK. 112 ms are no sign: the last round had
+            // 100 ms at least, and 12.5 ms more are one.
+            round(&mut b, 112);
+            assert_eq!(b.cwnd(), 38.0);
+            // 112 + 14 ms are one, but seven ACKs are no round to be judged by.
+            acks(&mut b, 126, 7);
+            assert_eq!(b.cwnd(), 45.0);
+            acks(&mut b, 126, 1);
+            assert_eq!(b.cwnd(), 45.25);
+            let left = b.left_of_round();
+            acks(&mut b, 126, left);
+            assert_eq!(b.cwnd(), 45.25 + left as f64 / 4.0);
+            // That was the first of five rounds. The last ACK of the fifth ends slow start.
+            for _ in 2..5 {
+                round(&mut b, 126);
+                assert!(b.window.ssthresh.is_infinite());
+            }
+            let left = b.left_of_round();
+            acks(&mut b, 126, left - 1);
+            assert!(b.window.ssthresh.is_infinite());
+            let before = b.cwnd();
+            acks(&mut b, 126, 1);
+            assert_eq!(b.ssthresh(), before);
+            assert!(b.cwnd() - before < 0.1);
+        }
+    }
+
+    #[test]
+    fn a_rise_that_was_jitter_is_taken_back() {
+        let mut b = bench(reno::entry(), 10.0);
+        round(&mut b, 100);
+        // Seven ACKs of slow start, eleven of CSS.
+        round(&mut b, 130);
+        assert_eq!(b.cwnd(), 27.0 + 11.0 / 4.0);
+        // The next round's least is below the baseline, which its eighth sample shows.
+        acks(&mut b, 100, 7);
+        assert_eq!(b.cwnd(), 27.0 + 18.0 / 4.0);
+        acks(&mut b, 100, 1);
+        assert_eq!(b.cwnd(), 28.0 + 18.0 / 4.0);
+    }
+
+    #[test]
+    fn a_round_of_few_samples_is_not_judged() {
+        let mut b = bench(reno::entry(), 7.0);
+        b.limited_by = LimitedBy::Application;
+        for ms in [100, 300, 600] {
+            assert!(b.left_of_round() < 8);
+            round(&mut b, ms);
+        }
+        b.limited_by = LimitedBy::Congestion;
+        acks(&mut b, 600, 1);
+        assert_eq!(b.cwnd(), 8.0);
+    }
+
+    #[test]
+    fn an_ack_adds_eight_segments_at_most() {
+        let mut b = bench(reno::entry(), 20.0);
+        b.ack(12);
+        assert_eq!(b.cwnd(), 28.0);
+        // A loss ends it, and the control's own L, 1, counts from then on.
+        b.loss(12, 28);
+        assert_eq!((b.cwnd(), b.ssthresh()), (14.0, 14.0));
+        b.window.cwnd = 5000.0;
+        b.ack(4);
+        assert_eq!(b.cwnd(), 6.0);
+    }
+
+    #[test]
+    fn it_is_for_the_first_slow_start_only() {
+        let mut b = bench(reno::entry(), 20.0);
+        round(&mut b, 100);
+        b.timeout(0, 40);
+        b.window.cwnd = 20_000.0;
+        b.window.ssthresh = 1_000_000.0;
+        for _ in 0..7 {
+            round(&mut b, 500);
+            assert_eq!(b.ssthresh(), 1000.0);
+        }
+    }
+
+    #[test]
+    fn the_standard_slow_start_knows_nothing_of_it() {
+        let mut b = Bench::new(reno::entry(), Dialect::Rfc, &[], 10.0, f64::INFINITY);
+        b.fly();
+        for (ms, cwnd) in [(100, 20.0), (300, 38.0), (600, 74.0)] {
+            round(&mut b, ms);
+            assert_eq!(b.cwnd(), cwnd);
+        }
+    }
+}
