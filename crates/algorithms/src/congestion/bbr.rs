@@ -42,6 +42,19 @@
 //! - After a timeout the window is one segment: the draft's `inflight + 1`, with all that is
 //!   outstanding taken for lost.
 //! - Whether there are selective ACKs shows when the first one comes.
+//! - What a DSACK reports counts as delivered (§2.2 recommends it), as far as so much was resent.
+//! - An ACK that reports nothing new leaves the model as it is; only what it says of spurious
+//!   losses is heard.
+//! - `C.is_cwnd_limited` covers the round trip at hand and the one before, so that a round trip
+//!   that has just begun is no reason to take the window for unused.
+//! - ProbeRTT saves the window before the state changes. In the draft the state is ProbeRTT by
+//!   then, and `SaveCwnd` keeps an older window if that was larger, from however long ago.
+//! - Where the draft's parts differ, its pseudocode stands. §5.6.1's table bounds Drain by
+//!   `inflight_longterm`, `BoundCwndForModel` does not. §10.6 has `inflight_longterm` "updated
+//!   appropriately" by a loss while the application limits; `HandleInflightTooHigh` leaves it.
+//!   In `IsTimeToCruise`, `Inflight` takes the bandwidth as its caller names it, `max_bw`. One
+//!   exception: an end of Startup by loss sets `full_bw_now`, too (§10.2); nothing looks at it then.
+//! - Without an estimate of the bandwidth the pace stays what it was at the beginning.
 //! - A cautious probe ends when what was in flight before an ACK fills `inflight_longterm`: after
 //!   the ACK it never does.
 //! - Waits between probes are a hash of the seeds (the connection's and a parameter), the time and the bytes delivered.
@@ -68,7 +81,9 @@ mod tests;
 use alloc::boxed::Box;
 
 use dupack_tcp::congestion::{CongestionControl, Credit, Governance};
-use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, LossCause, LossFacts, Sent, View};
+use dupack_tcp::facts::{
+    AckFacts, Departure, LimitedBy, LossCause, LossFacts, LossRule, SendReason, Sent, View,
+};
 use dupack_tcp::scoreboard::DeliveredBy;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
@@ -215,13 +230,15 @@ impl Bbr {
         }
     }
 
-    /// The first transmission: what of `OnInit` (§5.2.1) depends on the connection.
+    /// The first transmission: what of `OnInit` (§5.2.1) depends on the connection. There may be a
+    /// round-trip time already: the handshake's.
     fn begin(&mut self, view: &View<'_>) {
+        let srtt = view.rtt.srtt();
         self.initial_cwnd = Some(view.window.cwnd);
         self.cwnd = view.window.cwnd;
-        self.min_rtt.begin(view.now);
+        self.min_rtt.begin(view.now, srtt);
         self.aggregation.restart(view.now);
-        self.init_pacing_rate(Duration::from_millis(1));
+        self.init_pacing_rate(srtt.unwrap_or(Duration::from_millis(1)));
     }
 
     /// `UpdateModelAndState` (§5.2.3).
@@ -273,6 +290,15 @@ impl Bbr {
     }
 }
 
+/// Whether the application or a timer made this transmission, not an ACK. It is where
+/// `CheckIfApplicationLimited` (§4.1.2.4) is asked at writes and timers; at ACKs the sampler asks.
+fn breaks_silence(sent: &Sent) -> bool {
+    let fresh = sent.segment.transmissions == 1;
+    fresh
+        || sent.why == SendReason::TailLossProbe
+        || sent.why == SendReason::Retransmit(LossRule::TIMEOUT)
+}
+
 impl CongestionControl for Bbr {
     /// An idle period leaves the window as it is (§5.4.1).
     fn opening(&self, configured: Window) -> Window {
@@ -296,8 +322,10 @@ impl CongestionControl for Bbr {
             .saturating_sub(u64::from(sent.segment.len));
         self.in_flight = before;
         self.note_retransmission(sent, view);
-        let fresh = sent.segment.transmissions == 1;
-        if fresh && departure.limited_by == LimitedBy::Application && (before as f64) < self.cwnd {
+        if departure.limited_by == LimitedBy::Application
+            && (before as f64) < self.cwnd
+            && breaks_silence(sent)
+        {
             self.sampler.mark_app_limited(before);
         }
         if before == 0 && self.sampler.supply() == Supply::AppLimited {

@@ -29,7 +29,9 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    pub(super) fn begin(&mut self, now: Instant) {
+    /// The connection begins, `srtt` its round-trip time if it has one.
+    pub(super) fn begin(&mut self, now: Instant, srtt: Option<Duration>) {
+        self.value = srtt;
         (self.stamp, self.probe_stamp) = (now, now);
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Cycle {
     pub prev_probe_precautionary: bool,
     bw_probe_up_acked: f64,
     probe_up_acked_per_inc: f64,
-    bw_probe_up_rounds: u32,
+    pub bw_probe_up_rounds: u32,
     pub bw_probe_wait: Duration,
     /// When the cycle began (`cycle_stamp`).
     pub stamp: Instant,

@@ -88,6 +88,8 @@ pub(super) struct Sampler {
     delivered_time: Instant,
     first_send_time: Instant,
     pub lost: u64,
+    /// Bytes sent again that no DSACK has reported.
+    resent: u64,
     /// Until `delivered` exceeds this, samples are limited by the application.
     app_limited: Option<u64>,
 }
@@ -101,6 +103,7 @@ impl Sampler {
             delivered_time: Instant::ZERO,
             first_send_time: Instant::ZERO,
             lost: 0,
+            resent: 0,
             app_limited: None,
         }
     }
@@ -134,6 +137,9 @@ impl Sampler {
             tx_in_flight: departure.in_flight,
             supply: self.supply(),
         };
+        if sent.segment.transmissions > 1 {
+            self.resent += u64::from(sent.segment.len);
+        }
         if self.segments.is_empty() {
             self.first = sent.id.0;
         }
@@ -182,8 +188,9 @@ impl Sampler {
         if ack.limited_by == LimitedBy::Application && (prior_in_flight as f64) < cwnd {
             self.mark_app_limited(prior_in_flight);
         }
-        if ack.delivered_bytes > 0 {
-            self.delivered += ack.delivered_bytes;
+        let delivered = ack.delivered_bytes + self.delivered_again(ack);
+        if delivered > 0 {
+            self.delivered += delivered;
             self.delivered_time = ack.now;
         }
         if self.app_limited.is_some_and(|end| self.delivered > end) {
@@ -201,6 +208,17 @@ impl Sampler {
         self.segments.drain(..gone as usize);
         self.first += gone;
         sample
+    }
+
+    /// What arrived though it had arrived before counts, too (§2.2, C.delivered). A receiver cannot
+    /// make up more of it than was sent twice.
+    fn delivered_again(&mut self, ack: &AckFacts<'_>) -> u64 {
+        let Some((start, end)) = ack.dsack else {
+            return 0;
+        };
+        let again = end.saturating_sub(start).min(self.resent);
+        self.resent -= again;
+        again
     }
 
     fn sample(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<RateSample> {

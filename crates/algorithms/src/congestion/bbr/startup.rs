@@ -9,7 +9,7 @@ use super::{Bbr, State};
 pub(super) struct FullPipe {
     /// The baseline that growth is measured from (`full_bw`).
     pub bw: f64,
-    count: u64,
+    pub count: u64,
     /// Since the estimator was last reset (`full_bw_now`).
     pub now: bool,
     /// Ever (`full_bw_reached`).
@@ -73,6 +73,8 @@ impl Bbr {
             if let Some(undo) = &mut self.undo {
                 undo.state = Some(State::Startup);
             }
+            // §10.2 has both set, §5.3.1.3 the second alone; the first is looked at in UP only.
+            self.full_pipe.now = true;
             self.full_pipe.reached = true;
             self.inflight_longterm = self.bdp().max(self.signals.inflight_latest);
         }

@@ -70,18 +70,79 @@ pub(super) struct Path {
     pub drop_every: Option<u64>,
     /// ACKs leave the path at multiples of this only.
     pub ack_slot: Duration,
+    /// What does not conform is lost.
+    pub policer: Option<Policer>,
+    /// How many segments were lost so far.
+    pub lost: u64,
     drop_orders: Vec<u64>,
     /// Segments to lose, of every second one that comes.
     drop_next: u64,
-    /// Segments to pass before one is late, and by how much.
-    delay_next: Option<(u64, Duration)>,
+    /// Segments that are yet to be late.
+    late: Option<Late>,
     offered: u64,
     free: Instant,
     /// When the segments at the bottleneck will have left it.
     departures: VecDeque<Instant>,
 }
 
+/// A token bucket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policer {
+    /// Bytes per second.
+    rate: f64,
+    /// Bytes that it holds at most.
+    burst: f64,
+    tokens: f64,
+    filled: Instant,
+}
+
+impl Policer {
+    /// One that is full at the beginning.
+    pub(super) fn new(rate: f64, burst: f64) -> Self {
+        Self {
+            rate,
+            burst,
+            tokens: burst,
+            filled: Instant::ZERO,
+        }
+    }
+
+    fn passes(&mut self, now: Instant) -> bool {
+        let added = now.since(self.filled).as_secs_f64() * self.rate;
+        self.filled = now;
+        self.tokens = (self.tokens + added).min(self.burst);
+        let passes = self.tokens >= f64::from(SMSS);
+        self.tokens -= if passes { f64::from(SMSS) } else { 0.0 };
+        passes
+    }
+}
+
+/// Segments that come late.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    /// So many come first.
+    pass: u64,
+    count: u64,
+    by: Duration,
+}
+
+/// What the application hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Feed {
+    /// Nothing more.
+    Paused,
+    /// There is always something left to send.
+    Ample,
+    /// A segment each time that this has passed.
+    Drip(Duration),
+}
+
 impl Path {
+    /// Nothing crosses the bottleneck for `span` from now on; what comes meanwhile waits.
+    pub(super) fn stall(&mut self, now: Instant, span: Duration) {
+        self.free = self.free.max(now) + span;
+    }
+
     /// Loses the transmissions of this order.
     pub(super) fn drop_orders(&mut self, orders: impl Into<Vec<u64>>) {
         self.drop_orders = orders.into();
@@ -92,9 +153,23 @@ impl Path {
         self.drop_next = count;
     }
 
-    /// The segment after the next `pass` is late by `by`.
-    pub(super) fn delay_next(&mut self, pass: u64, by: Duration) {
-        self.delay_next = Some((pass, by));
+    /// After the next `pass` segments, `count` are late by `by`.
+    pub(super) fn delay_next(&mut self, pass: u64, count: u64, by: Duration) {
+        self.late = Some(Late { pass, count, by });
+    }
+
+    fn lateness(&mut self) -> Duration {
+        match &mut self.late {
+            Some(Late { pass, .. }) if *pass > 0 => {
+                *pass -= 1;
+                Duration::ZERO
+            }
+            Some(Late { count, by, .. }) if *count > 0 => {
+                *count -= 1;
+                *by
+            }
+            _ => Duration::ZERO,
+        }
     }
 
     /// When the segment arrives, if it does.
@@ -110,17 +185,14 @@ impl Path {
         let next = self.drop_next > 0 && self.offered.is_multiple_of(2);
         self.drop_next -= u64::from(next);
         let full = self.departures.len() > self.buffer;
-        if self.dead || listed || periodic || next || full {
+        let policed = self.policer.as_mut().is_some_and(|p| !p.passes(now));
+        if self.dead || listed || periodic || next || full || policed {
+            self.lost += 1;
             return None;
         }
         self.free = self.free.max(now) + self.service;
         self.departures.push_back(self.free);
-        let mut late = Duration::ZERO;
-        if let Some((pass, by)) = self.delay_next {
-            late = if pass == 0 { by } else { Duration::ZERO };
-            self.delay_next = pass.checked_sub(1).map(|pass| (pass, by));
-        }
-        Some(self.free + self.delay + late)
+        Some(self.free + self.delay + self.lateness())
     }
 
     fn carry_ack(&self, now: Instant) -> Instant {
@@ -140,9 +212,9 @@ pub(super) struct World {
     /// On their way, by time of arrival.
     data: VecDeque<(Instant, DataSegment)>,
     acks: VecDeque<(Instant, Ack)>,
-    /// The application writes a segment each time that this has passed.
-    drip: Option<Duration>,
+    pub feed: Feed,
     next_drip: Instant,
+    written: u64,
     /// Every state so far, without repetition.
     states: Vec<State>,
 }
@@ -150,13 +222,15 @@ pub(super) struct World {
 impl World {
     /// A transfer without end.
     pub(super) fn new() -> Self {
-        Self::with_data(u64::from(u32::MAX) / u64::from(SMSS))
+        let mut world = Self::with_data(1);
+        world.feed = Feed::Ample;
+        world
     }
 
     /// A transfer that never has more than a segment to send.
     pub(super) fn dripping(interval: Duration) -> Self {
         let mut world = Self::with_data(1);
-        world.drip = Some(interval);
+        world.feed = Feed::Drip(interval);
         world
     }
 
@@ -178,10 +252,13 @@ impl World {
         };
         let mut receiver = receiver_config(Dialect::Rfc, SMSS, &needs, AckPolicy::Immediate);
         receiver.buffer = 1 << 24;
+        let written = segments * u64::from(SMSS);
         let mut sender = Sender::new(config, stack);
-        sender.write(segments * u64::from(SMSS));
+        sender.write(written);
         Self {
             sender,
+            written,
+            feed: Feed::Paused,
             path: Path {
                 service: Duration::from_millis(1),
                 delay: Duration::from_millis(20),
@@ -191,7 +268,9 @@ impl World {
                 ack_slot: Duration::ZERO,
                 drop_orders: Vec::new(),
                 drop_next: 0,
-                delay_next: None,
+                policer: None,
+                lost: 0,
+                late: None,
                 offered: 0,
                 free: Instant::ZERO,
                 departures: VecDeque::new(),
@@ -201,7 +280,6 @@ impl World {
             control,
             data: VecDeque::new(),
             acks: VecDeque::new(),
-            drip: None,
             next_drip: Instant::ZERO,
             states: vec![State::Startup],
         }
@@ -210,6 +288,27 @@ impl World {
     /// The control as it stands.
     pub(super) fn bbr(&self) -> Bbr {
         self.control.lock().expect("no test panics within").clone()
+    }
+
+    /// The control, to be changed.
+    pub(super) fn control(&self) -> MutexGuard<'_, Bbr> {
+        self.control.lock().expect("no test panics within")
+    }
+
+    /// The bottleneck is so many times slower from now on, for what waits at it, too.
+    pub(super) fn slow_down(&mut self, factor: u64) {
+        let (now, delay) = (self.now, self.path.delay);
+        let slower = |at: Instant| now + at.since(now) * factor;
+        self.path.service = self.path.service * factor;
+        self.path.free = slower(self.path.free.max(now));
+        for at in &mut self.path.departures {
+            *at = slower((*at).max(now));
+        }
+        for (at, _) in &mut self.data {
+            if *at > now + delay {
+                *at = slower(*at - delay) + delay;
+            }
+        }
     }
 
     pub(super) fn states(&self) -> &[State] {
@@ -254,7 +353,10 @@ impl World {
     /// The next event before `end`; says whether there was one.
     fn step(&mut self, end: Instant) -> bool {
         self.emit();
-        let drip = self.drip.map(|_| self.next_drip);
+        let drip = match self.feed {
+            Feed::Drip(_) => Some(self.next_drip.max(self.now)),
+            Feed::Paused | Feed::Ample => None,
+        };
         let data_at = self.data.front().map(|d| d.0);
         let ack_at = self.acks.front().map(|a| a.0);
         let timer = self.sender.next_timeout();
@@ -273,8 +375,10 @@ impl World {
             let (_, ack) = self.acks.pop_front().expect("it is there");
             self.sender.handle_ack(self.now, &ack);
         } else if drip == Some(next) {
-            self.sender.write(u64::from(SMSS));
-            self.next_drip = next + self.drip.unwrap_or_default();
+            self.write(u64::from(SMSS));
+            if let Feed::Drip(interval) = self.feed {
+                self.next_drip = next + interval;
+            }
         } else {
             self.sender.handle_timeout(self.now);
         }
@@ -286,7 +390,18 @@ impl World {
         true
     }
 
+    /// The application hands over so many bytes.
+    pub(super) fn write(&mut self, bytes: u64) {
+        self.written += bytes;
+        self.sender.write(bytes);
+    }
+
     fn emit(&mut self) {
+        const AHEAD: u64 = 20 * SMSS as u64;
+        let unsent = self.written - self.sender.scoreboard().nxt();
+        if self.feed == Feed::Ample && unsent < AHEAD {
+            self.write(AHEAD - unsent);
+        }
         while let Some(transmit) = self.sender.poll_transmit(self.now) {
             if let Some(at) = self.path.carry(self.now, &transmit) {
                 let place = self.data.partition_point(|d| d.0 <= at);
