@@ -57,6 +57,8 @@ pub(crate) struct Settings {
     dsack: bool,
     window_scaling: bool,
     tail_loss_probe: bool,
+    /// Whether F-RTO looks for timeouts that were needless.
+    frto: bool,
     restart_after_idle: bool,
     /// The largest receive buffer, which the window's shift follows from.
     receive_buffer: u32,
@@ -86,6 +88,7 @@ impl Settings {
             dsack: true,
             window_scaling: true,
             tail_loss_probe: true,
+            frto: true,
             restart_after_idle: true,
             receive_buffer: 6 << 20,
             syn_retries: 6,
@@ -247,7 +250,11 @@ impl Settings {
                     true => "rack",
                     false => "rack(tlp=off)",
                 };
-                StackSpec::parse(&format!("{recovery}/{control}"), &Catalog::builtin())
+                let frto = match self.frto {
+                    true => "",
+                    false => "(undo_frto=off)",
+                };
+                StackSpec::parse(&format!("{recovery}/{control}{frto}"), &Catalog::builtin())
             }
         }
     }

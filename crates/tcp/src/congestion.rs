@@ -5,6 +5,7 @@ use core::fmt::Debug;
 use crate::facts::{AckFacts, Departure, LossCause, LossFacts, Sent, View};
 use crate::rtt::RtoShortening;
 use crate::time::Instant;
+use crate::undo::{Prior, UndoRules};
 use crate::window::Window;
 
 /// A congestion control.
@@ -46,6 +47,25 @@ pub trait CongestionControl: Debug + Send {
 
     /// The retransmission timer expired.
     fn on_timeout(&mut self, loss: &LossFacts) -> Window;
+
+    /// By which signs a reduction is found to have been needless, and undone; asked once, at the
+    /// start.
+    fn undo(&self) -> UndoRules {
+        UndoRules::OFF
+    }
+
+    /// A loss event begins that may have to be undone: what [`on_loss`](Self::on_loss) or
+    /// [`on_timeout`](Self::on_timeout) is about to change of the control's own state has to be
+    /// remembered. Called only if [`undo`](Self::undo) asks for something, and not again for a timeout
+    /// within the loss event.
+    fn remember(&mut self) {}
+
+    /// The last loss event was none: nothing had been lost. `prior` is what stood before, `window`
+    /// the window now; the answer is the window to go on with. What was remembered is to be
+    /// restored, too.
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        prior.restored(window)
+    }
 
     /// Sending resumes after an idle period or after the application had nothing to send.
     fn on_idle_end(&mut self, now: Instant) {

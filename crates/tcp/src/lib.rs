@@ -44,6 +44,7 @@ mod stack;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
+pub mod undo;
 pub mod window;
 
 pub use receiver::{Receiver, ReceiverConfig};

@@ -6,6 +6,7 @@ use crate::congestion::Governance;
 use crate::facts::{AckFacts, LossCause, LossFacts, LossRule, SendReason, Sent, View};
 use crate::scoreboard::{Segment, SegmentId};
 use crate::time::Instant;
+use crate::undo::{Reversal, Spurious};
 
 /// A loss recovery.
 ///
@@ -46,6 +47,18 @@ pub trait Recovery: Debug + Send {
     /// Most recoveries repair a loss in the same way whatever its cause, and do nothing here.
     fn on_judged(&mut self, loss: &LossFacts, cause: LossCause, view: &View<'_>) {
         let _ = (loss, cause, view);
+    }
+
+    /// The last loss event or timeout was none, as an ACK shows that [`on_ack`](Self::on_ack) has
+    /// just been told of. The recovery leaves what it is in; where
+    /// [`acquits_all`](Spurious::acquits_all) says so, what it took for lost is in flight again. Only
+    /// if it is done is the window restored.
+    ///
+    /// The default is to refuse, which is always safe: what was needless was done anyway, and the
+    /// window stays small.
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        let _ = (spurious, view);
+        Reversal::Refused
     }
 
     /// When the recovery wants [`on_timer`](Self::on_timer) called.

@@ -56,6 +56,7 @@ use crate::segment::{Ack, DataSegment};
 use crate::sender::SenderConfig;
 use crate::sender::state::State;
 use crate::time::Instant;
+use crate::undo::UndoRules;
 use crate::window::Window;
 
 /// Why a segment was sent again, as far as its packet tells: it does not.
@@ -203,7 +204,7 @@ impl Replay {
         };
         let rtt = RttEstimator::new(config.rtt);
         Self {
-            state: State::new(config, Governance::Window, rtt, unknown),
+            state: State::new(config, Governance::Window, rtt, unknown, UndoRules::OFF),
             limits,
             repetitions: VecDeque::new(),
             sent: Vec::new(),

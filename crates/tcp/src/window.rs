@@ -56,6 +56,8 @@ pub enum WindowCause {
     Timeout,
     /// Restart after an idle period (RFC 5681 §4.1).
     Idle,
+    /// A reduction proved to have been needless ([`undo`](crate::undo)).
+    Undo,
 }
 
 impl core::fmt::Display for WindowCause {
@@ -68,6 +70,7 @@ impl core::fmt::Display for WindowCause {
             Self::RecoveryLimit => "limit by the recovery",
             Self::Timeout => "timeout",
             Self::Idle => "idle",
+            Self::Undo => "undo of a needless reduction",
         })
     }
 }

@@ -388,6 +388,7 @@ fn endpoint_values(values: &mut Values, stats: &SenderStats) {
     values.set(Measure::Recoveries, stats.recoveries as f64);
     let empty = stats.recoveries_left_empty as f64;
     values.set(Measure::RecoveriesLeftEmpty, empty);
+    values.set(Measure::Undone, stats.undone() as f64);
 }
 
 /// The example of the README is compiled and run.

@@ -39,6 +39,7 @@
 //! - A recovery episode lasts from the first such retransmission until what had been sent by then
 //!   is acknowledged. Undo values are saved when it begins (the draft's prose), not again in each
 //!   of its round trips (its pseudocode). It was spurious if DSACKs report all that was resent.
+//! - What else shows that an episode was spurious (`undo_eifel`, `undo_frto`) undoes it likewise.
 //! - After a timeout the window is one segment: the draft's `inflight + 1`, with all that is
 //!   outstanding taken for lost.
 //! - Whether there are selective ACKs shows when the first one comes.
@@ -86,6 +87,7 @@ use dupack_tcp::facts::{
 };
 use dupack_tcp::scoreboard::DeliveredBy;
 use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use self::loss::{Episode, Undo};
@@ -177,6 +179,7 @@ pub struct Bbr {
     /// The recovery episode at hand, and what its undoing would bring back.
     episode: Episode,
     undo: Option<Undo>,
+    undo_rules: UndoRules,
     has_selective_acks: bool,
     cwnd_limited: CwndLimited,
     /// C.InitialCwnd; `None` before the first transmission.
@@ -216,6 +219,7 @@ impl Bbr {
             idle_restart: false,
             episode: Episode::Open,
             undo: None,
+            undo_rules: parameters.undo.rules(),
             has_selective_acks: false,
             cwnd_limited: CwndLimited::default(),
             initial_cwnd: None,
@@ -366,6 +370,17 @@ impl CongestionControl for Bbr {
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.now = loss.now;
         self.enter_rto(loss);
+        self.window()
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo_rules
+    }
+
+    fn on_spurious(&mut self, _prior: &Prior, _window: Window) -> Window {
+        if let Some(undo) = self.undo.take() {
+            self.handle_spurious_loss_detection(undo);
+        }
         self.window()
     }
 

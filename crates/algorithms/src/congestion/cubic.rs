@@ -38,7 +38,8 @@
 //!   `ssthresh`, as in [`Increase`].
 //! - In whole segments a stage outlives a slow start that is not a loss's (after an idle period), as
 //!   Linux's epoch does.
-//! - No undo of spurious events (§4.9).
+//! - An undone loss event brings back the stage that it ended (§4.9), unless the window has grown
+//!   beyond what it was; `undo_curve = anew` begins a stage from the restored window, as Linux does.
 
 mod counted;
 
@@ -47,11 +48,13 @@ use alloc::boxed::Box;
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use self::counted::{Counted, Curve};
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters, SlowStartRule};
+use super::undo::UndoParameters;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Where the window aims after a loss below its last maximum (§4.7).
@@ -79,6 +82,15 @@ pub enum Arithmetic {
     Real,
     /// in whole segments, one for every so many acknowledged
     Segments,
+}
+
+/// Which stage follows a loss event that is undone (§4.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum UndoCurve {
+    /// the one that it ended
+    Restore,
+    /// one that begins at the restored window
+    Anew,
 }
 
 /// CUBIC's parameters.
@@ -125,6 +137,14 @@ pub struct CubicParameters {
         ),
     )))]
     slow_start: SlowStartParameters,
+    #[embed]
+    undo: UndoParameters,
+    /// the curve after a loss event that is undone
+    #[parameter(
+        source = "rfc: RFC 9438 §4.9; linux: tcp_cubic.c has tcp_reno_undo_cwnd",
+        default(rfc = UndoCurve::Restore, linux = UndoCurve::Anew, ns2 = UndoCurve::Restore),
+    )]
+    undo_curve: UndoCurve,
 }
 
 /// The entry in the catalog.
@@ -168,6 +188,17 @@ impl Stage {
     }
 }
 
+/// What a loss event changes (§4.9).
+#[derive(Clone, Debug)]
+struct Remembered {
+    increase: Increase,
+    w_max: f64,
+    cwnd_prior: f64,
+    origin: Origin,
+    stage: Option<Stage>,
+    counted: Counted,
+}
+
 /// The control. Windows in it are in segments.
 #[derive(Clone, Debug)]
 pub struct Cubic {
@@ -185,6 +216,9 @@ pub struct Cubic {
     origin: Origin,
     stage: Option<Stage>,
     counted: Counted,
+    undo: UndoRules,
+    undo_curve: UndoCurve,
+    remembered: Option<Remembered>,
 }
 
 impl Cubic {
@@ -206,6 +240,9 @@ impl Cubic {
             origin: Origin::SlowStart,
             stage: None,
             counted: Counted::default(),
+            undo: parameters.undo.rules(),
+            undo_curve: parameters.undo_curve,
+            remembered: None,
         }
     }
 
@@ -370,6 +407,37 @@ impl CongestionControl for Cubic {
             exit.after_timeout();
         }
         self.decrease.after_timeout(loss)
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.remembered = Some(Remembered {
+            increase: self.increase.clone(),
+            w_max: self.w_max,
+            cwnd_prior: self.cwnd_prior,
+            origin: self.origin,
+            stage: self.stage,
+            counted: self.counted,
+        });
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        if let Some(before) = self.remembered.take()
+            && window.cwnd < prior.window.cwnd
+        {
+            self.increase = before.increase;
+            if self.undo_curve == UndoCurve::Restore {
+                self.w_max = before.w_max;
+                self.cwnd_prior = before.cwnd_prior;
+                self.origin = before.origin;
+                self.stage = before.stage;
+                self.counted = before.counted;
+            }
+        }
+        prior.restored(window)
     }
 
     fn on_idle_end(&mut self, now: Instant) {

@@ -1,7 +1,8 @@
 //! The second axis: how the window grows, and what a congestion loss makes of it.
 //!
 //! One control per file, BBR in a folder beside its file; [`aimd`] holds the two value types that several of them are made of,
-//! [`slow_start`] what may end slow start early, [`backlog`] the estimate that Vegas and Veno share.
+//! [`slow_start`] what may end slow start early, [`backlog`] the estimate that Vegas and Veno share, [`undo`] what all say of
+//! reductions that were needless.
 
 pub mod aimd;
 pub mod backlog;
@@ -13,6 +14,7 @@ pub mod hystart_plus_plus;
 pub mod reno;
 pub mod rr;
 pub mod slow_start;
+pub mod undo;
 pub mod vegas;
 pub mod veno;
 pub mod westwood;

@@ -23,10 +23,12 @@ use alloc::boxed::Box;
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters};
+use super::undo::UndoParameters;
 use crate::catalog::{Context, Entry, Parameters};
 
 /// Reno's parameters.
@@ -38,6 +40,8 @@ pub struct RenoParameters {
     decrease: DecreaseParameters,
     #[embed]
     slow_start: SlowStartParameters,
+    #[embed]
+    undo: UndoParameters,
 }
 
 /// The entry in the catalog.
@@ -56,6 +60,9 @@ pub struct Reno {
     increase: Increase,
     decrease: Decrease,
     early_exit: Option<EarlyExit>,
+    undo: UndoRules,
+    /// Growth as it was before the last loss event.
+    remembered: Option<Increase>,
 }
 
 impl Reno {
@@ -67,6 +74,8 @@ impl Reno {
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
             early_exit: EarlyExit::new(&parameters.slow_start, context),
+            undo: parameters.undo.rules(),
+            remembered: None,
         }
     }
 }
@@ -96,6 +105,21 @@ impl CongestionControl for Reno {
             exit.after_timeout();
         }
         self.decrease.after_timeout(loss)
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.remembered = Some(self.increase.clone());
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        if let Some(increase) = self.remembered.take() {
+            self.increase = increase;
+        }
+        prior.restored(window)
     }
 }
 

@@ -26,9 +26,11 @@ use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::rtt::RtoShortening;
 use dupack_tcp::time::Duration;
+use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{Decrease, DecreaseParameters, Floor, Increase, IncreaseParameters};
+use super::undo::UndoParameters;
 use crate::catalog::{Context, Entry, Parameters};
 
 /// TCP-RR's parameters.
@@ -52,6 +54,8 @@ pub struct TcpRrParameters {
     // It reduces at timeouts only, where the window is one segment whatever the floor.
     #[embed(fix(floor = Floor::Both))]
     decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
 }
 
 /// The entry in the catalog.
@@ -71,6 +75,9 @@ pub struct TcpRr {
     shortening: RtoShortening,
     increase: Increase,
     decrease: Decrease,
+    undo: UndoRules,
+    /// Growth as it was before the last timeout.
+    remembered: Option<Increase>,
 }
 
 impl TcpRr {
@@ -84,6 +91,8 @@ impl TcpRr {
             },
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
+            undo: parameters.undo.rules(),
+            remembered: None,
         }
     }
 }
@@ -106,6 +115,21 @@ impl CongestionControl for TcpRr {
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.increase.after_timeout();
         self.decrease.after_timeout(loss)
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.remembered = Some(self.increase.clone());
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        if let Some(increase) = self.remembered.take() {
+            self.increase = increase;
+        }
+        prior.restored(window)
     }
 }
 

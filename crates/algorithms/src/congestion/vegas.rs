@@ -32,10 +32,12 @@ use alloc::boxed::Box;
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::Duration;
+use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
+use super::undo::UndoParameters;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Which round-trip time is that of a round.
@@ -122,6 +124,8 @@ pub struct VegasParameters {
     increase: IncreaseParameters,
     #[embed]
     decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
 }
 
 /// The entry in the catalog.
@@ -197,6 +201,9 @@ pub struct Vegas {
     decrease: Decrease,
     /// None after a loss, until the next ACK.
     round: Option<Round>,
+    undo: UndoRules,
+    /// Growth as it was before the last loss event.
+    remembered: Option<Increase>,
 }
 
 impl Vegas {
@@ -220,6 +227,8 @@ impl Vegas {
             increase: Increase::new(&slow_start, context),
             decrease: Decrease::new(&parameters.decrease, context),
             round: None,
+            undo: parameters.undo.rules(),
+            remembered: None,
         }
     }
 
@@ -324,6 +333,21 @@ impl CongestionControl for Vegas {
         self.round = None;
         self.increase.after_timeout();
         self.decrease.after_timeout(loss)
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.remembered = Some(self.increase.clone());
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        if let Some(increase) = self.remembered.take() {
+            self.increase = increase;
+        }
+        prior.restored(window)
     }
 }
 

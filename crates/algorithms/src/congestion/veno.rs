@@ -24,10 +24,12 @@ use alloc::boxed::Box;
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::Duration;
+use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
+use super::undo::UndoParameters;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Which round-trip time is compared with the least.
@@ -55,6 +57,8 @@ pub struct VenoParameters {
     increase: IncreaseParameters,
     #[embed]
     decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
 }
 
 /// The entry in the catalog.
@@ -92,6 +96,9 @@ pub struct Veno {
     increase: Increase,
     congestion: Decrease,
     random: Decrease,
+    undo: UndoRules,
+    /// Growth as it was before the last loss event.
+    remembered: Option<Increase>,
 }
 
 impl Veno {
@@ -110,6 +117,8 @@ impl Veno {
             increase: Increase::new(&parameters.increase, context),
             congestion: Decrease::new(&parameters.decrease, context),
             random: Decrease::new(&random, context),
+            undo: parameters.undo.rules(),
+            remembered: None,
         }
     }
 
@@ -157,6 +166,21 @@ impl CongestionControl for Veno {
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.increase.after_timeout();
         self.congestion.after_timeout(loss)
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.remembered = Some(self.increase.clone());
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        if let Some(increase) = self.remembered.take() {
+            self.increase = increase;
+        }
+        prior.restored(window)
     }
 }
 

@@ -46,9 +46,11 @@ use alloc::boxed::Box;
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
 use dupack_tcp::time::Instant;
+use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{self, Increase, IncreaseParameters, LeastThreshold};
+use super::undo::UndoParameters;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Westwood's parameters.
@@ -120,6 +122,8 @@ pub struct WestwoodParameters {
     f6_gain: f64,
     #[embed]
     increase: IncreaseParameters,
+    #[embed]
+    undo: UndoParameters,
 }
 
 /// The entry in the catalog.
@@ -145,6 +149,9 @@ pub struct Westwood {
     cwnd_rule: CwndRule,
     /// Least `ssthresh` after a timeout, in bytes.
     min_ssthresh: f64,
+    undo: UndoRules,
+    /// Growth and the reduction factor as they were before the last loss event.
+    remembered: Option<(Increase, f64)>,
 }
 
 impl Westwood {
@@ -166,6 +173,8 @@ impl Westwood {
             functions: Functions::new(parameters, smss),
             cwnd_rule: parameters.cwnd,
             min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
+            undo: parameters.undo.rules(),
+            remembered: None,
         }
     }
 
@@ -236,6 +245,22 @@ impl CongestionControl for Westwood {
             cwnd: for_cwnd.of(pipe, self.reduction.a),
             ssthresh,
         }
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.remembered = Some((self.increase.clone(), self.reduction.a));
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        if let Some((increase, a)) = self.remembered.take() {
+            self.increase = increase;
+            self.reduction.a = a;
+        }
+        prior.restored(window)
     }
 
     fn bandwidth_estimate(&self) -> Option<f64> {

@@ -52,6 +52,7 @@ use dupack_tcp::facts::{
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, Next, Outcome, Recovery, RtoTimer, TimeoutRule, Timing,
 };
+use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::newreno::{NewReno, NewRenoParameters};
 use crate::catalog::{Axis, Choice, Context, Entry, Opponent, Parameters};
@@ -154,6 +155,11 @@ impl Recovery for BulkRepeat {
                 Exit::Recovery
             },
         });
+    }
+
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        self.bulk = None;
+        self.newreno.on_spurious(spurious, view)
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

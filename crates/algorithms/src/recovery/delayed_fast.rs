@@ -34,6 +34,7 @@ use alloc::boxed::Box;
 use dupack_tcp::facts::{AckFacts, Sent, View};
 use dupack_tcp::recovery::{Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
+use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::hole_cursor::HoleCursor;
 use super::sack::{Rfc6675, Rfc6675Parameters};
@@ -154,6 +155,11 @@ impl Recovery for DelayedFast {
     fn on_rto(&mut self, view: &View<'_>) {
         self.sack.on_rto(view);
         self.state = State::Open;
+    }
+
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        self.state = State::Open;
+        self.sack.on_spurious(spurious, view)
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

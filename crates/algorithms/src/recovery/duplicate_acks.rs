@@ -10,6 +10,7 @@
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, View};
 use dupack_tcp::recovery::{Clearance, Next};
+use dupack_tcp::undo::{Reduction, Spurious};
 
 use super::shared::{DupThreshold, LimitedTransmit};
 use crate::catalog::{Choice, Context, Parameters};
@@ -110,6 +111,14 @@ impl DuplicateAcks {
     /// A fast retransmit or a timeout: what is outstanding now belongs to this loss event.
     pub(super) fn begin_event(&mut self, view: &View<'_>) {
         self.recover = Some(view.scoreboard.nxt());
+    }
+
+    /// The last loss event was none. After a timeout nothing was sent again but what was acknowledged
+    /// meanwhile, so that there is nothing to be careful of (RFC 4015 §4, RFC 5682 §2.1 step 3).
+    pub(super) fn forget_event(&mut self, spurious: &Spurious) {
+        if spurious.after == Reduction::Timeout {
+            self.recover = None;
+        }
     }
 
     /// The retransmission timer expired: besides, the count starts over.

@@ -43,6 +43,7 @@ use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
+use dupack_tcp::undo::{Reduction, Reversal, Spurious};
 
 use super::duplicate_acks::DUPLICATE_ACKS;
 use super::go_back_n::GoBackN;
@@ -252,7 +253,7 @@ impl Fack {
     }
 
     /// Outside recovery: begins one if the forward ACK is far enough ahead.
-    fn trigger(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<LossEvent> {
+    fn trigger(&mut self, dup_acks: u32, view: &View<'_>) -> Option<LossEvent> {
         let board = view.scoreboard;
         if self.after_rto == AfterRto::Suspend && board.una() < self.rto_edge {
             return None;
@@ -260,7 +261,7 @@ impl Fack {
         let gap = board.forward_ack() - board.una();
         let rule = if gap > u64::from(self.dup_threshold) * u64::from(self.smss) {
             FORWARD_ACK
-        } else if ack.dup_acks >= self.dup_threshold {
+        } else if dup_acks >= self.dup_threshold {
             DUPLICATE_ACKS
         } else {
             return None;
@@ -372,7 +373,7 @@ impl Recovery for Fack {
             }
             Phase::Open => outcome.growth = self.on_ack_open(ack, board),
         }
-        outcome.loss = self.trigger(ack, view);
+        outcome.loss = self.trigger(ack.dup_acks, view);
         if outcome.loss.is_some() {
             outcome.growth = Growth::Frozen;
             if self.entry == EntryRule::Restart {
@@ -398,6 +399,22 @@ impl Recovery for Fack {
             (Phase::Recovery { head, .. }, AfterRto::Resume) => *head = Head::Sent,
             _ => self.phase = Phase::Open,
         }
+    }
+
+    /// The forward ACK is where it was, so that what is below it has still left the network, and may
+    /// trigger again. What a timeout took for lost beyond it is on its way.
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        if spurious.after == Reduction::Timeout {
+            self.rto_edge = 0;
+            self.resend.stop();
+        }
+        let was_open = self.phase == Phase::Open && spurious.after == Reduction::LossEvent;
+        self.end_recovery(view.scoreboard);
+        Reversal::Done(if was_open {
+            None
+        } else {
+            self.trigger(0, view)
+        })
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

@@ -42,6 +42,11 @@ impl GoBackN {
         self.set(view.scoreboard.first(), view.scoreboard.end(), rule);
     }
 
+    /// Nothing is to be sent again: what was taken for lost is on its way.
+    pub(super) fn stop(&mut self) {
+        self.span = None;
+    }
+
     fn set(&mut self, cursor: SegmentId, end: SegmentId, rule: LossRule) {
         self.span = (cursor < end).then_some(Span { cursor, end, rule });
     }

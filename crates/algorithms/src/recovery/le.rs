@@ -68,6 +68,7 @@ use dupack_tcp::recovery::{
 };
 use dupack_tcp::scoreboard::SegmentId;
 use dupack_tcp::time::Instant;
+use dupack_tcp::undo::{Reduction, Reversal, Spurious};
 
 use super::ambiguity::last_transmission_arrived;
 use super::shared::DupThreshold;
@@ -394,6 +395,17 @@ impl Recovery for Le {
         }
         self.last_loss_time = Some(view.now);
         self.fast_retransmit = false;
+    }
+
+    /// What a timeout took for lost is in flight again. What the order of transmissions says stands,
+    /// as the ACKs that say so have not changed: there is no recovery to leave.
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        if spurious.after == Reduction::Timeout {
+            let by_timer = |rule| rule == LossRule::TIMEOUT;
+            self.lists.acquit(view.scoreboard, by_timer);
+        }
+        self.last_loss_time = None;
+        Reversal::Done(None)
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

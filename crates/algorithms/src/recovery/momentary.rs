@@ -43,6 +43,7 @@ use alloc::boxed::Box;
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{DeliveredBy, Scoreboard};
+use dupack_tcp::undo::{Reduction, Reversal, Spurious};
 
 use super::hole_cursor::HoleCursor;
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
@@ -220,6 +221,19 @@ impl Recovery for Momentary {
         self.holes.rewind(board);
         self.fresh.leap_to_end(board);
         self.reports = 0;
+    }
+
+    /// Recovery mode ends, and a loss among what a timeout took for lost is a new one.
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        let board = view.scoreboard;
+        self.mode = Mode::Normal;
+        if spurious.after == Reduction::Timeout {
+            self.rto_edge = 0;
+            self.fresh.rewind(board);
+            self.reports = 0;
+        }
+        self.holes.rewind(board);
+        Reversal::Done(None)
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

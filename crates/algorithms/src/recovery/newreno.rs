@@ -35,6 +35,7 @@ use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::SegmentId;
+use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
@@ -303,6 +304,14 @@ impl Recovery for NewReno {
         self.resend.begin(view, LossRule::TIMEOUT);
         self.recovery = None;
         self.retransmit = None;
+    }
+
+    fn on_spurious(&mut self, spurious: &Spurious, _: &View<'_>) -> Reversal {
+        self.dup_acks.forget_event(spurious);
+        self.resend.stop();
+        self.recovery = None;
+        self.retransmit = None;
+        Reversal::Done(None)
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

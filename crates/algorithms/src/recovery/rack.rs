@@ -42,6 +42,7 @@ use dupack_tcp::recovery::{
 };
 use dupack_tcp::scoreboard::{Reported, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Reversal, Sign, Spurious};
 
 use super::ambiguity::last_transmission_arrived;
 use super::prr::{Bound, Progress, Prr};
@@ -388,6 +389,37 @@ impl Recovery for RackTlp {
             tlp.reset();
         }
         self.detect_losses(view);
+    }
+
+    /// What is in flight again is looked at anew: what is overdue all the same begins a recovery of
+    /// its own, as in Linux, where an undone connection is open when losses are identified. That a
+    /// late segment was taken for lost is a sign of reordering (Linux, `tcp_try_undo_partial`).
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        if self.phase == Phase::Open {
+            return Reversal::Done(None);
+        }
+        self.phase = Phase::Open;
+        self.prr = None;
+        self.fast_retransmit = false;
+        if spurious.acquits_all() {
+            self.suspects.clear();
+            self.lists.acquit(view.scoreboard, |_| true);
+        }
+        if spurious.sign == Sign::Timestamp {
+            self.reordering.overtaken();
+        }
+        let found = self.detect_losses(view);
+        let left = self.lists.next_lost().map(|(id, _)| id);
+        let event = self.enter_recovery(
+            Found {
+                first: left,
+                ..found
+            },
+            0,
+            view,
+        );
+        self.schedule_probe(view, view.rto_at);
+        Reversal::Done(event)
     }
 
     fn timer(&self) -> Option<Instant> {

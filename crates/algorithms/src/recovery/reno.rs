@@ -25,6 +25,7 @@ use alloc::boxed::Box;
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::SegmentId;
+use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::duplicate_acks::{Careful, DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
@@ -101,6 +102,14 @@ impl Recovery for Reno {
         self.resend.begin(view, LossRule::TIMEOUT);
         self.inflation = None;
         self.retransmit = None;
+    }
+
+    fn on_spurious(&mut self, spurious: &Spurious, _: &View<'_>) -> Reversal {
+        self.dup_acks.forget_event(spurious);
+        self.resend.stop();
+        self.inflation = None;
+        self.retransmit = None;
+        Reversal::Done(None)
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

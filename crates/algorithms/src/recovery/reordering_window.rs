@@ -79,6 +79,11 @@ impl ReorderingWindow {
         self.fack = self.fack.max(view.scoreboard.forward_ack());
     }
 
+    /// A segment taken for lost has arrived after others that were sent later.
+    pub(super) fn overtaken(&mut self) {
+        self.seen = true;
+    }
+
     /// Adapts the multiplier (the first half of step 4).
     pub(super) fn adapt(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         if self.dsack_round.is_some_and(|round| ack.una >= round) {

@@ -41,6 +41,7 @@ use dupack_tcp::recovery::{
     self, Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer,
 };
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
+use dupack_tcp::undo::{Reduction, Reversal, Spurious};
 
 use self::lost_below::LostBelow;
 use super::duplicate_acks::DUPLICATE_ACKS;
@@ -281,6 +282,26 @@ impl Recovery for Rfc6675 {
         self.dup_acks = 0;
         self.lost.lose_everything(view.scoreboard);
         self.high_rxt.rewind(view.scoreboard);
+    }
+
+    /// After a timeout everything is judged anew. What is lost by `IsLost` stays so in any case, and
+    /// begins a recovery of its own if it is the first segment: otherwise nobody would resend it.
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        if self.phase == Phase::Open {
+            return Reversal::Done(None);
+        }
+        let board = view.scoreboard;
+        if spurious.after == Reduction::Timeout {
+            self.lost.start_over(board);
+        }
+        self.phase = Phase::Open;
+        self.dup_acks = 0;
+        self.high_rxt.rewind(board);
+        if self.lost.contains(board.first()) {
+            Reversal::Done(self.enter(SACKED_ABOVE, board))
+        } else {
+            Reversal::Done(None)
+        }
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

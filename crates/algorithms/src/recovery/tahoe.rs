@@ -20,6 +20,7 @@ use alloc::boxed::Box;
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, Sent, View};
 use dupack_tcp::recovery::{Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
@@ -73,6 +74,12 @@ impl Recovery for Tahoe {
     fn on_rto(&mut self, view: &View<'_>) {
         self.dup_acks.on_rto(view);
         self.resend.begin(view, LossRule::TIMEOUT);
+    }
+
+    fn on_spurious(&mut self, spurious: &Spurious, _: &View<'_>) -> Reversal {
+        self.dup_acks.forget_event(spurious);
+        self.resend.stop();
+        Reversal::Done(None)
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

@@ -182,6 +182,45 @@ impl<T: Copy + Debug> TwoLists<T> {
             .sort_unstable_by_key(|t| t.order);
     }
 
+    /// Takes back every judgement for which `is_acquitted` holds of its rule: those segments are in
+    /// flight again, and WAITLIST starts over from the scoreboard.
+    pub(crate) fn acquit(
+        &mut self,
+        scoreboard: &Scoreboard,
+        mut is_acquitted: impl FnMut(LossRule) -> bool,
+    ) {
+        self.waiting.clear();
+        for (id, segment) in scoreboard.iter_from(scoreboard.first()) {
+            if segment.reported == Reported::Sacked {
+                continue;
+            }
+            let index = (id.0 - self.first) as usize;
+            let Some(slot) = self.slots.get_mut(index) else {
+                break;
+            };
+            if let Some(lost) = slot.lost {
+                if !is_acquitted(lost.rule) {
+                    continue;
+                }
+                self.lost_bytes -= u64::from(lost.len);
+                slot.lost = None;
+            }
+            self.waiting.push_back(Transmission {
+                id,
+                order: segment.order,
+            });
+        }
+        self.waiting
+            .make_contiguous()
+            .sort_unstable_by_key(|t| t.order);
+        let (first, slots) = (self.first, &self.slots);
+        self.lost.retain(|id| {
+            let index = id.0.checked_sub(first);
+            let slot = index.and_then(|index| slots.get(index as usize));
+            slot.is_some_and(|slot| slot.lost.is_some())
+        });
+    }
+
     /// Bytes in flight: exactly what is on WAITLIST.
     pub(crate) fn in_flight(&self, scoreboard: &Scoreboard) -> u64 {
         let outstanding = scoreboard.flight_size() - scoreboard.sacked_bytes();

@@ -26,6 +26,8 @@ pub enum Measure {
     Recoveries,
     /// Of these, those whose last ACK left nothing outstanding.
     RecoveriesLeftEmpty,
+    /// Reductions of the window that proved to be needless, and were undone.
+    Undone,
     /// Data packets dropped by full queues (or RED).
     QueueDrops,
     /// Data packets lost on links.
@@ -69,7 +71,7 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
@@ -79,6 +81,7 @@ impl Measure {
         Self::LossEvents,
         Self::Recoveries,
         Self::RecoveriesLeftEmpty,
+        Self::Undone,
         Self::QueueDrops,
         Self::LinkLosses,
         Self::DelayMedian,
@@ -114,6 +117,7 @@ impl Measure {
             Self::LossEvents => "loss_events",
             Self::Recoveries => "recoveries",
             Self::RecoveriesLeftEmpty => "recoveries_left_empty",
+            Self::Undone => "undone_reductions",
             Self::QueueDrops => "queue_drops",
             Self::LinkLosses => "link_losses",
             Self::DelayMedian => "queueing_delay_median_ms",
@@ -144,6 +148,7 @@ impl Measure {
             Self::LossEvents => "loss events",
             Self::Recoveries => "recoveries ended by an ACK",
             Self::RecoveriesLeftEmpty => "of these, with nothing outstanding",
+            Self::Undone => "reductions undone",
             Self::QueueDrops => "queue drops",
             Self::LinkLosses => "link losses",
             Self::DelayMedian => "queueing delay, median (ms)",
@@ -183,6 +188,7 @@ impl Measure {
             | Self::LossEvents
             | Self::Recoveries
             | Self::RecoveriesLeftEmpty
+            | Self::Undone
             | Self::QueueDrops
             | Self::LinkLosses
             | Self::InFlight

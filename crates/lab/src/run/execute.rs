@@ -285,6 +285,7 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
         Measure::RecoveriesLeftEmpty,
         counted(|s| s.recoveries_left_empty),
     );
+    values.set(Measure::Undone, counted(SenderStats::undone));
     values.set(
         Measure::Spurious,
         sum(&|f| f.measured.truth.spurious_retransmissions as f64),

@@ -54,9 +54,10 @@ pub struct Monitor {
     nxt: u64,
     /// Most bytes in flight since they last fitted into the window, that moment included.
     in_flight_before_excess: u64,
-    /// Timeouts so far, and SND.NXT at the last.
+    /// Timeouts so far, and SND.NXT at the last, unless it was undone.
     timeouts: u64,
     timeout_edge: u64,
+    undone: u64,
     progress: Progress,
     /// Most segments outstanding so far.
     pub peak_segments: usize,
@@ -101,6 +102,7 @@ impl Monitor {
             in_flight_before_excess: 0,
             timeouts: 0,
             timeout_edge: 0,
+            undone: 0,
             progress: Progress {
                 una: 0,
                 nxt: 0,
@@ -280,6 +282,11 @@ impl Monitor {
         if timeouts > self.timeouts {
             self.timeouts = timeouts;
             self.timeout_edge = self.nxt;
+        }
+        let undone = sender.stats().undone();
+        if undone > self.undone {
+            self.undone = undone;
+            self.timeout_edge = 0;
         }
     }
 

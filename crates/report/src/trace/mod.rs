@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use dupack_tcp::facts::SendReason;
 use dupack_tcp::segment::Ack;
+use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::{Duration, Instant};
 
 mod repair;
@@ -80,6 +81,17 @@ pub struct Drawn {
     pub detail: Detail,
 }
 
+/// How many reductions of the window were undone, and by which sign.
+fn undone(stats: &SenderStats) -> String {
+    format!(
+        "  {} reductions undone: {} by timestamps, {} by DSACKs, {} by F-RTO\n",
+        stats.undone(),
+        stats.undone_by_timestamp,
+        stats.undone_by_dsack,
+        stats.undone_by_frto
+    )
+}
+
 /// What the sender did, in words: how much came through, and what became of its window.
 #[must_use]
 pub fn summary(account: &Account) -> String {
@@ -90,6 +102,9 @@ pub fn summary(account: &Account) -> String {
         "{}: {:.3} Mbit/s over {:.1} s, {} segments sent, {} of them again, {} timeouts\n",
         account.stack, goodput, seconds, stats.segments_sent, stats.retransmissions, stats.timeouts
     );
+    if stats.undone() > 0 {
+        out.push_str(&undone(stats));
+    }
     let smss = account.flow.segment_bytes();
     for change in &account.changes {
         out.push_str(&format!(

@@ -8,10 +8,6 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
         "tcp_wmem",
         "what is written is kept by the script's reader: there is no send buffer",
     ),
-    (
-        "tcp_frto",
-        "whether a timeout was spurious is the stack's to find out",
-    ),
     ("tcp_fack", "gone from Linux"),
     ("tcp_tso_win_divisor", "single segments leave, not bursts"),
     ("tcp_min_tso_segs", "single segments leave, not bursts"),
@@ -102,6 +98,7 @@ impl Settings {
             ("tcp_dsack", [on]) => self.dsack = *on != 0,
             ("tcp_window_scaling", [on]) => self.window_scaling = *on != 0,
             ("tcp_slow_start_after_idle", [on]) => self.restart_after_idle = *on != 0,
+            ("tcp_frto", [on]) => self.frto = *on != 0,
             ("tcp_early_retrans", [level]) => self.tail_loss_probe = *level >= 3,
             ("tcp_syn_retries", [times]) => self.syn_retries = retries(*times),
             ("tcp_synack_retries", [times]) => self.syn_ack_retries = retries(*times),

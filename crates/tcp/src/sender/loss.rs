@@ -6,6 +6,7 @@ use crate::facts::{LossCause, LossFacts, LossRule};
 use crate::recovery::{Exit, LossEvent, Outcome};
 use crate::scoreboard::Segment;
 use crate::time::Instant;
+use crate::undo::Reduction;
 use crate::window::{Window, WindowCause};
 
 impl Sender {
@@ -50,6 +51,12 @@ impl Sender {
         self.state.stats.loss_events += 1;
         // ns-2.35 drops the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
         self.state.timed = None;
+        if event.repaired.is_some() {
+            // Nothing was sent again for it, so that nothing could tell.
+            self.state.undo.forbid();
+        } else if self.state.begin_episode(Reduction::LossEvent) {
+            self.stack.control.remember();
+        }
         self.reduce(&loss, cause);
         self.tell_cause(&loss, cause);
     }

@@ -19,6 +19,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 mod transmit;
+mod undo;
 
 pub use config::{
     DuplicateAckRule, IdleRule, SackMemory, SenderConfig, TimestampClock, TimestampValues,
@@ -35,6 +36,7 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::Ack;
 use crate::stack::Stack;
 use crate::time::Instant;
+use crate::undo::Reduction;
 use crate::window::{Window, WindowCause};
 use state::State;
 
@@ -53,8 +55,9 @@ impl Sender {
         stack.recovery.governed_by(governance);
         let rtt = RttEstimator::new(config.rtt).shortened(stack.control.rto_shortening());
         let opening = opening(&config, &stack);
+        let undo = stack.control.undo();
         Self {
-            state: State::new(config, governance, rtt, opening),
+            state: State::new(config, governance, rtt, opening, undo),
             stack,
         }
     }
@@ -89,10 +92,18 @@ impl Sender {
     /// Puts the facts to the plug-ins and carries out what they answer.
     fn consult(&mut self, facts: &AckFacts<'_>) {
         let now = facts.now;
+        let spurious = if self.state.undo.concerns(facts) {
+            self.state.look_for_undo(facts)
+        } else {
+            None
+        };
         let view = self.state.view(now);
         self.stack.differentiation.on_ack(facts, &view);
         self.stack.response.on_ack(facts, &view);
-        let outcome = self.stack.recovery.on_ack(facts, &view);
+        let mut outcome = self.stack.recovery.on_ack(facts, &view);
+        if let Some(spurious) = spurious {
+            self.reverse(now, spurious, &mut outcome);
+        }
         self.state.take_timed_sample(now, facts, outcome.timing);
         self.carry_out(now, &outcome, facts.prior_flight_unlimited);
 
@@ -132,6 +143,7 @@ impl Sender {
     /// Time has passed: expires every timer that is due. Calling it early does no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.state.check();
+        self.state.undo.release();
         if self.stack.recovery.timer().is_some_and(|at| at <= now) {
             let Expiry { loss, rto } = self.stack.recovery.on_timer(&self.state.view(now));
             if let Some(event) = loss {
@@ -155,6 +167,9 @@ impl Sender {
         let loss = self
             .state
             .loss_facts(now, segment, LossRule::TIMEOUT, flight_size);
+        if self.state.begin_episode(Reduction::Timeout) {
+            self.stack.control.remember();
+        }
         let judged = match self.stack.recovery.timeout_rule() {
             TimeoutRule::Congestion => None,
             TimeoutRule::Judged => Some(self.stack.differentiation.judge(&loss)),

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use super::undo::Undo;
 use super::{SackMemory, SenderConfig, SenderStats, WindowChange, WindowLog};
 use crate::congestion::Governance;
 use crate::facts::{LimitedBy, View};
@@ -10,6 +11,7 @@ use crate::recovery::RtoTimer;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Reported, Scoreboard, Segment};
 use crate::time::Instant;
+use crate::undo::UndoRules;
 use crate::window::{Window, WindowCause, WindowRounding};
 
 /// Everything of a sender but its stack.
@@ -49,6 +51,7 @@ pub(crate) struct State {
     /// No segment leaves before this, if the control paces.
     pub(crate) pace_until: Instant,
     pub(crate) pacing: bool,
+    pub(crate) undo: Undo,
     pub(crate) stats: SenderStats,
     pub(crate) changes: Vec<WindowChange>,
     /// Scratch space, kept to avoid allocation.
@@ -72,13 +75,14 @@ impl Persist {
 }
 
 impl State {
-    /// The state at the start of an established connection, with nothing to send yet. `rtt` and
-    /// `opening` are as the control wants them.
+    /// The state at the start of an established connection, with nothing to send yet. `rtt`,
+    /// `opening` and `undo` are as the control wants them.
     pub(crate) fn new(
         config: SenderConfig,
         governance: Governance,
         rtt: RttEstimator,
         opening: Window,
+        undo: UndoRules,
     ) -> Self {
         let smss = f64::from(config.smss);
         Self {
@@ -107,6 +111,7 @@ impl State {
             persist: Persist::default(),
             pace_until: Instant::ZERO,
             pacing: false,
+            undo: Undo::new(undo),
             stats: SenderStats::default(),
             changes: Vec::new(),
             delivered: Vec::new(),

@@ -1,6 +1,7 @@
 //! What a sender counts about itself.
 
 use crate::time::Instant;
+use crate::undo::Sign;
 use crate::window::{Window, WindowCause};
 
 /// Counters over the life of a sender.
@@ -23,6 +24,28 @@ pub struct SenderStats {
     pub window_probes: u64,
     /// Times the receiver was found to have thrown sacked data away.
     pub renegings: u64,
+    /// Reductions of the window undone as an echoed timestamp showed that they were needless.
+    pub undone_by_timestamp: u64,
+    /// Those that DSACKs showed to be needless.
+    pub undone_by_dsack: u64,
+    /// Timeouts that F-RTO showed to be needless.
+    pub undone_by_frto: u64,
+}
+
+impl SenderStats {
+    /// Reductions of the window undone, whatever showed that they were needless.
+    #[must_use]
+    pub const fn undone(&self) -> u64 {
+        self.undone_by_timestamp + self.undone_by_dsack + self.undone_by_frto
+    }
+
+    pub(super) const fn count_undo(&mut self, sign: Sign) {
+        match sign {
+            Sign::Timestamp => self.undone_by_timestamp += 1,
+            Sign::Dsack => self.undone_by_dsack += 1,
+            Sign::Frto => self.undone_by_frto += 1,
+        }
+    }
 }
 
 /// One change of the window, with its cause.

@@ -104,12 +104,32 @@ impl Sender {
             );
             return None;
         };
+        if why != SendReason::TailLossProbe && self.state.withholds() {
+            let new_len = self.state.new_len();
+            if new_len > 0 || self.in_flight(now) > 0 {
+                return self.new_in_place(now, new_len);
+            }
+        }
         if !self.cleared(&self.state.view(now), clearance, segment.len) {
             self.state.limited_by = LimitedBy::Congestion;
             return None;
         }
         let resent = self.state.record_repeat(now, id, &segment);
         Some(self.emit(now, id, resent, why, TransmitKind::Repeat))
+    }
+
+    /// New data in place of what waits to be sent again.
+    fn new_in_place(&mut self, now: Instant, len: u32) -> Option<Transmit> {
+        if len == 0 {
+            self.stopped_short(now);
+            return None;
+        }
+        let cleared = self.cleared(&self.state.view(now), Clearance::Window, len);
+        if !cleared || !self.state.take_place() {
+            self.state.limited_by = LimitedBy::Congestion;
+            return None;
+        }
+        Some(self.send_new(now, SendReason::NewData, len))
     }
 
     #[inline(always)]
@@ -162,6 +182,9 @@ impl Sender {
             timestamp,
             why,
         };
+        if kind == TransmitKind::Repeat {
+            self.state.undo.on_repeat(&sent);
+        }
         let timer = self.stack.recovery.on_sent(&sent, &self.state.view(now));
         self.state.set_timer(now, timer);
         self.state.stats.segments_sent += 1;

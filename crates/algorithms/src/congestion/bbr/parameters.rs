@@ -2,7 +2,8 @@
 
 use dupack_tcp::time::Duration;
 
-use crate::catalog::{Context, Parameters};
+use crate::catalog::{Context, Parameters, Switch};
+use crate::congestion::undo::UndoParameters;
 
 /// BBR's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -148,6 +149,9 @@ pub struct BbrParameters {
         default = 0,
     )]
     seed: u64,
+    // It looks for DSACKs itself (§5.5.11).
+    #[embed(fix(undo_dsack = Switch::Off))]
+    pub(super) undo: UndoParameters,
 }
 
 /// Their values. Volumes are in bytes.

@@ -8,7 +8,7 @@
 use alloc::collections::VecDeque;
 
 use dupack_tcp::facts::AckFacts;
-use dupack_tcp::scoreboard::{DeliveredBy, Scoreboard, SegmentId};
+use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
 
 use super::super::hole_cursor::HoleCursor;
 
@@ -65,6 +65,24 @@ impl LostBelow {
         self.boundary.leap_to_end(board);
         self.sacked.clear();
         self.runs = 0;
+    }
+
+    /// Judges everything outstanding anew, by what is sacked now.
+    pub(super) fn start_over(&mut self, board: &Scoreboard) {
+        self.boundary.rewind(board);
+        self.sacked.clear();
+        self.runs = 0;
+        let mut before = false;
+        for (_, segment) in board.iter_from(self.boundary.id()) {
+            if segment.start >= board.forward_ack() {
+                break;
+            }
+            let sacked = segment.reported == Reported::Sacked;
+            self.runs += u64::from(sacked && !before);
+            self.sacked.push_back(sacked);
+            before = sacked;
+        }
+        self.rise(board);
     }
 
     /// Whether `id`, not sacked, is lost.
