@@ -14,7 +14,7 @@ use dupack_net::topology::{Topology, TopologyError};
 use dupack_net::trace_hash::TraceHash;
 use dupack_net::units::{BitRate, Probability};
 use dupack_tcp::facts::SendReason;
-use dupack_tcp::segment::{Ack, DataSegment};
+use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment};
 use dupack_tcp::time::{Duration, Instant};
 
 const PACKETS: u64 = 1_000_000;
@@ -111,6 +111,8 @@ impl Circle {
                     order: self.sent,
                     copy: Copy::First,
                     why: SendReason::NewData,
+                    ecn: Codepoint::NotEct,
+                    cwr: Bit::Clear,
                 }),
             };
             self.sent += 1;

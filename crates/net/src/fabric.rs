@@ -3,6 +3,7 @@
 //! The fabric knows nothing of hosts. Whoever drives it calls [`Fabric::step`] and handles what
 //! comes back: a packet at its destination, a packet that ended on the way, a timer.
 
+use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::event::EventQueue;
@@ -78,8 +79,8 @@ struct Crossed {
     kind: PacketKind,
 }
 
-/// Flow and number of a packet offered to a link that does not ask for them.
-const NOBODY: (FlowId, u64) = (FlowId(u32::MAX), u64::MAX);
+/// Flow, number and ECN field of a packet offered to a link that does not ask for them.
+const NOBODY: (FlowId, u64, Codepoint) = (FlowId(u32::MAX), u64::MAX, Codepoint::NotEct);
 
 impl Fabric {
     /// A fabric of `links`, some of which may be `radios`, and `timers` timers at time zero.
@@ -192,6 +193,7 @@ impl Fabric {
             kind,
             flow: packet.flow,
             number: packet.number,
+            ecn: packet.ecn(),
         };
         let sent = self.send_by_any(&offer, link, observer);
         if sent.is_err() {
@@ -444,9 +446,9 @@ impl Fabric {
         id: LinkId,
         observer: &mut O,
     ) -> Result<(), DropCause> {
-        let (flow, number) = if self.links[id.index()].tells_packets_apart() {
+        let (flow, number, ecn) = if self.links[id.index()].tells_packets_apart() {
             let packet = self.packets.get(crossed.packet);
-            (packet.flow, packet.number)
+            (packet.flow, packet.number, packet.ecn())
         } else {
             NOBODY
         };
@@ -457,6 +459,7 @@ impl Fabric {
             kind: crossed.kind,
             flow,
             number,
+            ecn,
         };
         self.offer(&offer, id, observer)
     }
@@ -483,9 +486,13 @@ impl Fabric {
             return self.offer_by_radio(offer, id, medium, port, observer);
         }
         let number = self.events.number();
+        let verdict = self.links[id.index()].offer(self.now, number, offer);
+        if let Verdict::Marked { .. } = verdict {
+            self.packets.get_mut(offer.packet).mark();
+        }
         let link = &mut self.links[id.index()];
-        match link.offer(self.now, number, offer) {
-            Verdict::Accepted { wait } => {
+        match verdict {
+            Verdict::Accepted { wait } | Verdict::Marked { wait } => {
                 if let Some((at, first)) = link.next_arrival()
                     && first == number
                 {
@@ -523,7 +530,7 @@ impl Fabric {
         counters.backlog_max_packets = counters.backlog_max_packets.max(waiting);
         self.await_medium(medium);
         match verdict {
-            Verdict::Accepted { wait } => {
+            Verdict::Accepted { wait } | Verdict::Marked { wait } => {
                 self.tell(offer.packet, Happening::Queued { link, wait }, observer);
                 Ok(())
             }

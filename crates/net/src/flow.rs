@@ -29,6 +29,9 @@ pub struct TcpFlowConfig {
     pub reneging: Reneging,
     /// Sizes on the wire.
     pub headers: HeaderSizes,
+    /// Segments that arrive within this of one another reach the receiver as one; `None` if each
+    /// does by itself.
+    pub coalescing: Option<Duration>,
 }
 
 impl TcpFlowConfig {
@@ -56,6 +59,7 @@ impl TcpFlowConfig {
             reader: Reader::AtOnce,
             reneging: Reneging::Never,
             headers: HeaderSizes::rfc(timestamps),
+            coalescing: None,
         }
     }
 }

@@ -24,6 +24,7 @@
 //! * Nothing grows with simulated time, and nothing is allocated per packet once queues have
 //!   reached their working size.
 
+mod coalescing;
 pub mod event;
 pub mod fabric;
 pub mod flow;

@@ -45,7 +45,7 @@ pub use loss::{
 };
 pub use offer::{Offer, Verdict};
 pub use outage::TimeWindow;
-pub use red::{RedAbove, RedConfig, RedUnit};
+pub use red::{Capable, RedAbove, RedConfig, RedUnit};
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -143,6 +143,12 @@ impl Link {
             waits.histogram.record(wait);
         }
         self.launch(now, number, packet, transmission.end + self.delay);
+        if let Some(extras) = &mut self.extras
+            && extras.take_mark().is_set()
+        {
+            self.counters.marked_packets += 1;
+            return Verdict::Marked { wait };
+        }
         Verdict::Accepted { wait }
     }
 

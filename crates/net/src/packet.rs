@@ -5,7 +5,7 @@
 //! the memory in use stays as small, and as warm, as the number of packets in flight.
 
 use dupack_tcp::facts::SendReason;
-use dupack_tcp::segment::{Ack, DataSegment};
+use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment};
 
 use crate::ids::FlowId;
 
@@ -48,6 +48,10 @@ pub struct Data {
     pub copy: Copy,
     /// Why the sender sent it.
     pub why: SendReason,
+    /// The ECN field of its IP header.
+    pub ecn: Codepoint,
+    /// Whether it carries CWR.
+    pub cwr: Bit,
 }
 
 /// Which copy of its bytes a data packet is, by the truth and not by the sender's belief.
@@ -83,6 +87,25 @@ pub enum PacketKind {
 }
 
 impl Packet {
+    /// Its ECN field.
+    #[must_use]
+    pub const fn ecn(&self) -> Codepoint {
+        match &self.body {
+            Body::Data(data) => data.ecn,
+            // RFC 3168 §6.1.4: no pure ACK is ECN-capable.
+            Body::Ack(_) | Body::Udp => Codepoint::NotEct,
+        }
+    }
+
+    /// Writes CE into its ECN field, if it is ECN-capable.
+    pub(crate) fn mark(&mut self) {
+        if let Body::Data(data) = &mut self.body
+            && data.ecn.is_capable()
+        {
+            data.ecn = Codepoint::Ce;
+        }
+    }
+
     /// The packet's kind.
     #[must_use]
     pub const fn kind(&self) -> PacketKind {

@@ -4,10 +4,12 @@
 //! deadline, which may have moved back many times since, it is set again. So a retransmission
 //! timer that every ACK restarts costs the event queue nothing.
 
+use dupack_tcp::segment::{Bit, Codepoint, DataSegment};
 use dupack_tcp::sender::{Transmit, TransmitKind};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, Sender};
 
+use crate::coalescing::Coalescing;
 use crate::fabric::{Fabric, TimerId};
 use crate::flow::{Application, HeaderSizes, TcpFlowConfig};
 use crate::ids::FlowId;
@@ -30,6 +32,8 @@ pub struct TcpFlow {
     /// Most applications read at once, and most receivers keep what they have.
     reader: Option<Box<ReaderState>>,
     viewers: Option<Box<Viewers>>,
+    /// Most hosts hand up every segment.
+    coalescing: Option<Box<Coalescing>>,
     truth: FlowTruth,
     headers: HeaderSizes,
     smss: u64,
@@ -106,6 +110,9 @@ impl TcpFlow {
             sender: Sender::new(config.sender, inform(config.stack, truth.losses())),
             receiver: Receiver::new(receiver),
             reader: ReaderState::new(config.reader, config.reneging, config.start).map(Box::new),
+            coalescing: config
+                .coalescing
+                .map(|wait| Box::new(Coalescing::new(wait))),
             truth,
             headers: config.headers,
             there,
@@ -163,6 +170,10 @@ impl TcpFlow {
         if let Some(reader) = &mut self.reader {
             reader.handle_timeout(now, &mut self.receiver);
         }
+        let joined = self.coalescing.as_mut().and_then(|c| c.expire(now));
+        if let Some(joined) = joined {
+            self.hand_up(now, &joined.segment, joined.ecn, joined.cwr);
+        }
         self.receiver.handle_timeout(now);
         self.acknowledge(fabric, observer);
     }
@@ -177,13 +188,49 @@ impl TcpFlow {
         let now = fabric.now();
         if data.segment.len > 0 {
             self.truth.arrived(data);
+            if data.ecn == Codepoint::Ce {
+                self.truth.arrived_marked();
+            }
         }
-        self.receiver.handle_data(now, &data.segment);
+        if self.coalescing.is_some() {
+            self.coalesce(data, fabric, observer);
+            return;
+        }
+        self.hand_up(now, &data.segment, data.ecn, data.cwr);
+        self.acknowledge(fabric, observer);
+    }
+
+    /// Joins what has arrived with what waits, and hands up what does not wait.
+    #[inline(never)]
+    fn coalesce<O: Observer>(&mut self, data: &Data, fabric: &mut Fabric, observer: &mut O) {
+        let now = fabric.now();
+        let up = match &mut self.coalescing {
+            Some(coalescing) => coalescing.take(now, data),
+            None => [None, None],
+        };
+        for joined in up.into_iter().flatten() {
+            self.hand_up(now, &joined.segment, joined.ecn, joined.cwr);
+            self.acknowledge(fabric, observer);
+        }
+        self.rearm_receiver(fabric);
+    }
+
+    /// The receiver takes in a segment.
+    #[inline(always)]
+    fn hand_up(&mut self, now: Instant, segment: &DataSegment, ecn: Codepoint, cwr: Bit) {
+        if self.sender.config().ecn.is_on() {
+            self.receiver.note_ecn(segment, ecn, cwr);
+        }
+        if self.receiver.wants_round_trip() {
+            // Both ends have measured the handshake, and timestamps tell the receiver of the rest.
+            let rtt = self.sender.rtt();
+            self.receiver.tell_round_trip(rtt.srtt(), rtt.rto());
+        }
+        self.receiver.handle_data(now, segment);
         if let Some(reader) = &self.reader {
             reader.data_arrived(&mut self.receiver);
         }
         self.note_progress(now);
-        self.acknowledge(fabric, observer);
     }
 
     /// An ACK has arrived at the sender.
@@ -357,6 +404,8 @@ impl TcpFlow {
                 order: transmit.order,
                 copy,
                 why: transmit.why,
+                ecn: transmit.ecn,
+                cwr: transmit.cwr,
             }),
         };
         if let Err(cause) = fabric.send(packet, self.there, observer) {
@@ -378,12 +427,20 @@ impl TcpFlow {
                 self.truth.ack_dropped(cause);
             }
         }
+        self.rearm_receiver(fabric);
+    }
+
+    fn rearm_receiver(&self, fabric: &mut Fabric) {
         // Once everything has been received, nobody waits for the application.
         let reading = match (&self.reader, self.progress) {
             (None, _) | (_, Progress::Finished(_)) => None,
             (Some(reader), _) => reader.next_timeout(),
         };
-        if let Some(at) = earlier(self.receiver.next_timeout(), reading) {
+        let mut next = earlier(self.receiver.next_timeout(), reading);
+        if let Some(coalescing) = &self.coalescing {
+            next = earlier(next, coalescing.next_timeout());
+        }
+        if let Some(at) = next {
             let timer = self.receiver_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
         }
@@ -440,12 +497,18 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_flow_weighs_what_the_page_says() {
-        assert_eq!(size_of::<TcpFlow>(), 1288);
-        assert_eq!(size_of::<Sender>(), 696);
-        assert_eq!(size_of::<Receiver>(), 256);
-        assert_eq!(size_of::<FlowTruth>(), 184);
-        assert_eq!(size_of::<Packet>(), 80);
-        assert_eq!(size_of::<Flight>(), 32);
-        assert_eq!(size_of::<dupack_tcp::scoreboard::Segment>(), 40);
+        let parts = [
+            size_of::<TcpFlow>(),
+            size_of::<Sender>(),
+            size_of::<Receiver>(),
+            size_of::<FlowTruth>(),
+        ];
+        assert_eq!(parts, [1592, 928, 312, 192]);
+        let in_flight = [
+            size_of::<Packet>(),
+            size_of::<Flight>(),
+            size_of::<dupack_tcp::scoreboard::Segment>(),
+        ];
+        assert_eq!(in_flight, [80, 32, 40]);
     }
 }

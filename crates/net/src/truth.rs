@@ -92,6 +92,8 @@ pub struct TruthCounters {
     pub data_drops: DropCounts,
     /// Acknowledgments dropped, by cause.
     pub ack_drops: DropCounts,
+    /// Data packets that arrived with a mark of congestion (CE).
+    pub marked_packets: u64,
 }
 
 impl TruthCounters {
@@ -106,6 +108,7 @@ impl TruthCounters {
                 - earlier.spurious_retransmissions,
             data_drops: self.data_drops.since(&earlier.data_drops),
             ack_drops: self.ack_drops.since(&earlier.ack_drops),
+            marked_packets: self.marked_packets - earlier.marked_packets,
         }
     }
 
@@ -168,6 +171,11 @@ impl FlowTruth {
         if data.copy.is_senders() {
             self.landed(data.segment.len);
         }
+    }
+
+    /// A data packet has arrived with a mark of congestion.
+    pub(crate) const fn arrived_marked(&mut self) {
+        self.counters.marked_packets += 1;
     }
 
     /// A data packet was dropped. `una` is the sender's cumulative acknowledgment: what lies
@@ -335,7 +343,7 @@ impl Known {
 mod tests {
     use super::*;
     use dupack_tcp::facts::SendReason;
-    use dupack_tcp::segment::DataSegment;
+    use dupack_tcp::segment::{Bit, Codepoint, DataSegment};
 
     fn data(offset: u64, order: u64, copy: Copy) -> Data {
         Data {
@@ -347,6 +355,8 @@ mod tests {
             order,
             copy,
             why: SendReason::NewData,
+            ecn: Codepoint::NotEct,
+            cwr: Bit::Clear,
         }
     }
 

@@ -84,7 +84,7 @@ impl Connection {
             window_max: window / segment_bytes,
             segments_per_ack: match ends.receiver.ack_policy {
                 AckPolicy::Immediate => 1.0,
-                AckPolicy::Delayed(_) => 2.0,
+                AckPolicy::Delayed(_) | AckPolicy::Adaptive(_) => 2.0,
             },
         })
     }

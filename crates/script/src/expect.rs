@@ -114,7 +114,8 @@ impl Player<'_> {
             let follows = segment.seq == packet.seq.wrapping_add(packet.len) && segment.len > 0;
             let alike = segment.ack == packet.ack
                 && segment.options == packet.options
-                && segment.window == packet.window;
+                && segment.window == packet.window
+                && segment.ecn == packet.ecn;
             if next.at != first.at || !follows || !alike {
                 break;
             }
@@ -158,12 +159,11 @@ impl Player<'_> {
                 letters(actual.flags)
             ));
         }
-        // No packet of ours is marked as ECN-capable.
-        if expected
-            .ecn
-            .is_some_and(|field| field != EcnField::NotCapable)
+        let came_field = actual.ecn.unwrap_or(EcnField::NotCapable);
+        if let Some(field) = expected.ecn
+            && !field.covers(came_field)
         {
-            list.push("ECN field: the packet is not ECN-capable".to_owned());
+            list.push(format!("ECN field: {field} expected, {came_field} came"));
         }
         self.compare_options(expected, actual, &mut list);
         self.compare_time(came.at, window, &mut list);

@@ -84,7 +84,8 @@ fn of_connection(field: &str, line: &Line, now: Instant) -> Option<i64> {
         "options" => {
             let bits = i64::from(agreed.timestamps.is_on())
                 + 2 * i64::from(agreed.sack.is_on())
-                + 4 * i64::from(agreed.shifts != Default::default());
+                + 4 * i64::from(agreed.shifts != Default::default())
+                + 8 * i64::from(agreed.ecn.is_on());
             return Some(bits);
         }
         "snd_wscale" => return Some(i64::from(agreed.shifts.peers)),
@@ -159,7 +160,7 @@ fn of_sender(field: &str, sender: &Sender, written: u64, now: Instant) -> Option
 pub(crate) fn window_segments(sender: &Sender, now: Instant) -> u64 {
     let smss = u64::from(sender.config().smss);
     let bytes = match sender.phase() {
-        Some(Phase::Recovery) => sender.in_flight(now) + sender.allowance(now),
+        Some(Phase::Recovery | Phase::Reducing) => sender.in_flight(now) + sender.allowance(now),
         _ => sender.window().whole_bytes(),
     };
     bytes / smss

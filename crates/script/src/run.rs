@@ -13,7 +13,7 @@ use crate::info;
 use crate::outcome::{Failure, Stop};
 use crate::socket::{Answer, Attempt, Refusal};
 use crate::stage::{BEGINNING, Budget, Expired, Stage};
-use crate::syntax::{Call, EcnField, Event, Expression, Packet, Script, What, When};
+use crate::syntax::{Call, Event, Expression, Script, What, When};
 
 /// How much later than expected a packet may come and still be shown as late, not as missing.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -62,9 +62,6 @@ impl<'s> Player<'s> {
         for setting in &script.options {
             let taken = self.stage.settings.take_option(setting);
             taken.map_err(|reason| Stop::skipped(setting.line, reason))?;
-        }
-        if let Some(line) = wants_ecn(script) {
-            return Err(Stop::skipped(line, "ECN"));
         }
         if let Some(command) = &script.preparation {
             self.commands(command.line, &command.text)?;
@@ -288,21 +285,6 @@ impl<'s> Player<'s> {
         }
         Stop::Failed(Box::new(failure))
     }
-}
-
-/// The line of the first packet with ECN, if there is one.
-fn wants_ecn(script: &Script) -> Option<usize> {
-    let marked = |packet: &Packet| {
-        packet.flags & (Packet::ECE | Packet::CWR) != 0
-            || packet
-                .ecn
-                .is_some_and(|field| field != EcnField::NotCapable)
-    };
-    let event = script.events.iter().find(|event| match &event.what {
-        What::Inbound(packet) | What::Outbound(packet) => marked(packet),
-        What::Call(_) | What::Command(_) | What::Code(_) => false,
-    });
-    event.map(|event| event.line)
 }
 
 /// What a call is to return, as it is compared; `None` if anything will do.

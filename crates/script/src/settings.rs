@@ -11,8 +11,9 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackError, StackSpec, offer};
-use dupack_tcp::connection::{BuildSender, Config, MIN_MSS};
+use dupack_tcp::connection::{BuildSender, Config, EcnOffer, MIN_MSS};
 use dupack_tcp::options::{Dsack, Sack, WindowScale};
+use dupack_tcp::receiver::SackCompression;
 use dupack_tcp::sender::{IdleRule, WindowLog};
 use dupack_tcp::time::Duration;
 
@@ -60,6 +61,9 @@ pub(crate) struct Settings {
     /// Whether F-RTO looks for timeouts that were needless.
     frto: bool,
     restart_after_idle: bool,
+    compression: Compression,
+    /// The dialect's, unless the script says something.
+    ecn: Option<EcnOffer>,
     /// The largest receive buffer, which the window's shift follows from.
     receive_buffer: u32,
     /// Repetitions of a SYN, and of its answer.
@@ -90,6 +94,8 @@ impl Settings {
             tail_loss_probe: true,
             frto: true,
             restart_after_idle: true,
+            compression: Compression::default(),
+            ecn: None,
             receive_buffer: 6 << 20,
             syn_retries: 6,
             syn_ack_retries: 5,
@@ -209,7 +215,9 @@ impl Settings {
         }
         config.offer.sack = Sack::when(config.offer.sack.is_on() && self.sack);
         config.offer.dsack = Dsack::when(config.offer.dsack.is_on() && self.dsack && self.sack);
+        config.offer.ecn = self.ecn.unwrap_or(config.offer.ecn);
         config.offer.window_scale = WindowScale::when(self.window_scaling);
+        config.sack_compression = self.compression.over(config.sack_compression);
         config.receive_buffer = socket.receive_buffer.unwrap_or(self.receive_buffer);
         let retries = socket.syn_retries.unwrap_or(match opened {
             Opened::Here => self.syn_retries,
@@ -284,6 +292,36 @@ impl Settings {
 
     pub(crate) const fn strict_segments(&self) -> bool {
         self.strict_segments
+    }
+}
+
+/// What a script says of SACK compression.
+#[derive(Clone, Copy, Debug, Default)]
+struct Compression {
+    nr: Option<u64>,
+    delay_ns: Option<u64>,
+    slack_ns: Option<u64>,
+    rtt_percent: Option<u64>,
+}
+
+impl Compression {
+    /// This, and the dialect's where nothing is said; a dialect that has none has none.
+    fn over(&self, dialect: Option<SackCompression>) -> Option<SackCompression> {
+        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let mut compression = dialect?;
+        if let Some(most) = self.nr {
+            compression.held_max = number(most);
+        }
+        if let Some(nanos) = self.delay_ns {
+            compression.delay = Duration::from_nanos(nanos);
+        }
+        if let Some(nanos) = self.slack_ns {
+            compression.slack = Duration::from_nanos(nanos);
+        }
+        if let Some(share) = self.rtt_percent {
+            compression.round_trip_percent = number(share);
+        }
+        Some(compression)
     }
 }
 

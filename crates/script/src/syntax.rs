@@ -136,6 +136,17 @@ pub enum EcnField {
     Congestion,
 }
 
+impl EcnField {
+    /// Whether a packet with the field `came` is one with this.
+    #[must_use]
+    pub fn covers(self, came: Self) -> bool {
+        match self {
+            Self::Either => matches!(came, Self::Ect0 | Self::Ect1),
+            field => field == came,
+        }
+    }
+}
+
 /// An option of a TCP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TcpOption {

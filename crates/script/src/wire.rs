@@ -8,11 +8,11 @@ use std::fmt;
 
 use dupack_tcp::connection::{Flags, Options, Outgoing, Segment, Timestamps};
 use dupack_tcp::options::Sack;
-use dupack_tcp::segment::{SackBlock, SackBlocks};
+use dupack_tcp::segment::{Codepoint, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 use dupack_wire::{Checksum, Envelope, emit};
 
-use crate::syntax::{Packet, TcpOption};
+use crate::syntax::{EcnField, Packet, TcpOption};
 
 /// What translates the numbers of one connection.
 #[derive(Clone, Debug)]
@@ -98,6 +98,12 @@ impl Numbers {
             window: packet.window.unwrap_or(0),
             options,
             len: packet.len,
+            ecn: match packet.ecn {
+                None | Some(EcnField::NotCapable) => Codepoint::NotEct,
+                Some(EcnField::Ect0 | EcnField::Either) => Codepoint::Ect0,
+                Some(EcnField::Ect1) => Codepoint::Ect1,
+                Some(EcnField::Congestion) => Codepoint::Ce,
+            },
             ..Segment::new(SeqNumber(packet.seq.wrapping_add(peer)))
         })
     }
@@ -132,7 +138,12 @@ impl Numbers {
         let peer = if is_syn { 0 } else { self.irs };
         let ack = segment.ack.map(|ack| ack.0.wrapping_sub(peer));
         Packet {
-            ecn: None,
+            ecn: Some(match segment.ecn {
+                Codepoint::NotEct => EcnField::NotCapable,
+                Codepoint::Ect1 => EcnField::Ect1,
+                Codepoint::Ect0 => EcnField::Ect0,
+                Codepoint::Ce => EcnField::Congestion,
+            }),
             flags: segment.flags.bits() | if ack.is_some() { Packet::ACK } else { 0 },
             seq: segment.seq.0.wrapping_sub(ours),
             len: segment.len,
@@ -258,7 +269,7 @@ fn first_option(field: &[u8]) -> Option<(TcpOption, &[u8])> {
 
 impl fmt::Display for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(ecn) = self.ecn {
+        if let Some(ecn) = self.ecn.filter(|ecn| *ecn != EcnField::NotCapable) {
             write!(f, "[{ecn}] ")?;
         }
         write!(f, "{} ", letters(self.flags))?;
@@ -333,7 +344,7 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-impl fmt::Display for crate::syntax::EcnField {
+impl fmt::Display for EcnField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotCapable => "noecn",

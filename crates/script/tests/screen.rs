@@ -152,7 +152,6 @@ fn what_is_not_there_is_skipped_where_it_is_asked_for() {
         ),
         ("+0 %{ assert tcpi_reordering == 3 }%", 1, "tcpi_reordering"),
         ("+0 %{ import os }%", 1, "Python"),
-        ("+0 < [ce] . 1:1(0) ack 1 win 9", 1, "ECN"),
         ("+0 < icmp unreachable [1:1001(1000)]", 1, "ICMP"),
         ("+0 `nstat`", 1, "nstat"),
     ] {

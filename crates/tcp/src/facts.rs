@@ -8,6 +8,7 @@ use core::hash::{Hash, Hasher};
 
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Scoreboard, Segment, SegmentId};
+use crate::segment::Bit;
 use crate::time::{Duration, Instant};
 use crate::window::Window;
 
@@ -50,6 +51,8 @@ pub struct AckFacts<'a> {
     pub order_echo: Option<u64>,
     /// What stopped the sender when it last stopped sending.
     pub limited_by: LimitedBy,
+    /// Whether the receiver echoes a mark of congestion, if the connection uses ECN.
+    pub ecn_echo: Bit,
 }
 
 /// What an ACK is.
@@ -175,6 +178,12 @@ impl LossRule {
         meaning: "no DSACK for the probe",
     });
 
+    /// Nothing was lost: a packet was marked, and the receiver echoed it (RFC 3168 §6.1.2).
+    pub const MARK: Self = Self::new(&RuleWords {
+        name: "ecn",
+        meaning: "mark of congestion (ECN)",
+    });
+
     /// The rule that goes by these words.
     #[must_use]
     pub const fn new(words: &'static RuleWords) -> Self {
@@ -265,7 +274,8 @@ pub enum LossCause {
 pub struct LossFacts {
     /// When it was found.
     pub now: Instant,
-    /// The first segment judged lost.
+    /// The first segment judged lost; of a mark, the first that its echo reports, or that is
+    /// outstanding.
     pub segment: Segment,
     /// By which rule.
     pub rule: LossRule,

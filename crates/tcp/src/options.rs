@@ -57,6 +57,15 @@ option! {
 }
 
 option! {
+    /// Explicit congestion notification (RFC 3168).
+    Ecn,
+    /// Data is marked instead of dropped, the receiver echoes marks, and the sender heeds them.
+    Used,
+    /// There is none of it.
+    Absent
+}
+
+option! {
     /// Windows beyond 64 KiB (RFC 7323 §2).
     WindowScale,
     /// Windows in headers are shifted.

@@ -4,11 +4,17 @@
 //! [`Receiver::handle_timeout`], reads by [`Receiver::read`]; after each, ACKs are taken with
 //! [`Receiver::poll_ack`] until there are none.
 
+mod timing;
+
+use alloc::boxed::Box;
+
 use crate::options::{Dsack, OrderEcho, Sack};
 use crate::reassembly::Reassembly;
-use crate::segment::{Ack, DataSegment, SackBlock, SackBlocks};
+use crate::segment::{Ack, Bit, Codepoint, DataSegment, SackBlock, SackBlocks};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
+use timing::{Adaptive, Answer, Compressed, Timing};
+pub use timing::{AdaptiveAcks, SackCompression};
 
 /// When the receiver acknowledges data that arrives in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +24,9 @@ pub enum AckPolicy {
     /// Every second full segment, and no later than this after the first (RFC 1122 §4.2.3.2,
     /// RFC 5681 §4.2: at most 500 ms). Gaps and what fills them are acknowledged at once.
     Delayed(Duration),
+    /// As Linux does it: one by one at first, then as with `Delayed`, with a delay that follows the
+    /// data.
+    Adaptive(AdaptiveAcks),
 }
 
 /// Which timestamp an ACK echoes.
@@ -43,6 +52,8 @@ pub struct ReceiverConfig {
     pub buffer: u32,
     /// Acknowledgment of data in order.
     pub ack_policy: AckPolicy,
+    /// Of the ACKs that a gap causes some wait for others; with SACK only.
+    pub sack_compression: Option<SackCompression>,
     /// SACK blocks are sent (RFC 2018).
     pub sack: Sack,
     /// Duplicate data is reported (RFC 2883).
@@ -66,6 +77,7 @@ impl ReceiverConfig {
             mss,
             buffer: 65_535,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
+            sack_compression: None,
             sack: Sack::Absent,
             dsack: Dsack::Absent,
             timestamps: None,
@@ -101,6 +113,9 @@ pub struct Accepted {
 /// are to fill the room (RFC 2018 §4: as many as possible).
 const RECENT_BLOCKS: usize = 8;
 
+/// Segments after a mark that are acknowledged one by one, by [`AckPolicy::Adaptive`].
+const HURRY_AFTER_MARK: u32 = 2;
+
 /// The receiving half of a connection. See the [module](self) for how to drive it.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -127,7 +142,13 @@ pub struct Receiver {
     unacked: u64,
     delayed_until: Option<Instant>,
     due: Due,
+    /// Whether ACKs carry ECE.
+    ecn_echo: Bit,
+    /// Whether a segment has come that could be marked.
+    ecn_seen: Bit,
     acks_sent: u64,
+    /// What few receivers have: ACKs whose time follows the data.
+    timing: Option<Box<Timing>>,
 }
 
 /// Whether an ACK is due.
@@ -156,7 +177,10 @@ impl Receiver {
             unacked: 0,
             delayed_until: None,
             due: Due::No,
+            ecn_echo: Bit::Clear,
+            ecn_seen: Bit::Clear,
             acks_sent: 0,
+            timing: timing_of(&config),
             config,
         }
     }
@@ -186,6 +210,7 @@ impl Receiver {
             accepted.duplicate_bytes = u64::from(segment.len);
             if segment.len > 0 {
                 self.duplicate = Some((start, end));
+                self.hurry(None);
             }
             self.due = Due::Yes;
             return accepted;
@@ -201,15 +226,49 @@ impl Receiver {
             self.duplicate = self.out_of_order.overlap(from, until).or(self.duplicate);
         }
         if from >= until {
+            self.hurry(None);
             self.due = Due::Yes;
             return accepted;
         }
         if from == self.next {
             self.in_order(now, until, &mut accepted);
         } else {
-            self.beyond_gap(from, until, &mut accepted);
+            self.beyond_gap(now, from, until, &mut accepted);
         }
         accepted
+    }
+
+    /// On a connection that uses ECN: the ECN field of the packet that carried `segment`, which is
+    /// handed in next, and its CWR. From a mark on ACKs carry ECE, until CWR comes (RFC 3168
+    /// §6.1.3). A mark on what is not new in the window says nothing (§6.1.5).
+    pub fn note_ecn(&mut self, segment: &DataSegment, field: Codepoint, cwr: Bit) {
+        if cwr.is_set() {
+            self.ecn_echo = Bit::Clear;
+            if self.timing.is_some() && segment.len > 0 {
+                // The peer's window may be very small by now (Linux, `tcp_ecn_accept_cwr`).
+                self.due = Due::Yes;
+            }
+        }
+        let Some(start) = segment.seq.offset(self.config.irs, self.next) else {
+            return;
+        };
+        if start >= self.edge || start + u64::from(segment.len) <= self.next {
+            return;
+        }
+        match field {
+            Codepoint::Ce => {
+                if !self.ecn_echo.is_set() {
+                    self.hurry(Some(HURRY_AFTER_MARK));
+                }
+                self.ecn_echo = Bit::Set;
+                self.ecn_seen = Bit::Set;
+            }
+            // Between others that could be marked it is a repetition (Linux,
+            // `__tcp_ecn_check_ce`).
+            Codepoint::NotEct if self.ecn_seen.is_set() => self.hurry(Some(HURRY_AFTER_MARK)),
+            Codepoint::NotEct => {}
+            Codepoint::Ect0 | Codepoint::Ect1 => self.ecn_seen = Bit::Set,
+        }
     }
 
     fn note_timestamp(&mut self, segment: &DataSegment, start: u64) {
@@ -253,16 +312,72 @@ impl Receiver {
             AckPolicy::Delayed(timeout) => {
                 self.delayed_until.get_or_insert(now + timeout);
             }
+            AckPolicy::Adaptive(_) => self.answer_in_order(now, until - before, filled),
         }
     }
 
-    fn beyond_gap(&mut self, from: u64, until: u64, accepted: &mut Accepted) {
+    /// `len` bytes came in order to a receiver whose ACKs follow the data; they may have `filled`
+    /// a gap, or part of it.
+    #[inline(never)]
+    fn answer_in_order(&mut self, now: Instant, len: u64, filled: bool) {
+        let window = self.edge - self.last_ack;
+        let (gap, unread) = (!self.out_of_order.is_empty(), self.next - self.read);
+        let Some(timing) = &mut self.timing else {
+            return;
+        };
+        let round_trip = timing.round_trip;
+        let Some(adaptive) = &mut timing.adaptive else {
+            return;
+        };
+        // A segment is shorter than 4 GiB.
+        adaptive.data_came(now, len as u32, self.config.mss, window);
+        let mut answer = adaptive.answer(self.unacked, round_trip);
+        if filled && !gap {
+            // RFC 5681 §4.2: what fills a gap is acknowledged at once.
+            answer = Answer::Now;
+        } else if gap && answer != Answer::Now {
+            answer = beyond(timing, self.next);
+        } else if self.config.application == Reading::AtOnce
+            && adaptive.is_due_after_read(self.unacked, unread)
+        {
+            answer = Answer::Now;
+        }
+        self.answer(now, answer);
+    }
+
+    fn answer(&mut self, now: Instant, answer: Answer) {
+        match answer {
+            Answer::Now => self.due = Due::Yes,
+            Answer::After(delay) => {
+                let at = now + delay;
+                self.delayed_until = Some(self.delayed_until.map_or(at, |until| until.min(at)));
+            }
+        }
+    }
+
+    /// The peer seems to need ACKs: the next are not delayed, at most so many of them.
+    fn hurry(&mut self, most: Option<u32>) {
+        let window = self.edge - self.last_ack;
+        if let Some(timing) = &mut self.timing
+            && let Some(adaptive) = &mut timing.adaptive
+        {
+            adaptive.hurry_up(window, most);
+        }
+    }
+
+    fn beyond_gap(&mut self, now: Instant, from: u64, until: u64, accepted: &mut Accepted) {
         let kept = self.out_of_order.bytes();
         self.out_of_order.insert(from, until);
         let new = self.out_of_order.bytes() - kept;
         accepted.duplicate_bytes += until - from - new;
         self.report_first(from);
-        self.due = Due::Yes;
+        match &mut self.timing {
+            None => self.due = Due::Yes,
+            Some(timing) => {
+                let answer = beyond(timing, self.next);
+                self.answer(now, answer);
+            }
+        }
     }
 
     /// Moves the block containing `offset` to the front of what the next ACK reports
@@ -285,8 +400,49 @@ impl Receiver {
     /// Time has passed: the delayed ACK may be due.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_until.is_some_and(|at| at <= now) {
+            if let Some(timing) = &mut self.timing {
+                timing.expired();
+            }
             self.due = Due::Yes;
         }
+    }
+
+    /// Whether the host is to tell round-trip times ([`tell_round_trip`](Self::tell_round_trip)).
+    #[inline]
+    #[must_use]
+    pub const fn wants_round_trip(&self) -> bool {
+        self.timing.is_some()
+    }
+
+    /// What this end knows of the round trip: the smoothed time, if there was a sample, and the
+    /// retransmission timeout. For [`AckPolicy::Adaptive`] and [`SackCompression`], before data is
+    /// handed in; without, full delays and a timeout of 1 s are taken for granted.
+    pub fn tell_round_trip(&mut self, smoothed: Option<Duration>, rto: Duration) {
+        if let Some(timing) = &mut self.timing {
+            timing.round_trip = smoothed;
+            if let Some(adaptive) = &mut timing.adaptive {
+                adaptive.rto = rto;
+            }
+        }
+    }
+
+    /// This end has sent data: if it answers what came, ACKs ride on it
+    /// ([`AckPolicy::Adaptive`]).
+    #[inline]
+    pub fn note_data_sent(&mut self, now: Instant) {
+        if let Some(timing) = &mut self.timing
+            && let Some(adaptive) = &mut timing.adaptive
+        {
+            adaptive.data_left(now);
+        }
+    }
+
+    /// The segment that is handed in next ends the peer's stream behind `len` bytes: the
+    /// application will soon answer by ending its own, and the ACK may wait for that
+    /// ([`AckPolicy::Adaptive`]). Whether it does.
+    pub fn note_end(&mut self, len: u32) -> bool {
+        let adaptive = self.timing.as_mut().and_then(|t| t.adaptive.as_mut());
+        adaptive.map(|adaptive| adaptive.ends(len)).is_some()
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called at the latest.
@@ -307,6 +463,13 @@ impl Receiver {
         if edge - self.edge >= worth
             && self.told(edge) - told >= worth
             && told < u64::from(self.config.mss) * 2
+        {
+            self.due = Due::Yes;
+        }
+        if let Some(timing) = &self.timing
+            && let Some(adaptive) = &timing.adaptive
+            && taken > 0
+            && adaptive.is_due_after_read(self.unacked, self.next - self.read)
         {
             self.due = Due::Yes;
         }
@@ -346,6 +509,9 @@ impl Receiver {
     /// An ACK, whether one is due or not, for a segment that goes out anyway. None is due after.
     #[inline]
     pub fn ack(&mut self) -> Ack {
+        if let Some(timing) = &mut self.timing {
+            timing.acked(self.due == Due::Yes || self.delayed_until.is_some());
+        }
         self.due = Due::No;
         self.delayed_until = None;
         self.unacked = 0;
@@ -368,6 +534,7 @@ impl Receiver {
             timestamp_echo: self.config.timestamps.map(|_| self.ts_recent),
             order_echo: self.order.take().filter(|_| self.config.order_echo.is_on()),
             sacks,
+            ecn_echo: self.ecn_echo,
         }
     }
 
@@ -465,6 +632,33 @@ impl Receiver {
     pub const fn acks_sent(&self) -> u64 {
         self.acks_sent
     }
+}
+
+/// What a receiver with this configuration has to remember of time.
+fn timing_of(config: &ReceiverConfig) -> Option<Box<Timing>> {
+    let adaptive = match config.ack_policy {
+        AckPolicy::Adaptive(acks) => Some(Adaptive::new(acks, config.mss, config.buffer)),
+        AckPolicy::Immediate | AckPolicy::Delayed(_) => None,
+    };
+    let compression = config.sack_compression.filter(|_| config.sack.is_on());
+    let compressed = compression.map(Compressed::new);
+    (adaptive.is_some() || compressed.is_some()).then(|| {
+        Box::new(Timing {
+            adaptive,
+            compressed,
+            round_trip: None,
+        })
+    })
+}
+
+/// When a segment is answered that leaves, or leaves open, a gap at `next`.
+fn beyond(timing: &mut Timing, next: u64) -> Answer {
+    if timing.adaptive.as_ref().is_some_and(Adaptive::is_quick) {
+        return Answer::Now;
+    }
+    let round_trip = timing.round_trip;
+    let compressed = timing.compressed.as_mut();
+    compressed.map_or(Answer::Now, |held| held.answer(next, round_trip))
 }
 
 #[cfg(test)]

@@ -61,6 +61,13 @@ pub trait Recovery: Debug + Send {
         Reversal::Refused
     }
 
+    /// The window was reduced though nothing was lost: the receiver echoed a mark of congestion
+    /// (RFC 3168). `view` shows it. It follows [`on_ack`](Self::on_ack) for the same ACK. A
+    /// recovery that spreads reductions over a round trip may do so here.
+    fn on_mark(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let _ = (ack, view);
+    }
+
     /// When the recovery wants [`on_timer`](Self::on_timer) called.
     fn timer(&self) -> Option<Instant> {
         None

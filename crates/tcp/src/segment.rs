@@ -20,6 +20,69 @@ pub struct DataSegment {
     pub order: Option<u32>,
 }
 
+/// The ECN field of an IP header (RFC 3168 §5): two bits, as they stand there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Codepoint {
+    /// Not-ECT: no end of the connection understands marks.
+    #[default]
+    NotEct = 0b00,
+    /// ECT(1): an ECN-capable transport. Not sent by this endpoint.
+    Ect1 = 0b01,
+    /// ECT(0): an ECN-capable transport.
+    Ect0 = 0b10,
+    /// CE: congestion was experienced on the way.
+    Ce = 0b11,
+}
+
+impl Codepoint {
+    /// That of the two lowest bits of `bits`: of a TOS field or a traffic class.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 0b11 {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The two bits.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self as u8
+    }
+
+    /// Whether a queue may mark the packet instead of dropping it.
+    #[must_use]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
+/// A control bit of a TCP header that speaks of congestion: ECE or CWR (RFC 3168 §6.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Bit {
+    /// It is not set.
+    #[default]
+    Clear,
+    /// It is.
+    Set,
+}
+
+impl Bit {
+    /// Set if `condition` holds.
+    #[must_use]
+    pub const fn when(condition: bool) -> Self {
+        if condition { Self::Set } else { Self::Clear }
+    }
+
+    /// Whether it is set.
+    #[must_use]
+    pub const fn is_set(self) -> bool {
+        matches!(self, Self::Set)
+    }
+}
+
 /// One block of a SACK option (RFC 2018 §3): `start..end` has been received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
@@ -84,4 +147,6 @@ pub struct Ack {
     pub order_echo: Option<u32>,
     /// SACK blocks, if the connection permits them.
     pub sacks: SackBlocks,
+    /// ECE: congestion was experienced, and no CWR has come since (RFC 3168 §6.1.3).
+    pub ecn_echo: Bit,
 }

@@ -54,6 +54,8 @@ pub enum WindowCause {
     RecoveryLimit,
     /// Retransmission timeout.
     Timeout,
+    /// The receiver echoed a mark of congestion (RFC 3168 §6.1.2).
+    Ecn,
     /// Restart after an idle period (RFC 5681 §4.1).
     Idle,
     /// A reduction proved to have been needless ([`undo`](crate::undo)).
@@ -69,6 +71,7 @@ impl core::fmt::Display for WindowCause {
             Self::Wireless => "wireless loss",
             Self::RecoveryLimit => "limit by the recovery",
             Self::Timeout => "timeout",
+            Self::Ecn => "mark of congestion (ECN)",
             Self::Idle => "idle",
             Self::Undo => "undo of a needless reduction",
         })

@@ -6,7 +6,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dupack_tcp::connection::Segment;
-use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
+use dupack_tcp::segment::Codepoint;
+use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
 use thiserror::Error;
 
 use crate::options::{OptionField, Options, Order};
@@ -205,7 +206,7 @@ impl Headers {
     ) -> Result<u64, EmitError> {
         let (ip, tcp) = head.split_at_mut(self.ip_len);
         write_tcp(tcp, envelope, segment, self.options.as_slice());
-        write_ip(ip, envelope, self.transport_len)
+        write_ip(ip, envelope, segment.ecn, self.transport_len)
     }
 }
 
@@ -228,7 +229,12 @@ fn write_tcp(tcp: &mut [u8], envelope: &Envelope, segment: &Segment, options: &[
 }
 
 /// Writes the IP header, and returns the sum over the pseudo-header.
-fn write_ip(ip: &mut [u8], envelope: &Envelope, transport_len: u16) -> Result<u64, EmitError> {
+fn write_ip(
+    ip: &mut [u8],
+    envelope: &Envelope,
+    ecn: Codepoint,
+    transport_len: u16,
+) -> Result<u64, EmitError> {
     let fixed = u64::from(transport_len) + u64::from(IpNumber::TCP.0);
     match (envelope.source.ip(), envelope.destination.ip()) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
@@ -237,6 +243,12 @@ fn write_ip(ip: &mut [u8], envelope: &Envelope, transport_len: u16) -> Result<u6
                 // `Headers` has made sure that it fits.
                 total_len: transport_len.saturating_add(Ipv4Header::MIN_LEN_U16),
                 identification: envelope.identification,
+                ecn: match ecn {
+                    Codepoint::NotEct => IpEcn::NotEct,
+                    Codepoint::Ect1 => IpEcn::Ect1,
+                    Codepoint::Ect0 => IpEcn::Ect0,
+                    Codepoint::Ce => IpEcn::CongestionExperienced,
+                },
                 dont_fragment: true,
                 time_to_live: HOP_LIMIT,
                 protocol: IpNumber::TCP,
@@ -251,6 +263,7 @@ fn write_ip(ip: &mut [u8], envelope: &Envelope, transport_len: u16) -> Result<u6
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
             let (source, destination) = (source.octets(), destination.octets());
             let header = Ipv6Header {
+                traffic_class: ecn.bits(),
                 payload_length: transport_len,
                 next_header: IpNumber::TCP,
                 hop_limit: HOP_LIMIT,

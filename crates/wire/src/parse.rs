@@ -6,6 +6,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dupack_tcp::connection::{Flags, Segment};
+use dupack_tcp::segment::Codepoint;
 use dupack_tcp::seq::SeqNumber;
 use etherparse::{IpNumber, IpSlice, TcpSlice};
 use thiserror::Error;
@@ -90,6 +91,7 @@ pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
         });
     }
     let (source, destination) = (ip.source_addr(), ip.destination_addr());
+    let traffic_class = traffic_class(&ip);
     let bytes = transport(ip);
     if verify == Verify::Checksums && !verifies(source, destination, bytes) {
         return Err(ParseError::TcpChecksum);
@@ -108,10 +110,19 @@ pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
             options: options.into(),
             // A part of a packet of at most 64 KiB (IPv6 jumbograms are not read as such).
             len: u32::try_from(payload.len()).map_err(|_| ParseError::Ip)?,
+            ecn: Codepoint::from_bits(traffic_class),
         },
         order: options.order,
         payload,
     })
+}
+
+/// What the ECN field is the end of: IPv4's TOS field, IPv6's traffic class.
+fn traffic_class(ip: &IpSlice<'_>) -> u8 {
+    match ip {
+        IpSlice::Ipv4(v4) => v4.header().slice().get(1).copied().unwrap_or(0),
+        IpSlice::Ipv6(v6) => v6.header().traffic_class(),
+    }
 }
 
 /// The bytes after the IP headers.

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
 use dupack_tcp::options::Sack;
-use dupack_tcp::segment::{SackBlock, SackBlocks};
+use dupack_tcp::segment::{Codepoint, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 use dupack_wire::emit::{CHECKSUM_AT, emit_with_order};
 use dupack_wire::{Checksum, EmitError, Envelope, Order, ParseError, Verify, emit, parse};
@@ -61,8 +61,9 @@ fn segments() -> impl Strategy<Value = (Segment, Vec<u8>)> {
         any::<u16>(),
         options(),
         prop::collection::vec(any::<u8>(), 0..2000),
+        any::<u8>(),
     )
-        .prop_map(|(seq, ack, flags, window, options, payload)| {
+        .prop_map(|(seq, ack, flags, window, options, payload, ecn)| {
             let segment = Segment {
                 seq: SeqNumber(seq),
                 ack: ack.map(SeqNumber),
@@ -70,6 +71,7 @@ fn segments() -> impl Strategy<Value = (Segment, Vec<u8>)> {
                 window,
                 options,
                 len: payload.len() as u32,
+                ecn: Codepoint::from_bits(ecn),
             };
             (segment, payload)
         })

@@ -5,14 +5,17 @@
 //! with sources, for whoever asks why a run came out as it did. The parameters of the algorithms
 //! have their own defaults by dialect ([`Defaults`](super::Defaults)).
 //!
+//! [`connect_as`] sets what a connection on the wire, or in a script, does beside its sender.
+//!
 //! A dialect does not set what belongs to the experiment: buffers, delayed ACKs, a bound on the
 //! window. ns-2's initial `ssthresh` is its `window_`, which the experiments set out of reach.
 
 mod name;
 mod settings;
 
+use dupack_tcp::connection::{Config, EcnOffer, UnsentAck};
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
-use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};
+use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, Reading, SackCompression, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues};
 use dupack_tcp::time::Duration;
@@ -136,6 +139,28 @@ pub fn receiver_config(
     config.order_echo = sender.order_echo;
     config.application = Reading::AtOnce;
     config
+}
+
+/// Sets what a connection does in `dialect` beside its sender: when it acknowledges, what it
+/// answers, and whether it takes marks of congestion for dropped packets. Simulated receivers, whose delay of ACKs is the experiment's, have it if the experiment
+/// asks for it.
+pub const fn connect_as(dialect: Dialect, config: &mut Config) {
+    match dialect {
+        Dialect::Linux => {
+            config.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX);
+            config.sack_compression = Some(SackCompression::LINUX);
+            config.unsent_ack = UnsentAck::Ignored;
+        }
+        Dialect::Rfc | Dialect::Ns2 => {
+            config.ack_policy = AckPolicy::Delayed(Duration::from_millis(40));
+            config.sack_compression = None;
+            config.unsent_ack = UnsentAck::Answered;
+        }
+    }
+    config.offer.ecn = match dialect {
+        Dialect::Rfc | Dialect::Linux => EcnOffer::Accepted,
+        Dialect::Ns2 => EcnOffer::Off,
+    };
 }
 
 /// What a packet has on the wire beside its payload: IPv4 and TCP headers with their options,

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use dupack_tcp::connection::{BuildSender, Config};
 use dupack_tcp::options::Dsack;
 
-use super::dialect::{Dialect, sender_config};
+use super::dialect::{Dialect, connect_as, sender_config};
 use super::entry::Context;
 use super::stack::StackSpec;
 
@@ -28,6 +28,7 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     config.offer.sack = sender.sack;
     config.offer.dsack = Dsack::when(sender.sack.is_on());
     config.offer.timestamps = sender.timestamps;
+    connect_as(dialect, &mut config);
     let build: BuildSender = Box::new(move |agreed| {
         let smss = agreed.smss;
         let built = stack.build(dialect, &Context::new(smss).seeded(agreed.seed));

@@ -8,7 +8,9 @@
 //! avoidance    cwnd += i · SMSS²/cwnd      cwnd += i · SMSS per cwnd bytes  (eq. 3, RFC 3465)
 //! ```
 //!
-//! [`Decrease`] is RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`.
+//! [`Decrease`] is RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`. A mark of congestion
+//! counts as a loss (RFC 3168 §6.1.2), or has a factor of its own: ABE, RFC 8511 §3.1, for a queue
+//! that marks is short where one that overflows is long.
 //!
 //! Reno is both and nothing else; Westwood grows by the first; CUBIC takes its slow start from
 //! the first, and the second with another factor.
@@ -23,7 +25,7 @@
 //!   network, and half of it would be no reduction. At a timeout FlightSize is taken as it is.
 
 use dupack_tcp::congestion::Credit;
-use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts};
+use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule};
 use dupack_tcp::window::Window;
 
 use crate::catalog::{Choice, Context, Parameters, Switch};
@@ -120,6 +122,13 @@ pub struct DecreaseParameters {
     /// what a congestion loss leaves of the window, as a factor
     #[parameter(source = "RFC 5681 eq. 4", range = 0.0..=1.0, default = 0.5)]
     pub decrease: f64,
+    /// what a mark of congestion (ECN) leaves of the window, as a factor; 0: as a loss does
+    #[parameter(
+        source = "RFC 3168 §6.1.2: as a loss; RFC 8511 §3.1 (ABE): 0.8 for Reno, 0.85 for CUBIC",
+        range = 0.0..=1.0,
+        default = 0.0,
+    )]
+    pub mark_decrease: f64,
     /// The least slow start threshold, which Westwood has, too.
     #[embed]
     pub least: LeastThreshold,
@@ -321,6 +330,8 @@ pub fn is_own_reduction(cause: LossCause, chosen: Window, reduction: Window, sms
 pub struct Decrease {
     smss: f64,
     factor: f64,
+    /// The same for a mark.
+    mark_factor: f64,
     basis: Basis,
     /// In bytes.
     min_ssthresh: f64,
@@ -338,6 +349,11 @@ impl Decrease {
         Self {
             smss,
             factor: parameters.decrease,
+            mark_factor: if parameters.mark_decrease > 0.0 {
+                parameters.mark_decrease
+            } else {
+                parameters.decrease
+            },
             basis: parameters.basis,
             min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
             floor: parameters.floor,
@@ -346,14 +362,19 @@ impl Decrease {
         }
     }
 
-    /// The window after a loss that ACKs revealed.
+    /// The window after a loss that ACKs revealed, or a mark.
     #[must_use]
     pub fn after_loss(&self, loss: &LossFacts) -> Window {
+        let factor = if loss.rule == LossRule::MARK {
+            self.mark_factor
+        } else {
+            self.factor
+        };
         let basis = match self.basis {
             Basis::Flight => loss.flight_within_window(),
             Basis::Cwnd => loss.window.cwnd,
         };
-        let share = self.factor * basis;
+        let share = factor * basis;
         let ssthresh = share.max(self.min_ssthresh);
         Window {
             cwnd: match self.floor {

@@ -125,7 +125,8 @@ impl CongestionControl for Reno {
 
 #[cfg(test)]
 mod tests {
-    use dupack_tcp::facts::LimitedBy;
+    use dupack_tcp::facts::{LimitedBy, LossRule};
+    use dupack_tcp::testing::SMSS;
 
     use super::*;
     use crate::catalog::{Dialect, Value};
@@ -272,6 +273,25 @@ mod tests {
             b.limited_by = limited_by;
             b.ack(1);
             assert_eq!(b.cwnd(), 5.0);
+        }
+    }
+
+    #[test]
+    fn a_mark_counts_as_a_loss_or_has_a_factor_of_its_own() {
+        // RFC 3168 §6.1.2: half. RFC 8511 §3.1: 0.8 of 20 segments.
+        for (changes, left) in [
+            (&[][..], 10.0),
+            (&[("mark_decrease", Value::Real(0.8))][..], 16.0),
+        ] {
+            let mut b = bench(changes, 20.0, 10.0);
+            let mut mark = b.loss_facts(0, 20);
+            mark.rule = LossRule::MARK;
+            let marked = b.control().reduction(&mark);
+            assert_eq!(marked.cwnd, left * f64::from(SMSS));
+            assert_eq!(marked.ssthresh, marked.cwnd);
+            // A loss is a loss.
+            b.loss(0, 20);
+            assert_eq!(b.cwnd(), 10.0);
         }
     }
 

@@ -65,6 +65,11 @@ mod tests;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
+    /// The window is being reduced for a mark of congestion, until SND.UNA goes beyond what was
+    /// outstanding (Linux's CWR).
+    Reducing {
+        point: u64,
+    },
     /// Fast recovery, until SND.UNA reaches RecoveryPoint.
     Recovery {
         point: u64,
@@ -146,9 +151,14 @@ impl RackTlp {
 
     fn recovering(&self) -> Recovering {
         match self.phase {
-            Phase::Open => Recovering::No,
+            Phase::Open | Phase::Reducing { .. } => Recovering::No,
             Phase::Recovery { .. } | Phase::Loss { .. } => Recovering::Yes,
         }
+    }
+
+    /// Whether nothing is being repaired.
+    const fn is_calm(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Reducing { .. })
     }
 
     /// Advances RACK.segment (§6.2 step 2). To be called while the tags of what was delivered
@@ -213,7 +223,7 @@ impl RackTlp {
         view: &View<'_>,
     ) -> Option<LossEvent> {
         let segment = found.first?;
-        if self.phase != Phase::Open {
+        if !self.is_calm() {
             return None;
         }
         let board = view.scoreboard;
@@ -236,11 +246,17 @@ impl RackTlp {
     fn leave_recovery(&mut self, ack: &AckFacts<'_>) -> (Growth, Exit) {
         let (point, growth, exit) = match self.phase {
             Phase::Open => return (Growth::Acked, Exit::No),
+            Phase::Reducing { point } => (point + 1, Growth::Acked, Exit::No),
             Phase::Recovery { point } => (point, Growth::Frozen, Exit::Recovery),
             Phase::Loss { point } => (point, Growth::Acked, Exit::No),
         };
         if ack.una < point {
             return (growth, Exit::No);
+        }
+        if exit == Exit::No && matches!(self.phase, Phase::Reducing { .. }) {
+            self.phase = Phase::Open;
+            self.prr = None;
+            return (growth, exit);
         }
         self.phase = Phase::Open;
         self.prr = None;
@@ -255,7 +271,7 @@ impl RackTlp {
         if let Verdict::RepairedLoss(tail) = tlp.on_ack(ack) {
             self.unanswered = Some(tail);
         }
-        if self.phase != Phase::Open || view.scoreboard.is_empty() {
+        if !self.is_calm() || view.scoreboard.is_empty() {
             return None;
         }
         let Tail { id, segment } = self.unanswered.take()?;
@@ -265,11 +281,12 @@ impl RackTlp {
     /// Sets, or cancels, the probe timer (§7.2): anew if the retransmission timer is restarted or
     /// new data has left, and expires at `rto_at`.
     fn schedule_probe(&mut self, view: &View<'_>, rto_at: Option<Instant>) {
+        let calm = self.is_calm();
         let Some(tlp) = &mut self.tlp else {
             return;
         };
         let board = view.scoreboard;
-        if self.phase != Phase::Open || board.sacked_segments() > 0 || board.is_empty() {
+        if !calm || board.sacked_segments() > 0 || board.is_empty() {
             tlp.cancel();
         } else if let Some(rto_at) = rto_at {
             tlp.schedule(view, rto_at);
@@ -372,6 +389,22 @@ impl Recovery for RackTlp {
         }
     }
 
+    fn on_mark(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let Some(bound) = self.bound.filter(|_| self.phase == Phase::Open) else {
+            return;
+        };
+        let board = view.scoreboard;
+        let sent = board.flight_size() - board.sacked_bytes() + ack.delivered_bytes;
+        let mut prr = Prr::new(bound, self.smss, sent);
+        let progress = match ack.acked_bytes {
+            0 => Progress::Unsafe,
+            _ => Progress::Safe,
+        };
+        prr.on_ack(ack.delivered_bytes, progress);
+        self.prr = Some(prr);
+        self.phase = Phase::Reducing { point: board.nxt() };
+    }
+
     fn on_rto(&mut self, view: &View<'_>) {
         let board = view.scoreboard;
         let reo_wnd = self.reordering.now(Recovering::Yes, view);
@@ -452,7 +485,7 @@ impl Recovery for RackTlp {
 
     fn phase(&self) -> Option<recovery::Phase> {
         Some(match self.phase {
-            Phase::Open => recovery::Phase::Open,
+            Phase::Open | Phase::Reducing { .. } => recovery::Phase::Open,
             Phase::Recovery { .. } => recovery::Phase::Recovery,
             Phase::Loss { .. } => recovery::Phase::Loss,
         })
@@ -484,7 +517,7 @@ impl Recovery for RackTlp {
         }
         // New data that SACKs make room for is limited transmit: it does not count in FlightSize
         // when the window is cut (RFC 5681 §3.2 step 2).
-        let early = self.phase == Phase::Open && view.scoreboard.sacked_segments() > 0;
+        let early = self.is_calm() && view.scoreboard.sacked_segments() > 0;
         Next::New {
             why: if early {
                 SendReason::LimitedTransmit

@@ -36,6 +36,10 @@ pub struct SenderOptions {
     /// Whether timestamps (RFC 7323) are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
+    /// Whether both ends agree on explicit congestion notification (RFC 3168): a RED queue with
+    /// `ecn = true` marks the flow's packets instead of dropping them. Left out, they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
 }
 
 /// What a receiver does. Every field left out follows the dialect and the stack.
@@ -54,6 +58,28 @@ pub struct ReceiverOptions {
     /// Whether duplicate data is reported (RFC 2883).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
+    /// What ACKs of data in order go by; with `"adaptive"`, `delayed_ack` does nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acks: Option<Acks>,
+    /// Whether of the ACKs beyond a gap some wait for others, as Linux has it (up to 44 for up to 1
+    /// ms). Left out, none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sack_compression: Option<bool>,
+    /// Segments that arrive within this of one another reach the receiver as one, as interrupt and
+    /// receive coalescing have it (Linux: GRO). Left out, each does by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coalescing: Option<Delay>,
+}
+
+/// What ACKs of data in order go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Acks {
+    /// `delayed_ack`.
+    Fixed,
+    /// Linux's rules: at first one by one, then every second segment or after 40 ms to 200 ms.
+    Adaptive,
 }
 
 macro_rules! overlay {
@@ -77,7 +103,8 @@ impl SenderOptions {
             min_rto,
             initial_rto,
             granularity,
-            timestamps
+            timestamps,
+            ecn
         )
     }
 }
@@ -86,7 +113,17 @@ impl ReceiverOptions {
     /// These options, and `base` where they say nothing.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
-        overlay!(self, base, delayed_ack, buffer, sack, dsack)
+        overlay!(
+            self,
+            base,
+            delayed_ack,
+            buffer,
+            sack,
+            dsack,
+            acks,
+            sack_compression,
+            coalescing
+        )
     }
 }
 

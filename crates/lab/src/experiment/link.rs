@@ -117,6 +117,10 @@ pub struct RedOptions {
     /// Raise the probability from `probability` at `max` to 1 at twice `max`.
     #[serde(default = "yes")]
     pub gentle: bool,
+    /// Mark packets of flows that use ECN instead of dropping them (RFC 3168), as long as the
+    /// average leaves a choice.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ecn: bool,
 }
 
 fn default_red_probability() -> Probability {

@@ -56,6 +56,8 @@ pub enum Measure {
     AccuracyWireless,
     /// Share of congestion losses judged rightly (A_c), in percent.
     AccuracyCongestion,
+    /// Data packets that arrived with a mark of congestion (CE), where flows use ECN.
+    Marks,
 }
 
 /// Which way a measure is better.
@@ -71,7 +73,7 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
@@ -96,6 +98,7 @@ impl Measure {
         Self::StallTime,
         Self::AccuracyWireless,
         Self::AccuracyCongestion,
+        Self::Marks,
     ];
 
     /// The measure whose column is called `key`.
@@ -132,6 +135,7 @@ impl Measure {
             Self::StallTime => "stall_time_s",
             Self::AccuracyWireless => "accuracy_wireless_percent",
             Self::AccuracyCongestion => "accuracy_congestion_percent",
+            Self::Marks => "marked_packets",
         }
     }
 
@@ -163,6 +167,7 @@ impl Measure {
             Self::StallTime => "video standing still (s)",
             Self::AccuracyWireless => "wireless losses judged rightly (%)",
             Self::AccuracyCongestion => "congestion losses judged rightly (%)",
+            Self::Marks => "marked packets (ECN)",
         }
     }
 
@@ -191,6 +196,7 @@ impl Measure {
             | Self::Undone
             | Self::QueueDrops
             | Self::LinkLosses
+            | Self::Marks
             | Self::InFlight
             | Self::InFlightTrue
             | Self::Utilisation => Better::Neither,

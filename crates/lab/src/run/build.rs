@@ -154,6 +154,7 @@ impl Scenario {
         config.start = start;
         config.application = self.application(flow.group);
         config.headers = endpoints.headers;
+        config.coalescing = endpoints.coalescing;
         config
     }
 }

@@ -290,6 +290,10 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
         Measure::Spurious,
         sum(&|f| f.measured.truth.spurious_retransmissions as f64),
     );
+    if compared().any(|(flow, _)| flow.measured.truth.marked_packets > 0) {
+        let marked = sum(&|f| f.measured.truth.marked_packets as f64);
+        values.set(Measure::Marks, marked);
+    }
     let natural = |nature| {
         move |f: &dupack_net::report::TcpReport| {
             f.measured.truth.data_drops.of_nature(nature) as f64

@@ -129,6 +129,8 @@ pub struct LinkCounters {
     pub drops: DropCounts,
     /// The most packets that waited at once; not reset by differences.
     pub backlog_max_packets: u64,
+    /// Packets marked with congestion (RFC 3168 §7) instead of being dropped.
+    pub marked_packets: u64,
 }
 
 impl LinkCounters {
@@ -148,6 +150,7 @@ impl LinkCounters {
             duplicated_packets: self.duplicated_packets - earlier.duplicated_packets,
             drops: self.drops.since(&earlier.drops),
             backlog_max_packets: self.backlog_max_packets,
+            marked_packets: self.marked_packets - earlier.marked_packets,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What most links do without: outages, loss models, RED, impairments.
 
+use dupack_tcp::segment::Bit;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::backlog::Backlog;
@@ -20,6 +21,8 @@ pub(super) struct Extras {
     red: Option<Red>,
     losses_after: Vec<Loss>,
     impairments: Option<Impairments>,
+    /// RED marks the packet that it decided on last.
+    marked: Bit,
 }
 
 /// What happens to a packet on the wire.
@@ -49,6 +52,7 @@ impl Extras {
             red: red_of(config, seed, name),
             losses_after: losses_at(LossPlacement::AfterTransmission),
             impairments: impaired.then(|| Impairments::new(config.impairments, seed, name)),
+            marked: Bit::Clear,
         })
     }
 
@@ -80,11 +84,19 @@ impl Extras {
         }
         let red = self.red.as_mut()?;
         let idle_since = (idle_from <= now && backlog.packets() == 0).then_some(idle_from);
-        red.decide(now, idle_since, backlog, packet.bytes)
+        let cause = red.decide(now, idle_since, backlog, packet.bytes)?;
+        self.marked = Bit::when(red.marks(cause, packet.ecn));
+        (!self.marked.is_set()).then_some(cause)
+    }
+
+    /// Whether the packet that was offered last is marked.
+    pub(super) fn take_mark(&mut self) -> Bit {
+        core::mem::take(&mut self.marked)
     }
 
     /// A packet that was not refused found the buffer full.
     pub(super) const fn overflowed(&mut self) {
+        self.marked = Bit::Clear;
         if let Some(red) = &mut self.red {
             red.overflowed();
         }

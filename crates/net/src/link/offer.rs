@@ -1,5 +1,6 @@
 //! What a link is given, and what it answers.
 
+use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::Duration;
 
 use super::counters::DropCause;
@@ -22,6 +23,8 @@ pub struct Offer {
     pub number: u64,
     /// Its size on the wire.
     pub bytes: u32,
+    /// Its ECN field: RED with `ecn` marks what is ECN-capable instead of dropping it.
+    pub ecn: Codepoint,
 }
 
 impl Default for Offer {
@@ -33,6 +36,7 @@ impl Default for Offer {
             flow: FlowId(0),
             number: 0,
             bytes: 0,
+            ecn: Codepoint::NotEct,
         }
     }
 }
@@ -43,6 +47,11 @@ impl Default for Offer {
 pub enum Verdict {
     /// It is on its way; come back for it at [`Link::next_arrival`](super::Link::next_arrival).
     Accepted {
+        /// How long it waits for its transmission to begin.
+        wait: Duration,
+    },
+    /// The same, and it is marked: CE is to be written into its ECN field.
+    Marked {
         /// How long it waits for its transmission to begin.
         wait: Duration,
     },

@@ -1,4 +1,4 @@
-//! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), dropping.
+//! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), dropping or marking.
 //!
 //! On each arrival the average queue is updated, `avg ← (1 − w)·avg + w·q`, or, if the link was
 //! idle, aged as if `m` small packets had arrived at an empty queue: `avg ← (1 − w)^m·avg` (§4).
@@ -6,8 +6,12 @@
 //! drops evenly (§7, method 2); above them always. The gentle variant (Floyd, 2000) lets `p_b`
 //! rise from `max_p` to 1 between `max_threshold` and twice that.
 //!
+//! With ECN, packets whose ends understand it are marked where others are dropped (RFC 3168 §7), but
+//! for those that the average leaves no choice: they are dropped.
+//!
 //! The queue that is averaged is the [backlog](super): the packet in transmission does not count.
 
+use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::backlog::Backlog;
@@ -33,6 +37,18 @@ pub struct RedConfig {
     /// Mean packet size: the size of the small packets of the idle-time correction, and what a
     /// packet's own size is compared with if the unit is bytes.
     pub mean_packet_bytes: u32,
+    /// What becomes of ECN-capable packets.
+    pub capable: Capable,
+}
+
+/// What RED does with ECN-capable packets that it would drop early.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Capable {
+    /// Drops them as all others.
+    #[default]
+    Drop,
+    /// Marks them (RFC 3168 §7).
+    Mark,
 }
 
 /// What RED counts.
@@ -69,6 +85,7 @@ impl RedConfig {
             weight: 0.002,
             above: RedAbove::Gentle,
             mean_packet_bytes: 1000,
+            capable: Capable::Drop,
         }
     }
 
@@ -142,6 +159,11 @@ impl Red {
         }
         self.count = 0;
         Some(DropCause::RedEarly)
+    }
+
+    /// Whether RED marks the packet for which it has decided on a drop, `cause`.
+    pub(super) fn marks(&self, cause: DropCause, ecn: Codepoint) -> bool {
+        cause == DropCause::RedEarly && ecn.is_capable() && self.config.capable == Capable::Mark
     }
 
     /// A packet that RED accepted was dropped for want of buffer.

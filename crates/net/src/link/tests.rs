@@ -1,6 +1,8 @@
 //! Whole links, with times worked out by hand.
 
 use super::*;
+use dupack_tcp::segment::Codepoint;
+
 use crate::ids::FlowId;
 use crate::packet::PacketHandle;
 use crate::route::Hop;
@@ -21,6 +23,7 @@ fn data(number: u64, bytes: u32) -> Offer {
         flow: FlowId(0),
         number,
         bytes,
+        ..Offer::default()
     }
 }
 
@@ -299,6 +302,48 @@ fn red_keeps_a_long_queue_away() {
     let drops = link.counters().drops;
     assert_eq!(drops.of(DropCause::QueueFull), 0);
     assert!((1900..2100).contains(&drops.total()), "{}", drops.total());
+}
+
+#[test]
+fn red_marks_what_is_ecn_capable_and_drops_the_rest() {
+    let config = slow_link()
+        .with_queue(QueueLimit::Packets(1000))
+        .with_red(RedConfig {
+            weight: 0.02,
+            capable: Capable::Mark,
+            ..RedConfig::packets(5.0, 500.0)
+        });
+    let mut link = Link::new(&config, 1, "link");
+    let (mut marked, mut dropped) = (0, 0);
+    for n in 0..2000 {
+        let ecn = if n % 2 == 0 {
+            Codepoint::Ect0
+        } else {
+            Codepoint::NotEct
+        };
+        let packet = Offer {
+            ecn,
+            ..data(n, 1000)
+        };
+        // A fifth more than the link carries.
+        match link.offer(at(n * 833), InsertionNumber(n), &packet) {
+            Verdict::Accepted { .. } => {}
+            Verdict::Marked { .. } => {
+                assert!(ecn.is_capable());
+                marked += 1;
+            }
+            Verdict::Dropped(cause) => {
+                assert_eq!((cause, ecn), (DropCause::RedEarly, Codepoint::NotEct));
+                dropped += 1;
+            }
+        }
+    }
+    assert!(marked > 20 && dropped > 20, "{marked} and {dropped}");
+    let counters = link.counters();
+    assert_eq!(
+        (counters.marked_packets, counters.drops.total()),
+        (marked, dropped)
+    );
 }
 
 #[test]

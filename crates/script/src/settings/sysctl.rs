@@ -1,5 +1,7 @@
 //! Linux's sysctls.
 
+use dupack_tcp::connection::EcnOffer;
+
 use super::{Settings, shell};
 
 /// Sysctls that make no difference here, each with the reason.
@@ -43,16 +45,13 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
     ),
     (
         "tcp_ecn_fallback",
-        "a script that uses ECN is skipped for that",
+        "a SYN that is not answered is repeated without ECN, always",
     ),
     (
         "tcp_moderate_rcvbuf",
         "the receive buffer has its largest size from the start",
     ),
     ("tcp_autocorking", "what is written goes out"),
-    ("tcp_comp_sack_nr", "no ACK waits for others"),
-    ("tcp_comp_sack_delay_ns", "no ACK waits for others"),
-    ("tcp_comp_sack_slack_ns", "no ACK waits for others"),
     ("tcp_shrink_window", "the receive buffer never shrinks"),
     (
         "tcp_invalid_ratelimit",
@@ -97,6 +96,10 @@ impl Settings {
             ("tcp_sack", [on]) => self.sack = *on != 0,
             ("tcp_dsack", [on]) => self.dsack = *on != 0,
             ("tcp_window_scaling", [on]) => self.window_scaling = *on != 0,
+            ("tcp_comp_sack_nr", [most]) => self.compression.nr = Some(*most),
+            ("tcp_comp_sack_delay_ns", [nanos]) => self.compression.delay_ns = Some(*nanos),
+            ("tcp_comp_sack_slack_ns", [nanos]) => self.compression.slack_ns = Some(*nanos),
+            ("tcp_comp_sack_rtt_percent", [share]) => self.compression.rtt_percent = Some(*share),
             ("tcp_slow_start_after_idle", [on]) => self.restart_after_idle = *on != 0,
             ("tcp_frto", [on]) => self.frto = *on != 0,
             ("tcp_early_retrans", [level]) => self.tail_loss_probe = *level >= 3,
@@ -107,9 +110,10 @@ impl Settings {
             }
             // These are what the stack does anyway.
             ("tcp_recovery", [1]) | ("tcp_reordering", [3]) => {}
-            // A server that would agree if it were asked; a script that asks is skipped.
-            ("tcp_ecn", [0 | 2]) => {}
-            ("tcp_ecn", _) => return Err("ECN".to_owned()),
+            ("tcp_ecn", [0]) => self.ecn = Some(EcnOffer::Off),
+            ("tcp_ecn", [1]) => self.ecn = Some(EcnOffer::Offered),
+            ("tcp_ecn", [2]) => self.ecn = Some(EcnOffer::Accepted),
+            ("tcp_ecn", _) => return Err("Accurate ECN".to_owned()),
             ("tcp_mtu_probing", [0]) => {}
             ("tcp_mtu_probing" | "tcp_base_mss", _) => {
                 return Err("probing of the path's MTU".to_owned());

@@ -68,7 +68,7 @@ fn the_script_chooses_the_control_unless_a_stack_is_named() {
 #[test]
 fn what_is_unknown_is_a_reason_to_skip() {
     for (text, words) in [
-        ("sysctl -q net.ipv4.tcp_ecn=1", "ECN"),
+        ("sysctl -q net.ipv4.tcp_ecn=3", "Accurate ECN"),
         ("sysctl -q net.ipv4.tcp_mtu_probing=2", "MTU"),
         ("sysctl -q net.ipv4.tcp_reordering=10", "tcp_reordering=10"),
         (

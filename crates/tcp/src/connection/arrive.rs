@@ -3,14 +3,14 @@
 //! R2), and only for what is acceptable ACK, TS.Recent (R3), data and FIN. What may be forged is
 //! answered as RFC 5961 says.
 
-use crate::segment::{Ack, DataSegment};
+use crate::segment::{Ack, Bit, DataSegment};
 use crate::time::Instant;
 
 use super::clock::{Carries, Place};
 use super::engine::Engine;
 use super::header::{Flags, Segment, Store};
 use super::state::Step;
-use super::{Connection, Due, Reason, State};
+use super::{Connection, Due, Reason, State, UnsentAck};
 
 /// Where a segment lies to the receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,10 @@ enum Verdict {
     Taken,
     /// It is missing: the segment is ignored (RFC 9293 §3.10.7.4, fifth).
     Missing,
-    /// It acknowledges what was never sent, or what was acknowledged long ago (RFC 5961 §5).
-    Impossible,
+    /// It acknowledges what was acknowledged long ago (RFC 5961 §5).
+    Ancient,
+    /// It acknowledges what was never sent.
+    Unsent,
 }
 
 impl Connection {
@@ -71,8 +73,15 @@ impl Connection {
         match self.take_ack(now, segment) {
             Verdict::Taken => {}
             Verdict::Missing => return None,
-            Verdict::Impossible => {
+            Verdict::Ancient => {
                 self.challenge(now);
+                return None;
+            }
+            Verdict::Unsent => {
+                let ignored = self.config.unsent_ack == UnsentAck::Ignored;
+                if !(ignored && self.state == State::Established) {
+                    self.challenge(now);
+                }
                 return None;
             }
         }
@@ -126,8 +135,11 @@ impl Connection {
         let una = engine.una();
         let distance = number.0.wrapping_sub(engine.first().at(una).0) as i32;
         let ahead = i64::from(distance);
-        if ahead > (engine.nxt() - una) as i64 || -ahead > i64::from(engine.peer_window_max) {
-            return Verdict::Impossible;
+        if ahead > (engine.nxt() - una) as i64 {
+            return Verdict::Unsent;
+        }
+        if -ahead > i64::from(engine.peer_window_max) {
+            return Verdict::Ancient;
         }
         let Some(offset) = una.checked_add_signed(ahead) else {
             return Verdict::Taken;
@@ -136,6 +148,7 @@ impl Connection {
         // An ACK that says nothing new beside data is no duplicate (RFC 5681 §2).
         let silent = ahead <= 0
             && segment.sequence_len() > 0
+            && !(segment.is(Flags::ECE) && engine.negotiated.ecn.is_on())
             && segment.options.sacks.is_empty()
             && offset + u64::from(window) == engine.sender.peer_edge();
         if silent {
@@ -148,6 +161,7 @@ impl Connection {
             timestamp_echo: stamps.and_then(|(stamps, clock)| clock.echoed(stamps.echo)),
             order_echo: None,
             sacks: segment.options.sacks,
+            ecn_echo: Bit::when(segment.is(Flags::ECE) && !segment.is(Flags::SYN)),
         };
         engine.sender.handle_ack(now, &ack);
         if engine.una() > una {
@@ -198,6 +212,19 @@ impl Connection {
             return None;
         }
         let store = engine.store(segment, next);
+        if engine.receiver.wants_round_trip() {
+            let rtt = engine.sender.rtt();
+            engine.receiver.tell_round_trip(rtt.srtt(), rtt.rto());
+        }
+        if engine.negotiated.ecn.is_on() {
+            let cwr = Bit::when(segment.is(Flags::CWR));
+            engine.receiver.note_ecn(&data(segment), segment.ecn, cwr);
+        }
+        // The ACK of a FIN may wait for the application's, as long as this end may still send.
+        let waits = fin.is_some()
+            && engine.distance(segment) <= 0
+            && self.state == State::Established
+            && engine.receiver.note_end(segment.len);
         let _ = engine.receiver.handle_data(now, &data(segment));
         let edge = engine.receiver.advertised_edge();
         if let Some(store) = store {
@@ -206,7 +233,9 @@ impl Connection {
         if let Some(fin) = fin.filter(|&fin| fin < edge) {
             engine.peer_fin = Some(fin);
             engine.highest = engine.highest.max(fin + 1);
-            engine.ack = Due::Yes;
+            if !waits {
+                engine.ack = Due::Yes;
+            }
         }
         let readable = engine.readable();
         if readable > next {
@@ -228,7 +257,6 @@ impl Connection {
             // The FIN again: the ACK was lost (RFC 9293 §3.10.7.4, eighth).
             State::TimeWait if segment.is(Flags::FIN) => self.restart_time_wait(now),
             State::Established | State::FinWait1 | State::FinWait2 => {
-                engine.ack = Due::Yes;
                 self.pending.finished = engine.peer_fin;
                 self.step(now, Step::PeerFinished);
             }

@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use crate::options::{Dsack, Sack, Timestamping, WindowScale};
-use crate::receiver::{AckPolicy, TimestampEcho};
+use crate::options::{Dsack, Ecn, Sack, Timestamping, WindowScale};
+use crate::receiver::{AckPolicy, SackCompression, TimestampEcho};
 use crate::sender::{SenderConfig, TimestampClock};
 use crate::seq::SeqNumber;
 use crate::stack::Stack;
@@ -33,7 +33,7 @@ pub const TIMESTAMP_OPTION_BYTES: u16 = 12;
 /// segment.
 ///
 /// Of the [`SenderConfig`] the connection itself sets `smss`, `isn`, `peer_window`, `sack`,
-/// `timestamps`, `order_echo` (which has no negotiation, and is off) and the initial timeout;
+/// `timestamps`, `ecn`, `order_echo` (which has no negotiation, and is off) and the initial timeout;
 /// the rest is taken as it is.
 pub type BuildSender = Box<dyn FnOnce(&Negotiated) -> (SenderConfig, Stack) + Send>;
 
@@ -58,6 +58,10 @@ pub struct Config {
     pub timestamp_offset: u32,
     /// When data in order is acknowledged.
     pub ack_policy: AckPolicy,
+    /// Of the ACKs that a gap causes some wait for others.
+    pub sack_compression: Option<SackCompression>,
+    /// What becomes of a segment that acknowledges what was never sent.
+    pub unsent_ack: UnsentAck,
     /// Time from the first SYN to its first repetition; doubles with each (RFC 6298 §2.1: 1 s).
     pub syn_timeout: Duration,
     /// How long a handshake may take (RFC 9293 §3.8.3: at least 3 min).
@@ -96,6 +100,31 @@ pub struct Offer {
     /// it lags by 2³¹ ticks: the connection must not be idle for as long (25 days at 1 ms, 36
     /// minutes at 1 µs; see [`KeepAlive`]).
     pub timestamps: Option<TimestampClock>,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: EcnOffer,
+}
+
+/// Whether explicit congestion notification is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EcnOffer {
+    /// It is neither offered nor accepted (Linux's `tcp_ecn` 0).
+    Off,
+    /// It is accepted if the peer offers it (2, Linux's default).
+    Accepted,
+    /// It is offered in the first SYN, too (1). Should nothing answer that, the next comes without:
+    /// there are boxes that drop such SYNs (RFC 3168 §6.1.1.1).
+    Offered,
+}
+
+/// What becomes of a segment that acknowledges what was never sent. It is dropped in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnsentAck {
+    /// It is answered by an ACK, within bounds (RFC 9293 §3.10.7.4, fifth; RFC 5961 §5).
+    Answered,
+    /// It is ignored while neither end has closed, and answered after that (Linux, `tcp_ack`).
+    Ignored,
 }
 
 /// Probes of an idle connection (RFC 9293 §3.8.4).
@@ -138,10 +167,13 @@ impl Config {
                     tick: Duration::from_millis(1),
                     values: crate::sender::TimestampValues::Clock,
                 }),
+                ecn: EcnOffer::Off,
             },
             timestamp_echo: TimestampEcho::Standard,
             timestamp_offset: 0,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
+            sack_compression: None,
+            unsent_ack: UnsentAck::Answered,
             syn_timeout: Duration::from_secs(1),
             open_timeout: Duration::from_secs(180),
             user_timeout: Duration::from_secs(300),
@@ -179,6 +211,8 @@ pub struct Negotiated {
     pub sack: Sack,
     /// Timestamps on every segment.
     pub timestamps: Timestamping,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
     /// The handshake's round-trip time, if its SYN went out once.
     pub handshake_rtt: Option<Duration>,
     /// [`Config::seed`].
@@ -199,10 +233,11 @@ impl fmt::Display for Negotiated {
         let word = |agreed: bool| if agreed { "yes" } else { "no" };
         write!(
             f,
-            "segments of {} bytes, SACK {}, timestamps {}, window shifts {} and {}",
+            "segments of {} bytes, SACK {}, timestamps {}, ECN {}, window shifts {} and {}",
             self.smss,
             word(self.sack.is_on()),
             word(self.timestamps.is_on()),
+            word(self.ecn.is_on()),
             self.shifts.ours,
             self.shifts.peers
         )

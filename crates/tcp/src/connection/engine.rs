@@ -131,7 +131,7 @@ impl Engine {
     pub(super) fn finish(&mut self, written: u64) {
         if self.fin.is_none() {
             self.fin = Some(written);
-            self.sender.write(1);
+            self.sender.finish();
         }
     }
 

@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use crate::facts::SendReason;
 use crate::options::Sack;
-use crate::segment::SackBlocks;
+use crate::segment::{Codepoint, SackBlocks};
 use crate::seq::SeqNumber;
 
 /// The control bits of a header (RFC 9293 §3.1), as one byte in the order of the wire.
@@ -31,9 +31,9 @@ impl Flags {
     /// The urgent pointer counts. It is not supported (RFC 6093 advises against it): the bit
     /// is read and ignored.
     pub const URG: Self = Self(0x20);
-    /// ECN echo (RFC 3168). Read and ignored: a connection never agrees on ECN.
+    /// ECN echo (RFC 3168 §6.1).
     pub const ECE: Self = Self(0x40);
-    /// Congestion window reduced (RFC 3168). Read and ignored.
+    /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
 
     /// ACK, which is no bit of this type.
@@ -49,6 +49,12 @@ impl Flags {
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
+    }
+
+    /// These bits without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether all bits of `other` are set.
@@ -114,6 +120,8 @@ pub struct Segment {
     pub options: Options,
     /// Payload length in bytes.
     pub len: u32,
+    /// The ECN field of the IP header before it.
+    pub ecn: Codepoint,
 }
 
 impl Segment {
@@ -127,6 +135,7 @@ impl Segment {
             window: 0,
             options: Options::NONE,
             len: 0,
+            ecn: Codepoint::NotEct,
         }
     }
 

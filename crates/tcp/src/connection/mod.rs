@@ -24,7 +24,7 @@
 //! A FIN is one more position at the end of the stream, for sender and receiver alike: loss of
 //! a FIN is recovered as loss of a byte is.
 //!
-//! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), ECN, data
+//! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), data
 //! in a SYN (it is ignored, and so sent again), discovery of the path's MTU (the link tells it),
 //! Nagle's algorithm (what is written goes out).
 
@@ -44,8 +44,8 @@ mod transmit;
 use core::fmt;
 
 pub use config::{
-    BuildSender, Config, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, KeepAlive, MAX_WINDOW_SHIFT, MIN_MSS,
-    Negotiated, Offer, TIMESTAMP_OPTION_BYTES, WindowShifts,
+    BuildSender, Config, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, EcnOffer, KeepAlive, MAX_WINDOW_SHIFT,
+    MIN_MSS, Negotiated, Offer, TIMESTAMP_OPTION_BYTES, UnsentAck, WindowShifts,
 };
 pub use event::{Event, Reason};
 pub use header::{Flags, Options, Outgoing, Segment, Store, Timestamps};
@@ -242,7 +242,12 @@ impl Connection {
     /// Ends the connection at once; the peer is told by a RST (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         if self.state.is_synchronized() && self.state != State::TimeWait {
-            self.reply = self.engine.as_ref().map(Engine::abort);
+            let mut reset = self.engine.as_ref().map(Engine::abort);
+            if let (Some(reset), Some(_)) = (&mut reset, &self.clock) {
+                // Stamped when it leaves (RFC 7323 §3.2).
+                reset.options.timestamps = Some(Timestamps::default());
+            }
+            self.reply = reset;
         } else if self.state == State::SynReceived {
             self.reply = Some(self.reset_before_established());
         }

@@ -1,6 +1,6 @@
 //! The handshake: LISTEN, SYN-SENT and SYN-RECEIVED (RFC 9293 §3.10.7.2 to §3.10.7.4).
 
-use crate::options::{OrderEcho, Sack, Timestamping, WindowScale};
+use crate::options::{Ecn, OrderEcho, Sack, Timestamping, WindowScale};
 use crate::receiver::{Reading, Receiver, ReceiverConfig, TimestampEcho};
 use crate::sender::Sender;
 use crate::seq::SeqNumber;
@@ -10,7 +10,7 @@ use super::clock::Clock;
 use super::config::{MAX_WINDOW_SHIFT, MIN_MSS, TIMESTAMP_OPTION_BYTES};
 use super::engine::Engine;
 use super::header::{Flags, Options, Segment, Store};
-use super::{Connection, Due, Negotiated, Output, Reason, Role, State, WindowShifts};
+use super::{Connection, Due, EcnOffer, Negotiated, Output, Reason, Role, State, WindowShifts};
 
 /// The timeout before the first round-trip sample if the SYN had to be repeated (RFC 6298 §5.7).
 const RTO_AFTER_REPEATED_SYN: Duration = Duration::from_secs(3);
@@ -29,6 +29,8 @@ pub(super) struct Opening {
     pub(super) since: Option<Instant>,
     /// When it is sent again.
     pub(super) again_at: Option<Instant>,
+    /// The last SYN offered ECN, and so did all before it.
+    offered_ecn: bool,
 }
 
 impl Default for Opening {
@@ -38,6 +40,7 @@ impl Default for Opening {
             attempts: 0,
             since: None,
             again_at: None,
+            offered_ecn: false,
         }
     }
 }
@@ -113,6 +116,10 @@ impl Connection {
             } else if segment.ack.is_none() && self.limiter.admits(now) {
                 // The peer's SYN again: what answered it was lost.
                 self.opening.due = Due::Yes;
+                if !segment.is(Flags::ECE.with(Flags::CWR)) {
+                    // It does without ECN by now (RFC 3168 §6.1.1.1).
+                    self.withdraw_ecn();
+                }
             }
             return None;
         }
@@ -138,6 +145,29 @@ impl Connection {
         let window = u32::from(segment.window) << peer.negotiated.shifts.peers;
         self.establish(now, window);
         self.arrive(now, segment)
+    }
+
+    fn withdraw_ecn(&mut self) {
+        if let Some(peer) = &mut self.peer {
+            peer.negotiated.ecn = Ecn::Absent;
+        }
+    }
+
+    /// Whether the SYN that leaves now offers ECN: the first one, if any does.
+    fn offers_ecn(&self) -> bool {
+        self.config.offer.ecn == EcnOffer::Offered && self.opening.attempts == 0
+    }
+
+    /// Whether a SYN says what, after this end's, settles that ECN is used (RFC 3168 §6.1.1).
+    fn agrees_on_ecn(&self, syn: &Segment) -> bool {
+        let (ece, cwr) = (syn.is(Flags::ECE), syn.is(Flags::CWR));
+        match (self.state, syn.ack) {
+            (State::Listen, _) => self.config.offer.ecn != EcnOffer::Off && ece && cwr,
+            // One that carries no answer to ours is half of a simultaneous open, which RFC 3168
+            // does not describe. A peer that repeats all it gets sets both.
+            (_, None) => false,
+            (_, Some(_)) => self.opening.offered_ecn && ece && !cwr,
+        }
     }
 
     /// Both ends have sent a SYN, and this is the peer's once more, with the acknowledgment of
@@ -217,6 +247,7 @@ impl Connection {
         let theirs = syn.options.window_scale;
         let scaled = WindowScale::when(offer.window_scale.is_on() && theirs.is_some());
         let sack = offer.sack.is_on() && syn.options.sack_permitted.is_on();
+        let ecn = self.agrees_on_ecn(syn);
         self.peer = Some(Peer {
             irs: syn.seq,
             scaled,
@@ -232,6 +263,7 @@ impl Connection {
                 },
                 sack: Sack::when(sack),
                 timestamps: Timestamping::when(stamped),
+                ecn: Ecn::when(ecn),
                 handshake_rtt: None,
                 seed: self.config.seed,
             },
@@ -273,6 +305,7 @@ impl Connection {
         config.isn = self.iss.at(1);
         config.peer_window = peer_window;
         config.sack = negotiated.sack;
+        config.ecn = negotiated.ecn;
         config.order_echo = OrderEcho::Absent;
         config.timestamps = match negotiated.timestamps {
             Timestamping::Carried => self.config.offer.timestamps,
@@ -292,6 +325,7 @@ impl Connection {
             mss: negotiated.peer_smss,
             buffer: self.config.receive_buffer,
             ack_policy: self.config.ack_policy,
+            sack_compression: self.config.sack_compression,
             sack: negotiated.sack,
             dsack: self.config.offer.dsack,
             // For the room that they take beside SACK blocks: the echo is the clock's.
@@ -309,16 +343,28 @@ impl Connection {
         if self.state == State::SynSent && self.clock.is_none() {
             self.clock = self.new_clock(now);
         }
-        let offer = &self.config.offer;
         let shift = self.config.window_shift();
         let (ack, scaled, sack_permitted) = match self.peer {
-            None => (None, offer.window_scale, offer.sack),
+            None => (None, self.config.offer.window_scale, self.config.offer.sack),
             Some(peer) => (Some(peer.irs.at(1)), peer.scaled, peer.negotiated.sack),
+        };
+        let ecn = match self.peer {
+            None => {
+                let offers = self.offers_ecn();
+                self.opening.offered_ecn = offers;
+                if offers {
+                    Flags::ECE.with(Flags::CWR)
+                } else {
+                    Flags::NONE
+                }
+            }
+            Some(peer) if peer.negotiated.ecn.is_on() => Flags::ECE,
+            Some(_) => Flags::NONE,
         };
         let timestamps = self.clock.as_mut().map(|clock| clock.stamp(now, None));
         Segment {
             ack,
-            flags: Flags::SYN,
+            flags: Flags::SYN.with(ecn),
             window: u16::try_from(self.config.receive_buffer).unwrap_or(u16::MAX),
             options: Options {
                 mss: Some(self.config.mss),

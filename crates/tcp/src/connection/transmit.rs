@@ -1,6 +1,6 @@
 //! What a connection sends, and the headers of it.
 
-use crate::segment::Ack;
+use crate::segment::{Ack, Bit};
 use crate::sender::Transmit;
 use crate::seq::SeqNumber;
 use crate::time::Instant;
@@ -21,7 +21,10 @@ impl Connection {
     /// in before, and are then answered by one ACK.
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        if let Some(reply) = self.reply.take() {
+        if let Some(mut reply) = self.reply.take() {
+            if let (Some(_), Some(clock)) = (reply.options.timestamps, &mut self.clock) {
+                reply.options.timestamps = Some(clock.stamp(now, None));
+            }
             return Some(bare(reply));
         }
         match self.state {
@@ -98,6 +101,9 @@ impl Engine {
         segment.options.timestamps = clock
             .as_mut()
             .map(|clock| clock.stamp(now, transmit.segment.timestamp));
+        if transmit.cwr.is_set() {
+            segment.flags = segment.flags.with(Flags::CWR);
+        }
         let mut end = transmit.offset + u64::from(transmit.segment.len);
         if transmit.segment.len > 0 && self.fin.is_some_and(|fin| end > fin) {
             end -= 1;
@@ -106,9 +112,15 @@ impl Engine {
         if end > transmit.offset && end == written {
             segment.flags = segment.flags.with(Flags::PSH);
         }
+        if end > transmit.offset {
+            self.receiver.note_data_sent(now);
+        }
         let data = transmit.offset..end;
         // No longer than the sender's segment, which has 32 bits.
         segment.len = (data.end - data.start) as u32;
+        if segment.len > 0 {
+            segment.ecn = transmit.ecn;
+        }
         let blocks = ack.sacks.as_slice().len();
         let room = self.negotiated.smss.saturating_sub(segment.len);
         if due.is_some() && blocks > 0 {
@@ -129,8 +141,13 @@ impl Engine {
     fn header(&mut self, seq: SeqNumber, ack: &Ack) -> Segment {
         self.last_ack_sent = self.receiver.in_order_bytes();
         let window = ack.window >> self.negotiated.shifts.ours;
+        let echo = match ack.ecn_echo {
+            Bit::Set => Flags::ECE,
+            Bit::Clear => Flags::NONE,
+        };
         Segment {
             ack: Some(ack.ack),
+            flags: echo,
             window: u16::try_from(window).unwrap_or(u16::MAX),
             ..Segment::new(seq)
         }

@@ -11,6 +11,7 @@ fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
         mss: MSS,
         buffer: 100 * MSS,
         ack_policy: AckPolicy::Immediate,
+        sack_compression: None,
         sack: Sack::Permitted,
         dsack: Dsack::Reported,
         timestamps: None,

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use super::state::{Persist, State};
 use super::{DuplicateAckRule, TimestampClock};
 use crate::facts::{AckFacts, AckKind};
+use crate::options::Ecn;
 use crate::recovery::Timing;
 use crate::rtt::RttSampling;
 use crate::scoreboard::{Applied, Delivered, DeliveredBy};
-use crate::segment::Ack;
+use crate::segment::{Ack, Bit};
 use crate::time::{Duration, Instant};
 
 impl State {
@@ -56,6 +57,10 @@ impl State {
             timestamp_echo: self.config.timestamps.and(ack.timestamp_echo),
             order_echo: self.unwrap_order(ack.order_echo),
             limited_by: self.limited_by,
+            ecn_echo: match self.config.ecn {
+                Ecn::Used => ack.ecn_echo,
+                Ecn::Absent => Bit::Clear,
+            },
         }
     }
 

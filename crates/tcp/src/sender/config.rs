@@ -1,6 +1,6 @@
 //! The sender's parameters.
 
-use crate::options::{OrderEcho, Sack};
+use crate::options::{Ecn, OrderEcho, Sack};
 use crate::rtt::RttConfig;
 use crate::seq::SeqNumber;
 use crate::time::Duration;
@@ -29,6 +29,8 @@ pub struct SenderConfig {
     pub timestamps: Option<TimestampClock>,
     /// SACK blocks are believed, as both ends agreed on them (RFC 2018).
     pub sack: Sack,
+    /// Explicit congestion notification, if both ends agreed on it (RFC 3168).
+    pub ecn: Ecn,
     /// What a timeout leaves of what is known by SACK.
     pub sacks_after_timeout: SackMemory,
     /// Transmissions carry their order, which the peer echoes (LE §4.2).
@@ -60,6 +62,7 @@ impl SenderConfig {
             rtt: RttConfig::default(),
             timestamps: None,
             sack: Sack::Absent,
+            ecn: Ecn::Absent,
             sacks_after_timeout: SackMemory::Keep,
             order_echo: OrderEcho::Absent,
             duplicate_ack: DuplicateAckRule::Standard,

@@ -51,8 +51,8 @@ impl Sender {
         self.state.stats.loss_events += 1;
         // ns-2.35 drops the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
         self.state.timed = None;
-        if event.repaired.is_some() {
-            // Nothing was sent again for it, so that nothing could tell.
+        if event.repaired.is_some() || self.state.marks.is_reducing() {
+            // Nothing was sent again for it, so that nothing could tell; or a mark has proved it.
             self.state.undo.forbid();
         } else if self.state.begin_episode(Reduction::LossEvent) {
             self.stack.control.remember();
@@ -63,10 +63,14 @@ impl Sender {
 
     /// Has the control or the response, whoever is responsible for `cause`, set the window.
     pub(super) fn reduce(&mut self, loss: &LossFacts, cause: LossCause) {
+        if cause == LossCause::Congestion && self.state.marks.is_reducing() {
+            // A mark of the same window of data has been answered (RFC 3168 §6.1.2).
+            return;
+        }
         let congestion = self.stack.control.reduction(loss);
         let (chosen, why) = match cause {
             LossCause::Congestion => {
-                self.state.reduced_at = Some(loss.now);
+                self.state.note_reduction(loss.now);
                 (congestion, WindowCause::Congestion)
             }
             LossCause::Wireless => (

@@ -12,6 +12,7 @@
 
 mod ack;
 mod config;
+mod ecn;
 mod invariants;
 mod loss;
 pub(crate) mod state;
@@ -67,6 +68,15 @@ impl Sender {
         self.state.written = self.state.written.saturating_add(bytes);
     }
 
+    /// The application ends the stream: a FIN follows what is written. It takes one position of
+    /// the stream, and no room in a segment.
+    pub fn finish(&mut self) {
+        if self.state.fin == 0 {
+            self.state.fin = 1;
+            self.write(1);
+        }
+    }
+
     /// Takes in an ACK.
     pub fn handle_ack(&mut self, now: Instant, ack: &Ack) {
         self.state.check();
@@ -106,6 +116,9 @@ impl Sender {
         }
         self.state.take_timed_sample(now, facts, outcome.timing);
         self.carry_out(now, &outcome, facts.prior_flight_unlimited);
+        if self.state.config.ecn.is_on() {
+            self.heed_marks(facts, &mut outcome);
+        }
 
         let view = self.state.view(now);
         let credit = Credit {
@@ -179,7 +192,7 @@ impl Sender {
         } else {
             let chosen = self.state.rounded(self.stack.control.on_timeout(&loss));
             self.state.set_window(now, chosen, WindowCause::Timeout);
-            self.state.reduced_at = Some(now);
+            self.state.note_reduction(now);
             self.state.rtt.back_off();
         }
         self.state.start_over();
@@ -228,6 +241,7 @@ impl Sender {
     pub fn phase(&self) -> Option<Phase> {
         let disordered = self.state.dup_acks > 0 || self.state.scoreboard.sacked_segments() > 0;
         match self.stack.recovery.phase()? {
+            Phase::Open if self.state.marks.is_reducing() => Some(Phase::Reducing),
             Phase::Open if disordered => Some(Phase::Disorder),
             phase => Some(phase),
         }

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use super::ecn::Marks;
 use super::undo::Undo;
 use super::{SackMemory, SenderConfig, SenderStats, WindowChange, WindowLog};
 use crate::congestion::Governance;
@@ -24,6 +25,8 @@ pub(crate) struct State {
     pub(crate) window: Window,
     /// Bytes that the application has handed over, ever.
     pub(crate) written: u64,
+    /// Positions at the end of the stream that take no room in a segment: 1 if a FIN ends it.
+    pub(crate) fin: u32,
     /// Right edge of the peer's window as a stream offset, as it last said.
     pub(crate) peer_edge: u64,
     /// The advertised window in the last ACK, for telling duplicates.
@@ -52,6 +55,7 @@ pub(crate) struct State {
     pub(crate) pace_until: Instant,
     pub(crate) pacing: bool,
     pub(crate) undo: Undo,
+    pub(crate) marks: Marks,
     pub(crate) stats: SenderStats,
     pub(crate) changes: Vec<WindowChange>,
     /// Scratch space, kept to avoid allocation.
@@ -94,6 +98,7 @@ impl State {
                 ssthresh: opening.ssthresh.max(smss),
             },
             written: 0,
+            fin: 0,
             peer_edge: u64::from(config.peer_window),
             peer_window: config.peer_window,
             peer_window_max: config.peer_window,
@@ -112,6 +117,7 @@ impl State {
             pace_until: Instant::ZERO,
             pacing: false,
             undo: Undo::new(undo),
+            marks: Marks::default(),
             stats: SenderStats::default(),
             changes: Vec::new(),
             delivered: Vec::new(),
@@ -140,7 +146,13 @@ impl State {
         let nxt = self.scoreboard.nxt();
         let waiting = self.written - nxt;
         let room = self.peer_edge.saturating_sub(nxt);
-        let full = waiting.min(u64::from(self.config.smss));
+        let smss = u64::from(self.config.smss);
+        // The last full segment carries the FIN, if the window has room for both.
+        let full = if waiting <= smss + u64::from(self.fin) && waiting <= room {
+            waiting
+        } else {
+            waiting.min(smss)
+        };
         if room >= full {
             return full as u32;
         }

@@ -16,6 +16,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Loss events found without a timeout.
     pub loss_events: u64,
+    /// Reductions of the window for a mark of congestion (RFC 3168).
+    pub marks_answered: u64,
     /// Recoveries that an ACK ended, not a timeout.
     pub recoveries: u64,
     /// Of these, those whose last ACK left nothing outstanding.

@@ -7,7 +7,7 @@ use crate::facts::{Departure, LimitedBy, SendReason, Sent, View};
 use crate::recovery::{Clearance, Next};
 use crate::rtt::RttSampling;
 use crate::scoreboard::{Segment, SegmentId};
-use crate::segment::DataSegment;
+use crate::segment::{Bit, Codepoint, DataSegment};
 use crate::time::{Duration, Instant};
 use crate::window::{Window, WindowCause};
 
@@ -25,6 +25,11 @@ pub struct Transmit {
     pub kind: TransmitKind,
     /// Why it is sent.
     pub why: SendReason,
+    /// The ECN field of its packet. What has no payload but a FIN is not ECN-capable, whatever
+    /// stands here.
+    pub ecn: Codepoint,
+    /// Whether it carries CWR.
+    pub cwr: Bit,
 }
 
 /// Whether a transmission is the first of its bytes.
@@ -86,7 +91,9 @@ impl Sender {
     }
 
     fn cleared(&self, view: &View<'_>, clearance: Clearance, len: u32) -> bool {
-        clearance == Clearance::Immediate || self.stack.recovery.allowance(view) >= u64::from(len)
+        // A FIN takes no room in the window, or it might wait for an ACK alone.
+        let len = u64::from(len.min(self.state.config.smss));
+        clearance == Clearance::Immediate || self.stack.recovery.allowance(view) >= len
     }
 
     #[inline(never)]
@@ -196,6 +203,10 @@ impl Sender {
             let gap = Duration::from_secs_f64(f64::from(segment.len) / rate.max(1.0));
             self.state.pace_until = self.state.pace_until.max(now) + gap;
         }
+        let (ecn, cwr) = match self.state.config.ecn.is_on() {
+            true => self.state.marks.stamp(kind == TransmitKind::First),
+            false => (Codepoint::NotEct, Bit::Clear),
+        };
         Transmit {
             segment: DataSegment {
                 seq: self.state.config.isn.at(segment.start),
@@ -212,6 +223,8 @@ impl Sender {
             order: segment.order,
             kind,
             why,
+            ecn,
+            cwr,
         }
     }
 
@@ -247,6 +260,8 @@ impl Sender {
             order: 0,
             kind: TransmitKind::Probe,
             why: SendReason::WindowProbe,
+            ecn: Codepoint::NotEct,
+            cwr: Bit::Clear,
         })
     }
 

@@ -8,6 +8,7 @@ use crate::facts::{
 };
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, DeliveredBy, Scoreboard, Segment, SegmentId};
+use crate::segment::Bit;
 use crate::time::Instant;
 use crate::window::Window;
 
@@ -41,6 +42,7 @@ pub const fn ack_facts(now: Instant) -> AckFacts<'static> {
         timestamp_echo: None,
         order_echo: None,
         limited_by: LimitedBy::Congestion,
+        ecn_echo: Bit::Clear,
     }
 }
 

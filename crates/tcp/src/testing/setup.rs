@@ -163,6 +163,7 @@ impl Setup {
             mss: SMSS,
             buffer: PEER_WINDOW,
             ack_policy: AckPolicy::Immediate,
+            sack_compression: None,
             sack: config.sack,
             dsack: self.dsack,
             timestamps: config.timestamps.map(|_| self.echo),

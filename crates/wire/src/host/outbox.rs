@@ -187,6 +187,7 @@ impl Joined {
             && mine.seq.at(u64::from(mine.len)) == theirs.seq
             && (mine.ack, mine.window) == (theirs.ack, theirs.window)
             && mine.options == theirs.options
+            && mine.ecn == theirs.ecn
     }
 
     fn add(&mut self, next: &Outgoing) {
@@ -285,6 +286,9 @@ mod tests {
         let mut other = segment(1000, 1000, Flags::NONE);
         other.segment.ack = Some(SeqNumber(8));
         assert!(!run.admits(&other), "another acknowledgment");
+        let mut marked = segment(1000, 1000, Flags::NONE);
+        marked.segment.ecn = dupack_tcp::segment::Codepoint::Ect0;
+        assert!(!run.admits(&marked), "another ECN field");
         let short = joined(&[segment(0, 1000, Flags::NONE), segment(1000, 5, Flags::NONE)]);
         assert!(
             !short.admits(&segment(1005, 5, Flags::NONE)),

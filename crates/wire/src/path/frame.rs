@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use etherparse::{IpNumber, IpSlice, TcpSlice, UdpSlice};
 
 use dupack_net::packet::PacketKind;
+use dupack_tcp::segment::Codepoint;
 
 use super::checksum::{Checksum, transport_sum};
 use crate::device::{ChecksumState, Pending, Received, Segmentation};
@@ -33,9 +34,11 @@ const TCP_FLAGS: usize = 13;
 const TCP_CHECKSUM: usize = 16;
 const UDP_LENGTH: usize = 4;
 const UDP_CHECKSUM: usize = 6;
+const IPV4_TOS: usize = 1;
 const IPV4_LENGTH: usize = 2;
 const IPV4_IDENTIFICATION: usize = 4;
 const IPV4_CHECKSUM: usize = 10;
+const IPV6_CLASS: usize = 1;
 const IPV6_LENGTH: usize = 4;
 const IPV6_HEADER: usize = 40;
 
@@ -45,6 +48,8 @@ pub(super) struct Frame {
     bytes: Vec<u8>,
     pending: Option<Pending>,
     shape: Shape,
+    /// Which segments a queue has marked with congestion; empty if it has marked none.
+    marked: Vec<bool>,
 }
 
 /// Where the parts of a packet are.
@@ -59,6 +64,8 @@ pub(super) struct Shape {
     /// Payload bytes of every segment but the last.
     segment_payload: usize,
     segments: usize,
+    /// The ECN field, as far as it can be changed.
+    pub(super) ecn: Codepoint,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +86,7 @@ impl Default for Shape {
             payload_len: 0,
             segment_payload: 1,
             segments: 1,
+            ecn: Codepoint::NotEct,
         }
     }
 }
@@ -115,6 +123,7 @@ impl Frame {
     pub(super) fn load(&mut self, received: &Received<'_>) -> Result<(), Unfit> {
         self.shape = Shape::of(received)?;
         let length = self.shape.payload_at + self.shape.payload_len;
+        self.marked.clear();
         self.bytes.clear();
         self.bytes.extend_from_slice(&received.bytes[..length]);
         self.pending = Some(received.pending);
@@ -130,16 +139,38 @@ impl Frame {
         &self.bytes
     }
 
-    /// The segments from `first` on, `count` of them, as one packet for a device with offload.
+    /// Writes CE into the ECN field of segment `index` (RFC 3168 §5).
+    pub(super) fn mark(&mut self, index: usize) {
+        self.marked.resize(self.shape.segments, false);
+        if let Some(marked) = self.marked.get_mut(index) {
+            *marked = true;
+        }
+    }
+
+    /// Whether segment `index` is marked.
+    pub(super) fn is_marked(&self, index: usize) -> bool {
+        self.marked.get(index).copied().unwrap_or(false)
+    }
+
+    /// The segments from `first` on, `count` of them, as one packet for a device with offload. All
+    /// or none of them are marked.
     pub(super) fn cut(&self, first: usize, count: usize) -> Piece<'_> {
         let pending = self.pending.unwrap_or(Pending::NOTHING);
         if count == self.shape.segments {
-            return Piece {
+            let mut piece = Piece {
                 pending,
                 header: [0; MAX_CUT_HEADER_BYTES],
                 header_len: 0,
                 tail: &self.bytes,
             };
+            if self.is_marked(first) {
+                let (headers, payload) = self.bytes.split_at(self.shape.payload_at);
+                piece.header[..headers.len()].copy_from_slice(headers);
+                piece.header_len = headers.len();
+                piece.tail = payload;
+                piece.mark(self.shape.family);
+            }
+            return piece;
         }
         let mut piece = self.cut_out(first, count);
         let sum = self.pseudo_header_sum(&piece);
@@ -191,6 +222,9 @@ impl Frame {
         let last = first + count == shape.segments;
         piece.adjust_transport(shape, from, last);
         piece.adjust_ip(shape, first);
+        if self.is_marked(first) {
+            piece.mark(shape.family);
+        }
         piece
     }
 
@@ -245,14 +279,25 @@ impl Piece<'_> {
                 let identification = u16::from_be_bytes([field[0], field[1]]);
                 // One after the other, as segmentation by a network card has it.
                 field.copy_from_slice(&identification.wrapping_add(first as u16).to_be_bytes());
-                header[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].fill(0);
-                let sum = Checksum::default().and(header);
-                header[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].copy_from_slice(&sum.complement());
+                sum_up(header);
             }
             Family::V6 => {
                 let length = (length - IPV6_HEADER) as u16;
                 self.header[IPV6_LENGTH..IPV6_LENGTH + 2].copy_from_slice(&length.to_be_bytes());
             }
+        }
+    }
+
+    /// Writes CE into the ECN field, on which no transport checksum depends.
+    fn mark(&mut self, family: Family) {
+        match family {
+            Family::V4 => {
+                self.header[IPV4_TOS] |= Codepoint::Ce.bits();
+                let header_len = usize::from(self.header[0] & 0x0f) * 4;
+                sum_up(&mut self.header[..header_len]);
+            }
+            // The traffic class lies across the first two bytes.
+            Family::V6 => self.header[IPV6_CLASS] |= Codepoint::Ce.bits() << 4,
         }
     }
 
@@ -291,6 +336,13 @@ impl Shape {
             shape.read_transport(inside.ip_number, inside.payload);
         }
         shape.segment(&received.pending)?;
+        // What is marked has its headers copied.
+        if shape.payload_at <= MAX_CUT_HEADER_BYTES {
+            shape.ecn = Codepoint::from_bits(match &ip {
+                IpSlice::Ipv4(_) => received.bytes[IPV4_TOS],
+                IpSlice::Ipv6(_) => received.bytes[IPV6_CLASS] >> 4,
+            });
+        }
         if total > received.bytes.len() {
             return Err(Unfit::Malformed);
         }
@@ -386,6 +438,13 @@ impl Shape {
                 Transport::Udp | Transport::Other => UDP_CHECKSUM,
             }
     }
+}
+
+/// Completes the checksum of an IPv4 header.
+fn sum_up(header: &mut [u8]) {
+    header[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].fill(0);
+    let sum = Checksum::default().and(header);
+    header[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].copy_from_slice(&sum.complement());
 }
 
 fn is_broadcast(address: IpAddr) -> bool {

@@ -76,12 +76,14 @@ impl Lane {
                 flow,
                 number,
                 bytes: shape.wire_bytes(index),
+                ecn: shape.ecn,
                 ..Offer::default()
             };
             self.next_number += 1;
             let number = InsertionNumber(self.next_number);
             match self.link.offer(received.at, number, &offer) {
                 Verdict::Accepted { .. } => {}
+                Verdict::Marked { .. } => self.frames.mark(SegmentId { slot, index }),
                 Verdict::Dropped(_) => self.frames.release(slot, 1),
             }
         }
@@ -115,7 +117,9 @@ impl Lane {
         let id = SegmentId::of(flight.packet);
         match flight.fate {
             Fate::Lost(_) => self.frames.release(id.slot, 1),
-            Fate::Arrived if self.run.goes_on_with(id) => self.run.due.push(flight.arrival),
+            Fate::Arrived if self.run.goes_on_with(id) && self.is_marked_alike(id) => {
+                self.run.due.push(flight.arrival);
+            }
             Fate::Arrived => {
                 self.flush(clock, out)?;
                 self.run.begin(id, flight.arrival);
@@ -128,6 +132,12 @@ impl Lane {
             }
         }
         Ok(())
+    }
+
+    /// Whether the segment is marked if and only if the run's are.
+    fn is_marked_alike(&self, id: SegmentId) -> bool {
+        let frame = self.frames.frame(id.slot);
+        frame.is_marked(id.index) == frame.is_marked(self.run.first)
     }
 
     /// Writes the run, if there is one, and gives its segments up.

@@ -69,6 +69,11 @@ impl FrameStore {
         &self.slots[slot].frame
     }
 
+    /// A queue has marked a segment.
+    pub(super) fn mark(&mut self, id: SegmentId) {
+        self.slots[id.slot].frame.mark(id.index);
+    }
+
     /// `count` segments of a packet are no longer under way.
     pub(super) fn release(&mut self, slot: usize, count: usize) {
         let outstanding = &mut self.slots[slot].outstanding;

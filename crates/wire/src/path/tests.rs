@@ -3,6 +3,7 @@
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
 use dupack_net::packet::PacketKind;
+use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::Instant;
 
 use super::frame::{Frame, Piece, Unfit};
@@ -142,6 +143,48 @@ fn every_segment_stands_for_itself() {
                 let end = 3210.min(index * SIZE + SIZE);
                 assert_eq!(data, payload(3210)[index * SIZE..end]);
             }
+        }
+    }
+}
+
+/// The ECN field of a packet whose checksums are right.
+fn ecn(piece: &Piece<'_>) -> Codepoint {
+    let bytes = packet(piece);
+    read_tcp(&bytes);
+    let parsed = crate::parse(&bytes, crate::Verify::Checksums).expect("a packet");
+    parsed.segment.ecn
+}
+
+#[test]
+fn a_mark_is_on_its_segment_alone_and_every_checksum_right() {
+    for family in [Family::V4, Family::V6] {
+        let mut frame = tcp_frame(family, 3210);
+        frame.mark(1);
+        for index in 0..4 {
+            let wanted = match index {
+                1 => Codepoint::Ce,
+                _ => Codepoint::NotEct,
+            };
+            assert_eq!(frame.is_marked(index), index == 1);
+            assert_eq!(ecn(&frame.cut(index, 1)), wanted);
+            assert_eq!(ecn(&frame.cut_plain(index)), wanted);
+        }
+        // A packet that is not cut, its checksum complete or not.
+        for pending in [Pending::NOTHING, pending(family, Segmentation::Whole)] {
+            let mut frame = load(&tcp(family, 700), pending);
+            frame.mark(0);
+            assert_eq!(ecn(&frame.cut_plain(0)), Codepoint::Ce);
+            if pending == Pending::NOTHING {
+                assert_eq!(ecn(&frame.cut(0, 1)), Codepoint::Ce);
+            }
+            // The next packet in its place is not marked.
+            let received = Received {
+                at: Instant::ZERO,
+                pending,
+                bytes: &tcp(family, 700),
+            };
+            frame.load(&received).expect("a good packet");
+            assert!(!frame.is_marked(0));
         }
     }
 }

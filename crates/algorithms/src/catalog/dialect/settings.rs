@@ -8,6 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use dupack_tcp::connection::{Config, EcnOffer, UnsentAck};
 use dupack_tcp::options::Sack;
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
@@ -16,7 +17,7 @@ use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
 use super::name::Dialect;
-use super::{Headers, receiver_config, sender_config};
+use super::{Headers, connect_as, receiver_config, sender_config};
 use crate::catalog::needs::Needs;
 
 /// One line of the table of what an endpoint does.
@@ -44,6 +45,10 @@ pub fn settings(dialect: Dialect, smss: u32, needs: &Needs) -> Vec<Setting> {
     table.timeout(&sender.rtt);
     table.round_trip_time(&sender.rtt);
     table.acks(&sender, &receiver, needs);
+    let mut connection = Config::new(u16::MAX);
+    connect_as(dialect, &mut connection);
+    table.connection(&connection);
+    table.connection_ecn(&connection);
     table.wire(&Headers::new(dialect, needs), &sender);
     table.rows
 }
@@ -267,6 +272,68 @@ impl Table {
             ]
         };
         self.row("timestamps", timestamps, source);
+    }
+
+    fn connection(&mut self, connection: &Config) {
+        self.row(
+            "connection: ACKs in order",
+            match connection.ack_policy {
+                AckPolicy::Immediate => "every segment".to_owned(),
+                AckPolicy::Delayed(most) => format!("every second segment, or after {most}"),
+                AckPolicy::Adaptive(acks) => format!(
+                    "at first {} one by one, then every second segment, or after {} to {}",
+                    acks.quick, acks.delay_min, acks.delay_max
+                ),
+            },
+            [
+                "RFC 1122 §4.2.3.2, RFC 5681 §4.2",
+                "TCP_MAX_QUICKACKS, TCP_ATO_MIN, TCP_DELACK_MAX",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
+        self.row(
+            "connection: ACKs beyond a gap",
+            match connection.sack_compression {
+                None => "every segment".to_owned(),
+                Some(compression) => format!(
+                    "three, then one for up to {}, within {}",
+                    compression.held_max, compression.delay
+                ),
+            },
+            [
+                "RFC 5681 §4.2",
+                "net.ipv4.tcp_comp_sack_nr, tcp_comp_sack_delay_ns",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
+        self.row(
+            "connection: ACK of what was never sent",
+            match connection.unsent_ack {
+                UnsentAck::Ignored => "ignored",
+                _ => "answered",
+            },
+            [
+                "RFC 9293 §3.10.7.4, RFC 5961 §5",
+                "tcp_ack, TCP_ACK_UNSENT_DATA",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
+    }
+
+    fn connection_ecn(&mut self, connection: &Config) {
+        self.row(
+            "connection: ECN",
+            match connection.offer.ecn {
+                EcnOffer::Off => "off",
+                EcnOffer::Accepted => "if the peer offers it",
+                _ => "offered",
+            },
+            [
+                "RFC 3168 §6.1.1; RFC 9293 §3.8.2, SHLD-8",
+                "net.ipv4.tcp_ecn = 2",
+                "ns-default.tcl, ecn_: off",
+            ],
+        );
     }
 
     fn wire(&mut self, headers: &Headers, sender: &SenderConfig) {

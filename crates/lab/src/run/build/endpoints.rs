@@ -3,15 +3,15 @@
 use dupack_algorithms::catalog::dialect::{Headers, WIDE_OPEN, receiver_config, sender_config};
 use dupack_algorithms::catalog::{Dialect, Needs, StackSpec};
 use dupack_net::flow::HeaderSizes;
-use dupack_tcp::options::{Dsack, Sack};
-use dupack_tcp::receiver::AckPolicy;
+use dupack_tcp::options::{Dsack, Ecn, Sack};
+use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, SackCompression};
 use dupack_tcp::sender::{TimestampClock, TimestampValues};
 use dupack_tcp::time::Duration;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
 use super::span;
 use crate::experiment::endpoint::bytes_of;
-use crate::experiment::{ReceiverOptions, SenderOptions};
+use crate::experiment::{Acks, ReceiverOptions, SenderOptions};
 use crate::units::Buffer;
 
 /// The two ends of a flow with every option in place.
@@ -23,6 +23,8 @@ pub struct Endpoints {
     pub receiver: ReceiverConfig,
     /// Sizes on the wire.
     pub headers: HeaderSizes,
+    /// Segments that arrive within this of one another reach the receiver as one.
+    pub coalescing: Option<Duration>,
 }
 
 /// Payload bytes of a full segment if nothing is said.
@@ -47,14 +49,16 @@ impl Endpoints {
         let smss = sender
             .segment
             .map_or(default_segment(dialect), |b| b.as_bytes() as u32);
-        let policy = match receiver.delayed_ack {
-            Some(delay) if delay.as_nanos() > 0 => AckPolicy::Delayed(span(delay)),
+        let policy = match (receiver.acks, receiver.delayed_ack) {
+            (Some(Acks::Adaptive), _) => AckPolicy::Adaptive(AdaptiveAcks::LINUX),
+            (_, Some(delay)) if delay.as_nanos() > 0 => AckPolicy::Delayed(span(delay)),
             _ => AckPolicy::Immediate,
         };
         let mut ends = Self {
             sender: sender_config(dialect, smss, &needs),
             receiver: receiver_config(dialect, smss, &needs, policy),
             headers: header_sizes(dialect, &needs),
+            coalescing: None,
         };
         ends.apply_sender(sender, smss);
         ends.apply_receiver(receiver, smss);
@@ -96,6 +100,7 @@ impl Endpoints {
             }
             _ => {}
         }
+        config.ecn = Ecn::when(options.ecn == Some(true));
         if let Some(header) = options.header {
             self.headers.data_bytes = header.as_bytes() as u32;
         }
@@ -114,6 +119,11 @@ impl Endpoints {
         if let Some(dsack) = options.dsack {
             self.receiver.dsack = Dsack::when(dsack);
         }
+        if options.sack_compression == Some(true) {
+            self.receiver.sack_compression = Some(SackCompression::LINUX);
+        }
+        let coalescing = options.coalescing.filter(|wait| wait.as_nanos() > 0);
+        self.coalescing = coalescing.map(span);
     }
 }
 

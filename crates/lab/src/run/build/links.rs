@@ -1,7 +1,7 @@
 //! Links, queues, losses and UDP sources of an experiment as the network takes them.
 
 use dupack_net::link::{
-    Discipline, Duplication, GilbertElliott, ImpairmentConfig, Jitter, JitterDistribution,
+    Capable, Discipline, Duplication, GilbertElliott, ImpairmentConfig, Jitter, JitterDistribution,
     JitterOrder, LinkConfig, LossConfig, LossModel, LossPlacement as NetPlacement, LossScript,
     PacketFilter, QueueConfig, QueueLimit, RedAbove, RedConfig, Reordering, ServiceConfig,
     WaitRecording,
@@ -137,6 +137,9 @@ fn queue(
                 RedAbove::DropAll
             };
             red.mean_packet_bytes = mean_packet_bytes;
+            if options.ecn {
+                red.capable = Capable::Mark;
+            }
             Discipline::Red(red)
         }
         _ => Discipline::DropTail,

@@ -1,0 +1,188 @@
+//! Receive coalescing: segments that arrive soon after one another reach the receiver as one.
+//!
+//! A network card waits a little before it interrupts, and what has come by then is handed up
+//! together; Linux joins what belongs together (generic receive offload, `tcp_gro_receive`). The
+//! receiver then sees one long segment, and acknowledges that. Joined are segments in the order of
+//! the stream without a gap, as long as the first, with the same timestamp and ECN field, up to 64
+//! KiB; a shorter one is the last, and one with CWR or the order of its transmission stands alone.
+
+use dupack_tcp::segment::{Bit, Codepoint, DataSegment};
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::packet::Data;
+
+/// The longest that segments become together, in bytes of payload: what an IPv4 packet holds beside
+/// its headers and 12 bytes of options.
+const JOINED_MAX: u32 = 65_535 - 52;
+
+/// A segment, or several joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Joined {
+    pub(crate) segment: DataSegment,
+    pub(crate) ecn: Codepoint,
+    pub(crate) cwr: Bit,
+    /// Bytes of the first.
+    piece: u32,
+    /// When it is handed up at the latest.
+    due: Instant,
+}
+
+/// What waits to be handed up to the receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct Coalescing {
+    wait: Duration,
+    held: Option<Joined>,
+}
+
+impl Coalescing {
+    /// Segments are joined that arrive within `wait` of the first.
+    pub(crate) const fn new(wait: Duration) -> Self {
+        Self { wait, held: None }
+    }
+
+    /// A segment has arrived. Answers with what is handed up now, in this order.
+    pub(crate) fn take(&mut self, now: Instant, data: &Data) -> [Option<Joined>; 2] {
+        let next = Joined {
+            segment: data.segment,
+            ecn: data.ecn,
+            cwr: data.cwr,
+            piece: data.segment.len,
+            due: now + self.wait,
+        };
+        let alone = data.segment.len == 0 || data.cwr.is_set() || data.segment.order.is_some();
+        let Some(held) = &mut self.held else {
+            if alone {
+                return [Some(next), None];
+            }
+            self.held = Some(next);
+            return [None, None];
+        };
+        if alone {
+            return [self.held.take(), Some(next)];
+        }
+        if !held.admits(&next) {
+            return [self.held.replace(next), None];
+        }
+        held.segment.len += next.segment.len;
+        let is_last = next.piece < held.piece || held.segment.len + held.piece > JOINED_MAX;
+        match is_last {
+            true => [self.held.take(), None],
+            false => [None, None],
+        }
+    }
+
+    /// What waits is handed up if it is due.
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<Joined> {
+        self.held.take_if(|held| held.due <= now)
+    }
+
+    /// When [`expire`](Self::expire) is to be called.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.held.map(|held| held.due)
+    }
+}
+
+impl Joined {
+    fn admits(&self, next: &Self) -> bool {
+        next.segment.seq == self.segment.seq.at(u64::from(self.segment.len))
+            && next.piece <= self.piece
+            && self.segment.len + next.piece <= JOINED_MAX
+            && next.segment.timestamp == self.segment.timestamp
+            && next.ecn == self.ecn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Copy;
+    use dupack_tcp::facts::SendReason;
+    use dupack_tcp::seq::SeqNumber;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    fn data(start: u32, len: u32) -> Data {
+        Data {
+            segment: DataSegment {
+                seq: SeqNumber(start),
+                len,
+                timestamp: Some(7),
+                order: None,
+            },
+            offset: u64::from(start),
+            order: 1,
+            copy: Copy::First,
+            why: SendReason::NewData,
+            ecn: Codepoint::NotEct,
+            cwr: Bit::Clear,
+        }
+    }
+
+    /// First byte and length of what is handed up.
+    fn handed(up: [Option<Joined>; 2]) -> Vec<(u32, u32)> {
+        let all = up.into_iter().flatten();
+        all.map(|j| (j.segment.seq.0, j.segment.len)).collect()
+    }
+
+    #[test]
+    fn what_follows_is_joined_until_the_time_is_up() {
+        let mut coalescing = Coalescing::new(Duration::from_micros(50));
+        for n in 0..3 {
+            let up = coalescing.take(at(u64::from(n)), &data(n * 1000, 1000));
+            assert!(handed(up).is_empty());
+        }
+        assert_eq!(coalescing.next_timeout(), Some(at(50)));
+        assert_eq!(coalescing.expire(at(49)), None);
+        let joined = coalescing.expire(at(50)).expect("it is due");
+        assert_eq!((joined.segment.seq.0, joined.segment.len), (0, 3000));
+        assert_eq!(coalescing.next_timeout(), None);
+    }
+
+    #[test]
+    fn a_gap_another_timestamp_and_another_field_end_it_and_begin_the_next() {
+        for change in [
+            |_: &mut Data| {},
+            |data: &mut Data| data.segment.timestamp = Some(8),
+            |data: &mut Data| data.ecn = Codepoint::Ce,
+        ] {
+            let mut coalescing = Coalescing::new(Duration::from_micros(50));
+            let mut next = data(1000, 1000);
+            change(&mut next);
+            if next == data(1000, 1000) {
+                next = data(2000, 1000);
+            }
+            assert!(handed(coalescing.take(at(0), &data(0, 1000))).is_empty());
+            assert_eq!(handed(coalescing.take(at(1), &next)), [(0, 1000)]);
+            assert_eq!(coalescing.next_timeout(), Some(at(51)));
+        }
+    }
+
+    #[test]
+    fn a_shorter_one_is_the_last_and_64_kib_are_enough() {
+        let mut coalescing = Coalescing::new(Duration::from_micros(50));
+        assert!(handed(coalescing.take(at(0), &data(0, 1000))).is_empty());
+        assert_eq!(handed(coalescing.take(at(0), &data(1000, 5))), [(0, 1005)]);
+        let ups: Vec<_> = (0..66)
+            .flat_map(|n| handed(coalescing.take(at(0), &data(n * 1000, 1000))))
+            .collect();
+        assert_eq!(ups, [(0, 65_000)]);
+    }
+
+    #[test]
+    fn probes_and_what_carries_cwr_or_an_order_stand_alone() {
+        for change in [
+            |data: &mut Data| data.segment.len = 0,
+            |data: &mut Data| data.cwr = Bit::Set,
+            |data: &mut Data| data.segment.order = Some(3),
+        ] {
+            let mut coalescing = Coalescing::new(Duration::from_micros(50));
+            let mut single = data(1000, 1000);
+            change(&mut single);
+            assert_eq!(handed(coalescing.take(at(0), &single)).len(), 1);
+            assert!(handed(coalescing.take(at(0), &data(0, 1000))).is_empty());
+            assert_eq!(handed(coalescing.take(at(1), &single)).len(), 2);
+        }
+    }
+}

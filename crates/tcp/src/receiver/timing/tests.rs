@@ -1,0 +1,234 @@
+//! What leaves when, in milliseconds. A full segment has 1000 bytes.
+
+use alloc::vec::Vec;
+
+use super::*;
+use crate::options::Sack;
+use crate::receiver::{AckPolicy, Reading, Receiver, ReceiverConfig};
+use crate::segment::DataSegment;
+use crate::seq::SeqNumber;
+
+const MSS: u32 = 1000;
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
+    let mut config = ReceiverConfig::new(MSS);
+    config.buffer = 100 * MSS;
+    config.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX);
+    config.sack = Sack::Permitted;
+    change(&mut config);
+    Receiver::new(config)
+}
+
+/// Bytes `from..until` come; whether an ACK leaves at once.
+fn come(receiver: &mut Receiver, ms: u64, from: u32, until: u32) -> bool {
+    let segment = DataSegment {
+        seq: SeqNumber(from),
+        len: until - from,
+        ..DataSegment::default()
+    };
+    receiver.handle_data(at(ms), &segment);
+    receiver.poll_ack().is_some()
+}
+
+/// Full segment `n` of the stream comes.
+fn full(receiver: &mut Receiver, ms: u64, n: u32) -> bool {
+    come(receiver, ms, n * MSS, (n + 1) * MSS)
+}
+
+/// A receiver that has acknowledged 16 full segments, one by one, at `ms`.
+fn unhurried(ms: u64) -> Receiver {
+    let mut r = receiver(|_| {});
+    for n in 0..16 {
+        assert!(full(&mut r, ms, n), "{n}");
+    }
+    r
+}
+
+#[test]
+fn the_first_sixteen_are_acknowledged_one_by_one() {
+    let mut r = unhurried(0);
+    // From here on every second, or after 40 ms.
+    let answers: Vec<bool> = (16..20).map(|n| full(&mut r, 1, n)).collect();
+    assert_eq!(answers, [false, true, false, true]);
+    assert!(!full(&mut r, 2, 20));
+    assert_eq!(r.next_timeout(), Some(at(42)));
+}
+
+#[test]
+fn quick_acks_are_no_more_than_half_the_window_holds() {
+    // 6000 / (2 · 1000) = 3.
+    let mut r = receiver(|c| c.buffer = 6 * MSS);
+    let answers: Vec<bool> = (0..6).map(|n| full(&mut r, 0, n)).collect();
+    assert_eq!(answers, [true, true, true, false, true, false]);
+}
+
+#[test]
+fn more_than_a_full_segment_is_acknowledged_though_it_is_less_than_two() {
+    let mut r = unhurried(0);
+    assert!(!full(&mut r, 1, 16));
+    assert!(come(&mut r, 1, 17_000, 17_001));
+}
+
+#[test]
+fn acks_ride_on_answers() {
+    let mut r = receiver(|_| {});
+    assert!(come(&mut r, 0, 0, 100));
+    r.note_data_sent(at(10));
+    // Quick ACKs are left, but nobody needs them.
+    assert!(!come(&mut r, 20, 100, 200));
+    assert_eq!(r.next_timeout(), Some(at(60)));
+    // Nobody answers, after all: the next is acknowledged at once again.
+    r.handle_timeout(at(60));
+    assert!(r.poll_ack().is_some());
+    assert!(come(&mut r, 61, 200, 300));
+}
+
+#[test]
+fn data_long_after_what_came_is_no_answer() {
+    let mut r = receiver(|_| {});
+    assert!(come(&mut r, 0, 0, 100));
+    r.note_data_sent(at(41));
+    assert!(come(&mut r, 50, 100, 200));
+}
+
+#[test]
+fn a_delay_that_expires_doubles_up_to_its_most() {
+    let mut r = unhurried(0);
+    // The last quick ACK set it to 40 ms; then it is 40/2 + 40/2 = 40 ms, and doubles at the
+    // expiry to 80 ms; 60 ms later it is 80/2 + 60 = 100 ms.
+    assert!(!full(&mut r, 1, 16));
+    assert_eq!(r.next_timeout(), Some(at(41)));
+    r.handle_timeout(at(41));
+    assert!(r.poll_ack().is_some());
+    assert!(!full(&mut r, 61, 17));
+    assert_eq!(r.next_timeout(), Some(at(161)));
+    r.handle_timeout(at(161));
+    assert!(r.poll_ack().is_some());
+    // 200/2 + 150 = 250 ms, but 200 ms is the most, and a round trip is enough.
+    assert!(!full(&mut r, 211, 18));
+    assert_eq!(r.next_timeout(), Some(at(411)));
+    r.handle_timeout(at(411));
+    assert!(r.poll_ack().is_some());
+    r.tell_round_trip(Some(Duration::from_millis(70)), Duration::from_secs(1));
+    assert!(!full(&mut r, 461, 19));
+    assert_eq!(r.next_timeout(), Some(at(531)));
+}
+
+#[test]
+fn after_a_pause_longer_than_the_timeout_quick_acks_begin_anew() {
+    let mut r = unhurried(0);
+    r.tell_round_trip(None, Duration::from_millis(200));
+    assert!(!full(&mut r, 1, 16));
+    r.handle_timeout(at(41));
+    assert!(r.poll_ack().is_some());
+    assert!(full(&mut r, 202, 17));
+    assert!(full(&mut r, 202, 18));
+}
+
+#[test]
+fn what_comes_again_is_answered_and_so_is_what_follows() {
+    let mut r = unhurried(0);
+    assert!(!full(&mut r, 1, 16));
+    assert!(full(&mut r, 2, 16));
+    for n in 17..32 {
+        assert!(full(&mut r, 3, n), "{n}");
+    }
+    assert!(!full(&mut r, 3, 32));
+}
+
+#[test]
+fn a_short_segment_is_acknowledged_when_it_is_read() {
+    let mut r = unhurried(0);
+    assert!(!come(&mut r, 1, 16_000, 16_100));
+    assert_eq!(r.read(16_000), 16_000);
+    assert!(r.poll_ack().is_none(), "there is more to read");
+    assert_eq!(r.read(1000), 100);
+    assert!(r.poll_ack().is_some());
+    // An application that reads at once leaves nothing of it to be acknowledged later.
+    let mut r = receiver(|c| c.application = Reading::AtOnce);
+    for n in 0..16 {
+        assert!(full(&mut r, 0, n));
+    }
+    assert!(come(&mut r, 1, 16_000, 16_100));
+    assert!(!come(&mut r, 1, 16_100, 17_100));
+}
+
+#[test]
+fn the_end_of_the_stream_waits_for_an_answer() {
+    let mut r = receiver(|_| {});
+    assert!(full(&mut r, 0, 0));
+    assert!(r.note_end(0));
+    assert!(!come(&mut r, 1, 1000, 1001));
+    assert_eq!(r.next_timeout(), Some(at(41)));
+    // Before any data it is acknowledged at once.
+    let mut r = receiver(|_| {});
+    assert!(r.note_end(0));
+    assert!(come(&mut r, 1, 0, 1));
+    // A receiver that does not adapt knows nothing of it.
+    assert!(!receiver(|c| c.ack_policy = AckPolicy::Immediate).note_end(0));
+}
+
+fn compressing(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
+    receiver(|c| {
+        c.ack_policy = AckPolicy::Immediate;
+        c.sack_compression = Some(SackCompression::LINUX);
+        change(c);
+    })
+}
+
+#[test]
+fn beyond_a_gap_three_acks_leave_and_one_for_the_rest() {
+    let mut r = compressing(|_| {});
+    let answers: Vec<bool> = (1..7).map(|n| full(&mut r, 0, n)).collect();
+    assert_eq!(answers, [true, true, true, false, false, false]);
+    // 1 ms and 0.1 ms of slack after the first that waits.
+    let due = at(1) + Duration::from_micros(100);
+    assert_eq!(r.next_timeout(), Some(due));
+    r.handle_timeout(due);
+    let ack = r.poll_ack().expect("one for three");
+    assert_eq!(ack.sacks.as_slice()[0].end, SeqNumber(7000));
+    // The next waits anew, until the gap moves: then three leave at once again.
+    assert!(!full(&mut r, 2, 7));
+    assert!(!full(&mut r, 2, 9));
+    assert!(full(&mut r, 2, 0));
+    let answers: Vec<bool> = (10..14).map(|n| full(&mut r, 3, n)).collect();
+    assert_eq!(answers, [true, true, true, false]);
+}
+
+#[test]
+fn a_short_round_trip_is_waited_for_by_a_share() {
+    let mut r = compressing(|_| {});
+    // 5 % of 10 ms, and the slack.
+    r.tell_round_trip(Some(Duration::from_millis(10)), Duration::from_millis(210));
+    for n in 1..5 {
+        full(&mut r, 0, n);
+    }
+    assert_eq!(
+        r.next_timeout(),
+        Some(Instant::ZERO + Duration::from_micros(600))
+    );
+}
+
+#[test]
+fn of_too_many_that_wait_the_next_leaves() {
+    let mut r = compressing(|c| c.sack_compression.as_mut().expect("it is on").held_max = 2);
+    let answers: Vec<bool> = (1..8).map(|n| full(&mut r, 0, n)).collect();
+    assert_eq!(answers, [true, true, true, false, false, true, false]);
+}
+
+#[test]
+fn quick_acks_are_not_compressed_and_without_sack_none_is() {
+    let mut r = compressing(|c| c.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX));
+    assert!(full(&mut r, 0, 0));
+    let answers: Vec<bool> = (2..17).map(|n| full(&mut r, 0, n)).collect();
+    // Sixteen quick ones, of which the first has gone; after them three at once.
+    assert!(answers.iter().all(|&at_once| at_once));
+    let answers: Vec<bool> = (17..21).map(|n| full(&mut r, 0, n)).collect();
+    assert_eq!(answers, [true, true, true, false]);
+    let mut r = compressing(|c| c.sack = Sack::Absent);
+    assert!((1..9).all(|n| full(&mut r, 0, n)));
+}
