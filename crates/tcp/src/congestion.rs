@@ -67,7 +67,8 @@ pub trait CongestionControl: Debug + Send {
         prior.restored(window)
     }
 
-    /// Sending resumes after an idle period or after the application had nothing to send.
+    /// New data is about to leave and nothing is outstanding: after an idle period, however short,
+    /// and whatever becomes of the window then.
     fn on_idle_end(&mut self, now: Instant) {
         let _ = now;
     }

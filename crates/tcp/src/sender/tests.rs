@@ -235,6 +235,46 @@ fn an_idle_sender_starts_over() {
 }
 
 #[test]
+fn the_control_is_told_of_every_idle_period() {
+    /// Counts them, in segments of `ssthresh`.
+    #[derive(Debug, Default)]
+    struct Told(f64);
+    impl CongestionControl for Told {
+        fn on_ack(&mut self, _: &AckFacts<'_>, _: Credit, view: &View<'_>) -> Window {
+            Window {
+                ssthresh: 100_000.0 + self.0 * f64::from(SMSS),
+                ..view.window
+            }
+        }
+        fn reduction(&self, loss: &LossFacts) -> Window {
+            loss.window
+        }
+        fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
+        fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+            loss.window
+        }
+        fn on_idle_end(&mut self, _: Instant) {
+            self.0 += 1.0;
+        }
+    }
+    for rule in [IdleRule::Restart, IdleRule::Keep] {
+        let setup = plain().control(Box::new(Told::default()));
+        let mut t = setup.configure(|c| c.idle = rule).window(4.0).start(4);
+        t.receive(100, ack(4));
+        assert_eq!(t.ssthresh(), 100.0);
+        // A short one, and one that lasts longer than the timeout.
+        t.wait(300);
+        t.write(1);
+        t.receive(400, ack(5));
+        assert_eq!(t.ssthresh(), 101.0);
+        t.wait(9000);
+        t.write(4);
+        t.receive(9100, ack(9));
+        assert_eq!(t.ssthresh(), 102.0, "{rule:?}");
+    }
+}
+
+#[test]
 fn what_is_sacked_and_then_taken_back_is_found_out() {
     let mut t = plain().sack().window(4.0).start(4);
     t.receive(100, ack(0).sack(1, 3));

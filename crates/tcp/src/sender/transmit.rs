@@ -265,18 +265,18 @@ impl Sender {
         })
     }
 
-    /// RFC 5681 §4.1: after an idle period longer than the timeout the ACK clock is gone, and
-    /// the window starts over.
+    /// Nothing was outstanding, and new data goes out: the control is told. RFC 5681 §4.1: after an
+    /// idle period longer than the timeout the ACK clock is gone, and the window starts over.
     fn end_idle(&mut self, now: Instant) {
+        if !self.state.scoreboard.is_empty() || self.state.order == 0 || self.state.new_len() == 0 {
+            return;
+        }
+        self.stack.control.on_idle_end(now);
         if self.state.config.idle != IdleRule::Restart
-            || !self.state.scoreboard.is_empty()
-            || self.state.order == 0
-            || self.state.new_len() == 0
             || now.since(self.state.last_sent) <= self.state.rtt.rto()
         {
             return;
         }
-        self.stack.control.on_idle_end(now);
         let opening = super::opening(&self.state.config, &self.stack);
         let restart = Window {
             cwnd: self.state.window.cwnd.min(opening.cwnd),
