@@ -66,6 +66,20 @@ fn the_script_chooses_the_control_unless_a_stack_is_named() {
 }
 
 #[test]
+fn f_rto_may_be_off() {
+    let socket = SocketSettings::default();
+    let stack = |text: &str| {
+        let settings = take(text).expect("known");
+        settings.stack_for(&socket).expect("a stack").to_string()
+    };
+    assert_eq!(
+        stack("sysctl net.ipv4.tcp_frto=0"),
+        "rack/cubic(undo_frto=off)"
+    );
+    assert_eq!(stack("sysctl net.ipv4.tcp_frto=2"), "rack/cubic");
+}
+
+#[test]
 fn what_is_unknown_is_a_reason_to_skip() {
     for (text, words) in [
         ("sysctl -q net.ipv4.tcp_ecn=3", "Accurate ECN"),

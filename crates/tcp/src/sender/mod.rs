@@ -156,8 +156,8 @@ impl Sender {
     /// Time has passed: expires every timer that is due. Calling it early does no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.state.check();
-        self.state.undo.release();
         if self.stack.recovery.timer().is_some_and(|at| at <= now) {
+            self.state.undo.release();
             let Expiry { loss, rto } = self.stack.recovery.on_timer(&self.state.view(now));
             if let Some(event) = loss {
                 self.answer_loss(now, event, self.state.unlimited_flight_size());

@@ -155,8 +155,7 @@ impl Undo {
         self.withhold = Withhold::No;
     }
 
-    /// A timer expired: what waited for an ACK goes.
-    #[inline(always)]
+    /// The recovery's timer expired: what waited for an ACK goes.
     pub(super) const fn release(&mut self) {
         self.withhold = Withhold::No;
     }

@@ -9,7 +9,7 @@ use crate::congestion::bench::built;
 use crate::congestion::{bbr, cubic, reno};
 use crate::recovery::{fack, le, momentary, newreno, rack, sack, tahoe};
 use crate::response::tcp;
-use crate::testing::{Setup, Timeline, ack};
+use crate::testing::{Setup, Timeline, ack, at};
 
 const EIFEL_FIRST: (&str, Value) = ("undo_eifel", Value::word("first-ack"));
 const EIFEL_ANY: (&str, Value) = ("undo_eifel", Value::word("any-ack"));
@@ -219,6 +219,9 @@ fn f_rto_sends_new_data_and_the_second_ack_tells() {
     for recovery in [newreno::entry, tahoe::entry] {
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
         assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
+        // A host may call at any time: nothing is sent again for that.
+        t.sender_mut().handle_timeout(at(1100));
+        assert_eq!(t.write(1), "");
         stands(&t);
         t.receive(1101, ack(2));
         assert_eq!((t.cwnd(), t.ssthresh()), (6.0, 4.0));
