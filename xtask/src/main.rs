@@ -74,8 +74,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The measurements, which were chores once, by the names that they had.
-const MEASUREMENTS: [&str; 8] = [
+/// The measurements that are called as chores, too: most were chores once.
+const MEASUREMENTS: [&str; 9] = [
     "peers",
     "optimise",
     "wire-speed",
@@ -84,6 +84,7 @@ const MEASUREMENTS: [&str; 8] = [
     "agree-ns2",
     "testbed",
     "reproduce",
+    "conformance",
 ];
 
 /// Hands a measurement over to the program that has it.

@@ -1,22 +1,44 @@
 //! Plays the scripts that are named, and prints what came of each.
+//!
+//! `play [--json] [--stack STACK] FILE…`: with `--json` everything for other programs, as `dupack script --format json`
+//! prints it.
 
 use std::path::PathBuf;
 
+use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_script::suite::{Suite, play, scripts};
 use dupack_script::{Options, Outcome};
 
-fn main() -> std::io::Result<()> {
-    let paths: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let options = Options::default();
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut options = Options::default();
+    let mut json = false;
+    let mut paths = Vec::new();
+    let mut words = std::env::args_os().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--json") => json = true,
+            Some("--stack") => {
+                let name = words.next().unwrap_or_default();
+                let spec = StackSpec::parse(&name.to_string_lossy(), &Catalog::builtin())?;
+                options.stack = Some(spec);
+            }
+            _ => paths.push(PathBuf::from(word)),
+        }
+    }
     let mut suite = Suite::default();
     for path in scripts(&paths)? {
         let played = play(&path, &options)?;
-        println!("{}", played.line());
-        if let Outcome::Failed(failure) = &played.outcome {
-            println!("{failure}");
+        if !json {
+            println!("{}", played.line());
+            if let Outcome::Failed(failure) = &played.outcome {
+                println!("{failure}");
+            }
         }
         suite.played.push(played);
     }
-    print!("{}", suite.table());
+    match json {
+        true => println!("{:#}", suite.json()),
+        false => print!("{}", suite.table()),
+    }
     Ok(())
 }

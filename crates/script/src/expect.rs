@@ -127,7 +127,7 @@ impl Player<'_> {
         }
         Came {
             at: first.at,
-            ends_the_data: end == written && has_data(&first.outgoing),
+            ends_the_data: end == written && line.hold.is_pushed(end) && has_data(&first.outgoing),
             packet,
             segments,
         }

@@ -71,6 +71,8 @@ fn of_connection(field: &str, line: &Line, now: Instant) -> Option<i64> {
         "data_segs_in" => return count(line.counts.data_segments_in),
         "last_data_recv" => return since(line.counts.last_data_in),
         "last_data_sent" => return since(line.counts.last_data_out),
+        "busy_time" => return micros(line.chrono.busy(now)),
+        "rwnd_limited" => return micros(line.chrono.shut_out(now)),
         "bytes_received" => return count(connection.readable()),
         "advmss" => {
             let stamps = connection.negotiated()?.timestamps.is_on();
@@ -93,7 +95,12 @@ fn of_connection(field: &str, line: &Line, now: Instant) -> Option<i64> {
         "snd_mss" => return Some(i64::from(agreed.smss)),
         _ => {}
     }
-    of_sender(field, connection.sender()?, connection.written(), now)
+    of_sender(
+        field,
+        connection.sender()?,
+        connection.written().saturating_add(line.hold.bytes()),
+        now,
+    )
 }
 
 fn state(state: State) -> i64 {

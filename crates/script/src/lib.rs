@@ -5,8 +5,10 @@
 //! [`Connection`](dupack_tcp::connection::Connection) with any stack; nothing of the machine it
 //! runs on is used or changed.
 
+mod chrono;
 mod code;
 mod expect;
+mod hold;
 mod info;
 mod line;
 mod outcome;
@@ -15,6 +17,7 @@ mod run;
 mod settings;
 mod socket;
 mod stage;
+mod stamps;
 mod state;
 pub mod suite;
 pub mod syntax;

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use dupack_tcp::connection::{Connection, Event, Outgoing, Reason, Segment, State};
 use dupack_tcp::time::Instant;
 
+use crate::chrono::Chrono;
+use crate::hold::{Cork, Delay, Hold};
+use crate::stamps::Stamps;
 use crate::trace::Standing;
 use crate::wire::Numbers;
 
@@ -37,6 +40,12 @@ pub(crate) struct Line {
     pub(crate) states: Vec<Standing>,
     /// Segments received with data, and sent, ever.
     pub(crate) counts: Counts,
+    /// What the endpoint has not been given yet.
+    pub(crate) hold: Hold,
+    /// How long the sender was busy, and what it waited for.
+    pub(crate) chrono: Chrono,
+    /// Times that the application asks for.
+    pub(crate) stamps: Stamps,
 }
 
 /// Whether somebody holds the socket.
@@ -98,6 +107,9 @@ impl Line {
             record: Vec::new(),
             states: Vec::new(),
             counts: Counts::default(),
+            hold: Hold::default(),
+            chrono: Chrono::default(),
+            stamps: Stamps::default(),
         }
     }
 
@@ -119,13 +131,49 @@ impl Line {
             // Nobody will ever read it: the peer is told (RFC 9293 §3.6.1).
             self.connection.abort();
         }
+        self.hold.review(&mut self.connection);
         self.settle(now);
     }
 
     /// Time has passed.
     pub(crate) fn lapse(&mut self, now: Instant) {
         self.connection.handle_timeout(now);
+        self.hold.lapse(&mut self.connection, now);
         self.settle(now);
+    }
+
+    /// When something happens by itself.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        let timers = [self.connection.next_timeout(), self.hold.due()];
+        timers.into_iter().flatten().min()
+    }
+
+    /// The application writes.
+    pub(crate) fn push(&mut self, now: Instant, bytes: u64, cork: Cork) {
+        self.hold.write(&mut self.connection, bytes, cork, now);
+        let end = self.connection.written().saturating_add(self.hold.bytes());
+        self.stamps.written(end);
+    }
+
+    /// The application says whether small segments wait. What a call of this kind lets go goes out at once
+    /// (`tcp_setsockopt` in Linux pushes what waits).
+    pub(crate) fn set_hold(&mut self, now: Instant, delay: Delay, cork: Cork) {
+        let released = (self.hold.delay, self.hold.cork) != (delay, cork) || delay == Delay::Off;
+        self.hold.delay = delay;
+        self.hold.cork = cork;
+        if released {
+            match delay {
+                Delay::Off => self.hold.let_go(&mut self.connection),
+                Delay::Nagle => self.hold.review(&mut self.connection),
+            }
+        }
+        self.settle(now);
+    }
+
+    /// The application will write no more.
+    pub(crate) fn close(&mut self) {
+        self.hold.flush(&mut self.connection);
+        self.connection.close();
     }
 
     /// Takes what is to be sent, and hears what has happened.
@@ -143,6 +191,11 @@ impl Line {
             self.departed.push_back(Departed { at: now, outgoing });
         }
         self.hear(now);
+        self.chrono.note(&self.connection, now);
+        if let Some(sender) = self.connection.sender() {
+            let sent = sender.scoreboard().nxt();
+            self.stamps.note(sent, self.connection.acknowledged(), now);
+        }
         self.note_state(now);
     }
 

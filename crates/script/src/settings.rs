@@ -131,7 +131,7 @@ impl Settings {
             // that of packets in ICMP messages and UDP.
             "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port"
             | "connect_port" | "verbose" | "dry_run" | "mss" | "speed" | "no_cleanup"
-            | "init_scripts" => {}
+            | "init_scripts" | "send_omit_free" => {}
             name => return Err(format!("the option `--{name}`")),
         }
         Ok(())

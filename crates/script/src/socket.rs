@@ -2,6 +2,7 @@
 
 mod arguments;
 mod data;
+mod queue;
 mod ready;
 mod tune;
 
@@ -89,6 +90,9 @@ impl Stage {
             ("getsockopt", [fd, _, name, got, ..]) => self.get_option(fd, name, got),
             ("ioctl", [fd, request, rest @ ..]) => self.ioctl(fd, request, rest),
             ("poll", [descriptors, _, timeout]) => self.poll(descriptors, timeout),
+            ("recvmsg", [fd, message, flags]) if flag(flags, "MSG_ERRQUEUE") => {
+                self.receive_error(fd, message)
+            }
             (name, _) => self.transfer(name, call),
         }
     }
@@ -157,6 +161,8 @@ impl Stage {
         }
         let line = waiting.remove(0);
         let settings = socket.settings.clone();
+        let (delay, cork) = settings.hold();
+        self.lines[line].set_hold(self.now, delay, cork);
         let fd = self.make(call, Role::Connected(line))?;
         if let Some(socket) = self.sockets.get_mut(&fd) {
             socket.settings = settings;
@@ -175,6 +181,8 @@ impl Stage {
             Role::Fresh => {
                 let settings = socket.settings.clone();
                 let line = self.connect(&settings).map_err(Refusal::Wrong)?;
+                let (delay, cork) = settings.hold();
+                self.lines[line].set_hold(self.now, delay, cork);
                 if let Some(socket) = self.sockets.get_mut(&fd) {
                     socket.role = Role::Connected(line);
                 }
@@ -221,7 +229,7 @@ impl Stage {
                 {
                     line.connection.abort();
                 } else {
-                    line.connection.close();
+                    line.close();
                 }
                 line.settle(now);
             }
@@ -249,11 +257,11 @@ impl Stage {
             return error("ENOTCONN");
         }
         match words(how)[..] {
-            ["SHUT_WR"] => line.connection.close(),
+            ["SHUT_WR"] => line.close(),
             ["SHUT_RD"] => line.reading_over = true,
             ["SHUT_RDWR"] => {
                 line.reading_over = true;
-                line.connection.close();
+                line.close();
             }
             _ => return error("EINVAL"),
         }

@@ -186,10 +186,7 @@ impl Stage {
 
     /// When the next timer expires.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let due = self
-            .lines
-            .iter()
-            .filter_map(|l| l.connection.next_timeout());
+        let due = self.lines.iter().filter_map(Line::next_timeout);
         due.min()
     }
 
@@ -206,7 +203,7 @@ impl Stage {
         budget.spend(self.now == due)?;
         self.now = due;
         for line in &mut self.lines {
-            if line.connection.next_timeout().is_some_and(|at| at <= due) {
+            if line.next_timeout().is_some_and(|at| at <= due) {
                 line.lapse(due);
             }
         }

@@ -13,7 +13,7 @@ fn ours() -> Vec<PathBuf> {
 #[test]
 fn all_pass() {
     let paths = ours();
-    assert!(paths.len() >= 18, "{} scripts", paths.len());
+    assert!(paths.len() >= 60, "{} scripts", paths.len());
     for path in paths {
         let played = play(&path, &Options::default()).expect("a script");
         if let Outcome::Failed(failure) = &played.outcome {

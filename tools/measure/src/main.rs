@@ -1,6 +1,7 @@
 //! What dupack is measured against: other simulators, other endpoints, the kernel, the papers. Each command runs
 //! for minutes or more, most on a quiet machine, and writes a page in `docs/`.
 
+mod conformance;
 mod ns2;
 mod ns3;
 mod optimise;
@@ -43,6 +44,9 @@ enum Measurement {
     /// LE's testbed on real packets and today's kernel beside it, into docs/testbed.md; the machine
     /// must be quiet (the best part of an hour).
     Testbed(testbed::TestbedArgs),
+    /// Play packetdrill scripts of others and our own against our endpoint, and our own against this machine's kernel,
+    /// and write docs/conformance.md.
+    Conformance(conformance::ConformanceArgs),
     /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),
 }
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
         Measurement::PeersNs3(args) => ns3::run(&args),
         Measurement::AgreeNs2(args) => cargo(&args.command()),
         Measurement::Testbed(args) => cargo(&args.command()),
+        Measurement::Conformance(args) => conformance::run(&args),
         Measurement::Reproduce(args) => reproduce::run(&args),
     };
     match result {

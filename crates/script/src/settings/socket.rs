@@ -4,6 +4,7 @@ use dupack_tcp::connection::KeepAlive;
 use dupack_tcp::time::Duration;
 
 use super::known_control;
+use crate::hold::{Cork, Delay};
 
 /// Socket options that make no difference here, each with the reason.
 pub(crate) const HARMLESS: &[(&str, &str)] = &[
@@ -23,8 +24,12 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
     ("IP_FREEBIND", "no address is ever refused"),
     ("IP_TRANSPARENT", "no address is ever refused"),
     (
-        "TCP_NODELAY",
-        "what is written goes out: there is no Nagle's algorithm",
+        "SO_ZEROCOPY",
+        "no memory is shared; who asks when it is free again is skipped for that",
+    ),
+    (
+        "TCP_INQ",
+        "recvmsg is compared with what it says of it, asked for or not",
     ),
 ];
 
@@ -47,6 +52,8 @@ pub(crate) struct SocketSettings {
     keep_probes: Option<u32>,
     /// Closing sends a RST.
     pub(crate) abort_at_close: bool,
+    delay: Delay,
+    cork: Cork,
 }
 
 /// Whether a socket has a connection already.
@@ -64,6 +71,21 @@ impl SocketSettings {
             interval: self.keep_interval.unwrap_or(standard.interval),
             probes: self.keep_probes.unwrap_or(standard.probes),
         })
+    }
+
+    /// Sets `TCP_NODELAY` or `TCP_CORK`.
+    pub(crate) fn set_hold(&mut self, name: &str, on: bool) {
+        match (name, on) {
+            ("TCP_NODELAY", true) => self.delay = Delay::Off,
+            ("TCP_NODELAY", false) => self.delay = Delay::Nagle,
+            (_, true) => self.cork = Cork::In,
+            (_, false) => self.cork = Cork::Out,
+        }
+    }
+
+    /// Whether small segments wait.
+    pub(crate) const fn hold(&self) -> (Delay, Cork) {
+        (self.delay, self.cork)
     }
 
     /// The segment size that was asked for.

@@ -1,7 +1,11 @@
 //! Calls that move data.
 
+use dupack_tcp::time::Instant;
+
 use super::arguments::{flag, member, number, vector_bytes};
-use super::{Attempt, Attempted, Refusal, beyond, error, value};
+use super::tune::differs;
+use super::{Answer, Attempt, Attempted, Refusal, beyond, error, value};
+use crate::hold::Cork;
 use crate::line::Line;
 use crate::stage::{Blocking, Role, Stage};
 use crate::syntax::{Call, Expression};
@@ -12,6 +16,10 @@ struct Transfer<'c> {
     direction: Direction,
     bytes: i64,
     flags: Option<&'c Expression>,
+    /// The buffer is `NULL`.
+    nowhere: bool,
+    /// What `TCP_CM_INQ` is to say: bytes that are still to be read.
+    left: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +35,6 @@ impl Stage {
         let flagged = |name| transfer.flags.is_some_and(|flags| flag(flags, name));
         for special in [
             "MSG_FASTOPEN",
-            "MSG_ZEROCOPY",
-            "MSG_MORE",
             "MSG_EOR",
             "MSG_OOB",
             "MSG_ERRQUEUE",
@@ -49,10 +55,15 @@ impl Stage {
             false => socket.blocking,
         };
         let now = self.now;
+        let cork = match flagged("MSG_MORE") {
+            true => Cork::In,
+            false => Cork::Out,
+        };
         match (&socket.role, transfer.direction) {
+            (Role::Connected(_), _) if transfer.nowhere => error("EFAULT"),
             (Role::Connected(index), Direction::Out) => {
                 let line = &mut self.lines[*index];
-                let written = line.write(transfer.bytes, blocking, call)?;
+                let written = line.write(transfer.bytes, blocking, call, (cork, now))?;
                 line.settle(now);
                 Ok(written)
             }
@@ -60,7 +71,18 @@ impl Stage {
                 let line = &mut self.lines[*index];
                 let read = line.read(transfer.bytes, blocking)?;
                 line.settle(now);
-                Ok(read)
+                match (transfer.left, &read) {
+                    (Some(expected), Attempt::Returns(Answer::Value(_)))
+                        if expected != line.left() =>
+                    {
+                        differs(
+                            "TCP_CM_INQ",
+                            &expected.to_string(),
+                            &line.left().to_string(),
+                        )
+                    }
+                    _ => Ok(read),
+                }
             }
             (Role::Fresh | Role::Listening(_), Direction::Out) => error("EPIPE"),
             (Role::Fresh | Role::Listening(_), Direction::In) => error("ENOTCONN"),
@@ -71,9 +93,7 @@ impl Stage {
 
 fn read_transfer<'c>(name: &str, arguments: &'c [Expression]) -> Result<Transfer<'c>, Refusal> {
     use Direction::{In, Out};
-    if arguments.iter().any(|argument| flag(argument, "NULL")) {
-        return beyond("a buffer that is not there (NULL)");
-    }
+    let nowhere = arguments.get(1).is_some_and(|buffer| flag(buffer, "NULL"));
     let wrong = || Refusal::Wrong(format!("{name} with these arguments"));
     let plain = |fd, bytes, direction, flags| {
         Ok(Transfer {
@@ -81,6 +101,8 @@ fn read_transfer<'c>(name: &str, arguments: &'c [Expression]) -> Result<Transfer
             direction,
             bytes: number(bytes).ok_or_else(wrong)?,
             flags,
+            nowhere,
+            left: None,
         })
     };
     match (name, arguments) {
@@ -94,11 +116,18 @@ fn read_transfer<'c>(name: &str, arguments: &'c [Expression]) -> Result<Transfer
             direction: if name == "writev" { Out } else { In },
             bytes: vector_bytes(vector).ok_or_else(wrong)?,
             flags: None,
+            nowhere,
+            left: None,
         }),
         ("sendmsg" | "recvmsg", [fd, Expression::Struct(message), flags]) => {
-            if member(message, "msg_control").is_some() {
-                return beyond(format!("{name} with control messages"));
-            }
+            let left = match member(message, "msg_control") {
+                None => None,
+                Some(control) => Some(bytes_left(control).ok_or_else(|| {
+                    Refusal::Beyond(format!(
+                        "{name} with control messages other than TCP_CM_INQ"
+                    ))
+                })?),
+            };
             Ok(Transfer {
                 fd,
                 direction: if name == "sendmsg" { Out } else { In },
@@ -106,14 +135,39 @@ fn read_transfer<'c>(name: &str, arguments: &'c [Expression]) -> Result<Transfer
                     .and_then(vector_bytes)
                     .ok_or_else(wrong)?,
                 flags: Some(flags),
+                nowhere,
+                left,
             })
         }
         _ => beyond(format!("the call {name}")),
     }
 }
 
+/// The number in `[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=8000}]`.
+fn bytes_left(control: &Expression) -> Option<i64> {
+    let Expression::List(messages) = control else {
+        return None;
+    };
+    let [Expression::Struct(message)] = &messages[..] else {
+        return None;
+    };
+    let of_this_type = flag(member(message, "cmsg_type")?, "TCP_CM_INQ");
+    of_this_type.then(|| number(member(message, "cmsg_data")?))?
+}
+
 impl Line {
-    fn write(&mut self, bytes: i64, blocking: Blocking, call: &Call) -> Attempted {
+    /// What `TCP_CM_INQ` says: bytes that wait, and one for a FIN.
+    fn left(&self) -> i64 {
+        self.unread() as i64 + i64::from(self.peer_finished)
+    }
+
+    fn write(
+        &mut self,
+        bytes: i64,
+        blocking: Blocking,
+        call: &Call,
+        (cork, now): (Cork, Instant),
+    ) -> Attempted {
         if let Some(name) = self.error() {
             self.error_told = true;
             return error(name);
@@ -135,10 +189,12 @@ impl Line {
         let Ok(length) = u64::try_from(bytes) else {
             return error("EINVAL");
         };
-        match self.connection.write(length) {
-            Ok(()) => value(bytes),
-            Err(_) => error("EPIPE"),
+        // Nothing is written by it, but it tells whether more may be.
+        if self.connection.write(0).is_err() {
+            return error("EPIPE");
         }
+        self.push(now, length, cork);
+        value(bytes)
     }
 
     fn read(&mut self, bytes: i64, blocking: Blocking) -> Attempted {
@@ -149,7 +205,7 @@ impl Line {
         if there > 0 {
             self.connection.read(there);
             self.taken += there;
-            return Ok(Attempt::Returns(super::Answer::Value(there as i64)));
+            return Ok(Attempt::Returns(Answer::Value(there as i64)));
         }
         if let Some(name) = self.error() {
             self.error_told = true;

@@ -1,5 +1,7 @@
 //! Socket options, and questions to the socket.
 
+use dupack_tcp::time::Duration;
+
 use super::arguments::{flag, member, number, words};
 use super::{Answer, Attempt, Attempted, Refusal, beyond, error, value};
 use crate::settings::{Connected, is_harmless};
@@ -24,6 +26,32 @@ impl Stage {
             _ => Connected::No,
         };
         if is_harmless(name) {
+            return value(0);
+        }
+        if matches!(name, "TCP_NODELAY" | "TCP_CORK") {
+            let on = number(set).is_some_and(|number| number != 0);
+            socket.settings.set_hold(name, on);
+            if let Role::Connected(index) = socket.role {
+                let (delay, cork) = socket.settings.hold();
+                self.lines[index].set_hold(self.now, delay, cork);
+            }
+            return value(0);
+        }
+        if let (Role::Connected(index), "SO_TIMESTAMPING", Expression::List(items)) =
+            (&socket.role, name, set)
+            && let [asked] = &items[..]
+        {
+            let line = &mut self.lines[*index];
+            line.stamps
+                .ask(&words(asked), line.connection.acknowledged());
+            return value(0);
+        }
+        if let (Role::Connected(index), "TCP_USER_TIMEOUT", Some(millis)) =
+            (&socket.role, name, number(set))
+        {
+            let timeout = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+            let line = &mut self.lines[*index];
+            line.connection.set_user_timeout(timeout);
             return value(0);
         }
         let done = match set {
@@ -101,10 +129,11 @@ impl Stage {
         let came = if flag(request, "SIOCINQ") {
             line.unread()
         } else if flag(request, "SIOCOUTQ") {
-            line.connection.written() - line.connection.acknowledged()
+            (line.connection.written().saturating_add(line.hold.bytes()))
+                .saturating_sub(line.connection.acknowledged())
         } else if flag(request, "SIOCOUTQNSD") {
             let sent = line.connection.sender().map_or(0, |s| s.scoreboard().nxt());
-            line.connection.written().saturating_sub(sent)
+            (line.connection.written().saturating_sub(sent)).saturating_add(line.hold.bytes())
         } else {
             return beyond(format!("ioctl {}", words(request).join("|")));
         };

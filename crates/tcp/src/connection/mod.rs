@@ -55,7 +55,7 @@ pub use time_wait::TimeWait;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::seq::SeqNumber;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use challenge::Limiter;
 use clock::Clock;
 use engine::Engine;
@@ -334,6 +334,12 @@ impl Connection {
     #[must_use]
     pub fn shut_out_since(&self) -> Option<Instant> {
         self.engine.as_ref()?.shut_out
+    }
+
+    /// Sets how long data may wait for an acknowledgment without any progress, from now on (RFC 5482;
+    /// [`Config::user_timeout`]).
+    pub const fn set_user_timeout(&mut self, timeout: Duration) {
+        self.config.user_timeout = timeout;
     }
 
     /// The parameters.

@@ -1,0 +1,49 @@
+//! Why scripts fail: `reasons.toml`.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// All of them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reasons {
+    #[serde(default, rename = "reason")]
+    reasons: Vec<Reason>,
+}
+
+/// Why scripts fail that fail for one reason.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// The suite's key, `kernel` or `ours`.
+    suite: String,
+    scripts: Vec<String>,
+    /// In a few words.
+    pub class: String,
+    /// In a sentence or two.
+    pub why: String,
+    /// The place in Linux's source that behaves so.
+    pub linux: Option<String>,
+}
+
+impl Reasons {
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text =
+            fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    /// Why a script fails, if that is known.
+    pub fn find(&self, suite: &str, script: &str) -> Option<&Reason> {
+        let mut of_suite = self.reasons.iter().filter(|reason| reason.suite == suite);
+        of_suite.find(|reason| reason.scripts.iter().any(|name| name == script))
+    }
+
+    /// The scripts of a suite that have a reason.
+    pub fn scripts<'r>(&'r self, suite: &'r str) -> impl Iterator<Item = &'r str> {
+        let of_suite = self.reasons.iter().filter(move |r| r.suite == suite);
+        of_suite.flat_map(|reason| reason.scripts.iter().map(String::as_str))
+    }
+}
