@@ -53,6 +53,8 @@ pub struct AckFacts<'a> {
     pub limited_by: LimitedBy,
     /// Whether the receiver echoes a mark of congestion, if the connection uses ECN.
     pub ecn_echo: Bit,
+    /// How far the window was used in the last flight.
+    pub window_use: WindowUse,
 }
 
 /// What an ACK is.
@@ -78,6 +80,19 @@ pub enum LimitedBy {
     Application,
     /// It is not yet time for the next segment: the control paces.
     Pacing,
+}
+
+/// How far the congestion window was used in a flight: from when the flight before it was
+/// acknowledged until this one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowUse {
+    /// At least once what was in flight left no room for a full segment.
+    Filled,
+    /// There was room for a full segment whenever the sender stopped.
+    Partly {
+        /// The most that was outstanding (FlightSize) when it stopped, in bytes.
+        flight_max: u64,
+    },
 }
 
 /// A read-only view of the sender.

@@ -165,7 +165,8 @@ pub struct Needless {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Heard<'a> {
-    /// What a plug-in would be told. `limited_by` and `prior_in_flight` are not to be known.
+    /// What a plug-in would be told. `limited_by`, `window_use` and
+    /// `prior_in_flight` are not to be known.
     pub facts: AckFacts<'a>,
     /// The latest repetition that a DSACK in it shows to have been needless (RFC 2883 §4).
     pub needless: Option<Needless>,

@@ -25,10 +25,10 @@
 //!   network, and half of it would be no reduction. At a timeout FlightSize is taken as it is.
 
 use dupack_tcp::congestion::Credit;
-use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule};
+use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, WindowUse};
 use dupack_tcp::window::Window;
 
-use crate::catalog::{Choice, Context, Parameters, Switch};
+use crate::catalog::{Choice, Context, Parameters};
 
 /// What growth counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -75,12 +75,27 @@ pub struct IncreaseParameters {
         default = 1.0,
     )]
     pub increase: f64,
-    /// grow only if the window was what last stopped the sender
+    /// how much of the window must be used, that it may grow
     #[parameter(
-        source = "RFC 7661's aim, simplified; linux: tcp_is_cwnd_limited; ns2 grows regardless",
-        default(rfc = Switch::On, linux = Switch::On, ns2 = Switch::Off),
+        source = "rfc: RFC 7661's aim, simplified; linux: tcp_is_cwnd_limited; ns2 grows regardless",
+        default(
+            rfc = Validation::Limited,
+            linux = Validation::Used,
+            ns2 = Validation::Off,
+        ),
     )]
-    pub validate: Switch,
+    pub validate: Validation,
+}
+
+/// How much of the window must be used, that it may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Validation {
+    /// all of it in the last flight; in slow start more than half of it will do
+    Used,
+    /// so much that nothing else stopped the sender when it last stopped
+    Limited,
+    /// nothing
+    Off,
 }
 
 /// What a reduction takes its share of.
@@ -191,8 +206,7 @@ pub struct Increase {
     limit_after_timeout: f64,
     /// Bytes per round trip in congestion avoidance.
     slope: f64,
-    /// Whether growth waits for the window to be used.
-    validate: Switch,
+    validate: Validation,
     slow_start: SlowStart,
     /// Bytes acknowledged towards the next increase in congestion avoidance.
     acked: f64,
@@ -215,10 +229,17 @@ impl Increase {
         }
     }
 
-    /// Whether the window was used, so that it may grow.
+    /// Whether so much of `window` was used that it may grow.
     #[must_use]
-    pub fn permits(&self, ack: &AckFacts<'_>) -> bool {
-        self.validate == Switch::Off || ack.limited_by == LimitedBy::Congestion
+    pub fn permits(&self, ack: &AckFacts<'_>, window: Window) -> bool {
+        match (self.validate, ack.window_use) {
+            (Validation::Off, _) | (Validation::Used, WindowUse::Filled) => true,
+            (Validation::Limited, _) => ack.limited_by == LimitedBy::Congestion,
+            // Slow start doubles the window in a round trip: what was outstanding may be doubled.
+            (Validation::Used, WindowUse::Partly { flight_max }) => {
+                window.in_slow_start() && window.cwnd < 2.0 * flight_max as f64
+            }
+        }
     }
 
     /// Segments that `credit` counts for.
@@ -233,7 +254,7 @@ impl Increase {
     /// The window after an ACK.
     #[must_use]
     pub fn grown(&mut self, ack: &AckFacts<'_>, credit: Credit, window: Window) -> Window {
-        if !self.permits(ack) {
+        if !self.permits(ack, window) {
             return window;
         }
         if !window.in_slow_start() {

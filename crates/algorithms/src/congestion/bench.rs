@@ -1,7 +1,7 @@
 //! A test bench: one control, and the events that its tests hand it.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
-use dupack_tcp::facts::{AckFacts, AckKind, LimitedBy, LossCause, LossFacts, LossRule};
+use dupack_tcp::facts::{AckFacts, AckKind, LimitedBy, LossCause, LossFacts, LossRule, WindowUse};
 use dupack_tcp::rtt::RttEstimator;
 use dupack_tcp::scoreboard::Scoreboard;
 use dupack_tcp::testing;
@@ -43,6 +43,8 @@ pub struct Bench {
     pub now: Instant,
     /// What stopped the sender.
     pub limited_by: LimitedBy,
+    /// How far the last flight used the window.
+    pub window_use: WindowUse,
     /// The round-trip time that every ACK and loss reports.
     pub rtt_sample: Option<Duration>,
     /// What has been acknowledged, has been sent, and ends the round, if a test asks for it.
@@ -77,6 +79,7 @@ impl Bench {
             },
             now: Instant::ZERO,
             limited_by: LimitedBy::Congestion,
+            window_use: WindowUse::Filled,
             rtt_sample: None,
             flight: None,
         }
@@ -128,6 +131,7 @@ impl Bench {
             facts.una = flight.una * u64::from(SMSS);
             self.scoreboard = testing::outstanding(flight.nxt, Instant::ZERO);
         }
+        facts.window_use = self.window_use;
         let view = testing::view(self.now, &self.scoreboard, self.window, &self.rtt);
         self.window = self.control.on_ack(&facts, credit, &view);
         let cwnd = self.cwnd() as u64;

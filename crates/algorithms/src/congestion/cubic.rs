@@ -350,7 +350,7 @@ impl CongestionControl for Cubic {
             None => view.window,
             Some(exit) => exit.on_ack(ack, view, &mut self.increase),
         };
-        if !self.increase.permits(ack) {
+        if !self.increase.permits(ack, window) {
             if let Some(stage) = &mut self.stage {
                 stage.pause(ack.now);
             }

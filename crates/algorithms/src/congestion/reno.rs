@@ -125,7 +125,7 @@ impl CongestionControl for Reno {
 
 #[cfg(test)]
 mod tests {
-    use dupack_tcp::facts::{LimitedBy, LossRule};
+    use dupack_tcp::facts::{LimitedBy, LossRule, WindowUse};
     use dupack_tcp::testing::SMSS;
 
     use super::*;
@@ -293,6 +293,27 @@ mod tests {
             b.loss(0, 20);
             assert_eq!(b.cwnd(), 10.0);
         }
+    }
+
+    #[test]
+    fn linux_grows_in_slow_start_to_twice_what_was_outstanding() {
+        let mut b = Bench::new(entry(), Dialect::Linux, &[], 10.0, 64.0);
+        b.limited_by = LimitedBy::Application;
+        b.window_use = WindowUse::Partly { flight_max: 6000 };
+        b.ack(1);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 12.0);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 12.0);
+        // In congestion avoidance it grows only if the window was filled.
+        let mut b = Bench::new(entry(), Dialect::Linux, &[], 10.0, 10.0);
+        b.limited_by = LimitedBy::Application;
+        b.window_use = WindowUse::Partly { flight_max: 9000 };
+        b.ack(10);
+        assert_eq!(b.cwnd(), 10.0);
+        b.window_use = WindowUse::Filled;
+        b.ack(10);
+        assert_eq!(b.cwnd(), 11.0);
     }
 
     #[test]

@@ -278,7 +278,7 @@ impl Vegas {
                 cwnd,
                 ssthresh: window.ssthresh.min(cwnd),
             }
-        } else if n < self.alpha && self.increase.permits(ack) {
+        } else if n < self.alpha && self.increase.permits(ack, window) {
             Window {
                 cwnd: window.cwnd + self.step,
                 ..window
@@ -314,7 +314,7 @@ impl CongestionControl for Vegas {
         }
         // The ACK that ends a round belongs to it.
         let purpose = ended.map_or(round.purpose, |ended| ended.purpose);
-        if purpose == Purpose::Double && self.increase.permits(ack) {
+        if purpose == Purpose::Double && self.increase.permits(ack, window) {
             self.increase.slow_start(window, credit).0
         } else {
             window

@@ -61,6 +61,7 @@ impl State {
                 Ecn::Used => ack.ecn_echo,
                 Ecn::Absent => Bit::Clear,
             },
+            window_use: self.usage.of_flight,
         }
     }
 

@@ -7,7 +7,7 @@ use super::ecn::Marks;
 use super::undo::Undo;
 use super::{SackMemory, SenderConfig, SenderStats, WindowChange, WindowLog};
 use crate::congestion::Governance;
-use crate::facts::{LimitedBy, View};
+use crate::facts::{LimitedBy, View, WindowUse};
 use crate::recovery::RtoTimer;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Reported, Scoreboard, Segment};
@@ -45,6 +45,7 @@ pub(crate) struct State {
     /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
     pub(crate) limited_transmit_bytes: u64,
     pub(crate) limited_by: LimitedBy,
+    pub(crate) usage: Usage,
     /// When the window was last reduced for congestion.
     pub(crate) reduced_at: Option<Instant>,
     /// Which share of the control's increase the window takes.
@@ -60,6 +61,56 @@ pub(crate) struct State {
     pub(crate) changes: Vec<WindowChange>,
     /// Scratch space, kept to avoid allocation.
     pub(crate) delivered: Vec<Delivered>,
+}
+
+/// How far the window is used, flight by flight (Linux: `tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub(crate) of_flight: WindowUse,
+    /// SND.NXT when that was noted: the flight is over when it is acknowledged.
+    end: u64,
+    /// The last transmission when the sender last stopped.
+    order: u64,
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Self {
+            of_flight: WindowUse::Partly { flight_max: 0 },
+            end: 0,
+            order: 0,
+        }
+    }
+}
+
+impl Usage {
+    /// Whether something was sent since the sender last stopped.
+    #[inline(always)]
+    pub(crate) fn has_news(&self, order: u64) -> bool {
+        self.order != order
+    }
+
+    /// The sender stops, as the window has no room for a full segment.
+    #[inline(always)]
+    pub(crate) fn filled(&mut self, board: &Scoreboard, order: u64) {
+        self.of_flight = WindowUse::Filled;
+        self.end = board.nxt();
+        self.order = order;
+    }
+
+    /// The sender stops for another reason, after it has sent something.
+    pub(crate) fn partly(&mut self, board: &Scoreboard, order: u64) {
+        self.order = order;
+        let flight = board.flight_size();
+        let more = match self.of_flight {
+            WindowUse::Filled => false,
+            WindowUse::Partly { flight_max } => flight > flight_max,
+        };
+        if more || board.una() >= self.end {
+            self.of_flight = WindowUse::Partly { flight_max: flight };
+            self.end = board.nxt();
+        }
+    }
 }
 
 /// The state of zero-window probing (RFC 9293 §3.8.6.1).
@@ -110,6 +161,7 @@ impl State {
             echoed: None,
             limited_transmit_bytes: 0,
             limited_by: LimitedBy::Application,
+            usage: Usage::default(),
             reduced_at: None,
             growth: 1.0,
             rto_at: None,

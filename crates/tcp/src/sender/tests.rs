@@ -6,7 +6,7 @@ use alloc::format;
 
 use super::*;
 use crate::congestion::CongestionControl;
-use crate::facts::{Departure, LossFacts, RuleWords, SendReason, Sent, View};
+use crate::facts::{Departure, LossFacts, RuleWords, SendReason, Sent, View, WindowUse};
 use crate::recovery::{Clearance, LossEvent, Next, Recovery, RtoTimer, Timing};
 use crate::rtt::{BackoffReset, RttSampling};
 use crate::scoreboard::SegmentId;
@@ -217,6 +217,36 @@ fn a_small_opening_is_not_used_before_the_timer_says_so() {
     assert_eq!(t.receive(100, slightly), "");
     assert_eq!(t.wait(1100), "new:4");
     assert_eq!(t.transmits()[0].segment.len, SMSS / 2);
+}
+
+#[test]
+fn how_far_the_window_is_used_is_known_flight_by_flight() {
+    let used = |t: &Timeline| t.sender().state.usage.of_flight;
+    let partly = |segments: u64| WindowUse::Partly {
+        flight_max: segments * u64::from(SMSS),
+    };
+    // Three of ten; then six, of which one is acknowledged meanwhile.
+    let mut t = plain().start(3);
+    assert_eq!(used(&t), partly(3));
+    t.write(3);
+    assert_eq!(used(&t), partly(6));
+    t.receive(100, ack(1));
+    t.write(1);
+    assert_eq!(used(&t), partly(6));
+    // The flight that ended with 5 is over: what counts is what is outstanding now.
+    t.receive(101, ack(6));
+    t.write(1);
+    assert_eq!(used(&t), partly(2));
+    // A window filled to the last segment is used, whatever stopped the sender, until the next
+    // flight is not.
+    let mut t = plain().start(10);
+    assert_eq!(used(&t), WindowUse::Filled);
+    t.receive(100, ack(8));
+    t.write(1);
+    assert_eq!(used(&t), WindowUse::Filled);
+    t.receive(101, ack(10));
+    t.write(1);
+    assert_eq!(used(&t), partly(2));
 }
 
 #[test]

@@ -65,13 +65,14 @@ impl Sender {
         if now < self.state.pace_until {
             self.state.pacing = true;
             self.state.limited_by = LimitedBy::Pacing;
+            self.note_use(now);
             return None;
         }
         self.end_idle(now);
         let view = self.state.view(now);
         match self.stack.recovery.next(&view) {
             Next::Nothing => {
-                self.state.limited_by = LimitedBy::Congestion;
+                self.state.stop_at_window();
                 None
             }
             Next::Retransmit { id, why, clearance } => self.retransmit(now, id, why, clearance),
@@ -82,7 +83,7 @@ impl Sender {
                     return None;
                 }
                 if !self.cleared(&view, clearance, len) {
-                    self.state.limited_by = LimitedBy::Congestion;
+                    self.state.stop_at_window();
                     return None;
                 }
                 Some(self.send_new(now, why, len))
@@ -118,7 +119,7 @@ impl Sender {
             }
         }
         if !self.cleared(&self.state.view(now), clearance, segment.len) {
-            self.state.limited_by = LimitedBy::Congestion;
+            self.state.stop_at_window();
             return None;
         }
         let resent = self.state.record_repeat(now, id, &segment);
@@ -153,6 +154,22 @@ impl Sender {
         self.emit(now, id, segment, why, TransmitKind::First)
     }
 
+    /// Takes note of how far the window is used, now that something else stops the sender. A
+    /// flight that fills it exactly does use it.
+    fn note_use(&mut self, now: Instant) {
+        let order = self.state.order;
+        if !self.state.usage.has_news(order) {
+            return;
+        }
+        let in_flight = self.in_flight(now) + u64::from(self.state.config.smss);
+        let (usage, board) = (&mut self.state.usage, &self.state.scoreboard);
+        if in_flight > self.state.window.whole_bytes() {
+            usage.filled(board, order);
+        } else {
+            usage.partly(board, order);
+        }
+    }
+
     /// The application or the peer permits no new segment. If only the peer can change that and
     /// nothing is outstanding that would make it speak, it will have to be probed.
     #[inline(never)]
@@ -163,6 +180,7 @@ impl Sender {
         } else {
             LimitedBy::Application
         };
+        self.note_use(now);
         if waiting && self.state.scoreboard.is_empty() && self.state.persist.at.is_none() {
             let factor = 1_u64
                 .checked_shl(self.state.persist.backoff)
@@ -287,6 +305,13 @@ impl Sender {
 }
 
 impl State {
+    /// The window, or the recovery, stops the sender.
+    #[inline(always)]
+    fn stop_at_window(&mut self) {
+        self.limited_by = LimitedBy::Congestion;
+        self.usage.filled(&self.scoreboard, self.order);
+    }
+
     /// Takes note of the first transmission of `len` bytes at SND.NXT.
     #[inline(always)]
     pub(crate) fn record_first(&mut self, now: Instant, len: u32) -> (SegmentId, Segment) {

@@ -4,7 +4,7 @@
 
 use super::SMSS;
 use crate::facts::{
-    AckFacts, AckKind, Departure, LimitedBy, LossFacts, LossRule, SendReason, Sent, View,
+    AckFacts, AckKind, Departure, LimitedBy, LossFacts, LossRule, SendReason, Sent, View, WindowUse,
 };
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, DeliveredBy, Scoreboard, Segment, SegmentId};
@@ -43,6 +43,7 @@ pub const fn ack_facts(now: Instant) -> AckFacts<'static> {
         order_echo: None,
         limited_by: LimitedBy::Congestion,
         ecn_echo: Bit::Clear,
+        window_use: WindowUse::Filled,
     }
 }
 
