@@ -17,7 +17,9 @@ use dupack_tcp::connection::{Config, EcnOffer, UnsentAck};
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, Reading, SackCompression, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
-use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues};
+use dupack_tcp::sender::{
+    CreditRule, DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues,
+};
 use dupack_tcp::time::Duration;
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
@@ -62,6 +64,10 @@ pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig
         // With SACK ns-2 counts what RFC 6675 does: a duplicate ACK that tells news.
         Dialect::Ns2 if !(needs.sack || needs.dsack) => DuplicateAckRule::AckNumberOnly,
         _ => DuplicateAckRule::Standard,
+    };
+    config.credit = match dialect {
+        Dialect::Rfc | Dialect::Ns2 => CreditRule::Acknowledged,
+        Dialect::Linux => CreditRule::Delivered,
     };
     config.idle = match dialect {
         Dialect::Rfc | Dialect::Linux => IdleRule::Restart,
@@ -293,7 +299,7 @@ mod tests {
         for dialect in Dialect::ALL {
             for needs in [Needs::NONE, LE] {
                 let settings = settings(dialect, 1000, &needs);
-                assert!(settings.len() >= 19);
+                assert!(settings.len() >= 20);
                 for setting in settings {
                     assert!(!setting.value.is_empty() && !setting.source.is_empty());
                 }

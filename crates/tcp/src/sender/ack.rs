@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::state::{Persist, State};
-use super::{DuplicateAckRule, TimestampClock};
+use super::{CreditRule, DuplicateAckRule, TimestampClock};
 use crate::facts::{AckFacts, AckKind};
 use crate::options::Ecn;
 use crate::recovery::Timing;
@@ -135,6 +135,32 @@ impl State {
         } else {
             AckKind::Other
         }
+    }
+
+    /// Bytes that the ACK lets the window grow by, if it may grow on an advance.
+    #[inline(always)]
+    pub(crate) fn credited(&mut self, facts: &AckFacts<'_>) -> u64 {
+        match self.config.credit {
+            CreditRule::Acknowledged => facts.acked_bytes,
+            CreditRule::Delivered if !self.config.sack.is_on() => self.presumed_news(facts),
+            CreditRule::Delivered if facts.acked_bytes == 0 => 0,
+            CreditRule::Delivered => facts.delivered_bytes,
+        }
+    }
+
+    /// Without SACK: bytes of an advance that no duplicate ACK stood for. A segment at least, for the
+    /// hole that it fills.
+    fn presumed_news(&mut self, facts: &AckFacts<'_>) -> u64 {
+        let smss = u64::from(self.config.smss);
+        let acked = facts.acked_bytes;
+        let known = self.presumed_bytes;
+        if facts.kind == AckKind::Duplicate {
+            let most = self.scoreboard.flight_size().saturating_sub(smss);
+            self.presumed_bytes = (known + smss).min(most);
+        } else if acked > 0 {
+            self.presumed_bytes = known.saturating_sub(acked.saturating_sub(smss));
+        }
+        acked.saturating_sub(known).max(acked.min(smss))
     }
 
     fn update_peer_window(&mut self, ack: &Ack, ack_offset: u64) {

@@ -37,6 +37,8 @@ pub struct SenderConfig {
     pub order_echo: OrderEcho,
     /// What counts as a duplicate acknowledgment.
     pub duplicate_ack: DuplicateAckRule,
+    /// What of an ACK counts for the growth of the window.
+    pub credit: CreditRule,
     /// What an idle period does to the window.
     pub idle: IdleRule,
     /// The peer's receive window before its first ACK, in bytes.
@@ -66,6 +68,7 @@ impl SenderConfig {
             sacks_after_timeout: SackMemory::Keep,
             order_echo: OrderEcho::Absent,
             duplicate_ack: DuplicateAckRule::Standard,
+            credit: CreditRule::Acknowledged,
             idle: IdleRule::Restart,
             peer_window: 65_535,
             log: WindowLog::Off,
@@ -111,6 +114,16 @@ pub enum DuplicateAckRule {
     /// The same ACK number while data is outstanding, whatever else the ACK says (ns-2, and
     /// the logs of draft-nishida-newreno-modification).
     AckNumberOnly,
+}
+
+/// What of an ACK that advances the cumulative acknowledgment counts for the growth of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreditRule {
+    /// What it acknowledges cumulatively (RFC 5681 §3.1's N), sacked before or not.
+    Acknowledged,
+    /// What it is the first to report (Linux: `tcp_newly_delivered`). Without SACK every duplicate
+    /// ACK has reported a segment (`tcp_add_reno_sack`).
+    Delivered,
 }
 
 /// What an idle period longer than the retransmission timeout does to the window.

@@ -23,8 +23,8 @@ mod transmit;
 mod undo;
 
 pub use config::{
-    DuplicateAckRule, IdleRule, SackMemory, SenderConfig, TimestampClock, TimestampValues,
-    WindowLog,
+    CreditRule, DuplicateAckRule, IdleRule, SackMemory, SenderConfig, TimestampClock,
+    TimestampValues, WindowLog,
 };
 pub use stats::{SenderStats, WindowChange};
 pub use transmit::{Transmit, TransmitKind};
@@ -120,6 +120,7 @@ impl Sender {
             self.heed_marks(facts, &mut outcome);
         }
 
+        let credited = self.state.credited(facts);
         let view = self.state.view(now);
         let credit = Credit {
             acks: match outcome.growth {
@@ -129,7 +130,7 @@ impl Sender {
             },
             bytes: match outcome.growth {
                 Growth::Frozen => 0,
-                Growth::Acked => facts.acked_bytes,
+                Growth::Acked => credited,
                 Growth::EveryAck => facts.delivered_bytes,
             },
             in_flight: (self.state.governance == Governance::Model)

@@ -34,6 +34,8 @@ pub(crate) struct State {
     /// The largest window that the peer ever advertised.
     pub(crate) peer_window_max: u32,
     pub(crate) dup_acks: u32,
+    /// Without SACK: bytes above SND.UNA that duplicate ACKs are taken to have reported.
+    pub(crate) presumed_bytes: u64,
     /// Transmissions so far: the order of the last one.
     pub(crate) order: u64,
     pub(crate) last_timestamp: Option<u32>,
@@ -154,6 +156,7 @@ impl State {
             peer_window: config.peer_window,
             peer_window_max: config.peer_window,
             dup_acks: 0,
+            presumed_bytes: 0,
             order: 0,
             last_timestamp: None,
             last_sent: Instant::ZERO,
@@ -315,6 +318,7 @@ impl State {
     /// After a timeout nothing counts that was counted before it.
     pub(crate) fn start_over(&mut self) {
         self.dup_acks = 0;
+        self.presumed_bytes = 0;
         self.limited_transmit_bytes = 0;
         self.timed = None;
     }

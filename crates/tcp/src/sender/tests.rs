@@ -11,7 +11,7 @@ use crate::recovery::{Clearance, LossEvent, Next, Recovery, RtoTimer, Timing};
 use crate::rtt::{BackoffReset, RttSampling};
 use crate::scoreboard::SegmentId;
 use crate::seq::SeqNumber;
-use crate::testing::{Aimd, Always, SMSS, Setup, Timeline, ack, at, coin};
+use crate::testing::{AckIn, Aimd, Always, SMSS, Setup, Timeline, ack, at, coin};
 use crate::time::Duration;
 
 const THIRD: LossRule = LossRule::new(&RuleWords {
@@ -247,6 +247,57 @@ fn how_far_the_window_is_used_is_known_flight_by_flight() {
     t.receive(101, ack(10));
     t.write(1);
     assert_eq!(used(&t), partly(2));
+}
+
+/// Grows by the bytes that count.
+#[derive(Debug)]
+struct Counting;
+
+impl CongestionControl for Counting {
+    fn on_ack(&mut self, _: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        let cwnd = view.window.cwnd + credit.bytes as f64;
+        Window {
+            cwnd,
+            ..view.window
+        }
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+}
+
+#[test]
+fn what_was_sacked_before_may_count_again_for_growth_or_not() {
+    let grown = |credit, setup: Setup, acks: &[AckIn]| {
+        let setup = setup.control(Box::new(Counting));
+        let mut t = setup.configure(|c| c.credit = credit).start(10);
+        for (n, &ack) in acks.iter().enumerate() {
+            t.receive(100 + n as u64, ack);
+        }
+        t.cwnd() - 10.0
+    };
+    // 1 and 2 are sacked, and then 0 to 3 acknowledged: two are new, or four count.
+    let acks = [ack(0).sack(1, 2), ack(0).sack(1, 3), ack(4)];
+    assert_eq!(grown(CreditRule::Acknowledged, plain().sack(), &acks), 4.0);
+    assert_eq!(grown(CreditRule::Delivered, plain().sack(), &acks), 2.0);
+    // What is sacked beyond an advance counts with it.
+    let acks = [ack(1).sack(2, 4)];
+    assert_eq!(grown(CreditRule::Acknowledged, plain().sack(), &acks), 1.0);
+    assert_eq!(grown(CreditRule::Delivered, plain().sack(), &acks), 3.0);
+    // Without SACK two duplicate ACKs stand for two segments: of three one is new.
+    let acks = [ack(0), ack(0), ack(3), ack(5)];
+    assert_eq!(grown(CreditRule::Acknowledged, plain(), &acks), 5.0);
+    assert_eq!(grown(CreditRule::Delivered, plain(), &acks), 3.0);
+    // The hole that an advance fills is always new; the duplicate ACKs stand for what follows.
+    let acks = [ack(0), ack(0), ack(1), ack(3)];
+    assert_eq!(grown(CreditRule::Delivered, plain(), &acks), 2.0);
 }
 
 #[test]

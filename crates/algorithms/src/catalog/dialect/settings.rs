@@ -12,7 +12,7 @@ use dupack_tcp::connection::{Config, EcnOffer, UnsentAck};
 use dupack_tcp::options::Sack;
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
-use dupack_tcp::sender::{DuplicateAckRule, IdleRule, SackMemory, TimestampValues};
+use dupack_tcp::sender::{CreditRule, DuplicateAckRule, IdleRule, SackMemory, TimestampValues};
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
@@ -108,6 +108,18 @@ impl Table {
                 "RFC 5681 §3.1: in bytes",
                 "tcp_sock.snd_cwnd counts segments",
                 "tcp.cc, slowdown: ssthresh_ is an integer, cwnd_ is not",
+            ],
+        );
+        self.row(
+            "growth counts",
+            match sender.credit {
+                CreditRule::Acknowledged => "what is acknowledged cumulatively",
+                CreditRule::Delivered => "what an advance is the first to report",
+            },
+            [
+                "RFC 5681 §3.1: N",
+                "tcp_cong_control: tcp_newly_delivered",
+                "tcp.cc, opencwnd: ACKs",
             ],
         );
         self.row(
