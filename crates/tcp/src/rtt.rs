@@ -254,6 +254,11 @@ impl RttEstimator {
         }
     }
 
+    /// Until the next sample the timeout before backoff is at least `least`.
+    pub(crate) fn raise_rto(&mut self, least: Duration) {
+        self.base_rto = self.base_rto.max(least);
+    }
+
     /// Takes note of the delay of one segment as it was: for RTTmin and the latest value only.
     pub(crate) fn observe(&mut self, rtt: Duration) {
         self.latest = Some(rtt);

@@ -81,6 +81,14 @@ impl Clock {
         (age <= self.span.min(1 << 31)).then(|| echo.wrapping_sub(self.offset))
     }
 
+    /// How long ago the stamp was made that the peer echoes: a tick at least, as the clock knows no
+    /// less. `None` if no such value was ever sent.
+    pub(super) fn age(&self, now: Instant, echo: u32) -> Option<Duration> {
+        let ticks = self.reading(now).wrapping_sub(self.echoed(echo)?) as i32;
+        let ticks = u64::try_from(ticks).ok()?;
+        Some(self.clock.tick * ticks.max(1))
+    }
+
     /// Whether a segment with this TSval is an old duplicate (RFC 7323 §5.3 R1).
     pub(super) fn is_stale(&self, now: Instant, value: u32) -> bool {
         self.ahead(value) < 0 && now.since(self.recent_at) <= RECENT_LIFETIME
@@ -157,6 +165,16 @@ mod tests {
         for never in [15, u32::MAX - 11, 1 << 31] {
             assert_eq!(clock.echoed(never), None, "{never}");
         }
+    }
+
+    #[test]
+    fn an_echo_tells_how_long_ago_it_was_stamped() {
+        let mut clock = clock(u32::MAX - 10);
+        let sent = [5, 25].map(|ms| clock.stamp(at(ms), None).value);
+        let ages = [at(65), at(25)].map(|now| clock.age(now, sent[1]));
+        assert_eq!(ages, [40, 1].map(|ms| Some(Duration::from_millis(ms))));
+        assert_eq!(clock.age(at(65), sent[0]), Some(Duration::from_millis(60)));
+        assert_eq!(clock.age(at(65), sent[1].wrapping_add(1)), None);
     }
 
     #[test]

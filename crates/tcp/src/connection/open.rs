@@ -12,7 +12,8 @@ use super::engine::Engine;
 use super::header::{Flags, Options, Segment, Store};
 use super::{Connection, Due, EcnOffer, Negotiated, Output, Reason, Role, State, WindowShifts};
 
-/// The timeout before the first round-trip sample if the SYN had to be repeated (RFC 6298 §5.7).
+/// The least timeout before data tells the round-trip time, if the SYN had to be repeated (RFC 6298
+/// §5.7).
 const RTO_AFTER_REPEATED_SYN: Duration = Duration::from_secs(3);
 
 /// Time in which RFC 6528's clock moves initial sequence numbers by one.
@@ -92,7 +93,7 @@ impl Connection {
         }
         self.note_syn(now, segment);
         if segment.ack.is_some() {
-            self.establish(now, u32::from(segment.window));
+            self.establish(now, segment, u32::from(segment.window));
             if let Some(engine) = &mut self.engine {
                 engine.ack = Due::Yes;
             }
@@ -143,7 +144,7 @@ impl Connection {
             return None;
         }
         let window = u32::from(segment.window) << peer.negotiated.shifts.peers;
-        self.establish(now, window);
+        self.establish(now, segment, window);
         self.arrive(now, segment)
     }
 
@@ -178,7 +179,7 @@ impl Connection {
             return;
         }
         // With SYN a window is never scaled (RFC 7323 §2.2).
-        self.establish(now, u32::from(answer.window));
+        self.establish(now, answer, u32::from(answer.window));
         self.note_heard(now, answer);
     }
 
@@ -270,17 +271,32 @@ impl Connection {
         });
     }
 
-    /// The handshake is over: makes the two halves. `peer_window` is in bytes.
-    fn establish(&mut self, now: Instant, peer_window: u32) {
+    /// The round-trip time that `answer` to this end's SYN tells. If that went out more than once
+    /// nobody knows which is answered (Karn), unless the timestamps tell (RFC 7323 §4.1).
+    fn handshake_rtt(&self, now: Instant, answer: &Segment) -> Option<Duration> {
+        if self.opening.attempts <= 1 {
+            return self.opening.since.map(|at| now.since(at));
+        }
+        let (clock, stamps) = (self.clock.as_ref()?, answer.options.timestamps?);
+        clock.age(now, stamps.echo)
+    }
+
+    /// The handshake is over with `answer`: makes the two halves. `peer_window` is in bytes.
+    fn establish(&mut self, now: Instant, answer: &Segment, peer_window: u32) {
         let (Some(peer), Some(build)) = (self.peer, self.build.take()) else {
             return;
         };
-        let once = self.opening.attempts <= 1;
         let negotiated = Negotiated {
-            handshake_rtt: self.opening.since.filter(|_| once).map(|at| now.since(at)),
+            handshake_rtt: self.handshake_rtt(now, answer),
             ..peer.negotiated
         };
-        let sender = self.make_sender(build, &negotiated, peer_window);
+        let mut sender = self.make_sender(build, &negotiated, peer_window);
+        if let Some(rtt) = negotiated.handshake_rtt {
+            sender.note_handshake(now, rtt);
+        }
+        if self.opening.attempts > 1 {
+            sender.time_out_no_sooner_than(RTO_AFTER_REPEATED_SYN);
+        }
         let receiver = Receiver::new(self.receiver_config(peer.irs, &negotiated))
             .telling_shifted(negotiated.shifts.ours);
         let mut engine = Engine::new(&self.config, negotiated, sender, receiver, now);
@@ -310,11 +326,6 @@ impl Connection {
         config.timestamps = match negotiated.timestamps {
             Timestamping::Carried => self.config.offer.timestamps,
             Timestamping::Absent => None,
-        };
-        config.rtt.initial_rto = match negotiated.handshake_rtt {
-            // RFC 6298 §2.2 for the first sample: SRTT + 4 · SRTT/2.
-            Some(rtt) => (rtt * 3).max(config.rtt.min_rto).min(config.rtt.max_rto),
-            None => config.rtt.initial_rto.max(RTO_AFTER_REPEATED_SYN),
         };
         Sender::new(config, stack)
     }

@@ -36,7 +36,7 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::segment::Ack;
 use crate::stack::Stack;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::undo::Reduction;
 use crate::window::{Window, WindowCause};
 use state::State;
@@ -61,6 +61,18 @@ impl Sender {
             state: State::new(config, governance, rtt, opening, undo),
             stack,
         }
+    }
+
+    /// The handshake took `rtt`: the first round-trip sample (RFC 6298 §2.2). It comes before
+    /// anything is sent.
+    pub(crate) fn note_handshake(&mut self, now: Instant, rtt: Duration) {
+        self.state.rtt.observe(rtt);
+        self.state.rtt.sample(rtt, now);
+    }
+
+    /// Until the next round-trip sample the retransmission timeout is at least `least`.
+    pub(crate) fn time_out_no_sooner_than(&mut self, least: Duration) {
+        self.state.rtt.raise_rto(least);
     }
 
     /// The application hands over `bytes` more bytes.

@@ -183,6 +183,46 @@ fn a_repeated_syn_starts_with_a_timeout_of_three_seconds() {
 }
 
 #[test]
+fn timestamps_tell_which_of_two_syns_was_answered() {
+    let mut t = Script::active(stamped());
+    t.peer_time = Some(5000);
+    t.sends(&["S 0"]);
+    assert_eq!(t.pass(1500), ["S 0"]);
+    // It answers the second, which left 500 ms ago.
+    t.arrive("S. 0 ack 1");
+    t.sends(&[". 1 ack 1"]);
+    let agreed = t.connection.negotiated().expect("established");
+    assert_eq!(agreed.handshake_rtt, Some(Duration::from_millis(500)));
+    let sender = t.connection.sender().expect("established");
+    assert_eq!(sender.rtt().srtt(), agreed.handshake_rtt);
+    // RFC 6298 §5.7, all the same.
+    assert_eq!(sender.rtt().rto(), Duration::from_secs(3));
+}
+
+#[test]
+fn the_handshake_is_the_first_round_trip_sample_at_both_ends() {
+    let rtt = Duration::from_millis(500);
+    let mut client = Script::active(plain());
+    client.sends(&["S 0"]);
+    client.pass(500);
+    client.arrive("S. 0 ack 1");
+    let mut server = Script::passive(plain());
+    server.arrive("S 0");
+    server.sends(&["S. 0 ack 1"]);
+    server.pass(500);
+    server.arrive(". 1 ack 1");
+    for end in [client, server] {
+        let sender = end.connection.sender().expect("established");
+        assert_eq!(
+            (sender.rtt().srtt(), sender.rtt().min()),
+            (Some(rtt), Some(rtt))
+        );
+        // SRTT + 4 · SRTT/2.
+        assert_eq!(sender.rtt().rto(), rtt * 3);
+    }
+}
+
+#[test]
 fn a_refused_open_says_so() {
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);
