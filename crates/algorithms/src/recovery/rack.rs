@@ -25,8 +25,11 @@
 //!
 //! Differences from the RFC's letter:
 //! - The engine numbers transmissions, so that number stands for the pair (xmit_ts, end_seq).
-//! - Of several segments that one ACK reports, RACK.rtt is that of the last sent; the RFC takes
-//!   the last looked at.
+//! - Of several segments that one ACK reports, RACK.rtt is that of the last sent, even if what was
+//!   sent later had arrived before: the RFC looks at them in the order in which they were sent, and
+//!   takes the last. Linux looks at what is sacked first and at what is acknowledged after that,
+//!   each in the order of the stream, and takes the last (`rtt_of`).
+//! - Linux's timers count in ticks (`timer_tick`).
 //! - min_RTT is the connection's least sample, not a windowed one.
 //! - A probe is not scheduled when §7.3 would not send it, so it does not delay the RTO.
 //! - What is lost is resent in the order in which it was found; the RFC says nothing of it.
@@ -40,7 +43,7 @@ use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     self, Clearance, Exit, Expiry, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
-use dupack_tcp::scoreboard::{Reported, SegmentId};
+use dupack_tcp::scoreboard::{Delivered, DeliveredBy, Reported, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::undo::{Reversal, Sign, Spurious};
 
@@ -48,7 +51,7 @@ use super::ambiguity::last_transmission_arrived;
 use super::prr::{Bound, Progress, Prr};
 use super::reordering_window::{Recovering, ReorderingWindow, Rule};
 use super::shared::DupThreshold;
-use super::tlp::{Tail, Tlp, Verdict};
+use super::tlp::{Tail, Tlp, Verdict, in_ticks};
 use super::two_lists::{Transmission, TwoLists};
 use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
 
@@ -107,6 +110,8 @@ pub struct RackTlp {
     reordering: ReorderingWindow,
     reordering_timer: Option<Instant>,
     phase: Phase,
+    rtt_of: RttOf,
+    timer_tick: Duration,
     /// `None` without PRR.
     bound: Option<Bound>,
     prr: Option<Prr>,
@@ -133,6 +138,8 @@ impl RackTlp {
             ),
             reordering_timer: None,
             phase: Phase::Open,
+            rtt_of: parameters.rtt_of,
+            timer_tick: parameters.timer_tick,
             bound: match parameters.prr {
                 Reduction::SafeAck => Some(Bound::SafeAck),
                 Reduction::Crb => Some(Bound::Conservative),
@@ -141,7 +148,7 @@ impl RackTlp {
             },
             prr: None,
             tlp: match parameters.tlp {
-                Switch::On => Some(Tlp::new(parameters.max_ack_delay)),
+                Switch::On => Some(Tlp::new(parameters.max_ack_delay, parameters.timer_tick)),
                 Switch::Off => None,
             },
             unanswered: None,
@@ -169,13 +176,18 @@ impl RackTlp {
             let timestamp = || self.lists.tag(delivered.id).flatten();
             once || last_transmission_arrived(delivered, timestamp(), ack, view)
         });
-        let Some(last_sent) = certain.max_by_key(|d| d.segment.order) else {
-            return;
-        };
-        let before = self.most_recent.map_or(0, |recent| recent.order);
-        self.most_recent = Some(MostRecent {
-            order: last_sent.segment.order.max(before),
-            rtt: ack.now.since(last_sent.segment.sent_at),
+        let mut order = self.most_recent.map_or(0, |recent| recent.order);
+        let mut timed: Option<&Delivered> = None;
+        for delivered in certain {
+            order = order.max(delivered.segment.order);
+            let later = timed.is_none_or(|timed| self.rtt_of.ranks(timed, delivered));
+            timed = if later { Some(delivered) } else { timed };
+        }
+        self.most_recent = timed.map_or(self.most_recent, |timed| {
+            Some(MostRecent {
+                order,
+                rtt: ack.now.since(timed.segment.sent_at),
+            })
         });
     }
 
@@ -211,7 +223,8 @@ impl RackTlp {
             self.suspects.pop_back();
         }
         let last = self.suspects.back().and_then(|last| board.get(last.id));
-        self.reordering_timer = last.map(|segment| segment.sent_at + wait);
+        self.reordering_timer =
+            last.map(|segment| in_ticks(self.timer_tick, view.now, segment.sent_at + wait));
         found
     }
 
@@ -529,6 +542,26 @@ impl Recovery for RackTlp {
     }
 }
 
+/// Of several segments that one ACK reports, which RACK.rtt is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum RttOf {
+    /// the one sent last
+    LastSent,
+    /// the last in the stream, of those acknowledged cumulatively if there are any
+    LastInStream,
+}
+
+impl RttOf {
+    /// Whether `other` comes after `one`.
+    fn ranks(self, one: &Delivered, other: &Delivered) -> bool {
+        let cumulative = |d: &Delivered| d.by == DeliveredBy::Cumulative;
+        match self {
+            Self::LastSent => other.segment.order > one.segment.order,
+            Self::LastInStream => (cumulative(other), other.id) > (cumulative(one), one.id),
+        }
+    }
+}
+
 /// What paces the window reduction, and how far it may catch up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Reduction {
@@ -564,6 +597,23 @@ struct RackParameters {
     reo_wnd_persist: u64,
     #[embed]
     counting: DupThreshold,
+    /// of several segments that an ACK reports, which one's age is RACK.rtt
+    #[parameter(
+        source = "RFC 8985 §6.2 step 2; linux: tcp_rack_advance",
+        default(rfc = RttOf::LastSent, linux = RttOf::LastInStream, ns2 = RttOf::LastSent),
+    )]
+    rtt_of: RttOf,
+    /// tick of the reordering and the probe timer, which are set in whole ticks and two more
+    #[parameter(
+        source = "RFC 8985 §6.2 step 5 and §7.2 know no ticks; \
+                  linux: usecs_to_jiffies, TCP_TIMEOUT_MIN, HZ = 250",
+        default(
+            rfc = Duration::ZERO,
+            linux = Duration::from_millis(4),
+            ns2 = Duration::ZERO,
+        ),
+    )]
+    timer_tick: Duration,
     /// what paces the window reduction, and how far it may catch up
     #[parameter(source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
     prr: Reduction,

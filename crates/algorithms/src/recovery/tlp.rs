@@ -10,6 +10,9 @@
 //!       at most what is left of the retransmission timer               (§7.2)
 //! ```
 //!
+//! Linux's timers have ticks: 2 · SRTT is rounded up to whole ones, and where it does not wait for a
+//! delayed ACK it waits for two more.
+//!
 //! It then sends one segment beyond the window: new data, or else the last segment again (§7.3).
 //! The SACK or ACK that this elicits lets RACK find the losses. If the probe was a repetition and
 //! the only loss was the one that it repaired, nothing else would show it, so §7.4 looks for the
@@ -57,10 +60,22 @@ pub(super) enum Verdict {
     RepairedLoss(Tail),
 }
 
+/// Two ticks after the first that is no earlier than `at`, counted from `now`: the first cannot be
+/// relied on, as the present one may be nearly over (Linux's TCP_TIMEOUT_MIN).
+pub(super) fn in_ticks(tick: Duration, now: Instant, at: Instant) -> Instant {
+    let tick_nanos = tick.as_nanos();
+    if tick_nanos == 0 {
+        return at;
+    }
+    let ticks = at.since(now).as_nanos().div_ceil(tick_nanos);
+    now + tick.saturating_mul(ticks.saturating_add(2))
+}
+
 /// The probe timer and the probe. See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Tlp {
     max_ack_delay: Duration,
+    tick: Duration,
     /// When the probe is due.
     pto_at: Option<Instant>,
     /// The timer has expired and the probe has not left yet.
@@ -73,9 +88,10 @@ pub(super) struct Tlp {
 }
 
 impl Tlp {
-    pub(super) fn new(max_ack_delay: Duration) -> Self {
+    pub(super) fn new(max_ack_delay: Duration, tick: Duration) -> Self {
         Self {
             max_ack_delay,
+            tick,
             pto_at: None,
             due: false,
             tail: None,
@@ -91,12 +107,12 @@ impl Tlp {
             return;
         }
         let alone = view.scoreboard.len() == 1;
-        let pto = match view.rtt.srtt() {
-            None => PTO_WITHOUT_SRTT,
-            Some(srtt) if alone => srtt * 2 + self.max_ack_delay,
-            Some(srtt) => srtt * 2,
+        let pto_at = match view.rtt.srtt() {
+            None => view.now + PTO_WITHOUT_SRTT,
+            Some(srtt) if alone => view.now + srtt * 2 + self.max_ack_delay,
+            Some(srtt) => in_ticks(self.tick, view.now, view.now + srtt * 2),
         };
-        self.pto_at = Some((view.now + pto).min(rto_at));
+        self.pto_at = Some(pto_at.min(rto_at));
     }
 
     /// No probe for now.

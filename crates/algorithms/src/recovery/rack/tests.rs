@@ -23,7 +23,8 @@ fn any_network_is_survived() {
             let setup = setup
                 .set("prr", random.of(&["safe-ack", "crb", "ssrb", "off"]))
                 .set("tlp", random.of(&["on", "off"]))
-                .set("reo_wnd", random.of(&["adaptive", "static", "none"]));
+                .set("reo_wnd", random.of(&["adaptive", "static", "none"]))
+                .set("rtt_of", random.of(&["last-sent", "last-in-stream"]));
             let setup = adversary::any_timestamps(setup, random);
             adversary::any_threshold(setup, random)
         });
@@ -93,6 +94,34 @@ fn fewer_than_three_wait_for_the_reordering_window() {
             .map(|at| at.as_nanos() / 1_000_000),
         Some(1100)
     );
+}
+
+#[test]
+fn timers_with_ticks_are_set_in_whole_ticks_and_two_more() {
+    // The deadline is 25 ms away: 7 ticks of 4 ms, and two.
+    let mut t = rack().dialect(Dialect::Linux).window(3.0).start(3);
+    t.receive(100, ack(1));
+    t.receive(101, ack(1).sack(2, 3));
+    assert_eq!(t.wait(136), "");
+    assert_eq!(t.wait(137), "rack:1");
+    // The probe of two that are outstanding: 200 ms are 50 ticks.
+    let mut t = rack().dialect(Dialect::Linux).window(3.0).start(3);
+    t.receive(100, ack(1));
+    assert_eq!(t.wait(307), "");
+    assert_eq!(t.wait(308), "tlp:2");
+}
+
+#[test]
+fn the_age_that_counts_is_that_of_what_was_sent_last_or_of_the_last_in_the_stream() {
+    let found = |rtt_of| {
+        let mut t = ten(rack().set("rtt_of", rtt_of), 40);
+        assert_eq!(t.receive(150, ack(2)), "new:11");
+        // 2 left at 0 and 11 at 150: RACK.rtt is 100 or 250, and what left at 0 is overdue after
+        // 125 or 275.
+        t.receive(250, ack(3).sack(11, 12)).contains("rack:3")
+    };
+    assert!(found("last-sent"));
+    assert!(!found("last-in-stream"));
 }
 
 #[test]
