@@ -147,6 +147,8 @@ fn of_sender(field: &str, sender: &Sender, written: u64, now: Instant) -> Option
         "total_retrans" => count(stats.retransmissions),
         "backoff" => Some(i64::from(rtt.backoff())),
         "total_rto" => count(stats.timeouts),
+        "reordering" => Some(i64::from(stats.reordering())),
+        "reord_seen" => count(stats.reorderings),
         "rto" => micros(rtt.rto()),
         // Linux has no time before the first sample, but says zero.
         "rtt" => micros(rtt.srtt().unwrap_or(Duration::ZERO)),

@@ -36,9 +36,14 @@ impl State {
     ) -> AckFacts<'a> {
         let prior_flight = self.scoreboard.flight_size();
         let prior_flight_unlimited = self.unlimited_flight_size();
+        let sacked_up_to =
+            (self.scoreboard.sacked_segments() > 0).then(|| self.scoreboard.forward_ack());
         let (applied, dsack) = self.apply(ack, offset, delivered);
         let kind = self.classify(ack, offset, prior_flight, &applied);
         self.update_peer_window(ack, offset);
+        if let Some(edge) = sacked_up_to {
+            self.measure_reordering(edge, delivered);
+        }
         let rtt = self.sample_rtt(now, ack, &applied, delivered);
         AckFacts {
             now,
@@ -143,7 +148,9 @@ impl State {
         match self.config.credit {
             CreditRule::Acknowledged => facts.acked_bytes,
             CreditRule::Delivered if !self.config.sack.is_on() => self.presumed_news(facts),
-            CreditRule::Delivered if facts.acked_bytes == 0 => 0,
+            // Where the path reorders, what is sacked is as good as acknowledged (Linux:
+            // `tcp_may_raise_cwnd`).
+            CreditRule::Delivered if facts.acked_bytes == 0 && !self.stats.is_reordered() => 0,
             CreditRule::Delivered => facts.delivered_bytes,
         }
     }
@@ -155,12 +162,31 @@ impl State {
         let acked = facts.acked_bytes;
         let known = self.presumed_bytes;
         if facts.kind == AckKind::Duplicate {
-            let most = self.scoreboard.flight_size().saturating_sub(smss);
+            let flight = self.scoreboard.flight_size();
+            let most = flight.saturating_sub(smss);
+            if known + smss > most {
+                // More duplicate ACKs than segments that can have caused one (`tcp_check_reno_reordering`).
+                self.stats.count_reordering(flight.div_ceil(smss));
+            }
             self.presumed_bytes = (known + smss).min(most);
         } else if acked > 0 {
             self.presumed_bytes = known.saturating_sub(acked.saturating_sub(smss));
         }
         acked.saturating_sub(known).max(acked.min(smss))
+    }
+
+    /// Looks for segments that came late: sent once, and reported though something beyond them,
+    /// below `edge`, had been sacked before (Linux: `tcp_check_sack_reordering`). The distance is
+    /// that to the highest byte reported.
+    #[inline(never)]
+    fn measure_reordering(&mut self, edge: u64, delivered: &[Delivered]) {
+        let once = delivered.iter().filter(|d| d.segment.transmissions == 1);
+        let late = once.map(|d| d.segment.start).filter(|&start| start < edge);
+        if let Some(lowest) = late.min() {
+            let distance = self.scoreboard.forward_ack().saturating_sub(lowest);
+            let extent = distance.div_ceil(u64::from(self.config.smss));
+            self.stats.count_reordering(extent);
+        }
     }
 
     fn update_peer_window(&mut self, ack: &Ack, ack_offset: u64) {

@@ -40,6 +40,7 @@ use crate::time::{Duration, Instant};
 use crate::undo::Reduction;
 use crate::window::{Window, WindowCause};
 use state::State;
+use stats::REORDERING_BORNE;
 
 /// The sending half of a connection. See the [module](self) for how to drive it.
 #[derive(Debug)]
@@ -186,6 +187,8 @@ impl Sender {
 
     /// The retransmission timer expired (RFC 6298 §5.4 to 5.7).
     fn expire_rto(&mut self, now: Instant) {
+        let hidden = self.stack.recovery.phase() == Some(Phase::Open);
+        let sacked = self.state.scoreboard.sacked_segments();
         let Some(segment) = self.state.time_out() else {
             return;
         };
@@ -207,6 +210,10 @@ impl Sender {
             self.state.set_window(now, chosen, WindowCause::Timeout);
             self.state.note_reduction(now);
             self.state.rtt.back_off();
+        }
+        if hidden && sacked >= u64::from(REORDERING_BORNE) {
+            // As many would have shown the loss (Linux: `tcp_enter_loss`).
+            self.state.stats.reordering_extent = 0;
         }
         self.state.start_over();
         self.stack.recovery.on_rto(&self.state.view(now));

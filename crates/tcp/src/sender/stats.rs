@@ -4,6 +4,13 @@ use crate::time::Instant;
 use crate::undo::Sign;
 use crate::window::{Window, WindowCause};
 
+/// Distances up to this, in segments, are no more than the duplicate ACK threshold bears (RFC 5681
+/// §3.2).
+pub(super) const REORDERING_BORNE: u32 = 3;
+
+/// The greatest distance that is told (Linux, sysctl `tcp_max_reordering`).
+const REORDERING_MAX: u32 = 300;
+
 /// Counters over the life of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,6 +39,11 @@ pub struct SenderStats {
     pub undone_by_dsack: u64,
     /// Timeouts that F-RTO showed to be needless.
     pub undone_by_frto: u64,
+    /// ACKs that reported a segment, sent once, below what had been reported before.
+    pub reorderings: u64,
+    /// The greatest distance by which one came late, in segments; nothing if it was no more than
+    /// the usual threshold. It is forgotten if a timeout follows on losses that it has hidden.
+    pub reordering_extent: u32,
 }
 
 impl SenderStats {
@@ -39,6 +51,26 @@ impl SenderStats {
     #[must_use]
     pub const fn undone(&self) -> u64 {
         self.undone_by_timestamp + self.undone_by_dsack + self.undone_by_frto
+    }
+
+    /// How far the path reorders, in segments, as Linux tells it (`tcpi_reordering`): three at least.
+    #[must_use]
+    pub fn reordering(&self) -> u32 {
+        self.reordering_extent.max(REORDERING_BORNE)
+    }
+
+    /// Whether the path was seen to reorder by more than the usual threshold bears.
+    pub(super) const fn is_reordered(&self) -> bool {
+        self.reordering_extent > REORDERING_BORNE
+    }
+
+    /// Something came late by so many segments.
+    pub(super) fn count_reordering(&mut self, segments: u64) {
+        self.reorderings += 1;
+        let extent = u32::try_from(segments).unwrap_or(u32::MAX);
+        if extent > REORDERING_BORNE {
+            self.reordering_extent = self.reordering_extent.max(extent.min(REORDERING_MAX));
+        }
     }
 
     pub(super) const fn count_undo(&mut self, sign: Sign) {

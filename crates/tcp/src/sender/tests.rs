@@ -301,6 +301,32 @@ fn what_was_sacked_before_may_count_again_for_growth_or_not() {
 }
 
 #[test]
+fn how_far_the_path_reorders_is_measured() {
+    let seen = |t: &Timeline| {
+        let stats = t.sender().stats();
+        (stats.reorderings, stats.reordering())
+    };
+    // 2 comes after 3: late by two, but less than three is nothing.
+    let mut t = plain().sack().start(40);
+    t.receive(100, ack(1).sack(3, 4));
+    assert_eq!(seen(&t), (0, 3));
+    t.receive(101, ack(1).sack(2, 4));
+    assert_eq!(seen(&t), (1, 3));
+    // 1 comes after 7, and acknowledges all before 4: from 1 to the end of 7 there are seven.
+    t.receive(102, ack(1).sack(2, 4).sack(7, 8));
+    t.receive(103, ack(4).sack(7, 8));
+    assert_eq!(seen(&t), (2, 7));
+    // A segment that was sent twice proves nothing.
+    let mut t = plain().sack().start(10);
+    for end in 2..5 {
+        t.receive(100 + u64::from(end), ack(0).sack(1, end));
+    }
+    assert_eq!(t.sent(), "third:0");
+    t.receive(200, ack(4));
+    assert_eq!(seen(&t), (0, 3));
+}
+
+#[test]
 fn an_idle_sender_starts_over() {
     let idle = |rule| {
         let mut t = plain().configure(|c| c.idle = rule).window(2.0).start(5);
