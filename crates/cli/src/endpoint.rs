@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use dupack_algorithms::catalog::{Dialect, StackSpec, offer};
 use dupack_lab::units::Delay;
-use dupack_tcp::connection::KeepAlive;
+use dupack_tcp::connection::{KeepAlive, Negotiated};
 use dupack_tcp::time::Duration;
 use dupack_wire::Family;
 use dupack_wire::Secret;
@@ -139,8 +139,14 @@ pub fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
     [IpAddr::from(v4), IpAddr::from(v6)]
 }
 
-/// Runs the host to its end, or until Ctrl-C, and says how the connection went.
-pub fn to_the_end(mut host: Host, end: PipeEnd) -> Result<ExitCode> {
+/// What repairs losses where the peer declines SACK, if that is not the recovery of the stack.
+pub fn without_sack(args: &EndpointArgs, stack: &StackSpec) -> Option<String> {
+    stack.without_sack(args.dialect).map(str::to_owned)
+}
+
+/// Runs the host to its end, or until Ctrl-C, and says how the connection went; `without_sack` is
+/// what repaired its losses if the peer declined SACK.
+pub fn to_the_end(mut host: Host, end: PipeEnd, without_sack: Option<String>) -> Result<ExitCode> {
     let waker = host.waker();
     let interrupted = Arc::new(AtomicBool::new(false));
     let by_hand = Arc::clone(&interrupted);
@@ -157,7 +163,15 @@ pub fn to_the_end(mut host: Host, end: PipeEnd) -> Result<ExitCode> {
     ran.into_diagnostic()?;
     let outcome = finished.into_diagnostic()?;
     match &outcome {
-        Some(outcome) => eprintln!("{}", summary(outcome, seconds)),
+        Some(outcome) => {
+            eprintln!("{}", summary(outcome, seconds));
+            let declined = |agreed: Negotiated| !agreed.sack.is_on();
+            if outcome.negotiated.is_some_and(declined)
+                && let Some(repaired_by) = without_sack
+            {
+                eprintln!("the peer has no SACK: losses were repaired by {repaired_by}");
+            }
+        }
         None => eprintln!("interrupted before there was a connection"),
     }
     Ok(match outcome {

@@ -9,7 +9,7 @@ use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_wire::host::{Once, Pipe};
 use miette::{IntoDiagnostic, Result};
 
-use crate::endpoint::{ENDPOINT, EndpointArgs, addresses, host, offered, to_the_end};
+use crate::endpoint::{ENDPOINT, EndpointArgs, addresses, host, offered, to_the_end, without_sack};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -37,11 +37,12 @@ pub fn run(args: &ReceiveArgs, catalog: &Catalog) -> Result<ExitCode> {
     let stack = StackSpec::parse(&args.endpoint.stack, catalog).into_diagnostic()?;
     let mut host = host(&args.endpoint)?;
     let (pipe, end) = Pipe::new(None, Box::new(stdout()), &host.waker()).into_diagnostic()?;
+    let fallback = without_sack(&args.endpoint, &stack);
     let endpoint = args.endpoint.clone();
     let once = Once::new(move || offered(&endpoint, &stack), pipe);
     host.listen(args.port, Box::new(once));
     for address in addresses(&args.endpoint, ENDPOINT) {
         eprintln!("listening at {}", SocketAddr::new(address, args.port));
     }
-    to_the_end(host, end)
+    to_the_end(host, end, fallback)
 }

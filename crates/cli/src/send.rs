@@ -11,7 +11,7 @@ use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_wire::host::Pipe;
 use miette::{Context as _, IntoDiagnostic, Result, miette};
 
-use crate::endpoint::{EndpointArgs, KERNEL, addresses, host, offered, to_the_end};
+use crate::endpoint::{EndpointArgs, KERNEL, addresses, host, offered, to_the_end, without_sack};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -49,7 +49,7 @@ pub fn run(args: &SendArgs, catalog: &Catalog) -> Result<ExitCode> {
     let opening = offered(&args.endpoint, &stack).used_by(pipe);
     host.connect(server, opening).into_diagnostic()?;
     eprintln!("connecting to {server}");
-    to_the_end(host, end)
+    to_the_end(host, end, without_sack(&args.endpoint, &stack))
 }
 
 /// The server that is asked for.

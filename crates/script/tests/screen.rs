@@ -150,7 +150,11 @@ fn what_is_not_there_is_skipped_where_it_is_asked_for() {
             1,
             "TCP_INQ",
         ),
-        ("+0 %{ assert tcpi_reordering == 3 }%", 1, "tcpi_reordering"),
+        (
+            "+0 %{ assert tcpi_pacing_rate == 3 }%",
+            1,
+            "tcpi_pacing_rate",
+        ),
         ("+0 %{ import os }%", 1, "Python"),
         ("+0 < icmp unreachable [1:1001(1000)]", 1, "ICMP"),
         ("+0 `nstat`", 1, "nstat"),

@@ -177,12 +177,20 @@ mod sealed {
 
 type Asks<T> = Arc<dyn Fn(&T) -> Needs + Send + Sync>;
 type Build<P> = Arc<dyn Fn(&Values, &Context) -> Box<P> + Send + Sync>;
+type BuildOf<T, P> = Arc<dyn Fn(&T, &Context) -> Box<P> + Send + Sync>;
+
+/// What a recovery that needs SACK is where the peer declines it.
+struct Fallback<P: ?Sized> {
+    name: Text,
+    build: Build<P>,
+}
 
 /// An algorithm's entry in the catalog; `P` is the trait of its axis.
 pub struct Entry<P: ?Sized> {
     description: Description,
     needs: Asks<Values>,
     build: Build<P>,
+    without_sack: Option<Fallback<P>>,
 }
 
 impl<P: ?Sized> Entry<P> {
@@ -220,6 +228,17 @@ impl<P: ?Sized> Entry<P> {
     #[must_use]
     pub fn needs(&self, values: &Values) -> Needs {
         (self.needs)(values)
+    }
+
+    /// What it is called where the peer declines SACK, if it has an answer of its own to that.
+    pub(super) fn name_without_sack(&self) -> Option<&str> {
+        self.without_sack.as_ref().map(|fallback| &*fallback.name)
+    }
+
+    /// A new one for a peer that declines SACK, if it has an answer of its own to that.
+    pub(super) fn build_without_sack(&self, values: &Values, context: &Context) -> Option<Box<P>> {
+        let fallback = self.without_sack.as_ref()?;
+        Some((fallback.build)(values, context))
     }
 
     /// A new one, with its state at the beginning of a connection.
@@ -288,7 +307,7 @@ axis!(Response, response, Axis::Response, responses, "response");
 pub struct Draft<P: ?Sized, T> {
     description: Description,
     needs: Asks<T>,
-    plugin: core::marker::PhantomData<fn() -> Box<P>>,
+    without_sack: Option<(Text, BuildOf<T, P>)>,
 }
 
 impl<P: ?Sized, T> fmt::Debug for Draft<P, T> {
@@ -312,7 +331,7 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
                 home: Home::Elsewhere,
             },
             needs: Arc::new(|_| Needs::NONE),
-            plugin: core::marker::PhantomData,
+            without_sack: None,
         }
     }
 
@@ -351,6 +370,19 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
     }
 }
 
+impl<T> Draft<dyn Recovery, T> {
+    /// What a recovery that needs SACK is where the peer declines it, and what that is called;
+    /// NewReno, if this is not called.
+    pub fn without_sack(
+        mut self,
+        name: impl Into<Text>,
+        build: impl Fn(&T, &Context) -> Box<dyn Recovery> + Send + Sync + 'static,
+    ) -> Self {
+        self.without_sack = Some((name.into(), Arc::new(build)));
+        self
+    }
+}
+
 impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
     /// The entry of an algorithm whose parameters are read into a `T`.
     #[must_use]
@@ -363,7 +395,15 @@ impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
         T::list(&layout, &mut specs);
         self.description.parameters = specs.into();
         let (asks, asked) = (self.needs, Arc::clone(&layout));
+        let without_sack = self.without_sack.map(|(name, build)| {
+            let layout = Arc::clone(&layout);
+            let build: Build<P> = Arc::new(move |values, context| {
+                build(&T::read(&layout, &mut Reader::new(values)), context)
+            });
+            Fallback { name, build }
+        });
         Entry {
+            without_sack,
             description: self.description,
             needs: Arc::new(move |values| asks(&T::read(&asked, &mut Reader::new(values)))),
             build: Arc::new(move |values, context| {
@@ -382,7 +422,9 @@ impl<P: Plugin + ?Sized> Draft<P, Values> {
         build: impl Fn(&Values, &Context) -> Box<P> + Send + Sync + 'static,
     ) -> Entry<P> {
         self.description.parameters = parameters.into();
+        let fallback = |(name, build)| Fallback { name, build };
         Entry {
+            without_sack: self.without_sack.map(fallback),
             description: self.description,
             needs: self.needs,
             build: Arc::new(build),

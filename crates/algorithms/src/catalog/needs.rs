@@ -60,6 +60,16 @@ impl Needs {
         }
     }
 
+    /// The same of a peer that has declined SACK.
+    #[must_use]
+    pub const fn without_sack(self) -> Self {
+        Self {
+            sack: false,
+            dsack: false,
+            ..self
+        }
+    }
+
     /// All that either asks.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {

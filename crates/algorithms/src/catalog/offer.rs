@@ -15,7 +15,8 @@ use super::stack::StackSpec;
 /// `dialect`.
 ///
 /// The SYN offers what the stack can use: SACK, and timestamps as its dialect has them. The
-/// stack is built when the handshake has shown the size of a segment. Numbers that must be
+/// stack is built when the handshake has shown the size of a segment, and whether the peer has SACK:
+/// without, a recovery that needs it is another ([`StackSpec::without_sack`]). Numbers that must be
 /// random, and sizes that follow from the link (`iss`, `mss`, `default_peer_mss`,
 /// `timestamp_offset`, `challenge_secret`, `seed`), are the host's to set.
 #[must_use]
@@ -31,8 +32,13 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     connect_as(dialect, &mut config);
     let build: BuildSender = Box::new(move |agreed| {
         let smss = agreed.smss;
-        let built = stack.build(dialect, &Context::new(smss).seeded(agreed.seed));
-        (sender_config(dialect, smss, &needs), built)
+        let context = Context::new(smss).seeded(agreed.seed);
+        if agreed.sack.is_on() {
+            let built = stack.build(dialect, &context);
+            return (sender_config(dialect, smss, &needs), built);
+        }
+        let built = stack.build_without_sack(dialect, &context);
+        (sender_config(dialect, smss, &needs.without_sack()), built)
     });
     (config, build)
 }

@@ -94,6 +94,26 @@ impl StackSpec {
         }
     }
 
+    /// The same for a connection whose peer declines SACK: a recovery that needs it is replaced by
+    /// what it names instead, or by NewReno with the defaults of `dialect`.
+    #[must_use]
+    pub fn build_without_sack(&self, dialect: Dialect, context: &Context) -> Stack {
+        let mut stack = self.build(dialect, context);
+        if self.recovery.needs(dialect).sack {
+            stack.recovery = self.recovery.build_without_sack(dialect, context);
+        }
+        stack
+    }
+
+    /// What repairs losses if the peer declines SACK, in words; `None` if the recovery does not
+    /// need it, and stays.
+    #[must_use]
+    pub fn without_sack(&self, dialect: Dialect) -> Option<&str> {
+        let entry = &self.recovery.entry;
+        let needs = self.recovery.needs(dialect).sack;
+        needs.then(|| entry.name_without_sack().unwrap_or("newreno"))
+    }
+
     /// What it asks of the receiver and of the connection: all that any of its entries asks.
     #[must_use]
     pub fn needs(&self, dialect: Dialect) -> Needs {
@@ -266,6 +286,18 @@ struct Chosen<P: ?Sized> {
     entry: Arc<Entry<P>>,
     /// By the parameter's place among the entry's specifications, and in that order.
     given: Vec<(usize, Value)>,
+}
+
+impl Chosen<dyn Recovery> {
+    fn build_without_sack(&self, dialect: Dialect, context: &Context) -> Box<dyn Recovery> {
+        let own = self
+            .entry
+            .build_without_sack(&self.values(dialect), context);
+        own.unwrap_or_else(|| {
+            let newreno = crate::recovery::newreno::entry();
+            newreno.build(&newreno.defaults(dialect), context)
+        })
+    }
 }
 
 impl<P: Plugin + ?Sized> Chosen<P> {

@@ -58,6 +58,8 @@
 //!   set apart for recovery (§2.2.3) may be taken to mean that every ACK that delivers something
 //!   opens it: `delivery`. The ACK that begins a loss event does not.
 //! - "An RTT" is the smoothed one. A timeout is a reduction too.
+//! - To a peer that declines SACK LE is another, which counts duplicate ACKs (§4.3):
+//!   `le/without_sack.rs`.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -78,8 +80,10 @@ use crate::catalog::{Choice, Entry, Needs, Parameters};
 mod reordering;
 #[cfg(test)]
 mod tests;
+mod without_sack;
 
 use self::reordering::{Decay, Reordering, ThresholdRule};
+use self::without_sack::WithoutSack;
 
 /// The rule: three later transmissions were acknowledged (LE §2.2.1).
 pub const TRANSMISSION_ORDER: LossRule = LossRule::new(&RuleWords {
@@ -495,5 +499,9 @@ pub fn entry() -> Entry<dyn Recovery> {
         )
         .citation("Kang, Park, Mo, EURASIP JWCN 2012:149")
         .needs(needs)
+        .without_sack(
+            "le, whose duplicate ACKs stand for the oldest transmissions",
+            |parameters, _| Box::new(WithoutSack::new(parameters)),
+        )
         .build(|parameters, _| Box::new(Le::new(parameters)))
 }

@@ -32,7 +32,7 @@ use alloc::boxed::Box;
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
-    Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+    Clearance, Exit, Growth, LossEvent, Next, Outcome, Phase, Recovery, RtoTimer, Timing,
 };
 use dupack_tcp::scoreboard::SegmentId;
 use dupack_tcp::undo::{Reversal, Spurious};
@@ -312,6 +312,14 @@ impl Recovery for NewReno {
         self.recovery = None;
         self.retransmit = None;
         Reversal::Done(None)
+    }
+
+    fn phase(&self) -> Option<Phase> {
+        Some(match self.recovery {
+            Some(_) => Phase::Recovery,
+            None if self.resend.is_active() => Phase::Loss,
+            None => Phase::Open,
+        })
     }
 
     fn in_flight(&self, view: &View<'_>) -> u64 {

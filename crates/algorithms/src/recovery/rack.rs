@@ -606,10 +606,10 @@ struct RackParameters {
     /// tick of the reordering and the probe timer, which are set in whole ticks and two more
     #[parameter(
         source = "RFC 8985 §6.2 step 5 and §7.2 know no ticks; \
-                  linux: usecs_to_jiffies, TCP_TIMEOUT_MIN, HZ = 250",
+                  linux: usecs_to_jiffies, TCP_TIMEOUT_MIN_US, HZ = 1000",
         default(
             rfc = Duration::ZERO,
-            linux = Duration::from_millis(4),
+            linux = Duration::from_millis(1),
             ns2 = Duration::ZERO,
         ),
     )]

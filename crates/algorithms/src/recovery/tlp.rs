@@ -61,7 +61,7 @@ pub(super) enum Verdict {
 }
 
 /// Two ticks after the first that is no earlier than `at`, counted from `now`: the first cannot be
-/// relied on, as the present one may be nearly over (Linux's TCP_TIMEOUT_MIN).
+/// relied on, as the present one may be nearly over (Linux's TCP_TIMEOUT_MIN_US).
 pub(super) fn in_ticks(tick: Duration, now: Instant, at: Instant) -> Instant {
     let tick_nanos = tick.as_nanos();
     if tick_nanos == 0 {

@@ -1,7 +1,7 @@
 //! Every effective parameter, and where it comes from.
 
 use dupack_algorithms::catalog::dialect::settings;
-use dupack_algorithms::catalog::{Origin, StackSpec};
+use dupack_algorithms::catalog::{Axis, Origin, StackSpec};
 
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario};
 use crate::experiment::{Experiment, LinkOptions};
@@ -196,6 +196,12 @@ fn stack(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
                 Origin::Default => &spec.source,
             };
             push(out, &owner, &spec.name, value.to_string(), source);
+        }
+        if effective.axis == Axis::Recovery
+            && let Some(fallback) = stack.without_sack(e.dialect)
+        {
+            let source = "on real packets, if the peer declines SACK";
+            push(out, &owner, "without SACK", fallback.to_owned(), source);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! connection answers.
 
 mod closing;
+mod declined_sack;
 #[path = "../endpoint/mod.rs"]
 mod endpoint;
 mod open;

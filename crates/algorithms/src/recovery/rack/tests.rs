@@ -2,6 +2,7 @@ use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{LossCause, LossFacts};
 
 use super::*;
+use crate::catalog::Dialect;
 use crate::recovery::adversary;
 use crate::testing::{AckIn, Setup, Timeline, ack, at};
 
@@ -98,17 +99,17 @@ fn fewer_than_three_wait_for_the_reordering_window() {
 
 #[test]
 fn timers_with_ticks_are_set_in_whole_ticks_and_two_more() {
-    // The deadline is 25 ms away: 7 ticks of 4 ms, and two.
+    // The deadline is 25 ms away: as many ticks, and two.
     let mut t = rack().dialect(Dialect::Linux).window(3.0).start(3);
     t.receive(100, ack(1));
     t.receive(101, ack(1).sack(2, 3));
-    assert_eq!(t.wait(136), "");
-    assert_eq!(t.wait(137), "rack:1");
-    // The probe of two that are outstanding: 200 ms are 50 ticks.
+    assert_eq!(t.wait(127), "");
+    assert_eq!(t.wait(128), "rack:1");
+    // The probe of two that are outstanding waits for 200 ticks, and two.
     let mut t = rack().dialect(Dialect::Linux).window(3.0).start(3);
     t.receive(100, ack(1));
-    assert_eq!(t.wait(307), "");
-    assert_eq!(t.wait(308), "tlp:2");
+    assert_eq!(t.wait(301), "");
+    assert_eq!(t.wait(302), "tlp:2");
 }
 
 #[test]

@@ -1,0 +1,433 @@
+//! LE for a peer that declines SACK.
+//!
+//! What LE loses with SACK is which segment caused a duplicate ACK, and that alone: the paper's
+//! implementation counts dupCnt of "the corresponding" segment at every duplicate ACK (§4.1, §4.3),
+//! which without SACK blocks is the one that is missing for certain, the first. Counted so, the
+//! duplicate ACKs of what left before its retransmission would tell against that, too, every third
+//! one of them. So the order of transmission is used here as well:
+//!
+//! - A duplicate ACK is put down to the oldest transmission, other than of the first segment, to
+//!   which none has been put down yet: a path that keeps the order delivers them so. That much has
+//!   left the network.
+//! - An advance is put down to the last sent of what it acknowledges, and what was sent before that
+//!   has left the network, too.
+//! - The first segment is lost when `dup_threshold` ACKs are put down to later transmissions than its
+//!   last: a partial ACK shows the next loss at once if they had come before, and a retransmission
+//!   that is lost is found as the first transmission was.
+//! - After a timeout everything is sent again in order (go-back-N), and duplicate ACKs mean nothing
+//!   before all of it is acknowledged: they come of what is sent needlessly.
+//!
+//! ```text
+//! in flight = outstanding − lost − put down to duplicate ACKs
+//! ```
+//!
+//! ACKs that are lost make a loss seem younger than it is, never a segment lost that is not. Against
+//! NewReno there is no recovery phase: the window is cut at most once per round trip, and grows on.
+//!
+//! Cost: a transmission enters and leaves a queue once. Amortised O(1).
+
+use alloc::collections::VecDeque;
+
+use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::recovery::{
+    Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+};
+use dupack_tcp::scoreboard::{Scoreboard, SegmentId};
+use dupack_tcp::time::Instant;
+use dupack_tcp::undo::{Reversal, Spurious};
+
+use super::super::ambiguity::last_transmission_arrived;
+use super::super::go_back_n::GoBackN;
+use super::super::two_lists::Transmission;
+use super::{FirstRetransmit, LargestStamps, LeParameters, Opening, Stamp, TRANSMISSION_ORDER};
+
+/// Where an outstanding segment is taken to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    InFlight,
+    /// Out of the network: a duplicate ACK, or something sent later, says so.
+    Gone,
+    /// To be sent again.
+    Lost,
+}
+
+/// An outstanding segment.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    place: Place,
+    len: u32,
+}
+
+/// LE without SACK. See the [module](self).
+#[derive(Debug)]
+pub(super) struct WithoutSack {
+    first_retransmit: FirstRetransmit,
+    opening: Opening,
+    dup_threshold: usize,
+    /// Transmissions to which no ACK has been put down, in their order.
+    waiting: VecDeque<Transmission>,
+    /// One for every outstanding segment.
+    slots: VecDeque<Slot>,
+    /// The number of the segment that the first slot belongs to.
+    first: u64,
+    /// Outstanding bytes that are gone or lost.
+    away_bytes: u64,
+    /// The orders of the last transmissions to which ACKs were put down.
+    largest: LargestStamps,
+    resend: GoBackN,
+    /// What was outstanding at the last timeout ends here.
+    rto_edge: u64,
+    last_loss_time: Option<Instant>,
+    /// The first segment is to be sent again.
+    retransmit: bool,
+    /// It goes out whatever the window says.
+    fast_retransmit: bool,
+}
+
+impl WithoutSack {
+    pub(super) fn new(parameters: &LeParameters) -> Self {
+        let dup_threshold = parameters.counting.dup_threshold.max(1) as usize;
+        Self {
+            first_retransmit: parameters.first_retransmit,
+            opening: parameters.opening,
+            dup_threshold,
+            waiting: VecDeque::new(),
+            slots: VecDeque::new(),
+            first: 0,
+            away_bytes: 0,
+            largest: LargestStamps::new(dup_threshold),
+            resend: GoBackN::default(),
+            rto_edge: 0,
+            last_loss_time: None,
+            retransmit: false,
+            fast_retransmit: false,
+        }
+    }
+
+    fn place(&mut self, id: SegmentId, place: Place) {
+        let index = id.0.checked_sub(self.first);
+        let Some(slot) = index.and_then(|i| self.slots.get_mut(usize::try_from(i).ok()?)) else {
+            return;
+        };
+        let len = u64::from(slot.len);
+        match (slot.place, place) {
+            (Place::InFlight, Place::InFlight) => {}
+            (Place::InFlight, _) => self.away_bytes += len,
+            (_, Place::InFlight) => self.away_bytes -= len,
+            _ => {}
+        }
+        slot.place = place;
+    }
+
+    /// Whether the transmission is its segment's last, and in flight.
+    fn is_in_flight(&self, transmission: Transmission, board: &Scoreboard) -> bool {
+        let index = transmission.id.0.checked_sub(self.first);
+        let slot = index.and_then(|i| self.slots.get(usize::try_from(i).ok()?));
+        slot.is_some_and(|slot| slot.place == Place::InFlight)
+            && board
+                .get(transmission.id)
+                .is_some_and(|segment| segment.order == transmission.order)
+    }
+
+    /// Forgets what is acknowledged.
+    fn advance(&mut self, board: &Scoreboard) {
+        while self.first < board.first().0
+            && let Some(slot) = self.slots.pop_front()
+        {
+            self.first += 1;
+            if slot.place != Place::InFlight {
+                self.away_bytes -= u64::from(slot.len);
+            }
+        }
+        // An ACK inside the first segment shortens it.
+        if let (Some(slot), Some(segment)) = (self.slots.front_mut(), board.get(board.first())) {
+            if slot.place != Place::InFlight {
+                self.away_bytes -= u64::from(slot.len - segment.len);
+            }
+            slot.len = segment.len;
+        }
+        // Whatever was thought of it: the first segment has not arrived.
+        if self
+            .slots
+            .front()
+            .is_some_and(|slot| slot.place == Place::Gone)
+        {
+            self.place(SegmentId(self.first), Place::InFlight);
+        }
+    }
+
+    /// The transmission that an advance is put down to; `None` if nobody can tell.
+    fn cause_of_advance(ack: &AckFacts<'_>, view: &View<'_>) -> Option<u64> {
+        let certain = ack
+            .delivered
+            .iter()
+            .filter(|delivered| last_transmission_arrived(delivered, None, ack, view));
+        certain.map(|delivered| delivered.segment.order).max()
+    }
+
+    /// What was sent before `order` has left the network.
+    fn clear_before(&mut self, order: u64, board: &Scoreboard) {
+        while let Some(&oldest) = self.waiting.front()
+            && oldest.order <= order
+        {
+            self.waiting.pop_front();
+            if oldest.id != board.first() && self.is_in_flight(oldest, board) {
+                self.place(oldest.id, Place::Gone);
+            }
+        }
+    }
+
+    /// The transmission that a duplicate ACK is put down to.
+    fn cause_of_duplicate(&mut self, board: &Scoreboard) -> Option<u64> {
+        while let Some(oldest) = self.waiting.pop_front() {
+            if oldest.id != board.first() && self.is_in_flight(oldest, board) {
+                self.place(oldest.id, Place::Gone);
+                return Some(oldest.order);
+            }
+        }
+        None
+    }
+
+    /// Puts an ACK down to a transmission, if that can be told.
+    fn attribute(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let board = view.scoreboard;
+        let cause = match ack.kind {
+            AckKind::Advance => {
+                let cause = Self::cause_of_advance(ack, view);
+                if let Some(order) = cause {
+                    self.clear_before(order, board);
+                }
+                cause
+            }
+            AckKind::Duplicate if ack.una >= self.rto_edge => self.cause_of_duplicate(board),
+            AckKind::Duplicate | AckKind::Other => None,
+        };
+        if let Some(value) = cause {
+            self.largest.push(Stamp { value, acks: 0 });
+        }
+    }
+
+    /// Finds out whether the first segment is lost.
+    fn is_first_lost(&mut self, view: &View<'_>) -> bool {
+        let board = view.scoreboard;
+        let (Some(first), Some(reach)) = (
+            board.get(board.first()),
+            self.largest.kth(self.dup_threshold),
+        ) else {
+            return false;
+        };
+        if self.retransmit || board.una() < self.rto_edge || first.order >= reach.value {
+            return false;
+        }
+        self.place(board.first(), Place::Lost);
+        self.retransmit = true;
+        true
+    }
+
+    /// Whether a loss found now begins a loss event (§2.2.3).
+    fn begins_event(&self, view: &View<'_>) -> bool {
+        let rtt = view.rtt.srtt().unwrap_or_default();
+        self.last_loss_time
+            .is_none_or(|last| view.now.since(last) > rtt)
+    }
+}
+
+impl Recovery for WithoutSack {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        self.resend.on_sent(sent);
+        if sent.id == view.scoreboard.first() {
+            self.retransmit = false;
+            self.fast_retransmit = false;
+        }
+        if self.first + self.slots.len() as u64 == sent.id.0 {
+            self.slots.push_back(Slot {
+                place: Place::InFlight,
+                len: sent.segment.len,
+            });
+        } else {
+            self.place(sent.id, Place::InFlight);
+        }
+        self.waiting.push_back(Transmission {
+            id: sent.id,
+            order: sent.segment.order,
+        });
+        if self.in_flight(view) == u64::from(sent.segment.len) {
+            RtoTimer::Restart
+        } else {
+            RtoTimer::Keep
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let advanced = ack.acked_bytes > 0;
+        if advanced {
+            self.resend.on_ack(view);
+            self.advance(view.scoreboard);
+            if !ack.delivered.is_empty() {
+                // It was another segment that was to be sent again.
+                self.retransmit = false;
+                self.fast_retransmit = false;
+            }
+        }
+        self.attribute(ack, view);
+        let event = self.is_first_lost(view) && self.begins_event(view);
+        if event {
+            self.last_loss_time = Some(view.now);
+            self.fast_retransmit = self.first_retransmit == FirstRetransmit::Immediate;
+        }
+        let first = view.scoreboard.first();
+        Outcome {
+            loss: event.then(|| LossEvent::of(first, TRANSMISSION_ORDER)),
+            restore: None,
+            limit: None,
+            growth: if event {
+                Growth::Frozen
+            } else {
+                self.opening.growth(ack)
+            },
+            rto: if advanced {
+                RtoTimer::Restart
+            } else {
+                RtoTimer::Keep
+            },
+            timing: Timing::Sample,
+            exit: Exit::No,
+        }
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.resend.begin(view, LossRule::TIMEOUT);
+        self.rto_edge = view.scoreboard.nxt();
+        self.waiting.clear();
+        for slot in &mut self.slots {
+            slot.place = Place::InFlight;
+        }
+        self.away_bytes = 0;
+        self.last_loss_time = Some(view.now);
+        self.retransmit = false;
+        self.fast_retransmit = false;
+    }
+
+    fn on_spurious(&mut self, _: &Spurious, _: &View<'_>) -> Reversal {
+        self.resend.stop();
+        self.last_loss_time = None;
+        self.retransmit = false;
+        self.fast_retransmit = false;
+        Reversal::Done(None)
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        if self.resend.is_active() {
+            return self.resend.flight_size(view);
+        }
+        view.flight_size().saturating_sub(self.away_bytes)
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        if self.retransmit {
+            return Next::Retransmit {
+                id: view.scoreboard.first(),
+                why: SendReason::Retransmit(TRANSMISSION_ORDER),
+                clearance: if self.fast_retransmit {
+                    Clearance::Immediate
+                } else {
+                    Clearance::Window
+                },
+            };
+        }
+        self.resend.next().unwrap_or(Next::New {
+            why: SendReason::NewData,
+            clearance: Clearance::Window,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::Entry;
+    use dupack_tcp::recovery::Recovery;
+
+    use super::*;
+    use crate::recovery::adversary;
+    use crate::testing::{Setup, Timeline, ack, coin};
+
+    fn entry() -> Entry<dyn Recovery> {
+        Entry::recovery("le-without-sack", file!())
+            .build(|parameters: &LeParameters, _| Box::new(WithoutSack::new(parameters)))
+    }
+
+    /// Ten segments out at once, the first acknowledged after 100 ms, which lets 10 out.
+    fn ten() -> Timeline {
+        let mut t = Setup::new(entry()).window(10.0).ssthresh(5.0).start(60);
+        assert_eq!(t.receive(100, ack(1)), "new:10");
+        t
+    }
+
+    #[test]
+    fn any_network_is_survived() {
+        for seed in 0..4_000 {
+            adversary::transfer(entry(), seed, |setup, random| {
+                let setup = adversary::any_timestamps(setup, random);
+                adversary::any_threshold(setup, random)
+            });
+        }
+    }
+
+    #[test]
+    fn a_loss_is_repaired_by_three_duplicate_acks() {
+        let mut t = ten();
+        // Each says that something has left: one new segment.
+        assert_eq!(t.receive(101, ack(1)), "new:11");
+        assert_eq!(t.receive(102, ack(1)), "new:12");
+        assert_eq!(t.receive(103, ack(1)), "order:1");
+        assert_eq!(t.cwnd(), 6.0);
+        // 1 again, and 5 to 12. As 5 to 10 come, nothing tells against the retransmission.
+        assert_eq!(t.in_flight(), 9.0);
+        for ms in 104..110 {
+            t.receive(ms, ack(1));
+        }
+        assert_eq!(t.sender().stats().retransmissions, 1);
+        let sent = t.receive(203, ack(13)).to_owned();
+        assert!(sent.starts_with("new:"), "{sent}");
+        assert_eq!(t.sender().stats().timeouts, 0);
+    }
+
+    #[test]
+    fn a_partial_ack_shows_the_next_loss_and_cuts_nothing_within_a_round_trip() {
+        let mut t = ten();
+        // 1 and 5 are lost: eight duplicate ACKs.
+        for ms in 101..109 {
+            t.receive(ms, ack(1));
+        }
+        let cut = t.cwnd();
+        let sent = t.receive(203, ack(5)).to_owned();
+        assert!(sent.starts_with("order:5"), "{sent}");
+        assert!(t.cwnd() >= cut);
+        assert_eq!(t.sender().stats().loss_events, 1);
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_found() {
+        let mut t = ten();
+        // As 2 to 10 come, 11 and 12 go out, then 1 again, then 13 to 15.
+        for ms in 101..110 {
+            t.receive(ms, ack(1));
+        }
+        assert_eq!(t.sender().stats().retransmissions, 1);
+        // 11 and 12 left before the retransmission, 13 to 15 after it.
+        for ms in 201..205 {
+            assert!(!t.receive(ms, ack(1)).contains("order:1"));
+        }
+        let sent = t.receive(205, ack(1)).to_owned();
+        assert!(sent.contains("order:1"), "{sent}");
+    }
+
+    #[test]
+    fn many_losses_are_repaired_without_a_timeout() {
+        for seed in 0..200 {
+            let mut lost = coin(seed, 0.02);
+            let done = Setup::new(entry()).transfer(300, |order, _| order < 280 && lost());
+            assert!(done.stats.retransmissions > 0 || done.stats.segments_sent == 300);
+        }
+    }
+}
