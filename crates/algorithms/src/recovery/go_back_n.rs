@@ -91,13 +91,15 @@ impl GoBackN {
         self.span.is_some()
     }
 
-    /// Bytes in flight: up to the cursor if there is one, else FlightSize.
+    /// Bytes in flight: up to the cursor if there is one, and what was sent beyond the end all the
+    /// same, as F-RTO does; else FlightSize.
     pub(super) fn flight_size(&self, view: &View<'_>) -> u64 {
-        let cursor = self.span.and_then(|span| view.scoreboard.get(span.cursor));
-        cursor.map_or_else(
-            || view.flight_size(),
-            |segment| segment.start - view.scoreboard.una(),
-        )
+        let board = view.scoreboard;
+        let Some((span, cursor)) = self.span.and_then(|s| Some((s, board.get(s.cursor)?))) else {
+            return view.flight_size();
+        };
+        let beyond = board.get(span.end).map_or(0, |s| board.nxt() - s.start);
+        cursor.start - board.una() + beyond
     }
 
     /// The segment to resend next, when the window has room for it.

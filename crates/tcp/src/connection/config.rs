@@ -213,7 +213,6 @@ pub struct Negotiated {
     pub timestamps: Timestamping,
     /// Explicit congestion notification.
     pub ecn: Ecn,
-    /// The handshake's round-trip time, if its SYN went out once.
     /// The handshake's round-trip time, if its SYN went out once or timestamps tell it: the
     /// sender's first sample.
     pub handshake_rtt: Option<Duration>,
