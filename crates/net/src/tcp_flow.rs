@@ -414,6 +414,7 @@ impl TcpFlow {
     }
 
     /// Sends the ACK that the receiver has to send now, if it has one.
+    #[inline(always)]
     fn acknowledge<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         if self.receiver.is_ack_due() {
             let ack = self.receiver.ack();
@@ -430,20 +431,28 @@ impl TcpFlow {
         self.rearm_receiver(fabric);
     }
 
+    #[inline(always)]
     fn rearm_receiver(&self, fabric: &mut Fabric) {
-        // Once everything has been received, nobody waits for the application.
-        let reading = match (&self.reader, self.progress) {
-            (None, _) | (_, Progress::Finished(_)) => None,
-            (Some(reader), _) => reader.next_timeout(),
-        };
-        let mut next = earlier(self.receiver.next_timeout(), reading);
-        if let Some(coalescing) = &self.coalescing {
-            next = earlier(next, coalescing.next_timeout());
+        let mut next = self.receiver.next_timeout();
+        if self.reader.is_some() || self.coalescing.is_some() {
+            next = earlier(next, self.next_reading());
         }
         if let Some(at) = next {
             let timer = self.receiver_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
         }
+    }
+
+    /// When the application reads, or what waits is handed up.
+    #[inline(never)]
+    fn next_reading(&self) -> Option<Instant> {
+        // Once everything has been received, nobody waits for the application.
+        let reading = match (&self.reader, self.progress) {
+            (None, _) | (_, Progress::Finished(_)) => None,
+            (Some(reader), _) => reader.next_timeout(),
+        };
+        let coalescing = self.coalescing.as_ref();
+        earlier(reading, coalescing.and_then(|c| c.next_timeout()))
     }
 
     #[inline(always)]

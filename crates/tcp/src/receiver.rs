@@ -287,6 +287,7 @@ impl Receiver {
         }
     }
 
+    #[inline(always)]
     fn in_order(&mut self, now: Instant, until: u64, accepted: &mut Accepted) {
         let before = self.next;
         let filled = !self.out_of_order.is_empty();
@@ -365,6 +366,7 @@ impl Receiver {
         }
     }
 
+    #[inline(never)]
     fn beyond_gap(&mut self, now: Instant, from: u64, until: u64, accepted: &mut Accepted) {
         let kept = self.out_of_order.bytes();
         self.out_of_order.insert(from, until);

@@ -201,15 +201,11 @@ impl State {
         let nxt = self.scoreboard.nxt();
         let waiting = self.written - nxt;
         let room = self.peer_edge.saturating_sub(nxt);
-        let smss = u64::from(self.config.smss);
-        // The last full segment carries the FIN, if the window has room for both.
-        let full = if waiting <= smss + u64::from(self.fin) && waiting <= room {
-            waiting
-        } else {
-            waiting.min(smss)
-        };
+        let full = waiting.min(u64::from(self.config.smss));
         if room >= full {
-            return full as u32;
+            // The last full segment carries the FIN, if the window has room for both.
+            let last = self.fin > 0 && waiting == full + u64::from(self.fin) && waiting <= room;
+            return if last { waiting } else { full } as u32;
         }
         if room >= u64::from(self.peer_window_max / 2).max(1) || self.persist.due {
             return room as u32;
