@@ -194,7 +194,7 @@ impl Receiver {
     }
 
     /// Takes in a segment.
-    #[inline]
+    #[inline(always)]
     pub fn handle_data(&mut self, now: Instant, segment: &DataSegment) -> Accepted {
         let mut accepted = Accepted::default();
         let Some(start) = segment.seq.offset(self.config.irs, self.next) else {
