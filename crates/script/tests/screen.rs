@@ -146,11 +146,6 @@ fn what_is_not_there_is_skipped_where_it_is_asked_for() {
         ("+0 epoll_create(1) = 5", 1, "epoll_create"),
         ("+0 write(4, ..., 100) = 50", 1, "send buffer"),
         (
-            "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0",
-            1,
-            "TCP_INQ",
-        ),
-        (
             "+0 %{ assert tcpi_pacing_rate == 3 }%",
             1,
             "tcpi_pacing_rate",

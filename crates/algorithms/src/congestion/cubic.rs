@@ -210,7 +210,7 @@ pub struct Cubic {
     arithmetic: Arithmetic,
     increase: Increase,
     decrease: Decrease,
-    early_exit: Option<EarlyExit>,
+    early_exit: Option<Box<EarlyExit>>,
     w_max: f64,
     cwnd_prior: f64,
     origin: Origin,
@@ -218,7 +218,7 @@ pub struct Cubic {
     counted: Counted,
     undo: UndoRules,
     undo_curve: UndoCurve,
-    remembered: Option<Remembered>,
+    remembered: Option<Box<Remembered>>,
 }
 
 impl Cubic {
@@ -234,7 +234,7 @@ impl Cubic {
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
             arithmetic: parameters.arithmetic,
-            early_exit: EarlyExit::new(&parameters.slow_start, context),
+            early_exit: EarlyExit::new(&parameters.slow_start, context).map(Box::new),
             w_max: 0.0,
             cwnd_prior: 0.0,
             origin: Origin::SlowStart,
@@ -414,14 +414,14 @@ impl CongestionControl for Cubic {
     }
 
     fn remember(&mut self) {
-        self.remembered = Some(Remembered {
+        self.remembered = Some(Box::new(Remembered {
             increase: self.increase.clone(),
             w_max: self.w_max,
             cwnd_prior: self.cwnd_prior,
             origin: self.origin,
             stage: self.stage,
             counted: self.counted,
-        });
+        }));
     }
 
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {

@@ -59,10 +59,10 @@ pub struct Reno {
     smss: f64,
     increase: Increase,
     decrease: Decrease,
-    early_exit: Option<EarlyExit>,
+    early_exit: Option<Box<EarlyExit>>,
     undo: UndoRules,
     /// Growth as it was before the last loss event.
-    remembered: Option<Increase>,
+    remembered: Option<Box<Increase>>,
 }
 
 impl Reno {
@@ -73,7 +73,7 @@ impl Reno {
             smss: f64::from(context.smss),
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
-            early_exit: EarlyExit::new(&parameters.slow_start, context),
+            early_exit: EarlyExit::new(&parameters.slow_start, context).map(Box::new),
             undo: parameters.undo.rules(),
             remembered: None,
         }
@@ -112,12 +112,12 @@ impl CongestionControl for Reno {
     }
 
     fn remember(&mut self) {
-        self.remembered = Some(self.increase.clone());
+        self.remembered = Some(Box::new(self.increase.clone()));
     }
 
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
         if let Some(increase) = self.remembered.take() {
-            self.increase = increase;
+            self.increase = *increase;
         }
         prior.restored(window)
     }

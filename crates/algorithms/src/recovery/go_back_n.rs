@@ -26,6 +26,10 @@ use dupack_tcp::scoreboard::SegmentId;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GoBackN {
     span: Option<Span>,
+    /// SND.UNA after the last ACK.
+    una: u64,
+    /// Whether that ACK repeated the one before: something arrived that was sent beyond the end.
+    repeats: bool,
 }
 
 /// What is still to be resent: `cursor..end`, never empty.
@@ -39,6 +43,7 @@ struct Span {
 impl GoBackN {
     /// Everything outstanding counts as lost, by `rule`, and is to be sent again from SND.UNA.
     pub(super) fn begin(&mut self, view: &View<'_>, rule: LossRule) {
+        (self.una, self.repeats) = (view.scoreboard.una(), false);
         self.set(view.scoreboard.first(), view.scoreboard.end(), rule);
     }
 
@@ -53,6 +58,9 @@ impl GoBackN {
 
     /// Moves the cursor over what an ACK has covered.
     pub(super) fn on_ack(&mut self, view: &View<'_>) {
+        let una = view.scoreboard.una();
+        self.repeats = una == self.una;
+        self.una = una;
         if let Some(Span { cursor, end, rule }) = self.span {
             self.set(cursor.max(view.scoreboard.first()), end, rule);
         }
@@ -92,14 +100,14 @@ impl GoBackN {
     }
 
     /// Bytes in flight: up to the cursor if there is one, and what was sent beyond the end all the
-    /// same, as F-RTO does; else FlightSize.
+    /// same, as F-RTO does, until duplicate ACKs say that it arrives; else FlightSize.
     pub(super) fn flight_size(&self, view: &View<'_>) -> u64 {
         let board = view.scoreboard;
         let Some((span, cursor)) = self.span.and_then(|s| Some((s, board.get(s.cursor)?))) else {
             return view.flight_size();
         };
-        let beyond = board.get(span.end).map_or(0, |s| board.nxt() - s.start);
-        cursor.start - board.una() + beyond
+        let beyond = board.get(span.end).filter(|_| !self.repeats);
+        cursor.start - board.una() + beyond.map_or(0, |s| board.nxt() - s.start)
     }
 
     /// The segment to resend next, when the window has room for it.

@@ -29,6 +29,8 @@
 //! RFC 4015 §5). Neither gives a peer more than the window had been, once per loss event. An ECN signal
 //! is proof of congestion: [`Undo::forbid`].
 
+use alloc::boxed::Box;
+
 use super::Sender;
 use super::state::State;
 use crate::facts::{AckFacts, AckKind, SendReason, Sent};
@@ -42,12 +44,13 @@ use crate::undo::{
 use crate::window::WindowCause;
 
 /// What is known of the last loss event, and of what was sent again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Undo {
     rules: UndoRules,
     /// Whether any ACK might matter, and not only one with a DSACK.
     watching: bool,
-    episode: Option<Episode>,
+    /// Most flows are not within one.
+    episode: Option<Box<Episode>>,
     /// TSval of the first retransmission of those that may be outstanding.
     stamp: Option<u32>,
     /// Between these two are they all.
@@ -238,7 +241,8 @@ impl State {
         }
         let (una, nxt) = (self.scoreboard.una(), self.scoreboard.nxt());
         self.undo.withhold = Withhold::No;
-        let before = self.undo.episode.filter(|e| e.stage == Stage::Open);
+        let before = self.undo.episode.as_deref().copied();
+        let before = before.filter(|e| e.stage == Stage::Open);
         // With nothing acknowledged since, it is the same segment that times out again.
         let continues = after == Reduction::Timeout
             && before.is_some_and(|e| e.after == Reduction::LossEvent || e.timed_out_at == una);
@@ -265,7 +269,7 @@ impl State {
         }
         self.undo.begin_counting(una);
         self.undo.watching = true;
-        self.undo.episode = Some(Episode {
+        self.undo.episode = Some(Box::new(Episode {
             prior: self.prior(),
             growth: self.growth,
             reduced_at: self.reduced_at,
@@ -276,7 +280,7 @@ impl State {
             timed_out_at: una,
             first_ack: FirstAck::Awaited,
             frto,
-        });
+        }));
         true
     }
 
@@ -337,7 +341,7 @@ impl State {
     }
 
     fn sign(&mut self, facts: &AckFacts<'_>) -> Option<Spurious> {
-        let episode = self.undo.episode?;
+        let episode = self.undo.episode.as_deref().copied()?;
         let explained = self.undo.unexplained == Some(0);
         let found = |sign| Some(Spurious::new(episode.after, sign));
         if episode.stage == Stage::Over {
@@ -510,7 +514,7 @@ impl Sender {
     /// restore the window. `outcome` is what the recovery made of the ACK that shows it.
     #[inline(never)]
     pub(super) fn reverse(&mut self, now: Instant, spurious: Spurious, outcome: &mut Outcome) {
-        let Some(episode) = self.state.undo.episode else {
+        let Some(episode) = self.state.undo.episode.as_deref().copied() else {
             return;
         };
         // A loss event that begins with this ACK is one of its own: it reduces what is restored.

@@ -246,7 +246,8 @@ fn kernel_without_window_scaling() {
     assert_eq!((shifts.ours, shifts.peers), (0, 0));
 }
 
-/// It asks, is told no, and nobody marks a packet.
+/// If it opens, it asks and is told yes: new data is ECN-capable, and nothing is marked. We do not
+/// ask, as Linux does not of itself.
 fn kernel_that_asks_for_ecn() {
     for opener in [Opener::Us, Opener::Kernel] {
         let scene = Scene::usual();
@@ -261,14 +262,22 @@ fn kernel_that_asks_for_ecn() {
         let ours = watch.from(our_address(Family::V4));
         let kernels = watch.from(kernel_address(Family::V4));
         let has_asked = kernels.iter().any(|it| it.segment.flags.contains(asks));
-        assert_eq!(has_asked, matches!(opener, Opener::Kernel));
+        let agreed = matches!(opener, Opener::Kernel);
+        assert_eq!(has_asked, agreed);
         assert!(ours.len() > 2 && kernels.len() > 2);
-        for packet in ours.iter().chain(&kernels) {
-            assert_eq!(packet.ecn, Ecn::NotCapable, "{packet:?}");
+        for packets in [&ours, &kernels] {
+            let has_data = packets.iter().any(|it| it.segment.len > 0);
+            let is_capable = packets.iter().any(|it| it.ecn == Ecn::Capable);
+            assert_eq!(is_capable, agreed && has_data);
+        }
+        for packet in ours.iter().filter(|it| it.ecn == Ecn::Capable) {
+            assert!(packet.segment.len > 0, "{packet:?}");
         }
         for Seen { segment, .. } in &ours {
-            let says_yes = segment.flags.contains(Flags::ECE) || segment.flags.contains(Flags::CWR);
-            assert!(!says_yes, "{segment:?}");
+            let answers = segment.flags.contains(Flags::SYN);
+            let says_yes = segment.flags.contains(Flags::ECE);
+            assert_eq!(says_yes, answers && agreed, "{segment:?}");
+            assert!(!segment.flags.contains(Flags::CWR), "{segment:?}");
         }
     }
 }
