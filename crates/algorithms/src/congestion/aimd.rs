@@ -210,6 +210,8 @@ pub struct Increase {
     slow_start: SlowStart,
     /// Bytes acknowledged towards the next increase in congestion avoidance.
     acked: f64,
+    /// The two before the last loss event.
+    before: Option<(SlowStart, f64)>,
 }
 
 impl Increase {
@@ -226,6 +228,7 @@ impl Increase {
             validate: parameters.validate,
             slow_start: SlowStart::Ordinary,
             acked: 0.0,
+            before: None,
         }
     }
 
@@ -320,6 +323,18 @@ impl Increase {
             (Some(pace), _) => self.slow_start = SlowStart::Paced(pace),
             (None, SlowStart::Paced(_)) => self.slow_start = SlowStart::Ordinary,
             (None, SlowStart::Ordinary | SlowStart::AfterTimeout) => {}
+        }
+    }
+
+    /// A loss event begins: what its answer changes is remembered.
+    pub const fn remember(&mut self) {
+        self.before = Some((self.slow_start, self.acked));
+    }
+
+    /// The loss event was none: what was remembered is back.
+    pub fn restore(&mut self) {
+        if let Some(before) = self.before.take() {
+            (self.slow_start, self.acked) = before;
         }
     }
 

@@ -191,7 +191,6 @@ impl Stage {
 /// What a loss event changes (§4.9).
 #[derive(Clone, Debug)]
 struct Remembered {
-    increase: Increase,
     w_max: f64,
     cwnd_prior: f64,
     origin: Origin,
@@ -414,8 +413,8 @@ impl CongestionControl for Cubic {
     }
 
     fn remember(&mut self) {
+        self.increase.remember();
         self.remembered = Some(Box::new(Remembered {
-            increase: self.increase.clone(),
             w_max: self.w_max,
             cwnd_prior: self.cwnd_prior,
             origin: self.origin,
@@ -428,7 +427,7 @@ impl CongestionControl for Cubic {
         if let Some(before) = self.remembered.take()
             && window.cwnd < prior.window.cwnd
         {
-            self.increase = before.increase;
+            self.increase.restore();
             if self.undo_curve == UndoCurve::Restore {
                 self.w_max = before.w_max;
                 self.cwnd_prior = before.cwnd_prior;

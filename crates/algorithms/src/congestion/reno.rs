@@ -61,8 +61,6 @@ pub struct Reno {
     decrease: Decrease,
     early_exit: Option<Box<EarlyExit>>,
     undo: UndoRules,
-    /// Growth as it was before the last loss event.
-    remembered: Option<Box<Increase>>,
 }
 
 impl Reno {
@@ -75,7 +73,6 @@ impl Reno {
             decrease: Decrease::new(&parameters.decrease, context),
             early_exit: EarlyExit::new(&parameters.slow_start, context).map(Box::new),
             undo: parameters.undo.rules(),
-            remembered: None,
         }
     }
 }
@@ -112,13 +109,11 @@ impl CongestionControl for Reno {
     }
 
     fn remember(&mut self) {
-        self.remembered = Some(Box::new(self.increase.clone()));
+        self.increase.remember();
     }
 
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        if let Some(increase) = self.remembered.take() {
-            self.increase = *increase;
-        }
+        self.increase.restore();
         prior.restored(window)
     }
 }

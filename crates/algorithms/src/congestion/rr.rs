@@ -76,8 +76,6 @@ pub struct TcpRr {
     increase: Increase,
     decrease: Decrease,
     undo: UndoRules,
-    /// Growth as it was before the last timeout.
-    remembered: Option<Increase>,
 }
 
 impl TcpRr {
@@ -92,7 +90,6 @@ impl TcpRr {
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
             undo: parameters.undo.rules(),
-            remembered: None,
         }
     }
 }
@@ -122,13 +119,11 @@ impl CongestionControl for TcpRr {
     }
 
     fn remember(&mut self) {
-        self.remembered = Some(self.increase.clone());
+        self.increase.remember();
     }
 
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        if let Some(increase) = self.remembered.take() {
-            self.increase = increase;
-        }
+        self.increase.restore();
         prior.restored(window)
     }
 }

@@ -202,8 +202,6 @@ pub struct Vegas {
     /// None after a loss, until the next ACK.
     round: Option<Round>,
     undo: UndoRules,
-    /// Growth as it was before the last loss event.
-    remembered: Option<Increase>,
 }
 
 impl Vegas {
@@ -228,7 +226,6 @@ impl Vegas {
             decrease: Decrease::new(&parameters.decrease, context),
             round: None,
             undo: parameters.undo.rules(),
-            remembered: None,
         }
     }
 
@@ -340,13 +337,11 @@ impl CongestionControl for Vegas {
     }
 
     fn remember(&mut self) {
-        self.remembered = Some(self.increase.clone());
+        self.increase.remember();
     }
 
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        if let Some(increase) = self.remembered.take() {
-            self.increase = increase;
-        }
+        self.increase.restore();
         prior.restored(window)
     }
 }

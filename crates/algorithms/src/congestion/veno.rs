@@ -97,8 +97,6 @@ pub struct Veno {
     congestion: Decrease,
     random: Decrease,
     undo: UndoRules,
-    /// Growth as it was before the last loss event.
-    remembered: Option<Increase>,
 }
 
 impl Veno {
@@ -118,7 +116,6 @@ impl Veno {
             congestion: Decrease::new(&parameters.decrease, context),
             random: Decrease::new(&random, context),
             undo: parameters.undo.rules(),
-            remembered: None,
         }
     }
 
@@ -173,13 +170,11 @@ impl CongestionControl for Veno {
     }
 
     fn remember(&mut self) {
-        self.remembered = Some(self.increase.clone());
+        self.increase.remember();
     }
 
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        if let Some(increase) = self.remembered.take() {
-            self.increase = increase;
-        }
+        self.increase.restore();
         prior.restored(window)
     }
 }

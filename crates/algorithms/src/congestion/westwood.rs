@@ -150,8 +150,8 @@ pub struct Westwood {
     /// Least `ssthresh` after a timeout, in bytes.
     min_ssthresh: f64,
     undo: UndoRules,
-    /// Growth and the reduction factor as they were before the last loss event.
-    remembered: Option<(Increase, f64)>,
+    /// The reduction factor as it was before the last loss event.
+    remembered: Option<f64>,
 }
 
 impl Westwood {
@@ -252,12 +252,13 @@ impl CongestionControl for Westwood {
     }
 
     fn remember(&mut self) {
-        self.remembered = Some((self.increase.clone(), self.reduction.a));
+        self.increase.remember();
+        self.remembered = Some(self.reduction.a);
     }
 
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        if let Some((increase, a)) = self.remembered.take() {
-            self.increase = increase;
+        self.increase.restore();
+        if let Some(a) = self.remembered.take() {
             self.reduction.a = a;
         }
         prior.restored(window)
