@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Dialect, StackSpec, offer};
 use dupack_lab::units::Delay;
-use dupack_tcp::connection::{KeepAlive, Negotiated};
+use dupack_tcp::connection::{EcnOffer, KeepAlive, Negotiated};
 use dupack_tcp::time::Duration;
 use dupack_wire::Family;
 use dupack_wire::Secret;
@@ -49,6 +49,36 @@ pub struct EndpointArgs {
     /// Packets one by one, with checksums, as if the kernel had no offload
     #[arg(long)]
     pub plain: bool,
+    /// Explicit congestion notification [default: as the dialect has it]
+    #[arg(long, value_enum)]
+    pub ecn: Option<EcnArg>,
+}
+
+/// What of explicit congestion notification is asked for, and agreed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EcnArg {
+    /// Nothing
+    Off,
+    /// What RFC 3168 has, if the peer asks for it
+    Accept,
+    /// The same, and it is asked for
+    Offer,
+    /// What RFC 9768 has or RFC 3168, if the peer asks for it
+    AcceptAccurate,
+    /// The same, and that of RFC 9768 is asked for
+    OfferAccurate,
+}
+
+impl EcnArg {
+    const fn offer(self) -> EcnOffer {
+        match self {
+            Self::Off => EcnOffer::Off,
+            Self::Accept => EcnOffer::Accepted,
+            Self::Offer => EcnOffer::Offered,
+            Self::AcceptAccurate => EcnOffer::AccurateAccepted,
+            Self::OfferAccurate => EcnOffer::AccurateOffered,
+        }
+    }
 }
 
 /// The IPv4 network of the device, on the command line.
@@ -101,6 +131,9 @@ pub fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
             ..KeepAlive::STANDARD
         }
     });
+    if let Some(ecn) = args.ecn {
+        offer.config.offer.ecn = ecn.offer();
+    }
     offer
 }
 

@@ -3,6 +3,7 @@
 use dupack_tcp::connection::State;
 use dupack_tcp::recovery::Phase;
 use dupack_tcp::scoreboard::Reported;
+use dupack_tcp::segment::Codepoint;
 use dupack_tcp::sender::Sender;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -83,6 +84,7 @@ fn of_connection(field: &str, line: &Line, now: Instant) -> Option<i64> {
     }
     let agreed = connection.negotiated()?;
     match field {
+        "received_ce" => return count(connection.receiver()?.marked_packets()),
         "options" => {
             let bits = i64::from(agreed.timestamps.is_on())
                 + 2 * i64::from(agreed.sack.is_on())
@@ -159,7 +161,10 @@ fn of_sender(field: &str, sender: &Sender, written: u64, now: Instant) -> Option
         "bytes_acked" => count(board.una() + 1),
         "data_segs_out" => count(stats.segments_sent),
         "snd_wnd" => count(sender.peer_edge().saturating_sub(board.una())),
-        "delivered_ce" => Some(0),
+        "delivered_ce" => count(sender.marks_reported()),
+        "delivered_ce_bytes" => Some(i64::from(sender.bytes_reported(Codepoint::Ce))),
+        "delivered_e0_bytes" => Some(i64::from(sender.bytes_reported(Codepoint::Ect0))),
+        "delivered_e1_bytes" => Some(i64::from(sender.bytes_reported(Codepoint::Ect1))),
         _ => None,
     }
 }

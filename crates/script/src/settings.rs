@@ -11,7 +11,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackError, StackSpec, offer};
-use dupack_tcp::connection::{BuildSender, Config, EcnOffer, MIN_MSS};
+use dupack_tcp::connection::{AccurateOption, BuildSender, Config, EcnOffer, MIN_MSS};
 use dupack_tcp::options::{Dsack, Sack, WindowScale};
 use dupack_tcp::receiver::SackCompression;
 use dupack_tcp::sender::{IdleRule, WindowLog};
@@ -64,6 +64,7 @@ pub(crate) struct Settings {
     compression: Compression,
     /// The dialect's, unless the script says something.
     ecn: Option<EcnOffer>,
+    accurate_option: Option<AccurateOption>,
     /// The largest receive buffer, which the window's shift follows from.
     receive_buffer: u32,
     /// Repetitions of a SYN, and of its answer.
@@ -96,6 +97,7 @@ impl Settings {
             restart_after_idle: true,
             compression: Compression::default(),
             ecn: None,
+            accurate_option: None,
             receive_buffer: 6 << 20,
             syn_retries: 6,
             syn_ack_retries: 5,
@@ -216,6 +218,7 @@ impl Settings {
         config.offer.sack = Sack::when(config.offer.sack.is_on() && self.sack);
         config.offer.dsack = Dsack::when(config.offer.dsack.is_on() && self.dsack && self.sack);
         config.offer.ecn = self.ecn.unwrap_or(config.offer.ecn);
+        config.accurate_option = self.accurate_option.unwrap_or(config.accurate_option);
         config.offer.window_scale = WindowScale::when(self.window_scaling);
         config.sack_compression = self.compression.over(config.sack_compression);
         config.receive_buffer = socket.receive_buffer.unwrap_or(self.receive_buffer);

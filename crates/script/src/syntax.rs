@@ -3,6 +3,7 @@
 //! Numbers are the script's: sequence numbers count from the script's initial ones, times from
 //! its beginning.
 
+use dupack_tcp::accurate_ecn::EcnCounters;
 use dupack_tcp::time::{Duration, Instant};
 
 /// A script.
@@ -82,8 +83,8 @@ pub struct Command {
 pub struct Packet {
     /// What is said of the ECN field of the IP header.
     pub ecn: Option<EcnField>,
-    /// Control bits as one byte in the order of the wire, ACK included.
-    pub flags: u8,
+    /// Control bits in the order of the wire, ACK included, and AE before them.
+    pub flags: u16,
     /// Number of the first byte.
     pub seq: u32,
     /// Bytes of payload.
@@ -98,25 +99,29 @@ pub struct Packet {
 
 impl Packet {
     /// No more data.
-    pub const FIN: u8 = 0x01;
+    pub const FIN: u16 = 0x01;
     /// Opens a connection.
-    pub const SYN: u8 = 0x02;
+    pub const SYN: u16 = 0x02;
     /// Ends a connection.
-    pub const RST: u8 = 0x04;
+    pub const RST: u16 = 0x04;
     /// Push.
-    pub const PSH: u8 = 0x08;
+    pub const PSH: u16 = 0x08;
     /// The acknowledgment number counts.
-    pub const ACK: u8 = 0x10;
+    pub const ACK: u16 = 0x10;
     /// The urgent pointer counts.
-    pub const URG: u8 = 0x20;
+    pub const URG: u16 = 0x20;
     /// ECN echo.
-    pub const ECE: u8 = 0x40;
+    pub const ECE: u16 = 0x40;
     /// Congestion window reduced.
-    pub const CWR: u8 = 0x80;
+    pub const CWR: u16 = 0x80;
+    /// Accurate ECN.
+    pub const AE: u16 = 0x100;
+    /// The three that are the ACE field where Accurate ECN is agreed on (RFC 9768 §3.2.2).
+    pub const ACE: u16 = Self::AE | Self::CWR | Self::ECE;
 
     /// Whether all bits of `flags` are set.
     #[must_use]
-    pub const fn is(&self, flags: u8) -> bool {
+    pub const fn is(&self, flags: u16) -> bool {
         self.flags & flags == flags
     }
 }
@@ -169,6 +174,8 @@ pub enum TcpOption {
         /// TSecr.
         echo: u32,
     },
+    /// Counters of Accurate ECN.
+    Counters(EcnCounters),
 }
 
 /// A call of the operating system, with the answer that is expected.

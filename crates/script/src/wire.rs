@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
 use dupack_tcp::connection::{Flags, Options, Outgoing, Segment, Timestamps};
 use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{Codepoint, SackBlock, SackBlocks};
@@ -78,6 +79,7 @@ impl Numbers {
                 TcpOption::WindowScale(shift) => options.window_scale = Some(*shift),
                 TcpOption::SackPermitted => options.sack_permitted = Sack::Permitted,
                 TcpOption::Sack(blocks) => options.sacks = sacks(blocks, ours),
+                TcpOption::Counters(counters) => options.accurate_ecn = Some(*counters),
                 TcpOption::Timestamps { value, echo } => {
                     let echo = match packet.is(Packet::ACK) {
                         true => self.stamps.echo(*echo, echoes)?,
@@ -259,6 +261,14 @@ fn first_option(field: &[u8]) -> Option<(TcpOption, &[u8])> {
                     value: word(&stamps[..4]),
                     echo: word(&stamps[4..]),
                 },
+                (172 | 174, counters) => {
+                    let order = match kind {
+                        172 => CounterOrder::Ect0First,
+                        _ => CounterOrder::Ect1First,
+                    };
+                    let counters: Vec<u32> = counters.chunks_exact(3).map(word).collect();
+                    TcpOption::Counters(EcnCounters::new(order, &counters))
+                }
                 _ => return None,
             };
             Some((option, rest))
@@ -290,8 +300,8 @@ impl fmt::Display for Packet {
 }
 
 /// The flags as a script writes them.
-pub(crate) fn letters(flags: u8) -> String {
-    const LETTERS: [(u8, char); 8] = [
+pub(crate) fn letters(flags: u16) -> String {
+    const LETTERS: [(u16, char); 9] = [
         (Packet::FIN, 'F'),
         (Packet::SYN, 'S'),
         (Packet::RST, 'R'),
@@ -299,6 +309,7 @@ pub(crate) fn letters(flags: u8) -> String {
         (Packet::URG, 'U'),
         (Packet::ECE, 'E'),
         (Packet::CWR, 'W'),
+        (Packet::AE, 'A'),
         (Packet::ACK, '.'),
     ];
     let letters: String = LETTERS
@@ -338,9 +349,26 @@ impl fmt::Display for Listed<'_> {
                     }
                 }
                 TcpOption::Timestamps { value, echo } => write!(f, "TS val {value} ecr {echo}")?,
+                TcpOption::Counters(option) => {
+                    f.write_str("ECN")?;
+                    let fields = option.order().fields().into_iter();
+                    for (field, counter) in fields.zip(option.counters()) {
+                        write!(f, " {} {counter}", counter_name(field))?;
+                    }
+                }
             }
         }
         f.write_str(">")
+    }
+}
+
+/// What a script calls the counter of bytes that came with `field`.
+const fn counter_name(field: Codepoint) -> &'static str {
+    match field {
+        Codepoint::Ect0 => "e0b",
+        Codepoint::Ect1 => "e1b",
+        Codepoint::Ce => "ceb",
+        Codepoint::NotEct => "",
     }
 }
 

@@ -51,7 +51,8 @@ pub struct AckFacts<'a> {
     pub order_echo: Option<u64>,
     /// What stopped the sender when it last stopped sending.
     pub limited_by: LimitedBy,
-    /// Whether the receiver echoes a mark of congestion, if the connection uses ECN.
+    /// Whether the receiver tells of a mark of congestion, if the connection uses ECN: again with every
+    /// ACK until CWR has reached it (RFC 3168), or once (RFC 9768).
     pub ecn_echo: Bit,
     /// How far the window was used in the last flight.
     pub window_use: WindowUse,

@@ -25,6 +25,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod accurate_ecn;
 pub mod congestion;
 pub mod connection;
 pub mod differentiation;

@@ -56,13 +56,24 @@ option! {
     Absent
 }
 
-option! {
-    /// Explicit congestion notification (RFC 3168).
-    Ecn,
-    /// Data is marked instead of dropped, the receiver echoes marks, and the sender heeds them.
-    Used,
+/// Explicit congestion notification: data is marked instead of dropped, the receiver tells of marks,
+/// and the sender heeds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// From a mark on ACKs carry ECE, until the sender says that it has slowed down (RFC 3168).
+    Classic,
+    /// ACKs carry a count of the packets that came marked (RFC 9768).
+    Accurate,
     /// There is none of it.
-    Absent
+    Absent,
+}
+
+impl Ecn {
+    /// Whether there is any.
+    #[must_use]
+    pub const fn is_on(self) -> bool {
+        !matches!(self, Self::Absent)
+    }
 }
 
 option! {

@@ -4,15 +4,18 @@
 //! [`Receiver::handle_timeout`], reads by [`Receiver::read`]; after each, ACKs are taken with
 //! [`Receiver::poll_ack`] until there are none.
 
+mod marks;
 mod timing;
 
 use alloc::boxed::Box;
 
-use crate::options::{Dsack, OrderEcho, Sack};
+use crate::options::{Dsack, Ecn, OrderEcho, Sack};
 use crate::reassembly::Reassembly;
-use crate::segment::{Ack, Bit, Codepoint, DataSegment, SackBlock, SackBlocks};
+use crate::segment::{Ack, Bit, Codepoint, DataSegment, EcnEcho, SackBlock, SackBlocks};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
+use marks::{Answered, CountedPacket};
+pub(crate) use marks::{MarkCounts, Wanted};
 use timing::{Adaptive, Answer, Compressed, Timing};
 pub use timing::{AdaptiveAcks, SackCompression};
 
@@ -62,6 +65,8 @@ pub struct ReceiverConfig {
     pub timestamps: Option<TimestampEcho>,
     /// The order of transmissions is echoed (LE §4.2).
     pub order_echo: OrderEcho,
+    /// How marks of congestion are told of.
+    pub ecn: Ecn,
     /// Who empties the buffer.
     pub application: Reading,
 }
@@ -82,6 +87,7 @@ impl ReceiverConfig {
             dsack: Dsack::Absent,
             timestamps: None,
             order_echo: OrderEcho::Absent,
+            ecn: Ecn::Absent,
             application: Reading::OnDemand,
         }
     }
@@ -147,7 +153,7 @@ pub struct Receiver {
     /// Whether a segment has come that could be marked.
     ecn_seen: Bit,
     acks_sent: u64,
-    /// What few receivers have: ACKs whose time follows the data.
+    /// What few receivers have: ACKs whose time follows the data, and counts of marks.
     timing: Option<Box<Timing>>,
 }
 
@@ -239,9 +245,17 @@ impl Receiver {
     }
 
     /// On a connection that uses ECN: the ECN field of the packet that carried `segment`, which is
-    /// handed in next, and its CWR. From a mark on ACKs carry ECE, until CWR comes (RFC 3168
-    /// §6.1.3). A mark on what is not new in the window says nothing (§6.1.5).
+    /// handed in next, and its CWR.
+    ///
+    /// From a mark on ACKs carry ECE, until CWR comes (RFC 3168 §6.1.3), and a mark on what is not
+    /// new in the window says nothing (§6.1.5). With Accurate ECN every packet counts, so that one
+    /// without data is to be told of, too (RFC 9768 §3.2).
     pub fn note_ecn(&mut self, segment: &DataSegment, field: Codepoint, cwr: Bit) {
+        if self.config.ecn == Ecn::Accurate {
+            let packets = segment.len.div_ceil(self.config.mss.max(1)).max(1);
+            self.count_marks(field, segment.len, packets);
+            return;
+        }
         if cwr.is_set() {
             self.ecn_echo = Bit::Clear;
             if self.timing.is_some() && segment.len > 0 {
@@ -269,6 +283,38 @@ impl Receiver {
             Codepoint::NotEct => {}
             Codepoint::Ect0 | Codepoint::Ect1 => self.ecn_seen = Bit::Set,
         }
+    }
+
+    /// Counts a packet with `len` bytes of payload for Accurate ECN, or several that were joined.
+    pub(crate) fn count_marks(&mut self, field: Codepoint, len: u32, packets: u32) {
+        let waiting = self.unacked > 0;
+        let packet = CountedPacket {
+            field,
+            len,
+            packets,
+        };
+        let Some(counts) = self.mark_counts() else {
+            return;
+        };
+        if counts.count(packet, waiting) == Answered::Now {
+            self.due = Due::Yes;
+        }
+    }
+
+    /// What is counted for Accurate ECN, on a connection that uses it.
+    pub(crate) fn mark_counts(&mut self) -> Option<&mut MarkCounts> {
+        self.timing.as_mut()?.marks.as_mut()
+    }
+
+    /// Packets that came marked, as Accurate ECN counts them (RFC 9768 §3.2, `r.cep` without its
+    /// beginning); none with other ECN.
+    #[must_use]
+    pub fn marked_packets(&self) -> u64 {
+        let counts = self
+            .timing
+            .as_ref()
+            .and_then(|timing| timing.marks.as_ref());
+        counts.map_or(0, MarkCounts::packets)
     }
 
     fn note_timestamp(&mut self, segment: &DataSegment, start: u64) {
@@ -511,8 +557,18 @@ impl Receiver {
     /// An ACK, whether one is due or not, for a segment that goes out anyway. None is due after.
     #[inline]
     pub fn ack(&mut self) -> Ack {
+        let mut ecn = match self.ecn_echo {
+            Bit::Clear => EcnEcho::Silent,
+            Bit::Set => EcnEcho::Marked,
+        };
+        let mut for_acks = false;
         if let Some(timing) = &mut self.timing {
             timing.acked(self.due == Due::Yes || self.delayed_until.is_some());
+            if let Some(marks) = &mut timing.marks {
+                let (ace, sacks) = marks.acked();
+                ecn = EcnEcho::Count(ace);
+                for_acks = !sacks;
+            }
         }
         self.due = Due::No;
         self.delayed_until = None;
@@ -527,6 +583,8 @@ impl Receiver {
         let sacks = if self.out_of_order.is_empty() && self.duplicate.is_none() {
             self.recent_len = 0;
             SackBlocks::NONE
+        } else if for_acks {
+            SackBlocks::NONE
         } else {
             self.sack_blocks()
         };
@@ -536,7 +594,7 @@ impl Receiver {
             timestamp_echo: self.config.timestamps.map(|_| self.ts_recent),
             order_echo: self.order.take().filter(|_| self.config.order_echo.is_on()),
             sacks,
-            ecn_echo: self.ecn_echo,
+            ecn,
         }
     }
 
@@ -644,11 +702,13 @@ fn timing_of(config: &ReceiverConfig) -> Option<Box<Timing>> {
     };
     let compression = config.sack_compression.filter(|_| config.sack.is_on());
     let compressed = compression.map(Compressed::new);
-    (adaptive.is_some() || compressed.is_some()).then(|| {
+    let marks = (config.ecn == Ecn::Accurate).then(MarkCounts::default);
+    (adaptive.is_some() || compressed.is_some() || marks.is_some()).then(|| {
         Box::new(Timing {
             adaptive,
             compressed,
             round_trip: None,
+            marks,
         })
     })
 }

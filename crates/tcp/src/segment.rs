@@ -121,6 +121,12 @@ impl SackBlocks {
         }
     }
 
+    /// Leaves the first `len` blocks, at most.
+    pub fn truncate(&mut self, len: usize) {
+        // A number below 5.
+        self.len = self.len.min(len.min(MAX_SACK_BLOCKS) as u8);
+    }
+
     /// The blocks present.
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {
@@ -147,6 +153,21 @@ pub struct Ack {
     pub order_echo: Option<u32>,
     /// SACK blocks, if the connection permits them.
     pub sacks: SackBlocks,
+    /// What it says of marks of congestion.
+    pub ecn: EcnEcho,
+}
+
+/// What an ACK says of marks of congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// Nothing.
+    #[default]
+    Silent,
     /// ECE: congestion was experienced, and no CWR has come since (RFC 3168 §6.1.3).
-    pub ecn_echo: Bit,
+    Marked,
+    /// The ACE field: the low three bits of the number of packets that came marked, counted from 5
+    /// (RFC 9768 §3.2.2). Where the ACK reports nothing new, it may be older than others.
+    Count(u8),
+    /// The same, and a timestamp shows that it left after all ACKs before it.
+    LatestCount(u8),
 }

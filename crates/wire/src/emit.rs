@@ -223,8 +223,11 @@ fn write_tcp(tcp: &mut [u8], envelope: &Envelope, segment: &Segment, options: &[
     // An option field is at most 40 bytes long, the only thing that this checks.
     let _ = header.set_options_raw(options);
     put(tcp, 0, &header.to_bytes());
-    if let Some(flags) = tcp.get_mut(FLAGS_AT) {
-        *flags |= segment.flags.bits();
+    // AE is the last bit of the byte before.
+    let flags = segment.flags.bits().to_be_bytes();
+    if let Some(bytes) = tcp.get_mut(FLAGS_AT - 1..=FLAGS_AT) {
+        bytes[0] |= flags[0];
+        bytes[1] |= flags[1];
     }
 }
 

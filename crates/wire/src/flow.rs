@@ -12,8 +12,8 @@ use std::io::Write;
 use std::net::SocketAddr;
 
 use dupack_tcp::connection::{self, Flags, Segment};
-use dupack_tcp::options::{OrderEcho, Sack};
-use dupack_tcp::segment::{Ack, DataSegment};
+use dupack_tcp::options::{Ecn, OrderEcho, Sack};
+use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment, EcnEcho};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -29,6 +29,13 @@ const SENDER_WINDOW: u16 = u16::MAX;
 
 /// Nanoseconds per tick of the receiver's clock: 1 ms (RFC 7323 §5.4).
 const RECEIVER_TICK_NS: u64 = 1_000_000;
+
+/// The ACE field before any packet has come marked (RFC 9768 §3.2.1).
+const NONE_MARKED: Flags = Flags::of_ace(5);
+
+/// The flags that answer a SYN, or a SYN with ACK, which came as it was sent: not ECN-capable (RFC
+/// 9768 §3.1.1, Table 2).
+const SYN_CAME_UNMARKED: Flags = Flags::of_ace(0b010);
 
 /// Which way a packet goes on a connection that carries data one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +102,17 @@ pub struct FlowConfig {
     pub timestamp_tick: Option<Duration>,
     /// Whether the flow carries and echoes the order of transmissions.
     pub order_echo: OrderEcho,
+    /// Explicit congestion notification, for the handshake to agree on.
+    pub ecn: Ecn,
+}
+
+/// What a data packet says of congestion beside its segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marking {
+    /// The ECN field of its IP header.
+    pub field: Codepoint,
+    /// Whether it carries CWR.
+    pub cwr: Bit,
 }
 
 impl FlowConfig {
@@ -111,6 +129,7 @@ impl FlowConfig {
             sack: Sack::Absent,
             timestamp_tick: None,
             order_echo: OrderEcho::Absent,
+            ecn: Ecn::Absent,
         }
     }
 
@@ -158,6 +177,8 @@ pub struct FlowCapture {
     receiver_timestamp: u32,
     /// Window field of the last ACK.
     window: u16,
+    /// What the last ACK said of marks.
+    echo: Flags,
 }
 
 impl FlowCapture {
@@ -173,6 +194,10 @@ impl FlowCapture {
             sender_timestamp: 0,
             receiver_timestamp: receiver_clock(CaptureTime::from_simulation(Instant::ZERO)),
             window: window_field(config.largest_window, scale),
+            echo: match config.ecn {
+                Ecn::Accurate => NONE_MARKED,
+                Ecn::Classic | Ecn::Absent => Flags::NONE,
+            },
             config,
         }
     }
@@ -206,12 +231,17 @@ impl FlowCapture {
         capture.schedule(end, syn_ack, None);
 
         self.sender_timestamp = self.sender_clock(established);
-        let ack = self.empty(Direction::ToReceiver, Flags::NONE, self.config.first_byte)?;
+        let mut ack = self.segment(Direction::ToReceiver, self.config.first_byte);
+        if self.config.ecn == Ecn::Accurate {
+            ack.flags = SYN_CAME_UNMARKED;
+        }
+        let ack = self.packet(Direction::ToReceiver, &ack, None)?;
         capture.schedule(end, ack, None);
         Ok(())
     }
 
-    /// Writes `segment`, sent at `at`. The comment says why it was sent, or what became of it.
+    /// Writes `segment`, sent at `at` and marked so. The comment says why it was sent, or what became
+    /// of it.
     ///
     /// # Errors
     ///
@@ -222,9 +252,10 @@ impl FlowCapture {
         capture: &mut CaptureWriter<W>,
         at: Instant,
         segment: &DataSegment,
+        marking: Marking,
         comment: Option<&str>,
     ) -> Result<(), CaptureError> {
-        let packet = self.data_packet(segment)?;
+        let packet = self.data_packet(segment, marking)?;
         capture.write(CaptureTime::from_simulation(at), &packet, comment)
     }
 
@@ -290,7 +321,7 @@ impl FlowCapture {
         Ok(())
     }
 
-    fn data_packet(&mut self, sent: &DataSegment) -> Result<Vec<u8>, EmitError> {
+    fn data_packet(&mut self, sent: &DataSegment, marking: Marking) -> Result<Vec<u8>, EmitError> {
         let end = sent.seq.at(u64::from(sent.len));
         self.data_end = SeqNumber(later(self.data_end.0, end.0));
         if let Some(value) = sent.timestamp {
@@ -298,6 +329,10 @@ impl FlowCapture {
         }
         let mut segment = self.segment(Direction::ToReceiver, sent.seq);
         segment.len = sent.len;
+        segment.ecn = marking.field;
+        if marking.cwr.is_set() {
+            segment.flags = segment.flags.with(Flags::CWR);
+        }
         segment.options.timestamps = sent.timestamp.map(|value| Timestamps {
             value,
             echo: self.receiver_timestamp,
@@ -312,6 +347,11 @@ impl FlowCapture {
         if ack.timestamp_echo.is_some() {
             self.receiver_timestamp = later(self.receiver_timestamp, receiver_clock(at));
         }
+        self.echo = match ack.ecn {
+            EcnEcho::Silent => Flags::NONE,
+            EcnEcho::Marked => Flags::ECE,
+            EcnEcho::Count(ace) | EcnEcho::LatestCount(ace) => Flags::of_ace(ace),
+        };
         let mut segment = self.segment(Direction::ToSender, ack.ack);
         segment.options.timestamps = ack.timestamp_echo.map(|echo| Timestamps {
             value: self.receiver_timestamp,
@@ -328,8 +368,13 @@ impl FlowCapture {
     }
 
     fn syn(&mut self, value: u32) -> Result<Vec<u8>, EmitError> {
+        let asks = match self.config.ecn {
+            Ecn::Absent => Flags::NONE,
+            Ecn::Classic => Flags::ECE.with(Flags::CWR),
+            Ecn::Accurate => Flags::AE.with(Flags::ECE).with(Flags::CWR),
+        };
         let syn = Segment {
-            flags: Flags::SYN,
+            flags: Flags::SYN.with(asks),
             window: SENDER_WINDOW,
             options: self.agreement(0, Timestamps { value, echo: 0 }),
             ..Segment::new(SeqNumber(self.config.first_byte.0.wrapping_sub(1)))
@@ -339,9 +384,14 @@ impl FlowCapture {
 
     /// As in every SYN, its window is not scaled (RFC 7323 §2.2).
     fn syn_ack(&mut self, value: u32, echo: u32) -> Result<Vec<u8>, EmitError> {
+        let agrees = match self.config.ecn {
+            Ecn::Absent => Flags::NONE,
+            Ecn::Classic => Flags::ECE,
+            Ecn::Accurate => SYN_CAME_UNMARKED,
+        };
         let syn_ack = Segment {
             ack: Some(self.config.first_byte),
-            flags: Flags::SYN,
+            flags: Flags::SYN.with(agrees),
             window: window_field(self.config.largest_window, 0),
             options: self.agreement(self.scale, Timestamps { value, echo }),
             ..Segment::new(self.config.receiver_isn)
@@ -367,10 +417,8 @@ impl FlowCapture {
         flags: Flags,
         number: SeqNumber,
     ) -> Result<Vec<u8>, EmitError> {
-        let segment = Segment {
-            flags,
-            ..self.segment(direction, number)
-        };
+        let mut segment = self.segment(direction, number);
+        segment.flags = segment.flags.with(flags);
         self.packet(direction, &segment, None)
     }
 
@@ -394,8 +442,15 @@ impl FlowCapture {
             ),
         };
         let timestamps = Timestamps { value, echo };
+        let flags = match (direction, self.config.ecn) {
+            (Direction::ToSender, _) => self.echo,
+            // Nothing comes marked that goes to the sender.
+            (Direction::ToReceiver, Ecn::Accurate) => NONE_MARKED,
+            (Direction::ToReceiver, Ecn::Classic | Ecn::Absent) => Flags::NONE,
+        };
         Segment {
             ack: Some(ack),
+            flags,
             window,
             options: connection::Options {
                 timestamps: self.config.timestamp_tick.map(|_| timestamps),
@@ -473,6 +528,7 @@ mod tests {
             sack: Sack::Permitted,
             timestamp_tick: None,
             order_echo: OrderEcho::Absent,
+            ecn: Ecn::Absent,
         }
     }
 

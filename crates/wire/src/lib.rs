@@ -50,7 +50,7 @@ pub mod tun;
 pub use capture::{CaptureError, CaptureTime, CaptureWriter, Snap};
 pub use emit::{Checksum, EmitError, Envelope, emit};
 pub use family::Family;
-pub use flow::{Direction, Endpoints, FlowCapture, FlowConfig};
+pub use flow::{Direction, Endpoints, FlowCapture, FlowConfig, Marking};
 pub use isn::Secret;
 pub use options::{Options, Order, Timestamps};
 pub use parse::{ParseError, Parsed, Verify, parse};

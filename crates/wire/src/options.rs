@@ -16,6 +16,7 @@
 //! `LO` marks the order of the segment itself, `LE` the echo of an order. Neither identifier is
 //! registered with IANA; they are for laboratories.
 
+use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
 use dupack_tcp::connection;
 pub use dupack_tcp::connection::Timestamps;
 use dupack_tcp::options::Sack;
@@ -44,6 +45,8 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const ACC_ECN_0: u8 = 172;
+const ACC_ECN_1: u8 = 174;
 const EXPERIMENTAL: u8 = 253;
 
 /// The place of a transmission in the order of sending (LE §4.2), low 32 bits.
@@ -67,6 +70,8 @@ pub struct Options {
     pub sack_permitted: Sack,
     /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<Timestamps>,
+    /// Bytes that came marked, and others (RFC 9768 §3.2.3).
+    pub accurate_ecn: Option<EcnCounters>,
     /// The order of a transmission.
     pub order: Option<Order>,
     /// SACK blocks, the first of which may be a DSACK. The last are left out if there is not
@@ -81,6 +86,7 @@ impl Options {
         window_scale: None,
         sack_permitted: Sack::Absent,
         timestamps: None,
+        accurate_ecn: None,
         order: None,
         sacks: SackBlocks::NONE,
     };
@@ -132,6 +138,12 @@ impl Options {
                     echo: u32::from_be_bytes([e, f, g, h]),
                 });
             }
+            (ACC_ECN_0, counters) => {
+                self.accurate_ecn = Some(read_counters(CounterOrder::Ect0First, counters));
+            }
+            (ACC_ECN_1, counters) => {
+                self.accurate_ecn = Some(read_counters(CounterOrder::Ect1First, counters));
+            }
             (EXPERIMENTAL, &[a, b, c, d, e, f]) => {
                 let order = u32::from_be_bytes([c, d, e, f]);
                 match u16::from_be_bytes([a, b]) {
@@ -143,6 +155,16 @@ impl Options {
             _ => {}
         }
     }
+}
+
+/// Whole counters, as many as there are of the three; what remains is padding (RFC 9768 §3.2.3).
+fn read_counters(order: CounterOrder, value: &[u8]) -> EcnCounters {
+    let (fields, _) = value.as_chunks::<3>();
+    let mut counters = [0; 3];
+    for (counter, &[a, b, c]) in counters.iter_mut().zip(fields) {
+        *counter = u32::from_be_bytes([0, a, b, c]);
+    }
+    EcnCounters::new(order, &counters[..fields.len().min(3)])
 }
 
 fn read_sacks(blocks: &[[u8; 8]]) -> SackBlocks {
@@ -163,6 +185,7 @@ impl From<connection::Options> for Options {
             window_scale: options.window_scale,
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps,
+            accurate_ecn: options.accurate_ecn,
             order: None,
             sacks: options.sacks,
         }
@@ -176,6 +199,7 @@ impl From<Options> for connection::Options {
             window_scale: options.window_scale,
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps,
+            accurate_ecn: options.accurate_ecn,
             sacks: options.sacks,
         }
     }
@@ -193,7 +217,7 @@ pub(crate) struct OptionField {
 impl OptionField {
     /// Lays out `options`.
     ///
-    /// Everything but SACK blocks takes at most 28 bytes, so only they can want for room.
+    /// Everything but SACK blocks takes at most 40 bytes, so only they can want for room.
     pub(crate) fn of(options: &Options) -> Self {
         let mut field = Self {
             bytes: [0; MAX_OPTION_BYTES],
@@ -204,7 +228,21 @@ impl OptionField {
             field.push(&[MAXIMUM_SEGMENT_SIZE, 4]);
             field.push(&mss.to_be_bytes());
         }
-        field.push_permitted_and_timestamps(options.sack_permitted, options.timestamps);
+        // The two share a word when both are there (RFC 7323 Appendix A pads with NOPs otherwise).
+        let permitted = options.sack_permitted.is_on();
+        if let Some(timestamps) = options.timestamps {
+            match permitted {
+                true => field.push(&[SACK_PERMITTED, 2]),
+                false => field.push(&[NOP, NOP]),
+            }
+            field.push_timestamps(timestamps);
+        }
+        if let Some(counters) = &options.accurate_ecn {
+            field.push_counters(counters);
+        }
+        if permitted && options.timestamps.is_none() {
+            field.push(&[NOP, NOP, SACK_PERMITTED, 2]);
+        }
         if let Some(shift) = options.window_scale {
             field.push(&[NOP, WINDOW_SCALE, 3, shift]);
         }
@@ -217,18 +255,26 @@ impl OptionField {
         field
     }
 
-    /// The two share a word when both are there (RFC 7323 Appendix A pads with NOPs otherwise).
-    fn push_permitted_and_timestamps(&mut self, sack: Sack, timestamps: Option<Timestamps>) {
-        match (sack, timestamps) {
-            (Sack::Permitted, Some(_)) => self.push(&[SACK_PERMITTED, 2]),
-            (Sack::Permitted, None) => self.push(&[NOP, NOP, SACK_PERMITTED, 2]),
-            (Sack::Absent, Some(_)) => self.push(&[NOP, NOP]),
-            (Sack::Absent, None) => {}
+    fn push_timestamps(&mut self, timestamps: Timestamps) {
+        self.push(&[TIMESTAMPS, 10]);
+        self.push(&timestamps.value.to_be_bytes());
+        self.push(&timestamps.echo.to_be_bytes());
+    }
+
+    fn push_counters(&mut self, option: &EcnCounters) {
+        let kind = match option.order() {
+            CounterOrder::Ect0First => ACC_ECN_0,
+            CounterOrder::Ect1First => ACC_ECN_1,
+        };
+        let counters = option.as_bytes();
+        // At most three counters: the length is at most 11.
+        let length = 2 + 3 * counters.len();
+        self.push(&[kind, length as u8]);
+        for counter in counters {
+            self.push(counter);
         }
-        if let Some(timestamps) = timestamps {
-            self.push(&[TIMESTAMPS, 10]);
-            self.push(&timestamps.value.to_be_bytes());
-            self.push(&timestamps.echo.to_be_bytes());
+        for _ in length..length.next_multiple_of(4) {
+            self.push(&[NOP]);
         }
     }
 
@@ -308,12 +354,42 @@ mod tests {
                     window_scale: Some(14),
                     sack_permitted,
                     timestamps,
+                    accurate_ecn: None,
                     order: Some(Order::Sent(1)),
                     sacks: SackBlocks::NONE,
                 });
                 assert_eq!(field.len % 4, 0, "{sack_permitted:?} {timestamps:?}");
             }
         }
+    }
+
+    #[test]
+    fn counters_are_read_as_they_are_written() {
+        for (order, kind) in [
+            (CounterOrder::Ect0First, 172),
+            (CounterOrder::Ect1First, 174),
+        ] {
+            for counters in [&[][..], &[1], &[1, 0x0001_0203], &[0x00ff_ffff, 2, 3]] {
+                let options = Options {
+                    accurate_ecn: Some(EcnCounters::new(order, counters)),
+                    ..Options::NONE
+                };
+                let field = OptionField::of(&options);
+                let written = field.as_slice();
+                assert_eq!(written.len() % 4, 0);
+                assert_eq!(written[..2], [kind, 2 + 3 * counters.len() as u8]);
+                assert_eq!(Options::parse(written), options);
+            }
+        }
+    }
+
+    #[test]
+    fn counters_of_an_odd_length_are_cut_to_whole_ones() {
+        let long = Options::parse(&[172, 13, 0, 0, 1, 0, 0, 2, 0, 0, 3, 9, 9]);
+        let order = CounterOrder::Ect0First;
+        assert_eq!(long.accurate_ecn, Some(EcnCounters::new(order, &[1, 2, 3])));
+        let short = Options::parse(&[172, 7, 0, 0, 1, 0, 0, NOP]);
+        assert_eq!(short.accurate_ecn, Some(EcnCounters::new(order, &[1])));
     }
 
     #[test]

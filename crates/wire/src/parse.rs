@@ -137,7 +137,10 @@ fn transport(ip: IpSlice<'_>) -> &[u8] {
 const FLAGS_AT: usize = 13;
 
 fn flags(tcp: &TcpSlice<'_>) -> Flags {
-    Flags::from_bits(tcp.header_slice().get(FLAGS_AT).copied().unwrap_or(0))
+    match tcp.header_slice().get(FLAGS_AT - 1..=FLAGS_AT) {
+        Some(&[before, flags]) => Flags::from_bits(u16::from_be_bytes([before, flags])),
+        _ => Flags::NONE,
+    }
 }
 
 /// Whether the checksum over pseudo-header, header and payload is right (RFC 9293 §3.1).

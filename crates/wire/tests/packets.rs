@@ -3,6 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
 use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
 use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{Codepoint, SackBlock, SackBlocks};
@@ -34,30 +35,40 @@ fn options() -> impl Strategy<Value = Options> {
         any::<bool>(),
         blocks,
         prop::option::of(timestamps),
+        prop::option::of(counters()),
     )
-        .prop_map(|(mss, window_scale, permitted, blocks, timestamps)| {
-            let mut sacks = SackBlocks::NONE;
-            for (start, end) in blocks {
-                sacks.push(SackBlock {
-                    start: SeqNumber(start),
-                    end: SeqNumber(end),
-                });
-            }
-            Options {
-                mss,
-                window_scale,
-                sack_permitted: Sack::when(permitted),
-                sacks,
-                timestamps,
-            }
-        })
+        .prop_map(
+            |(mss, window_scale, permitted, blocks, timestamps, accurate_ecn)| {
+                let mut sacks = SackBlocks::NONE;
+                for (start, end) in blocks {
+                    sacks.push(SackBlock {
+                        start: SeqNumber(start),
+                        end: SeqNumber(end),
+                    });
+                }
+                Options {
+                    mss,
+                    window_scale,
+                    sack_permitted: Sack::when(permitted),
+                    sacks,
+                    timestamps,
+                    accurate_ecn,
+                }
+            },
+        )
+}
+
+fn counters() -> impl Strategy<Value = EcnCounters> {
+    let order = prop_oneof![Just(CounterOrder::Ect0First), Just(CounterOrder::Ect1First)];
+    let counters = prop::collection::vec(any::<u32>(), 0..=3);
+    (order, counters).prop_map(|(order, counters)| EcnCounters::new(order, &counters))
 }
 
 fn segments() -> impl Strategy<Value = (Segment, Vec<u8>)> {
     (
         any::<u32>(),
         any::<Option<u32>>(),
-        any::<u8>(),
+        any::<u16>(),
         any::<u16>(),
         options(),
         prop::collection::vec(any::<u8>(), 0..2000),
@@ -100,6 +111,9 @@ fn fixed_option_bytes(options: &Options, order: Option<Order>) -> usize {
     4 * usize::from(options.mss.is_some())
         + 12 * usize::from(options.timestamps.is_some())
         + 4 * usize::from(options.window_scale.is_some())
+        + options
+            .accurate_ecn
+            .map_or(0, |ecn| (2 + 3 * ecn.as_bytes().len()).next_multiple_of(4))
         + 8 * usize::from(order.is_some())
         + 4 * usize::from(alone)
 }

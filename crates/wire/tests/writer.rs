@@ -3,14 +3,14 @@
 use std::error::Error;
 use std::io::{self, Write};
 
-use dupack_tcp::connection::Segment;
-use dupack_tcp::options::Sack;
-use dupack_tcp::segment::{Ack, DataSegment, SackBlock, SackBlocks};
+use dupack_tcp::connection::{Flags, Segment};
+use dupack_tcp::options::{Ecn, Sack};
+use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment, EcnEcho, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_wire::{
     CaptureError, CaptureTime, CaptureWriter, Checksum, EmitError, Endpoints, Envelope,
-    FlowCapture, FlowConfig, Snap, Verify, emit, parse,
+    FlowCapture, FlowConfig, Marking, Snap, Verify, emit, parse,
 };
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -130,7 +130,13 @@ fn a_segment_that_no_packet_holds_is_refused() {
                 timestamp: Some(1),
                 ..DataSegment::default()
             };
-            flow.data(&mut capture, Instant::ZERO, &segment, None)
+            flow.data(
+                &mut capture,
+                Instant::ZERO,
+                &segment,
+                Marking::default(),
+                None,
+            )
         };
         send(most).expect("it fits");
         for len in [most + 1, 65_535, 65_536, u32::MAX] {
@@ -180,6 +186,61 @@ fn a_flow_over_ipv6_says_the_same_as_over_ipv4() {
     }
 }
 
+/// ECN field and flags of what a flow writes whose sender has reduced its window, and whose receiver
+/// echoes a mark as `echo`.
+fn congested(ecn: Ecn, echo: EcnEcho) -> Vec<(Codepoint, Flags)> {
+    let mut config = FlowConfig::new(Endpoints::of_flow(0), 1000);
+    config.ecn = ecn;
+    let mut flow = FlowCapture::new(config);
+    let mut capture = CaptureWriter::new(Vec::new(), Snap::Full).expect("a Vec takes everything");
+    let start = Instant::ZERO;
+    flow.handshake(&mut capture, start, Duration::ZERO, None)
+        .expect("a handshake fits");
+    let segment = DataSegment {
+        seq: SeqNumber(1),
+        len: 10,
+        ..DataSegment::default()
+    };
+    let marking = Marking {
+        field: Codepoint::Ect0,
+        cwr: Bit::when(ecn == Ecn::Classic),
+    };
+    flow.data(&mut capture, start, &segment, marking, None)
+        .expect("a segment fits");
+    let ack = Ack {
+        ack: SeqNumber(11),
+        ecn: echo,
+        ..Ack::default()
+    };
+    flow.ack(&mut capture, start, &ack, None)
+        .expect("an ACK fits");
+    let packets = data_of(&capture.finish().expect("in order"));
+    let read = |bytes: &Vec<u8>| parse(bytes, Verify::Checksums).expect("a packet").segment;
+    packets.iter().map(read).map(|s| (s.ecn, s.flags)).collect()
+}
+
+#[test]
+fn a_capture_shows_what_the_flow_has_of_ecn() {
+    use Codepoint::{Ect0, NotEct};
+    let asks = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
+    let classic = [
+        (NotEct, asks),
+        (NotEct, Flags::SYN.with(Flags::ECE)),
+        (NotEct, Flags::NONE),
+        (Ect0, Flags::CWR),
+        (NotEct, Flags::ECE),
+    ];
+    assert_eq!(congested(Ecn::Classic, EcnEcho::Marked), classic);
+    let accurate = [
+        (NotEct, asks.with(Flags::AE)),
+        (NotEct, Flags::SYN.with(Flags::of_ace(2))),
+        (NotEct, Flags::of_ace(2)),
+        (Ect0, Flags::of_ace(5)),
+        (NotEct, Flags::of_ace(6)),
+    ];
+    assert_eq!(congested(Ecn::Accurate, EcnEcho::Count(6)), accurate);
+}
+
 fn write_everything(
     flow: &mut FlowCapture,
     capture: &mut CaptureWriter<Vec<u8>>,
@@ -193,7 +254,7 @@ fn write_everything(
         timestamp: Some(0),
         ..DataSegment::default()
     };
-    flow.data(capture, time(0), &segment, None)?;
+    flow.data(capture, time(0), &segment, Marking::default(), None)?;
     let mut sacks = SackBlocks::NONE;
     sacks.push(SackBlock {
         start: SeqNumber(501),

@@ -13,7 +13,7 @@
 mod name;
 mod settings;
 
-use dupack_tcp::connection::{Config, EcnOffer, UnsentAck};
+use dupack_tcp::connection::{AccurateOption, Config, EcnOffer, EctUse, UnsentAck};
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, Reading, SackCompression, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
@@ -156,11 +156,15 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
             config.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX);
             config.sack_compression = Some(SackCompression::LINUX);
             config.unsent_ack = UnsentAck::Ignored;
+            config.ect = EctUse::Everything;
+            config.accurate_option = AccurateOption::Always;
         }
         Dialect::Rfc | Dialect::Ns2 => {
             config.ack_policy = AckPolicy::Delayed(Duration::from_millis(40));
             config.sack_compression = None;
             config.unsent_ack = UnsentAck::Answered;
+            config.ect = EctUse::NewData;
+            config.accurate_option = AccurateOption::Changed;
         }
     }
     config.offer.ecn = match dialect {

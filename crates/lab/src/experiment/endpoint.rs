@@ -36,10 +36,30 @@ pub struct SenderOptions {
     /// Whether timestamps (RFC 7323) are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
-    /// Whether both ends agree on explicit congestion notification (RFC 3168): a RED queue with
-    /// `ecn = true` marks the flow's packets instead of dropping them. Left out, they do not.
+    /// Whether both ends agree on explicit congestion notification: `true` is that of RFC 3168,
+    /// `"accurate"` that of RFC 9768. A RED queue with `ecn = true` marks the flow's packets instead
+    /// of dropping them. Left out, they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<bool>,
+    pub ecn: Option<EcnKind>,
+}
+
+/// Which explicit congestion notification two ends agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum EcnKind {
+    /// That of RFC 3168, or none.
+    Classic(bool),
+    /// Another.
+    Named(EcnName),
+}
+
+/// Names of explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum EcnName {
+    /// ACKs count the packets that came marked (RFC 9768).
+    Accurate,
 }
 
 /// What a receiver does. Every field left out follows the dialect and the stack.

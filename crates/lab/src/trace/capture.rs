@@ -44,6 +44,7 @@ impl<W: Write> Capture<W> {
         config.sack = receiver.sack;
         config.timestamp_tick = sender.timestamps.map(|clock| clock.tick);
         config.order_echo = receiver.order_echo;
+        config.ecn = sender.ecn;
         Ok(Self {
             writer: CaptureWriter::new(out, Snap::Headers)?,
             flow: FlowCapture::new(config),
@@ -72,6 +73,7 @@ impl<W: Write> Capture<W> {
                     &mut self.writer,
                     event.at,
                     &sent.segment,
+                    sent.marking,
                     comment.as_deref(),
                 )
             }

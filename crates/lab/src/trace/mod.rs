@@ -19,6 +19,7 @@ use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::sender::{SenderStats, WindowChange};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{ReceiverConfig, SenderConfig};
+use dupack_wire::Marking;
 
 /// The parameters of both ends of a flow.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +118,8 @@ pub struct Sent {
     pub why: SendReason,
     /// Whether it was a retransmission.
     pub repeated: Repeated,
+    /// The ECN field it was sent with, and CWR.
+    pub marking: Marking,
     /// What became of it, if the run lasted long enough to tell.
     pub fate: Fate,
 }

@@ -9,6 +9,7 @@ use dupack_net::simulation::Simulation;
 use dupack_tcp::Sender;
 use dupack_tcp::sender::{WindowChange, WindowLog};
 use dupack_tcp::time::Instant;
+use dupack_wire::Marking;
 
 use super::{Event, Fate, Flow, Repeated, Sent, State, Trace, What};
 use crate::run::{BuildError, Interrupt, Scenario};
@@ -156,6 +157,10 @@ impl<S: Sink> Recorder<S> {
                         Copy::First => Repeated::First,
                         Copy::Needed => Repeated::Needed,
                         Copy::Spurious | Copy::LinkMade => Repeated::Needless,
+                    },
+                    marking: Marking {
+                        field: data.ecn,
+                        cwr: data.cwr,
                     },
                     fate: Fate::Open,
                 };

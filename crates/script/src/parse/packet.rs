@@ -2,6 +2,9 @@
 
 use super::cursor::{Cursor, Parsed};
 use super::lex::Kind;
+use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
+use dupack_tcp::connection::Flags;
+
 use crate::syntax::{EcnField, Packet, TcpOption};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,38 +88,67 @@ fn other_protocols(cursor: &Cursor<'_, '_>) -> Parsed<()> {
     }
 }
 
-/// `S`, `P.`, `.`, `-` and the like.
-fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u8> {
-    const MEANT: &str = "flags: letters of FSRPEWU and a point for ACK, a point alone, or `-`";
+/// `S`, `P.`, `.`, `-` and the like. With `.5` or `5.` the flags AE, CWR and ECE are the number 5.
+fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u16> {
+    const MEANT: &str =
+        "flags: letters of FSRPEWAU, an ACE field of 0 to 7 and a point for ACK, or `-`";
     if cursor.take_sign('-') {
         return Ok(0);
     }
+    let before = match cursor.peek() {
+        Some(Kind::Word(letters)) => letters.to_owned(),
+        Some(Kind::Number(ace @ 0..=7)) => ace.to_string(),
+        _ => String::new(),
+    };
     let mut flags = 0;
-    if let Some(Kind::Word(letters)) = cursor.peek() {
-        for letter in letters.chars() {
-            flags |= match letter {
-                'F' => Packet::FIN,
-                'S' => Packet::SYN,
-                'R' => Packet::RST,
-                'P' => Packet::PSH,
-                'U' => Packet::URG,
-                'E' => Packet::ECE,
-                'W' => Packet::CWR,
-                'A' => return Err(cursor.missing("Accurate ECN")),
-                _ => return Err(cursor.expected(MEANT)),
-            };
-        }
+    let mut ace = None;
+    for letter in before.chars() {
+        flags |= match letter {
+            'F' => Packet::FIN,
+            'S' => Packet::SYN,
+            'R' => Packet::RST,
+            'P' => Packet::PSH,
+            'U' => Packet::URG,
+            'E' => Packet::ECE,
+            'W' => Packet::CWR,
+            'A' => Packet::AE,
+            '0'..='7' if ace.is_none() => {
+                ace = letter.to_digit(8);
+                0
+            }
+            _ => return Err(cursor.expected(MEANT)),
+        };
+    }
+    if !before.is_empty() {
         cursor.advance();
     }
     match cursor.peek() {
         Some(Kind::Sign('.')) => {
             cursor.advance();
-            Ok(flags | Packet::ACK)
+            flags |= Packet::ACK;
         }
-        Some(Kind::Decimal(_)) => Err(cursor.missing("Accurate ECN")),
-        _ if flags == 0 => Err(cursor.expected(MEANT)),
-        _ => Ok(flags),
+        Some(Kind::Decimal(text)) => {
+            let behind = match text.strip_prefix('.').map(str::as_bytes) {
+                Some(&[digit @ b'0'..=b'7']) => u32::from(digit - b'0'),
+                _ => return Err(cursor.expected("a point and an ACE field of 0 to 7")),
+            };
+            if ace.replace(behind).is_some() {
+                return Err(cursor.wrong("the ACE field is said twice"));
+            }
+            cursor.advance();
+            flags |= Packet::ACK;
+        }
+        _ if before.is_empty() => return Err(cursor.expected(MEANT)),
+        _ => {}
     }
+    let Some(ace) = ace else {
+        return Ok(flags);
+    };
+    if flags & Packet::ACE != 0 {
+        return Err(cursor.wrong("the ACE field is said twice, by letters and a number"));
+    }
+    // A digit of base 8.
+    Ok(flags | Flags::of_ace(ace as u8).bits())
 }
 
 /// `1:1001(1000)`
@@ -157,12 +189,11 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
 
 fn option(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
     let Some(Kind::Word(name)) = cursor.peek() else {
-        return Err(cursor.expected("an option: mss, wscale, sackOK, sack, TS, nop or eol"));
+        return Err(cursor.expected("an option: mss, wscale, sackOK, sack, TS, ECN, nop or eol"));
     };
     match name {
         "FO" | "FOEXP" => return Err(cursor.missing("Fast Open (RFC 7413)")),
         "md5" => return Err(cursor.missing("MD5 signatures (RFC 2385)")),
-        "ECN" => return Err(cursor.missing("Accurate ECN")),
         _ => {}
     }
     let start = cursor.position();
@@ -175,12 +206,13 @@ fn option(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
         "wscale" => TcpOption::WindowScale(cursor.number("a shift of 8 bits")?),
         "sack" => TcpOption::Sack(blocks(cursor)?),
         "TS" => timestamps(cursor)?,
+        "ECN" => counters(cursor)?,
         _ => {
             return Err(cursor.wrong_at(
                 start,
                 &format!(
-                    "there is no option `{name}`: there are mss, wscale, sackOK, sack, TS, nop \
-                     and eol"
+                    "there is no option `{name}`: there are mss, wscale, sackOK, sack, TS, ECN, \
+                     nop and eol"
                 ),
             ));
         }
@@ -211,4 +243,31 @@ fn timestamps(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
     }
     let echo = cursor.number(MEANT)?;
     Ok(TcpOption::Timestamps { value, echo })
+}
+
+/// `e0b 1 ceb 0 e1b 1`, or from the other end; those at the end may be missing.
+fn counters(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
+    const MEANT: &str = "a counter of 24 bits";
+    let order = match cursor.peek() {
+        Some(Kind::Word("e1b")) => CounterOrder::Ect1First,
+        Some(Kind::Word("e0b")) => CounterOrder::Ect0First,
+        _ => return Err(cursor.expected("the first counter, e0b or e1b")),
+    };
+    let names = match order {
+        CounterOrder::Ect0First => ["e0b", "ceb", "e1b"],
+        CounterOrder::Ect1First => ["e1b", "ceb", "e0b"],
+    };
+    let mut counters = Vec::new();
+    for name in names {
+        if !cursor.take_word(name) {
+            break;
+        }
+        let at = cursor.position();
+        let counter: u32 = cursor.number(MEANT)?;
+        if counter >= 1 << 24 {
+            return Err(cursor.wrong_at(at, "a counter has 24 bits"));
+        }
+        counters.push(counter);
+    }
+    Ok(TcpOption::Counters(EcnCounters::new(order, &counters)))
 }

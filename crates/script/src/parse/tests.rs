@@ -1,4 +1,6 @@
 use super::*;
+use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
+
 use crate::syntax::{EcnField, Expression, Packet, TcpOption};
 
 fn events(source: &str) -> Vec<Event> {
@@ -138,6 +140,11 @@ fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
         ("0 close(3) = 0\n+1~+2 close(4) = 0", 2, 7, "within a range"),
         ("0 close(3) = 0\n 2~1 > . 1:1(0)", 2, 2, "before it begins"),
         ("0 close(3) = 0\n+0 !", 2, 4, "what happens"),
+        ("0 < .8 1:1(0)", 1, 5, "an ACE field of 0 to 7"),
+        ("0 < E.5 1:1(0)", 1, 9, "twice"),
+        ("0 < 5.5 1:1(0)", 1, 5, "an ACE field of 0 to 7"),
+        ("0 < . 1:1(0) <ECN ceb 1>", 1, 19, "the first counter"),
+        ("0 < . 1:1(0) <ECN e0b 16777216>", 1, 23, "24 bits"),
     ] {
         let (found_line, found_column, message) = wrong(source);
         assert_eq!(
@@ -155,7 +162,6 @@ fn what_is_right_but_not_there_is_told_apart() {
         ("0 < icmp unreachable", "ICMP"),
         ("0 < udp (10)", "UDP"),
         ("0 < S 0:0(0) <FO abcd,nop>", "Fast Open"),
-        ("0 > .5 1:1(0)", "Accurate ECN"),
         ("0 > [tos 0x10] . 1:1(0)", "IP header"),
         ("0 < . 1:1(0) win 1 urg 5", "urgent"),
     ] {
@@ -163,4 +169,22 @@ fn what_is_right_but_not_there_is_told_apart() {
         assert_eq!(error.fault, Fault::Missing, "{source}");
         assert!(error.message.contains(words), "{source}: {error}");
     }
+}
+
+#[test]
+fn the_ace_field_is_written_as_flags_or_as_a_number() {
+    let packet = |text: &str| match parse(text).expect(text).events.remove(0).what {
+        What::Inbound(packet) => packet,
+        other => panic!("{text}: {other:?}"),
+    };
+    let letters = packet("0 < EAP. 1:11(10) ack 1 <ECN e1b 1 ceb 20 e0b 3,nop>");
+    let digits = packet("0 < P.5 1:11(10) ack 1 <ECN e1b 1 ceb 20 e0b 3,nop>");
+    assert_eq!(letters, digits);
+    let before = packet("0 < P5. 1:11(10) ack 1 <ECN e1b 1 ceb 20 e0b 3,nop>");
+    assert_eq!(letters, before);
+    let option = EcnCounters::new(CounterOrder::Ect1First, &[1, 20, 3]);
+    let expected = [TcpOption::Counters(option), TcpOption::Nop];
+    assert_eq!(letters.options.as_deref(), Some(&expected[..]));
+    let short = packet("0 < .0 1:1(0) ack 1 <ECN e0b 9,nop,nop,nop>");
+    assert!(!short.is(Packet::ECE) && short.is(Packet::ACK));
 }

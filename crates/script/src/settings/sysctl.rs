@@ -1,6 +1,6 @@
 //! Linux's sysctls.
 
-use dupack_tcp::connection::EcnOffer;
+use dupack_tcp::connection::{AccurateOption, EcnOffer};
 
 use super::{Settings, shell};
 
@@ -40,12 +40,8 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
         "nothing is kept from one connection to the next",
     ),
     (
-        "tcp_ecn_option",
-        "a script that uses Accurate ECN is skipped for that",
-    ),
-    (
-        "tcp_ecn_fallback",
-        "a SYN that is not answered is repeated without ECN, always",
+        "tcp_ecn_option_beacon",
+        "the option is sent whenever it is wanted and has room",
     ),
     (
         "tcp_moderate_rcvbuf",
@@ -113,7 +109,17 @@ impl Settings {
             ("tcp_ecn", [0]) => self.ecn = Some(EcnOffer::Off),
             ("tcp_ecn", [1]) => self.ecn = Some(EcnOffer::Offered),
             ("tcp_ecn", [2]) => self.ecn = Some(EcnOffer::Accepted),
-            ("tcp_ecn", _) => return Err("Accurate ECN".to_owned()),
+            ("tcp_ecn", [3]) => self.ecn = Some(EcnOffer::AccurateOffered),
+            ("tcp_ecn", [4]) => self.ecn = Some(EcnOffer::AccurateOrClassicOffered),
+            ("tcp_ecn", [5]) => self.ecn = Some(EcnOffer::AccurateAccepted),
+            ("tcp_ecn_option", [0]) => self.accurate_option = Some(AccurateOption::Off),
+            ("tcp_ecn_option", [1]) => self.accurate_option = Some(AccurateOption::Changed),
+            ("tcp_ecn_option", [2]) => self.accurate_option = Some(AccurateOption::Always),
+            // A SYN that is not answered is repeated without ECN, always.
+            ("tcp_ecn_fallback", [1]) => {}
+            ("tcp_ecn_fallback", _) => {
+                return Err("trust in ECN fields that the path has changed".to_owned());
+            }
             ("tcp_mtu_probing", [0]) => {}
             ("tcp_mtu_probing" | "tcp_base_mss", _) => {
                 return Err("probing of the path's MTU".to_owned());

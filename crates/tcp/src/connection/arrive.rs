@@ -3,10 +3,11 @@
 //! R2), and only for what is acceptable ACK, TS.Recent (R3), data and FIN. What may be forged is
 //! answered as RFC 5961 says.
 
-use crate::segment::{Ack, Bit, DataSegment};
+use crate::options::Ecn;
+use crate::segment::{Ack, Bit, DataSegment, EcnEcho};
 use crate::time::Instant;
 
-use super::clock::{Carries, Place};
+use super::clock::{Carries, Clock, Place};
 use super::engine::Engine;
 use super::header::{Flags, Segment, Store};
 use super::state::Step;
@@ -47,6 +48,7 @@ impl Connection {
         }
         if segment.is(Flags::SYN) {
             // Whatever its number (RFC 5961 §4).
+            engine.note_syn_again(segment);
             self.challenge(now);
             return None;
         }
@@ -84,6 +86,11 @@ impl Connection {
                 }
                 return None;
             }
+        }
+        if let Some(engine) = &mut self.engine
+            && engine.feedback.is_some()
+        {
+            engine.count_marks(segment);
         }
         self.note_heard(now, segment);
         self.after_ack(now);
@@ -148,7 +155,7 @@ impl Connection {
         // An ACK that says nothing new beside data is no duplicate (RFC 5681 §2).
         let silent = ahead <= 0
             && segment.sequence_len() > 0
-            && !(segment.is(Flags::ECE) && engine.negotiated.ecn.is_on())
+            && !engine.tells_of_marks(segment, self.clock.as_ref())
             && segment.options.sacks.is_empty()
             && offset + u64::from(window) == engine.sender.peer_edge();
         if silent {
@@ -161,7 +168,7 @@ impl Connection {
             timestamp_echo: stamps.and_then(|(stamps, clock)| clock.echoed(stamps.echo)),
             order_echo: None,
             sacks: segment.options.sacks,
-            ecn_echo: Bit::when(segment.is(Flags::ECE) && !segment.is(Flags::SYN)),
+            ecn: engine.echo(segment, self.clock.as_ref()),
         };
         engine.sender.handle_ack(now, &ack);
         if engine.una() > una {
@@ -216,7 +223,7 @@ impl Connection {
             let rtt = engine.sender.rtt();
             engine.receiver.tell_round_trip(rtt.srtt(), rtt.rto());
         }
-        if engine.negotiated.ecn.is_on() {
+        if engine.negotiated.ecn == Ecn::Classic {
             let cwr = Bit::when(segment.is(Flags::CWR));
             engine.receiver.note_ecn(&data(segment), segment.ecn, cwr);
         }
@@ -266,6 +273,25 @@ impl Connection {
 }
 
 impl Engine {
+    /// What the segment says of marks; one that acknowledges nothing new is no reason to look at it but
+    /// for them.
+    fn tells_of_marks(&self, segment: &Segment, clock: Option<&Clock>) -> bool {
+        match self.negotiated.ecn {
+            Ecn::Absent => false,
+            Ecn::Classic => segment.is(Flags::ECE),
+            Ecn::Accurate => is_newest(segment, clock),
+        }
+    }
+
+    /// What the segment tells the sender of marks.
+    fn echo(&mut self, segment: &Segment, clock: Option<&Clock>) -> EcnEcho {
+        match self.negotiated.ecn {
+            Ecn::Classic if segment.is(Flags::ECE) && !segment.is(Flags::SYN) => EcnEcho::Marked,
+            Ecn::Classic | Ecn::Absent => EcnEcho::Silent,
+            Ecn::Accurate => self.count_told(segment, is_newest(segment, clock)),
+        }
+    }
+
     /// How far `segment` begins behind RCV.NXT, negative if before it.
     fn distance(&self, segment: &Segment) -> i64 {
         i64::from(segment.seq.0.wrapping_sub(self.expected().0) as i32)
@@ -279,6 +305,11 @@ impl Engine {
     /// Whether the segment begins in the window: RCV.NXT <= SEG.SEQ < RCV.NXT + RCV.WND.
     fn is_in_window(&self, segment: &Segment) -> bool {
         (0..self.window()).contains(&self.distance(segment))
+    }
+
+    /// Whether all of the segment was received before.
+    pub(super) fn is_old(&self, segment: &Segment) -> bool {
+        self.distance(segment) + i64::from(segment.sequence_len()) <= 0
     }
 
     /// RFC 9293 §3.10.7.4, first, a little wider, as Linux has it (`tcp_sequence`) and Appendix
@@ -370,6 +401,12 @@ impl Engine {
             len: (until - from) as u32,
         })
     }
+}
+
+/// Whether the segment's timestamp is later than all before it.
+fn is_newest(segment: &Segment, clock: Option<&Clock>) -> bool {
+    let stamps = segment.options.timestamps.zip(clock);
+    stamps.is_some_and(|(stamps, clock)| clock.ahead(stamps.value) > 0)
 }
 
 /// What the receiver is to know of a segment; timestamps are the connection's.

@@ -60,6 +60,10 @@ pub struct Config {
     pub ack_policy: AckPolicy,
     /// Of the ACKs that a gap causes some wait for others.
     pub sack_compression: Option<SackCompression>,
+    /// With Accurate ECN, what leaves as ECN-capable.
+    pub ect: EctUse,
+    /// With Accurate ECN, when its option is sent.
+    pub accurate_option: AccurateOption,
     /// What becomes of a segment that acknowledges what was never sent.
     pub unsent_ack: UnsentAck,
     /// Time from the first SYN to its first repetition; doubles with each (RFC 6298 §2.1: 1 s).
@@ -100,7 +104,7 @@ pub struct Offer {
     /// it lags by 2³¹ ticks: the connection must not be idle for as long (25 days at 1 ms, 36
     /// minutes at 1 µs; see [`KeepAlive`]).
     pub timestamps: Option<TimestampClock>,
-    /// Explicit congestion notification (RFC 3168).
+    /// Explicit congestion notification (RFC 3168, RFC 9768).
     pub ecn: EcnOffer,
 }
 
@@ -115,6 +119,34 @@ pub enum EcnOffer {
     /// It is offered in the first SYN, too (1). Should nothing answer that, the next comes without:
     /// there are boxes that drop such SYNs (RFC 3168 §6.1.1.1).
     Offered,
+    /// Accurate ECN (RFC 9768) is accepted, or what a peer offers of the classic kind (5).
+    AccurateAccepted,
+    /// The same, and SYNs offer the classic kind (4).
+    AccurateOrClassicOffered,
+    /// Accurate ECN is offered in the first two SYNs, too (3): a peer that has only the classic kind
+    /// agrees to that.
+    AccurateOffered,
+}
+
+/// What of a connection with Accurate ECN leaves as ECN-capable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EctUse {
+    /// New data (RFC 3168 §6.1.4 to §6.1.6; RFC 9768 leaves the rest to experiments).
+    NewData,
+    /// All but what has SYN or RST (Linux, `tcp_ecn_send`).
+    Everything,
+}
+
+/// When a connection with Accurate ECN sends the AccECN option (RFC 9768 §3.2.3.3). It has no room
+/// beside a full segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccurateOption {
+    /// Never (Linux's `tcp_ecn_option` 0): the ACE field must do.
+    Off,
+    /// In the handshake, and with ACKs if a counter has changed: the RFC's simple scheme.
+    Changed,
+    /// In the handshake, and if the peer sends it, whenever there is room (2, Linux's default).
+    Always,
 }
 
 /// What becomes of a segment that acknowledges what was never sent. It is dropped in any case.
@@ -173,6 +205,8 @@ impl Config {
             timestamp_offset: 0,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             sack_compression: None,
+            ect: EctUse::NewData,
+            accurate_option: AccurateOption::Changed,
             unsent_ack: UnsentAck::Answered,
             syn_timeout: Duration::from_secs(1),
             open_timeout: Duration::from_secs(180),
@@ -232,13 +266,18 @@ pub struct WindowShifts {
 impl fmt::Display for Negotiated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |agreed: bool| if agreed { "yes" } else { "no" };
+        let ecn = match self.ecn {
+            Ecn::Classic => "yes",
+            Ecn::Accurate => "accurate",
+            Ecn::Absent => "no",
+        };
         write!(
             f,
             "segments of {} bytes, SACK {}, timestamps {}, ECN {}, window shifts {} and {}",
             self.smss,
             word(self.sack.is_on()),
             word(self.timestamps.is_on()),
-            word(self.ecn.is_on()),
+            ecn,
             self.shifts.ours,
             self.shifts.peers
         )

@@ -1,11 +1,14 @@
 //! The two halves of an established connection, and what lies between them and the header.
 
+use alloc::boxed::Box;
+
 use crate::receiver::Receiver;
 use crate::segment::Ack;
 use crate::sender::Sender;
 use crate::seq::SeqNumber;
 use crate::time::Instant;
 
+use super::accurate::Feedback;
 use super::config::Negotiated;
 use super::header::{Flags, Segment};
 use super::{Config, Due};
@@ -51,6 +54,8 @@ pub(super) struct Engine {
     pub(super) probe: Due,
     /// Most ranges kept out of order.
     ranges_max: usize,
+    /// What Accurate ECN wants, where it was agreed on.
+    pub(super) feedback: Option<Box<Feedback>>,
 }
 
 impl Engine {
@@ -79,6 +84,7 @@ impl Engine {
             probe: Due::No,
             ranges_max: config.receive_buffer as usize / (2 * negotiated.peer_smss as usize)
                 + EXTRA_RANGES,
+            feedback: None,
             negotiated,
         }
     }

@@ -5,17 +5,19 @@
 
 use core::ops::Range;
 
+use crate::accurate_ecn::EcnCounters;
 use crate::facts::SendReason;
 use crate::options::Sack;
 use crate::segment::{Codepoint, SackBlocks};
 use crate::seq::SeqNumber;
 
-/// The control bits of a header (RFC 9293 §3.1), as one byte in the order of the wire.
+/// The control bits of a header (RFC 9293 §3.1) in the order of the wire: its flag byte, and AE beyond
+/// that.
 ///
 /// ACK is not among those that [`Segment`] keeps here: it is told by
 /// [`Segment::ack`] being there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// No bit.
@@ -36,19 +38,38 @@ impl Flags {
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
 
-    /// ACK, which is no bit of this type.
-    const ACK: u8 = 0x10;
+    /// Accurate ECN (RFC 9768 §3.1): the bit before CWR, in the byte before the others.
+    pub const AE: Self = Self(0x100);
 
-    /// The bits of a header's flag byte, without ACK.
+    /// ACK, which is no bit of this type.
+    const ACK: u16 = 0x10;
+
+    /// Where the ACE field begins, and its bits there.
+    const ACE_SHIFT: u32 = 6;
+    const ACE: u16 = 0x1c0;
+
+    /// The bits of a header's flag byte, and AE as the ninth, without ACK.
     #[must_use]
-    pub const fn from_bits(bits: u8) -> Self {
-        Self(bits & !Self::ACK)
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits & 0x1ff & !Self::ACK)
     }
 
     /// The bits as they stand in a header, without ACK.
     #[must_use]
-    pub const fn bits(self) -> u8 {
+    pub const fn bits(self) -> u16 {
         self.0
+    }
+
+    /// AE, CWR and ECE with this number of three bits (RFC 9768 §3.2.2: the ACE field).
+    #[must_use]
+    pub const fn of_ace(ace: u8) -> Self {
+        Self(((ace as u16) << Self::ACE_SHIFT) & Self::ACE)
+    }
+
+    /// The number that AE, CWR and ECE are.
+    #[must_use]
+    pub const fn ace(self) -> u8 {
+        ((self.0 & Self::ACE) >> Self::ACE_SHIFT) as u8
     }
 
     /// These bits without those of `other`.
@@ -92,6 +113,8 @@ pub struct Options {
     pub sacks: SackBlocks,
     /// The timestamps of RFC 7323 §3.
     pub timestamps: Option<Timestamps>,
+    /// Bytes that came marked, and others (RFC 9768 §3.2.3). Ignored in a SYN without ACK.
+    pub accurate_ecn: Option<EcnCounters>,
 }
 
 impl Options {
@@ -102,6 +125,7 @@ impl Options {
         sack_permitted: Sack::Absent,
         sacks: SackBlocks::NONE,
         timestamps: None,
+        accurate_ecn: None,
     };
 }
 

@@ -28,6 +28,7 @@
 //! in a SYN (it is ignored, and so sent again), discovery of the path's MTU (the link tells it),
 //! Nagle's algorithm (what is written goes out).
 
+mod accurate;
 mod arrive;
 mod challenge;
 mod clock;
@@ -44,8 +45,9 @@ mod transmit;
 use core::fmt;
 
 pub use config::{
-    BuildSender, Config, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, EcnOffer, KeepAlive, MAX_WINDOW_SHIFT,
-    MIN_MSS, Negotiated, Offer, TIMESTAMP_OPTION_BYTES, UnsentAck, WindowShifts,
+    AccurateOption, BuildSender, Config, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, EcnOffer, EctUse,
+    KeepAlive, MAX_WINDOW_SHIFT, MIN_MSS, Negotiated, Offer, TIMESTAMP_OPTION_BYTES, UnsentAck,
+    WindowShifts,
 };
 pub use event::{Event, Reason};
 pub use header::{Flags, Options, Outgoing, Segment, Store, Timestamps};

@@ -6,11 +6,12 @@ use crate::sender::Sender;
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 
+use super::accurate::{Contradiction, EcnHandshake};
 use super::clock::Clock;
 use super::config::{MAX_WINDOW_SHIFT, MIN_MSS, TIMESTAMP_OPTION_BYTES};
 use super::engine::Engine;
 use super::header::{Flags, Options, Segment, Store};
-use super::{Connection, Due, EcnOffer, Negotiated, Output, Reason, Role, State, WindowShifts};
+use super::{Connection, Due, Negotiated, Output, Reason, Role, State, WindowShifts};
 
 /// The least timeout before data tells the round-trip time, if the SYN had to be repeated (RFC 6298
 /// §5.7).
@@ -30,8 +31,8 @@ pub(super) struct Opening {
     pub(super) since: Option<Instant>,
     /// When it is sent again.
     pub(super) again_at: Option<Instant>,
-    /// The last SYN offered ECN, and so did all before it.
-    offered_ecn: bool,
+    /// What SYNs have said of ECN.
+    pub(super) ecn: EcnHandshake,
 }
 
 impl Default for Opening {
@@ -41,7 +42,7 @@ impl Default for Opening {
             attempts: 0,
             since: None,
             again_at: None,
-            offered_ecn: false,
+            ecn: EcnHandshake::default(),
         }
     }
 }
@@ -75,6 +76,7 @@ impl Connection {
             due: Due::Yes,
             ..Opening::default()
         };
+        self.opening.ecn.came_with = segment.ecn;
     }
 
     pub(super) fn arrive_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
@@ -101,6 +103,7 @@ impl Connection {
             // Both ends have sent a SYN (RFC 9293 §3.5, figure 7).
             self.state = State::SynReceived;
             self.opening.due = Due::Yes;
+            self.opening.ecn.came_with = segment.ecn;
         }
     }
 
@@ -117,9 +120,10 @@ impl Connection {
             } else if segment.ack.is_none() && self.limiter.admits(now) {
                 // The peer's SYN again: what answered it was lost.
                 self.opening.due = Due::Yes;
-                if !segment.is(Flags::ECE.with(Flags::CWR)) {
-                    // It does without ECN by now (RFC 3168 §6.1.1.1).
-                    self.withdraw_ecn();
+                if self.takes_another_syn(segment) == Contradiction::Yes {
+                    let reset = self.reset_before_established();
+                    self.refuse(now);
+                    self.reply = Some(reset);
                 }
             }
             return None;
@@ -146,29 +150,6 @@ impl Connection {
         let window = u32::from(segment.window) << peer.negotiated.shifts.peers;
         self.establish(now, segment, window);
         self.arrive(now, segment)
-    }
-
-    fn withdraw_ecn(&mut self) {
-        if let Some(peer) = &mut self.peer {
-            peer.negotiated.ecn = Ecn::Absent;
-        }
-    }
-
-    /// Whether the SYN that leaves now offers ECN: the first one, if any does.
-    fn offers_ecn(&self) -> bool {
-        self.config.offer.ecn == EcnOffer::Offered && self.opening.attempts == 0
-    }
-
-    /// Whether a SYN says what, after this end's, settles that ECN is used (RFC 3168 §6.1.1).
-    fn agrees_on_ecn(&self, syn: &Segment) -> bool {
-        let (ece, cwr) = (syn.is(Flags::ECE), syn.is(Flags::CWR));
-        match (self.state, syn.ack) {
-            (State::Listen, _) => self.config.offer.ecn != EcnOffer::Off && ece && cwr,
-            // One that carries no answer to ours is half of a simultaneous open, which RFC 3168
-            // does not describe. A peer that repeats all it gets sets both.
-            (_, None) => false,
-            (_, Some(_)) => self.opening.offered_ecn && ece && !cwr,
-        }
     }
 
     /// Both ends have sent a SYN, and this is the peer's once more, with the acknowledgment of
@@ -248,7 +229,7 @@ impl Connection {
         let theirs = syn.options.window_scale;
         let scaled = WindowScale::when(offer.window_scale.is_on() && theirs.is_some());
         let sack = offer.sack.is_on() && syn.options.sack_permitted.is_on();
-        let ecn = self.agrees_on_ecn(syn);
+        let ecn = self.agreed_ecn(syn);
         self.peer = Some(Peer {
             irs: syn.seq,
             scaled,
@@ -264,7 +245,7 @@ impl Connection {
                 },
                 sack: Sack::when(sack),
                 timestamps: Timestamping::when(stamped),
-                ecn: Ecn::when(ecn),
+                ecn,
                 handshake_rtt: None,
                 seed: self.config.seed,
             },
@@ -286,8 +267,11 @@ impl Connection {
         let (Some(peer), Some(build)) = (self.peer, self.build.take()) else {
             return;
         };
+        let reserved = self.option_bytes(peer.negotiated.ecn, answer);
         let negotiated = Negotiated {
             handshake_rtt: self.handshake_rtt(now, answer),
+            smss: peer.negotiated.smss - reserved,
+            peer_smss: peer.negotiated.peer_smss - reserved,
             ..peer.negotiated
         };
         let mut sender = self.make_sender(build, &negotiated, peer_window);
@@ -301,6 +285,9 @@ impl Connection {
             .telling_shifted(negotiated.shifts.ours);
         let mut engine = Engine::new(&self.config, negotiated, sender, receiver, now);
         engine.sender.write(self.written);
+        if negotiated.ecn == Ecn::Accurate {
+            self.begin_accurate_ecn(&mut engine, answer);
+        }
         self.engine = Some(engine);
         self.opening = Opening::default();
         self.state = State::Established;
@@ -345,6 +332,7 @@ impl Connection {
                 Timestamping::Absent => None,
             },
             order_echo: OrderEcho::Absent,
+            ecn: negotiated.ecn,
             application: Reading::OnDemand,
         }
     }
@@ -359,18 +347,9 @@ impl Connection {
             None => (None, self.config.offer.window_scale, self.config.offer.sack),
             Some(peer) => (Some(peer.irs.at(1)), peer.scaled, peer.negotiated.sack),
         };
-        let ecn = match self.peer {
-            None => {
-                let offers = self.offers_ecn();
-                self.opening.offered_ecn = offers;
-                if offers {
-                    Flags::ECE.with(Flags::CWR)
-                } else {
-                    Flags::NONE
-                }
-            }
-            Some(peer) if peer.negotiated.ecn.is_on() => Flags::ECE,
-            Some(_) => Flags::NONE,
+        let (ecn, accurate_ecn) = match self.peer {
+            None => (self.ecn_flags_of_syn(), None),
+            Some(peer) => self.ecn_of_syn_ack(peer.negotiated.ecn),
         };
         let timestamps = self.clock.as_mut().map(|clock| clock.stamp(now, None));
         Segment {
@@ -382,6 +361,7 @@ impl Connection {
                 window_scale: scaled.is_on().then_some(shift),
                 sack_permitted,
                 timestamps,
+                accurate_ecn,
                 ..Options::NONE
             },
             ..Segment::new(self.iss)

@@ -24,6 +24,7 @@ impl Connection {
         } else if self.opening.again_at.is_some_and(|at| at <= now) {
             self.opening.again_at = None;
             self.opening.due = Due::Yes;
+            self.opening.ecn.expiries = self.opening.ecn.expiries.saturating_add(1);
         }
     }
 

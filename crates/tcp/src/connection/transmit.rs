@@ -1,10 +1,11 @@
 //! What a connection sends, and the headers of it.
 
-use crate::segment::{Ack, Bit};
-use crate::sender::Transmit;
+use crate::segment::Ack;
+use crate::sender::{Transmit, TransmitKind};
 use crate::seq::SeqNumber;
 use crate::time::Instant;
 
+use super::accurate::echo_flags;
 use super::clock::Clock;
 use super::engine::Engine;
 use super::header::{Flags, Outgoing, Segment};
@@ -82,6 +83,9 @@ impl Engine {
         let mut segment = self.header(self.sequence(), ack);
         segment.options.timestamps = stamps;
         segment.options.sacks = ack.sacks;
+        if self.feedback.is_some() {
+            self.finish_accurate_ack(&mut segment);
+        }
         bare(segment)
     }
 
@@ -130,6 +134,10 @@ impl Engine {
                 self.stashed = Some(ack);
             }
         }
+        if self.feedback.is_some() {
+            let again = transmit.kind != TransmitKind::First;
+            self.finish_accurate_data(&mut segment, room, again);
+        }
         Outgoing {
             segment,
             data,
@@ -141,13 +149,9 @@ impl Engine {
     fn header(&mut self, seq: SeqNumber, ack: &Ack) -> Segment {
         self.last_ack_sent = self.receiver.in_order_bytes();
         let window = ack.window >> self.negotiated.shifts.ours;
-        let echo = match ack.ecn_echo {
-            Bit::Set => Flags::ECE,
-            Bit::Clear => Flags::NONE,
-        };
         Segment {
             ack: Some(ack.ack),
-            flags: echo,
+            flags: echo_flags(ack),
             window: u16::try_from(window).unwrap_or(u16::MAX),
             ..Segment::new(seq)
         }

@@ -16,6 +16,7 @@ fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
         dsack: Dsack::Reported,
         timestamps: None,
         order_echo: OrderEcho::Absent,
+        ecn: crate::options::Ecn::Absent,
         application: Reading::AtOnce,
     };
     change(&mut config);

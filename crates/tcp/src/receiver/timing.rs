@@ -13,6 +13,7 @@
 //!   beyond a gap the first three ACKs leave at once, for they are what a sender's fast retransmit
 //!   waits for; of those after them one says what several would have said.
 
+use super::marks::MarkCounts;
 use crate::time::{Duration, Instant};
 
 /// The least MSS that is believed, and the most that is presumed before anything has come, in bytes
@@ -94,6 +95,8 @@ pub(super) struct Timing {
     pub(super) compressed: Option<Compressed>,
     /// The round-trip time, if the host has told it.
     pub(super) round_trip: Option<Duration>,
+    /// Accurate ECN's counts, which have little to do with time, but are as rare.
+    pub(super) marks: Option<MarkCounts>,
 }
 
 impl Timing {

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use super::state::{Persist, State};
 use super::{CreditRule, DuplicateAckRule, TimestampClock};
 use crate::facts::{AckFacts, AckKind};
-use crate::options::Ecn;
 use crate::recovery::Timing;
 use crate::rtt::RttSampling;
 use crate::scoreboard::{Applied, Delivered, DeliveredBy};
@@ -45,6 +44,10 @@ impl State {
             self.measure_reordering(edge, delivered);
         }
         let rtt = self.sample_rtt(now, ack, &applied, delivered);
+        let ecn_echo = match &self.marks {
+            Some(_) => self.take_echo(ack, &applied, delivered.len() as u64),
+            None => Bit::Clear,
+        };
         AckFacts {
             now,
             una: self.scoreboard.una(),
@@ -62,10 +65,7 @@ impl State {
             timestamp_echo: self.config.timestamps.and(ack.timestamp_echo),
             order_echo: self.unwrap_order(ack.order_echo),
             limited_by: self.limited_by,
-            ecn_echo: match self.config.ecn {
-                Ecn::Used => ack.ecn_echo,
-                Ecn::Absent => Bit::Clear,
-            },
+            ecn_echo,
             window_use: self.usage.of_flight,
         }
     }

@@ -1,24 +1,44 @@
-//! Explicit congestion notification at the sender (RFC 3168 §6.1.2): what it does when the receiver
-//! echoes a mark, and how it says that it has done so.
+//! Explicit congestion notification at the sender (RFC 3168 §6.1.2, RFC 9768): what it takes from an
+//! ACK, what it does when that tells of a mark, and how it says that it has done so.
 //!
 //! A mark is answered as a loss that nothing was lost by: once a window of data, by what the control
 //! makes of [`LossRule::MARK`], and until what was outstanding then is acknowledged the window does
 //! not grow. A reduction for a loss or a timeout is an answer to the marks of its window, too, and
 //! one for a mark is to the losses of its. The first new segment after any reduction carries CWR.
+//!
+//! With Accurate ECN the ACK has the low three bits of a count of marked packets, and nothing says
+//! CWR. The count may have gone round between two ACKs if more than seven packets were reported; the
+//! safest case is presumed then, unless an option tells how many bytes were marked (RFC 9768
+//! §3.2.2.5.2, Appendix A.2).
+
+use alloc::boxed::Box;
 
 use super::Sender;
 use super::state::State;
+use crate::accurate_ecn::{ACE_MASK, EcnCounters, FIRST_COUNT, first_bytes, growth};
 use crate::congestion::Governance;
 use crate::facts::{AckFacts, LossCause, LossRule};
+use crate::options::Ecn;
 use crate::recovery::{Growth, Outcome};
-use crate::scoreboard::Segment;
-use crate::segment::{Bit, Codepoint};
+use crate::scoreboard::{Applied, Segment};
+use crate::segment::{Ack, Bit, Codepoint, EcnEcho};
 use crate::time::Instant;
 use crate::window::WindowCause;
 
+/// The most packets that the ACE field can count between two ACKs.
+const COUNTED_MAX: u64 = ACE_MASK as u64;
+
+/// Marked packets are presumed to be at least this part of a full segment (RFC 9768 Appendix A.2.2:
+/// `SAFETY_FACTOR`).
+const SAFETY_FACTOR: u64 = 2;
+
+/// What bytes are counted by.
+const COUNTED: [Codepoint; 3] = [Codepoint::Ect1, Codepoint::Ect0, Codepoint::Ce];
+
 /// What the sender of an ECN-capable connection remembers.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Marks {
+    ecn: Ecn,
     /// SND.NXT when the window was last reduced for congestion. Marks and losses of what was
     /// outstanding then have had their answer.
     answered: Option<u64>,
@@ -26,34 +46,181 @@ pub(crate) struct Marks {
     reducing: bool,
     /// CWR is due.
     cwr: Bit,
+    /// Packets that the peer has told of as marked.
+    reported: u64,
+    /// Whether what leaves is ECN-capable: not where the path changes the ECN field on its way.
+    capable: bool,
+    /// Whether marks are answered: not where what tells of them is no count.
+    heeded: bool,
+    counts: Counts,
+}
+
+/// What Accurate ECN's sender knows of the receiver's counts (RFC 9768 §3.2).
+#[derive(Clone, Copy, Debug)]
+struct Counts {
+    /// The low three bits of `s.cep`.
+    packets: u8,
+    /// `s.e1b`, `s.e0b` and `s.ceb`, in the order of the codepoints.
+    bytes: [u32; 3],
+    /// The option of the ACK at hand.
+    option: Option<EcnCounters>,
+    /// No count has come yet.
+    awaited: bool,
 }
 
 impl Marks {
-    /// The window was reduced while `nxt` was SND.NXT, for something else than a mark.
-    pub(super) const fn reduced(&mut self, nxt: u64) {
-        *self = Self {
-            answered: Some(nxt),
-            reducing: false,
-            cwr: Bit::Set,
-        };
+    /// What there is to remember at the start of a connection; nothing without ECN.
+    pub(super) fn of(ecn: Ecn) -> Option<Box<Self>> {
+        ecn.is_on().then(|| {
+            Box::new(Self {
+                ecn,
+                answered: None,
+                reducing: false,
+                cwr: Bit::Clear,
+                reported: 0,
+                capable: true,
+                heeded: true,
+                counts: Counts {
+                    packets: FIRST_COUNT,
+                    bytes: COUNTED.map(first_bytes),
+                    option: None,
+                    awaited: true,
+                },
+            })
+        })
     }
 
-    /// Whether a mark of this window of data has reduced the window.
-    pub(super) const fn is_reducing(&self) -> bool {
-        self.reducing
+    /// The window was reduced while `nxt` was SND.NXT, for something else than a mark, or for one
+    /// (`reducing`).
+    const fn reduced(&mut self, nxt: u64, reducing: bool) {
+        self.answered = Some(nxt);
+        self.reducing = reducing;
+        self.cwr = match self.ecn {
+            // It must not say so (RFC 9768 §3.1.5).
+            Ecn::Accurate => Bit::Clear,
+            Ecn::Classic | Ecn::Absent => Bit::Set,
+        };
     }
 
     /// What a segment that leaves carries. No repetition can be marked (§6.1.5).
     pub(super) fn stamp(&mut self, is_new: bool) -> (Codepoint, Bit) {
-        if is_new {
+        if is_new && self.capable {
             (Codepoint::Ect0, core::mem::take(&mut self.cwr))
         } else {
             (Codepoint::NotEct, Bit::Clear)
         }
     }
+
+    /// Marked packets that an ACK which reports `packets` segments is the first to tell of, by its
+    /// ACE field.
+    fn count(&mut self, ace: u8, packets: u64, smss: u32) -> u64 {
+        let counts = &mut self.counts;
+        if core::mem::take(&mut counts.awaited) && ace == 0 {
+            // No count begins with zero: something on the path has overwritten it (§3.2.2.4).
+            self.capable = false;
+            self.heeded = false;
+        }
+        let least = u64::from(ace.wrapping_sub(counts.packets) & ACE_MASK);
+        let bytes = counts.marked_bytes();
+        let certain = packets <= COUNTED_MAX;
+        let marked = match certain {
+            true => least,
+            false => counts.decide(least, packets, bytes, u64::from(smss)),
+        };
+        counts.packets = ace & ACE_MASK;
+        if certain && marked == 0 && bytes.is_some_and(|bytes| bytes > 0) {
+            // The two contradict each other (§3.2.3.2.5).
+            self.capable = false;
+        }
+        marked
+    }
+}
+
+impl Counts {
+    /// Bytes by which the count of marked ones has grown, if the ACK tells.
+    fn marked_bytes(&mut self) -> Option<u64> {
+        let option = self.option.take()?;
+        let mut marked = None;
+        for (field, known) in COUNTED.into_iter().zip(&mut self.bytes) {
+            let Some(told) = option.of(field) else {
+                continue;
+            };
+            let more = growth(told, *known);
+            *known = known.wrapping_add_signed(more);
+            if field == Codepoint::Ce {
+                marked = Some(u64::try_from(more).unwrap_or(0));
+            }
+        }
+        marked
+    }
+
+    /// The count may have gone round: how many packets were marked, `least` if it has not
+    /// (Appendix A.2).
+    fn decide(&self, least: u64, packets: u64, bytes: Option<u64>, smss: u64) -> u64 {
+        // As many as would give the same three bits.
+        let most = packets - ((packets - least) & COUNTED_MAX);
+        match bytes {
+            Some(0) => least,
+            Some(bytes) if bytes > least * smss => most,
+            Some(bytes) if bytes < most * smss / SAFETY_FACTOR => least,
+            _ => most,
+        }
+    }
 }
 
 impl Sender {
+    /// Packets that the peer has told of as marked: as it counts them (RFC 9768), or what ACKs with
+    /// ECE reported, of which one at least was (RFC 3168; as Linux's `tcpi_delivered_ce`).
+    #[must_use]
+    pub fn marks_reported(&self) -> u64 {
+        self.state.marks.as_ref().map_or(0, |marks| marks.reported)
+    }
+
+    /// Payload bytes that the peer has told of as having come with `field`, by its AccECN options; 0
+    /// without (the low 32 bits).
+    #[must_use]
+    pub fn bytes_reported(&self, field: Codepoint) -> u32 {
+        let place = COUNTED.iter().position(|counted| *counted == field);
+        let counts = self.state.marks.as_ref().map(|marks| &marks.counts.bytes);
+        let known = place.zip(counts).map(|(place, bytes)| bytes[place]);
+        known.map_or(0, |bytes| bytes.wrapping_sub(first_bytes(field)))
+    }
+
+    /// Whether new data leaves ECN-capable.
+    #[must_use]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.state.marks.as_ref().is_some_and(|marks| marks.capable)
+    }
+
+    /// Nothing that leaves from now on is ECN-capable: the path changes ECN fields.
+    pub(crate) fn forgo_ecn(&mut self) {
+        if let Some(marks) = &mut self.state.marks {
+            marks.capable = false;
+        }
+    }
+
+    /// The peer's counts of marks are not to be believed, or it has none.
+    pub(crate) fn ignore_marks(&mut self) {
+        if let Some(marks) = &mut self.state.marks {
+            marks.heeded = false;
+        }
+    }
+
+    /// A packet of the handshake came marked at the peer, which has counted it (RFC 9768 §3.2.2.1).
+    pub(crate) fn begin_marked(&mut self) {
+        if let Some(marks) = &mut self.state.marks {
+            marks.counts.packets = FIRST_COUNT + 1;
+            marks.reported += 1;
+        }
+    }
+
+    /// The ACK that is handed in next carries this option.
+    pub(crate) fn note_counters(&mut self, option: EcnCounters) {
+        if let Some(marks) = &mut self.state.marks {
+            marks.counts.option = Some(option);
+        }
+    }
+
     /// Heeds the echo of a mark, if the ACK has one; a window that was reduced for a mark does not
     /// grow before its end. `outcome` has been carried out but for the growth.
     #[inline(never)]
@@ -62,24 +229,26 @@ impl Sender {
             // What a model makes of marks is its own affair: it is told of them.
             return;
         }
-        let marks = &mut self.state.marks;
+        let Some(marks) = &mut self.state.marks else {
+            return;
+        };
         // Beyond, not up to it: then CWR has reached the receiver (Linux, `tcp_fastretrans_alert`).
         if marks.answered.is_some_and(|nxt| facts.una > nxt) {
             marks.answered = None;
             marks.reducing = false;
         }
+        let (waits, reducing) = (marks.answered.is_none(), marks.reducing);
         if facts.ecn_echo.is_set() {
             // Congestion is proven: no reduction of this window was needless (RFC 4015 §3.4).
             self.state.undo.forbid();
-            let marks = &self.state.marks;
-            if marks.answered.is_none() && self.answer_mark(facts) {
+            if waits && self.answer_mark(facts) {
                 self.stack
                     .recovery
                     .on_mark(facts, &self.state.view(facts.now));
             }
             // RFC 3168 §6.1.2: no growth in response to an ACK with ECE.
             outcome.growth = Growth::Frozen;
-        } else if marks.reducing {
+        } else if reducing {
             outcome.growth = Growth::Frozen;
         }
     }
@@ -108,16 +277,47 @@ impl Sender {
         self.state.reduced_at = Some(now);
         self.state.set_window(now, chosen, WindowCause::Ecn);
         self.state.stats.marks_answered += 1;
-        self.state.marks = Marks {
-            answered: Some(self.state.scoreboard.nxt()),
-            reducing: true,
-            cwr: Bit::Set,
-        };
+        let nxt = self.state.scoreboard.nxt();
+        if let Some(marks) = &mut self.state.marks {
+            marks.reduced(nxt, true);
+        }
         true
     }
 }
 
 impl State {
+    /// Whether an ACK tells of a mark that no ACK before it has told of; of `packets` segments it is
+    /// the first report.
+    #[inline(never)]
+    pub(super) fn take_echo(&mut self, ack: &Ack, applied: &Applied, packets: u64) -> Bit {
+        let smss = self.config.smss;
+        let Some(marks) = &mut self.marks else {
+            return Bit::Clear;
+        };
+        let progress = applied.acked_bytes > 0 || applied.sacked_bytes > 0;
+        let marked = match (marks.ecn, ack.ecn) {
+            (Ecn::Classic, EcnEcho::Marked) => {
+                marks.reported += packets;
+                return Bit::Set;
+            }
+            // One that brings nothing new may have been overtaken (RFC 9768 §3.2.2.2, Appendix A.1;
+            // Linux, `__tcp_accecn_process`).
+            (Ecn::Accurate, EcnEcho::Count(ace)) if progress => marks.count(ace, packets, smss),
+            (Ecn::Accurate, EcnEcho::LatestCount(ace)) => marks.count(ace, packets, smss),
+            _ => {
+                marks.counts.option = None;
+                return Bit::Clear;
+            }
+        };
+        marks.reported += marked;
+        Bit::when(marked > 0 && marks.heeded)
+    }
+
+    /// Whether a mark of this window of data has reduced the window.
+    pub(super) fn is_reducing(&self) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.reducing)
+    }
+
     /// A segment that a mark may have been on: the first that the ACK reports, or that is
     /// outstanding.
     fn marked_segment(&self, facts: &AckFacts<'_>) -> Option<Segment> {
@@ -129,8 +329,94 @@ impl State {
     /// Takes note that the window was reduced for congestion, but for a mark.
     pub(super) fn note_reduction(&mut self, now: Instant) {
         self.reduced_at = Some(now);
-        if self.config.ecn.is_on() {
-            self.marks.reduced(self.scoreboard.nxt());
+        let nxt = self.scoreboard.nxt();
+        if let Some(marks) = &mut self.marks {
+            marks.reduced(nxt, false);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accurate_ecn::CounterOrder;
+
+    const SMSS: u32 = 1000;
+
+    fn marks() -> Marks {
+        *Marks::of(Ecn::Accurate).expect("there is ECN")
+    }
+
+    /// An option that says that so many bytes came marked.
+    fn marked(bytes: u32) -> EcnCounters {
+        EcnCounters::new(CounterOrder::Ect0First, &[1, bytes])
+    }
+
+    #[test]
+    fn up_to_seven_packets_the_count_is_certain() {
+        let mut marks = marks();
+        assert_eq!(marks.count(5, 2, SMSS), 0);
+        assert_eq!(marks.count(7, 2, SMSS), 2);
+        // Across the wrap: 7 + 3 = 10, of which three bits are 2.
+        assert_eq!(marks.count(2, 7, SMSS), 3);
+        // More than the ACK reports: control packets were marked, too (RFC 9768 §3.2.2.5.2).
+        assert_eq!(marks.count(6, 1, SMSS), 4);
+    }
+
+    #[test]
+    fn beyond_seven_packets_the_safest_case_counts() {
+        // 10 packets, the same three bits: none was marked, or eight were.
+        assert_eq!(marks().count(5, 10, SMSS), 8);
+        // 20 packets and one more: 1, 9 or 17.
+        assert_eq!(marks().count(6, 20, SMSS), 17);
+    }
+
+    #[test]
+    fn an_option_tells_whether_the_count_has_gone_round() {
+        for (ace, packets, bytes, expected) in [
+            (5, 10, 0, 0),
+            (5, 10, 8000, 8),
+            // Fewer than half of what eight segments hold.
+            (5, 10, 3999, 8),
+            (6, 10, 1000, 1),
+            (6, 10, 1001, 9),
+            (6, 10, 9000, 9),
+        ] {
+            let mut marks = marks();
+            marks.counts.option = Some(marked(bytes));
+            let case = (ace, packets, bytes);
+            assert_eq!(marks.count(ace, packets, SMSS), expected, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn a_first_count_of_zero_is_no_count() {
+        let mut zeroed = marks();
+        zeroed.count(0, 1, SMSS);
+        assert!(!zeroed.capable && !zeroed.heeded);
+        let mut wrapped = marks();
+        wrapped.count(5, 1, SMSS);
+        assert_eq!(wrapped.count(0, 3, SMSS), 3);
+        assert!(wrapped.capable && wrapped.heeded);
+    }
+
+    #[test]
+    fn bytes_without_packets_end_ecn() {
+        let mut marks = marks();
+        marks.counts.option = Some(marked(1000));
+        assert_eq!(marks.count(5, 2, SMSS), 0);
+        assert!(!marks.capable && marks.heeded);
+    }
+
+    #[test]
+    fn nothing_says_cwr_and_nothing_sent_again_is_capable() {
+        let mut accurate = marks();
+        accurate.reduced(1000, true);
+        assert_eq!(accurate.stamp(true), (Codepoint::Ect0, Bit::Clear));
+        assert_eq!(accurate.stamp(false), (Codepoint::NotEct, Bit::Clear));
+        let mut classic = *Marks::of(Ecn::Classic).expect("there is ECN");
+        classic.reduced(1000, true);
+        assert_eq!(classic.stamp(true), (Codepoint::Ect0, Bit::Set));
+        assert!(Marks::of(Ecn::Absent).is_none());
     }
 }

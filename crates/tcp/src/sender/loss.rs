@@ -51,7 +51,7 @@ impl Sender {
         self.state.stats.loss_events += 1;
         // ns-2.35 drops the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
         self.state.timed = None;
-        if event.repaired.is_some() || self.state.marks.is_reducing() {
+        if event.repaired.is_some() || self.state.is_reducing() {
             // Nothing was sent again for it, so that nothing could tell; or a mark has proved it.
             self.state.undo.forbid();
         } else if self.state.begin_episode(Reduction::LossEvent) {
@@ -63,7 +63,7 @@ impl Sender {
 
     /// Has the control or the response, whoever is responsible for `cause`, set the window.
     pub(super) fn reduce(&mut self, loss: &LossFacts, cause: LossCause) {
-        if cause == LossCause::Congestion && self.state.marks.is_reducing() {
+        if cause == LossCause::Congestion && self.state.is_reducing() {
             // A mark of the same window of data has been answered (RFC 3168 §6.1.2).
             return;
         }

@@ -129,7 +129,7 @@ impl Sender {
         }
         self.state.take_timed_sample(now, facts, outcome.timing);
         self.carry_out(now, &outcome, facts.prior_flight_unlimited);
-        if self.state.config.ecn.is_on() {
+        if self.state.marks.is_some() {
             self.heed_marks(facts, &mut outcome);
         }
 
@@ -261,7 +261,7 @@ impl Sender {
     pub fn phase(&self) -> Option<Phase> {
         let disordered = self.state.dup_acks > 0 || self.state.scoreboard.sacked_segments() > 0;
         match self.stack.recovery.phase()? {
-            Phase::Open if self.state.marks.is_reducing() => Some(Phase::Reducing),
+            Phase::Open if self.state.is_reducing() => Some(Phase::Reducing),
             Phase::Open if disordered => Some(Phase::Disorder),
             phase => Some(phase),
         }

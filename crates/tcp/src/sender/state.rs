@@ -1,6 +1,7 @@
 //! What a sender knows and remembers, apart from its plug-ins: so that these can be shown one and
 //! asked at the same time.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::ecn::Marks;
@@ -58,7 +59,8 @@ pub(crate) struct State {
     pub(crate) pace_until: Instant,
     pub(crate) pacing: bool,
     pub(crate) undo: Undo,
-    pub(crate) marks: Marks,
+    /// Most flows have no ECN.
+    pub(crate) marks: Option<Box<Marks>>,
     pub(crate) stats: SenderStats,
     pub(crate) changes: Vec<WindowChange>,
     /// Scratch space, kept to avoid allocation.
@@ -172,7 +174,7 @@ impl State {
             pace_until: Instant::ZERO,
             pacing: false,
             undo: Undo::new(undo),
-            marks: Marks::default(),
+            marks: Marks::of(config.ecn),
             stats: SenderStats::default(),
             changes: Vec::new(),
             delivered: Vec::new(),

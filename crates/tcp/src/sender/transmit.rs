@@ -221,9 +221,9 @@ impl Sender {
             let gap = Duration::from_secs_f64(f64::from(segment.len) / rate.max(1.0));
             self.state.pace_until = self.state.pace_until.max(now) + gap;
         }
-        let (ecn, cwr) = match self.state.config.ecn.is_on() {
-            true => self.state.marks.stamp(kind == TransmitKind::First),
-            false => (Codepoint::NotEct, Bit::Clear),
+        let (ecn, cwr) = match &mut self.state.marks {
+            Some(marks) => marks.stamp(kind == TransmitKind::First),
+            None => (Codepoint::NotEct, Bit::Clear),
         };
         Transmit {
             segment: DataSegment {

@@ -168,6 +168,7 @@ impl Setup {
             dsack: self.dsack,
             timestamps: config.timestamps.map(|_| self.echo),
             order_echo: config.order_echo,
+            ecn: config.ecn,
             application: Reading::AtOnce,
         });
         debug_assert_eq!(config.isn, SeqNumber(0), "what timelines count from");

@@ -6,6 +6,7 @@ use std::io;
 use dupack_tcp::connection::{
     Connection, Event, Flags, Negotiated, Reason, Segment, State, TimeWait,
 };
+use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::Receiver;
 use dupack_tcp::sender::Sender;
 use dupack_tcp::time::Instant;
@@ -167,7 +168,12 @@ impl Endpoint {
     /// or wants an answer gets its own at once (RFC 5681 §4.2).
     fn due_after(&self, segment: &Segment, before: Mark) -> Work {
         let after = self.mark();
-        let plain = segment.flags.bits() & !Flags::PSH.bits() == 0
+        let passed_over = match self.connection.negotiated() {
+            // There they are a count that every segment has (RFC 9768 §3.2.2).
+            Some(agreed) if agreed.ecn == Ecn::Accurate => Flags::PSH.with(Flags::of_ace(0b111)),
+            _ => Flags::PSH,
+        };
+        let plain = segment.flags.without(passed_over) == Flags::NONE
             && segment.options.sacks.is_empty()
             && self.connection.state() == State::Established;
         let gaps = |receiver: &Receiver| receiver.out_of_order_bytes() > 0;

@@ -177,8 +177,12 @@ impl Joined {
     /// Whether `next` can be made one packet with these.
     fn admits(&self, next: &Outgoing) -> bool {
         let (mine, theirs) = (&self.outgoing.segment, &next.segment);
-        mine.flags == Flags::NONE
-            && (theirs.flags == Flags::NONE || is_end(theirs.flags))
+        // Devices repeat them in every segment; CWR they put into the first alone.
+        let echo = Flags::AE.with(Flags::ECE);
+        mine.flags.without(echo) == Flags::NONE
+            && is_end(theirs.flags.without(echo))
+            && mine.is(Flags::AE) == theirs.is(Flags::AE)
+            && mine.is(Flags::ECE) == theirs.is(Flags::ECE)
             && u64::from(mine.len) == u64::from(self.size) * self.count
             && theirs.len > 0
             && theirs.len <= self.size
@@ -227,7 +231,7 @@ impl Joined {
 /// Whether these flags may stand in the last of several segments, and nothing else.
 fn is_end(flags: Flags) -> bool {
     let end = Flags::PSH.with(Flags::FIN);
-    flags.bits() & !end.bits() == 0
+    flags.without(end) == Flags::NONE
 }
 
 #[cfg(test)]
@@ -289,6 +293,13 @@ mod tests {
         let mut marked = segment(1000, 1000, Flags::NONE);
         marked.segment.ecn = dupack_tcp::segment::Codepoint::Ect0;
         assert!(!run.admits(&marked), "another ECN field");
+        let mut counting = segment(1000, 1000, Flags::NONE);
+        counting.segment.flags = Flags::of_ace(5);
+        assert!(!run.admits(&counting), "another count of marks");
+        let counted = joined(&[segment(0, 1000, Flags::of_ace(5))]);
+        assert!(counted.admits(&counting), "the same count");
+        counting.segment.flags = Flags::of_ace(5).with(Flags::CWR);
+        assert!(!counted.admits(&counting), "CWR");
         let short = joined(&[segment(0, 1000, Flags::NONE), segment(1000, 5, Flags::NONE)]);
         assert!(
             !short.admits(&segment(1005, 5, Flags::NONE)),

@@ -11,7 +11,7 @@ use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, ReceiverConfig};
-use dupack_wire::{CaptureWriter, Endpoints, FlowCapture, FlowConfig, Snap};
+use dupack_wire::{CaptureWriter, Endpoints, FlowCapture, FlowConfig, Marking, Snap};
 
 /// Round-trip time of both flows; half of it each way.
 pub const RTT: Duration = Duration::from_millis(100);
@@ -157,7 +157,9 @@ pub fn capture_of(snap: Snap, first: FlowConfig, second: FlowConfig) -> Vec<u8> 
     }
     for (at, flow, passing) in all {
         match passing {
-            Passing::Data(segment, why) => flows[flow].data(&mut capture, at, &segment, Some(why)),
+            Passing::Data(segment, why) => {
+                flows[flow].data(&mut capture, at, &segment, Marking::default(), Some(why))
+            }
             Passing::Ack(ack) => flows[flow].ack(&mut capture, at, &ack, None),
         }
         .expect("in order, and small enough");

@@ -3,11 +3,13 @@
 use std::sync::OnceLock;
 
 use dupack_algorithms::catalog::{Axis, Catalog, Dialect, StackSpec, offer};
+use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
 use dupack_tcp::connection::{
-    Config, Connection, Event, Flags, KeepAlive, Options, Segment, State, Timestamps,
+    AccurateOption, Config, Connection, EcnOffer, Event, Flags, KeepAlive, Options, Segment, State,
+    Timestamps,
 };
 use dupack_tcp::options::{Sack, WindowScale};
-use dupack_tcp::segment::{SackBlock, SackBlocks};
+use dupack_tcp::segment::{Codepoint, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -134,6 +136,19 @@ impl World {
         config.offer.timestamps = offered.offer.timestamps.filter(|_| switches & 2 == 0);
         config.timestamp_offset = iss.rotate_left(9);
         config.challenge_secret = u64::from(iss);
+        config.offer.ecn = match (switches >> 4) & 7 {
+            0 => EcnOffer::Off,
+            1 => EcnOffer::Offered,
+            2 => EcnOffer::AccurateAccepted,
+            3 => EcnOffer::AccurateOrClassicOffered,
+            4 | 5 => EcnOffer::AccurateOffered,
+            _ => EcnOffer::Accepted,
+        };
+        config.accurate_option = match iss % 3 {
+            0 => AccurateOption::Off,
+            1 => AccurateOption::Changed,
+            _ => AccurateOption::Always,
+        };
         if switches & 4 == 0 {
             config.offer.window_scale = WindowScale::Absent;
         }
@@ -188,7 +203,11 @@ impl World {
             sack_permitted: Sack::Permitted,
             timestamps: Some(self.timestamps(script)),
             sacks: SackBlocks::NONE,
+            accurate_ecn: None,
         };
+        // What it says of ECN goes by what is there: old inputs say the same as ever.
+        syn.flags = syn.flags.with(Flags::of_ace(syn.window as u8));
+        syn.ecn = Codepoint::from_bits((syn.window >> 3) as u8);
         self.peer_next = self.peer_next.at(1);
         let _ = self.connection.handle_segment(self.now, &syn);
         self.drain();
@@ -196,6 +215,7 @@ impl World {
             let mut ack = Segment::new(self.peer_next);
             ack.ack = Some(self.our_next);
             ack.window = syn.window;
+            ack.flags = Flags::of_ace((syn.window >> 5) as u8);
             ack.options.timestamps = syn.options.timestamps;
             let _ = self.connection.handle_segment(self.now, &ack);
         }
@@ -212,7 +232,7 @@ impl World {
         let mut segment = Segment::new(self.peer_next.at(u64::from(script.near())));
         let bits = script.small();
         segment.flags = match bits % 8 {
-            0 => Flags::from_bits(script.small() as u8),
+            0 => Flags::from_bits(script.small() as u16),
             1 => Flags::FIN,
             _ => Flags::NONE,
         };
@@ -223,6 +243,18 @@ impl World {
         };
         if bits & 32 == 0 {
             segment.ack = Some(base.at(u64::from(script.near())));
+        }
+        segment.ecn = Codepoint::from_bits((bits >> 6) as u8);
+        let told = segment.seq.0;
+        segment.flags = segment.flags.with(Flags::of_ace(told as u8));
+        if told & 8 != 0 {
+            let order = match told & 16 {
+                0 => CounterOrder::Ect0First,
+                _ => CounterOrder::Ect1First,
+            };
+            let counters = [told, told.rotate_left(8), told.rotate_left(16)];
+            let counters = &counters[..(told >> 5) as usize % 4];
+            segment.options.accurate_ecn = Some(EcnCounters::new(order, counters));
         }
         segment.window = script.near() as u16;
         segment.len = match what & 16 {

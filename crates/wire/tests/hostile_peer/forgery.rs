@@ -180,7 +180,7 @@ fn every_combination_of_flags() {
         || Script::established(plain()),
     ];
     for open in open {
-        for bits in 0..=255_u8 {
+        for bits in 0..=511_u16 {
             for (ack, len) in [(None, 0), (Some(1), 0), (Some(1), 5), (Some(90), 5)] {
                 for seq in [0, 1, 2, 40_000] {
                     let mut t = open();

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use dupack_tcp::connection::{Flags, Reason};
+use dupack_tcp::connection::{EcnOffer, Flags, Reason};
 use dupack_wire::Family;
 use dupack_wire::host::{Digest, Pattern, Pipe};
 use dupack_wire::namespace::Namespace;
@@ -14,7 +14,8 @@ use dupack_wire::tun::Offload;
 use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::ours::{
-    Duplex, End, Report, Running, SEED, Scene, kernel_address, once, opening, our_address, wait,
+    Duplex, End, Report, Running, SEED, Scene, kernel_address, offer, once, opening, our_address,
+    wait,
 };
 use crate::testbed::{self, Case, PORT, Receipt, case, eventually};
 use crate::watch::{Ecn, Seen, Watch};
@@ -39,6 +40,10 @@ pub fn cases() -> Vec<Case> {
             kernel_without_window_scaling,
         ),
         case("kernel_that_asks_for_ecn", kernel_that_asks_for_ecn),
+        case(
+            "kernel_that_is_asked_for_accurate_ecn",
+            kernel_that_is_asked_for_accurate_ecn,
+        ),
         case("we_finish_first", we_finish_first),
         case("kernel_finishes_first", kernel_finishes_first),
         case("nothing_but_a_handshake", nothing_but_a_handshake),
@@ -67,6 +72,8 @@ enum Opener {
 #[derive(Clone, Copy)]
 struct Exchange {
     opener: Opener,
+    /// What we offer of ECN, if not what the dialect does.
+    ecn: Option<EcnOffer>,
     family: Family,
     ours: u64,
     kernels: u64,
@@ -76,6 +83,7 @@ struct Exchange {
 impl Exchange {
     const USUAL: Self = Self {
         opener: Opener::Us,
+        ecn: None,
         family: Family::V4,
         ours: MEGABYTES,
         kernels: MEGABYTES,
@@ -90,7 +98,11 @@ impl Exchange {
         let theirs = match self.opener {
             Opener::Us => {
                 let listener = listen(&kernel, self.family);
-                host.connect(listener.1, opening(STACK, duplex))
+                let mut offered = offer(STACK);
+                if let Some(ecn) = self.ecn {
+                    offered.config.offer.ecn = ecn;
+                }
+                host.connect(listener.1, offered.used_by(duplex))
                     .expect("a connection");
                 kernel.spawn("kernel", move || {
                     testbed::converse(listener.0.accept()?.0, bytes)
@@ -280,6 +292,23 @@ fn kernel_that_asks_for_ecn() {
             assert!(!segment.flags.contains(Flags::CWR), "{segment:?}");
         }
     }
+}
+
+/// We ask for Accurate ECN: a kernel that has it agrees, another agrees to what it has.
+fn kernel_that_is_asked_for_accurate_ecn() {
+    let scene = Scene::usual();
+    let agreed = match scene.kernel.set("ipv4/tcp_ecn", "3") {
+        Ok(()) => dupack_tcp::options::Ecn::Accurate,
+        // Linux has known more than 2 since 7.0.
+        Err(_) => dupack_tcp::options::Ecn::Classic,
+    };
+    let report = Exchange {
+        ecn: Some(EcnOffer::AccurateOffered),
+        ..Exchange::USUAL
+    }
+    .run(scene);
+    let negotiated = report.outcome.negotiated.expect("a handshake");
+    assert_eq!(negotiated.ecn, agreed);
 }
 
 // --- closing ------------------------------------------------------------------------------

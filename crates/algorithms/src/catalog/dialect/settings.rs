@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use dupack_tcp::connection::{Config, EcnOffer, UnsentAck};
+use dupack_tcp::connection::{AccurateOption, Config, EcnOffer, EctUse, UnsentAck};
 use dupack_tcp::options::Sack;
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
@@ -49,6 +49,7 @@ pub fn settings(dialect: Dialect, smss: u32, needs: &Needs) -> Vec<Setting> {
     connect_as(dialect, &mut connection);
     table.connection(&connection);
     table.connection_ecn(&connection);
+    table.connection_accurate_ecn(&connection);
     table.wire(&Headers::new(dialect, needs), &sender);
     table.rows
 }
@@ -338,12 +339,43 @@ impl Table {
             match connection.offer.ecn {
                 EcnOffer::Off => "off",
                 EcnOffer::Accepted => "if the peer offers it",
-                _ => "offered",
+                EcnOffer::Offered => "offered",
+                EcnOffer::AccurateAccepted => "accurate or not, if the peer offers it",
+                EcnOffer::AccurateOrClassicOffered => "offered, accurate if the peer offers that",
+                _ => "accurate, offered",
             },
             [
                 "RFC 3168 §6.1.1; RFC 9293 §3.8.2, SHLD-8",
                 "net.ipv4.tcp_ecn = 2",
                 "ns-default.tcl, ecn_: off",
+            ],
+        );
+    }
+
+    fn connection_accurate_ecn(&mut self, connection: &Config) {
+        self.row(
+            "connection: ECN-capable with Accurate ECN",
+            match connection.ect {
+                EctUse::NewData => "new data",
+                EctUse::Everything => "all but SYN and RST",
+            },
+            [
+                "RFC 3168 §6.1.4 to §6.1.6",
+                "tcp_ecn_send",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
+        self.row(
+            "connection: AccECN option",
+            match connection.accurate_option {
+                AccurateOption::Off => "off",
+                AccurateOption::Changed => "when a counter has changed",
+                AccurateOption::Always => "if the peer sends it",
+            },
+            [
+                "RFC 9768 §3.2.3.3",
+                "net.ipv4.tcp_ecn_option = 2",
+                "as `rfc`: ns-2 has no such connections",
             ],
         );
     }

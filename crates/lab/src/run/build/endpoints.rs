@@ -11,7 +11,7 @@ use dupack_tcp::{ReceiverConfig, SenderConfig};
 
 use super::span;
 use crate::experiment::endpoint::bytes_of;
-use crate::experiment::{Acks, ReceiverOptions, SenderOptions};
+use crate::experiment::{Acks, EcnKind, EcnName, ReceiverOptions, SenderOptions};
 use crate::units::Buffer;
 
 /// The two ends of a flow with every option in place.
@@ -100,7 +100,12 @@ impl Endpoints {
             }
             _ => {}
         }
-        config.ecn = Ecn::when(options.ecn == Some(true));
+        config.ecn = match options.ecn {
+            Some(EcnKind::Named(EcnName::Accurate)) => Ecn::Accurate,
+            Some(EcnKind::Classic(true)) => Ecn::Classic,
+            Some(EcnKind::Classic(false)) | None => Ecn::Absent,
+        };
+        self.receiver.ecn = config.ecn;
         if let Some(header) = options.header {
             self.headers.data_bytes = header.as_bytes() as u32;
         }

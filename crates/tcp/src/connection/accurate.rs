@@ -1,0 +1,607 @@
+//! Accurate ECN on a connection (RFC 9768): how the two ends agree on it, and what its segments say
+//! beside the sender's and the receiver's part.
+//!
+//! ```text
+//! SYN                  AE CWR ECE: 111 asks for it, 011 for classic ECN, 000 for none
+//! SYN with ACK         how the SYN came (010, 011, 100, 110); 001 classic ECN; 000, 111 none
+//! ACK of that          how the SYN with ACK came, in the same code
+//! everything else      the ACE field: packets that came marked
+//! ```
+//!
+//! SYNs leave without ECN-capable transport, so that one which is told to have come with another
+//! field was changed on its way: then nothing is sent ECN-capable, while marks that are told of are
+//! still answered (§3.2.2.3). A mark on a SYN itself is no reason to begin more slowly: no queue can
+//! have set it.
+
+use alloc::boxed::Box;
+
+use crate::accurate_ecn::{ACE_MASK, EcnCounters, reflected, reflection};
+use crate::options::Ecn;
+use crate::receiver::{MarkCounts, Wanted};
+use crate::segment::{Ack, Codepoint, EcnEcho};
+use crate::seq::SeqNumber;
+
+use super::config::{AccurateOption, EctUse};
+use super::engine::Engine;
+use super::header::{Flags, Segment};
+use super::{Config, Connection, EcnOffer, Role, State};
+
+/// Bytes of options that a header has room for (RFC 9293 §3.1).
+const OPTION_ROOM: usize = 40;
+
+/// What an option with all counters takes of a header.
+const FULL_OPTION_BYTES: u32 = 12;
+
+/// SACK blocks for which an AccECN option makes room (§3.2.3.3).
+const BLOCKS_KEPT: usize = 2;
+
+/// What SYNs have said of ECN so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EcnHandshake {
+    /// What the SYNs of this end have asked for.
+    pub(super) offered: Ecn,
+    /// The ECN field that the peer's last SYN, or SYN with ACK, came with.
+    pub(super) came_with: Codepoint,
+    /// A server has got or sent one without flags: nothing it sends is ECN-capable (§3.1.5).
+    pub(super) bare: bool,
+    /// SYNs with ACK that this end has sent because nothing answered the one before.
+    pub(super) expiries: u32,
+}
+
+impl Default for EcnHandshake {
+    fn default() -> Self {
+        Self {
+            offered: Ecn::Absent,
+            came_with: Codepoint::NotEct,
+            bare: false,
+            expiries: 0,
+        }
+    }
+}
+
+impl EcnOffer {
+    /// What is agreed to if the peer asks for it.
+    const fn accepts(self) -> Ecn {
+        match self {
+            Self::Off => Ecn::Absent,
+            Self::Accepted | Self::Offered => Ecn::Classic,
+            Self::AccurateAccepted | Self::AccurateOrClassicOffered | Self::AccurateOffered => {
+                Ecn::Accurate
+            }
+        }
+    }
+
+    /// What is asked for.
+    const fn offers(self) -> Ecn {
+        match self {
+            Self::Off | Self::Accepted | Self::AccurateAccepted => Ecn::Absent,
+            Self::Offered | Self::AccurateOrClassicOffered => Ecn::Classic,
+            Self::AccurateOffered => Ecn::Accurate,
+        }
+    }
+}
+
+/// What a SYN's flags ask for.
+const CLASSIC: u8 = 0b011;
+/// The same for Accurate ECN; of others than this and classic ECN all ask for it, too (§3.1.3).
+const ACCURATE: u8 = 0b111;
+
+impl Connection {
+    /// What the SYN that leaves now asks for. The first does, and the second if it is for Accurate
+    /// ECN (§3.1.4.1); beyond there may be a box that drops such SYNs.
+    fn offers_now(&self) -> Ecn {
+        let offers = self.config.offer.ecn.offers();
+        let most = match offers {
+            Ecn::Accurate => 2,
+            Ecn::Classic | Ecn::Absent => 1,
+        };
+        if self.opening.attempts < most {
+            offers
+        } else {
+            Ecn::Absent
+        }
+    }
+
+    /// The flags that a SYN without ACK carries for ECN.
+    pub(super) fn ecn_flags_of_syn(&mut self) -> Flags {
+        let offers = self.offers_now();
+        let handshake = &mut self.opening.ecn;
+        match offers {
+            // Any SYN with ACK may answer any of the SYNs (§3.1.4.1); a classic one answers the last
+            // (RFC 3168 §6.1.1.1).
+            Ecn::Absent if handshake.offered == Ecn::Accurate => {}
+            offers => handshake.offered = offers,
+        }
+        match offers {
+            Ecn::Absent => Flags::NONE,
+            Ecn::Classic => Flags::of_ace(CLASSIC),
+            Ecn::Accurate => Flags::of_ace(ACCURATE),
+        }
+    }
+
+    /// What a SYN with ACK carries for ECN where `agreed` is agreed on: flags, and an option
+    /// (§3.2.3.2.2).
+    pub(super) fn ecn_of_syn_ack(&mut self, agreed: Ecn) -> (Flags, Option<EcnCounters>) {
+        let again = self.opening.attempts > 0;
+        let handshake = &mut self.opening.ecn;
+        match agreed {
+            Ecn::Absent => (Flags::NONE, None),
+            Ecn::Classic => (Flags::ECE, None),
+            Ecn::Accurate if handshake.expiries > 1 => {
+                handshake.bare = true;
+                (Flags::NONE, None)
+            }
+            Ecn::Accurate => {
+                let flags = Flags::of_ace(reflection(handshake.came_with));
+                let wanted = self.config.accurate_option != AccurateOption::Off && !again;
+                (flags, wanted.then(MarkCounts::beginning))
+            }
+        }
+    }
+
+    /// What is agreed on once the peer's SYN, or SYN with ACK, has come (§3.1.1, Table 2; RFC 3168
+    /// §6.1.1).
+    pub(super) fn agreed_ecn(&self, syn: &Segment) -> Ecn {
+        let ace = syn.flags.ace();
+        let offered = self.opening.ecn.offered;
+        match (self.state, syn.ack) {
+            (State::Listen, _) => accepted(self.config.offer.ecn.accepts(), ace),
+            // Half of a simultaneous open: as if it were listening (§3.1.2). RFC 3168 does not
+            // describe it.
+            (_, None) if offered == Ecn::Accurate => accepted(Ecn::Accurate, ace),
+            (_, None) => Ecn::Absent,
+            (_, Some(_)) => answered(offered, ace),
+        }
+    }
+
+    /// The peer's SYN has come again, before it had an answer. Whether it contradicts the one
+    /// before: then no end could know what the other takes for agreed on (§3.1.5).
+    pub(super) fn takes_another_syn(&mut self, syn: &Segment) -> Contradiction {
+        let accurate = self.config.offer.ecn.accepts() == Ecn::Accurate;
+        let Some(peer) = &mut self.peer else {
+            return Contradiction::No;
+        };
+        let ace = syn.flags.ace();
+        let handshake = &mut self.opening.ecn;
+        match peer.negotiated.ecn {
+            Ecn::Absent => {}
+            Ecn::Classic if accurate && accepted(Ecn::Accurate, ace) == Ecn::Accurate => {
+                return Contradiction::Yes;
+            }
+            // It does without ECN by now (RFC 3168 §6.1.1.1).
+            Ecn::Classic if accepted(Ecn::Classic, ace) == Ecn::Absent => {
+                peer.negotiated.ecn = Ecn::Absent;
+            }
+            Ecn::Classic => {}
+            Ecn::Accurate if ace == CLASSIC => return Contradiction::Yes,
+            Ecn::Accurate => {
+                handshake.came_with = syn.ecn;
+                handshake.bare |= ace == 0;
+            }
+        }
+        Contradiction::No
+    }
+
+    /// Bytes that the option takes of every segment, if the peer's has come with `answer`.
+    pub(super) fn option_bytes(&self, agreed: Ecn, answer: &Segment) -> u32 {
+        let wanted = self.config.accurate_option == AccurateOption::Always;
+        let seen = answer.options.accurate_ecn.is_some();
+        match agreed {
+            Ecn::Accurate if wanted && seen => FULL_OPTION_BYTES,
+            _ => 0,
+        }
+    }
+
+    /// The handshake is over with `answer`, and Accurate ECN was agreed on.
+    pub(super) fn begin_accurate_ecn(&self, engine: &mut Engine, answer: &Segment) {
+        let handshake = &self.opening.ecn;
+        let mut feedback = Feedback::new(&self.config, self.role);
+        feedback.note_option(answer);
+        feedback.reserved = self.option_bytes(Ecn::Accurate, answer);
+        match self.role {
+            Role::Active => {
+                // How the SYN came that this end sent.
+                let ace = answer.flags.ace();
+                if reflected(ace).is_some_and(|field| field != Codepoint::NotEct) {
+                    engine.sender.forgo_ecn();
+                }
+                feedback.reflects = Some(answer.ecn);
+                feedback.first_data = true;
+                if answer.ecn == Codepoint::Ce
+                    && let Some(counts) = engine.receiver.mark_counts()
+                {
+                    counts.begin_marked();
+                }
+            }
+            Role::Passive => {
+                if handshake.bare {
+                    engine.sender.forgo_ecn();
+                }
+                if answer.len == 0 && answer.options.sacks.is_empty() && !answer.is(Flags::FIN) {
+                    heed_reflection(engine, answer);
+                    feedback.passes_over = true;
+                }
+            }
+        }
+        engine.feedback = Some(Box::new(feedback));
+    }
+}
+
+/// How a SYN agrees with the SYN before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Contradiction {
+    No,
+    Yes,
+}
+
+/// What an end agrees to that `accepts` so much, if the flags of a SYN are these.
+const fn accepted(accepts: Ecn, ace: u8) -> Ecn {
+    match (accepts, ace) {
+        (Ecn::Absent, _) | (_, 0) => Ecn::Absent,
+        (Ecn::Accurate, CLASSIC) => Ecn::Classic,
+        (Ecn::Accurate, _) => Ecn::Accurate,
+        // AE is no flag of RFC 3168's.
+        (Ecn::Classic, _) if ace & CLASSIC == CLASSIC => Ecn::Classic,
+        (Ecn::Classic, _) => Ecn::Absent,
+    }
+}
+
+/// What the flags of a SYN with ACK answer to an end that `offered` so much.
+const fn answered(offered: Ecn, ace: u8) -> Ecn {
+    match (offered, ace) {
+        // A peer that repeats all it gets understands nothing of it.
+        (Ecn::Accurate, 0b000 | 0b111) => Ecn::Absent,
+        (Ecn::Accurate, 0b001) => Ecn::Classic,
+        // 101 is reserved, and agrees (§3.1.3).
+        (Ecn::Accurate, _) => Ecn::Accurate,
+        (Ecn::Classic, _) if ace & CLASSIC == 0b001 => Ecn::Classic,
+        (Ecn::Classic | Ecn::Absent, _) => Ecn::Absent,
+    }
+}
+
+/// A server hears how its SYN with ACK came (§3.2.2.1, Table 4).
+fn heed_reflection(engine: &mut Engine, ack: &Segment) {
+    let ace = ack.flags.ace();
+    if ace == 0 {
+        engine.sender.forgo_ecn();
+        engine.sender.ignore_marks();
+        return;
+    }
+    match reflected(ace) {
+        None | Some(Codepoint::NotEct) => {}
+        Some(changed) => {
+            engine.sender.forgo_ecn();
+            if changed == Codepoint::Ce {
+                engine.sender.begin_marked();
+            }
+        }
+    }
+}
+
+/// What an established connection remembers of Accurate ECN, beside what is sent and received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Feedback {
+    role: Role,
+    /// The longest segment that the peer may send.
+    mss: u16,
+    /// Bytes by which segments are shorter for the option.
+    reserved: u32,
+    ect: EctUse,
+    option: AccurateOption,
+    /// The next ACK without data tells with which field the SYN with ACK came.
+    reflects: Option<Codepoint>,
+    /// The first data segment carries an option, if there is room (§3.2.3.2.1).
+    first_data: bool,
+    /// The ACE field of the segment at hand is no count.
+    passes_over: bool,
+    peers_option: PeersOption,
+    /// The last segment, if its data had been acknowledged before.
+    repeated: Option<SeqNumber>,
+}
+
+/// What came of the peer's options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PeersOption {
+    /// None did.
+    Unseen,
+    /// They do.
+    Seen,
+    /// The first had zeros where none can be (§3.2.3.2.4): they are ignored.
+    Zeroed,
+}
+
+impl Feedback {
+    const fn new(config: &Config, role: Role) -> Self {
+        Self {
+            role,
+            mss: config.mss,
+            reserved: 0,
+            ect: config.ect,
+            option: config.accurate_option,
+            reflects: None,
+            first_data: false,
+            passes_over: false,
+            peers_option: PeersOption::Unseen,
+            repeated: None,
+        }
+    }
+
+    /// Takes note of whether options come.
+    fn note_option(&mut self, segment: &Segment) {
+        if let (PeersOption::Unseen, Some(option)) =
+            (self.peers_option, segment.options.accurate_ecn)
+        {
+            self.peers_option = match option.is_zeroed() {
+                true => PeersOption::Zeroed,
+                false => PeersOption::Seen,
+            };
+        }
+    }
+
+    /// Data came again that was acknowledged. If it does so once more, ACKs with options seem not to
+    /// arrive: they are sent without (§3.2.3.2.2).
+    fn note_repetition(&mut self, again: Option<SeqNumber>) {
+        if again.is_some() && self.repeated == again {
+            self.option = AccurateOption::Off;
+        }
+        self.repeated = again;
+    }
+
+    /// A SYN with ACK has come again: it is answered as the first was (§3.2.2.1).
+    fn reflect_again(&mut self, counts: Option<&mut MarkCounts>, field: Codepoint) {
+        self.reflects = Some(field);
+        if let Some(counts) = counts
+            && field == Codepoint::Ce
+            && counts.packets() == 0
+        {
+            counts.begin_marked();
+        }
+    }
+
+    /// What an option of this connection has to hold, if it sends any.
+    fn wanted(&self) -> Option<Wanted> {
+        match self.option {
+            AccurateOption::Off => None,
+            AccurateOption::Changed => Some(Wanted::Changed),
+            // Linux sends none before it has seen one.
+            AccurateOption::Always => {
+                (self.peers_option != PeersOption::Unseen).then_some(Wanted::All)
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// A segment is accepted: what its ECN field says is counted.
+    #[inline(never)]
+    pub(super) fn count_marks(&mut self, segment: &Segment) {
+        let longest = self.feedback.as_ref().map_or(0, |feedback| feedback.mss);
+        let packets = match segment.len > u32::from(longest) {
+            // Receive coalescing has joined what the path carried by itself.
+            true => segment.len.div_ceil(self.negotiated.peer_smss.max(1)),
+            false => 1,
+        };
+        self.receiver.count_marks(segment.ecn, segment.len, packets);
+        let repeated = segment.len > 0 && self.is_old(segment);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.note_repetition(repeated.then_some(segment.seq));
+        }
+    }
+
+    /// A SYN came that nothing is made of: it may be the one with ACK again that opened the connection.
+    pub(super) fn note_syn_again(&mut self, segment: &Segment) {
+        let is_again =
+            segment.seq.at(1) == self.receiver.config().irs && segment.ack == Some(self.first());
+        if let Some(feedback) = &mut self.feedback
+            && is_again
+            && feedback.role == Role::Active
+        {
+            feedback.reflect_again(self.receiver.mark_counts(), segment.ecn);
+        }
+    }
+
+    /// What a segment with an ACK tells the sender of marks. `newest` is whether its timestamp is
+    /// later than all before it.
+    #[inline(never)]
+    pub(super) fn count_told(&mut self, segment: &Segment, newest: bool) -> EcnEcho {
+        let Some(feedback) = &mut self.feedback else {
+            return EcnEcho::Silent;
+        };
+        if core::mem::take(&mut feedback.passes_over) {
+            return EcnEcho::Silent;
+        }
+        feedback.note_option(segment);
+        if feedback.peers_option == PeersOption::Seen
+            && let Some(option) = segment.options.accurate_ecn
+        {
+            self.sender.note_counters(option);
+        }
+        let ace = segment.flags.ace();
+        match newest {
+            true => EcnEcho::LatestCount(ace),
+            false => EcnEcho::Count(ace),
+        }
+    }
+
+    /// Gives a segment without data what it says of marks beside its ACE field.
+    #[inline(never)]
+    pub(super) fn finish_accurate_ack(&mut self, segment: &mut Segment) {
+        let Some(feedback) = &mut self.feedback else {
+            return;
+        };
+        if segment.options.sacks.is_empty()
+            && let Some(field) = feedback.reflects.take()
+        {
+            segment.flags = segment
+                .flags
+                .without(Flags::of_ace(ACE_MASK))
+                .with(Flags::of_ace(reflection(field)));
+            if feedback.option == AccurateOption::Changed {
+                // The first ACK of a client tests the path (§3.2.3.2.1).
+                segment.options.accurate_ecn = Some(MarkCounts::beginning());
+            }
+        }
+        if feedback.ect == EctUse::Everything && self.sender.is_ecn_capable() {
+            segment.ecn = Codepoint::Ect0;
+        }
+        if segment.options.accurate_ecn.is_some() {
+            return;
+        }
+        let blocks = segment.options.sacks.as_slice().len();
+        let stamps = segment.options.timestamps.is_some();
+        if let (Some(wanted), Some(counts)) = (feedback.wanted(), self.receiver.mark_counts()) {
+            let (option, kept) = fit(wanted, counts, option_room(stamps), blocks);
+            segment.options.accurate_ecn = option;
+            segment.options.sacks.truncate(kept);
+        }
+    }
+
+    /// Gives a segment with `room` bytes beside its data what it says of marks. What is sent again
+    /// carries no option before any data has arrived: the path may have dropped it for that
+    /// (§3.2.3.2.2).
+    #[inline(never)]
+    pub(super) fn finish_accurate_data(&mut self, segment: &mut Segment, room: u32, again: bool) {
+        let Some(feedback) = &mut self.feedback else {
+            return;
+        };
+        // What follows the handshake's ACK counts.
+        feedback.reflects = None;
+        if feedback.ect == EctUse::Everything && self.sender.is_ecn_capable() {
+            segment.ecn = Codepoint::Ect0;
+        }
+        let first = core::mem::take(&mut feedback.first_data);
+        let room = room + feedback.reserved;
+        let board = self.sender.scoreboard();
+        let suspect = again && board.una() == 0 && board.sacked_segments() == 0;
+        if suspect || !segment.options.sacks.is_empty() {
+            return;
+        }
+        let (Some(wanted), Some(counts)) = (feedback.wanted(), self.receiver.mark_counts()) else {
+            return;
+        };
+        let stamps = segment.options.timestamps.is_some();
+        let room = option_room(stamps).min(room as usize);
+        let (option, _) = fit(wanted, counts, room, 0);
+        segment.options.accurate_ecn = option.or_else(|| {
+            let fits = option_bytes(3) <= room;
+            (first && fits).then(MarkCounts::beginning)
+        });
+    }
+}
+
+/// What an ACK of `ack` says of marks in its flags.
+pub(super) const fn echo_flags(ack: &Ack) -> Flags {
+    match ack.ecn {
+        EcnEcho::Silent => Flags::NONE,
+        EcnEcho::Marked => Flags::ECE,
+        EcnEcho::Count(ace) | EcnEcho::LatestCount(ace) => Flags::of_ace(ace),
+    }
+}
+
+/// Bytes of options beside timestamps.
+const fn option_room(stamps: bool) -> usize {
+    match stamps {
+        true => OPTION_ROOM - super::config::TIMESTAMP_OPTION_BYTES as usize,
+        false => OPTION_ROOM,
+    }
+}
+
+/// Bytes of an AccECN option with so many counters, padding included.
+const fn option_bytes(counters: usize) -> usize {
+    (2 + 3 * counters).next_multiple_of(4)
+}
+
+/// Bytes of a SACK option with so many blocks, padding included (RFC 2018 §3).
+const fn sack_bytes(blocks: usize) -> usize {
+    match blocks {
+        0 => 0,
+        blocks => 4 + 8 * blocks,
+    }
+}
+
+/// The option that fits into `room` bytes beside `blocks` SACK blocks, and how many of these stay:
+/// for what has changed some give way, but for two (§3.2.3.3; Linux, `tcp_options_fit_accecn`).
+fn fit(
+    wanted: Wanted,
+    counts: &mut MarkCounts,
+    room: usize,
+    blocks: usize,
+) -> (Option<EcnCounters>, usize) {
+    let needed = counts.needed(wanted);
+    let mut kept = blocks;
+    loop {
+        let left = room.saturating_sub(sack_bytes(kept));
+        let fitting = (0..=3)
+            .rev()
+            .find(|&counters| option_bytes(counters) <= left);
+        if let Some(counters) = fitting.filter(|&counters| counters >= needed) {
+            let option = counts.option(wanted, counters);
+            let kept = if option.is_some() { kept } else { blocks };
+            return (option, kept);
+        }
+        if kept <= BLOCKS_KEPT || needed == 0 {
+            return (None, blocks);
+        }
+        kept -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What both ends take for agreed on, for the flags of the SYN that `offered` sends and the
+    /// answer of one that `accepts`.
+    fn agreement(offered: Ecn, accepts: Ecn) -> (Ecn, Ecn) {
+        let syn = match offered {
+            Ecn::Absent => 0,
+            Ecn::Classic => CLASSIC,
+            Ecn::Accurate => ACCURATE,
+        };
+        let server = accepted(accepts, syn);
+        let answer = match server {
+            Ecn::Absent => 0,
+            Ecn::Classic => 0b001,
+            Ecn::Accurate => reflection(Codepoint::NotEct),
+        };
+        (answered(offered, answer), server)
+    }
+
+    #[test]
+    fn table_2_both_ends_agree_on_the_most_that_both_have() {
+        use Ecn::{Absent, Accurate, Classic};
+        for (offered, accepts, expected) in [
+            (Accurate, Accurate, Accurate),
+            (Accurate, Classic, Classic),
+            (Accurate, Absent, Absent),
+            (Classic, Accurate, Classic),
+            (Classic, Classic, Classic),
+            (Absent, Accurate, Absent),
+        ] {
+            assert_eq!(agreement(offered, accepts), (expected, expected));
+        }
+        assert_eq!(answered(Accurate, 0b111), Absent, "a broken server");
+    }
+
+    #[test]
+    fn what_is_reserved_agrees() {
+        for ace in [0b001, 0b010, 0b100, 0b101, 0b110] {
+            assert_eq!(accepted(Ecn::Accurate, ace), Ecn::Accurate, "{ace:03b}");
+        }
+        assert_eq!(answered(Ecn::Accurate, 0b101), Ecn::Accurate);
+    }
+
+    #[test]
+    fn sack_blocks_give_way_but_for_two() {
+        let mut counts = MarkCounts::default();
+        // 12 bytes are taken by timestamps.
+        let room = option_room(true);
+        let (option, kept) = fit(Wanted::All, &mut counts, room, 1);
+        assert_eq!((option.map(|o| o.as_bytes().len()), kept), (Some(3), 1));
+        let (option, kept) = fit(Wanted::All, &mut counts, room, 2);
+        assert_eq!((option.map(|o| o.as_bytes().len()), kept), (Some(2), 2));
+        // Nothing has changed: the three blocks stay.
+        let (option, kept) = fit(Wanted::All, &mut counts, room, 3);
+        assert_eq!((option, kept), (None, 3));
+    }
+}

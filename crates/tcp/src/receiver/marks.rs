@@ -1,0 +1,280 @@
+//! Accurate ECN at the receiver (RFC 9768 §3.2): what it counts, when it acknowledges for that, and
+//! what its option says.
+
+use crate::accurate_ecn::{ACE_MASK, CounterOrder, EcnCounters, FIRST_COUNT, first_bytes};
+use crate::segment::Codepoint;
+
+/// Marked packets after which an ACK is due, with data that is not acknowledged, and without
+/// (§3.2.2.5.1).
+const MARKS_PER_ACK: u32 = 2;
+const MARKS_PER_ACK_WITHOUT_DATA: u32 = 3;
+
+/// The counters that an option holds.
+const COUNTERS: usize = 3;
+
+/// What they begin with: bytes with ECT(1), ECT(0) and CE, in this order everywhere here.
+const INITIAL: [u32; COUNTERS] = [
+    first_bytes(Codepoint::Ect1),
+    first_bytes(Codepoint::Ect0),
+    first_bytes(Codepoint::Ce),
+];
+
+/// Packets and bytes by the ECN field that they came with.
+#[derive(Clone, Debug)]
+pub(crate) struct MarkCounts {
+    /// Packets that came marked.
+    packets: u64,
+    /// Payload bytes by the field that they came with.
+    bytes: [u32; COUNTERS],
+    /// The same as the peer knows it, if nothing was lost.
+    told: [u32; COUNTERS],
+    /// What the last packet came with.
+    last: Codepoint,
+    /// Marked packets since the last ACK.
+    unanswered: u32,
+    /// The next ACK is for ACKs: it has no SACK blocks, for it must not be taken for a duplicate.
+    for_acks: bool,
+}
+
+/// What a packet brought.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedPacket {
+    /// Its ECN field.
+    pub(crate) field: Codepoint,
+    /// Its payload in bytes.
+    pub(crate) len: u32,
+    /// What it was before it was joined with others.
+    pub(crate) packets: u32,
+}
+
+/// Whether a packet is answered for its mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    /// As it would be without.
+    AsEver,
+    /// At once.
+    Now,
+}
+
+/// What an option has to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Every counter that ever changed, if one has since it was told (§3.2.3.3, the recommended
+    /// simple scheme).
+    Changed,
+    /// All, or as many as there is room for, but all that have changed; ECT(1) first (Linux,
+    /// `tcp_ecn_option` = 2).
+    All,
+}
+
+impl Default for MarkCounts {
+    fn default() -> Self {
+        Self {
+            packets: 0,
+            bytes: INITIAL,
+            told: INITIAL,
+            last: Codepoint::NotEct,
+            unanswered: 0,
+            for_acks: false,
+        }
+    }
+}
+
+/// The place of the counter of this field.
+const fn place(field: Codepoint) -> Option<usize> {
+    match field {
+        Codepoint::NotEct => None,
+        Codepoint::Ect1 => Some(0),
+        Codepoint::Ect0 => Some(1),
+        Codepoint::Ce => Some(2),
+    }
+}
+
+impl MarkCounts {
+    /// A packet of the handshake came marked, which is fed back by other means, too (§3.2.2.2).
+    pub(crate) const fn begin_marked(&mut self) {
+        self.packets = 1;
+    }
+
+    /// Takes a packet into account; `waiting` is whether data waits for an ACK.
+    pub(crate) fn count(&mut self, packet: CountedPacket, waiting: bool) -> Answered {
+        let field = packet.field;
+        let edge = (field == Codepoint::Ce) != (self.last == Codepoint::Ce);
+        self.last = field;
+        if let Some(at) = place(field) {
+            self.bytes[at] = self.bytes[at].wrapping_add(packet.len);
+        }
+        if field == Codepoint::Ce {
+            self.packets += u64::from(packet.packets);
+            self.unanswered = self.unanswered.saturating_add(packet.packets);
+        }
+        // An ACK is not answered for what it changes alone.
+        if edge && packet.len > 0 {
+            return Answered::Now;
+        }
+        let enough = match waiting || packet.len > 0 {
+            true => MARKS_PER_ACK,
+            false => MARKS_PER_ACK_WITHOUT_DATA,
+        };
+        if self.unanswered < enough {
+            return Answered::AsEver;
+        }
+        self.for_acks = !waiting && packet.len == 0;
+        Answered::Now
+    }
+
+    /// An ACK leaves: what its ACE field says, and whether it may carry SACK blocks.
+    pub(crate) const fn acked(&mut self) -> (u8, bool) {
+        self.unanswered = 0;
+        let for_acks = self.for_acks;
+        self.for_acks = false;
+        (
+            (self.packets as u8).wrapping_add(FIRST_COUNT) & ACE_MASK,
+            !for_acks,
+        )
+    }
+
+    /// Packets that came marked.
+    pub(crate) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// How many counters an option must have at least that none is left out that has changed since
+    /// it was told.
+    pub(crate) fn needed(&self, wanted: Wanted) -> usize {
+        self.up_to(self.order(wanted), |at| self.bytes[at] != self.told[at])
+    }
+
+    fn order(&self, wanted: Wanted) -> CounterOrder {
+        match wanted {
+            // ECT(1) is what this endpoint's own kind never sends.
+            Wanted::Changed if self.bytes[0] == INITIAL[0] => CounterOrder::Ect0First,
+            Wanted::Changed | Wanted::All => CounterOrder::Ect1First,
+        }
+    }
+
+    /// What an option says, with room for `room` counters at most; `None` if it is not due, or what
+    /// has changed has no room.
+    pub(crate) fn option(&mut self, wanted: Wanted, room: usize) -> Option<EcnCounters> {
+        let order = self.order(wanted);
+        let len = match wanted {
+            Wanted::All => COUNTERS,
+            Wanted::Changed if self.bytes == self.told => return None,
+            Wanted::Changed => self.up_to(order, |at| self.bytes[at] != INITIAL[at]),
+        };
+        let len = len.min(room);
+        if len < self.needed(wanted) {
+            return None;
+        }
+        let mut counters = [0; COUNTERS];
+        for (field, counter) in order.fields().into_iter().zip(&mut counters).take(len) {
+            if let Some(at) = place(field) {
+                *counter = self.bytes[at];
+                self.told[at] = self.bytes[at];
+            }
+        }
+        Some(EcnCounters::new(order, &counters[..len]))
+    }
+
+    /// All counters as they are at the beginning of a connection, for its handshake.
+    pub(crate) fn beginning() -> EcnCounters {
+        let order = CounterOrder::Ect1First;
+        EcnCounters::new(order, &order.fields().map(first_bytes))
+    }
+
+    /// How many counters it takes to have all that `wants` names.
+    fn up_to(&self, order: CounterOrder, wants: impl Fn(usize) -> bool) -> usize {
+        let fields = order.fields();
+        let last = fields
+            .iter()
+            .rposition(|field| place(*field).is_some_and(&wants));
+        last.map_or(0, |at| at + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(field: Codepoint, len: u32) -> CountedPacket {
+        CountedPacket {
+            field,
+            len,
+            packets: 1,
+        }
+    }
+
+    #[test]
+    fn a_change_to_or_from_marked_data_is_answered_at_once() {
+        use Codepoint::{Ce, Ect0};
+        let mut counts = MarkCounts::default();
+        let answers = [Ect0, Ce, Ce, Ect0, Ect0].map(|field| {
+            let answered = counts.count(packet(field, 1000), false) == Answered::Now;
+            if answered {
+                counts.acked();
+            }
+            answered
+        });
+        assert_eq!(answers, [false, true, false, true, false]);
+        assert_eq!(counts.acked(), (7, true));
+    }
+
+    #[test]
+    fn two_marks_are_answered_and_three_where_no_data_waits() {
+        let mut counts = MarkCounts::default();
+        let pure = packet(Codepoint::Ce, 0);
+        let answers = [(); 3].map(|()| counts.count(pure, false));
+        assert_eq!(answers, [Answered::AsEver, Answered::AsEver, Answered::Now]);
+        assert_eq!(
+            counts.acked(),
+            (0, false),
+            "an ACK for ACKs has no SACK blocks"
+        );
+        let answers = [(); 2].map(|()| counts.count(pure, true));
+        assert_eq!(answers, [Answered::AsEver, Answered::Now]);
+        assert_eq!(counts.acked(), (2, true));
+    }
+
+    #[test]
+    fn joined_packets_count_one_by_one() {
+        let mut counts = MarkCounts::default();
+        let joined = CountedPacket {
+            packets: 4,
+            ..packet(Codepoint::Ce, 4000)
+        };
+        counts.count(joined, false);
+        assert_eq!((counts.packets(), counts.acked().0), (4, 1));
+    }
+
+    #[test]
+    fn the_option_has_what_has_changed_and_no_more() {
+        let mut counts = MarkCounts::default();
+        assert_eq!(counts.option(Wanted::Changed, 3), None, "nothing has come");
+        counts.count(packet(Codepoint::Ect0, 1000), false);
+        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let expected = EcnCounters::new(CounterOrder::Ect0First, &[1001]);
+        assert_eq!(option, expected);
+        assert_eq!(counts.option(Wanted::Changed, 3), None, "it was told");
+        counts.count(packet(Codepoint::Ce, 500), false);
+        assert_eq!(counts.option(Wanted::Changed, 1), None, "no room for CE");
+        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let expected = EcnCounters::new(CounterOrder::Ect0First, &[1001, 500]);
+        assert_eq!(option, expected);
+        counts.count(packet(Codepoint::Ect1, 10), false);
+        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let expected = EcnCounters::new(CounterOrder::Ect1First, &[11, 500, 1001]);
+        assert_eq!(option, expected);
+    }
+
+    #[test]
+    fn a_full_option_is_cut_to_what_has_changed() {
+        let mut counts = MarkCounts::default();
+        let option = counts.option(Wanted::All, 3);
+        assert_eq!(option, Some(MarkCounts::beginning()));
+        counts.count(packet(Codepoint::Ect1, 10), false);
+        let option = counts.option(Wanted::All, 1).expect("there is room");
+        assert_eq!(option, EcnCounters::new(CounterOrder::Ect1First, &[11]));
+        counts.count(packet(Codepoint::Ect0, 10), false);
+        assert_eq!(counts.option(Wanted::All, 2), None);
+    }
+}
