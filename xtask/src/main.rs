@@ -4,6 +4,7 @@ mod elsewhere;
 mod fuzz;
 mod instructions;
 mod interop;
+mod mutants;
 mod needs;
 mod packages;
 mod profile;
@@ -48,6 +49,9 @@ enum Chore {
     Interop(interop::InteropArgs),
     /// Let the fuzzers of packets and connections work for a while (needs a nightly compiler and cargo-fuzz).
     Fuzz(fuzz::FuzzArgs),
+    /// Change the endpoint and the plug-ins in small ways, and see whether tests notice; writes docs/mutants.md (needs
+    /// cargo-mutants; takes hours, and may be stopped and called again).
+    Mutants(mutants::MutantsArgs),
     /// What is measured beside other programs: `cargo measure`, which this leads to.
     #[command(external_subcommand)]
     Measurement(Vec<OsString>),
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         Chore::Count(args) => instructions::run(&args),
         Chore::Interop(args) => interop::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
+        Chore::Mutants(args) => mutants::run(&args),
         Chore::Measurement(words) => measure(&words),
     };
     match result {

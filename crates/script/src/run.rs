@@ -297,12 +297,7 @@ fn wanted(call: &Call) -> Option<String> {
     }
 }
 
-/// A time as a script counts it, in seconds.
-pub(crate) fn seconds(at: Instant) -> f64 {
-    at.since(BEGINNING.min(at)).as_secs_f64()
-}
-
-/// The same for reading.
+/// A time as a script counts it, for reading.
 pub(crate) fn clock(at: Instant) -> String {
     let micros = at.as_nanos().saturating_sub(BEGINNING.as_nanos()) / 1000;
     format!("{}.{:06} s", micros / 1_000_000, micros % 1_000_000)

@@ -1,10 +1,8 @@
 //! What crossed the wire in a script: as a figure, and as a capture.
 
-use std::collections::BTreeMap;
+#[cfg(feature = "figures")]
+mod figure;
 
-use dupack_report::figure::{FigureError, Retransmissions, SackBlock, TimeSequence};
-use dupack_tcp::connection::{Flags, Outgoing, Segment};
-use dupack_tcp::facts::SendReason;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Instant;
 use dupack_wire::emit::MAX_HEADER_BYTES;
@@ -14,13 +12,15 @@ use dupack_wire::{
 use thiserror::Error;
 
 use crate::line::{Crossed, Crossing, Line};
-use crate::run::seconds;
 
 /// What crossed the wire of the connection that a script was about last.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "figures"), allow(dead_code))]
 pub struct Trace {
-    figure: TimeSequence,
+    scale: Scale,
     crossed: Vec<Crossed>,
+    /// How the sender stood.
+    states: Vec<Standing>,
 }
 
 /// Why a trace could not be made into files.
@@ -28,8 +28,9 @@ pub struct Trace {
 #[non_exhaustive]
 pub enum TraceError {
     /// The figure.
+    #[cfg(feature = "figures")]
     #[error(transparent)]
-    Figure(#[from] FigureError),
+    Figure(#[from] dupack_report::figure::FigureError),
     /// The capture.
     #[error(transparent)]
     Capture(#[from] CaptureError),
@@ -40,24 +41,15 @@ pub enum TraceError {
 
 impl Trace {
     pub(crate) fn of(line: &Line) -> Self {
+        let agreed = line.connection.negotiated();
         Self {
-            figure: figure(line),
+            scale: Scale {
+                first: line.connection.config().iss.at(1),
+                smss: agreed.map_or(1.0, |agreed| f64::from(agreed.smss)),
+            },
             crossed: line.record.clone(),
+            states: line.states.clone(),
         }
-    }
-
-    /// The time–sequence figure, under a title, as SVG. Packets count from the first byte of
-    /// data, in full segments.
-    ///
-    /// # Errors
-    /// If it cannot be drawn.
-    pub fn svg(&self, title: &str, subtitle: &str) -> Result<String, TraceError> {
-        let figure = TimeSequence {
-            title: title.to_owned(),
-            subtitle: subtitle.to_owned(),
-            ..self.figure.clone()
-        };
-        Ok(figure.svg()?)
     }
 
     /// The packets both ways as a pcapng file. Each that the endpoint sent says why.
@@ -89,77 +81,13 @@ impl Trace {
     }
 }
 
-/// What the figure's numbers count from.
+/// What a figure's numbers count from.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "figures"), allow(dead_code))]
 struct Scale {
     /// The first byte of data.
     first: SeqNumber,
     smss: f64,
-}
-
-impl Scale {
-    /// A sequence number of this end's stream as a packet's number.
-    fn packet(&self, seq: SeqNumber) -> f64 {
-        f64::from(seq.0.wrapping_sub(self.first.0)) / self.smss
-    }
-}
-
-fn figure(line: &Line) -> TimeSequence {
-    let agreed = line.connection.negotiated();
-    let scale = Scale {
-        first: line.connection.config().iss.at(1),
-        smss: agreed.map_or(1.0, |agreed| f64::from(agreed.smss)),
-    };
-    let mut figure = TimeSequence::default();
-    let mut repeated: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    let mut highest = 0;
-    for crossed in &line.record {
-        let time = seconds(crossed.at);
-        match &crossed.what {
-            Crossing::Out(out) if out.segment.len > 0 => {
-                let point = (time, scale.packet(out.segment.seq));
-                match out.data.start < highest {
-                    true => repeated.entry(reason(out)).or_default().push(point),
-                    false => figure.sends.push(point),
-                }
-                highest = highest.max(out.data.end);
-            }
-            Crossing::Out(_) => {}
-            Crossing::In(segment) => show_ack(&mut figure, &scale, time, segment),
-        }
-    }
-    let of = |(reason, points)| Retransmissions { reason, points };
-    figure.retransmissions = repeated.into_iter().map(of).collect();
-    for state in &line.states {
-        let time = seconds(state.at);
-        figure.cwnd.push((time, state.window.cwnd / scale.smss));
-        let ssthresh = state.window.ssthresh / scale.smss;
-        figure.ssthresh.push((time, ssthresh));
-        let in_flight = state.in_flight as f64 / scale.smss;
-        figure.in_flight.push((time, in_flight));
-    }
-    figure
-}
-
-fn reason(out: &Outgoing) -> String {
-    out.why.unwrap_or(SendReason::NewData).to_string()
-}
-
-fn show_ack(figure: &mut TimeSequence, scale: &Scale, time: f64, segment: &Segment) {
-    let Some(ack) = segment.ack.filter(|_| !segment.is(Flags::SYN)) else {
-        return;
-    };
-    // A number below the first byte is no packet's.
-    let at = scale.packet(ack);
-    if at < f64::from(u32::MAX) / 2.0 / scale.smss {
-        figure.acks.push((time, at));
-    }
-    for block in segment.options.sacks.as_slice() {
-        figure.sacks.push(SackBlock {
-            time,
-            first: scale.packet(block.start),
-            end: scale.packet(block.end),
-        });
-    }
 }
 
 /// How the sender stood from some time on.

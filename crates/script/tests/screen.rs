@@ -170,6 +170,7 @@ fn a_trace_is_a_figure_and_a_capture() {
     let (outcome, trace) = dupack_script::run_traced(&source, Path::new("."), &Options::default());
     assert_eq!(outcome, Outcome::Passed);
     let trace = trace.expect("a connection");
+    #[cfg(feature = "figures")]
     assert!(trace.svg("title", "").expect("a figure").contains("<svg"));
     let capture = trace.pcapng().expect("a capture");
     // The block type of a section header, and the payload of five packets.

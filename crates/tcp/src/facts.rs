@@ -329,3 +329,39 @@ impl LossFacts {
         (self.flight_size as f64).min(self.window.cwnd)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn rules_are_the_same_by_their_name() {
+        const WORDS: RuleWords = RuleWords {
+            name: "third",
+            meaning: "three duplicate ACKs",
+        };
+        // Two addresses, one rule.
+        let (one, other) = (LossRule::new(&WORDS), LossRule::new(&const { WORDS }));
+        assert_eq!(one, other);
+        assert_ne!(one, LossRule::TIMEOUT);
+        assert_eq!(one.name(), "third");
+        assert_eq!(one.to_string(), "three duplicate ACKs");
+        let why = SendReason::Retransmit(one).to_string();
+        assert_eq!(why, "retransmission: three duplicate ACKs");
+    }
+
+    #[test]
+    fn what_is_outstanding_counts_as_far_as_the_window_goes() {
+        let mut loss = crate::testing::loss_facts(
+            crate::testing::segment(0, Instant::ZERO),
+            LossRule::TIMEOUT,
+            5000,
+        );
+        loss.window.cwnd = 4000.5;
+        assert_eq!(loss.flight_within_window(), 4000.5);
+        loss.window.cwnd = 6000.0;
+        assert_eq!(loss.flight_within_window(), 5000.0);
+    }
+}

@@ -93,3 +93,22 @@ option! {
     /// None does.
     Absent
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_in_use_if_its_condition_holds() {
+        assert_eq!(
+            [true, false].map(Sack::when),
+            [Sack::Permitted, Sack::Absent]
+        );
+        assert_eq!(
+            [Sack::Permitted, Sack::Absent].map(Sack::is_on),
+            [true, false]
+        );
+        let ecn = [Ecn::Classic, Ecn::Accurate, Ecn::Absent];
+        assert_eq!(ecn.map(Ecn::is_on), [true, true, false]);
+    }
+}

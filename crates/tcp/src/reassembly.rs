@@ -177,4 +177,28 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_touches_the_last_range_lengthens_it() {
+        let mut queue = Reassembly::default();
+        queue.insert(10, 20);
+        assert_eq!(queue.insert(20, 30), Inserted::New((10, 30)));
+        assert_eq!(queue.insert(31, 40), Inserted::New((31, 40)));
+        assert_eq!((queue.len(), queue.bytes()), (2, 29));
+        // In front of all, with a gap, and up to the first.
+        assert_eq!(queue.insert(2, 4), Inserted::New((2, 4)));
+        assert_eq!(queue.insert(6, 10), Inserted::New((6, 30)));
+        assert_eq!((queue.len(), queue.bytes()), (3, 35));
+        let found = [1, 2, 3, 4, 5, 6, 29, 30, 31, 39, 40];
+        let found = found.map(|offset| queue.containing(offset).is_some());
+        assert_eq!(
+            found,
+            [
+                false, true, true, false, false, true, true, false, true, true, false
+            ]
+        );
+        // The stream reaches into the second range.
+        assert_eq!(queue.advance(7), 30);
+        assert_eq!((queue.len(), queue.bytes()), (1, 9));
+    }
 }

@@ -418,4 +418,83 @@ mod tests {
         rtt.sample(Duration::from_millis(100), now);
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(100)));
     }
+
+    #[test]
+    fn the_timeout_has_a_floor_and_so_has_its_variance() {
+        let ms = Duration::from_millis;
+        let rto = |config: RttConfig, samples: u32, sample| {
+            let mut rtt = RttEstimator::new(config);
+            for _ in 0..samples {
+                rtt.sample(sample, NOW);
+            }
+            rtt.rto()
+        };
+        // 10 + 4 · 5 is less than the least timeout.
+        assert_eq!(rto(CONFIG, 1, ms(10)), ms(200));
+        let linux = RttConfig {
+            variance_floor: VarianceFloor::MinRto,
+            ..CONFIG
+        };
+        // The same least, but of the variance: 10 + 200. A larger variance counts as it is.
+        assert_eq!(rto(linux, 1, ms(10)), ms(210));
+        assert_eq!(rto(linux, 1, ms(200)), ms(600));
+        // With samples that are all the same a clock's granularity is what is left of it.
+        let coarse = RttConfig {
+            granularity: ms(100),
+            ..CONFIG
+        };
+        assert_eq!(rto(coarse, 200, ms(300)), ms(400));
+    }
+
+    #[test]
+    fn a_raised_timeout_lasts_until_the_next_sample() {
+        let mut rtt = RttEstimator::new(CONFIG);
+        rtt.raise_rto(Duration::from_secs(3));
+        assert_eq!(rtt.rto(), Duration::from_secs(3));
+        // It is raised, not set.
+        rtt.raise_rto(Duration::from_secs(2));
+        assert_eq!(rtt.rto(), Duration::from_secs(3));
+        rtt.sample(Duration::from_millis(100), NOW);
+        assert_eq!(rtt.rto(), Duration::from_millis(300));
+    }
+
+    #[test]
+    fn backoff_ends_with_the_advance_where_the_rule_says_so() {
+        let backoff_after = |rule| {
+            let mut rtt = RttEstimator::new(RttConfig {
+                backoff_reset: rule,
+                ..CONFIG
+            });
+            for _ in 0..3 {
+                rtt.back_off();
+            }
+            rtt.advanced();
+            rtt.backoff()
+        };
+        assert_eq!(backoff_after(BackoffReset::OnSample), 3);
+        assert_eq!(backoff_after(BackoffReset::OnAdvance), 0);
+    }
+
+    #[test]
+    fn the_least_and_the_latest_delay_are_kept_beside_the_average() {
+        let mut rtt = RttEstimator::new(CONFIG);
+        assert_eq!((rtt.min(), rtt.latest()), (None, None));
+        for millis in [100, 80, 90] {
+            rtt.observe(Duration::from_millis(millis));
+        }
+        let [least, latest] = [80, 90].map(|ms| Some(Duration::from_millis(ms)));
+        assert_eq!((rtt.min(), rtt.latest(), rtt.srtt()), (least, latest, None));
+    }
+
+    #[test]
+    fn three_timeouts_in_a_row_do_not_begin_the_estimation_anew() {
+        let mut rtt = in_ticks(&[(0, 10)]);
+        for _ in 0..3 {
+            rtt.back_off();
+        }
+        let now = Instant::ZERO + Duration::from_millis(100);
+        rtt.sample(Duration::from_millis(100), now);
+        // 8/8 and an error of 9 ticks.
+        assert_eq!(rtt.srtt(), Some(Duration::from_micros(21_250)));
+    }
 }

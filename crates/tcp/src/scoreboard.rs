@@ -433,6 +433,8 @@ impl Scoreboard {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     fn board(segments: u64) -> Scoreboard {
@@ -528,5 +530,70 @@ mod tests {
         board.forget_sacks();
         assert_eq!((board.sacked_segments(), board.forward_ack()), (0, 0));
         assert_eq!(apply(&mut board, 0, &[(2000, 3000)]).1, [2]);
+    }
+
+    #[test]
+    fn an_ack_inside_a_sacked_segment_takes_from_what_is_sacked() {
+        let mut board = board(3);
+        apply(&mut board, 0, &[(0, 1000), (2000, 3000)]);
+        let (applied, ids) = apply(&mut board, 300, &[]);
+        assert!(ids.is_empty());
+        assert_eq!((applied.acked_bytes, applied.delivered_bytes), (300, 0));
+        assert_eq!((board.sacked_bytes(), board.sacked_segments()), (1700, 2));
+        board.check();
+        apply(&mut board, 1000, &[]);
+        assert_eq!((board.sacked_bytes(), board.sacked_segments()), (1000, 1));
+        board.check();
+    }
+
+    #[test]
+    fn a_segment_that_is_sent_again_keeps_its_place() {
+        let mut board = board(3);
+        apply(&mut board, 1000, &[]);
+        let at = Instant::from_nanos(7);
+        let resent = board.resend(SegmentId(1), at, 9);
+        assert_eq!(
+            (resent.transmissions, resent.order, resent.sent_at),
+            (2, 9, at)
+        );
+        assert_eq!(board.get(SegmentId(1)), Some(&resent));
+        assert_eq!(board.get(SegmentId(2)).map(|s| s.transmissions), Some(1));
+        assert_eq!(
+            (board.get(SegmentId(0)), board.get(SegmentId(3))),
+            (None, None)
+        );
+        let from = |id| board.iter_from(SegmentId(id)).map(|(id, _)| id.0).collect();
+        let all: [Vec<u64>; 4] = [from(0), from(1), from(2), from(9)];
+        assert_eq!(all, [vec![1, 2], vec![1, 2], vec![2], vec![]]);
+    }
+
+    #[test]
+    fn blocks_are_cut_to_what_is_outstanding() {
+        let mut board = board(5);
+        apply(&mut board, 2000, &[]);
+        // From below SND.UNA and to beyond SND.NXT: all that is outstanding.
+        let (applied, ids) = apply(&mut board, 2000, &[(0, 9000)]);
+        assert_eq!((ids, applied.sacked_bytes), (vec![2, 3, 4], 3000));
+        board.check();
+        // Nothing is left to be reported, not even when it is asked for piece by piece.
+        assert_eq!(apply(&mut board, 2000, &[(2000, 3000), (4000, 5000)]).1, []);
+        let (applied, ids) = apply(&mut board, 5000, &[]);
+        assert_eq!((ids, applied.delivered_bytes), (vec![], 0));
+        assert!(board.is_empty());
+        assert_eq!((board.forward_ack(), board.flight_size()), (5000, 0));
+    }
+
+    #[test]
+    fn what_lies_between_blocks_is_found_however_they_came() {
+        // Every other one, then the rest: the paths over what is sacked lengthen and merge.
+        let mut board = board(20);
+        for n in (0..20).step_by(2) {
+            assert_eq!(apply(&mut board, 0, &[(n * 1000, (n + 1) * 1000)]).1, [n]);
+            board.check();
+        }
+        let (_, ids) = apply(&mut board, 0, &[(0, 20_000)]);
+        assert_eq!(ids, (1..20).step_by(2).collect::<Vec<_>>());
+        board.check();
+        assert_eq!(board.sacked_segments(), 20);
     }
 }

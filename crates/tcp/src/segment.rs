@@ -171,3 +171,40 @@ pub enum EcnEcho {
     /// The same, and a timestamp shows that it left after all ACKs before it.
     LatestCount(u8),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ecn_field_is_as_rfc_3168_has_it() {
+        // §5, figure 1; the rest of the byte is none of it.
+        use Codepoint::{Ce, Ect0, Ect1, NotEct};
+        let read = [0b00, 0b01, 0b10, 0b11].map(Codepoint::from_bits);
+        assert_eq!(read, [NotEct, Ect1, Ect0, Ce]);
+        assert_eq!(read.map(Codepoint::bits), [0, 1, 2, 3]);
+        assert_eq!(Codepoint::from_bits(0b1011_1010), Ect0);
+        assert_eq!(read.map(Codepoint::is_capable), [false, true, true, true]);
+    }
+
+    #[test]
+    fn a_header_has_room_for_four_blocks() {
+        let mut blocks = SackBlocks::NONE;
+        assert!(blocks.is_empty());
+        for n in 0..5 {
+            blocks.push(SackBlock {
+                start: SeqNumber(10 * n),
+                end: SeqNumber(10 * n + 5),
+            });
+        }
+        assert!(!blocks.is_empty());
+        let starts = blocks.as_slice().iter().map(|block| block.start.0);
+        assert!(starts.eq([0, 10, 20, 30]));
+    }
+
+    #[test]
+    fn a_bit_is_set_or_clear() {
+        assert_eq!([true, false].map(Bit::when), [Bit::Set, Bit::Clear]);
+        assert_eq!([Bit::Set, Bit::Clear].map(Bit::is_set), [true, false]);
+    }
+}

@@ -57,4 +57,14 @@ mod tests {
     fn a_number_before_the_stream_has_no_offset() {
         assert_eq!(SeqNumber(9).offset(SeqNumber(10), 0), None);
     }
+
+    #[test]
+    fn of_two_candidates_the_nearer_one_counts() {
+        // Half the number space away in either direction.
+        let reference = 1 << 32;
+        let number = |offset| SeqNumber(0).at(offset).offset(SeqNumber(0), reference);
+        let half = 1 << 31;
+        assert_eq!(number(reference + half - 1), Some(reference + half - 1));
+        assert_eq!(number(reference + half), Some(reference - half));
+    }
 }

@@ -198,3 +198,75 @@ impl fmt::Display for Instant {
         write!(f, "{:.9}s", self.as_secs_f64())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn units_are_what_they_are_called() {
+        let second = Duration::from_nanos(1_000_000_000);
+        assert_eq!(Duration::from_secs(1), second);
+        assert_eq!(Duration::from_millis(1000), second);
+        assert_eq!(Duration::from_micros(1_000_000), second);
+        assert_eq!(Duration::from_secs_f64(1.0), second);
+        assert_eq!((second * 5 / 2).as_secs_f64(), 2.5);
+        let later = Instant::from_nanos(2_500_000_000);
+        assert_eq!(
+            (later.as_secs_f64(), later.as_nanos()),
+            (2.5, 2_500_000_000)
+        );
+    }
+
+    #[test]
+    fn nothing_is_before_the_beginning_and_nothing_beyond_the_end() {
+        let [one, two] = [1, 2].map(Duration::from_secs);
+        assert_eq!((two - one, one - two), (one, Duration::ZERO));
+        assert_eq!(one.saturating_sub(two), Duration::ZERO);
+        assert_eq!((one.abs_diff(two), two.abs_diff(one)), (one, one));
+        assert_eq!(Duration::MAX + one, Duration::MAX);
+        assert_eq!(Duration::from_secs(u64::MAX), Duration::MAX);
+        assert_eq!(two.saturating_mul(u64::MAX), Duration::MAX);
+        for secs in [-1.0, f64::NAN] {
+            assert_eq!(Duration::from_secs_f64(secs), Duration::ZERO);
+        }
+        let at = Instant::ZERO + two;
+        assert_eq!(
+            (at - one, at - two - one),
+            (Instant::ZERO + one, Instant::ZERO)
+        );
+        assert_eq!(Instant::FAR_FUTURE + one, Instant::FAR_FUTURE);
+        assert_eq!(at.since(Instant::ZERO + one), one);
+        assert_eq!(Instant::ZERO.since(at), Duration::ZERO);
+        assert!(Duration::ZERO.is_zero() && !one.is_zero());
+    }
+
+    #[test]
+    fn sums_grow_in_place() {
+        let (mut at, mut span) = (Instant::ZERO, Duration::ZERO);
+        for _ in 0..3 {
+            at += Duration::from_millis(5);
+            span += Duration::from_millis(5);
+        }
+        assert_eq!(at.as_nanos(), 15_000_000);
+        assert_eq!(span, Duration::from_millis(15));
+    }
+
+    #[test]
+    fn rounding_goes_to_the_nearest_tick() {
+        let [ten, zero] = [10, 0].map(Duration::from_nanos);
+        let rounded = |nanos| Duration::from_nanos(nanos).rounded_to(ten).as_nanos();
+        assert_eq!([14, 15, 20, 25].map(rounded), [10, 20, 20, 30]);
+        assert_eq!(ten.rounded_to(zero), ten);
+    }
+
+    #[test]
+    fn a_span_is_written_in_the_largest_unit_that_fits() {
+        let written = [2_000_000_000, 1_500_000_000, 1_500_000, 1_500, 0];
+        let written = written.map(|nanos| Duration::from_nanos(nanos).to_string());
+        assert_eq!(written, ["2s", "1500ms", "1500us", "1500ns", "0s"]);
+        assert_eq!(Instant::from_nanos(1_500).to_string(), "0.000001500s");
+    }
+}

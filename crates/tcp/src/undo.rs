@@ -194,3 +194,40 @@ pub enum Reversal {
     /// loss event begins.
     Done(Option<crate::recovery::LossEvent>),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_off_if_none_is_on() {
+        use {DsackRule as D, EifelRule as E, FrtoRule as F};
+        assert!(UndoRules::OFF.is_off());
+        assert!(!UndoRules::LINUX.is_off());
+        for (eifel, dsack, frto) in [
+            (E::FirstAck, D::Off, F::Off),
+            (E::Off, D::On, F::Off),
+            (E::Off, D::Off, F::SecondAck),
+        ] {
+            assert!(!UndoRules::new(eifel, dsack, frto).is_off());
+        }
+    }
+
+    #[test]
+    fn dsacks_acquit_what_was_sent_again_and_every_other_sign_all() {
+        let acquits = |after, sign| Spurious::new(after, sign).acquits_all();
+        assert!(!acquits(Reduction::LossEvent, Sign::Dsack));
+        assert!(acquits(Reduction::LossEvent, Sign::Timestamp));
+        assert!(acquits(Reduction::Timeout, Sign::Dsack));
+        assert!(acquits(Reduction::Timeout, Sign::Frto));
+    }
+
+    #[test]
+    fn what_is_restored_is_never_less_than_what_there_is() {
+        let window = |cwnd, ssthresh| Window { cwnd, ssthresh };
+        let prior = Prior::new(window(10.0, 8.0));
+        assert_eq!(prior.restored(window(5.0, 5.0)), window(10.0, 8.0));
+        assert_eq!(prior.restored(window(12.0, 5.0)), window(12.0, 8.0));
+        assert_eq!(prior.restored(window(5.0, 9.0)), window(10.0, 9.0));
+    }
+}

@@ -77,3 +77,28 @@ impl core::fmt::Display for WindowCause {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn window(cwnd: f64, ssthresh: f64) -> Window {
+        Window { cwnd, ssthresh }
+    }
+
+    #[test]
+    fn slow_start_lasts_until_the_threshold() {
+        // RFC 5681 §3.1 leaves the choice at equality: congestion avoidance here.
+        assert!(window(999.5, 1000.0).in_slow_start());
+        assert!(!window(1000.0, 1000.0).in_slow_start());
+        assert!(!window(1001.0, 1000.0).in_slow_start());
+        assert!(window(1e9, f64::INFINITY).in_slow_start());
+    }
+
+    #[test]
+    fn what_may_be_sent_is_the_whole_part() {
+        assert_eq!(window(2999.9, 0.0).whole_bytes(), 2999);
+        assert_eq!(window(f64::NAN, 0.0).whole_bytes(), 0);
+        assert_eq!(window(f64::INFINITY, 0.0).whole_bytes(), u64::MAX);
+    }
+}

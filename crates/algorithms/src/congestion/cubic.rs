@@ -448,7 +448,7 @@ impl CongestionControl for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use dupack_tcp::facts::LimitedBy;
+    use dupack_tcp::facts::{LimitedBy, WindowUse};
 
     use super::*;
     use crate::catalog::{Dialect, Value, typed};
@@ -586,27 +586,59 @@ mod tests {
         assert!(close(b.cwnd(), 14.0 + 0.000_4 / 14.0));
     }
 
+    /// Two that have lost at 100 and grown for a round trip; in 5 s that one does not use its window,
+    /// `pass` happens to it. Both windows, a round trip later.
+    fn one_pauses(dialect: Dialect, pass: impl FnOnce(&mut Bench)) -> [f64; 2] {
+        [None, Some(pass)].map(|pass| {
+            let mut b = Bench::new(entry(), dialect, &[ALONE], 100.0, 50.0);
+            b.rtt_sample = Some(RTT);
+            b.loss(0, 100);
+            round(&mut b);
+            if let Some(pass) = pass {
+                pass(&mut b);
+            }
+            for _ in 0..20 {
+                round(&mut b);
+            }
+            b.cwnd()
+        })
+    }
+
+    /// ACKs come for 5 s while the application sends little.
+    fn with_acks(b: &mut Bench) {
+        b.limited_by = LimitedBy::Application;
+        b.window_use = WindowUse::Partly { flight_max: 1000 };
+        for _ in 0..50 {
+            b.now += RTT;
+            b.ack(1);
+        }
+        b.limited_by = LimitedBy::Congestion;
+        b.window_use = WindowUse::Filled;
+    }
+
+    /// Nothing comes for 5 s.
+    fn without_acks(b: &mut Bench) {
+        b.now += Duration::from_secs(5);
+        let now = b.now;
+        b.control().on_idle_end(now);
+    }
+
     #[test]
     fn time_does_not_count_while_the_window_is_not_used() {
-        let mut used = bench(&[ALONE], 100.0, 50.0);
-        let mut idle = bench(&[ALONE], 100.0, 50.0);
-        for b in [&mut used, &mut idle] {
-            b.loss(0, 100);
-            round(b);
+        for dialect in [Dialect::Rfc, Dialect::Linux] {
+            let [used, limited] = one_pauses(dialect, with_acks);
+            assert!(close(used, limited), "{dialect}: {used} {limited}");
+            let [used, idle] = one_pauses(dialect, without_acks);
+            assert!(close(used, idle), "{dialect}: {used} {idle}");
+            let [used, both] = one_pauses(dialect, |b| {
+                with_acks(b);
+                without_acks(b);
+            });
+            assert!(close(used, both), "{dialect}: {used} {both}");
+            // If it counted, five more seconds would have shown.
+            let [used, counted] = one_pauses(dialect, |b| b.now += Duration::from_secs(5));
+            assert!(counted > used + 10.0, "{dialect}: {used} {counted}");
         }
-        // 5 s with ACKs while the application sends little, and 5 s without any.
-        idle.limited_by = LimitedBy::Application;
-        for _ in 0..50 {
-            idle.now += RTT;
-            idle.ack(1);
-        }
-        idle.limited_by = LimitedBy::Congestion;
-        idle.now += Duration::from_secs(5);
-        let now = idle.now;
-        idle.control().on_idle_end(now);
-        round(&mut used);
-        round(&mut idle);
-        assert!(close(used.cwnd(), idle.cwnd()));
     }
 
     /// ACKs for two segments every 100 ms, the least round-trip time 100 ms, too.

@@ -118,3 +118,133 @@ impl ReorderingWindow {
         step.saturating_mul(self.multiplier).min(srtt)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::scoreboard::{DeliveredBy, SegmentId};
+    use dupack_tcp::testing::{ack_facts, delivered, segment, view};
+
+    use super::*;
+    use crate::recovery::rack;
+    use crate::testing::{Setup, Timeline, ack, at};
+
+    fn window(rule: Rule) -> ReorderingWindow {
+        ReorderingWindow::new(rule, 0.25, 3, 16)
+    }
+
+    /// A path of 100 ms on which 1 to 10 are outstanding, and nothing is left to send.
+    fn path() -> Timeline {
+        let mut t = Setup::new(rack::entry()).window(11.0).start(11);
+        t.receive(100, ack(1));
+        t
+    }
+
+    /// What a plug-in sees of it.
+    fn shown(t: &Timeline) -> View<'_> {
+        let sender = t.sender();
+        view(at(200), sender.scoreboard(), sender.window(), sender.rtt())
+    }
+
+    /// The window in milliseconds, with nothing sacked.
+    fn millis(window: &ReorderingWindow, recovering: Recovering) -> u64 {
+        window.now(recovering, &shown(&path())).as_nanos() / 1_000_000
+    }
+
+    /// An ACK of everything before segment `una`, with a DSACK or none.
+    fn adapt(window: &mut ReorderingWindow, una: u64, dsack: Option<(u64, u64)>) {
+        let mut facts = ack_facts(at(200));
+        (facts.una, facts.dsack) = (una * 1000, dsack);
+        window.adapt(&facts, &shown(&path()));
+    }
+
+    const DSACK: Option<(u64, u64)> = Some((0, 1000));
+
+    #[test]
+    fn a_dsack_widens_it_once_in_a_round_trip() {
+        let mut w = window(Rule::Adaptive);
+        w.overtaken();
+        assert_eq!(millis(&w, Recovering::Yes), 25);
+        adapt(&mut w, 1, DSACK);
+        assert_eq!(millis(&w, Recovering::Yes), 50);
+        // SND.NXT was 11: until that is acknowledged it is the same round trip.
+        adapt(&mut w, 10, DSACK);
+        assert_eq!(millis(&w, Recovering::Yes), 50);
+        adapt(&mut w, 11, None);
+        assert_eq!(millis(&w, Recovering::Yes), 50);
+        adapt(&mut w, 11, DSACK);
+        assert_eq!(millis(&w, Recovering::Yes), 75);
+        // At most SRTT.
+        for _ in 0..3 {
+            adapt(&mut w, 11, DSACK);
+        }
+        assert_eq!(millis(&w, Recovering::Yes), 100);
+    }
+
+    #[test]
+    fn it_falls_back_after_16_recoveries_without_a_dsack() {
+        let mut w = window(Rule::Adaptive);
+        w.overtaken();
+        let ended = |w: &mut ReorderingWindow, recoveries: u32| {
+            for _ in 0..recoveries {
+                w.recovery_ended();
+            }
+        };
+        adapt(&mut w, 1, DSACK);
+        ended(&mut w, 15);
+        assert_eq!(millis(&w, Recovering::No), 50);
+        // Another DSACK: the count begins anew.
+        adapt(&mut w, 11, DSACK);
+        ended(&mut w, 15);
+        assert_eq!(millis(&w, Recovering::No), 75);
+        ended(&mut w, 1);
+        assert_eq!(millis(&w, Recovering::No), 25);
+        adapt(&mut w, 11, DSACK);
+        assert_eq!(millis(&w, Recovering::No), 50);
+    }
+
+    #[test]
+    fn the_rule_may_be_that_nothing_widens_it_or_that_there_is_none() {
+        for (rule, wanted) in [(Rule::Static, 25), (Rule::None, 0)] {
+            let mut w = window(rule);
+            w.overtaken();
+            adapt(&mut w, 1, DSACK);
+            assert_eq!(millis(&w, Recovering::No), wanted, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn without_reordering_it_closes_in_recovery_and_when_enough_are_sacked() {
+        let w = window(Rule::Adaptive);
+        assert_eq!(millis(&w, Recovering::No), 25);
+        assert_eq!(millis(&w, Recovering::Yes), 0);
+        let with_sacked = |segments: u32| {
+            let mut t = path();
+            t.receive(101, ack(1).sack(5, 5 + segments));
+            w.now(Recovering::No, &shown(&t))
+        };
+        assert_eq!(with_sacked(2), Duration::from_millis(25));
+        assert_eq!(with_sacked(3), Duration::ZERO);
+    }
+
+    #[test]
+    fn reordering_is_what_was_sent_once_and_comes_below_what_had_come() {
+        // 5 had come before this segment does.
+        let seen = |number: u64, transmissions: u32| {
+            let mut w = window(Rule::Adaptive);
+            let mut t = path();
+            t.receive(101, ack(1).sack(5, 6));
+            let mut facts = ack_facts(at(200));
+            w.observe(&facts, &shown(&t));
+            let mut late = segment(number, at(0));
+            late.transmissions = transmissions;
+            let late = [delivered(SegmentId(number), late, DeliveredBy::Sack)];
+            facts.delivered = &late;
+            w.observe(&facts, &shown(&t));
+            millis(&w, Recovering::Yes) > 0
+        };
+        assert!(seen(4, 1));
+        assert!(!seen(5, 1));
+        assert!(!seen(6, 1));
+        assert!(!seen(4, 2));
+    }
+}

@@ -283,3 +283,42 @@ impl fmt::Display for Negotiated {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn windows_are_shifted_until_the_buffer_fits() {
+        // RFC 7323 §2.2; §2.3 has 14 at most.
+        let shift = |buffer| {
+            let mut config = Config::new(1460);
+            config.receive_buffer = buffer;
+            config.window_shift()
+        };
+        assert_eq!(shift(65_535), 0);
+        assert_eq!(shift(65_536), 1);
+        assert_eq!(shift(1 << 20), 5);
+        assert_eq!(shift(u32::MAX), 14);
+    }
+
+    #[test]
+    fn what_was_agreed_on_is_told_in_words() {
+        let negotiated = Negotiated {
+            smss: 1448,
+            peer_smss: 1448,
+            shifts: WindowShifts { ours: 5, peers: 7 },
+            sack: Sack::Permitted,
+            timestamps: Timestamping::Carried,
+            ecn: Ecn::Absent,
+            handshake_rtt: None,
+            seed: 0,
+        };
+        assert_eq!(
+            negotiated.to_string(),
+            "segments of 1448 bytes, SACK yes, timestamps yes, ECN no, window shifts 5 and 7"
+        );
+    }
+}

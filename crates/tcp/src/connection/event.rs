@@ -92,3 +92,29 @@ impl Pending {
         self.closed.take().map(Event::Closed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_kind_there_is_one_event_and_the_end_comes_last() {
+        let mut pending = Pending {
+            connected: None,
+            acknowledged: Some(10),
+            readable: Some(20),
+            finished: Some(20),
+            closed: Some(Reason::Finished),
+        };
+        let mut taken = [None; 5];
+        taken.fill_with(|| pending.take());
+        let in_order = [
+            Some(Event::Acknowledged { until: 10 }),
+            Some(Event::Readable { until: 20 }),
+            Some(Event::PeerFinished { at: 20 }),
+            Some(Event::Closed(Reason::Finished)),
+            None,
+        ];
+        assert_eq!(taken, in_order);
+    }
+}

@@ -224,3 +224,53 @@ pub struct Store {
     /// Bytes to keep; at least one.
     pub len: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_the_bits_of_a_header_without_ack() {
+        let all = Flags::from_bits(0xff);
+        assert_eq!(all.bits(), 0xef);
+        assert_eq!(Flags::from_bits(0x12), Flags::SYN);
+        let both = Flags::SYN.with(Flags::ECE);
+        assert!(both.contains(Flags::SYN) && both.contains(Flags::ECE));
+        assert!(!Flags::SYN.contains(both));
+        assert!(!both.contains(Flags::FIN));
+        assert_eq!(both.with(Flags::SYN), both);
+        assert_eq!(both.without(Flags::ECE), Flags::SYN);
+        assert_eq!(both.without(Flags::FIN), both);
+    }
+
+    fn segment(len: u32, flags: Flags) -> Segment {
+        Segment {
+            len,
+            flags,
+            ..Segment::new(SeqNumber(100))
+        }
+    }
+
+    #[test]
+    fn syn_and_fin_take_a_number_each() {
+        let taken = |len, flags| segment(len, flags).sequence_len();
+        assert_eq!(taken(10, Flags::PSH), 10);
+        assert_eq!(taken(0, Flags::SYN), 1);
+        assert_eq!(taken(10, Flags::FIN), 11);
+        assert_eq!(taken(10, Flags::SYN.with(Flags::FIN)), 12);
+        assert_eq!(taken(u32::MAX, Flags::FIN), u32::MAX);
+    }
+
+    #[test]
+    fn where_there_is_no_connection_a_segment_is_answered_as_the_rfc_says() {
+        // RFC 9293 §3.10.7.1.
+        assert_eq!(segment(0, Flags::RST).reset(), None);
+        let reset = segment(10, Flags::FIN).reset().expect("an answer");
+        assert_eq!((reset.seq, reset.ack), (SeqNumber(0), Some(SeqNumber(111))));
+        assert_eq!(reset.flags, Flags::RST);
+        let mut acknowledging = segment(10, Flags::NONE);
+        acknowledging.ack = Some(SeqNumber(7));
+        let reset = acknowledging.reset().expect("an answer");
+        assert_eq!((reset.seq, reset.ack), (SeqNumber(7), None));
+    }
+}

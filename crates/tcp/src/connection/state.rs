@@ -108,4 +108,16 @@ mod tests {
             assert_eq!(state.after(Close), state);
         }
     }
+
+    #[test]
+    fn a_state_is_synchronized_once_both_numbers_are_known() {
+        // RFC 9293 §3.5.2.
+        use State::{
+            Closed, Established, FinWait1, LastAck, Listen, SynReceived, SynSent, TimeWait,
+        };
+        let before = [Listen, SynSent, SynReceived, Closed];
+        assert!(before.iter().all(|state| !state.is_synchronized()));
+        let after = [Established, FinWait1, LastAck, TimeWait];
+        assert!(after.iter().all(|state| state.is_synchronized()));
+    }
 }

@@ -1,3 +1,5 @@
+mod windows;
+
 use alloc::vec;
 use alloc::vec::Vec;
 

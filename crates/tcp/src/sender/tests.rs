@@ -1,6 +1,9 @@
 //! Timelines of the sender itself, under the plainest recovery there is: what holds whatever the
 //! plug-ins are.
 
+mod acks;
+mod windows;
+
 use alloc::boxed::Box;
 use alloc::format;
 

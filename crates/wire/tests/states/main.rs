@@ -1,6 +1,7 @@
 //! The states of RFC 9293 one way after another, as timelines: what the peer sends, what the
 //! connection answers.
 
+mod acceptable;
 mod closing;
 mod declined_sack;
 #[path = "../endpoint/mod.rs"]

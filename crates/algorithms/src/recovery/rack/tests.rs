@@ -309,3 +309,34 @@ fn a_partial_ack_of_a_lost_segment_is_accounted_for() {
     );
     assert_eq!(t.in_flight(), 4.7);
 }
+
+#[test]
+fn there_is_no_second_probe_before_a_round_trip_sample() {
+    // RFC 8985 §7.3. 9 was sent twice, so its ACK is no sample; that both copies came ends the
+    // probe's account.
+    let mut t = probe_repeats_nine();
+    t.receive(430, ack(10));
+    t.receive(431, ack(10).sack(9, 10));
+    assert_eq!(t.write(2), "new:10 new:11");
+    assert_eq!(t.sender().next_timeout(), t.sender().rto_at());
+    // 10 was sent once: a sample, and the next probe has its timer.
+    t.receive(531, ack(11));
+    assert!(t.sender().next_timeout() < t.sender().rto_at());
+}
+
+#[test]
+fn a_safe_ack_sends_one_more_and_one_that_tells_of_losses_does_not() {
+    // RFC 9937 §6.2. 1 to 6 are lost, 7 to 9 come: ssthresh is 5, and in flight are 10 to 12 and 1,
+    // which was sent again.
+    let mut t = ten(rack(), 60);
+    t.receive(101, ack(1).sack(7, 8));
+    t.receive(102, ack(1).sack(7, 9));
+    assert_eq!(t.receive(103, ack(1).sack(7, 10)), "rack:1");
+    assert_eq!((t.cwnd(), t.in_flight()), (5.0, 4.0));
+    // SND.UNA does not advance: one for each that comes.
+    assert_eq!(t.receive(200, ack(1).sack(7, 11)), "rack:2");
+    assert_eq!(t.receive(201, ack(1).sack(7, 12)), "rack:3");
+    assert_eq!(t.receive(202, ack(1).sack(7, 13)), "rack:4");
+    // It does, and nothing more is lost: one for what came, and one.
+    assert_eq!(t.receive(203, ack(2).sack(7, 13)), "rack:5 rack:6");
+}

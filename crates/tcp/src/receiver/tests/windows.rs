@@ -1,0 +1,164 @@
+//! The window that is told: silly window avoidance, and what lies beyond it.
+
+use super::*;
+
+/// One whose application has not read the `segments` that it has room for.
+fn full(segments: u32) -> Receiver {
+    let mut r = receiver(|c| {
+        c.buffer = segments * MSS;
+        c.application = Reading::OnDemand;
+    });
+    for n in 0..segments {
+        arrive(&mut r, 0, n);
+    }
+    r
+}
+
+#[test]
+fn an_opening_of_a_segment_is_told_and_less_is_not() {
+    // RFC 9293 §3.8.6.2.2.
+    let mut r = full(10);
+    r.read(u64::from(MSS) - 1);
+    assert!(!r.is_ack_due());
+    r.read(1);
+    assert_eq!(r.poll_ack().map(|ack| ack.window), Some(MSS));
+}
+
+#[test]
+fn an_opening_of_half_the_buffer_is_told_where_that_is_less_than_a_segment() {
+    let mut r = receiver(|c| {
+        c.buffer = 1000;
+        c.application = Reading::OnDemand;
+    });
+    arrive(&mut r, 0, 0);
+    r.read(499);
+    assert!(!r.is_ack_due());
+    r.read(1);
+    assert_eq!(r.poll_ack().map(|ack| ack.window), Some(500));
+}
+
+#[test]
+fn a_window_with_room_for_two_segments_needs_no_update() {
+    let left = |segments: u32| {
+        let mut r = full(10 - segments);
+        r.config.buffer = 10 * MSS;
+        r.edge = u64::from(10 * MSS);
+        r.read(u64::from(5 * MSS));
+        r.is_ack_due()
+    };
+    assert!(left(1));
+    assert!(!left(2));
+}
+
+#[test]
+fn an_ack_that_goes_anyway_tells_of_no_small_opening_either() {
+    let mut r = full(10);
+    r.read(u64::from(MSS) - 1);
+    assert_eq!(r.ack().window, 0);
+    r.read(1);
+    assert_eq!(r.ack().window, MSS);
+    // It never shrinks: what was told stays open (RFC 9293 §3.8.6).
+    assert_eq!(r.advertised_edge(), u64::from(11 * MSS));
+    r.read(10);
+    assert_eq!(r.ack().window, MSS);
+}
+
+#[test]
+fn steps_of_the_window_hide_what_they_do_not_show() {
+    // In steps of 4096 bytes 1000 more are none to the peer, and no update says so.
+    let mut r = full(10).telling_shifted(12);
+    r.read(4000);
+    assert!(!r.is_ack_due());
+    r.read(96);
+    assert!(r.is_ack_due());
+}
+
+#[test]
+fn what_lies_beyond_the_window_is_cut_off_and_answered() {
+    let mut r = receiver(|c| {
+        c.buffer = 2 * MSS;
+        c.application = Reading::OnDemand;
+    });
+    let segment = |start: u32, end: u32| DataSegment {
+        seq: SeqNumber(start),
+        len: end - start,
+        ..DataSegment::default()
+    };
+    // Half of it is inside.
+    let accepted = r.handle_data(Instant::ZERO, &segment(1500, 2500));
+    assert_eq!(accepted.beyond_window_bytes, 500);
+    assert_eq!((accepted.in_order_bytes, r.out_of_order_bytes()), (0, 500));
+    // None of it is.
+    let accepted = r.handle_data(Instant::ZERO, &segment(2000, 2700));
+    assert_eq!(accepted.beyond_window_bytes, 700);
+    assert_eq!(r.out_of_order_bytes(), 500);
+    let accepted = r.handle_data(Instant::ZERO, &segment(2300, 2700));
+    assert_eq!(accepted.beyond_window_bytes, 400);
+    assert!(r.is_ack_due());
+    // The gap is filled, and there are 2000 in order.
+    let accepted = r.handle_data(Instant::ZERO, &segment(0, 1600));
+    assert_eq!(
+        (accepted.in_order_bytes, accepted.duplicate_bytes),
+        (2000, 100)
+    );
+    assert_eq!(r.ack().window, 0);
+}
+
+#[test]
+fn what_is_held_is_known_byte_by_byte() {
+    let mut r = receiver(|_| {});
+    arrive(&mut r, 0, 0);
+    arrive(&mut r, 0, 2);
+    let held = [0, 999, 1000, 1999, 2000, 2999, 3000].map(|offset| r.holds(offset));
+    assert_eq!(held, [true, true, false, false, true, true, false]);
+    assert_eq!(r.out_of_order_ranges(), 1);
+    r.renege();
+    assert_eq!((r.out_of_order_bytes(), r.holds(2000)), (0, false));
+    assert_eq!(r.ack().sacks.as_slice().len(), 0);
+}
+
+#[test]
+fn an_ack_may_be_forced_and_none_is_due_after_it() {
+    let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200)));
+    assert_eq!(arrive(&mut r, 0, 0), None);
+    assert_eq!(r.ack().ack.0, MSS);
+    assert_eq!((r.is_ack_due(), r.next_timeout()), (false, None));
+    assert_eq!(r.acks_sent(), 1);
+    // And the count of unacknowledged bytes begins anew.
+    assert_eq!(arrive(&mut r, 10, 1), None);
+    assert!(r.next_timeout().is_some());
+    // The timer expires at its time, not before.
+    r.handle_timeout(Instant::ZERO + Duration::from_millis(209));
+    assert!(!r.is_ack_due());
+    r.handle_timeout(Instant::ZERO + Duration::from_millis(210));
+    assert!(r.is_ack_due());
+}
+
+#[test]
+fn the_echo_follows_the_rule_of_rfc_7323() {
+    // §4.3 (2): SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent.
+    let mut r = receiver(|c| {
+        c.timestamps = Some(TimestampEcho::Standard);
+        c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200));
+    });
+    let mut stamped = |start: u32, value: u32| {
+        let segment = DataSegment {
+            seq: SeqNumber(start),
+            len: MSS,
+            timestamp: Some(value),
+            ..DataSegment::default()
+        };
+        r.handle_data(Instant::ZERO, &segment);
+        r.ts_recent
+    };
+    assert_eq!(stamped(0, 50), 50);
+    // Beyond what was acknowledged last, which is nothing yet.
+    assert_eq!(stamped(1000, 60), 50);
+    // Older, and as old, at the edge of what was acknowledged.
+    assert_eq!(stamped(0, 49), 50);
+    assert_eq!(stamped(0, 50), 50);
+    assert_eq!(stamped(0, 51), 51);
+    // Across the wrap of the clock.
+    assert_eq!(stamped(0, 51_u32.wrapping_sub(1 << 31)), 51);
+    assert_eq!(stamped(0, 50 + (1 << 31)), 50 + (1 << 31));
+}

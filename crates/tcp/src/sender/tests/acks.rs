@@ -1,0 +1,165 @@
+//! What the sender makes of an ACK before any plug-in is asked.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::*;
+
+/// Answers as [`Plain`] does, and notes the last DSACK, in bytes: where it begins, and where it ends.
+#[derive(Debug)]
+struct Noting {
+    plain: Plain,
+    dsack: Arc<[AtomicU64; 2]>,
+}
+
+impl Recovery for Noting {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        self.plain.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        let (start, end) = ack.dsack.unwrap_or((0, 0));
+        self.dsack[0].store(start, Ordering::Relaxed);
+        self.dsack[1].store(end, Ordering::Relaxed);
+        self.plain.on_ack(ack, view)
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.plain.on_rto(view);
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        self.plain.in_flight(view)
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        self.plain.next(view)
+    }
+}
+
+/// The DSACK found in `ack`, in segments, when 0 to 9 are outstanding and 2 to 5 sacked; and how many
+/// are sacked after it.
+fn dsack_in(ack_in: AckIn) -> (Option<(u64, u64)>, u64) {
+    let dsack = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let recovery = Noting {
+        plain: Plain::default(),
+        dsack: Arc::clone(&dsack),
+    };
+    let mut t = Setup::new(recovery).sack().window(10.0).start(10);
+    t.receive(100, ack(0).sack(2, 6));
+    t.receive(101, ack_in);
+    let smss = u64::from(SMSS);
+    let [start, end] = [0, 1].map(|i| dsack[i].load(Ordering::Relaxed) / smss);
+    let sacked = t.sender().scoreboard().sacked_segments();
+    ((end > 0).then_some((start, end)), sacked)
+}
+
+#[test]
+fn a_first_block_inside_the_second_or_below_the_ack_is_a_dsack() {
+    // RFC 2883 §4.2.
+    assert_eq!(dsack_in(ack(0).sack(3, 4).sack(2, 6)), (Some((3, 4)), 4));
+    assert_eq!(dsack_in(ack(0).sack(2, 6).sack(2, 6)), (Some((2, 6)), 4));
+    assert_eq!(dsack_in(ack(1).sack(0, 1).sack(2, 6)), (Some((0, 1)), 4));
+    assert_eq!(dsack_in(ack(1).sack(0, 1)), (Some((0, 1)), 4));
+    // Beside the second, around it, or overlapping it at either end is none: what came anew.
+    assert_eq!(dsack_in(ack(0).sack(7, 8).sack(2, 6)), (None, 5));
+    assert_eq!(dsack_in(ack(0).sack(2, 7).sack(3, 6)), (None, 5));
+    assert_eq!(dsack_in(ack(0).sack(2, 6).sack(3, 7)), (None, 5));
+    assert_eq!(dsack_in(ack(0).sack(4, 7).sack(2, 6)), (None, 5));
+    assert_eq!(dsack_in(ack(0).sack(2, 6)), (None, 4));
+    // The third does not count.
+    assert_eq!(dsack_in(ack(0).sack(3, 4).sack(7, 8).sack(2, 6)), (None, 5));
+}
+
+#[test]
+fn blocks_that_make_no_sense_are_left_out() {
+    // Empty, the wrong way round, beyond what was sent.
+    let none = (None, 4);
+    assert_eq!(dsack_in(ack(0).sack(7, 7)), none);
+    assert_eq!(dsack_in(ack(0).sack(8, 7)), none);
+    assert_eq!(dsack_in(ack(0).sack(9, 11)), none);
+    assert_eq!(dsack_in(ack(0).sack(9, 11).sack(8, 10)), (None, 6));
+}
+
+/// What SRTT is, in milliseconds, after the first loss was repaired and this ACK came 203 ms in. 0 was
+/// sent again at 103 and 8 to 10 then; the rest left at 0.
+fn srtt_after(last: AckIn) -> Option<u64> {
+    let mut t = plain().sack().window(8.0).start(50);
+    for end in 2..=4 {
+        t.receive(99 + u64::from(end), ack(0).sack(1, end));
+    }
+    assert_eq!(t.sent(), "third:0");
+    let before = t.sender().rtt().srtt();
+    t.receive(203, last);
+    let after = t.sender().rtt().srtt();
+    (after != before).then(|| after.map_or(0, |srtt| srtt.as_nanos() / 1_000_000))
+}
+
+#[test]
+fn what_a_retransmission_lets_the_ack_pass_over_is_not_timed() {
+    // Karn, RFC 6298 §3: 0 was sent twice, and 4 may have come long before it.
+    assert_eq!(srtt_after(ack(1)), None);
+    assert_eq!(srtt_after(ack(5)), None);
+    // What is sacked beside it came just now: 5 left at 0. SRTT was about 101: 7/8 and 203/8.
+    assert_eq!(srtt_after(ack(5).sack(5, 6)), Some(114));
+    assert_eq!(srtt_after(ack(0).sack(1, 5)), Some(114));
+}
+
+#[test]
+fn of_several_segments_the_oldest_is_timed_and_the_last_is_the_newest_sample() {
+    // 0 left at 0, 4 and 5 at 100.
+    let mut t = plain().window(4.0).start(50);
+    t.receive(100, ack(2));
+    assert!(t.sent().contains("new:5"));
+    t.receive(150, ack(6));
+    // 2 left at 0 and 5 at 100: 150 for the average, 50 for those who ask for the last.
+    let rtt = t.sender().rtt();
+    assert_eq!(rtt.latest(), Some(Duration::from_millis(50)));
+    let srtt = Duration::from_micros(100_000 * 7 / 8 + 150_000 / 8);
+    assert_eq!(rtt.srtt(), Some(srtt));
+    assert_eq!(rtt.min(), Some(Duration::from_millis(50)));
+}
+
+#[test]
+fn a_window_that_changes_makes_no_duplicate_ack_without_sack() {
+    // RFC 5681 §2 (e); with SACK news decides, and in ns-2 nothing.
+    let third = |rule, sack: bool, acks: [AckIn; 3]| {
+        let setup = if sack { plain().sack() } else { plain() };
+        let setup = setup.configure(|c| c.duplicate_ack = rule);
+        let mut t = setup.window(4.0).start(4);
+        for (n, ack) in (100..).zip(acks) {
+            t.receive(n, ack);
+        }
+        t.sent() == "third:0"
+    };
+    let bare = [ack(0); 3];
+    let updates = [10, 11, 12].map(|segments| ack(0).window(segments));
+    let sacking = [2, 3, 4].map(|end| ack(0).sack(1, end));
+    use DuplicateAckRule::{AckNumberOnly, Standard};
+    assert!(third(Standard, false, bare));
+    assert!(!third(Standard, false, updates));
+    assert!(third(Standard, true, sacking));
+    assert!(!third(Standard, true, bare));
+    assert!(third(AckNumberOnly, false, updates));
+    assert!(third(AckNumberOnly, true, bare));
+}
+
+#[test]
+fn nothing_outstanding_makes_no_duplicate_ack() {
+    let mut t = plain().window(4.0).start(4);
+    t.receive(100, ack(4));
+    for n in 1..=3 {
+        t.receive(100 + n, ack(4));
+    }
+    assert_eq!(t.sender().stats().loss_events, 0);
+    // Nor does one of what was acknowledged before.
+    t.write(4);
+    for n in 1..=3 {
+        t.receive(200 + n, ack(3));
+    }
+    assert_eq!(t.sender().stats().loss_events, 0);
+    for n in 1..=3 {
+        t.receive(300 + n, ack(4));
+    }
+    assert_eq!(t.sender().stats().loss_events, 1);
+}

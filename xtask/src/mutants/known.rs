@@ -1,0 +1,187 @@
+//! What is known of mutants: a line of JSON for each finding, in a file beside the build. The last word on a mutant
+//! counts.
+
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::mutant::Mutant;
+use super::stage::Stage;
+
+/// What tests made of a mutant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Found {
+    /// A test failed.
+    Caught,
+    /// The tests did not end: as good as caught.
+    TimedOut,
+    /// No test failed.
+    Missed,
+    /// It does not compile, and says nothing of tests.
+    Unviable,
+    /// What was found is in doubt.
+    Doubted,
+}
+
+/// A line of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Finding {
+    /// The mutant's, in hexadecimal.
+    pub key: String,
+    pub found: Found,
+    /// By these tests.
+    pub stage: Stage,
+    /// For people; line and column as they were.
+    pub name: String,
+}
+
+/// All findings.
+pub struct Known {
+    path: PathBuf,
+    /// By the mutant's key.
+    last: HashMap<String, (Found, Stage)>,
+}
+
+impl Known {
+    /// Reads what is known, or begins.
+    ///
+    /// # Errors
+    /// If the file cannot be read. A line that was cut off is left out.
+    pub fn open(folder: &Path) -> Result<Self, String> {
+        let path = folder.join("findings.jsonl");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(e) => return Err(format!("cannot read {}: {e}", path.display())),
+        };
+        let read = |line| serde_json::from_str::<Finding>(line).ok();
+        let findings = text.lines().filter_map(read);
+        let last = findings.map(|finding| (finding.key, (finding.found, finding.stage)));
+        let last = last.collect();
+        Ok(Self { path, last })
+    }
+
+    /// Forgets everything.
+    ///
+    /// # Errors
+    /// If the file cannot be removed.
+    pub fn forget(&mut self) -> Result<(), String> {
+        self.last.clear();
+        match fs::remove_file(&self.path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(format!("cannot remove {}: {e}", self.path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes what was found.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn note(&mut self, finding: Finding) -> Result<(), String> {
+        let line = serde_json::to_string(&finding).map_err(|e| e.to_string())?;
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.path);
+        file.and_then(|mut file| writeln!(file, "{line}"))
+            .map_err(|e| format!("cannot write {}: {e}", self.path.display()))?;
+        self.last
+            .insert(finding.key, (finding.found, finding.stage));
+        Ok(())
+    }
+
+    /// Takes back what is known of the survivors among `mutants`.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub fn doubt(&mut self, mutants: &[&Mutant]) -> Result<(), String> {
+        for mutant in mutants {
+            if let Some(&(Found::Missed, stage)) = self.last.get(&key(mutant)) {
+                self.note(Finding::of(mutant, Found::Doubted, stage))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is found of a mutant, once it is decided.
+    pub fn verdict(&self, mutant: &Mutant) -> Option<Found> {
+        let &(found, _) = self.last.get(&key(mutant))?;
+        match self.next_stage(mutant) {
+            Some(_) => None,
+            None => Some(found),
+        }
+    }
+
+    /// By which tests a mutant is to be tried next, if it is not decided.
+    pub fn next_stage(&self, mutant: &Mutant) -> Option<Stage> {
+        match self.last.get(&key(mutant)) {
+            None | Some((Found::Doubted, _)) => Some(Stage::FIRST),
+            Some(&(Found::Missed, stage)) => stage.next(mutant),
+            Some((Found::Caught | Found::TimedOut | Found::Unviable, _)) => None,
+        }
+    }
+}
+
+impl Finding {
+    pub fn of(mutant: &Mutant, found: Found, stage: Stage) -> Self {
+        Self {
+            key: key(mutant),
+            found,
+            stage,
+            name: mutant.name.clone(),
+        }
+    }
+}
+
+fn key(mutant: &Mutant) -> String {
+    format!("{:016x}", mutant.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mutant::tests::mutant;
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_known_in_the_next_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let mutants = [mutant("a.rs", 1), mutant("a.rs", 2), mutant("a.rs", 3)];
+        let [one, two, three] = &mutants;
+        let mut known = Known::open(folder.path()).unwrap();
+        known
+            .note(Finding::of(one, Found::Caught, Stage::Own))
+            .unwrap();
+        known
+            .note(Finding::of(two, Found::Missed, Stage::Own))
+            .unwrap();
+        let again = Known::open(folder.path()).unwrap();
+        assert_eq!(again.verdict(one), Some(Found::Caught));
+        // Other tests may catch it yet.
+        assert_eq!(again.verdict(two), None);
+        assert_eq!(again.next_stage(two), Some(Stage::PlugIns));
+        assert_eq!(again.next_stage(three), Some(Stage::Own));
+    }
+
+    #[test]
+    fn a_survivor_that_is_doubted_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (caught, missed) = (mutant("a.rs", 1), mutant("a.rs", 2));
+        let mut known = Known::open(folder.path()).unwrap();
+        known
+            .note(Finding::of(&caught, Found::Caught, Stage::Own))
+            .unwrap();
+        known
+            .note(Finding::of(&missed, Found::Missed, Stage::Whole))
+            .unwrap();
+        assert_eq!(known.verdict(&missed), Some(Found::Missed));
+        known.doubt(&[&caught, &missed]).unwrap();
+        assert_eq!(known.verdict(&caught), Some(Found::Caught));
+        assert_eq!(known.next_stage(&missed), Some(Stage::Own));
+    }
+}

@@ -1,0 +1,225 @@
+//! docs/mutants.md.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::known::{Found, Known};
+use super::mutant::Mutant;
+use super::reasons::Reasons;
+
+/// What the page is made of.
+pub struct Page<'a> {
+    pub all: &'a [Mutant],
+    /// The sample, or all.
+    pub chosen: &'a [&'a Mutant],
+    pub known: &'a Known,
+    pub reasons: &'a Reasons,
+    pub commit: String,
+    /// Of cargo-mutants.
+    pub version: String,
+}
+
+/// What was found of some.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    all: usize,
+    chosen: usize,
+    caught: usize,
+    missed: usize,
+    unviable: usize,
+}
+
+impl Counts {
+    fn add(&mut self, found: Option<Found>) {
+        self.chosen += 1;
+        match found {
+            Some(Found::Caught | Found::TimedOut) => self.caught += 1,
+            Some(Found::Missed) => self.missed += 1,
+            Some(Found::Unviable) => self.unviable += 1,
+            Some(Found::Doubted) | None => {}
+        }
+    }
+
+    fn tried(&self) -> usize {
+        self.caught + self.missed + self.unviable
+    }
+
+    /// How much of what could be caught was, in per cent.
+    fn score(&self) -> String {
+        match self.caught + self.missed {
+            0 => "–".to_owned(),
+            all => format!("{:.0} %", 100.0 * self.caught as f64 / all as f64),
+        }
+    }
+
+    fn row(&self, name: &str) -> String {
+        let Self {
+            all,
+            chosen,
+            caught,
+            missed,
+            unviable,
+        } = self;
+        let score = self.score();
+        format!("| {name} | {all} | {chosen} | {caught} | {missed} | {unviable} | {score} |\n")
+    }
+}
+
+impl Page<'_> {
+    /// Those that no test noticed, in the order of the sources.
+    pub fn survivors(&self) -> Vec<&Mutant> {
+        let is = |mutant: &&&Mutant| self.known.verdict(mutant) == Some(Found::Missed);
+        let mut survivors: Vec<&Mutant> = self.chosen.iter().filter(is).copied().collect();
+        let place = |mutant: &Mutant| {
+            let mut numbers = mutant.name.split(':').skip(1).map_while(|n| n.parse().ok());
+            let line: usize = numbers.next().unwrap_or(0);
+            (line, numbers.next().unwrap_or(0))
+        };
+        survivors.sort_by_key(|mutant| (mutant.file.clone(), place(mutant)));
+        survivors
+    }
+
+    fn counts(&self) -> (Counts, BTreeMap<&str, Counts>) {
+        let mut total = Counts::default();
+        let mut files: BTreeMap<&str, Counts> = BTreeMap::new();
+        for mutant in self.all {
+            total.all += 1;
+            files.entry(&mutant.file).or_default().all += 1;
+        }
+        for mutant in self.chosen {
+            let found = self.known.verdict(mutant);
+            total.add(found);
+            files.entry(&mutant.file).or_default().add(found);
+        }
+        (total, files)
+    }
+
+    /// In a line.
+    pub fn in_short(&self) -> String {
+        let (total, _) = self.counts();
+        format!(
+            "{} of {} mutants tried: {} caught, {} survived, {} did not compile",
+            total.tried(),
+            total.chosen,
+            total.caught,
+            total.missed,
+            total.unviable
+        )
+    }
+
+    pub fn text(&self) -> String {
+        let (total, files) = self.counts();
+        let mut text = "# Mutants\n\n".to_owned();
+        text.push_str(
+            "Do the tests notice when the code is wrong? cargo-mutants makes one small change at a time (a mutant: `<` for \
+             `<=`, a\nfunction that answers with a constant, an arm of a `match` left out) in the endpoint, the recoveries and \
+             the congestion\ncontrols, and tests are run: those of the crate, for the endpoint those of the plug-ins, and for \
+             what is left\nconformance scripts, hostile networks, and connections state by state. Trace hashes and ns-2's \
+             numbers are not among\nthem: they say that something changed, not that it is wrong. A mutant with which tests do \
+             not end counts as caught;\none that does not compile is left out. Written by `cargo xtask mutants`.\n\n",
+        );
+        let _ = writeln!(
+            text,
+            "{}, sources of {}: {} mutants{}.\n**{} of {} caught, {}**; {} did not compile.\n",
+            self.version,
+            self.commit,
+            total.all,
+            self.sample(&total),
+            total.caught,
+            total.caught + total.missed,
+            total.score(),
+            total.unviable
+        );
+        text.push_str(
+            "What was found of a mutant holds until the function around it changes.\n\n\
+             | file | mutants | chosen | caught | survived | not compiled | score |\n\
+             | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+        );
+        for (file, counts) in &files {
+            text.push_str(&counts.row(&format!("`{}`", file.trim_start_matches("crates/"))));
+        }
+        text.push_str(&total.row("**all**"));
+        text.push_str(&self.table());
+        text
+    }
+
+    fn sample(&self, total: &Counts) -> String {
+        let mut text = String::new();
+        if total.chosen < total.all {
+            let _ = write!(
+                text,
+                ", of which a sample of {} is drawn by a fixed seed, from every file",
+                total.chosen
+            );
+        }
+        if total.tried() < total.chosen {
+            let _ = write!(text, "; {} of these are tried so far", total.tried());
+        }
+        text
+    }
+
+    /// The survivors.
+    fn table(&self) -> String {
+        let survivors = self.survivors();
+        if survivors.is_empty() {
+            return "\nThere is no survivor.\n".to_owned();
+        }
+        let mut text = "\n## Survivors\n\n".to_owned();
+        let mut file = "";
+        for mutant in survivors {
+            if file != mutant.file {
+                file = &mutant.file;
+                let name = file.trim_start_matches("crates/");
+                let _ = write!(text, "### `{name}`\n\n| mutant | why |\n| --- | --- |\n");
+            }
+            let why = self.reasons.of(mutant).map_or_else(
+                || "**not explained**".to_owned(),
+                |reason| format!("{}: {}", reason.class, reason.why),
+            );
+            // Code is read as it stands, but for what ends a cell.
+            let change = mutant.change().replace('|', "\\|");
+            let _ = writeln!(text, "| `{change}` | {why} |");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::known::Finding;
+    use super::super::mutant::tests::mutant;
+    use super::super::stage::Stage;
+    use super::*;
+
+    #[test]
+    fn the_page_counts_and_tells_survivors() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut known = Known::open(folder.path()).unwrap();
+        let all: Vec<Mutant> = (1..=5).map(|key| mutant("crates/a.rs", key)).collect();
+        let found = [
+            (Found::Caught, Stage::Own),
+            (Found::TimedOut, Stage::PlugIns),
+            (Found::Missed, Stage::Whole),
+            (Found::Unviable, Stage::Own),
+        ];
+        for (mutant, (found, stage)) in all.iter().zip(found) {
+            known.note(Finding::of(mutant, found, stage)).unwrap();
+        }
+        let page = Page {
+            all: &all,
+            chosen: &all.iter().collect::<Vec<_>>(),
+            known: &known,
+            reasons: &Reasons::default(),
+            commit: "`abc`".to_owned(),
+            version: "cargo-mutants 27".to_owned(),
+        };
+        assert_eq!(page.survivors(), [&all[2]]);
+        let text = page.text();
+        assert!(
+            text.contains("| `a.rs` | 5 | 5 | 2 | 1 | 1 | 67 % |"),
+            "{text}"
+        );
+        assert!(text.contains("4 of these are tried so far"), "{text}");
+        assert!(text.contains("| `replace < with <= in f: a < b` | **not explained** |"));
+    }
+}
