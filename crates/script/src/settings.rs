@@ -61,6 +61,7 @@ pub(crate) struct Settings {
     /// Whether F-RTO looks for timeouts that were needless.
     frto: bool,
     restart_after_idle: bool,
+    pacing: Pacing,
     compression: Compression,
     /// The dialect's, unless the script says something.
     ecn: Option<EcnOffer>,
@@ -95,6 +96,7 @@ impl Settings {
             tail_loss_probe: true,
             frto: true,
             restart_after_idle: true,
+            pacing: Pacing::default(),
             compression: Compression::default(),
             ecn: None,
             accurate_option: None,
@@ -168,7 +170,7 @@ impl Settings {
                         "packets that this host itself drops (`tc qdisc … limit`)".to_owned()
                     );
                 }
-                ["tc", "qdisc", ..] => {}
+                ["tc", "qdisc", rest @ ..] => self.pacing.is_on = rest.contains(&"fq"),
                 ["echo", value, ">", path] => self.take_file(path, value)?,
                 [file, rest @ ..] if file.ends_with("set_sysctls.py") => {
                     for assignment in rest {
@@ -261,12 +263,26 @@ impl Settings {
                     true => "rack",
                     false => "rack(tlp=off)",
                 };
-                let frto = match self.frto {
-                    true => "",
-                    false => "(undo_frto=off)",
-                };
-                StackSpec::parse(&format!("{recovery}/{control}{frto}"), &Catalog::builtin())
+                let stack = format!("{recovery}/{control}{}", self.of_control(control));
+                StackSpec::parse(&stack, &Catalog::builtin())
             }
+        }
+    }
+
+    /// What is set of the parameters of a control.
+    fn of_control(&self, control: &str) -> String {
+        // BBR has a pace of its own.
+        let paces = self.pacing.is_on && control != "bbr";
+        let mut set = Vec::new();
+        if !self.frto {
+            set.push("undo_frto=off".to_owned());
+        }
+        if paces {
+            set.extend(self.pacing.parameters());
+        }
+        match set.is_empty() {
+            true => String::new(),
+            false => format!("({})", set.join(", ")),
         }
     }
 
@@ -295,6 +311,41 @@ impl Settings {
 
     pub(crate) const fn strict_segments(&self) -> bool {
         self.strict_segments
+    }
+}
+
+/// How packets are spread over time, as the queueing discipline fq does it.
+#[derive(Clone, Copy, Debug)]
+struct Pacing {
+    is_on: bool,
+    /// In percent.
+    slow_start: u64,
+    avoidance: u64,
+    /// In segments.
+    burst: u64,
+}
+
+impl Default for Pacing {
+    /// As Linux has it.
+    fn default() -> Self {
+        Self {
+            is_on: false,
+            slow_start: 200,
+            avoidance: 120,
+            burst: 2,
+        }
+    }
+}
+
+impl Pacing {
+    /// The same as parameters of a control.
+    fn parameters(self) -> [String; 4] {
+        [
+            "pacing=on".to_owned(),
+            format!("pacing_slow_start={}", self.slow_start as f64 / 100.0),
+            format!("pacing_avoidance={}", self.avoidance as f64 / 100.0),
+            format!("pacing_burst={}", self.burst),
+        ]
     }
 }
 

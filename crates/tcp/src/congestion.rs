@@ -68,13 +68,18 @@ pub trait CongestionControl: Debug + Send {
     }
 
     /// New data is about to leave and nothing is outstanding: after an idle period, however short,
-    /// and whatever becomes of the window then.
-    fn on_idle_end(&mut self, now: Instant) {
-        let _ = now;
+    /// and whatever becomes of the window then. `last_sent` is when something left last.
+    fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
+        let _ = (now, last_sent);
+    }
+
+    /// Whether segments leave at a pace, and who sets it; asked once, at the start.
+    fn pacing(&self) -> Pacing {
+        Pacing::Off
     }
 
     /// The rate at which segments are to leave, in bytes per second; `None` sends as the window
-    /// and the ACKs allow.
+    /// and the ACKs allow. Asked at each segment under [`Pacing::Rate`], and never otherwise.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
@@ -95,6 +100,34 @@ pub enum Governance {
     /// By a model of the path, of which it makes a pace and a window (BBR). It sees every
     /// transmission, and a single loss event need not reduce anything.
     Model,
+}
+
+/// Whether segments leave at a pace.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Pacing {
+    /// As soon as the window and the ACKs allow.
+    #[default]
+    Off,
+    /// At the rate that the control names
+    /// ([`pacing_rate`](CongestionControl::pacing_rate)), segment by segment.
+    Rate,
+    /// At a rate that the sender makes of the window.
+    Window(WindowPacing),
+}
+
+/// A pace made of the window: `factor · cwnd / SRTT`, in bursts (Linux with the queueing discipline
+/// fq: `tcp_update_pacing_rate`, `tcp_tso_autosize`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowPacing {
+    /// The factor in slow start, as long as `cwnd` is less than half of `ssthresh`.
+    pub slow_start: f64,
+    /// The factor otherwise.
+    pub avoidance: f64,
+    /// Full segments that leave together, at least, if the window permits as many.
+    pub burst_least: u32,
+    /// So many segments of a connection leave before the first gap.
+    pub unpaced: u64,
 }
 
 /// How far the window may grow on an ACK.

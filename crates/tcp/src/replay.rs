@@ -47,7 +47,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::congestion::Governance;
+use crate::congestion::{Governance, Pacing};
 use crate::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use crate::recovery::{RtoTimer, Timing};
 use crate::rtt::RttEstimator;
@@ -205,7 +205,14 @@ impl Replay {
         };
         let rtt = RttEstimator::new(config.rtt);
         Self {
-            state: State::new(config, Governance::Window, rtt, unknown, UndoRules::OFF),
+            state: State::new(
+                config,
+                Governance::Window,
+                rtt,
+                unknown,
+                Pacing::Off,
+                UndoRules::OFF,
+            ),
             limits,
             repetitions: VecDeque::new(),
             sent: Vec::new(),

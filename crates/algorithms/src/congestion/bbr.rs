@@ -81,7 +81,7 @@ mod tests;
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Governance};
+use dupack_tcp::congestion::{CongestionControl, Credit, Governance, Pacing};
 use dupack_tcp::facts::{
     AckFacts, Departure, LimitedBy, LossCause, LossFacts, LossRule, SendReason, Sent, View,
 };
@@ -382,6 +382,10 @@ impl CongestionControl for Bbr {
             self.handle_spurious_loss_detection(undo);
         }
         self.window()
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing::Rate
     }
 
     fn pacing_rate(&self) -> Option<f64> {

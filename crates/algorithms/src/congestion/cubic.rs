@@ -28,7 +28,8 @@
 //!   `count = bytes` both count segments, so that delayed ACKs do not halve the approach to the
 //!   target (as Linux and QUIC stacks do); `count = acks` is the letter.
 //! - A stage begins with the first ACK that may grow the window in congestion avoidance.
-//! - While the window is not used, nothing grows and t stands still (§5.8, `validate`).
+//! - While the window is not used, nothing grows and t stands still (§5.8, `validate`). In whole
+//!   segments t stands still only while nothing is outstanding, as Linux has it.
 //! - After slow start without loss (the connection's first, or after an idle period) K = 0 and
 //!   W_max = cwnd (§4.10). A `cwnd` that a recovery limited below `ssthresh` is still the stage
 //!   of the loss before it.
@@ -45,7 +46,7 @@ mod counted;
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::undo::{Prior, UndoRules};
@@ -53,6 +54,7 @@ use dupack_tcp::window::Window;
 
 use self::counted::{Counted, Curve};
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::pacing::{Pace, PacingParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters, SlowStartRule};
 use super::undo::UndoParameters;
 use crate::catalog::{Choice, Context, Entry, Parameters};
@@ -139,6 +141,8 @@ pub struct CubicParameters {
     slow_start: SlowStartParameters,
     #[embed]
     undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
     /// the curve after a loss event that is undone
     #[parameter(
         source = "rfc: RFC 9438 §4.9; linux: tcp_cubic.c has tcp_reno_undo_cwnd",
@@ -216,6 +220,7 @@ pub struct Cubic {
     stage: Option<Stage>,
     counted: Counted,
     undo: UndoRules,
+    pacing: Pace,
     undo_curve: UndoCurve,
     remembered: Option<Box<Remembered>>,
 }
@@ -233,13 +238,15 @@ impl Cubic {
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
             arithmetic: parameters.arithmetic,
-            early_exit: EarlyExit::new(&parameters.slow_start, context).map(Box::new),
+            early_exit: EarlyExit::new(&parameters.slow_start, parameters.pacing.pacing, context)
+                .map(Box::new),
             w_max: 0.0,
             cwnd_prior: 0.0,
             origin: Origin::SlowStart,
             stage: None,
             counted: Counted::default(),
             undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
             undo_curve: parameters.undo_curve,
             remembered: None,
         }
@@ -350,7 +357,9 @@ impl CongestionControl for Cubic {
             Some(exit) => exit.on_ack(ack, view, &mut self.increase),
         };
         if !self.increase.permits(ack, window) {
-            if let Some(stage) = &mut self.stage {
+            if self.arithmetic == Arithmetic::Real
+                && let Some(stage) = &mut self.stage
+            {
                 stage.pause(ack.now);
             }
             return window;
@@ -408,6 +417,10 @@ impl CongestionControl for Cubic {
         self.decrease.after_timeout(loss)
     }
 
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
+    }
+
     fn undo(&self) -> UndoRules {
         self.undo
     }
@@ -439,9 +452,14 @@ impl CongestionControl for Cubic {
         prior.restored(window)
     }
 
-    fn on_idle_end(&mut self, now: Instant) {
-        if let Some(stage) = &mut self.stage {
-            stage.pause(now);
+    fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
+        match (&mut self.stage, self.arithmetic) {
+            (None, _) => {}
+            (Some(stage), Arithmetic::Real) => stage.pause(now),
+            // Linux, `cubictcp_cwnd_event`: all the time since the last transmission does not count.
+            (Some(stage), Arithmetic::Segments) => {
+                stage.start = now.min(stage.start + now.since(last_sent));
+            }
         }
     }
 }
@@ -618,23 +636,28 @@ mod tests {
 
     /// Nothing comes for 5 s.
     fn without_acks(b: &mut Bench) {
+        let last_sent = b.now;
         b.now += Duration::from_secs(5);
         let now = b.now;
-        b.control().on_idle_end(now);
+        b.control().on_idle_end(now, last_sent);
     }
 
     #[test]
     fn time_does_not_count_while_the_window_is_not_used() {
-        for dialect in [Dialect::Rfc, Dialect::Linux] {
-            let [used, limited] = one_pauses(dialect, with_acks);
-            assert!(close(used, limited), "{dialect}: {used} {limited}");
+        let rfc = Dialect::Rfc;
+        let [used, limited] = one_pauses(rfc, with_acks);
+        assert!(close(used, limited), "{used} {limited}");
+        let [used, both] = one_pauses(rfc, |b| {
+            with_acks(b);
+            without_acks(b);
+        });
+        assert!(close(used, both), "{used} {both}");
+        // In whole segments, as Linux has it, it counts as long as something is outstanding.
+        let [used, limited] = one_pauses(Dialect::Linux, with_acks);
+        assert!(limited > used + 10.0, "{used} {limited}");
+        for dialect in [rfc, Dialect::Linux] {
             let [used, idle] = one_pauses(dialect, without_acks);
             assert!(close(used, idle), "{dialect}: {used} {idle}");
-            let [used, both] = one_pauses(dialect, |b| {
-                with_acks(b);
-                without_acks(b);
-            });
-            assert!(close(used, both), "{dialect}: {used} {both}");
             // If it counted, five more seconds would have shown.
             let [used, counted] = one_pauses(dialect, |b| b.now += Duration::from_secs(5));
             assert!(counted > used + 10.0, "{dialect}: {used} {counted}");
@@ -673,6 +696,31 @@ mod tests {
         slowly(&mut b, 20);
         let before = b.cwnd();
         assert_eq!(slowly(&mut b, 10), before + 10.0);
+    }
+
+    #[test]
+    fn in_whole_segments_time_stands_still_only_while_nothing_is_outstanding() {
+        // 3 s are without credit, as the window is not used, and count.
+        let mut late = linux(48.0, 48.0);
+        slowly(&mut late, 1);
+        late.window_use = WindowUse::Partly { flight_max: 2000 };
+        assert_eq!(slowly(&mut late, 29), 48.0);
+        late.window_use = WindowUse::Filled;
+        // t = 3.1 s: the target is 48 + 11, n = 4.
+        assert_eq!(slowly(&mut late, 2), 49.0);
+        // An idle period does not, from the last transmission on, were it before the stage began.
+        for before in [0, 2] {
+            let mut idle = linux(48.0, 48.0);
+            slowly(&mut idle, 1);
+            let (now, step) = (idle.now, Duration::from_secs(3));
+            idle.now = now + step;
+            let last_sent = now - Duration::from_millis(50 * before);
+            let resumed = idle.now;
+            idle.control().on_idle_end(resumed, last_sent);
+            // As if nothing had been: one for 20.
+            assert_eq!(slowly(&mut idle, 8), 48.0);
+            assert_eq!(slowly(&mut idle, 1), 49.0);
+        }
     }
 
     #[test]

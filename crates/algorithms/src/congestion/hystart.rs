@@ -20,16 +20,16 @@
 //! Readings:
 //! - A round ends with the first ACK beyond what had been sent when it began. Below 16 segments
 //!   nothing is looked at, not even the end of a round.
-//! - Linux takes the train's bound undivided if it paces. A control that has a window has no pace
-//!   here, so that half of it counts; the pacing rate in `d` is what Linux would pace by in slow
-//!   start, two windows per smoothed round-trip time.
+//! - Linux takes the train's bound undivided if it paces, and so does this with `pacing = on`. The
+//!   pacing rate in `d` is what Linux would pace by in slow start, two windows per smoothed
+//!   round-trip time.
 //! - After a timeout D is measured anew.
 
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::time::{Duration, Instant};
 
 use super::slow_start::{Detect, SlowStartParameters};
-use crate::catalog::Context;
+use crate::catalog::{Context, Switch};
 
 /// The most that is allowed for segments that are sent and received in bunches.
 const BUNCH_MAX: Duration = Duration::from_millis(1);
@@ -42,6 +42,7 @@ const BUNCHES: f64 = 4.0 * 65_536.0;
 #[derive(Clone, Debug)]
 pub struct Hystart {
     parameters: SlowStartParameters,
+    paced: Switch,
     /// In bytes.
     low_window: f64,
     /// The least round-trip time (`delay_min`).
@@ -67,9 +68,10 @@ struct Round {
 impl Hystart {
     /// With these parameters.
     #[must_use]
-    pub fn new(parameters: &SlowStartParameters, context: &Context) -> Self {
+    pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Self {
         Self {
             parameters: *parameters,
+            paced,
             low_window: parameters.hystart_low_window as f64 * f64::from(context.smss),
             least: None,
             round: Round::default(),
@@ -113,7 +115,13 @@ impl Hystart {
         let srtt = view.rtt.srtt().unwrap_or(least).as_secs_f64();
         let pacing_rate = 2.0 * view.window.cwnd / srtt;
         let bunch = Duration::from_secs_f64(BUNCHES / pacing_rate).min(BUNCH_MAX);
-        now.since(self.round.began) > (least + bunch) / 2
+        let full = least + bunch;
+        // A pace spreads the ACKs over as much as half of the round-trip time by itself.
+        let threshold = match self.paced {
+            Switch::Off => full / 2,
+            Switch::On => full,
+        };
+        now.since(self.round.began) > threshold
     }
 
     fn is_late(&mut self, rtt: Duration, least: Duration) -> bool {
@@ -156,7 +164,7 @@ mod tests {
         fn new(changes: &[(&str, Value)]) -> Self {
             let parameters = typed::parameters(Dialect::Linux, changes).expect("they are there");
             Self {
-                hystart: Hystart::new(&parameters, &CONTEXT),
+                hystart: Hystart::new(&parameters, Switch::Off, &CONTEXT),
                 rtt: RttEstimator::new(
                     dialect::sender_config(Dialect::Linux, SMSS, &Needs::NONE).rtt,
                 ),
@@ -248,6 +256,16 @@ mod tests {
         // The round begins with the first of these.
         let found: Vec<_> = (21..60).map(|una| w.ack(step, una, 60, 100)).collect();
         assert_eq!(found.iter().position(|&found| found), Some(26));
+    }
+
+    #[test]
+    fn a_pace_needs_a_train_of_a_whole_round_trip() {
+        let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
+        w.hystart.paced = Switch::On;
+        w.ack(APART, 1, 20, 100);
+        let step = Duration::from_millis(2);
+        let found: Vec<_> = (21..90).map(|una| w.ack(step, una, 90, 100)).collect();
+        assert_eq!(found.iter().position(|&found| found), Some(51));
     }
 
     #[test]

@@ -31,7 +31,7 @@ use dupack_tcp::time::Duration;
 
 use super::aimd::{Increase, Pace};
 use super::slow_start::SlowStartParameters;
-use crate::catalog::Context;
+use crate::catalog::{Context, Switch};
 
 /// HyStart++'s state.
 #[derive(Clone, Debug)]
@@ -65,10 +65,13 @@ enum Phase {
 impl HystartPlusPlus {
     /// With these parameters.
     #[must_use]
-    pub fn new(parameters: &SlowStartParameters, context: &Context) -> Self {
+    pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Self {
         Self {
             parameters: *parameters,
-            limit: parameters.css_limit as f64 * f64::from(context.smss),
+            limit: match paced {
+                Switch::Off => parameters.css_limit as f64 * f64::from(context.smss),
+                Switch::On => f64::INFINITY,
+            },
             phase: Phase::SlowStart,
             window_end: 0,
             last_least: None,
@@ -262,6 +265,15 @@ mod tests {
         b.window.cwnd = 5000.0;
         b.ack(4);
         assert_eq!(b.cwnd(), 6.0);
+    }
+
+    #[test]
+    fn an_ack_adds_all_of_it_with_a_pace() {
+        let paced = [HYSTART, ("pacing", Value::word("on"))];
+        let mut b = Bench::new(reno::entry(), Dialect::Rfc, &paced, 20.0, f64::INFINITY);
+        b.fly();
+        b.ack(12);
+        assert_eq!(b.cwnd(), 32.0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! One control per file, BBR in a folder beside its file; [`aimd`] holds the two value types that several of them are made of,
 //! [`slow_start`] what may end slow start early, [`backlog`] the estimate that Vegas and Veno share, [`undo`] what all say of
-//! reductions that were needless.
+//! reductions that were needless, [`pacing`] how they spread their window over time.
 
 pub mod aimd;
 pub mod backlog;
@@ -11,6 +11,7 @@ pub mod cubic;
 pub mod fixed;
 pub mod hystart;
 pub mod hystart_plus_plus;
+pub mod pacing;
 pub mod reno;
 pub mod rr;
 pub mod slow_start;

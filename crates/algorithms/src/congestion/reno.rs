@@ -21,12 +21,13 @@
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::pacing::{Pace, PacingParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters};
 use super::undo::UndoParameters;
 use crate::catalog::{Context, Entry, Parameters};
@@ -42,6 +43,8 @@ pub struct RenoParameters {
     slow_start: SlowStartParameters,
     #[embed]
     undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
 }
 
 /// The entry in the catalog.
@@ -61,6 +64,7 @@ pub struct Reno {
     decrease: Decrease,
     early_exit: Option<Box<EarlyExit>>,
     undo: UndoRules,
+    pacing: Pace,
 }
 
 impl Reno {
@@ -71,8 +75,10 @@ impl Reno {
             smss: f64::from(context.smss),
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
-            early_exit: EarlyExit::new(&parameters.slow_start, context).map(Box::new),
+            early_exit: EarlyExit::new(&parameters.slow_start, parameters.pacing.pacing, context)
+                .map(Box::new),
             undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
         }
     }
 }
@@ -102,6 +108,10 @@ impl CongestionControl for Reno {
             exit.after_timeout();
         }
         self.decrease.after_timeout(loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
     }
 
     fn undo(&self) -> UndoRules {

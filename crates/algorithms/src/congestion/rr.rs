@@ -22,7 +22,7 @@
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::rtt::RtoShortening;
 use dupack_tcp::time::Duration;
@@ -30,6 +30,7 @@ use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{Decrease, DecreaseParameters, Floor, Increase, IncreaseParameters};
+use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
 use crate::catalog::{Context, Entry, Parameters};
 
@@ -56,6 +57,8 @@ pub struct TcpRrParameters {
     decrease: DecreaseParameters,
     #[embed]
     undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
 }
 
 /// The entry in the catalog.
@@ -76,6 +79,7 @@ pub struct TcpRr {
     increase: Increase,
     decrease: Decrease,
     undo: UndoRules,
+    pacing: Pace,
 }
 
 impl TcpRr {
@@ -90,6 +94,7 @@ impl TcpRr {
             increase: Increase::new(&parameters.increase, context),
             decrease: Decrease::new(&parameters.decrease, context),
             undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
         }
     }
 }
@@ -112,6 +117,10 @@ impl CongestionControl for TcpRr {
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.increase.after_timeout();
         self.decrease.after_timeout(loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
     }
 
     fn undo(&self) -> UndoRules {

@@ -19,7 +19,7 @@ use dupack_tcp::window::Window;
 use super::aimd::Increase;
 use super::hystart::Hystart;
 use super::hystart_plus_plus::HystartPlusPlus;
-use crate::catalog::{Choice, Context, Parameters};
+use crate::catalog::{Choice, Context, Parameters, Switch};
 
 /// What may end slow start before a loss does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -97,9 +97,9 @@ pub struct SlowStartParameters {
         default = Duration::from_millis(2),
     )]
     pub hystart_ack_delta: Duration,
-    /// HyStart++: segments that one ACK may add (L)
+    /// HyStart++: segments that one ACK may add (L), unless the window is paced
     #[parameter(
-        source = "RFC 9406 §4.3: 8 without pacing",
+        source = "RFC 9406 §4.3: 8 without pacing, no limit with it",
         range = 1..=65_535,
         unit = "segments",
         default = 8,
@@ -139,14 +139,15 @@ pub enum EarlyExit {
 }
 
 impl EarlyExit {
-    /// With these parameters; `None` if nothing but a loss is to end slow start.
+    /// With these parameters; `None` if nothing but a loss is to end slow start. Both algorithms
+    /// have to know whether the window is paced.
     #[must_use]
-    pub fn new(parameters: &SlowStartParameters, context: &Context) -> Option<Self> {
+    pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Option<Self> {
         match parameters.slow_start {
             SlowStartRule::Standard => None,
-            SlowStartRule::Hystart => Some(Self::Hystart(Hystart::new(parameters, context))),
+            SlowStartRule::Hystart => Some(Self::Hystart(Hystart::new(parameters, paced, context))),
             SlowStartRule::HystartPlusPlus => Some(Self::HystartPlusPlus(HystartPlusPlus::new(
-                parameters, context,
+                parameters, paced, context,
             ))),
         }
     }

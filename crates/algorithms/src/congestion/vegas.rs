@@ -29,7 +29,7 @@
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::Duration;
 use dupack_tcp::undo::{Prior, UndoRules};
@@ -37,6 +37,7 @@ use dupack_tcp::window::Window;
 
 use super::aimd::{Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
+use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
@@ -126,6 +127,8 @@ pub struct VegasParameters {
     decrease: DecreaseParameters,
     #[embed]
     undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
 }
 
 /// The entry in the catalog.
@@ -202,6 +205,7 @@ pub struct Vegas {
     /// None after a loss, until the next ACK.
     round: Option<Round>,
     undo: UndoRules,
+    pacing: Pace,
 }
 
 impl Vegas {
@@ -226,6 +230,7 @@ impl Vegas {
             decrease: Decrease::new(&parameters.decrease, context),
             round: None,
             undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
         }
     }
 
@@ -330,6 +335,10 @@ impl CongestionControl for Vegas {
         self.round = None;
         self.increase.after_timeout();
         self.decrease.after_timeout(loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
     }
 
     fn undo(&self) -> UndoRules {

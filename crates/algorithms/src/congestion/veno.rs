@@ -21,7 +21,7 @@
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::time::Duration;
 use dupack_tcp::undo::{Prior, UndoRules};
@@ -29,6 +29,7 @@ use dupack_tcp::window::Window;
 
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
+use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
@@ -59,6 +60,8 @@ pub struct VenoParameters {
     decrease: DecreaseParameters,
     #[embed]
     undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
 }
 
 /// The entry in the catalog.
@@ -97,6 +100,7 @@ pub struct Veno {
     congestion: Decrease,
     random: Decrease,
     undo: UndoRules,
+    pacing: Pace,
 }
 
 impl Veno {
@@ -116,6 +120,7 @@ impl Veno {
             congestion: Decrease::new(&parameters.decrease, context),
             random: Decrease::new(&random, context),
             undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
         }
     }
 
@@ -163,6 +168,10 @@ impl CongestionControl for Veno {
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.increase.after_timeout();
         self.congestion.after_timeout(loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
     }
 
     fn undo(&self) -> UndoRules {

@@ -43,13 +43,14 @@
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
 use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
 use dupack_tcp::time::Instant;
 use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{self, Increase, IncreaseParameters, LeastThreshold};
+use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
@@ -124,6 +125,8 @@ pub struct WestwoodParameters {
     increase: IncreaseParameters,
     #[embed]
     undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
 }
 
 /// The entry in the catalog.
@@ -150,6 +153,7 @@ pub struct Westwood {
     /// Least `ssthresh` after a timeout, in bytes.
     min_ssthresh: f64,
     undo: UndoRules,
+    pacing: Pace,
     /// The reduction factor as it was before the last loss event.
     remembered: Option<f64>,
 }
@@ -174,6 +178,7 @@ impl Westwood {
             cwnd_rule: parameters.cwnd,
             min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
             undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
             remembered: None,
         }
     }
@@ -245,6 +250,10 @@ impl CongestionControl for Westwood {
             cwnd: for_cwnd.of(pipe, self.reduction.a),
             ssthresh,
         }
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
     }
 
     fn undo(&self) -> UndoRules {

@@ -36,6 +36,9 @@ pub struct SenderOptions {
     /// Whether timestamps (RFC 7323) are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
+    /// What of an ACK counts for the growth of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credit: Option<CreditFor>,
     /// Whether both ends agree on explicit congestion notification: `true` is that of RFC 3168,
     /// `"accurate"` that of RFC 9768. A RED queue with `ecn = true` marks the flow's packets instead
     /// of dropping them. Left out, they do not.
@@ -102,6 +105,17 @@ pub enum Acks {
     Adaptive,
 }
 
+/// What of an ACK counts for the growth of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum CreditFor {
+    /// What it acknowledges cumulatively, reported by SACK before or not (RFC 5681 §3.1).
+    Acknowledged,
+    /// What it is the first to report (Linux).
+    Delivered,
+}
+
 macro_rules! overlay {
     ($own:expr, $base:expr, $($field:ident),+) => {
         Self { $($field: $own.$field.or($base.$field)),+ }
@@ -124,6 +138,7 @@ impl SenderOptions {
             initial_rto,
             granularity,
             timestamps,
+            credit,
             ecn
         )
     }

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub use claim::{Claim, LabelledStack, Named, OneOrMore, Vocabulary};
 pub use drop::DropRule;
-pub use endpoint::{Acks, EcnKind, EcnName, ReceiverOptions, SenderOptions};
+pub use endpoint::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};
 pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
 pub use radio::RadioOptions;
 pub use traffic::{FlowGroup, UdpSource, Video};

@@ -15,6 +15,7 @@ mod config;
 mod ecn;
 mod invariants;
 mod loss;
+mod pacing;
 pub(crate) mod state;
 mod stats;
 #[cfg(test)]
@@ -57,9 +58,10 @@ impl Sender {
         stack.recovery.governed_by(governance);
         let rtt = RttEstimator::new(config.rtt).shortened(stack.control.rto_shortening());
         let opening = opening(&config, &stack);
+        let pacing = stack.control.pacing();
         let undo = stack.control.undo();
         Self {
-            state: State::new(config, governance, rtt, opening, undo),
+            state: State::new(config, governance, rtt, opening, pacing, undo),
             stack,
         }
     }

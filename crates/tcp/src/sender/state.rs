@@ -5,9 +5,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::ecn::Marks;
+use super::pacing::Pacer;
 use super::undo::Undo;
 use super::{SackMemory, SenderConfig, SenderStats, WindowChange, WindowLog};
-use crate::congestion::Governance;
+use crate::congestion::{Governance, Pacing};
 use crate::facts::{LimitedBy, View, WindowUse};
 use crate::recovery::RtoTimer;
 use crate::rtt::RttEstimator;
@@ -57,7 +58,9 @@ pub(crate) struct State {
     pub(crate) persist: Persist,
     /// No segment leaves before this, if the control paces.
     pub(crate) pace_until: Instant,
+    /// Whether that holds a segment back now.
     pub(crate) pacing: bool,
+    pub(crate) pacer: Pacer,
     pub(crate) undo: Undo,
     /// Most flows have no ECN.
     pub(crate) marks: Option<Box<Marks>>,
@@ -135,12 +138,13 @@ impl Persist {
 
 impl State {
     /// The state at the start of an established connection, with nothing to send yet. `rtt`,
-    /// `opening` and `undo` are as the control wants them.
+    /// `opening`, `pacing` and `undo` are as the control wants them.
     pub(crate) fn new(
         config: SenderConfig,
         governance: Governance,
         rtt: RttEstimator,
         opening: Window,
+        pacing: Pacing,
         undo: UndoRules,
     ) -> Self {
         let smss = f64::from(config.smss);
@@ -173,6 +177,7 @@ impl State {
             persist: Persist::default(),
             pace_until: Instant::ZERO,
             pacing: false,
+            pacer: Pacer::new(pacing),
             undo: Undo::new(undo),
             marks: Marks::of(config.ecn),
             stats: SenderStats::default(),

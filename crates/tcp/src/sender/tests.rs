@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::format;
 
 use super::*;
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, Pacing};
 use crate::facts::{Departure, LossFacts, RuleWords, SendReason, Sent, View, WindowUse};
 use crate::recovery::{Clearance, LossEvent, Next, Recovery, RtoTimer, Timing};
 use crate::rtt::{BackoffReset, RttSampling};
@@ -363,7 +363,7 @@ fn the_control_is_told_of_every_idle_period() {
         fn on_timeout(&mut self, loss: &LossFacts) -> Window {
             loss.window
         }
-        fn on_idle_end(&mut self, _: Instant) {
+        fn on_idle_end(&mut self, _: Instant, _: Instant) {
             self.0 += 1.0;
         }
     }
@@ -569,6 +569,10 @@ impl CongestionControl for Paced {
 
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         loss.window
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing::Rate
     }
 
     fn pacing_rate(&self) -> Option<f64> {

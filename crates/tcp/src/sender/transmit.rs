@@ -1,5 +1,6 @@
 //! What leaves the sender, and what holds it back.
 
+use super::pacing::{Paced, Pacer};
 use super::state::{Persist, State};
 use super::{IdleRule, Sender, TimestampValues};
 use crate::congestion::Governance;
@@ -62,7 +63,7 @@ impl Sender {
             self.state.persist.due = false;
             return self.window_probe(now);
         }
-        if now < self.state.pace_until {
+        if now < self.state.pace_until && !self.state.pacer.lets_burst_go_on(now) {
             self.state.pacing = true;
             self.state.limited_by = LimitedBy::Pacing;
             self.note_use(now);
@@ -217,9 +218,8 @@ impl Sender {
         if self.state.governance == Governance::Model {
             self.tell_control(now, &sent);
         }
-        if let Some(rate) = self.stack.control.pacing_rate() {
-            let gap = Duration::from_secs_f64(f64::from(segment.len) / rate.max(1.0));
-            self.state.pace_until = self.state.pace_until.max(now) + gap;
+        if !self.state.pacer.is_off() {
+            self.pace(now, segment.len);
         }
         let (ecn, cwr) = match &mut self.state.marks {
             Some(marks) => marks.stamp(kind == TransmitKind::First),
@@ -243,6 +243,34 @@ impl Sender {
             why,
             ecn,
             cwr,
+        }
+    }
+
+    /// A segment of `len` bytes leaves: says when the next may.
+    #[inline(never)]
+    fn pace(&mut self, now: Instant, len: u32) {
+        let state = &mut self.state;
+        match &mut state.pacer {
+            Pacer::Off => {}
+            Pacer::Rate => {
+                if let Some(rate) = self.stack.control.pacing_rate() {
+                    let gap = Duration::from_secs_f64(f64::from(len) / rate.max(1.0));
+                    state.pace_until = state.pace_until.max(now) + gap;
+                }
+            }
+            Pacer::Window(bursts) => {
+                if let Some(srtt) = state.rtt.srtt() {
+                    let path = Paced {
+                        window: state.window,
+                        outstanding: state.scoreboard.flight_size(),
+                        srtt,
+                        min_rtt: state.rtt.min().unwrap_or(srtt),
+                        smss: state.config.smss,
+                        order: state.order,
+                    };
+                    state.pace_until = bursts.sent(now, len, state.pace_until, &path);
+                }
+            }
         }
     }
 
@@ -289,7 +317,7 @@ impl Sender {
         if !self.state.scoreboard.is_empty() || self.state.order == 0 || self.state.new_len() == 0 {
             return;
         }
-        self.stack.control.on_idle_end(now);
+        self.stack.control.on_idle_end(now, self.state.last_sent);
         if self.state.config.idle != IdleRule::Restart
             || now.since(self.state.last_sent) <= self.state.rtt.rto()
         {

@@ -5,13 +5,13 @@ use dupack_algorithms::catalog::{Dialect, Needs, StackSpec};
 use dupack_net::flow::HeaderSizes;
 use dupack_tcp::options::{Dsack, Ecn, Sack};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, SackCompression};
-use dupack_tcp::sender::{TimestampClock, TimestampValues};
+use dupack_tcp::sender::{CreditRule, TimestampClock, TimestampValues};
 use dupack_tcp::time::Duration;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
 use super::span;
 use crate::experiment::endpoint::bytes_of;
-use crate::experiment::{Acks, EcnKind, EcnName, ReceiverOptions, SenderOptions};
+use crate::experiment::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};
 use crate::units::Buffer;
 
 /// The two ends of a flow with every option in place.
@@ -99,6 +99,11 @@ impl Endpoints {
                 self.receiver.timestamps = Some(dupack_tcp::receiver::TimestampEcho::Standard);
             }
             _ => {}
+        }
+        match options.credit {
+            None => {}
+            Some(CreditFor::Acknowledged) => config.credit = CreditRule::Acknowledged,
+            Some(CreditFor::Delivered) => config.credit = CreditRule::Delivered,
         }
         config.ecn = match options.ecn {
             Some(EcnKind::Named(EcnName::Accurate)) => Ecn::Accurate,

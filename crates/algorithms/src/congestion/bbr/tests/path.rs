@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Governance};
+use dupack_tcp::congestion::{CongestionControl, Credit, Governance, Pacing};
 use dupack_tcp::facts::{AckFacts, Departure, LossCause, LossFacts, Sent, View};
 use dupack_tcp::receiver::AckPolicy;
 use dupack_tcp::segment::{Ack, DataSegment};
@@ -50,6 +50,9 @@ impl CongestionControl for Shared {
     }
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.get().on_timeout(loss)
+    }
+    fn pacing(&self) -> Pacing {
+        self.get().pacing()
     }
     fn pacing_rate(&self) -> Option<f64> {
         self.get().pacing_rate()

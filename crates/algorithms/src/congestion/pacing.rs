@@ -1,0 +1,86 @@
+//! Whether a window leaves in bursts or spread over the round-trip time: a group of parameters.
+//!
+//! A control that embeds the group keeps a [`Pace`] and answers `CongestionControl::pacing` by
+//! [`Pace::rule`]; the pace itself is the sender's (`dupack_tcp::congestion::WindowPacing`). BBR sets its
+//! pace itself.
+//!
+//! Off in every dialect: the RFCs leave it open, ns-2 has none, and Linux paces such a control only
+//! on an interface with the queueing discipline fq, or if the application asks for it.
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{Pacing, WindowPacing};
+
+use crate::catalog::{Parameters, Switch};
+
+/// How a window is spread over the round-trip time.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct PacingParameters {
+    /// spread the window over the round-trip time
+    #[parameter(
+        source = "linux: with the queueing discipline fq, or SO_MAX_PACING_RATE",
+        default = Switch::Off,
+    )]
+    pub pacing: Switch,
+    /// the pace in slow start, in windows per round-trip time
+    #[parameter(
+        source = "linux: sysctl tcp_pacing_ss_ratio",
+        range = 0.1..=10.0,
+        default = 2.0,
+    )]
+    pub pacing_slow_start: f64,
+    /// the pace from half of ssthresh on, in windows per round-trip time
+    #[parameter(
+        source = "linux: sysctl tcp_pacing_ca_ratio",
+        range = 0.1..=10.0,
+        default = 1.2,
+    )]
+    pub pacing_avoidance: f64,
+    /// segments that leave together, if the window permits as many
+    #[parameter(
+        source = "linux: sysctl tcp_min_tso_segs",
+        range = 1..=64,
+        unit = "segments",
+        default = 2,
+    )]
+    pub pacing_burst: u64,
+    /// segments of a connection that leave before the first gap
+    #[parameter(
+        source = "linux: tcp_update_skb_after_send, TCP_INIT_CWND",
+        range = 0..=65_535,
+        unit = "segments",
+        default = 10,
+    )]
+    pub pacing_from: u64,
+}
+
+/// What a control keeps of the group: nothing, if it does not pace.
+#[derive(Clone, Debug)]
+pub struct Pace(Option<Box<WindowPacing>>);
+
+impl Pace {
+    /// With these parameters.
+    #[must_use]
+    pub fn new(parameters: &PacingParameters) -> Self {
+        let rule = || {
+            Box::new(WindowPacing {
+                slow_start: parameters.pacing_slow_start,
+                avoidance: parameters.pacing_avoidance,
+                burst_least: u32::try_from(parameters.pacing_burst).unwrap_or(u32::MAX),
+                unpaced: parameters.pacing_from,
+            })
+        };
+        Self(match parameters.pacing {
+            Switch::Off => None,
+            Switch::On => Some(rule()),
+        })
+    }
+
+    /// The same for the sender.
+    #[must_use]
+    pub fn rule(&self) -> Pacing {
+        self.0
+            .as_deref()
+            .map_or(Pacing::Off, |rule| Pacing::Window(*rule))
+    }
+}

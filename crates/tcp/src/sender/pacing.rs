@@ -1,0 +1,245 @@
+//! A pace for controls that have none of their own: the window, spread over the round-trip time.
+//!
+//! ```text
+//! rate   factor · max(cwnd, outstanding) / SRTT
+//! burst  what leaves at once: 1 ms of the rate, or burst_least segments if that is more;
+//!        on a short path up to 64 KiB, half of it for each 512 µs of RTTmin
+//! gap    burst / rate after a burst begins, less what the burst itself was late,
+//!        but for no more than half of the gap
+//! ```
+//!
+//! It is Linux's with the queueing discipline fq (`tcp_update_pacing_rate`, `tcp_tso_autosize`,
+//! `tcp_update_skb_after_send`). Without it a window opened by slow start leaves in one burst per
+//! ACK, which a short queue does not take.
+
+use alloc::boxed::Box;
+
+use crate::congestion::{Pacing, WindowPacing};
+use crate::time::{Duration, Instant};
+use crate::window::Window;
+
+/// Longest burst in bytes (Linux: `sk_gso_max_size`).
+const BURST_MAX: u64 = 65_536;
+
+/// Who sets the pace.
+#[derive(Clone, Debug)]
+pub(crate) enum Pacer {
+    Off,
+    /// The control.
+    Rate,
+    /// The window. Few flows have it.
+    Window(Box<Bursts>),
+}
+
+impl Pacer {
+    pub(crate) fn new(pacing: Pacing) -> Self {
+        match pacing {
+            Pacing::Off => Self::Off,
+            Pacing::Rate => Self::Rate,
+            Pacing::Window(rule) => Self::Window(Box::new(Bursts::new(rule))),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
+
+    /// Whether a segment may leave `now`, before its time, as part of the burst that leaves.
+    pub(crate) fn lets_burst_go_on(&self, now: Instant) -> bool {
+        match self {
+            Self::Window(bursts) => bursts.began == now && bursts.len < bursts.most,
+            Self::Off | Self::Rate => false,
+        }
+    }
+}
+
+/// What the pace follows from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paced {
+    pub(super) window: Window,
+    /// Bytes that are not acknowledged.
+    pub(super) outstanding: u64,
+    pub(super) srtt: Duration,
+    pub(super) min_rtt: Duration,
+    pub(super) smss: u32,
+    /// The transmission's place in the order of all.
+    pub(super) order: u64,
+}
+
+/// The burst that leaves, or left last.
+#[derive(Clone, Debug)]
+pub(crate) struct Bursts {
+    rule: WindowPacing,
+    began: Instant,
+    /// Its bytes so far, and how many it may have.
+    len: u64,
+    most: u64,
+    /// Bytes per second.
+    rate: f64,
+    /// By how much it came later than the pace would have let it.
+    late: Duration,
+}
+
+impl Bursts {
+    const fn new(rule: WindowPacing) -> Self {
+        Self {
+            rule,
+            began: Instant::ZERO,
+            len: 0,
+            most: 0,
+            rate: 0.0,
+            late: Duration::ZERO,
+        }
+    }
+
+    /// A segment of `len` bytes leaves, which might have left at `due`. Says when the next burst
+    /// may begin.
+    pub(super) fn sent(&mut self, now: Instant, len: u32, due: Instant, path: &Paced) -> Instant {
+        if path.order < self.rule.unpaced {
+            return due;
+        }
+        if self.began != now || self.len >= self.most {
+            self.begin(now, due, path);
+        }
+        self.len += u64::from(len);
+        let gap = Duration::from_secs_f64(self.len as f64 / self.rate);
+        now + gap - self.late.min(gap / 2)
+    }
+
+    fn begin(&mut self, now: Instant, due: Instant, path: &Paced) {
+        let smss = u64::from(path.smss);
+        let Window { cwnd, ssthresh } = path.window;
+        let factor = if cwnd < ssthresh / 2.0 {
+            self.rule.slow_start
+        } else {
+            self.rule.avoidance
+        };
+        let rate = factor * cwnd.max(path.outstanding as f64) / path.srtt.as_secs_f64();
+        // A rate that is none stops nothing: a byte per second is slower than any path.
+        self.rate = rate.clamp(1.0, 1e15);
+        let halvings = path.min_rtt.as_nanos() / 512_000;
+        let short_path = u32::try_from(halvings)
+            .ok()
+            .and_then(|halvings| BURST_MAX.checked_shr(halvings))
+            .unwrap_or(0);
+        let autosize = (self.rate / 1024.0) as u64 + short_path;
+        let segments = (autosize.min(BURST_MAX) / smss).max(u64::from(self.rule.burst_least));
+        self.began = now;
+        self.len = 0;
+        self.most = segments.max(1) * smss;
+        self.late = now.since(due);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMSS: u32 = 1000;
+
+    fn bursts() -> Bursts {
+        Bursts::new(WindowPacing {
+            slow_start: 2.0,
+            avoidance: 1.2,
+            burst_least: 2,
+            unpaced: 3,
+        })
+    }
+
+    /// A window of 10 segments and 100 ms, of which `ssthresh` segments are slow start's.
+    fn path(ssthresh: f64, order: u64) -> Paced {
+        Paced {
+            window: Window {
+                cwnd: 10_000.0,
+                ssthresh: ssthresh * 1000.0,
+            },
+            outstanding: 0,
+            srtt: Duration::from_millis(100),
+            min_rtt: Duration::from_millis(100),
+            smss: SMSS,
+            order,
+        }
+    }
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn the_first_segments_leave_without_a_gap() {
+        let mut bursts = bursts();
+        let due = bursts.sent(at(500), SMSS, Instant::ZERO, &path(64.0, 2));
+        assert_eq!(due, Instant::ZERO);
+        assert!(bursts.sent(at(500), SMSS, due, &path(64.0, 3)) > at(500));
+    }
+
+    #[test]
+    fn a_burst_is_two_segments_and_its_gap_is_as_long_as_both() {
+        let mut pacer = Pacer::Window(Box::new(bursts()));
+        let Pacer::Window(bursts) = &mut pacer else {
+            unreachable!()
+        };
+        // Slow start: 200 segments a second, 5 ms for each.
+        let due = bursts.sent(at(500), SMSS, at(500), &path(64.0, 9));
+        assert_eq!(due, at(505));
+        assert!(pacer.lets_burst_go_on(at(500)), "one more is of this burst");
+        assert!(!pacer.lets_burst_go_on(at(501)), "the moment is over");
+        let Pacer::Window(bursts) = &mut pacer else {
+            unreachable!()
+        };
+        assert_eq!(bursts.sent(at(500), SMSS, due, &path(64.0, 10)), at(510));
+        assert!(!pacer.lets_burst_go_on(at(500)));
+    }
+
+    #[test]
+    fn from_half_of_ssthresh_on_the_other_factor_counts() {
+        let gap = |ssthresh| {
+            let due = bursts().sent(at(600), 600, at(600), &path(ssthresh, 9));
+            due.since(at(600))
+        };
+        assert_eq!(gap(20.1), Duration::from_millis(3));
+        assert_eq!(gap(20.0), Duration::from_millis(5));
+    }
+
+    #[test]
+    fn a_late_burst_is_followed_sooner_but_by_half_its_gap_at_most() {
+        let gap = |late: u64| {
+            let due = bursts().sent(at(600), SMSS, at(600 - late), &path(64.0, 9));
+            due.since(at(600))
+        };
+        assert_eq!(gap(0), Duration::from_millis(5));
+        assert_eq!(gap(1), Duration::from_millis(4));
+        assert_eq!(gap(300), Duration::from_micros(2500));
+    }
+
+    #[test]
+    fn what_is_outstanding_counts_if_it_is_more_than_the_window() {
+        let outstanding = Paced {
+            outstanding: 20_000,
+            ..path(64.0, 9)
+        };
+        let due = bursts().sent(at(600), SMSS, at(600), &outstanding);
+        assert_eq!(due.since(at(600)), Duration::from_micros(2500));
+    }
+
+    #[test]
+    fn a_fast_or_a_short_path_gets_longer_bursts() {
+        let most = |path: &Paced| {
+            let mut bursts = bursts();
+            bursts.sent(at(600), SMSS, at(600), path);
+            bursts.most / 1000
+        };
+        assert_eq!(most(&path(64.0, 9)), 2);
+        let fast = Paced {
+            srtt: Duration::from_millis(1),
+            ..path(64.0, 9)
+        };
+        assert_eq!(most(&fast), 20_000_000 / 1024 / 1000);
+        let short = Paced {
+            min_rtt: Duration::from_micros(600),
+            ..path(64.0, 9)
+        };
+        assert_eq!(most(&short), (32_768 + 195) / 1000);
+    }
+}
