@@ -210,7 +210,7 @@ impl Simulation {
             goodput_bps: bits_per_second(measured.delivered_bytes, to.since(from)),
             measured,
             totals: flow.totals(),
-            sender: *flow.sender().stats(),
+            sender: flow.sender().stats(),
             in_flight_true: flow.truth().in_flight_bytes(),
             video: flow.video(self.now()),
         }

@@ -37,7 +37,7 @@ fn transfer(text: &str, there: &LinkConfig, seed: u64) -> Simulation {
 }
 
 fn stats(run: &Simulation) -> SenderStats {
-    *run.tcp(FlowId(0)).expect("the only flow").sender().stats()
+    run.tcp(FlowId(0)).expect("the only flow").sender().stats()
 }
 
 /// 10 Mbit/s and 20 ms, with room for all.

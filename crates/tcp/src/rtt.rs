@@ -1,5 +1,7 @@
 //! Round-trip time and the retransmission timeout (RFC 6298).
 
+use alloc::boxed::Box;
+
 use crate::time::{Duration, Instant};
 
 /// When the exponential backoff of the timeout ends.
@@ -106,7 +108,8 @@ impl RtoShortening {
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RttConfig,
-    shortening: Option<RtoShortening>,
+    /// Few controls want one.
+    shortening: Option<Box<RtoShortening>>,
     srtt: Option<Duration>,
     rttvar: Duration,
     latest: Option<Duration>,
@@ -143,8 +146,8 @@ impl RttEstimator {
 
     /// With timeouts that are earlier, if a shortening is given.
     #[must_use]
-    pub const fn shortened(mut self, shortening: Option<RtoShortening>) -> Self {
-        self.shortening = shortening;
+    pub fn shortened(mut self, shortening: Option<RtoShortening>) -> Self {
+        self.shortening = shortening.map(Box::new);
         self
     }
 
@@ -184,7 +187,8 @@ impl RttEstimator {
         let base = self.base_rto;
         let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
         let rto = base.saturating_mul(factor).min(self.config.max_rto);
-        self.shortening.map_or(rto, |s| s.of(rto, self.srtt))
+        let shortening = self.shortening.as_deref();
+        shortening.map_or(rto, |s| s.of(rto, self.srtt))
     }
 
     /// The timeout before backoff (RFC 6298 §2.2, 2.3).

@@ -24,6 +24,8 @@
 //!   data waits for a hole, so that the distance from SND.UNA to SND.NXT exceeds what is in the
 //!   network, and half of it would be no reduction. At a timeout FlightSize is taken as it is.
 
+use alloc::boxed::Box;
+
 use dupack_tcp::congestion::Credit;
 use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, WindowUse};
 use dupack_tcp::window::Window;
@@ -210,8 +212,8 @@ pub struct Increase {
     slow_start: SlowStart,
     /// Bytes acknowledged towards the next increase in congestion avoidance.
     acked: f64,
-    /// The two before the last loss event.
-    before: Option<(SlowStart, f64)>,
+    /// The two before the last loss event that may be undone.
+    before: Option<Box<(SlowStart, f64)>>,
 }
 
 impl Increase {
@@ -327,14 +329,14 @@ impl Increase {
     }
 
     /// A loss event begins: what its answer changes is remembered.
-    pub const fn remember(&mut self) {
-        self.before = Some((self.slow_start, self.acked));
+    pub fn remember(&mut self) {
+        self.before = Some(Box::new((self.slow_start, self.acked)));
     }
 
     /// The loss event was none: what was remembered is back.
     pub fn restore(&mut self) {
         if let Some(before) = self.before.take() {
-            (self.slow_start, self.acked) = before;
+            (self.slow_start, self.acked) = *before;
         }
     }
 

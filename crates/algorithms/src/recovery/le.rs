@@ -412,6 +412,8 @@ impl Recovery for Le {
         Reversal::Done(None)
     }
 
+    // Asked for each segment, by `allowance`.
+    #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lists.in_flight(view.scoreboard)
     }

@@ -322,6 +322,8 @@ impl Recovery for NewReno {
         })
     }
 
+    // Asked for each segment, by `allowance`.
+    #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         let flight = self.resend.flight_size(view);
         match self.recovery {

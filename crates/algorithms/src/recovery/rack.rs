@@ -492,6 +492,8 @@ impl Recovery for RackTlp {
         expiry
     }
 
+    // Asked for each segment, by `allowance`.
+    #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lists.in_flight(view.scoreboard)
     }

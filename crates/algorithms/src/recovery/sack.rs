@@ -304,6 +304,8 @@ impl Recovery for Rfc6675 {
         }
     }
 
+    // Asked for each segment, by `allowance`.
+    #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lost.not_lost_bytes(view.scoreboard) + self.high_rxt.missing_below(view.scoreboard)
     }

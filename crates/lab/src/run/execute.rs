@@ -232,7 +232,7 @@ impl Scenario {
         simulation.begin_measurement();
         let stats = simulation
             .tcp_flows()
-            .map(|flow| *flow.sender().stats())
+            .map(|flow| flow.sender().stats())
             .collect();
         run_to(simulation, end, observer, stop)?;
         Some(stats)

@@ -43,7 +43,7 @@ impl Trace {
             sender,
             receiver,
             events: recorder.sink.events,
-            stats: *flow.sender().stats(),
+            stats: flow.sender().stats(),
             delivered_bytes: flow.receiver().in_order_bytes(),
             end: simulation.now(),
             left_out: recorder.sink.left_out,

@@ -163,7 +163,7 @@ pub fn stream<W: Write, O: Onlooker>(
     logging.advance_unless(&mut simulation, &mut recorder, &stop);
     let (stats, delivered_bytes) = {
         let flow = simulation.tcp(FlowId(0)).expect(HAS_A_FLOW);
-        (*flow.sender().stats(), flow.receiver().in_order_bytes())
+        (flow.sender().stats(), flow.receiver().in_order_bytes())
     };
     let end = simulation.now();
     recorder.sink.finish(stats, delivered_bytes, end)

@@ -238,36 +238,37 @@ impl State {
         // What is acknowledged cumulatively comes first, in order.
         if let Some(first) = delivered.first()
             && first.by == DeliveredBy::Cumulative
+            && let Some(timed) = &mut self.timing
         {
-            self.echoed = Some(first.segment.sent_at);
+            timed.echoed = Some(first.segment.sent_at);
         }
     }
 
     /// With one segment timed at a time, what an ACK says of it.
     pub(crate) fn take_timed_sample(&mut self, now: Instant, facts: &AckFacts<'_>, timing: Timing) {
-        if self.rtt.sampling() != RttSampling::OnePerWindow {
+        let Some(timed) = &mut self.timing else {
             return;
-        }
-        let covered = self
-            .timed
+        };
+        let covered = timed
+            .segment
             .filter(|&(end, _)| facts.acked_bytes > 0 && facts.una >= end);
         match timing {
             Timing::Sample => {
                 if let Some((_, sent)) = covered {
-                    self.timed = None;
+                    timed.segment = None;
                     self.rtt.sample(now.since(sent), now);
                 }
             }
             Timing::Discard | Timing::SampleEcho => {
                 let backoff = self.rtt.backoff();
                 if timing == Timing::SampleEcho
-                    && let Some(sent) = self.echoed
+                    && let Some(sent) = timed.echoed
                 {
                     self.rtt.sample(now.since(sent), now);
                     self.rtt.set_backoff(backoff);
                 }
                 if covered.is_some() {
-                    self.timed = None;
+                    timed.segment = None;
                     self.rtt.set_backoff(0);
                 }
             }

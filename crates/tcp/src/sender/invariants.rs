@@ -50,7 +50,8 @@ impl State {
         assert_eq!(board.sacked_bytes() == 0, board.sacked_segments() == 0);
         assert!(self.limited_transmit_bytes <= board.flight_size());
         assert!(self.dup_acks == 0 || !board.is_empty(), "{}", self.dup_acks);
-        assert!(self.timed.is_none_or(|(end, _)| end <= board.nxt()));
+        let timed = self.timing.as_deref().and_then(|timed| timed.segment);
+        assert!(timed.is_none_or(|(end, _)| end <= board.nxt()));
         assert!(self.stats.retransmissions <= self.stats.segments_sent);
     }
 }

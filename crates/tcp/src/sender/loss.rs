@@ -28,7 +28,7 @@ impl Sender {
         }
         if outcome.exit == Exit::Recovery {
             self.state.stats.recoveries += 1;
-            self.state.stats.recoveries_left_empty += u64::from(self.state.scoreboard.is_empty());
+            self.state.stats.recoveries_left_empty += u32::from(self.state.scoreboard.is_empty());
         }
     }
 
@@ -50,7 +50,7 @@ impl Sender {
         let cause = self.stack.differentiation.judge(&loss);
         self.state.stats.loss_events += 1;
         // ns-2.35 drops the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
-        self.state.timed = None;
+        self.state.stop_timing();
         if event.repaired.is_some() || self.state.is_reducing() {
             // Nothing was sent again for it, so that nothing could tell; or a mark has proved it.
             self.state.undo.forbid();

@@ -283,8 +283,8 @@ impl Sender {
 
     /// What it has counted since it was made.
     #[must_use]
-    pub const fn stats(&self) -> &SenderStats {
-        &self.state.stats
+    pub fn stats(&self) -> SenderStats {
+        self.state.stats.told()
     }
 
     /// The plug-ins.
@@ -325,13 +325,15 @@ impl Sender {
 
     /// Whether the window has changed since the changes were taken last, if that is logged.
     #[must_use]
-    pub const fn has_window_changes(&self) -> bool {
-        !self.state.changes.is_empty()
+    pub fn has_window_changes(&self) -> bool {
+        let log = self.state.log.as_deref();
+        log.is_some_and(|log| !log.changes.is_empty())
     }
 
     /// The window changes since the last call, if they are logged.
-    pub fn take_window_changes(&mut self) -> alloc::vec::Drain<'_, WindowChange> {
-        self.state.changes.drain(..)
+    pub fn take_window_changes(&mut self) -> impl Iterator<Item = WindowChange> {
+        let log = self.state.log.as_deref_mut();
+        log.map(|log| log.changes.drain(..)).into_iter().flatten()
     }
 }
 

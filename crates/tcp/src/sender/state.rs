@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 
 use super::ecn::Marks;
 use super::pacing::Pacer;
+use super::stats::Counters;
 use super::undo::Undo;
-use super::{SackMemory, SenderConfig, SenderStats, WindowChange, WindowLog};
+use super::{SackMemory, SenderConfig, WindowChange, WindowLog};
 use crate::congestion::{Governance, Pacing};
 use crate::facts::{LimitedBy, View, WindowUse};
 use crate::recovery::RtoTimer;
-use crate::rtt::RttEstimator;
+use crate::rtt::{RttEstimator, RttSampling};
 use crate::scoreboard::{Delivered, Reported, Scoreboard, Segment};
 use crate::time::Instant;
 use crate::undo::UndoRules;
@@ -42,10 +43,8 @@ pub(crate) struct State {
     pub(crate) order: u64,
     pub(crate) last_timestamp: Option<u32>,
     pub(crate) last_sent: Instant,
-    /// The segment being timed, with [`RttSampling::OnePerWindow`]: its end and when it left.
-    pub(crate) timed: Option<(u64, Instant)>,
-    /// With the same, when the segment was sent whose timestamp the peer would echo.
-    pub(crate) echoed: Option<Instant>,
+    /// What is timed, with [`RttSampling::OnePerWindow`](crate::rtt::RttSampling::OnePerWindow).
+    pub(crate) timing: Option<Box<Timed>>,
     /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
     pub(crate) limited_transmit_bytes: u64,
     pub(crate) limited_by: LimitedBy,
@@ -64,10 +63,26 @@ pub(crate) struct State {
     pub(crate) undo: Undo,
     /// Most flows have no ECN.
     pub(crate) marks: Option<Box<Marks>>,
-    pub(crate) stats: SenderStats,
-    pub(crate) changes: Vec<WindowChange>,
+    pub(crate) stats: Counters,
+    /// Nothing, if changes of the window are not logged.
+    pub(crate) log: Option<Box<Log>>,
     /// Scratch space, kept to avoid allocation.
     pub(crate) delivered: Vec<Delivered>,
+}
+
+/// One segment timed at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timed {
+    /// Its end, and when it left.
+    pub(crate) segment: Option<(u64, Instant)>,
+    /// When the segment was sent whose timestamp the peer would echo.
+    pub(crate) echoed: Option<Instant>,
+}
+
+/// The changes of the window that nobody has taken yet.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) changes: Vec<WindowChange>,
 }
 
 /// How far the window is used, flight by flight (Linux: `tcp_cwnd_validate`).
@@ -166,8 +181,7 @@ impl State {
             order: 0,
             last_timestamp: None,
             last_sent: Instant::ZERO,
-            timed: None,
-            echoed: None,
+            timing: (config.rtt.sampling == RttSampling::OnePerWindow).then(Box::default),
             limited_transmit_bytes: 0,
             limited_by: LimitedBy::Application,
             usage: Usage::default(),
@@ -180,10 +194,17 @@ impl State {
             pacer: Pacer::new(pacing),
             undo: Undo::new(undo),
             marks: Marks::of(config.ecn),
-            stats: SenderStats::default(),
-            changes: Vec::new(),
+            stats: Counters::default(),
+            log: (config.log == WindowLog::On).then(Box::default),
             delivered: Vec::new(),
             config,
+        }
+    }
+
+    /// Nothing is timed any more.
+    pub(crate) fn stop_timing(&mut self) {
+        if let Some(timed) = &mut self.timing {
+            timed.segment = None;
         }
     }
 
@@ -262,8 +283,10 @@ impl State {
             cwnd: window.cwnd.max(smss).min(self.config.max_window.max(smss)),
             ssthresh: window.ssthresh.max(smss),
         };
-        if self.config.log == WindowLog::On && after != self.window {
-            self.changes.push(WindowChange {
+        if let Some(log) = &mut self.log
+            && after != self.window
+        {
+            log.changes.push(WindowChange {
                 at: now,
                 cause,
                 before: self.window,
@@ -323,7 +346,7 @@ impl State {
         self.dup_acks = 0;
         self.presumed_bytes = 0;
         self.limited_transmit_bytes = 0;
-        self.timed = None;
+        self.stop_timing();
     }
 
     /// Expires the persist timer if it is due.

@@ -58,6 +58,46 @@ impl SenderStats {
     pub fn reordering(&self) -> u32 {
         self.reordering_extent.max(REORDERING_BORNE)
     }
+}
+
+/// The same while it counts. A million flows have these, and what is rare has no need of 64 bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) segments_sent: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) timeouts: u32,
+    pub(crate) loss_events: u32,
+    pub(crate) marks_answered: u32,
+    pub(crate) recoveries: u32,
+    pub(crate) recoveries_left_empty: u32,
+    pub(crate) window_probes: u32,
+    pub(crate) renegings: u32,
+    pub(crate) undone_by_timestamp: u32,
+    pub(crate) undone_by_dsack: u32,
+    pub(crate) undone_by_frto: u32,
+    pub(crate) reorderings: u32,
+    pub(crate) reordering_extent: u32,
+}
+
+impl Counters {
+    pub(super) fn told(&self) -> SenderStats {
+        SenderStats {
+            segments_sent: self.segments_sent,
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts.into(),
+            loss_events: self.loss_events.into(),
+            marks_answered: self.marks_answered.into(),
+            recoveries: self.recoveries.into(),
+            recoveries_left_empty: self.recoveries_left_empty.into(),
+            window_probes: self.window_probes.into(),
+            renegings: self.renegings.into(),
+            undone_by_timestamp: self.undone_by_timestamp.into(),
+            undone_by_dsack: self.undone_by_dsack.into(),
+            undone_by_frto: self.undone_by_frto.into(),
+            reorderings: self.reorderings.into(),
+            reordering_extent: self.reordering_extent,
+        }
+    }
 
     /// Whether the path was seen to reorder by more than the usual threshold bears.
     pub(super) const fn is_reordered(&self) -> bool {
@@ -66,7 +106,7 @@ impl SenderStats {
 
     /// Something came late by so many segments.
     pub(super) fn count_reordering(&mut self, segments: u64) {
-        self.reorderings += 1;
+        self.reorderings = self.reorderings.saturating_add(1);
         let extent = u32::try_from(segments).unwrap_or(u32::MAX);
         if extent > REORDERING_BORNE {
             self.reordering_extent = self.reordering_extent.max(extent.min(REORDERING_MAX));

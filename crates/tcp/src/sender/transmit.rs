@@ -6,7 +6,6 @@ use super::{IdleRule, Sender, TimestampValues};
 use crate::congestion::Governance;
 use crate::facts::{Departure, LimitedBy, SendReason, Sent, View};
 use crate::recovery::{Clearance, Next};
-use crate::rtt::RttSampling;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::segment::{Bit, Codepoint, DataSegment};
 use crate::time::{Duration, Instant};
@@ -345,8 +344,10 @@ impl State {
     pub(crate) fn record_first(&mut self, now: Instant, len: u32) -> (SegmentId, Segment) {
         self.order += 1;
         let recorded = self.scoreboard.push(len, now, self.order);
-        if self.rtt.sampling() == RttSampling::OnePerWindow && self.timed.is_none() {
-            self.timed = Some((self.scoreboard.nxt(), now));
+        if let Some(timed) = &mut self.timing
+            && timed.segment.is_none()
+        {
+            timed.segment = Some((self.scoreboard.nxt(), now));
         }
         recorded
     }
@@ -362,8 +363,10 @@ impl State {
         let resent = self.scoreboard.resend(id, now, self.order);
         self.stats.retransmissions += 1;
         // Karn: a segment sent twice is not timed.
-        if self.timed.is_some_and(|(end, _)| end == segment.end()) {
-            self.timed = None;
+        if let Some(timed) = &mut self.timing
+            && timed.segment.is_some_and(|(end, _)| end == segment.end())
+        {
+            timed.segment = None;
         }
         resent
     }

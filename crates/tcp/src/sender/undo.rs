@@ -51,20 +51,62 @@ pub(crate) struct Undo {
     watching: bool,
     /// Most flows are not within one.
     episode: Option<Box<Episode>>,
+    /// Nor have they sent anything again.
+    resent: Option<Box<Resent>>,
+    /// The peer has sent a DSACK.
+    dsack_seen: bool,
+    /// What the recovery would send again waits, and new data goes instead.
+    withhold: Withhold,
+}
+
+/// What was sent again.
+#[derive(Clone, Debug)]
+struct Resent {
     /// TSval of the first retransmission of those that may be outstanding.
     stamp: Option<u32>,
     /// Between these two are they all.
-    resent_from: u64,
-    resent_to: u64,
+    from: u64,
+    to: u64,
     /// Bytes sent again that no DSACK has reported, since the episode began and before, as far as it
     /// was on its way then; `None` until something is sent again.
     unexplained: Option<u64>,
     /// A tail loss probe that was a repetition: it may cause a DSACK in an episode that begins later.
     probe: Option<(u64, u64)>,
-    /// The peer has sent a DSACK.
-    dsack_seen: bool,
-    /// What the recovery would send again waits, and new data goes instead.
-    withhold: Withhold,
+}
+
+impl Default for Resent {
+    fn default() -> Self {
+        Self {
+            stamp: None,
+            from: u64::MAX,
+            to: 0,
+            unexplained: None,
+            probe: None,
+        }
+    }
+}
+
+impl Resent {
+    /// Something was sent again, and a DSACK of it would explain it.
+    fn count(&mut self, start: u64, end: u64) {
+        self.unexplained = Some(self.unexplained.unwrap_or(0) + (end - start));
+        self.from = self.from.min(start);
+        self.to = self.to.max(end);
+    }
+
+    /// A loss event begins at `una`: what was sent again before it counts only if it may still be on
+    /// its way.
+    fn begin_counting(&mut self, una: u64) {
+        if una >= self.to || self.unexplained == Some(0) {
+            self.unexplained = None;
+            self.from = u64::MAX;
+        }
+        if let Some((start, end)) = self.probe.take()
+            && end > una
+        {
+            self.count(start, end);
+        }
+    }
 }
 
 /// A loss event, from its first reduction on.
@@ -135,11 +177,7 @@ impl Undo {
             rules,
             watching: false,
             episode: None,
-            stamp: None,
-            resent_from: u64::MAX,
-            resent_to: 0,
-            unexplained: None,
-            probe: None,
+            resent: None,
             dsack_seen: false,
             withhold: Withhold::No,
         }
@@ -169,38 +207,18 @@ impl Undo {
             return;
         }
         let (start, end) = (sent.segment.start, sent.segment.end());
+        let resent = self.resent.get_or_insert_default();
         if sent.why == SendReason::TailLossProbe {
-            self.probe = Some((start, end));
+            resent.probe = Some((start, end));
             return;
         }
         self.watching = true;
-        self.stamp = self.stamp.or(sent.timestamp);
-        self.count(start, end);
+        resent.stamp = resent.stamp.or(sent.timestamp);
+        resent.count(start, end);
         if let Some(episode) = &mut self.episode
             && let Frto::Waiting { resent_to } = &mut episode.frto
         {
             *resent_to = (*resent_to).max(end);
-        }
-    }
-
-    /// Something was sent again, and a DSACK of it would explain it.
-    fn count(&mut self, start: u64, end: u64) {
-        self.unexplained = Some(self.unexplained.unwrap_or(0) + (end - start));
-        self.resent_from = self.resent_from.min(start);
-        self.resent_to = self.resent_to.max(end);
-    }
-
-    /// A loss event begins at `una`: what was sent again before it counts only if it may still be on
-    /// its way.
-    fn begin_counting(&mut self, una: u64) {
-        if una >= self.resent_to || self.unexplained == Some(0) {
-            self.unexplained = None;
-            self.resent_from = u64::MAX;
-        }
-        if let Some((start, end)) = self.probe.take()
-            && end > una
-        {
-            self.count(start, end);
         }
     }
 
@@ -210,16 +228,19 @@ impl Undo {
             return;
         };
         self.dsack_seen = true;
+        let Some(resent) = &mut self.resent else {
+            return;
+        };
         // Outside, and of what was sent once, it is of an earlier event or of the network's own
         // making (RFC 3708 §3 (A.4)).
         if self.rules.dsack == DsackRule::Off
-            || start < self.resent_from
-            || end > self.resent_to
+            || start < resent.from
+            || end > resent.to
             || repeats == Repeats::None
         {
             return;
         }
-        if let Some(bytes) = &mut self.unexplained {
+        if let Some(bytes) = &mut resent.unexplained {
             *bytes = bytes.saturating_sub(end - start);
         }
     }
@@ -267,7 +288,9 @@ impl State {
             episode.frto = frto;
             return false;
         }
-        self.undo.begin_counting(una);
+        if let Some(resent) = &mut self.undo.resent {
+            resent.begin_counting(una);
+        }
         self.undo.watching = true;
         self.undo.episode = Some(Box::new(Episode {
             prior: self.prior(),
@@ -320,10 +343,14 @@ impl State {
             }
             open = episode.stage == Stage::Open;
         }
-        if !open && facts.una >= self.undo.resent_to {
-            self.undo.stamp = None;
+        let mut stamped = false;
+        if let Some(resent) = &mut self.undo.resent {
+            if !open && facts.una >= resent.to {
+                resent.stamp = None;
+            }
+            stamped = resent.stamp.is_some();
         }
-        self.undo.watching = open || self.undo.stamp.is_some();
+        self.undo.watching = open || stamped;
         found
     }
 
@@ -342,7 +369,8 @@ impl State {
 
     fn sign(&mut self, facts: &AckFacts<'_>) -> Option<Spurious> {
         let episode = self.undo.episode.as_deref().copied()?;
-        let explained = self.undo.unexplained == Some(0);
+        let resent = self.undo.resent.as_deref();
+        let explained = resent.is_some_and(|resent| resent.unexplained == Some(0));
         let found = |sign| Some(Spurious::new(episode.after, sign));
         if episode.stage == Stage::Over {
             return found(Sign::Dsack).filter(|_| explained);
@@ -362,7 +390,10 @@ impl State {
 
     /// Whether the ACK echoes a time before the first retransmission, and whether that counts.
     fn is_late(&mut self, facts: &AckFacts<'_>, episode: &Episode) -> bool {
-        let (Some(stamp), Some(echo)) = (self.undo.stamp, facts.timestamp_echo) else {
+        let Some(resent) = self.undo.resent.as_deref() else {
+            return false;
+        };
+        let (Some(stamp), Some(echo)) = (resent.stamp, facts.timestamp_echo) else {
             return false;
         };
         if facts.acked_bytes == 0 {
@@ -383,7 +414,7 @@ impl State {
             }
             EifelRule::AnyAck if !late => false,
             EifelRule::AnyAck => {
-                let outstanding = facts.una < self.undo.resent_to && facts.una < episode.point;
+                let outstanding = facts.una < resent.to && facts.una < episode.point;
                 if outstanding && episode.after == Reduction::LossEvent {
                     self.undo.withhold = Withhold::Yes;
                     return false;

@@ -58,7 +58,7 @@ impl Loopback {
         assert!(self.sender.is_done(), "{:?}", self.sender);
         Transfer {
             finished: self.now,
-            stats: *self.sender.stats(),
+            stats: self.sender.stats(),
         }
     }
 

@@ -330,7 +330,7 @@ impl Endpoint {
         Outcome {
             reason: self.reason,
             negotiated: self.negotiated,
-            sender: self.connection.sender().map(|sender| *sender.stats()),
+            sender: self.connection.sender().map(|sender| sender.stats()),
             sent_bytes: self.connection.acknowledged(),
             received_bytes: self.taken,
         }
