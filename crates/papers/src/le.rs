@@ -38,6 +38,8 @@ pub(super) static PAPER: Paper = Paper {
         file!("figure6d.toml"),
         file!("figure9a.toml"),
         file!("figure9b.toml"),
+        file!("figure9a-credit.toml"),
+        file!("figure9b-credit.toml"),
         file!("estimate.toml"),
         file!("reordering.toml"),
         file!("video.toml"),
@@ -133,7 +135,7 @@ mod tests {
             .iter()
             .filter_map(|one| Some((one.name, one.experiment.sweep.get("path.loss")?)));
         let coarser: Vec<(&str, usize)> = swept
-            .filter(|(name, _)| *name != "estimate")
+            .filter(|(name, _)| *name != "estimate" && !name.ends_with("-credit"))
             .map(|(name, rates)| (name, rates.len()))
             .collect();
         assert_eq!(coarser.len(), 7);
