@@ -17,7 +17,8 @@ mod sample;
 mod stage;
 mod tree;
 
-use std::fs;
+use std::fs::{self, File};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -62,6 +63,9 @@ pub struct MutantsArgs {
     /// Try nothing, write the page
     #[arg(long, conflicts_with_all = ["all", "limit", "minutes", "again", "anew", "only"])]
     page: bool,
+    /// Try nothing, print the mutants in the order in which they are tried, and what was found of each
+    #[arg(long, conflicts_with_all = ["page", "limit", "minutes", "again", "anew"])]
+    list: bool,
 }
 
 /// # Errors
@@ -71,6 +75,7 @@ pub fn run(args: &MutantsArgs) -> Result<(), String> {
     let version = version()?;
     let folder = target().join("mutants");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    let _lock = lock(&folder)?;
     let mut known = Known::open(&folder)?;
     if args.anew {
         known.forget()?;
@@ -89,6 +94,10 @@ pub fn run(args: &MutantsArgs) -> Result<(), String> {
         part.is_none_or(|part| mutant.name.contains(part))
     };
     let asked: Vec<&Mutant> = chosen.iter().filter(asked).copied().collect();
+    if args.list {
+        print_list(&asked, &known);
+        return Ok(());
+    }
     if args.again {
         known.doubt(&asked)?;
     }
@@ -142,6 +151,16 @@ fn try_out(
     Ok(())
 }
 
+/// Keeps other calls out as long as the answer lives.
+fn lock(folder: &Path) -> Result<File, String> {
+    let path = folder.join("lock");
+    let file = File::create(&path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(_) => Err("mutants are being tried by another call".to_owned()),
+    }
+}
+
 /// Which cargo-mutants there is.
 fn version() -> Result<String, String> {
     let mut command = dupack_build::command(&["mutants", "--version"]);
@@ -164,6 +183,19 @@ fn commit() -> Result<String, String> {
         true => format!("`{commit}`"),
         false => format!("`{commit}` with changes"),
     })
+}
+
+fn print_list(asked: &[&Mutant], known: &Known) {
+    for mutant in asked {
+        let found = match known.verdict(mutant) {
+            Some(Found::Caught) => "caught",
+            Some(Found::TimedOut) => "timed out",
+            Some(Found::Missed) => "survived",
+            Some(Found::Unviable) => "did not compile",
+            Some(Found::Doubted) | None => "not tried",
+        };
+        println!("{found}: {}", mutant.name);
+    }
 }
 
 /// Tells of the survivors among those that were asked for.

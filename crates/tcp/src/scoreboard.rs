@@ -596,4 +596,12 @@ mod tests {
         board.check();
         assert_eq!(board.sacked_segments(), 20);
     }
+
+    #[test]
+    #[should_panic(expected = "left == right")]
+    fn a_count_that_is_wrong_is_found() {
+        let mut board = board(3);
+        board.sacked_bytes = 1000;
+        board.check();
+    }
 }

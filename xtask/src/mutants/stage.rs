@@ -69,7 +69,12 @@ impl Stage {
         match self {
             Self::Own => &[],
             Self::PlugIns => &["dupack-algorithms"],
-            Self::Whole => &["dupack-script", "dupack-net", "dupack-wire"],
+            Self::Whole => &[
+                "dupack-algorithms",
+                "dupack-net",
+                "dupack-script",
+                "dupack-wire",
+            ],
         }
     }
 
@@ -81,8 +86,9 @@ impl Stage {
     /// Which of their tests.
     const fn tests(self) -> &'static [&'static str] {
         match self {
-            Self::Own | Self::PlugIns => &["--tests"],
+            Self::Own | Self::PlugIns => &["--lib"],
             Self::Whole => &[
+                "--test=replay",
                 "--test=conformance",
                 "--test=stacks",
                 "--test=undo",

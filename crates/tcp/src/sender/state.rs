@@ -147,7 +147,7 @@ pub(crate) struct Persist {
 impl Persist {
     /// Whether anything is set that an open window ends.
     pub(crate) const fn is_under_way(self) -> bool {
-        self.at.is_some() || self.due || self.backoff > 0
+        self.at.is_some() || self.due
     }
 }
 

@@ -101,7 +101,7 @@ impl Counters {
 
     /// Whether the path was seen to reorder by more than the usual threshold bears.
     pub(super) const fn is_reordered(&self) -> bool {
-        self.reordering_extent > REORDERING_BORNE
+        self.reordering_extent > 0
     }
 
     /// Something came late by so many segments.

@@ -2,6 +2,7 @@
 //! plug-ins are.
 
 mod acks;
+mod memory;
 mod windows;
 
 use alloc::boxed::Box;

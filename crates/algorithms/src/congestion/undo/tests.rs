@@ -375,3 +375,78 @@ fn a_response_to_what_was_taken_for_the_links_is_undone_too() {
     t.receive(106, ack(5).timestamp(0));
     assert_eq!((t.cwnd(), t.sender().stats().undone()), (10.0, 1));
 }
+
+#[test]
+fn what_an_earlier_event_sent_again_is_not_waited_for() {
+    // The first loss was one: nothing explains its retransmission. The second is not, and one DSACK
+    // explains all that was sent again for it.
+    let mut t = one_taken_for_lost(&[DSACK]);
+    t.receive(204, ack(13));
+    stands(&t);
+    assert_eq!(t.sent(), "new:13 new:14 new:15 new:16 new:17");
+    for end in 15..=17 {
+        t.receive(290 + u64::from(end), ack(13).sack(14, end));
+    }
+    assert_eq!(t.sent(), "rack:13");
+    assert!(t.cwnd() < 5.0, "{}", t.cwnd());
+    t.receive(309, ack(17));
+    t.receive(409, ack(18).sack(13, 14));
+    assert_eq!(t.sender().stats().undone_by_dsack, 1);
+    assert!(t.cwnd() >= 5.0, "{}", t.cwnd());
+}
+
+#[test]
+fn linux_restores_three_quarters_of_the_window_as_threshold() {
+    // 10 segments: 5 and 2 (`tcp_current_ssthresh`), where ssthresh was less.
+    let threshold = ("undo_ssthresh", Value::word("three-quarters"));
+    let mut t = Setup::new(rack::entry())
+        .window(10.0)
+        .ssthresh(2.0)
+        .configure(timestamps)
+        .prepared()
+        .control(built(&reno::entry(), Dialect::Rfc, &[EIFEL_ANY, threshold]))
+        .start(100);
+    t.receive(100, ack(1).timestamp(0));
+    for end in 3..=5 {
+        t.receive(99 + u64::from(end), ack(1).sack(2, end).timestamp(0));
+    }
+    assert_eq!(t.sent(), "rack:1");
+    t.receive(106, ack(5).timestamp(0));
+    assert_eq!(t.sender().stats().undone(), 1);
+    assert_eq!(t.ssthresh(), 7.0);
+}
+
+#[test]
+fn f_rto_does_not_apply_to_a_timeout_within_a_recovery() {
+    // RFC 5682 §2.1, step 1, and Linux: SND.UNA has not moved, and the retransmission was lost.
+    for (sign, at_once) in [(FRTO_SECOND, 0), (FRTO_ANY, 1)] {
+        let signs = [sign];
+        let mut t = one_taken_for_lost(&signs);
+        t.wait(2000);
+        assert_eq!(t.sender().stats().timeouts, 1);
+        t.receive(2001, ack(2));
+        t.receive(2002, ack(6));
+        stands(&t);
+        // A second timeout of the same segment is none of a recovery any more.
+        let mut t = one_taken_for_lost(&signs);
+        t.wait(4500);
+        assert_eq!(t.sender().stats().timeouts, 2);
+        t.receive(4501, ack(2));
+        t.receive(4502, ack(6));
+        assert_eq!(t.sender().stats().undone_by_frto, at_once);
+    }
+}
+
+#[test]
+fn f_rto_sends_two_new_segments_and_no_more() {
+    // RFC 5682 §2.1, step 2 (b): here the ACK opens the window for three.
+    let mut t = Setup::new(newreno::entry())
+        .window(6.0)
+        .ssthresh(4.0)
+        .prepared()
+        .control(built(&reno::entry(), Dialect::Linux, &[FRTO_SECOND]))
+        .start(100);
+    assert!(t.wait(1000).ends_with("rto:0"));
+    assert_eq!(t.receive(1100, ack(4)), "new:6 new:7");
+    assert!(t.cwnd() >= 3.0, "{}", t.cwnd());
+}

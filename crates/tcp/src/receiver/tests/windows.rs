@@ -162,3 +162,51 @@ fn the_echo_follows_the_rule_of_rfc_7323() {
     assert_eq!(stamped(0, 51_u32.wrapping_sub(1 << 31)), 51);
     assert_eq!(stamped(0, 50 + (1 << 31)), 50 + (1 << 31));
 }
+
+#[test]
+fn what_came_twice_beyond_a_gap_is_counted() {
+    let mut r = receiver(|_| {});
+    let mut duplicates = |start: u32, end: u32| {
+        let segment = DataSegment {
+            seq: SeqNumber(start),
+            len: end - start,
+            ..DataSegment::default()
+        };
+        r.handle_data(Instant::ZERO, &segment).duplicate_bytes
+    };
+    assert_eq!(duplicates(2000, 3000), 0);
+    assert_eq!(duplicates(1400, 2500), 500);
+    assert_eq!(duplicates(1500, 2900), 1400);
+}
+
+/// One that has room for 10,000 bytes and `free` of them free, and tells windows in steps of
+/// 2^`shift`.
+fn nearly_full(free: u32, shift: u8) -> Receiver {
+    let mut r = receiver(|c| {
+        c.buffer = 10 * MSS;
+        c.application = Reading::OnDemand;
+    })
+    .telling_shifted(shift);
+    let segment = DataSegment {
+        seq: SeqNumber(0),
+        len: 10 * MSS - free,
+        ..DataSegment::default()
+    };
+    r.handle_data(Instant::ZERO, &segment);
+    assert_eq!(r.poll_ack().map(|ack| ack.window), Some(free));
+    r
+}
+
+#[test]
+fn neither_a_byte_nor_what_a_step_hides_makes_an_update() {
+    // 4095 bytes are told as none; one more makes a step of 4096, and is one byte.
+    let mut r = nearly_full(4095, 12);
+    r.read(1);
+    assert!(!r.is_ack_due());
+    // 1024 bytes are a step of 1024; 1000 more are none of the next, and 24 more are.
+    let mut r = nearly_full(1024, 10);
+    r.read(1000);
+    assert!(!r.is_ack_due());
+    r.read(24);
+    assert!(r.is_ack_due());
+}
