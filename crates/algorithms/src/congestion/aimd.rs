@@ -30,7 +30,7 @@ use dupack_tcp::congestion::Credit;
 use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, WindowUse};
 use dupack_tcp::window::Window;
 
-use crate::catalog::{Choice, Context, Parameters};
+use crate::catalog::{Choice, Context, Parameters, Switch};
 
 /// What growth counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -87,6 +87,12 @@ pub struct IncreaseParameters {
         ),
     )]
     pub validate: Validation,
+    /// whether a window that was not used is kept, and watched (RFC 7661), in place of `validate`
+    #[parameter(
+        source = "RFC 7661 (experimental); linux has RFC 2861's way",
+        default = Switch::Off,
+    )]
+    pub cwv: Switch,
 }
 
 /// How much of the window must be used, that it may grow.
@@ -227,7 +233,11 @@ impl Increase {
             limit: parameters.limit as f64 * smss,
             limit_after_timeout: parameters.limit_after_timeout as f64 * smss,
             slope: parameters.increase * smss,
-            validate: parameters.validate,
+            validate: match parameters.cwv {
+                // Whoever validates the window says whether it was used.
+                Switch::On => Validation::Limited,
+                Switch::Off => parameters.validate,
+            },
             slow_start: SlowStart::Ordinary,
             acked: 0.0,
             before: None,

@@ -57,6 +57,7 @@ use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParamete
 use super::pacing::{Pace, PacingParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters, SlowStartRule};
 use super::undo::UndoParameters;
+use super::window_validation::validating;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Where the window aims after a loss below its last maximum (§4.7).
@@ -157,7 +158,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("cubic", file!())
         .summary("the window follows a cubic function of the time since the last loss")
         .citation("RFC 9438")
-        .build(|parameters, context| Box::new(Cubic::new(parameters, context)))
+        .build(|parameters: &CubicParameters, context| {
+            let control = Box::new(Cubic::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
 }
 
 /// Where a stage of congestion avoidance comes from.

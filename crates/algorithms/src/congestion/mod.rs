@@ -2,7 +2,8 @@
 //!
 //! One control per file, BBR in a folder beside its file; [`aimd`] holds the two value types that several of them are made of,
 //! [`slow_start`] what may end slow start early, [`backlog`] the estimate that Vegas and Veno share, [`undo`] what all say of
-//! reductions that were needless, [`pacing`] how they spread their window over time.
+//! reductions that were needless, [`pacing`] how they spread their window over time, [`window_validation`] what a window is
+//! worth that was not used.
 
 pub mod aimd;
 pub mod backlog;
@@ -19,6 +20,7 @@ pub mod undo;
 pub mod vegas;
 pub mod veno;
 pub mod westwood;
+pub mod window_validation;
 
 #[cfg(test)]
 pub(crate) mod bench;

@@ -30,6 +30,7 @@ use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParamete
 use super::pacing::{Pace, PacingParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters};
 use super::undo::UndoParameters;
+use super::window_validation::validating;
 use crate::catalog::{Context, Entry, Parameters};
 
 /// Reno's parameters.
@@ -53,7 +54,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("reno", file!())
         .summary("AIMD: one segment more per round trip, half the window at a loss")
         .citation("RFC 5681")
-        .build(|parameters, context| Box::new(Reno::new(parameters, context)))
+        .build(|parameters: &RenoParameters, context| {
+            let control = Box::new(Reno::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
 }
 
 /// The control.

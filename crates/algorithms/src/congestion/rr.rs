@@ -32,6 +32,7 @@ use dupack_tcp::window::Window;
 use super::aimd::{Decrease, DecreaseParameters, Floor, Increase, IncreaseParameters};
 use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
+use super::window_validation::validating;
 use crate::catalog::{Context, Entry, Parameters};
 
 /// TCP-RR's parameters.
@@ -69,7 +70,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             "only a timeout is congestion, and it comes earlier; other losses leave the window",
         )
         .citation("LE §5.2.2, after Zhang et al., RR-TCP, ICNP 2003")
-        .build(|parameters, context| Box::new(TcpRr::new(parameters, context)))
+        .build(|parameters: &TcpRrParameters, context| {
+            let control = Box::new(TcpRr::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
 }
 
 /// The control.

@@ -39,6 +39,7 @@ use super::aimd::{Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
 use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
+use super::window_validation::validating;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Which round-trip time is that of a round.
@@ -137,7 +138,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("vegas", file!())
         .summary("keeps one to three segments in the queue, by the round-trip time")
         .citation("Brakmo, Peterson, TCP Vegas, IEEE JSAC 13(8), 1995")
-        .build(|parameters, context| Box::new(Vegas::new(parameters, context)))
+        .build(|parameters: &VegasParameters, context| {
+            let control = Box::new(Vegas::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
 }
 
 /// What slow start does in a round.

@@ -31,6 +31,7 @@ use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParamete
 use super::backlog::backlog;
 use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
+use super::window_validation::validating;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Which round-trip time is compared with the least.
@@ -70,7 +71,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("veno", file!())
         .summary("Reno that grows half as fast at a backlog, and without one gives up only a fifth")
         .citation("Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003")
-        .build(|parameters, context| Box::new(Veno::new(parameters, context)))
+        .build(|parameters: &VenoParameters, context| {
+            let control = Box::new(Veno::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
 }
 
 impl Delay {

@@ -52,6 +52,7 @@ use dupack_tcp::window::Window;
 use super::aimd::{self, Increase, IncreaseParameters, LeastThreshold};
 use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
+use super::window_validation::validating;
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
 /// Westwood's parameters.
@@ -137,7 +138,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             "AIMD growth; a loss sets the window to the measured bandwidth times the least RTT",
         )
         .citation("Mascolo et al., TCP Westwood, UCLA CSD TR 200017, 2000")
-        .build(|parameters, context| Box::new(Westwood::new(parameters, context)))
+        .build(|parameters: &WestwoodParameters, context| {
+            let control = Box::new(Westwood::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
 }
 
 /// The control.

@@ -81,7 +81,7 @@ fn the_cases_meet_what_they_are_meant_to_meet() {
     assert!(total(|s| s.timeouts) > 1_000);
     assert!(total(|s| s.loss_events) > 1_000);
     assert!(total(|s| s.window_probes) > 100);
-    assert!(total(|s| s.renegings) > 10);
+    assert!(total(|s| s.renegings) > 5);
     assert!(total(|s| s.ack_drops) > 1_000);
     assert!(total(|s| s.spurious_retransmissions) > 1_000);
 }

@@ -1,0 +1,532 @@
+//! Congestion window validation (RFC 7661, "new CWV"), around any control that governs by its window.
+//!
+//! An application that writes less than the window lets through leaves a window behind that says
+//! nothing of the path of today. RFC 2861 and RFC 5681 §4.1 take it away; this keeps it, and
+//! watches what is made of it.
+//!
+//! ```text
+//! pipeACK     the most that was acknowledged in a round trip, of the last max(3 RTT, 1 s);
+//!             undefined at first, and after a recovery
+//! validated   pipeACK >= cwnd/2, or undefined: everything as the control has it      (§4.3)
+//! otherwise   no growth unless the window stops the sender; what leaves is paced     (§4.4, §4.4.2)
+//!             loss: cwnd = max(pipeACK, FlightSize)/2, and at the end of the recovery,
+//!             of which R bytes were retransmissions, (max(pipeACK, FlightSize) − R)/2 (§4.4.1)
+//!             every 5 min: ssthresh = max(ssthresh, 3/4 cwnd), cwnd = max(cwnd/2, IW) (§4.4.3)
+//! ```
+//!
+//! The control inside is told that the window was used, or that it was not, as the phase has it; what
+//! it makes of an ACK, of a loss in the validated phase and of a timeout stays its own. A parameter of
+//! the controls that grow as [`Increase`](super::aimd::Increase) does (`cwv`), off by default: it is an
+//! experiment, and Linux has RFC 2861's way (`tcp_cwnd_validate`, `tcp_slow_start_after_idle`).
+//!
+//! Readings:
+//! - A round trip of acknowledged data ends when what was SND.NXT at its beginning is acknowledged.
+//!   What is sacked counts when it is sacked, as §4.2 permits.
+//! - The maximum is kept of five spans of the period, as §4.5.1 proposes.
+//! - A mark of congestion is answered as a loss is; nothing was lost by it, so that R is zero.
+//! - Time in which nothing is sent or acknowledged counts for the five minutes from when pipeACK fell
+//!   below half the window by age (§4.5.2).
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Governance, Pacing};
+use dupack_tcp::facts::{
+    AckFacts, Departure, LimitedBy, LossCause, LossFacts, Sent, View, WindowUse,
+};
+use dupack_tcp::rtt::RtoShortening;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::window::Window;
+
+use super::aimd::IncreaseParameters;
+use crate::catalog::{Context, Switch};
+
+/// The pipeACK Sampling Period is at least this (§4.2), and so many round trips.
+const PERIOD_MIN: Duration = Duration::from_secs(1);
+const PERIOD_ROUND_TRIPS: u64 = 3;
+
+/// Spans of the period of which a maximum is kept (§4.5.1).
+const SPANS: usize = 5;
+
+/// The window is validated if pipeACK is at least this part of it (§4.3).
+const VALIDATED_SHARE: f64 = 0.5;
+
+/// The non-validated period (§4.4: SHOULD NOT exceed five minutes).
+const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
+
+/// Segments of the initial window (RFC 6928 §2).
+const INITIAL_SEGMENTS: f64 = 10.0;
+
+/// `control`, with its window validated if `parameters` say so.
+#[must_use]
+pub fn validating(
+    control: Box<dyn CongestionControl>,
+    parameters: &IncreaseParameters,
+    context: &Context,
+) -> Box<dyn CongestionControl> {
+    match parameters.cwv {
+        Switch::Off => control,
+        Switch::On => Box::new(Validating::new(control, context)),
+    }
+}
+
+/// What was acknowledged in round trips (§4.2).
+#[derive(Clone, Copy, Debug, Default)]
+struct PipeAck {
+    /// Bytes reported since the round trip began.
+    reported: u64,
+    /// What ends it, as a stream offset.
+    round_end: u64,
+    /// Spans of time by their beginning, and the largest sample of each.
+    spans: [Option<(Instant, f64)>; SPANS],
+    /// When there last was a sample; none if pipeACK is undefined.
+    sampled_at: Option<Instant>,
+}
+
+impl PipeAck {
+    /// The period over which the maximum is taken.
+    fn period(srtt: Option<Duration>) -> Duration {
+        let round_trips = srtt.map(|srtt| srtt.saturating_mul(PERIOD_ROUND_TRIPS));
+        round_trips.map_or(PERIOD_MIN, |time| time.max(PERIOD_MIN))
+    }
+
+    /// Takes an ACK into account, when `nxt` is SND.NXT.
+    fn take(&mut self, ack: &AckFacts<'_>, nxt: u64, srtt: Option<Duration>) {
+        self.reported += ack.delivered_bytes;
+        if ack.una < self.round_end {
+            return;
+        }
+        if self.reported > 0 {
+            self.keep(ack.now, self.reported as f64, srtt);
+        }
+        self.reported = 0;
+        self.round_end = nxt;
+    }
+
+    fn keep(&mut self, now: Instant, sample: f64, srtt: Option<Duration>) {
+        self.sampled_at = Some(now);
+        let span = Self::period(srtt) / SPANS as u64;
+        if let Some((begun, largest)) = &mut self.spans[0]
+            && now.since(*begun) < span
+        {
+            *largest = largest.max(sample);
+            return;
+        }
+        self.spans.rotate_right(1);
+        self.spans[0] = Some((now, sample));
+    }
+
+    /// The largest sample of the period, in bytes; `None` if it is undefined.
+    fn value(&self, now: Instant, srtt: Option<Duration>) -> Option<f64> {
+        self.sampled_at?;
+        let period = Self::period(srtt);
+        let fresh = self.spans.iter().flatten();
+        let fresh = fresh.filter(|(begun, _)| now.since(*begun) <= period);
+        Some(fresh.fold(0.0, |most, (_, sample)| f64::max(most, *sample)))
+    }
+
+    /// It is undefined from now on, until there is a new sample.
+    fn forget(&mut self, nxt: u64) {
+        *self = Self {
+            round_end: nxt,
+            ..Self::default()
+        };
+    }
+}
+
+/// A loss event that is not over.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    /// What the window was made from, if it was not validated: max(pipeACK, LossFlightSize).
+    basis: Option<f64>,
+    /// SND.NXT when it began, as soon as that is known.
+    point: Option<u64>,
+    /// Bytes that arrived as retransmissions (R).
+    retransmitted: u64,
+}
+
+/// A control whose window is validated.
+#[derive(Debug)]
+struct Validating {
+    inner: Box<dyn CongestionControl>,
+    smss: f64,
+    pipe: PipeAck,
+    /// The window after the last event; none before the first.
+    cwnd: Option<f64>,
+    srtt: Option<Duration>,
+    /// When the phase began that the window is not validated in, if it is not.
+    since: Option<Instant>,
+    recovery: Option<Recovery>,
+    /// What the end of an idle period made of the slow start threshold.
+    ssthresh_due: Option<f64>,
+}
+
+impl Validating {
+    fn new(inner: Box<dyn CongestionControl>, context: &Context) -> Self {
+        Self {
+            inner,
+            smss: f64::from(context.smss),
+            pipe: PipeAck::default(),
+            cwnd: None,
+            srtt: None,
+            since: None,
+            recovery: None,
+            ssthresh_due: None,
+        }
+    }
+
+    /// Whether pipeACK does not bear `cwnd` out.
+    fn is_unvalidated(&self, now: Instant, cwnd: f64) -> bool {
+        let pipe = self.pipe.value(now, self.srtt);
+        self.recovery.is_none() && pipe.is_some_and(|pipe| pipe < VALIDATED_SHARE * cwnd)
+    }
+
+    /// Notes which phase it is with `cwnd`; one that was found by its age began when that was reached.
+    fn enter(&mut self, now: Instant, cwnd: f64) {
+        if !self.is_unvalidated(now, cwnd) {
+            self.since = None;
+        } else if self.since.is_none() {
+            let period = PipeAck::period(self.srtt);
+            let aged = self.pipe.sampled_at.map_or(now, |at| at + period);
+            self.since = Some(aged.min(now));
+        }
+    }
+
+    /// The window after as many non-validated periods as have passed (§4.4.3, §4.5.2).
+    fn aged(&mut self, now: Instant, mut window: Window) -> Window {
+        let initial = INITIAL_SEGMENTS * self.smss;
+        while let Some(since) = self.since
+            && now.since(since) > NON_VALIDATED_PERIOD
+        {
+            window.ssthresh = window.ssthresh.max(0.75 * window.cwnd);
+            if window.cwnd <= initial {
+                self.since = Some(now);
+                break;
+            }
+            window.cwnd = (window.cwnd / 2.0).max(initial);
+            self.since = Some(since + NON_VALIDATED_PERIOD);
+        }
+        window
+    }
+
+    /// Whether what an ACK reports ends the loss event; the window then (§4.4.1).
+    fn recover(&mut self, ack: &AckFacts<'_>, nxt: u64, window: Window) -> Option<Window> {
+        let recovery = self.recovery.as_mut()?;
+        let point = *recovery.point.get_or_insert(nxt);
+        let again = ack.delivered.iter().map(|delivered| delivered.segment);
+        let again = again.filter(|segment| segment.transmissions > 1);
+        recovery.retransmitted += again.map(|s| s.end() - s.start).sum::<u64>();
+        if ack.una < point {
+            return None;
+        }
+        let Recovery {
+            basis,
+            retransmitted,
+            ..
+        } = *recovery;
+        self.recovery = None;
+        self.pipe.forget(nxt);
+        let cwnd = (basis? - retransmitted as f64) / 2.0;
+        let cwnd = cwnd.max(self.smss).min(window.cwnd);
+        Some(Window {
+            cwnd,
+            ssthresh: cwnd,
+        })
+    }
+
+    /// What a loss leaves of a window that was not validated, and what that is half of.
+    fn safe(&self, loss: &LossFacts) -> Option<(Window, f64)> {
+        if !self.is_unvalidated(loss.now, loss.window.cwnd) {
+            return None;
+        }
+        let pipe = self.pipe.value(loss.now, self.srtt)?;
+        let basis = pipe.max(loss.flight_within_window());
+        let cwnd = (basis / 2.0).max(self.smss);
+        let window = Window {
+            cwnd,
+            ssthresh: cwnd,
+        };
+        Some((window, basis))
+    }
+}
+
+impl CongestionControl for Validating {
+    /// An idle period leaves the window as it is, or as the non-validated period has made it.
+    fn opening(&self, configured: Window) -> Window {
+        match self.cwnd {
+            None => self.inner.opening(configured),
+            Some(cwnd) => Window { cwnd, ..configured },
+        }
+    }
+
+    fn rto_shortening(&self) -> Option<RtoShortening> {
+        self.inner.rto_shortening()
+    }
+
+    fn governance(&self) -> Governance {
+        self.inner.governance()
+    }
+
+    fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
+        self.inner.on_sent(sent, departure, view);
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        self.srtt = view.rtt.srtt();
+        let nxt = view.scoreboard.nxt();
+        let (mut view, mut credit, mut told) = (*view, credit, *ack);
+        if let Some(ssthresh) = self.ssthresh_due.take() {
+            view.window.ssthresh = view.window.ssthresh.max(ssthresh);
+        }
+        if self.recovery.is_none() {
+            self.pipe.take(ack, nxt, self.srtt);
+            self.enter(ack.now, view.window.cwnd);
+            view.window = self.aged(ack.now, view.window);
+        } else if let Some(window) = self.recover(ack, nxt, view.window) {
+            view.window = window;
+            credit = Credit::default();
+        }
+        let limited = ack.limited_by == LimitedBy::Congestion;
+        if self.since.is_some() && !limited {
+            told.window_use = WindowUse::Partly { flight_max: 0 };
+            (credit.acks, credit.bytes) = (0, 0);
+        } else {
+            told.limited_by = LimitedBy::Congestion;
+            told.window_use = WindowUse::Filled;
+        }
+        let grown = self.inner.on_ack(&told, credit, &view);
+        self.cwnd = Some(grown.cwnd);
+        grown
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        let safe = self.safe(loss);
+        safe.map_or_else(|| self.inner.reduction(loss), |(window, _)| window)
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        let safe = self.safe(loss);
+        let mut told = chosen;
+        let mut basis = None;
+        if let Some((window, from)) = safe
+            && cause == LossCause::Congestion
+        {
+            basis = Some(from);
+            if chosen == window {
+                // Its own answer, for all that the control inside knows.
+                told = self.inner.reduction(loss);
+            }
+        }
+        self.inner.on_loss(loss, cause, told);
+        self.since = None;
+        self.cwnd = Some(chosen.cwnd);
+        self.recovery = Some(Recovery {
+            basis,
+            point: None,
+            retransmitted: 0,
+        });
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        let window = self.inner.on_timeout(loss);
+        // The standard answer, and then as after any recovery (§4.4).
+        self.recovery = None;
+        self.since = None;
+        self.pipe.forget(0);
+        self.cwnd = Some(window.cwnd);
+        window
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.inner.undo()
+    }
+
+    fn remember(&mut self) {
+        self.inner.remember();
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        let window = self.inner.on_spurious(prior, window);
+        self.recovery = None;
+        self.cwnd = Some(window.cwnd);
+        window
+    }
+
+    fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
+        self.inner.on_idle_end(now, last_sent);
+        let Some(cwnd) = self.cwnd else {
+            return;
+        };
+        self.enter(now, cwnd);
+        let before = Window {
+            cwnd,
+            ssthresh: 0.0,
+        };
+        let after = self.aged(now, before);
+        if after.ssthresh > 0.0 {
+            self.cwnd = Some(after.cwnd);
+            self.ssthresh_due = Some(after.ssthresh);
+        }
+    }
+
+    /// One that paces its window does so in either phase.
+    fn pacing(&self) -> Pacing {
+        match self.inner.pacing() {
+            Pacing::Off => Pacing::Rate,
+            paced => paced,
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        let paced = self.inner.pacing_rate();
+        let (Some(cwnd), Some(srtt), Some(_)) = (self.cwnd, self.srtt, self.since) else {
+            return paced;
+        };
+        let rate = cwnd / srtt.as_secs_f64();
+        let rate = if rate.is_finite() { Some(rate) } else { None };
+        paced.or(rate)
+    }
+
+    fn bandwidth_estimate(&self) -> Option<f64> {
+        self.inner.bandwidth_estimate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::testing::ack;
+
+    use super::*;
+    use crate::catalog::{Dialect, Value};
+    use crate::congestion::bench::{Bench, built};
+    use crate::congestion::reno;
+    use crate::recovery::sack;
+    use crate::testing::Setup;
+
+    /// Reno with a validated window, after a flight of 20 segments that filled a window of 20; every
+    /// later ACK is for all of a flight.
+    fn bench() -> Bench {
+        let on = [("cwv", Value::word("on"))];
+        let mut b = Bench::new(reno::entry(), Dialect::Rfc, &on, 20.0, 20.0);
+        b.rtt_sample = Some(Duration::from_millis(100));
+        b.ack(20);
+        b.window.cwnd = 20_000.0;
+        b
+    }
+
+    fn later(b: &mut Bench, ms: u64) {
+        b.now += Duration::from_millis(ms);
+    }
+
+    #[test]
+    fn an_unused_window_stays_as_it_is() {
+        let mut b = bench();
+        b.limited_by = LimitedBy::Application;
+        // The flight of 20 counts for a second: validated, and growth as ever.
+        later(&mut b, 500);
+        b.ack(20);
+        assert_eq!(b.cwnd(), 21.0);
+        for _ in 0..8 {
+            later(&mut b, 500);
+            b.ack(3);
+        }
+        // 3 < 21/2.
+        let preserved = b.cwnd();
+        b.ack(3);
+        assert_eq!(b.cwnd(), preserved);
+        // The window stops the sender: it may grow (§4.4).
+        b.limited_by = LimitedBy::Congestion;
+        for _ in 0..8 {
+            b.ack(3);
+        }
+        assert!(b.cwnd() > preserved);
+    }
+
+    #[test]
+    fn a_loss_leaves_half_of_what_was_used() {
+        let mut b = bench();
+        later(&mut b, 2000);
+        b.ack(3);
+        // max(3, 4)/2 segments; validated it would have been 4/2 or 20/2.
+        b.loss(0, 4);
+        assert_eq!((b.cwnd(), b.ssthresh()), (2.0, 2.0));
+        let mut b = bench();
+        later(&mut b, 2000);
+        b.ack(9);
+        b.loss(0, 4);
+        assert_eq!(b.cwnd(), 4.5);
+        // The ACK that ends the recovery: nothing was sent again, as the bench has it.
+        b.ack(1);
+        assert_eq!((b.cwnd(), b.ssthresh()), (4.5, 4.5));
+    }
+
+    #[test]
+    fn a_validated_window_is_reduced_as_ever() {
+        let mut b = bench();
+        later(&mut b, 500);
+        b.loss(0, 20);
+        assert_eq!(b.cwnd(), 10.0);
+    }
+
+    #[test]
+    fn what_was_sent_again_is_taken_off_before_the_window_is_halved() {
+        let on = [("cwv", Value::word("on"))];
+        let control = built(&reno::entry(), Dialect::Rfc, &on);
+        let setup = Setup::new(sack::entry()).window(20.0).prepared();
+        let mut t = setup.control(control).start(20);
+        // A flight that fills the window, and much later one of ten of which two are lost.
+        t.receive(100, ack(20));
+        t.wait(3000);
+        t.write(3);
+        // What leaves is paced: a window takes a round trip.
+        t.wait(3050);
+        t.receive(3100, ack(23));
+        t.wait(6000);
+        t.write(10);
+        t.wait(6060);
+        t.receive(6100, ack(23).sack(25, 26));
+        t.receive(6101, ack(23).sack(25, 27));
+        t.receive(6102, ack(23).sack(25, 28));
+        // max(pipeACK, 10)/2.
+        assert_eq!((t.cwnd(), t.ssthresh()), (5.0, 5.0));
+        t.receive(6103, ack(23).sack(25, 33));
+        t.receive(6200, ack(33));
+        // (10 − 2)/2.
+        assert_eq!((t.cwnd(), t.ssthresh()), (4.0, 4.0));
+    }
+
+    #[test]
+    fn five_minutes_unused_halve_it_but_not_below_the_initial_window() {
+        let mut b = bench();
+        b.window.ssthresh = 5000.0;
+        b.limited_by = LimitedBy::Application;
+        later(&mut b, 2000);
+        b.ack(3);
+        assert_eq!(b.cwnd(), 20.0);
+        later(&mut b, 301_000);
+        b.ack(3);
+        assert_eq!((b.cwnd(), b.ssthresh()), (10.0, 15.0));
+        later(&mut b, 301_000);
+        b.ack(3);
+        assert_eq!(b.cwnd(), 10.0);
+    }
+
+    #[test]
+    fn an_idle_period_leaves_the_window_and_paces_what_follows() {
+        let mut b = bench();
+        assert_eq!(b.control().pacing_rate(), None);
+        later(&mut b, 60_000);
+        let now = b.now;
+        b.control().on_idle_end(now, Instant::ZERO);
+        let configured = Window {
+            cwnd: 10_000.0,
+            ssthresh: f64::INFINITY,
+        };
+        // 20 segments and what the first flight added.
+        assert_eq!(b.control().opening(configured).cwnd, 21_000.0);
+        later(&mut b, 300_000);
+        let now = b.now;
+        b.control().on_idle_end(now, Instant::ZERO);
+        assert_eq!(b.control().opening(configured).cwnd, 10_500.0);
+    }
+}
