@@ -90,4 +90,22 @@ mod tests {
         assert!(counts.iter().any(|c| *c != counts[0]));
         assert!((1..40).any(|secret| answers(secret, 5) != answers(0, 5)));
     }
+
+    #[test]
+    fn the_mixing_is_that_of_splitmix64() {
+        // Its first two numbers for the seed 0.
+        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn a_period_is_a_second_whose_beginning_is_the_secrets() {
+        let phase = mix(7) % PERIOD.as_nanos();
+        assert!(phase > 0 && phase < PERIOD.as_nanos());
+        let begin = 5 * PERIOD.as_nanos() - phase;
+        let mut limiter = Limiter::new(7);
+        while limiter.admits(Instant::from_nanos(begin)) {}
+        assert!(!limiter.admits(Instant::from_nanos(begin + PERIOD.as_nanos() - 1)));
+        assert!(limiter.admits(Instant::from_nanos(begin + PERIOD.as_nanos())));
+    }
 }

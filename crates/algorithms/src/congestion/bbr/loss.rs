@@ -213,3 +213,58 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::settled;
+    use super::*;
+
+    #[test]
+    fn more_than_two_per_cent_is_too_much_and_without_sack_any_loss() {
+        let mut bbr = settled(State::ProbeBwUp);
+        assert!(!bbr.is_inflight_too_high(2_000, 100_000));
+        assert!(bbr.is_inflight_too_high(2_001, 100_000));
+        bbr.has_selective_acks = false;
+        assert!(bbr.is_inflight_too_high(1, 100_000));
+        assert!(!bbr.is_inflight_too_high(0, 100_000));
+    }
+
+    #[test]
+    fn the_volume_at_which_losses_crossed_the_threshold() {
+        // Before the last segment of 1000 bytes was lost 1000 of 100,000 were, where 2000 are
+        // borne: (0.02 · 100,000 − 1000)/0.98 more.
+        let loss = LossSample {
+            size: 1000,
+            tx_in_flight: 101_000,
+            lost: 2_000,
+            supply: Supply::Ample,
+        };
+        let at_loss = settled(State::ProbeBwUp).inflight_at_loss(&loss);
+        assert!((at_loss - (100_000.0 + 1_000.0 / 0.98)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_window_to_return_to_is_the_largest_of_the_episode() {
+        let mut bbr = settled(State::ProbeBwCruise);
+        bbr.prior_cwnd = 90_000.0;
+        bbr.cwnd = 50_000.0;
+        bbr.save_cwnd();
+        assert_eq!(bbr.prior_cwnd, 50_000.0);
+        // Within an episode, or while the window is kept low to measure.
+        for (state, episode) in [
+            (State::ProbeBwCruise, Episode::Fast { point: 1 }),
+            (State::ProbeRtt, Episode::Open),
+        ] {
+            bbr.state = state;
+            bbr.episode = episode;
+            bbr.cwnd = 20_000.0;
+            bbr.save_cwnd();
+            assert_eq!(bbr.prior_cwnd, 50_000.0);
+        }
+        bbr.restore_cwnd();
+        assert_eq!(bbr.cwnd, 50_000.0);
+        bbr.cwnd = 60_000.0;
+        bbr.restore_cwnd();
+        assert_eq!(bbr.cwnd, 60_000.0);
+    }
+}

@@ -226,3 +226,43 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::super::tests::settled;
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn the_least_round_trip_expires_after_its_window_and_not_at_its_end() {
+        // §5.3.4.3: it is of the last ten seconds, and probed for after five.
+        let after = |elapsed: Duration| {
+            let mut bbr = settled(State::ProbeBwCruise);
+            bbr.now += elapsed;
+            bbr.update_min_rtt(Some(MS(60)));
+            (bbr.min_rtt.value, bbr.min_rtt.expired)
+        };
+        assert_eq!(after(MS(5_000)), (Some(MS(41)), false));
+        assert_eq!(after(MS(5_001)), (Some(MS(41)), true));
+        assert_eq!(after(MS(10_000)), (Some(MS(41)), true));
+        assert_eq!(after(MS(10_001)), (Some(MS(60)), true));
+    }
+
+    #[test]
+    fn a_shorter_round_trip_counts_at_once() {
+        let mut bbr = settled(State::ProbeBwCruise);
+        bbr.now += MS(100);
+        bbr.update_min_rtt(Some(MS(40)));
+        assert_eq!(bbr.min_rtt.value, Some(MS(40)));
+        bbr.now += MS(100);
+        bbr.update_min_rtt(Some(MS(40)));
+        bbr.update_min_rtt(None);
+        assert_eq!(bbr.min_rtt.value, Some(MS(40)));
+        // The ten seconds begin with the first of the least.
+        bbr.now += MS(9_901);
+        bbr.update_min_rtt(Some(MS(50)));
+        assert_eq!(bbr.min_rtt.value, Some(MS(50)));
+    }
+}

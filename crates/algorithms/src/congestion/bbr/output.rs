@@ -125,3 +125,35 @@ impl Bbr {
             .max(self.constants.min_pipe_cwnd)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{BDP, sample, settled};
+    use super::*;
+
+    #[test]
+    fn a_probe_has_two_segments_more_in_flight() {
+        // §5.6.4.2.
+        let needs = |state| {
+            let bbr = settled(state);
+            bbr.inflight(bbr.max_bw.max(), 1.0)
+        };
+        assert_eq!(needs(State::ProbeBwCruise), BDP);
+        assert_eq!(needs(State::ProbeBwUp), BDP + 2_000.0);
+        // And never less than four.
+        let bbr = settled(State::ProbeBwCruise);
+        assert!(bbr.inflight(1.0, 1.0) >= 4_000.0);
+    }
+
+    #[test]
+    fn the_window_grows_by_what_is_acknowledged_up_to_its_bound() {
+        let mut bbr = settled(State::ProbeBwCruise);
+        bbr.cwnd = 50_000.0;
+        bbr.set_cwnd(&sample());
+        assert_eq!(bbr.cwnd, 51_000.0);
+        // Two bandwidth-delay products.
+        bbr.cwnd = 2.0 * BDP - 500.0;
+        bbr.set_cwnd(&sample());
+        assert!((bbr.cwnd - 2.0 * BDP).abs() < 1.0, "{}", bbr.cwnd);
+    }
+}

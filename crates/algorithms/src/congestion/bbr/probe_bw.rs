@@ -240,3 +240,85 @@ enum Decided {
     Yes,
     No,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{BDP, sample, settled};
+    use super::*;
+
+    #[test]
+    fn it_cruises_once_both_bounds_have_room() {
+        // The headroom below the long-term bound, and a bandwidth-delay product (§5.3.3.8).
+        let cruises = |in_flight: u64, longterm: f64| {
+            let mut bbr = settled(State::ProbeBwDown);
+            bbr.inflight_longterm = longterm;
+            bbr.in_flight = in_flight;
+            bbr.is_time_to_cruise()
+        };
+        assert!(cruises(41_000, f64::INFINITY));
+        assert!(!cruises(41_001, f64::INFINITY));
+        // 85 % of 40,000.
+        assert!(cruises(34_000, 40_000.0));
+        assert!(!cruises(34_001, 40_000.0));
+    }
+
+    #[test]
+    fn a_cautious_probe_ends_where_the_last_one_found_losses() {
+        // No segment more fits below the bound (§5.3.3.6).
+        let ends = |prior_in_flight: u64, too_high: bool| {
+            let mut bbr = settled(State::ProbeBwUp);
+            bbr.inflight_longterm = 41_500.0;
+            bbr.prior_in_flight = prior_in_flight;
+            bbr.cycle.prev_probe_too_high = too_high;
+            let ends = bbr.is_time_to_go_down(&sample());
+            assert_eq!(bbr.cycle.prev_probe_precautionary, ends);
+            ends
+        };
+        assert!(ends(41_000, true));
+        assert!(!ends(40_500, true));
+        assert!(!ends(41_000, false));
+    }
+
+    #[test]
+    fn headroom_is_left_and_four_segments_at_least() {
+        let with = |longterm: f64| {
+            let mut bbr = settled(State::ProbeBwCruise);
+            bbr.inflight_longterm = longterm;
+            bbr.inflight_with_headroom()
+        };
+        assert_eq!(with(40_000.0), 34_000.0);
+        // 15 % of it is less than a segment.
+        assert_eq!(with(6_000.0), 5_000.0);
+        assert_eq!(with(2_000.0), 4_000.0);
+        assert_eq!(with(f64::INFINITY), f64::INFINITY);
+    }
+
+    #[test]
+    fn the_long_term_bound_rises_by_a_segment_for_so_many_acknowledged() {
+        let mut bbr = settled(State::ProbeBwUp);
+        bbr.cwnd = BDP;
+        bbr.inflight_longterm = BDP;
+        bbr.cycle.probe_up_acked_per_inc = 10_000.0;
+        bbr.rounds.start = false;
+        bbr.cwnd_limited.this_round = true;
+        let mut rs = sample();
+        rs.newly_acked = 9_000;
+        bbr.probe_inflight_longterm_upward(&rs);
+        assert_eq!(bbr.inflight_longterm, BDP);
+        // 9 and 16 are 25: two, and five are left.
+        rs.newly_acked = 16_000;
+        bbr.probe_inflight_longterm_upward(&rs);
+        assert_eq!(bbr.inflight_longterm, BDP + 2_000.0);
+        assert_eq!(bbr.cycle.bw_probe_up_acked, 5_000.0);
+    }
+
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        // Its first number for the seed 0, and the first for that as the seed.
+        let mut bbr = settled(State::ProbeBwCruise);
+        bbr.constants.seed = 0;
+        bbr.now = Instant::ZERO;
+        assert_eq!(bbr.sampler.delivered, 0);
+        assert_eq!(bbr.random(), 0xa706dd2f4d197e6f);
+    }
+}

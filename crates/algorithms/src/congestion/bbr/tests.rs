@@ -24,14 +24,14 @@ use crate::congestion::bench::{CONTEXT, ack_facts};
 
 /// Bytes per second.
 const RATE: f64 = 1e6;
-const BDP: f64 = 41_000.0;
+pub(super) const BDP: f64 = 41_000.0;
 
 fn close(left: f64, right: f64, tolerance: f64) -> bool {
     (left - right).abs() <= tolerance * right.abs()
 }
 
 /// A control without a connection, in `state` since ever, with a model of the path.
-fn settled(state: State) -> Bbr {
+pub(super) fn settled(state: State) -> Bbr {
     let mut bbr = Bbr::new(
         &typed::parameters(Dialect::Rfc, &[]).expect("defaults"),
         &CONTEXT,
@@ -52,7 +52,7 @@ fn settled(state: State) -> Bbr {
 }
 
 /// A sample of the rate that the path has.
-fn sample() -> RateSample {
+pub(super) fn sample() -> RateSample {
     RateSample {
         delivery_rate: RATE,
         delivered: 41_000,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::options::Sack;
 use crate::receiver::{AckPolicy, Reading, Receiver, ReceiverConfig};
-use crate::segment::DataSegment;
+use crate::segment::{Bit, Codepoint, DataSegment};
 use crate::seq::SeqNumber;
 
 const MSS: u32 = 1000;
@@ -231,4 +231,98 @@ fn quick_acks_are_not_compressed_and_without_sack_none_is() {
     assert_eq!(answers, [true, true, true, false]);
     let mut r = compressing(|c| c.sack = Sack::Absent);
     assert!((1..9).all(|n| full(&mut r, 0, n)));
+}
+
+#[test]
+fn after_a_pause_too_quick_acks_are_no_more_than_half_the_window_holds() {
+    // The window slides on: it is no larger for what has been acknowledged.
+    let mut r = receiver(|c| {
+        c.buffer = 6 * MSS;
+        c.application = Reading::AtOnce;
+    });
+    for n in 0..8 {
+        full(&mut r, 0, n);
+    }
+    let answers: Vec<bool> = (8..13).map(|n| full(&mut r, 2000, n)).collect();
+    assert_eq!(answers, [true, true, true, false, true]);
+}
+
+#[test]
+fn the_delay_does_not_double_for_acks_that_a_gap_holds_back() {
+    let with_both = || {
+        let mut r = compressing(|c| c.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX));
+        for n in 0..16 {
+            assert!(full(&mut r, 0, n));
+        }
+        r
+    };
+    // Nothing is held back: 40 ms expire, and the next are 80.
+    let mut r = with_both();
+    assert!(!full(&mut r, 1, 16));
+    r.handle_timeout(at(41));
+    assert!(r.poll_ack().is_some());
+    assert!(!full(&mut r, 121, 17));
+    assert_eq!(r.next_timeout(), Some(at(201)));
+    // One is, and expires; after the gap it is 40 ms as before.
+    let mut r = with_both();
+    for n in 17..21 {
+        full(&mut r, 1, n);
+    }
+    assert_eq!(r.next_timeout(), Some(at(2) + Duration::from_micros(100)));
+    r.handle_timeout(at(3));
+    assert!(r.poll_ack().is_some());
+    assert!(full(&mut r, 4, 16));
+    assert!(!full(&mut r, 5, 21));
+    assert_eq!(r.next_timeout(), Some(at(45)));
+}
+
+#[test]
+fn what_a_read_makes_due_is_what_was_pushed() {
+    // A full segment was not.
+    let mut r = unhurried(0);
+    assert!(!full(&mut r, 1, 16));
+    assert_eq!(r.read(17_000), 17_000);
+    assert!(!r.is_ack_due());
+    // Where ACKs ride on answers one short segment is answered, and two are acknowledged.
+    let mut r = receiver(|_| {});
+    assert!(come(&mut r, 0, 0, 100));
+    r.note_data_sent(at(10));
+    assert!(!come(&mut r, 20, 100, 200));
+    r.read(200);
+    assert!(!r.is_ack_due());
+    assert!(!come(&mut r, 21, 200, 300));
+    r.read(100);
+    assert!(r.is_ack_due());
+}
+
+#[test]
+fn a_mark_hurries_once_and_cwr_with_data_is_answered() {
+    let data = |len: u32| DataSegment {
+        seq: SeqNumber(16_000),
+        len,
+        ..DataSegment::default()
+    };
+    // CWR alone is an ACK's; with data it says that the window is small.
+    let mut r = unhurried(0);
+    r.note_ecn(&data(0), Codepoint::NotEct, Bit::Set);
+    assert!(!r.is_ack_due());
+    r.note_ecn(&data(1000), Codepoint::Ect0, Bit::Set);
+    assert!(r.is_ack_due());
+    // Where ACKs do not follow the data the policy alone decides.
+    let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(40)));
+    r.note_ecn(&data(1000), Codepoint::Ect0, Bit::Set);
+    assert!(!r.is_ack_due());
+    // Two quick ACKs from the first mark on; a mark while ECE is echoed brings no more.
+    let mut r = unhurried(0);
+    let marked = |r: &mut Receiver, n: u32| {
+        let segment = DataSegment {
+            seq: SeqNumber(n * MSS),
+            len: MSS,
+            ..DataSegment::default()
+        };
+        r.note_ecn(&segment, Codepoint::Ce, Bit::Clear);
+        full(r, 1, n)
+    };
+    let answers: Vec<bool> = (16..20).map(|n| marked(&mut r, n)).collect();
+    assert_eq!(answers, [true, true, false, true]);
 }
