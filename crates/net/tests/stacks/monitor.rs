@@ -168,11 +168,19 @@ impl Monitor {
     fn window_limit(&self, why: SendReason, sender: &Sender) -> u64 {
         let smss = u64::from(self.rules.sender.smss);
         let cwnd = sender.window().whole_bytes();
+        // A reduction for a mark is paced, too, and what leaves meanwhile on duplicate ACKs is
+        // limited transmit by name.
+        let paced = match self.rules.prr {
+            true => self.in_flight_before_excess + smss,
+            false => 0,
+        };
         match why {
-            SendReason::LimitedTransmit => cwnd + smss * self.rules.dup_threshold.saturating_sub(1),
+            SendReason::LimitedTransmit => {
+                let duplicates = self.rules.dup_threshold.saturating_sub(1);
+                paced.max(cwnd + smss * duplicates)
+            }
             SendReason::TailLossProbe => u64::MAX,
-            _ if self.rules.prr => cwnd.max(self.in_flight_before_excess + smss),
-            _ => cwnd,
+            _ => paced.max(cwnd),
         }
     }
 

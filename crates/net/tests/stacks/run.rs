@@ -138,6 +138,8 @@ pub struct Summary {
     pub renegings: u64,
     pub spurious_retransmissions: u64,
     pub ack_drops: u64,
+    pub marks: u64,
+    pub marks_answered: u64,
     pub peak_segments: usize,
 }
 
@@ -250,6 +252,8 @@ fn summary(run: &Simulation, monitor: &Monitor) -> Summary {
         renegings: stats.renegings,
         spurious_retransmissions: counters.spurious_retransmissions,
         ack_drops: counters.ack_drops.total(),
+        marks: counters.marked_packets,
+        marks_answered: stats.marks_answered,
         peak_segments: monitor.peak_segments,
     }
 }

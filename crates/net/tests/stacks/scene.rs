@@ -7,12 +7,13 @@ use dupack_net::flow::{
 };
 use dupack_net::hostile::HostilePath;
 use dupack_net::ids::NodeId;
+use dupack_net::link::{Capable, RedConfig};
 use dupack_net::network::Network;
 use dupack_net::random::Stream;
 use dupack_net::shapes::Chain;
 use dupack_net::simulation::Simulation;
 use dupack_net::topology::Topology;
-use dupack_tcp::options::{Dsack, OrderEcho, Sack};
+use dupack_tcp::options::{Dsack, Ecn, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttSampling};
 use dupack_tcp::sender::{DuplicateAckRule, IdleRule, TimestampClock, TimestampValues, WindowLog};
@@ -64,6 +65,7 @@ impl Scene {
         if one_in(stream, 3) {
             draw_timer(stream, &mut sender);
         }
+        draw_marks(case.seed, &mut path, &mut sender, &mut receiver);
         Self {
             path,
             sender,
@@ -257,6 +259,35 @@ fn draw_timer(stream: &mut Stream, sender: &mut SenderConfig) {
     } else {
         BackoffReset::OnAdvance
     };
+}
+
+/// Every other flow has ECN, classic or accurate, and its packets may be marked. From a stream of its
+/// own, so that nothing else is drawn otherwise.
+fn draw_marks(
+    seed: u64,
+    path: &mut HostilePath,
+    sender: &mut SenderConfig,
+    receiver: &mut ReceiverConfig,
+) {
+    let stream = &mut Stream::derive(seed, "hostile marks");
+    sender.ecn = match stream.below(4) {
+        0 => Ecn::Classic,
+        1 => Ecn::Accurate,
+        _ => Ecn::Absent,
+    };
+    receiver.ecn = sender.ecn;
+    if !sender.ecn.is_on() {
+        return;
+    }
+    let mut red = RedConfig::packets(0.5, 2.0 + stream.below(60) as f64);
+    red.weight = 0.5;
+    red.max_probability = 1.0;
+    red.capable = Capable::Mark;
+    let marking = path.there.clone().with_red(red);
+    // A link without a queue has none that could mark.
+    if marking.fault().is_none() {
+        path.there = marking;
+    }
 }
 
 fn draw_bool(stream: &mut Stream) -> bool {
