@@ -43,4 +43,8 @@ impl Differentiation for Informed {
         }
         judged
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.differentiation.on_segment_size(from, to);
+    }
 }

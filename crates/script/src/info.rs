@@ -94,7 +94,13 @@ fn of_connection(field: &str, line: &Line, now: Instant) -> Option<i64> {
         }
         "snd_wscale" => return Some(i64::from(agreed.shifts.peers)),
         "rcv_wscale" => return Some(i64::from(agreed.shifts.ours)),
-        "snd_mss" => return Some(i64::from(agreed.smss)),
+        "snd_mss" => return Some(i64::from(connection.sender()?.config().smss)),
+        "pmtu" => {
+            let config = connection.config();
+            let link = config.mss.saturating_add(config.path_mtu.headers);
+            let mtu = connection.path_mtu().map_or(link, |known| known.mtu);
+            return Some(i64::from(mtu));
+        }
         _ => {}
     }
     of_sender(

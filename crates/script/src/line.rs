@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use dupack_tcp::connection::{Connection, Event, Outgoing, Reason, Segment, State};
+use dupack_tcp::connection::{
+    Connection, Event, IcmpError, Outgoing, Reason, Segment, State, Unreachable,
+};
 use dupack_tcp::time::Instant;
 
 use crate::chrono::Chrono;
@@ -135,6 +137,12 @@ impl Line {
         self.settle(now);
     }
 
+    /// An ICMP error reaches it.
+    pub(crate) fn hear_of(&mut self, now: Instant, error: &IcmpError) {
+        self.connection.handle_icmp(now, error);
+        self.settle(now);
+    }
+
     /// Time has passed.
     pub(crate) fn lapse(&mut self, now: Instant) {
         self.connection.handle_timeout(now);
@@ -251,6 +259,7 @@ impl Line {
             Reason::Refused => Some("ECONNREFUSED"),
             Reason::Reset => Some("ECONNRESET"),
             Reason::OpenTimedOut | Reason::TimedOut | Reason::PeerSilent => Some("ETIMEDOUT"),
+            Reason::Unreachable(what) => Some(errno(what)),
             Reason::Finished | Reason::Aborted => None,
         }
     }
@@ -258,5 +267,17 @@ impl Line {
     /// Whether nothing more can be written.
     pub(crate) fn is_over(&self) -> bool {
         self.reason.is_some() || self.connection.state() == State::Closed
+    }
+}
+
+/// The error that Linux makes of what ICMP says (`icmp_err_convert`).
+const fn errno(what: Unreachable) -> &'static str {
+    match what {
+        Unreachable::Network => "ENETUNREACH",
+        Unreachable::Protocol => "ENOPROTOOPT",
+        Unreachable::Port => "ECONNREFUSED",
+        Unreachable::SourceRoute => "EOPNOTSUPP",
+        Unreachable::Header => "EPROTO",
+        _ => "EHOSTUNREACH",
     }
 }

@@ -97,6 +97,11 @@ impl<'s> Player<'s> {
                 arrived.map_err(|message| self.failed(event.line, message))?;
                 self.try_waiting()
             }
+            What::Icmp(icmp) => {
+                let arrived = self.stage.hear_of(icmp);
+                arrived.map_err(|message| self.failed(event.line, message))?;
+                self.try_waiting()
+            }
             What::Call(call) => self.call(event, call, before),
             What::Command(command) => self.commands(command.line, &command.text),
             What::Code(text) => self.code(event.line, text),

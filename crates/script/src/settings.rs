@@ -11,7 +11,10 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackError, StackSpec, offer};
-use dupack_tcp::connection::{AccurateOption, BuildSender, Config, EcnOffer, MIN_MSS};
+use dupack_tcp::connection::{
+    AccurateOption, BuildSender, Config, EcnOffer, HEADERS_IPV4 as IPV4_HEADERS,
+    HEADERS_IPV6 as IPV6_HEADERS, MIN_MSS, PathMtuConfig, ProbingRule,
+};
 use dupack_tcp::options::{Dsack, Sack, WindowScale};
 use dupack_tcp::receiver::SackCompression;
 use dupack_tcp::sender::{IdleRule, WindowLog};
@@ -20,11 +23,6 @@ use dupack_tcp::time::Duration;
 pub(crate) use socket::{Connected, SocketSettings, is_harmless};
 
 use crate::syntax::Setting;
-
-/// Bytes of IPv4 and TCP headers without options.
-const IPV4_HEADERS: u16 = 40;
-/// The same of IPv6.
-const IPV6_HEADERS: u16 = 60;
 
 /// The stack that runs a script, unless another is named.
 #[derive(Clone, Debug)]
@@ -68,6 +66,7 @@ pub(crate) struct Settings {
     accurate_option: Option<AccurateOption>,
     /// The largest receive buffer, which the window's shift follows from.
     receive_buffer: u32,
+    path: PathSettings,
     /// Repetitions of a SYN, and of its answer.
     syn_retries: u32,
     syn_ack_retries: u32,
@@ -101,6 +100,7 @@ impl Settings {
             ecn: None,
             accurate_option: None,
             receive_buffer: 6 << 20,
+            path: PathSettings::default(),
             syn_retries: 6,
             syn_ack_retries: 5,
         }
@@ -222,6 +222,7 @@ impl Settings {
         config.offer.ecn = self.ecn.unwrap_or(config.offer.ecn);
         config.accurate_option = self.accurate_option.unwrap_or(config.accurate_option);
         config.offer.window_scale = WindowScale::when(self.window_scaling);
+        config.path_mtu = self.path.over(config.path_mtu, self.headers);
         config.sack_compression = self.compression.over(config.sack_compression);
         config.receive_buffer = socket.receive_buffer.unwrap_or(self.receive_buffer);
         let retries = socket.syn_retries.unwrap_or(match opened {
@@ -376,6 +377,39 @@ impl Compression {
             compression.round_trip_percent = number(share);
         }
         Some(compression)
+    }
+}
+
+/// What a script says of the discovery of the path's MTU; `None` is what the dialect has.
+#[derive(Clone, Copy, Debug, Default)]
+struct PathSettings {
+    probing: Option<ProbingRule>,
+    /// In bytes of a segment.
+    base_mss: Option<u16>,
+    converged: Option<u16>,
+    raise_after: Option<Duration>,
+    least_believed: Option<u16>,
+    lifetime: Option<Duration>,
+}
+
+impl PathSettings {
+    /// This, and the dialect's where nothing is said, with so many bytes of headers.
+    fn over(&self, dialect: PathMtuConfig, headers: u16) -> PathMtuConfig {
+        let mut config = match headers {
+            IPV6_HEADERS => dialect.over_ipv6(),
+            _ => dialect,
+        };
+        config.probing = self.probing.unwrap_or(config.probing);
+        config.converged = self.converged.unwrap_or(config.converged);
+        config.raise_after = self.raise_after.unwrap_or(config.raise_after);
+        config.lifetime = self.lifetime.unwrap_or(config.lifetime);
+        if let Some(mss) = self.base_mss {
+            config.base = mss.saturating_add(headers);
+        }
+        if let (Some(least), IPV4_HEADERS) = (self.least_believed, headers) {
+            config.least_believed = least;
+        }
+        config
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use dupack_tcp::connection::Connection;
+use dupack_tcp::connection::{Connection, IcmpError, KnownMtu};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Instant;
 
 use crate::line::Line;
 use crate::settings::{Opened, Settings, SocketSettings};
-use crate::syntax::Packet;
+use crate::syntax::{Icmp, Packet};
 use crate::wire::Echoes;
 
 /// This end's initial sequence number. No script sees it; it wraps after 64 kB, so that every
@@ -28,6 +28,8 @@ pub(crate) struct Stage {
     pub(crate) sockets: BTreeMap<i64, Socket>,
     pub(crate) lines: Vec<Line>,
     pub(crate) subject: Subject,
+    /// What ICMP has said of the path, which all connections share.
+    path_mtu: Option<KnownMtu>,
 }
 
 /// What packets of the script belong to: as there, one thing at a time.
@@ -76,6 +78,7 @@ impl Stage {
             sockets: BTreeMap::new(),
             lines: Vec::new(),
             subject: Subject::Nothing,
+            path_mtu: None,
         }
     }
 
@@ -98,6 +101,7 @@ impl Stage {
             .connection(settings, Opened::Here)
             .map_err(|error| error.to_string())?;
         config.iss = ISS;
+        config.path_mtu.known = self.path_mtu;
         let mut line = Line::new(Connection::connect(config, build));
         line.settle(self.now);
         self.lines.push(line);
@@ -124,6 +128,17 @@ impl Stage {
         Ok(())
     }
 
+    /// An ICMP error of the script's reaches the host.
+    pub(crate) fn hear_of(&mut self, icmp: &Icmp) -> Result<(), String> {
+        let index = self.subject_line();
+        let index = index.ok_or("there is no connection that the ICMP error can be about")?;
+        let line = &mut self.lines[index];
+        let error = IcmpError::new(line.numbers.quoted(icmp.seq), icmp.says);
+        line.hear_of(self.now, &error);
+        self.path_mtu = line.connection.path_mtu().or(self.path_mtu);
+        Ok(())
+    }
+
     /// A connection for a packet that belongs to none: a listener's, or one that is closed and
     /// says so.
     fn called(&mut self, packet: &Packet) -> Result<usize, String> {
@@ -140,6 +155,7 @@ impl Stage {
             .connection(&settings, Opened::ByPeer)
             .map_err(|error| error.to_string())?;
         config.iss = ISS;
+        config.path_mtu.known = self.path_mtu;
         let mut connection = Connection::listen(config, build);
         if listening.is_none() {
             connection.abort();

@@ -4,6 +4,7 @@
 //! its beginning.
 
 use dupack_tcp::accurate_ecn::EcnCounters;
+use dupack_tcp::connection::IcmpReport;
 use dupack_tcp::time::{Duration, Instant};
 
 /// A script.
@@ -59,6 +60,8 @@ pub enum When {
 pub enum What {
     /// `<`: a packet reaches the endpoint.
     Inbound(Packet),
+    /// `< icmp`: an error about a packet of the endpoint's reaches it.
+    Icmp(Icmp),
     /// `>`: the endpoint is to send a packet.
     Outbound(Packet),
     /// The application calls the operating system.
@@ -124,6 +127,16 @@ impl Packet {
     pub const fn is(&self, flags: u16) -> bool {
         self.flags & flags == flags
     }
+}
+
+/// An ICMP error, such as `icmp unreachable frag_needed mtu 1200 [1:1461(1460)]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Icmp {
+    /// What it says.
+    pub says: IcmpReport,
+    /// Number of the first byte of the packet that it quotes: 0 where none is written, as that of
+    /// the SYN is.
+    pub seq: u32,
 }
 
 /// The ECN field of an IP header.

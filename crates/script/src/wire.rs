@@ -110,6 +110,11 @@ impl Numbers {
         })
     }
 
+    /// The number of this end's that an ICMP error quotes.
+    pub(crate) const fn quoted(&self, seq: u32) -> SeqNumber {
+        SeqNumber(seq.wrapping_add(self.iss))
+    }
+
     /// What to add to the script's numbers of this end's stream.
     const fn offset(&self, is_syn: bool) -> u32 {
         if is_syn {

@@ -151,7 +151,7 @@ fn what_is_not_there_is_skipped_where_it_is_asked_for() {
             "tcpi_pacing_rate",
         ),
         ("+0 %{ import os }%", 1, "Python"),
-        ("+0 < icmp unreachable [1:1001(1000)]", 1, "ICMP"),
+        ("+0 < icmp echo_request", 1, "ICMP"),
         ("+0 `nstat`", 1, "nstat"),
     ] {
         match outcome(rest) {

@@ -78,6 +78,12 @@ pub trait CongestionControl: Debug + Send {
         Pacing::Off
     }
 
+    /// A full segment has `to` bytes from now on, not `from`. The sender has set the window to as many of them
+    /// if they are smaller, and left it as it is if they are larger.
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        let _ = (from, to);
+    }
+
     /// The rate at which segments are to leave, in bytes per second; `None` sends as the window
     /// and the ACKs allow. Asked at each segment under [`Pacing::Rate`], and never otherwise.
     fn pacing_rate(&self) -> Option<f64> {

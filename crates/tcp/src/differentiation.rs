@@ -11,4 +11,9 @@ pub trait Differentiation: Debug + Send {
 
     /// Names the cause of a loss event that was found without a timeout.
     fn judge(&mut self, loss: &LossFacts) -> LossCause;
+
+    /// A full segment has `to` bytes from now on, not `from`.
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        let _ = (from, to);
+    }
 }

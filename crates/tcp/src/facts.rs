@@ -259,6 +259,9 @@ pub enum SendReason {
     TailLossProbe,
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     WindowProbe,
+    /// New data in a packet longer than a full segment's: whether the path carries it (RFC 4821
+    /// §7.5).
+    PathProbe,
 }
 
 impl fmt::Display for SendReason {
@@ -271,6 +274,7 @@ impl fmt::Display for SendReason {
             Self::Rescue => f.write_str("retransmission: rescue"),
             Self::TailLossProbe => f.write_str("tail loss probe"),
             Self::WindowProbe => f.write_str("window probe"),
+            Self::PathProbe => f.write_str("probe of the path's MTU"),
         }
     }
 }

@@ -39,6 +39,20 @@ pub trait Recovery: Debug + Send {
         TimeoutRule::Congestion
     }
 
+    /// What was outstanding is too long for the path: the sender has cut it into smaller segments,
+    /// which have new ids, and all that is not sacked is to be sent again. `view` shows them. Nothing
+    /// of it is a sign of congestion, and the control has not reduced the window for it.
+    ///
+    /// To most recoveries it is as after a timeout.
+    fn on_cut(&mut self, view: &View<'_>) {
+        self.on_rto(view);
+    }
+
+    /// A full segment has `to` bytes from now on, not `from`.
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        let _ = (from, to);
+    }
+
     /// A loss was judged: the sender has put it to the loss differentiation, and whoever is
     /// responsible for `cause` has set the window, which `view` shows. It follows the outcome
     /// that reported the loss event and precedes what is sent for it; for a timeout, under

@@ -20,4 +20,9 @@ pub trait Response: Debug + Send {
     fn growth(&self) -> f64 {
         1.0
     }
+
+    /// A full segment has `to` bytes from now on, not `from`.
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        let _ = (from, to);
+    }
 }

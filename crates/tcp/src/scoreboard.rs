@@ -15,7 +15,8 @@ use alloc::vec::Vec;
 use crate::time::Instant;
 
 /// Names a segment for the life of its connection: segments are numbered from 0 in the order in
-/// which they were first sent.
+/// which they were first sent. Where they are cut into smaller ones, all that are outstanding get
+/// new numbers, beyond those that were used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub u64);
 
@@ -290,6 +291,42 @@ impl Scoreboard {
         *segment
     }
 
+    /// New segments will be mostly `smss` bytes long.
+    pub(crate) fn expect_segments_of(&mut self, smss: u32) {
+        self.stride = u64::from(smss.max(1));
+    }
+
+    /// Whether something missing is longer than `most` bytes.
+    pub(crate) fn has_missing_beyond(&self, most: u32) -> bool {
+        let is_missing = |s: &&Segment| s.reported == Reported::Missing;
+        let mut missing = self.segments.iter().filter(is_missing);
+        missing.any(|segment| segment.len > most)
+    }
+
+    /// Cuts what is missing into segments of at most `most` bytes, each sent when the whole was.
+    /// All that is outstanding gets new numbers: nobody finds an old one any more. What is sacked
+    /// stays whole. It walks over the window.
+    pub(crate) fn cut(&mut self, most: u32) {
+        let most = most.max(1);
+        let first = self.end().0;
+        let mut segments = VecDeque::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            let whole = Segment {
+                skip: u32::from(segment.reported == Reported::Sacked),
+                ..*segment
+            };
+            let mut rest = whole;
+            while rest.reported == Reported::Missing && rest.len > most {
+                segments.push_back(Segment { len: most, ..rest });
+                rest.start += u64::from(most);
+                rest.len -= most;
+            }
+            segments.push_back(rest);
+        }
+        self.first = first;
+        self.segments = segments;
+    }
+
     /// Applies a cumulative acknowledgment and SACK blocks (as offset ranges), appending every
     /// segment that they report for the first time to `delivered`, cumulative ones first.
     ///
@@ -436,6 +473,36 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+
+    #[test]
+    fn what_is_missing_is_cut_and_numbered_anew() {
+        let mut board = board(3);
+        let _ = apply(&mut board, 500, &[(1000, 2000)]);
+        assert!(board.has_missing_beyond(999));
+        board.cut(400);
+        board.check();
+        let all: Vec<(u64, u64, u32)> = board
+            .iter_from(board.first())
+            .map(|(id, s)| (id.0, s.start, s.len))
+            .collect();
+        // Half of the first, the sacked second whole, the third.
+        let pieces = [
+            (500, 400),
+            (900, 100),
+            (1000, 1000),
+            (2000, 400),
+            (2400, 400),
+            (2800, 200),
+        ];
+        let expected: Vec<(u64, u64, u32)> =
+            (3..).zip(pieces).map(|(n, (s, l))| (n, s, l)).collect();
+        assert_eq!(all, expected);
+        assert!((0..3).all(|old| board.get(SegmentId(old)).is_none()));
+        assert!(!board.has_missing_beyond(400));
+        assert_eq!(apply(&mut board, 500, &[(2400, 3000)]).1, [7, 8]);
+        assert_eq!(apply(&mut board, 2400, &[]).1, [3, 4, 6]);
+        board.check();
+    }
 
     fn board(segments: u64) -> Scoreboard {
         let mut board = Scoreboard::new(1000);

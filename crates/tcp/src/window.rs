@@ -60,6 +60,8 @@ pub enum WindowCause {
     Idle,
     /// A reduction proved to have been needless ([`undo`](crate::undo)).
     Undo,
+    /// Full segments are smaller from now on, as the path's MTU is.
+    SegmentSize,
 }
 
 impl core::fmt::Display for WindowCause {
@@ -74,6 +76,7 @@ impl core::fmt::Display for WindowCause {
             Self::Ecn => "mark of congestion (ECN)",
             Self::Idle => "idle",
             Self::Undo => "undo of a needless reduction",
+            Self::SegmentSize => "smaller segments",
         })
     }
 }

@@ -13,12 +13,14 @@
 mod name;
 mod settings;
 
-use dupack_tcp::connection::{AccurateOption, Config, EcnOffer, EctUse, UnsentAck};
+use dupack_tcp::connection::{
+    AccurateOption, Config, EcnOffer, EctUse, OpeningErrors, ProbingRule, TooBigRule, UnsentAck,
+};
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, Reading, SackCompression, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::sender::{
-    CreditRule, DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues,
+    CreditRule, CutRule, DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues,
 };
 use dupack_tcp::time::Duration;
 use dupack_tcp::window::WindowRounding;
@@ -32,6 +34,12 @@ pub use settings::{Setting, settings};
 /// The largest receive window that a TCP header can tell (RFC 7323 §2.3), in bytes: what an
 /// endpoint starts with when the experiment gives no buffer.
 pub const WIDE_OPEN: u32 = 65_535 << 14;
+
+/// What `net.ipv4.tcp_retries1`, 3, comes to (`tcp_model_timeout`): 15 times TCP_RTO_MIN.
+const LINUX_RETRIES1: Duration = Duration::from_millis(15 * 200);
+
+/// net.ipv4.tcp_base_mss, in bytes.
+const LINUX_BASE_MSS: u16 = 1024;
 
 /// RFC 6928's bound on the initial window of ten segments, in bytes.
 const INITIAL_WINDOW_BYTES: f64 = 14_600.0;
@@ -158,6 +166,7 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
             config.unsent_ack = UnsentAck::Ignored;
             config.ect = EctUse::Everything;
             config.accurate_option = AccurateOption::Always;
+            config.opening_errors = OpeningErrors::All;
         }
         Dialect::Rfc | Dialect::Ns2 => {
             config.ack_policy = AckPolicy::Delayed(Duration::from_millis(40));
@@ -165,6 +174,27 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
             config.unsent_ack = UnsentAck::Answered;
             config.ect = EctUse::NewData;
             config.accurate_option = AccurateOption::Changed;
+            config.opening_errors = OpeningErrors::Hard;
+        }
+    }
+    let path = &mut config.path_mtu;
+    match dialect {
+        Dialect::Rfc => {
+            path.too_big = TooBigRule::Guarded;
+            path.cut = CutRule::SlowStart;
+            path.probing = ProbingRule::BlackHole;
+        }
+        Dialect::Linux => {
+            path.too_big = TooBigRule::AtOnce;
+            path.cut = CutRule::Window;
+            path.probing = ProbingRule::Off;
+            path.base = LINUX_BASE_MSS + path.headers;
+            path.black_hole_timeouts = 1;
+            path.black_hole_after = LINUX_RETRIES1;
+        }
+        Dialect::Ns2 => {
+            path.too_big = TooBigRule::Never;
+            path.probing = ProbingRule::Off;
         }
     }
     config.offer.ecn = match dialect {

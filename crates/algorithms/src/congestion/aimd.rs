@@ -244,6 +244,15 @@ impl Increase {
         }
     }
 
+    /// A full segment has `to` bytes from now on, not `from`.
+    pub fn resize(&mut self, from: u32, to: u32) {
+        let ratio = f64::from(to) / f64::from(from);
+        self.limit *= ratio;
+        self.limit_after_timeout *= ratio;
+        self.slope *= ratio;
+        self.smss = f64::from(to);
+    }
+
     /// Whether so much of `window` was used that it may grow.
     #[must_use]
     pub fn permits(&self, ack: &AckFacts<'_>, window: Window) -> bool {
@@ -408,6 +417,12 @@ impl Decrease {
             repeated: parameters.repeated_timeout,
             timed_out: None,
         }
+    }
+
+    /// A full segment has `to` bytes from now on, not `from`.
+    pub fn resize(&mut self, from: u32, to: u32) {
+        self.min_ssthresh *= f64::from(to) / f64::from(from);
+        self.smss = f64::from(to);
     }
 
     /// The window after a loss that ACKs revealed, or a mark.

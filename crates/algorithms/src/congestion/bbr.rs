@@ -395,4 +395,8 @@ impl CongestionControl for Bbr {
     fn bandwidth_estimate(&self) -> Option<f64> {
         (self.bw > 0.0).then_some(self.bw)
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.constants.resize(from, to);
+    }
 }

@@ -466,6 +466,16 @@ impl CongestionControl for Cubic {
             }
         }
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        // What it remembers counts segments, as the window does in effect.
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+        if let Some(exit) = &mut self.early_exit {
+            exit.resize(to);
+        }
+    }
 }
 
 #[cfg(test)]

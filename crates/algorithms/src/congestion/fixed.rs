@@ -130,6 +130,11 @@ impl CongestionControl for Fixed {
             }
         }
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.window *= f64::from(to) / f64::from(from);
+    }
 }
 
 #[cfg(test)]

@@ -79,6 +79,11 @@ impl Hystart {
         }
     }
 
+    /// A full segment has `to` bytes from now on.
+    pub(super) fn resize(&mut self, to: u32) {
+        self.low_window = self.parameters.hystart_low_window as f64 * f64::from(to);
+    }
+
     /// Takes in an ACK; whether slow start is to end.
     pub(super) fn finds_exit(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> bool {
         let Some(rtt) = ack.rtt else { return false };

@@ -80,6 +80,11 @@ impl HystartPlusPlus {
         }
     }
 
+    /// A full segment has `to` bytes from now on.
+    pub(super) fn resize(&mut self, to: u32) {
+        self.limit = self.parameters.css_limit as f64 * f64::from(to);
+    }
+
     /// Takes in an ACK, and says to `increase` how fast slow start is to go on; whether it is to
     /// end.
     pub(super) fn finds_exit(

@@ -130,6 +130,15 @@ impl CongestionControl for Reno {
         self.increase.restore();
         prior.restored(window)
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+        if let Some(exit) = &mut self.early_exit {
+            exit.resize(to);
+        }
+    }
 }
 
 #[cfg(test)]

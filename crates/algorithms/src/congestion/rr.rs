@@ -139,6 +139,11 @@ impl CongestionControl for TcpRr {
         self.increase.restore();
         prior.restored(window)
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+    }
 }
 
 #[cfg(test)]

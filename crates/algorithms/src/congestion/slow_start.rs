@@ -152,6 +152,14 @@ impl EarlyExit {
         }
     }
 
+    /// A full segment has `to` bytes from now on.
+    pub fn resize(&mut self, to: u32) {
+        match self {
+            Self::Hystart(hystart) => hystart.resize(to),
+            Self::HystartPlusPlus(hystart) => hystart.resize(to),
+        }
+    }
+
     /// An ACK came in, and the window has not grown on it yet. Answers with the window in force:
     /// `ssthresh` is `cwnd` if slow start is to end now. How fast slow start is to go on is said
     /// to `increase`.

@@ -357,6 +357,13 @@ impl CongestionControl for Vegas {
         self.increase.restore();
         prior.restored(window)
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.step *= f64::from(to) / f64::from(from);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+    }
 }
 
 #[cfg(test)]

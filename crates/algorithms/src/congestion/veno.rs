@@ -190,6 +190,13 @@ impl CongestionControl for Veno {
         self.increase.restore();
         prior.restored(window)
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.congestion.resize(from, to);
+        self.random.resize(from, to);
+    }
 }
 
 #[cfg(test)]

@@ -280,6 +280,14 @@ impl CongestionControl for Westwood {
     fn bandwidth_estimate(&self) -> Option<f64> {
         self.filter.last_ack.map(|_| self.filter.estimate)
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.min_ssthresh *= f64::from(to) / f64::from(from);
+        self.increase.resize(from, to);
+        self.acked.resize(from, to);
+        self.functions.resize(to);
+    }
 }
 
 /// The threshold reduction factor a of §IV.
@@ -356,6 +364,20 @@ impl Functions {
             f6: function(p.f6, p.f6_gain),
         }
     }
+
+    fn resize(&mut self, smss: u32) {
+        let Self {
+            f1,
+            f2,
+            f3,
+            f4,
+            f5,
+            f6,
+        } = self;
+        for function in [f1, f2, f3, f4, f5, f6] {
+            function.smss = f64::from(smss);
+        }
+    }
 }
 
 /// One of them.
@@ -409,6 +431,12 @@ impl AckedCount {
             limit: limit_segments * segment,
             accounted_for: 0,
         }
+    }
+
+    /// A full segment has `to` bytes from now on, not `from`.
+    pub fn resize(&mut self, from: u32, to: u32) {
+        self.segment = u64::from(to);
+        self.limit = self.limit / u64::from(from.max(1)) * self.segment;
     }
 
     /// The bytes that an ACK counts for which acknowledges `cumulative` bytes; a duplicate ACK

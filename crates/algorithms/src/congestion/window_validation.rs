@@ -390,6 +390,14 @@ impl CongestionControl for Validating {
     fn bandwidth_estimate(&self) -> Option<f64> {
         self.inner.bandwidth_estimate()
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        // What was used of the window shrinks with it.
+        let ratio = (f64::from(to) / f64::from(from)).min(1.0);
+        self.cwnd = self.cwnd.map(|cwnd| cwnd * ratio);
+        self.inner.on_segment_size(from, to);
+    }
 }
 
 #[cfg(test)]

@@ -167,6 +167,10 @@ impl Differentiation for Jtcp {
             LossCause::Wireless
         }
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = f64::from(to);
+    }
 }
 
 #[cfg(test)]

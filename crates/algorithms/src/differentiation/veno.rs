@@ -96,6 +96,10 @@ impl Differentiation for Veno {
             _ => LossCause::Congestion,
         }
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = f64::from(to);
+    }
 }
 
 #[cfg(test)]

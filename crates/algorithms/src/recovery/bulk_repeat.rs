@@ -134,6 +134,11 @@ impl Recovery for BulkRepeat {
         self.bulk = None;
     }
 
+    fn on_cut(&mut self, view: &View<'_>) {
+        self.newreno.on_cut(view);
+        self.bulk = None;
+    }
+
     fn timeout_rule(&self) -> TimeoutRule {
         if self.timeouts < self.fixed_timeouts {
             self.timeout_rule
@@ -177,6 +182,10 @@ impl Recovery for BulkRepeat {
             why: SendReason::NewData,
             clearance: Clearance::Window,
         })
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.newreno.on_segment_size(from, to);
     }
 }
 

@@ -169,6 +169,10 @@ impl Recovery for DelayedFast {
     fn next(&self, view: &View<'_>) -> Next {
         self.sack.next(view)
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.sack.on_segment_size(from, to);
+    }
 }
 
 /// Delayed Fast Recovery's parameters.

@@ -127,6 +127,11 @@ impl DuplicateAcks {
         self.in_a_row = 0;
     }
 
+    /// A full segment has `smss` bytes from now on.
+    pub(super) fn resize(&mut self, smss: u32) {
+        self.smss = u64::from(smss);
+    }
+
     /// Whether `una` covers everything that was outstanding when the loss event began.
     pub(super) fn covers_event(&self, una: u64) -> bool {
         self.recover.is_none_or(|recover| una >= recover)

@@ -464,6 +464,10 @@ impl Recovery for Fack {
             })
         })
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = to;
+    }
 }
 
 fn new(why: SendReason) -> Next {

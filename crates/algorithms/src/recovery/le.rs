@@ -392,6 +392,19 @@ impl Recovery for Le {
         }
     }
 
+    /// No echo names what was cut: it is all lost, and its stamps are those of the future.
+    fn on_cut(&mut self, view: &View<'_>) {
+        let unsent = Tag {
+            stamp: Stamp {
+                value: self.last_value.unwrap_or_default(),
+                acks: self.acks,
+            },
+            timestamp: None,
+        };
+        self.lists.cut(view.scoreboard, unsent);
+        self.on_rto(view);
+    }
+
     fn on_rto(&mut self, view: &View<'_>) {
         self.lists.time_out(view.scoreboard, |_, _| true);
         if let Some(reordering) = &mut self.reordering {

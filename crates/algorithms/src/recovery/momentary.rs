@@ -266,6 +266,10 @@ impl Recovery for Momentary {
             clearance: Clearance::Window,
         }
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = to;
+    }
 }
 
 /// Momentary recovery's parameters.

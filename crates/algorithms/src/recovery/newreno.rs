@@ -355,6 +355,11 @@ impl Recovery for NewReno {
             None => self.dup_acks.new_data(view.flight_size(), view),
         }
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = i64::from(to);
+        self.dup_acks.resize(to);
+    }
 }
 
 /// "No limit" is a number that no window reaches.

@@ -418,6 +418,12 @@ impl Recovery for RackTlp {
         self.phase = Phase::Reducing { point: board.nxt() };
     }
 
+    /// What is too long for the path does not arrive, whenever it was sent.
+    fn on_cut(&mut self, view: &View<'_>) {
+        self.lists.cut(view.scoreboard, None);
+        self.on_rto(view);
+    }
+
     fn on_rto(&mut self, view: &View<'_>) {
         let board = view.scoreboard;
         let reo_wnd = self.reordering.now(Recovering::Yes, view);
@@ -541,6 +547,10 @@ impl Recovery for RackTlp {
             },
             clearance: Clearance::Window,
         }
+    }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = to;
     }
 }
 

@@ -132,6 +132,11 @@ impl Recovery for Reno {
             .next()
             .unwrap_or_else(|| self.dup_acks.new_data(view.flight_size(), view))
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = u64::from(to);
+        self.dup_acks.resize(to);
+    }
 }
 
 /// What a fast retransmit does to the retransmission timer.

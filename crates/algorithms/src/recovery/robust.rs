@@ -309,6 +309,11 @@ impl Recovery for Robust {
             None => self.dup_acks.new_data(view.flight_size(), view),
         }
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = u64::from(to);
+        self.dup_acks.resize(to);
+    }
 }
 
 /// Robust Recovery's parameters.

@@ -339,6 +339,11 @@ impl Recovery for Rfc6675 {
             },
         }
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = to;
+        self.lost.resize(self.dup_threshold, to);
+    }
 }
 
 /// How what is in flight is counted, and with it the whole recovery.

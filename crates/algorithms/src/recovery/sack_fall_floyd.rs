@@ -440,4 +440,8 @@ impl Recovery for FallFloyd {
             },
         }
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = u64::from(to);
+    }
 }

@@ -94,6 +94,11 @@ impl Recovery for Tahoe {
             .next()
             .unwrap_or_else(|| self.dup_acks.new_data(view.flight_size(), view))
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = to;
+        self.dup_acks.resize(to);
+    }
 }
 
 /// Tahoe's parameters.

@@ -144,6 +144,16 @@ impl<T: Copy + Debug> TwoLists<T> {
         len
     }
 
+    /// What is outstanding was cut into other segments, with other ids: both lists start over from
+    /// the scoreboard, and everything unsacked is lost. The last transmission of each has `tag`.
+    pub(crate) fn cut(&mut self, scoreboard: &Scoreboard, tag: T) {
+        self.first = scoreboard.first().0;
+        self.slots.clear();
+        self.slots
+            .resize(scoreboard.len(), Slot { tag, lost: None });
+        self.time_out(scoreboard, |_, _| true);
+    }
+
     /// Starts both lists over from the scoreboard, after a timeout: everything unsacked of which
     /// `is_lost` holds, and everything that was lost before, is lost now, in sequence order; the
     /// rest is in flight.

@@ -117,4 +117,8 @@ impl Response for Avoidance {
             ssthresh: cwnd,
         }
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.choice.resize(from, to);
+    }
 }

@@ -219,6 +219,10 @@ impl Response for Dynamic {
             Queue::Others => self.growth,
         }
     }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = f64::from(to);
+    }
 }
 
 /// Exponentially weighted means and (co)variances of what is in flight, in bytes, and of the

@@ -136,4 +136,8 @@ impl Response for SlowStart {
             ssthresh: self.ssthresh,
         }
     }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.choice.resize(from, to);
+    }
 }

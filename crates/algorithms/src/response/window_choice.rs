@@ -180,6 +180,15 @@ pub(super) enum WindowChoice {
 }
 
 impl WindowChoice {
+    /// A full segment has `to` bytes from now on, not `from`.
+    pub(super) fn resize(&mut self, from: u32, to: u32) {
+        match self {
+            Self::Fixed(bytes) => *bytes *= f64::from(to) / f64::from(from),
+            Self::BandwidthDelay(bandwidth, _) => bandwidth.smss = u64::from(to),
+            Self::Tcp | Self::Previous | Self::Average(_) | Self::Maximum(_) => {}
+        }
+    }
+
     /// An ACK came in, and found this window.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         match self {

@@ -3,6 +3,7 @@
 mod call;
 mod cursor;
 mod error;
+mod icmp;
 mod lex;
 mod packet;
 
@@ -150,6 +151,9 @@ const MOST_NANOS: f64 = 100.0 * 86_400.0 * 1e9;
 
 fn what(cursor: &mut Cursor<'_, '_>) -> Parsed<What> {
     if cursor.take_sign('<') {
+        if cursor.take_word("icmp") {
+            return icmp::icmp(cursor).map(What::Icmp);
+        }
         return packet::packet(cursor, packet::Direction::Inbound).map(What::Inbound);
     }
     if cursor.take_sign('>') {

@@ -79,7 +79,7 @@ fn ip_fields(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option
 
 fn other_protocols(cursor: &Cursor<'_, '_>) -> Parsed<()> {
     match cursor.peek() {
-        Some(Kind::Word("icmp")) => Err(cursor.missing("ICMP messages")),
+        Some(Kind::Word("icmp")) => Err(cursor.missing("ICMP messages of the endpoint's")),
         Some(Kind::Word("udp")) => Err(cursor.missing("UDP")),
         Some(Kind::Word("ipv4" | "ipv6" | "gre" | "GREv0" | "mpls" | "encap")) => {
             Err(cursor.missing("packets within packets"))
@@ -152,7 +152,7 @@ fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u16> {
 }
 
 /// `1:1001(1000)`
-fn range(cursor: &mut Cursor<'_, '_>) -> Parsed<(u32, u32)> {
+pub(super) fn range(cursor: &mut Cursor<'_, '_>) -> Parsed<(u32, u32)> {
     const MEANT: &str = "sequence numbers and length, such as 1:1001(1000)";
     let start = cursor.position();
     let first: u32 = cursor.number(MEANT)?;

@@ -133,6 +133,11 @@ fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
         ("0 < . 1:1(0) <mss 70000>", 1, 19, "70000 is out of range"),
         ("0 < . 1:1(0) <mess 7>", 1, 15, "no option `mess`"),
         ("0 < . 1:1(0) <...>", 1, 15, "says nothing"),
+        ("0 < icmp nonsense", 1, 10, "an ICMP error"),
+        ("0 < icmp unreachable nonsense", 1, 22, "a code"),
+        ("0 < icmp unreachable host_unreachable mtu 7", 1, 43, "MTU"),
+        ("0 < icmp packet_too_big mtu", 1, 28, "an MTU"),
+        ("0 < icmp unreachable [1:2(2)]", 1, 23, "are not 2 bytes"),
         ("0 close(3)\n+0 close(4) = 0", 2, 1, "what the call returns"),
         ("0 close(3 = 0", 1, 11, "another value, or `)`"),
         ("0 socket() = 3\n+0 %{ assert 1", 2, 4, "`}%`"),
@@ -159,7 +164,9 @@ fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
 #[test]
 fn what_is_right_but_not_there_is_told_apart() {
     for (source, words) in [
-        ("0 < icmp unreachable", "ICMP"),
+        ("0 > icmp unreachable", "ICMP"),
+        ("0 < icmp echo_request", "ICMP"),
+        ("0 < icmp unreachable [udp (10)]", "UDP"),
         ("0 < udp (10)", "UDP"),
         ("0 < S 0:0(0) <FO abcd,nop>", "Fast Open"),
         ("0 > [tos 0x10] . 1:1(0)", "IP header"),

@@ -1,6 +1,7 @@
 //! Linux's sysctls.
 
-use dupack_tcp::connection::{AccurateOption, EcnOffer};
+use dupack_tcp::connection::{AccurateOption, EcnOffer, ProbingRule};
+use dupack_tcp::time::Duration;
 
 use super::{Settings, shell};
 
@@ -120,14 +121,29 @@ impl Settings {
             ("tcp_ecn_fallback", _) => {
                 return Err("trust in ECN fields that the path has changed".to_owned());
             }
-            ("tcp_mtu_probing", [0]) => {}
-            ("tcp_mtu_probing" | "tcp_base_mss", _) => {
-                return Err("probing of the path's MTU".to_owned());
+            ("tcp_mtu_probing", [0]) => self.path.probing = Some(ProbingRule::Off),
+            ("tcp_mtu_probing", [1]) => self.path.probing = Some(ProbingRule::BlackHole),
+            ("tcp_mtu_probing", [2]) => self.path.probing = Some(ProbingRule::Always),
+            ("tcp_base_mss", [bytes]) => self.path.base_mss = Some(short(*bytes)),
+            ("tcp_probe_threshold", [bytes]) => self.path.converged = Some(short(*bytes)),
+            ("tcp_probe_interval", [seconds]) => {
+                self.path.raise_after = Some(lasting(*seconds));
             }
+            ("route.min_pmtu", [bytes]) => self.path.least_believed = Some(short(*bytes)),
+            ("route.mtu_expires", [seconds]) => self.path.lifetime = Some(lasting(*seconds)),
             _ => return beyond(),
         }
         Ok(())
     }
+}
+
+fn short(bytes: u64) -> u16 {
+    u16::try_from(bytes).unwrap_or(u16::MAX)
+}
+
+/// So many seconds, but a year at most: nothing lasts longer in a script.
+fn lasting(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.min(366 * 86_400))
 }
 
 fn retries(times: u64) -> u32 {

@@ -83,7 +83,7 @@ fn f_rto_may_be_off() {
 fn what_is_unknown_is_a_reason_to_skip() {
     for (text, words) in [
         ("sysctl -q net.ipv4.tcp_ecn=6", "tcp_ecn=6"),
-        ("sysctl -q net.ipv4.tcp_mtu_probing=2", "MTU"),
+        ("sysctl -q net.ipv4.tcp_mtu_probing=3", "tcp_mtu_probing=3"),
         ("sysctl -q net.ipv4.tcp_reordering=10", "tcp_reordering=10"),
         (
             "sysctl -q net.ipv4.tcp_congestion_control=nobody",

@@ -102,8 +102,8 @@ impl Stage {
             // Linux's includes no options.
             let came = line
                 .connection
-                .negotiated()
-                .map(|agreed| i64::from(agreed.smss));
+                .sender()
+                .map(|sender| i64::from(sender.config().smss));
             return compare("the option's value", number(got), came.unwrap_or(0));
         }
         beyond(format!(

@@ -173,6 +173,10 @@ impl Connection {
         engine.sender.handle_ack(now, &ack);
         if engine.una() > una {
             self.pending.acknowledged = Some(engine.acknowledged());
+            self.unreachable = None;
+        }
+        if engine.path.awaits_ack() || engine.sender.is_probing_path() {
+            engine.path_acknowledged(now, &mut self.path_counters);
         }
         Verdict::Taken
     }

@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+use super::icmp::OpeningErrors;
+use super::path_mtu::PathMtuConfig;
 use crate::options::{Dsack, Ecn, Sack, Timestamping, WindowScale};
 use crate::receiver::{AckPolicy, SackCompression, TimestampEcho};
 use crate::sender::{SenderConfig, TimestampClock};
@@ -66,6 +68,10 @@ pub struct Config {
     pub accurate_option: AccurateOption,
     /// What becomes of a segment that acknowledges what was never sent.
     pub unsent_ack: UnsentAck,
+    /// Which ICMP errors end the attempt to open the connection.
+    pub opening_errors: OpeningErrors,
+    /// What is done about the path's MTU.
+    pub path_mtu: PathMtuConfig,
     /// Time from the first SYN to its first repetition; doubles with each (RFC 6298 §2.1: 1 s).
     pub syn_timeout: Duration,
     /// How long a handshake may take (RFC 9293 §3.8.3: at least 3 min).
@@ -208,6 +214,8 @@ impl Config {
             ect: EctUse::NewData,
             accurate_option: AccurateOption::Changed,
             unsent_ack: UnsentAck::Answered,
+            opening_errors: OpeningErrors::Hard,
+            path_mtu: PathMtuConfig::IPV4,
             syn_timeout: Duration::from_secs(1),
             open_timeout: Duration::from_secs(180),
             user_timeout: Duration::from_secs(300),

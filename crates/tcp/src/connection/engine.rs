@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use crate::options::Timestamping;
 use crate::receiver::Receiver;
 use crate::segment::Ack;
 use crate::sender::Sender;
@@ -9,8 +10,9 @@ use crate::seq::SeqNumber;
 use crate::time::Instant;
 
 use super::accurate::Feedback;
-use super::config::Negotiated;
+use super::config::{Negotiated, TIMESTAMP_OPTION_BYTES};
 use super::header::{Flags, Segment};
+use super::path_mtu::PathMtu;
 use super::{Config, Due};
 
 /// Ranges out of order beyond which only data in order is taken, beside one for every two full
@@ -52,6 +54,8 @@ pub(super) struct Engine {
     pub(super) probes: u32,
     /// A keep-alive probe is due.
     pub(super) probe: Due,
+    /// What is known of the path's MTU.
+    pub(super) path: PathMtu,
     /// Most ranges kept out of order.
     ranges_max: usize,
     /// What Accurate ECN wants, where it was agreed on.
@@ -66,6 +70,10 @@ impl Engine {
         receiver: Receiver,
         now: Instant,
     ) -> Self {
+        let option_bytes = match negotiated.timestamps {
+            Timestamping::Carried => u32::from(TIMESTAMP_OPTION_BYTES),
+            Timestamping::Absent => 0,
+        };
         Self {
             peer_window_max: sender.config().peer_window,
             sender,
@@ -82,6 +90,7 @@ impl Engine {
             heard_at: now,
             probes: 0,
             probe: Due::No,
+            path: PathMtu::new(&config.path_mtu, negotiated.smss, option_bytes),
             ranges_max: config.receive_buffer as usize / (2 * negotiated.peer_smss as usize)
                 + EXTRA_RANGES,
             feedback: None,

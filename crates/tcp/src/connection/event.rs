@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::config::Negotiated;
+use super::icmp::Unreachable;
 
 /// Something that the host wants to know. Events of a kind are merged until they are taken, so
 /// that no number of packets makes a queue.
@@ -48,11 +49,14 @@ pub enum Reason {
     TimedOut,
     /// The peer answered no keep-alive probe.
     PeerSilent,
+    /// ICMP said so, and there was no connection yet or data waited too long.
+    Unreachable(Unreachable),
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Unreachable(what) => return what.fmt(f),
             Self::Finished => "finished",
             Self::Refused => "connection refused",
             Self::Reset => "connection reset by peer",

@@ -3,7 +3,8 @@
 //!
 //! Like them it is a state machine without clock, socket, payload or random number. Its host
 //! 1. opens it ([`Connection::connect`], [`Connection::listen`]),
-//! 2. hands in segments ([`Connection::handle_segment`]), lapses of time
+//! 2. hands in segments ([`Connection::handle_segment`]), ICMP errors
+//!    ([`Connection::handle_icmp`]), lapses of time
 //!    ([`Connection::handle_timeout`]) and what the application does ([`Connection::write`],
 //!    [`read`](Connection::read), [`close`](Connection::close), [`abort`](Connection::abort)),
 //! 3. after each of these takes segments until there are no more
@@ -25,8 +26,7 @@
 //! a FIN is recovered as loss of a byte is.
 //!
 //! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), data
-//! in a SYN (it is ignored, and so sent again), discovery of the path's MTU (the link tells it),
-//! Nagle's algorithm (what is written goes out).
+//! in a SYN (it is ignored, and so sent again), Nagle's algorithm (what is written goes out).
 
 mod accurate;
 mod arrive;
@@ -36,7 +36,9 @@ mod config;
 mod engine;
 mod event;
 mod header;
+mod icmp;
 mod open;
+mod path_mtu;
 mod state;
 mod time_wait;
 mod timers;
@@ -51,6 +53,10 @@ pub use config::{
 };
 pub use event::{Event, Reason};
 pub use header::{Flags, Options, Outgoing, Segment, Store, Timestamps};
+pub use icmp::{IcmpError, IcmpReport, OpeningErrors, PathCounters, Unreachable};
+pub use path_mtu::{
+    HEADERS_IPV4, HEADERS_IPV6, KnownMtu, LEAST_MTU_IPV6, PathMtuConfig, ProbingRule, TooBigRule,
+};
 pub use state::State;
 pub use time_wait::TimeWait;
 
@@ -89,6 +95,9 @@ pub struct Connection {
     written: u64,
     output: Output,
     time_wait_until: Option<Instant>,
+    path_counters: PathCounters,
+    /// What ICMP said last, since something was acknowledged.
+    unreachable: Option<Unreachable>,
 }
 
 /// Who opened the connection.
@@ -167,6 +176,8 @@ impl Connection {
             written: 0,
             output: Output::Open,
             time_wait_until: None,
+            path_counters: PathCounters::default(),
+            unreachable: None,
             config,
         }
     }

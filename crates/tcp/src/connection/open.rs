@@ -284,11 +284,13 @@ impl Connection {
         let receiver = Receiver::new(self.receiver_config(peer.irs, &negotiated))
             .telling_shifted(negotiated.shifts.ours);
         let mut engine = Engine::new(&self.config, negotiated, sender, receiver, now);
+        engine.open_path(now, reserved, &self.config.path_mtu);
         engine.sender.write(self.written);
         if negotiated.ecn == Ecn::Accurate {
             self.begin_accurate_ecn(&mut engine, answer);
         }
         self.engine = Some(engine);
+        self.unreachable = None;
         self.opening = Opening::default();
         self.state = State::Established;
         self.pending.connected = Some(negotiated);

@@ -20,12 +20,17 @@ impl Connection {
 
     fn expire_opening(&mut self, now: Instant) {
         if self.open_deadline().is_some_and(|at| at <= now) {
-            self.end(Reason::OpenTimedOut);
+            self.end(self.or_unreachable(Reason::OpenTimedOut));
         } else if self.opening.again_at.is_some_and(|at| at <= now) {
             self.opening.again_at = None;
             self.opening.due = Due::Yes;
             self.opening.ecn.expiries = self.opening.ecn.expiries.saturating_add(1);
         }
+    }
+
+    /// Why it took too long, if ICMP said so (RFC 5927 §5.2; Linux, `sk_err_soft`).
+    fn or_unreachable(&self, reason: Reason) -> Reason {
+        self.unreachable.map_or(reason, Reason::Unreachable)
     }
 
     fn open_deadline(&self) -> Option<Instant> {
@@ -48,7 +53,7 @@ impl Connection {
             return;
         }
         if self.user_deadline().is_some_and(|at| at <= now) {
-            self.end(Reason::TimedOut);
+            self.end(self.or_unreachable(Reason::TimedOut));
             return;
         }
         if self.keep_alive_at().is_some_and(|at| at <= now) {
@@ -56,6 +61,7 @@ impl Connection {
         }
         if let Some(engine) = &mut self.engine {
             engine.sender.handle_timeout(now);
+            engine.path_timed_out(now, &self.config.path_mtu, &mut self.path_counters);
             engine.receiver.handle_timeout(now);
         }
     }

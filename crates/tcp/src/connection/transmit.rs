@@ -9,6 +9,7 @@ use super::accurate::echo_flags;
 use super::clock::Clock;
 use super::engine::Engine;
 use super::header::{Flags, Outgoing, Segment};
+use super::path_mtu::PathTurn;
 use super::{Connection, Due, State};
 
 /// Bytes of a SACK option with `blocks` blocks, padding included (RFC 2018 §3).
@@ -56,7 +57,18 @@ impl Connection {
         if let Some(ack) = engine.stashed.take() {
             return Some(engine.pure_ack(now, &ack, clock));
         }
-        let transmit = engine.sender.poll_transmit(now);
+        let turn = match engine.path.is_busy() {
+            true => {
+                let (config, counters) = (&self.config.path_mtu, &mut self.path_counters);
+                engine.path_turn(now, config, counters)
+            }
+            false => PathTurn::None,
+        };
+        let transmit = match turn {
+            PathTurn::None => engine.sender.poll_transmit(now),
+            PathTurn::Probe(probe) => Some(probe),
+            PathTurn::Wait => None,
+        };
         engine.note_progress(now);
         if let Some(transmit) = transmit {
             return Some(engine.data(now, &transmit, clock, self.written));
@@ -126,7 +138,10 @@ impl Engine {
             segment.ecn = transmit.ecn;
         }
         let blocks = ack.sacks.as_slice().len();
-        let room = self.negotiated.smss.saturating_sub(segment.len);
+        if segment.len > 0 {
+            self.path.note_sent(segment.len, data.end, self.una());
+        }
+        let room = self.sender.config().smss.saturating_sub(segment.len);
         if due.is_some() && blocks > 0 {
             if sack_option_bytes(blocks) <= room {
                 segment.options.sacks = ack.sacks;

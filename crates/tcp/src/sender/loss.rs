@@ -42,6 +42,9 @@ impl Sender {
             );
             return;
         };
+        if self.state.probe.is_some() && self.excuses_probe(now, event, segment) {
+            return;
+        }
         let mut loss = self.state.loss_facts(now, segment, event.rule, flight_size);
         if event.repaired.is_some() {
             // Below everything that is missing now, and alone, or more than a probe would be due.

@@ -16,6 +16,7 @@ mod ecn;
 mod invariants;
 mod loss;
 mod pacing;
+mod path;
 pub(crate) mod state;
 mod stats;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use config::{
     CreditRule, DuplicateAckRule, IdleRule, SackMemory, SenderConfig, TimestampClock,
     TimestampValues, WindowLog,
 };
+pub use path::{CutRule, ProbeAttempt, ProbeOutcome};
 pub use stats::{SenderStats, WindowChange};
 pub use transmit::{Transmit, TransmitKind};
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::ecn::Marks;
 use super::pacing::Pacer;
+use super::path::PathProbe;
 use super::stats::Counters;
 use super::undo::Undo;
 use super::{SackMemory, SenderConfig, WindowChange, WindowLog};
@@ -63,6 +64,8 @@ pub(crate) struct State {
     pub(crate) undo: Undo,
     /// Most flows have no ECN.
     pub(crate) marks: Option<Box<Marks>>,
+    /// A probe of the path's MTU that is on its way. Few flows ever send one.
+    pub(crate) probe: Option<Box<PathProbe>>,
     pub(crate) stats: Counters,
     /// Nothing, if changes of the window are not logged.
     pub(crate) log: Option<Box<Log>>,
@@ -194,6 +197,7 @@ impl State {
             pacer: Pacer::new(pacing),
             undo: Undo::new(undo),
             marks: Marks::of(config.ecn),
+            probe: None,
             stats: Counters::default(),
             log: (config.log == WindowLog::On).then(Box::default),
             delivered: Vec::new(),
@@ -332,6 +336,7 @@ impl State {
         self.rto_at = None;
         let segment = *self.scoreboard.get(self.scoreboard.first())?;
         self.stats.timeouts += 1;
+        self.note_timeout_of_probe();
         if segment.reported == Reported::Sacked {
             self.scoreboard.forget_sacks();
             self.stats.renegings += 1;

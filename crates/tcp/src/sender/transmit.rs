@@ -141,7 +141,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn send_new(&mut self, now: Instant, why: SendReason, len: u32) -> Transmit {
+    pub(super) fn send_new(&mut self, now: Instant, why: SendReason, len: u32) -> Transmit {
         self.state.persist = Persist::default();
         let (id, segment) = self.state.record_first(now, len);
         debug_assert!(
@@ -312,7 +312,7 @@ impl Sender {
 
     /// Nothing was outstanding, and new data goes out: the control is told. RFC 5681 §4.1: after an
     /// idle period longer than the timeout the ACK clock is gone, and the window starts over.
-    fn end_idle(&mut self, now: Instant) {
+    pub(super) fn end_idle(&mut self, now: Instant) {
         if !self.state.scoreboard.is_empty() || self.state.order == 0 || self.state.new_len() == 0 {
             return;
         }
@@ -362,6 +362,9 @@ impl State {
         self.order += 1;
         let resent = self.scoreboard.resend(id, now, self.order);
         self.stats.retransmissions += 1;
+        if self.probe.is_some() {
+            self.note_repeat_of_probe(segment.start);
+        }
         // Karn: a segment sent twice is not timed.
         if let Some(timed) = &mut self.timing
             && timed.segment.is_some_and(|(end, _)| end == segment.end())

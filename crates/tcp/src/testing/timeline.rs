@@ -199,5 +199,6 @@ fn word(why: SendReason) -> &'static str {
         SendReason::Rescue => "rescue",
         SendReason::TailLossProbe => "tlp",
         SendReason::WindowProbe => "probe",
+        SendReason::PathProbe => "mtu",
     }
 }

@@ -8,3 +8,4 @@ mod declined_sack;
 mod endpoint;
 mod open;
 mod opening;
+mod path_mtu;

@@ -8,11 +8,15 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use dupack_tcp::connection::{AccurateOption, Config, EcnOffer, EctUse, UnsentAck};
+use dupack_tcp::connection::{
+    AccurateOption, Config, EcnOffer, EctUse, OpeningErrors, ProbingRule, TooBigRule, UnsentAck,
+};
 use dupack_tcp::options::Sack;
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
-use dupack_tcp::sender::{CreditRule, DuplicateAckRule, IdleRule, SackMemory, TimestampValues};
+use dupack_tcp::sender::{
+    CreditRule, CutRule, DuplicateAckRule, IdleRule, SackMemory, TimestampValues,
+};
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
@@ -50,6 +54,7 @@ pub fn settings(dialect: Dialect, smss: u32, needs: &Needs) -> Vec<Setting> {
     table.connection(&connection);
     table.connection_ecn(&connection);
     table.connection_accurate_ecn(&connection);
+    table.connection_path(&connection);
     table.wire(&Headers::new(dialect, needs), &sender);
     table.rows
 }
@@ -377,6 +382,58 @@ impl Table {
                 "net.ipv4.tcp_ecn_option = 2",
                 "as `rfc`: ns-2 has no such connections",
             ],
+        );
+    }
+
+    fn connection_path(&mut self, connection: &Config) {
+        let none = "ns-2 has no ICMP";
+        let path = &connection.path_mtu;
+        self.row(
+            "connection: Packet Too Big",
+            match path.too_big {
+                TooBigRule::Never => "ignored".to_owned(),
+                TooBigRule::AtOnce => format!(
+                    "believed from {} B on, for {}",
+                    path.least_believed, path.lifetime
+                ),
+                _ => format!(
+                    "believed from {} B on, for {}; after a timeout if as much was acknowledged",
+                    path.least_believed, path.lifetime
+                ),
+            },
+            [
+                "RFC 1191 §6.3, RFC 5927 §7.2",
+                "tcp_v4_mtu_reduced; net.ipv4.route.min_pmtu, mtu_expires",
+                none,
+            ],
+        );
+        self.row(
+            "connection: what was too big",
+            match path.cut {
+                CutRule::Window => "sent again within the window, as many segments as before",
+                _ => "sent again in slow start up to the window before",
+            },
+            ["RFC 8201 §5.4", "tcp_simple_retransmit", none],
+        );
+        self.row(
+            "connection: probes of the MTU",
+            match path.probing {
+                ProbingRule::Off => "off".to_owned(),
+                ProbingRule::BlackHole => format!(
+                    "after {} timeouts in a row, from {} B on",
+                    path.black_hole_timeouts, path.base
+                ),
+                _ => format!("from {} B on", path.base),
+            },
+            ["RFC 4821 §7.2, §7.7", "net.ipv4.tcp_mtu_probing = 0", none],
+        );
+        self.row(
+            "connection: unreachable at the SYN",
+            match connection.opening_errors {
+                OpeningErrors::All => "any such error ends the attempt",
+                _ => "a hard error ends the attempt",
+            },
+            ["RFC 9293 §3.9.2.2", "tcp_v4_err", none],
         );
     }
 

@@ -190,6 +190,14 @@ pub(super) struct Constants {
 }
 
 impl Constants {
+    /// A full segment has `to` bytes from now on, not `from`.
+    pub(super) fn resize(&mut self, from: u32, to: u32) {
+        let ratio = f64::from(to) / f64::from(from);
+        self.smss = f64::from(to);
+        self.min_pipe_cwnd *= ratio;
+        self.quantum_min *= ratio;
+    }
+
     pub(super) fn new(parameters: &BbrParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
         Self {

@@ -32,7 +32,7 @@ use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
-use dupack_tcp::scoreboard::{Scoreboard, SegmentId};
+use dupack_tcp::scoreboard::{Scoreboard, Segment, SegmentId};
 use dupack_tcp::time::Instant;
 use dupack_tcp::undo::{Reversal, Spurious};
 
@@ -293,6 +293,17 @@ impl Recovery for WithoutSack {
             timing: Timing::Sample,
             exit: Exit::No,
         }
+    }
+
+    fn on_cut(&mut self, view: &View<'_>) {
+        let board = view.scoreboard;
+        self.first = board.first().0;
+        let slot = |(_, segment): (_, &Segment)| Slot {
+            place: Place::InFlight,
+            len: segment.len,
+        };
+        self.slots = board.iter_from(board.first()).map(slot).collect();
+        self.on_rto(view);
     }
 
     fn on_rto(&mut self, view: &View<'_>) {

@@ -41,6 +41,11 @@ impl LostBelow {
         }
     }
 
+    /// A full segment has `smss` bytes from now on.
+    pub(super) fn resize(&mut self, dup_threshold: u32, smss: u32) {
+        self.byte_threshold = u64::from(dup_threshold.saturating_sub(1)) * u64::from(smss);
+    }
+
     /// Takes in an ACK.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let before = self.boundary.id();

@@ -1,0 +1,538 @@
+//! The path's MTU: what routers say of it (RFC 1191, RFC 8201), as far as that can be believed
+//! (RFC 5927 §7.2), and what probes find out where they say nothing (RFC 4821, RFC 8899).
+//!
+//! A link's MTU is known. That of the path is at most as large, and may change. It shows in three
+//! ways:
+//!
+//! - **Packet Too Big.** A router drops the packet and says what it could have carried. The quoted
+//!   sequence number must be in flight, the MTU smaller than what was sent and no smaller than links
+//!   are. Where packets as long have been acknowledged before, the message may be forged: it waits until
+//!   the segment times out, and is void if it is acknowledged.
+//! - **A black hole.** Timeouts follow one another and nobody says why (RFC 4821 §7.7): the segment
+//!   size falls to a base that most paths carry, and from there to its half.
+//! - **A probe** that is delivered: the segment size rises. One that is lost alone bounds the search.
+//!
+//! ```text
+//! search_low ≤ segment size ≤ search_high          probe = the middle, until 8 bytes are left
+//! ```
+//!
+//! What a router said holds for ten minutes (RFC 1191 §6.3). Sizes here are those of segments: an MTU less the
+//! headers and the options that every segment carries.
+
+use alloc::boxed::Box;
+
+use super::engine::Engine;
+use super::icmp::PathCounters;
+use super::{Connection, MIN_MSS};
+use crate::recovery::Phase;
+use crate::sender::{CutRule, ProbeAttempt, ProbeOutcome, Transmit};
+use crate::time::{Duration, Instant};
+
+/// IPv4 and TCP headers without options, in bytes.
+pub const HEADERS_IPV4: u16 = 40;
+
+/// IPv6 and TCP headers without options, in bytes.
+pub const HEADERS_IPV6: u16 = 60;
+
+/// The MTU that every link of IPv6 has (RFC 8200 §5).
+pub const LEAST_MTU_IPV6: u16 = 1280;
+
+/// The least window with which a probe is sent, in segments (Linux, `tcp_mtu_probe`): enough follow it
+/// to show its loss.
+const PROBE_WINDOW_SEGMENTS: u32 = 11;
+
+/// The wait after a probe that timed out, beside one that was lost (RFC 4821 §7.6.3).
+const TIMED_OUT_FACTOR: u64 = 5;
+
+/// What a connection does about the path's MTU. [`PathMtuConfig::IPV4`] and [`PathMtuConfig::IPV6`]
+/// have the RFCs' values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PathMtuConfig {
+    /// IP and TCP headers without options, in bytes.
+    pub headers: u16,
+    /// When Packet Too Big is believed.
+    pub too_big: TooBigRule,
+    /// The least MTU that is believed, in bytes. What says less may be right, but a segment then has
+    /// more header than data, and many such messages are forged (RFC 5927 §7.1). Linux:
+    /// `net.ipv4.route.min_pmtu`, 552; IPv6 has no less than 1280.
+    pub least_believed: u16,
+    /// How what was too long is sent again.
+    pub cut: CutRule,
+    /// How long it holds what a router said (RFC 1191 §6.3: 10 min).
+    pub lifetime: Duration,
+    /// What is known of the path before the connection is opened, from another one.
+    pub known: Option<KnownMtu>,
+    /// When the path is probed.
+    pub probing: ProbingRule,
+    /// The MTU that is taken for safe: the initial `search_low` (RFC 4821 §7.2: 1024; RFC 8899 §5.1.2:
+    /// BASE_PLPMTU), in bytes.
+    pub base: u16,
+    /// The least MTU that timeouts in a row lead to, in bytes (RFC 4821 §7.7: 68, and 1280 for IPv6).
+    pub least: u16,
+    /// The search is over when so many bytes are left (Linux, `tcp_probe_threshold`: 8).
+    pub converged: u16,
+    /// How long after that it begins again (RFC 4821 §7.3: 10 min; RFC 8899 §5.1.1: PMTU_RAISE_TIMER).
+    pub raise_after: Duration,
+    /// Timeouts in a row that are taken for a black hole: RFC 1122 §4.2.3.5's R1, at least three.
+    pub black_hole_timeouts: u32,
+    /// The least time from the first of them to the last (Linux counts time alone,
+    /// `retransmits_timed_out`).
+    pub black_hole_after: Duration,
+}
+
+/// When a Packet Too Big message is believed, if what it quotes is in flight and its MTU makes sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TooBigRule {
+    /// Never.
+    Never,
+    /// At once (RFC 1191; Linux, `tcp_v4_mtu_reduced`).
+    AtOnce,
+    /// At once if no packet as long has been acknowledged; else when the segment that it quotes
+    /// times out without being acknowledged (RFC 5927 §7.2, with MAXSEGRTO = 1).
+    Guarded,
+}
+
+/// When the path is probed for a larger MTU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProbingRule {
+    /// Never, and timeouts in a row change nothing (Linux's default: `tcp_mtu_probing` 0).
+    #[default]
+    Off,
+    /// Once timeouts in a row show a black hole (1).
+    BlackHole,
+    /// From the beginning, which is at the base MTU (2).
+    Always,
+}
+
+/// What is known of a path's MTU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownMtu {
+    /// Bytes.
+    pub mtu: u16,
+    /// Until when it holds.
+    pub until: Instant,
+}
+
+impl PathMtuConfig {
+    /// The RFCs' values for IPv4.
+    pub const IPV4: Self = Self {
+        headers: HEADERS_IPV4,
+        too_big: TooBigRule::Guarded,
+        least_believed: 552,
+        cut: CutRule::SlowStart,
+        lifetime: Duration::from_secs(600),
+        known: None,
+        probing: ProbingRule::BlackHole,
+        base: 1024,
+        least: 68,
+        converged: 8,
+        raise_after: Duration::from_secs(600),
+        black_hole_timeouts: 3,
+        black_hole_after: Duration::ZERO,
+    };
+
+    /// The RFCs' values for IPv6.
+    pub const IPV6: Self = Self::IPV4.over_ipv6();
+
+    /// The same over IPv6, whose links carry no less than 1280 bytes.
+    #[must_use]
+    pub const fn over_ipv6(self) -> Self {
+        Self {
+            headers: HEADERS_IPV6,
+            least_believed: LEAST_MTU_IPV6,
+            base: if self.base < LEAST_MTU_IPV6 {
+                LEAST_MTU_IPV6
+            } else {
+                self.base
+            },
+            least: LEAST_MTU_IPV6,
+            ..self
+        }
+    }
+}
+
+/// What is known of the path of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct PathMtu {
+    /// What the link and the peer permit.
+    most: u32,
+    /// Headers and options of every segment.
+    overhead: u32,
+    /// What a router has said, and until when it holds.
+    told: Option<(u32, Instant)>,
+    /// The longest segment sent, and where it ended.
+    sent: (u32, u64),
+    /// The longest that is known to have been acknowledged (RFC 5927 §7.2: maxsizeacked).
+    acked: u32,
+    /// A message that waits to be believed.
+    pending: Option<Pending>,
+    /// Retransmission timeouts, as far as they have been looked at.
+    timeouts: u64,
+    /// When the first was of those in a row.
+    timeouts_since: Instant,
+    /// There once the path is probed.
+    search: Option<Box<Search>>,
+}
+
+/// RFC 5927 §7.2's pending error.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    /// What it leaves for a segment.
+    len: u32,
+    /// The byte that it quotes.
+    offset: u64,
+}
+
+/// A search for the largest segment that the path carries (RFC 4821 §7.1 and §7.3).
+#[derive(Clone, Copy, Debug)]
+struct Search {
+    low: u32,
+    high: u32,
+    /// The length of the last probe.
+    probe: u32,
+    /// No probe before this (§7.6.2).
+    not_before: Instant,
+    /// Since when nothing is left to be found out.
+    converged_at: Option<Instant>,
+}
+
+/// What to send in place of what the sender would.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PathTurn {
+    /// Nothing.
+    None,
+    /// This probe.
+    Probe(Transmit),
+    /// No new data, so that a probe fits the window soon.
+    Wait,
+}
+
+impl PathMtu {
+    /// For segments of at most `most` bytes with so many bytes of options.
+    pub(super) fn new(config: &PathMtuConfig, most: u32, options: u32) -> Self {
+        Self {
+            most,
+            overhead: u32::from(config.headers) + options,
+            told: None,
+            sent: (0, 0),
+            acked: 0,
+            pending: None,
+            timeouts: 0,
+            timeouts_since: Instant::ZERO,
+            search: None,
+        }
+    }
+
+    /// What an MTU leaves for a segment, as far as link and peer permit it.
+    fn segment(&self, mtu: u32) -> u32 {
+        mtu.saturating_sub(self.overhead)
+            .clamp(u32::from(MIN_MSS).min(self.most), self.most)
+    }
+
+    /// Takes note of a segment that leaves: RFC 5927 §7.2's maxsizesent.
+    #[inline]
+    pub(super) fn note_sent(&mut self, len: u32, end: u64, una: u64) {
+        if len > self.sent.0 {
+            self.acked = self.acked_by(una);
+            self.sent = (len, end);
+        }
+    }
+
+    /// The longest segment that is known to have been acknowledged.
+    fn acked_by(&self, una: u64) -> u32 {
+        let (len, end) = self.sent;
+        match una >= end {
+            true => self.acked.max(len),
+            false => self.acked,
+        }
+    }
+
+    /// Whether an acknowledgment may mean something to it.
+    pub(super) const fn awaits_ack(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Whether there is anything to be done before something is sent.
+    pub(super) const fn is_busy(&self) -> bool {
+        self.told.is_some() || self.search.is_some()
+    }
+}
+
+impl Search {
+    /// Between these two.
+    const fn between(low: u32, high: u32, now: Instant) -> Self {
+        Self {
+            low,
+            high,
+            probe: 0,
+            not_before: now,
+            converged_at: None,
+        }
+    }
+
+    /// The length of the next probe, if there is one to be sent now.
+    fn next(&mut self, now: Instant, most: u32, config: &PathMtuConfig) -> Option<u32> {
+        if self.high < self.low + u32::from(config.converged).max(1) {
+            let since = *self.converged_at.get_or_insert(now);
+            if now < since + config.raise_after || most <= self.high {
+                return None;
+            }
+            self.high = most;
+            self.converged_at = None;
+        }
+        (now >= self.not_before).then(|| self.low + (self.high - self.low).div_ceil(2))
+    }
+}
+
+impl Engine {
+    /// The connection is established: the segment size is what is known of the path, or what a search
+    /// begins with. Beside timestamps, every segment has `reserved` bytes of options.
+    pub(super) fn open_path(&mut self, now: Instant, reserved: u32, config: &PathMtuConfig) {
+        self.path.overhead += reserved;
+        let known = config.known.filter(|known| known.until > now);
+        if let Some(KnownMtu { mtu, until }) = known {
+            let len = self.path.segment(u32::from(mtu));
+            if mtu >= config.least_believed && len < self.path.most {
+                self.path.told = Some((len, until));
+                self.sender.set_segment_size(now, len, config.cut);
+            }
+        }
+        if config.probing == ProbingRule::Always {
+            let high = self.sender.config().smss;
+            let low = self.path.segment(u32::from(config.base)).min(high);
+            self.path.search = Some(Box::new(Search::between(low, high, now)));
+            self.sender.set_segment_size(now, low, config.cut);
+        }
+    }
+
+    /// A router says that a packet in flight, whose segment begins at `offset`, is longer than `mtu`;
+    /// whether that can be.
+    pub(super) fn packet_too_big(
+        &mut self,
+        now: Instant,
+        mtu: u32,
+        offset: u64,
+        config: &PathMtuConfig,
+        counters: &mut PathCounters,
+    ) -> bool {
+        let len = self.path.segment(mtu);
+        let smss = self.sender.config().smss;
+        if config.too_big == TooBigRule::Never || mtu < u32::from(config.least_believed) {
+            return false;
+        }
+        if len >= smss {
+            let again = self.path.told.is_some_and(|(told, _)| told == len);
+            return again || self.probe_too_big(len);
+        }
+        if len >= self.path.sent.0 {
+            // Nothing as long was sent (RFC 5927 §7.2).
+            return false;
+        }
+        if config.too_big == TooBigRule::Guarded && len < self.path.acked_by(self.una()) {
+            self.path.pending = Some(Pending { len, offset });
+            counters.too_big_delayed += 1;
+            return true;
+        }
+        counters.too_big += 1;
+        self.shrink(now, len, config.cut, config);
+        true
+    }
+
+    /// The message is of a probe, which only the search had taken for possible.
+    fn probe_too_big(&mut self, len: u32) -> bool {
+        match &mut self.path.search {
+            Some(search) if self.sender.is_probing_path() && len < search.probe => {
+                search.high = search.high.min(len.max(search.low));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The path carries segments of `len` bytes, and no longer ones.
+    fn shrink(&mut self, now: Instant, len: u32, cut: CutRule, config: &PathMtuConfig) {
+        let path = &mut self.path;
+        path.told = Some((len, now + config.lifetime));
+        path.sent = (0, 0);
+        path.acked = len;
+        path.pending = None;
+        if let Some(search) = &mut path.search {
+            search.high = len;
+            search.low = search.low.min(len);
+        }
+        self.sender.set_segment_size(now, len, cut);
+    }
+
+    /// Something may have been acknowledged.
+    pub(super) fn path_acknowledged(&mut self, now: Instant, counters: &mut PathCounters) {
+        let una = self.una();
+        if self
+            .path
+            .pending
+            .is_some_and(|pending| una > pending.offset)
+        {
+            // What was said to be too long has arrived.
+            self.path.pending = None;
+            counters.too_big_refuted += 1;
+        }
+        if self.sender.is_probing_path()
+            && let Some(outcome) = self.sender.take_probe_outcome()
+        {
+            self.probe_ended(now, outcome, counters);
+        }
+    }
+
+    /// A probe has come to its end (RFC 4821 §7.6).
+    fn probe_ended(&mut self, now: Instant, outcome: ProbeOutcome, counters: &mut PathCounters) {
+        let smss = self.sender.config().smss;
+        let flight = self.sender.scoreboard().flight_size();
+        let window = flight.min(self.sender.window().whole_bytes());
+        let rounds = window / u64::from(smss);
+        let Some(search) = &mut self.path.search else {
+            return;
+        };
+        // The simplest estimate of the time to the next loss (§7.6.2): a round trip for each segment
+        // of the window, as far as it is used.
+        let wait = self.sender.rtt().srtt().unwrap_or_default() * rounds.max(1);
+        match outcome {
+            ProbeOutcome::Delivered => {
+                counters.probes_delivered += 1;
+                let len = search.probe;
+                search.low = len;
+                search.high = search.high.max(len);
+                self.sender.set_segment_size(now, len, CutRule::Window);
+            }
+            ProbeOutcome::Lost | ProbeOutcome::TimedOut => {
+                counters.probes_lost += 1;
+                search.high = search.high.min((search.probe - 1).max(search.low));
+                search.not_before = now
+                    + match outcome {
+                        ProbeOutcome::Lost => wait,
+                        _ => wait * TIMED_OUT_FACTOR,
+                    };
+            }
+            ProbeOutcome::Inconclusive => {}
+        }
+    }
+
+    /// The sender's timers have expired: what that means if the retransmission timer was among them.
+    pub(super) fn path_timed_out(
+        &mut self,
+        now: Instant,
+        config: &PathMtuConfig,
+        counters: &mut PathCounters,
+    ) {
+        let timeouts = self.sender.stats().timeouts;
+        if timeouts == self.path.timeouts {
+            return;
+        }
+        self.path.timeouts = timeouts;
+        let in_a_row = self.sender.rtt().backoff();
+        if in_a_row <= 1 {
+            self.path.timeouts_since = now;
+        }
+        self.path_acknowledged(now, counters);
+        if let Some(pending) = self.path.pending {
+            // Nothing has been acknowledged since: it is believed (RFC 5927 §7.2).
+            counters.too_big += 1;
+            self.shrink(now, pending.len, CutRule::Window, config);
+        } else if config.probing != ProbingRule::Off
+            && in_a_row >= config.black_hole_timeouts
+            && now.since(self.path.timeouts_since) >= config.black_hole_after
+        {
+            self.escape_black_hole(now, config, counters);
+        }
+    }
+
+    /// Segments as long as now vanish (RFC 4821 §7.7; Linux, `tcp_mtu_probing`).
+    fn escape_black_hole(
+        &mut self,
+        now: Instant,
+        config: &PathMtuConfig,
+        counters: &mut PathCounters,
+    ) {
+        counters.black_holes += 1;
+        let smss = self.sender.config().smss;
+        let base = self.path.segment(u32::from(config.base));
+        let least = self.path.segment(u32::from(config.least));
+        let high = self.path.told.map_or(self.path.most, |(len, _)| len);
+        let low = match self.path.search.as_deref() {
+            // To what is known to be safe, then to what is thought to be, then to half of it.
+            Some(search) if smss > search.low => search.low,
+            Some(search) if search.low <= base => (search.low / 2).max(least),
+            _ => base,
+        };
+        let low = low.min(smss);
+        self.path.search = Some(Box::new(Search::between(low, high.max(low), now)));
+        self.path.sent = (0, 0);
+        self.path.acked = 0;
+        self.sender.set_segment_size(now, low, CutRule::Window);
+    }
+
+    /// What is to be sent in place of what the sender would: lets what a router said expire, and
+    /// probes.
+    pub(super) fn path_turn(
+        &mut self,
+        now: Instant,
+        config: &PathMtuConfig,
+        counters: &mut PathCounters,
+    ) -> PathTurn {
+        let most = self.path.most;
+        if self.path.told.is_some_and(|(_, until)| until <= now) {
+            self.path.told = None;
+            if self.path.search.is_none() {
+                self.sender.set_segment_size(now, most, CutRule::Window);
+            }
+        }
+        let high = self.path.told.map_or(most, |(len, _)| len);
+        if self.sender.is_probing_path() || !self.may_probe() {
+            return PathTurn::None;
+        }
+        let Some(search) = &mut self.path.search else {
+            return PathTurn::None;
+        };
+        let Some(len) = search.next(now, high, config) else {
+            return PathTurn::None;
+        };
+        let smss = self.sender.config().smss;
+        let after = (self.sender.stats().reordering() + 1) * smss;
+        match self.sender.poll_probe(now, len, after) {
+            ProbeAttempt::Sent(probe) => {
+                search.probe = len;
+                counters.probes += 1;
+                PathTurn::Probe(probe)
+            }
+            ProbeAttempt::Waits => PathTurn::Wait,
+            ProbeAttempt::Impossible => PathTurn::None,
+        }
+    }
+
+    /// RFC 4821 §7.4's conditions, as far as they do not depend on the probe: nothing is lost, and
+    /// enough can follow to show the loss of a probe at once. ACKs with SACK blocks would change
+    /// the size of segments.
+    fn may_probe(&self) -> bool {
+        let sender = &self.sender;
+        let calm = matches!(sender.phase(), Some(Phase::Open) | None)
+            && sender.scoreboard().sacked_segments() == 0
+            && sender.rtt().backoff() == 0;
+        let least = f64::from(PROBE_WINDOW_SEGMENTS * sender.config().smss);
+        calm && self.receiver.out_of_order_ranges() == 0 && sender.window().cwnd >= least
+    }
+}
+
+impl Connection {
+    /// The path's MTU as a router has told it, for the next connection to the same host
+    /// (RFC 1191 §6.3).
+    #[must_use]
+    pub fn path_mtu(&self) -> Option<KnownMtu> {
+        let path = &self.engine.as_ref()?.path;
+        let (len, until) = path.told?;
+        Some(KnownMtu {
+            mtu: u16::try_from(len + path.overhead).unwrap_or(u16::MAX),
+            until,
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! The size of a segment follows the path: it changes while the connection lasts, and probes find
+//! out how large it may be.
+//!
+//! **Smaller.** The path has dropped what is longer. Nothing of that is congestion: what is
+//! outstanding is cut into segments that fit, with new ids, and the recovery is told that it is to be
+//! sent again ([`Recovery::on_cut`](crate::recovery::Recovery::on_cut)). The window becomes as many
+//! segments as before.
+//!
+//! **A probe** (RFC 4821 §7.5) is one packet of new data, longer than a full segment. To the
+//! scoreboard and the recovery it is the segments that it would have been sent in: where it is lost
+//! these are sent again one by one, and nobody has to cut anything.
+//!
+//! ```text
+//! packets      ├─ 1000 ─┤├────── 1400 ──────┤├─ 1000 ─┤
+//! scoreboard   │   7    ││   8    │   9     ││   10   │
+//! ```
+
+use alloc::boxed::Box;
+
+use super::state::State;
+use super::{Sender, Transmit};
+use crate::facts::{LossCause, SendReason};
+use crate::recovery::{Clearance, LossEvent, Next, RtoTimer};
+use crate::scoreboard::{Reported, Segment};
+use crate::segment::DataSegment;
+use crate::time::Instant;
+use crate::window::{Window, WindowCause};
+
+/// How what is too long for the path is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CutRule {
+    /// As far as the window allows, which is as many segments as it was (Linux,
+    /// `tcp_simple_retransmit`).
+    Window,
+    /// One segment until acknowledgments begin to arrive, then in slow start up to the window as it
+    /// was (RFC 1191 §6.4, RFC 8201 §5.4).
+    SlowStart,
+}
+
+/// Whether a probe was sent.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProbeAttempt {
+    /// This is it.
+    Sent(Transmit),
+    /// A window has no room for it, and would have if nothing else were sent until more
+    /// acknowledgments come.
+    Waits,
+    /// There is not as much data, a window is too small or the pace holds it back, something is to be
+    /// sent again, or a probe is outstanding.
+    Impossible,
+}
+
+/// What became of a probe (RFC 4821 §7.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProbeOutcome {
+    /// It was delivered: the path carries packets as long.
+    Delivered,
+    /// It was lost, and nothing around it. The window was not reduced for it (§7.6.2).
+    Lost,
+    /// It was lost, and a timeout told so: the window was reduced (§7.6.3).
+    TimedOut,
+    /// Something else was lost, too: it says nothing (§7.6.4).
+    Inconclusive,
+}
+
+/// A probe that is on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathProbe {
+    start: u64,
+    end: u64,
+    /// What became of it, if it was not delivered.
+    failure: Option<ProbeOutcome>,
+}
+
+impl PathProbe {
+    const fn covers(&self, offset: u64) -> bool {
+        self.start <= offset && offset < self.end
+    }
+}
+
+impl Sender {
+    /// A full segment has `smss` bytes from now on, as the path's MTU or what is known of it has
+    /// changed.
+    ///
+    /// If that is less than before, the window becomes as many of them, and what is outstanding and
+    /// longer is sent again in pieces. If it is more, the window stays as it is in bytes (RFC 4821
+    /// §7.6.1 leaves it open; Linux, `tcp_mtup_probe_success`).
+    pub fn set_segment_size(&mut self, now: Instant, smss: u32, rule: CutRule) {
+        let smss = smss.max(1);
+        let before = self.state.config.smss;
+        if smss == before {
+            return;
+        }
+        self.state.resize(smss);
+        self.stack.recovery.on_segment_size(before, smss);
+        self.stack.control.on_segment_size(before, smss);
+        self.stack.differentiation.on_segment_size(before, smss);
+        self.stack.response.on_segment_size(before, smss);
+        // One longer than before leaves at least a segment of window.
+        let ratio = (f64::from(smss) / f64::from(before)).min(1.0);
+        let scaled = Window {
+            cwnd: self.state.window.cwnd * ratio,
+            ssthresh: self.state.window.ssthresh * ratio,
+        };
+        self.state.set_window(now, scaled, WindowCause::SegmentSize);
+        if self.state.scoreboard.has_missing_beyond(smss) {
+            self.cut(now, rule);
+        }
+        self.state.check();
+    }
+
+    /// Cuts what is outstanding, and has it sent again.
+    fn cut(&mut self, now: Instant, rule: CutRule) {
+        self.state.scoreboard.cut(self.state.config.smss);
+        self.state.start_over();
+        // Nothing that was sent again for the path's sake tells that a loss was none.
+        self.state.undo.forbid();
+        self.state.probe = None;
+        if rule == CutRule::SlowStart {
+            let restart = Window {
+                cwnd: f64::from(self.state.config.smss),
+                ssthresh: self.state.window.ssthresh.min(self.state.window.cwnd),
+            };
+            self.state
+                .set_window(now, restart, WindowCause::SegmentSize);
+        }
+        self.stack.recovery.on_cut(&self.state.view(now));
+        // RFC 1191 §6.4: no retransmission timer is to expire for what is sent again now.
+        self.state.set_timer(now, RtoTimer::Restart);
+    }
+
+    /// One packet of `len` bytes of new data, more than a full segment has, if so much is to be sent
+    /// now and `after` bytes more can follow it: enough to show its loss without a timeout (RFC 4821
+    /// §7.4). [`take_probe_outcome`](Self::take_probe_outcome) says what becomes of it.
+    pub fn poll_probe(&mut self, now: Instant, len: u32, after: u32) -> ProbeAttempt {
+        let state = &self.state;
+        let board = &state.scoreboard;
+        let needed = u64::from(len) + u64::from(after);
+        let data = state
+            .written
+            .saturating_sub(board.nxt() + u64::from(state.fin));
+        let windows = state.window.whole_bytes().min(u64::from(state.peer_window));
+        if state.probe.is_some()
+            || len <= state.config.smss
+            || data.min(windows) < needed
+            || (now < state.pace_until && !state.pacer.lets_burst_go_on(now))
+        {
+            return ProbeAttempt::Impossible;
+        }
+        let view = state.view(now);
+        let Next::New { why, clearance } = self.stack.recovery.next(&view) else {
+            return ProbeAttempt::Impossible;
+        };
+        if (why, clearance) != (SendReason::NewData, Clearance::Window) {
+            return ProbeAttempt::Impossible;
+        }
+        let nxt = board.nxt();
+        let room = state.peer_edge.saturating_sub(nxt);
+        if room < needed || self.stack.recovery.allowance(&view) < u64::from(len) {
+            // What is outstanding makes room when it is acknowledged.
+            return match board.is_empty() {
+                true => ProbeAttempt::Impossible,
+                false => ProbeAttempt::Waits,
+            };
+        }
+        self.end_idle(now);
+        match self.send_probe(now, nxt, len) {
+            Some(probe) => ProbeAttempt::Sent(probe),
+            None => ProbeAttempt::Impossible,
+        }
+    }
+
+    fn send_probe(&mut self, now: Instant, nxt: u64, len: u32) -> Option<Transmit> {
+        let mut probe: Option<Transmit> = None;
+        let mut rest = len;
+        while rest > 0 {
+            let piece = self.send_new(now, SendReason::PathProbe, rest.min(self.state.config.smss));
+            rest -= piece.segment.len;
+            probe.get_or_insert(piece);
+        }
+        self.state.probe = Some(Box::new(PathProbe {
+            start: nxt,
+            end: nxt + u64::from(len),
+            failure: None,
+        }));
+        self.state.check();
+        probe.map(|first| Transmit {
+            segment: DataSegment {
+                len,
+                ..first.segment
+            },
+            ..first
+        })
+    }
+
+    /// Whether a probe is outstanding, or what became of it has not been asked.
+    #[must_use]
+    pub const fn is_probing_path(&self) -> bool {
+        self.state.probe.is_some()
+    }
+
+    /// What became of the last probe, once; `None` as long as nobody knows.
+    pub fn take_probe_outcome(&mut self) -> Option<ProbeOutcome> {
+        let outcome = self.state.probe_outcome()?;
+        self.state.probe = None;
+        Some(outcome)
+    }
+
+    /// Whether the loss event is that of a probe and of nothing else: then it is no sign of
+    /// congestion (RFC 4821 §7.6.2).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn excuses_probe(
+        &mut self,
+        now: Instant,
+        event: LossEvent,
+        segment: Segment,
+    ) -> bool {
+        let alone = self.state.lost_probe_alone(segment.start) && event.repaired.is_none();
+        if !alone {
+            return false;
+        }
+        if let Some(probe) = &mut self.state.probe {
+            probe.failure = Some(ProbeOutcome::Lost);
+        }
+        self.state.stop_timing();
+        self.state.undo.forbid();
+        let flight_size = self.state.unlimited_flight_size();
+        let loss = self.state.loss_facts(now, segment, event.rule, flight_size);
+        // The recovery repairs it, within the window as it is.
+        self.tell_cause(&loss, LossCause::Wireless);
+        true
+    }
+}
+
+impl State {
+    /// A full segment has `smss` bytes from now on.
+    fn resize(&mut self, smss: u32) {
+        let ratio = f64::from(smss) / f64::from(self.config.smss);
+        self.config.initial_window *= ratio;
+        self.config.smss = smss;
+        self.scoreboard.expect_segments_of(smss);
+    }
+
+    /// Whether the first segment outstanding, at `lost`, is the probe's first, and nothing beyond the
+    /// probe is missing below the highest segment that has arrived.
+    fn lost_probe_alone(&self, lost: u64) -> bool {
+        let Some(probe) = self.probe.as_deref() else {
+            return false;
+        };
+        let board = &self.scoreboard;
+        let mut beyond = board
+            .iter_from(board.id_at(probe.end))
+            .map(|(_, segment)| segment)
+            .take_while(|segment| segment.end() <= board.forward_ack());
+        probe.failure.is_none()
+            && probe.covers(lost)
+            && board.una() == probe.start
+            && beyond.all(|segment| segment.reported == Reported::Sacked)
+    }
+
+    fn probe_outcome(&self) -> Option<ProbeOutcome> {
+        let probe = self.probe.as_deref()?;
+        if probe.failure.is_some() {
+            return probe.failure;
+        }
+        let board = &self.scoreboard;
+        let mut pieces = board
+            .iter_from(board.id_at(probe.start))
+            .map(|(_, segment)| segment)
+            .take_while(|segment| segment.start < probe.end);
+        let arrived = board.una() >= probe.end
+            || (board.una() <= probe.start && pieces.all(|s| s.reported == Reported::Sacked));
+        arrived.then_some(ProbeOutcome::Delivered)
+    }
+
+    /// The segment at `offset` is sent again: that it is acknowledged says nothing of a probe that
+    /// it was a part of.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_repeat_of_probe(&mut self, offset: u64) {
+        if let Some(probe) = &mut self.probe
+            && probe.covers(offset)
+        {
+            probe.failure.get_or_insert(ProbeOutcome::Inconclusive);
+        }
+    }
+
+    /// The retransmission timer expired.
+    pub(super) fn note_timeout_of_probe(&mut self) {
+        let una = self.scoreboard.una();
+        if let Some(probe) = &mut self.probe
+            && probe.failure.is_none()
+        {
+            probe.failure = Some(if probe.start == una {
+                ProbeOutcome::TimedOut
+            } else {
+                ProbeOutcome::Inconclusive
+            });
+        }
+    }
+}

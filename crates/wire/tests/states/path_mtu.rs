@@ -1,0 +1,542 @@
+//! The path's MTU: what routers say of it and what they do not, what is believed, and probes.
+
+use dupack_algorithms::catalog::Dialect;
+use dupack_tcp::connection::{
+    Config, Connection, Event, IcmpError, IcmpReport, PathCounters, ProbingRule, Reason,
+    TooBigRule, Unreachable,
+};
+use dupack_tcp::sender::{CutRule, Sender};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::endpoint::script::{OUR_ISS, Script, plain};
+use crate::endpoint::stacks::{builder, every_recovery, stack};
+
+/// Bytes of IPv4 and TCP headers.
+const HEADERS: u32 = 40;
+
+/// A link of 1440 bytes: segments of 1400.
+fn link() -> Config {
+    let mut config = plain();
+    config.mss = 1400;
+    config
+}
+
+/// As Linux has it.
+fn prompt() -> Config {
+    let mut config = link();
+    config.path_mtu.too_big = TooBigRule::AtOnce;
+    config.path_mtu.cut = CutRule::Window;
+    config.path_mtu.probing = ProbingRule::Off;
+    config
+}
+
+fn opened(config: Config, text: &str, dialect: Dialect) -> Script {
+    let build = builder(&stack(text), dialect);
+    let mut t = Script::new(Connection::connect(config, build));
+    t.options.mss = Some(1400);
+    t.window = 60_000;
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.sends(&[". 1 ack 1"]);
+    let _ = t.events();
+    t
+}
+
+fn established(config: Config) -> Script {
+    opened(config, "sack/reno", Dialect::Rfc)
+}
+
+/// A message about the segment at `seq` arrives.
+fn hear(t: &mut Script, seq: u32, says: IcmpReport) {
+    let error = IcmpError::new(SeqNumber(OUR_ISS.wrapping_add(seq)), says);
+    t.connection.handle_icmp(t.now, &error);
+}
+
+fn too_big(t: &mut Script, seq: u32, mtu: u32) {
+    hear(t, seq, IcmpReport::PacketTooBig { mtu });
+}
+
+fn sender(t: &Script) -> &Sender {
+    t.connection.sender().expect("it is established")
+}
+
+fn smss(t: &Script) -> u32 {
+    sender(t).config().smss
+}
+
+#[test]
+fn what_is_too_big_is_cut_and_sent_again_at_once() {
+    let mut t = established(prompt());
+    t.connection.write(4200).expect("it is open");
+    t.sends(&[". 1:1401 ack 1", ". 1401:2801 ack 1", "P. 2801:4201 ack 1"]);
+    t.pass(50);
+    too_big(&mut t, 1, 1040);
+    t.sends(&[
+        ". 1:1001 ack 1",
+        ". 1001:1401 ack 1",
+        ". 1401:2401 ack 1",
+        ". 2401:2801 ack 1",
+        ". 2801:3801 ack 1",
+        "P. 3801:4201 ack 1",
+    ]);
+    // As many segments as before, and no sign of congestion.
+    let window = sender(&t).window();
+    assert_eq!((window.cwnd, window.ssthresh), (10_000.0, f64::INFINITY));
+    assert_eq!(sender(&t).stats().loss_events, 0);
+    assert_eq!(t.connection.path_mtu().map(|known| known.mtu), Some(1040));
+    // What the others that were dropped lead to changes nothing.
+    too_big(&mut t, 1401, 1040);
+    too_big(&mut t, 2801, 1040);
+    t.sends(&[]);
+    let counted = t.connection.path_counters();
+    assert_eq!((counted.too_big, counted.icmp_ignored), (1, 0));
+    t.pass(50);
+    t.arrive(". 1 ack 4201");
+    t.connection.write(2500).expect("it is open");
+    t.sends(&[
+        ". 4201:5201 ack 1",
+        ". 5201:6201 ack 1",
+        "P. 6201:6701 ack 1",
+    ]);
+}
+
+#[test]
+fn a_router_further_on_may_carry_less() {
+    let mut t = established(prompt());
+    t.connection.write(1400).expect("it is open");
+    t.sends(&["P. 1:1401 ack 1"]);
+    too_big(&mut t, 1, 1240);
+    t.sends(&[". 1:1201 ack 1", "P. 1201:1401 ack 1"]);
+    too_big(&mut t, 1, 840);
+    t.sends(&[". 1:801 ack 1", ". 801:1201 ack 1", "P. 1201:1401 ack 1"]);
+    assert_eq!(smss(&t), 800);
+}
+
+#[test]
+fn in_slow_start_one_segment_goes_first() {
+    // RFC 8201 §5.4.
+    let mut config = prompt();
+    config.path_mtu.cut = CutRule::SlowStart;
+    let mut t = established(config);
+    t.connection.write(4200).expect("it is open");
+    assert_eq!(t.drain().len(), 3);
+    too_big(&mut t, 1, 1040);
+    t.sends(&[". 1:1001 ack 1"]);
+    let window = sender(&t).window();
+    assert_eq!((window.cwnd, window.ssthresh), (1000.0, 10_000.0));
+    t.pass(100);
+    t.arrive(". 1 ack 1001");
+    t.sends(&[
+        ". 1001:1401 ack 1",
+        ". 1401:2401 ack 1",
+        ". 2401:2801 ack 1",
+    ]);
+    t.pass(100);
+    t.arrive(". 1 ack 2801");
+    t.sends(&[". 2801:3801 ack 1", "P. 3801:4201 ack 1"]);
+    assert_eq!(sender(&t).stats().timeouts, 0);
+}
+
+#[test]
+fn what_cannot_be_is_ignored_and_counted() {
+    let mut t = established(prompt());
+    t.connection.write(4200).expect("it is open");
+    assert_eq!(t.drain().len(), 3);
+    t.pass(100);
+    t.arrive(". 1 ack 1401");
+    let _ = t.drain();
+    // Acknowledged already, never sent, as long as the link's, longer, below what is believed, and
+    // 0, which a router of before RFC 1191 says.
+    for (seq, mtu) in [
+        (1, 1040),
+        (4201, 1040),
+        (0, 1040),
+        (1401, 1440),
+        (1401, 9000),
+        (1401, 551),
+        (1401, 68),
+        (1401, 0),
+    ] {
+        too_big(&mut t, seq, mtu);
+    }
+    t.sends(&[]);
+    assert_eq!(smss(&t), 1400);
+    let expected = 8;
+    assert_eq!(t.connection.path_counters().icmp_ignored, expected);
+    too_big(&mut t, 1401, 552);
+    assert_eq!(smss(&t), 512);
+}
+
+#[test]
+fn nothing_in_flight_nothing_is_believed() {
+    let mut t = established(prompt());
+    for seq in [0, 1, 2] {
+        too_big(&mut t, seq, 1040);
+        hear(&mut t, seq, IcmpReport::Unreachable(Unreachable::Port));
+    }
+    assert_eq!(t.connection.path_counters().icmp_ignored, 6);
+    assert_eq!((smss(&t), t.connection.unreachable()), (1400, None));
+}
+
+#[test]
+fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
+    // RFC 5927 §7.3.1: at first it is believed.
+    let mut t = established(link());
+    t.connection.write(1400).expect("it is open");
+    t.sends(&["P. 1:1401 ack 1"]);
+    too_big(&mut t, 1, 1240);
+    assert_eq!(smss(&t), 1200);
+    t.sends(&[". 1:1201 ack 1"]);
+    t.pass(100);
+    t.arrive(". 1 ack 1401");
+
+    // §7.3.4: packets of 1240 bytes have arrived; one that is acknowledged refutes the claim.
+    t.connection.write(1200).expect("it is open");
+    t.sends(&["P. 1401:2601 ack 1"]);
+    too_big(&mut t, 1401, 600);
+    assert_eq!(smss(&t), 1200);
+    t.sends(&[]);
+    t.pass(100);
+    t.arrive(". 1 ack 2601");
+    let counted = *t.connection.path_counters();
+    assert_eq!((counted.too_big_delayed, counted.too_big_refuted), (1, 1));
+
+    // §7.3.2: one that times out proves it.
+    t.connection.write(1200).expect("it is open");
+    t.sends(&["P. 2601:3801 ack 1"]);
+    too_big(&mut t, 2601, 600);
+    assert_eq!(t.pass(1000), [". 2601:3161 ack 1"]);
+    assert_eq!(smss(&t), 560);
+    let counted = *t.connection.path_counters();
+    assert_eq!((counted.too_big, counted.too_big_delayed), (2, 2));
+}
+
+#[test]
+fn it_is_forgotten_after_ten_minutes() {
+    let mut t = established(prompt());
+    t.connection.write(1400).expect("it is open");
+    assert_eq!(t.drain().len(), 1);
+    too_big(&mut t, 1, 1040);
+    assert_eq!(t.drain().len(), 2);
+    t.pass(100);
+    t.arrive(". 1 ack 1401");
+    let _ = t.drain();
+    t.pass(599_000);
+    t.connection.write(1400).expect("it is open");
+    t.sends(&[". 1401:2401 ack 1", "P. 2401:2801 ack 1"]);
+    t.pass(100);
+    t.arrive(". 1 ack 2801");
+    let _ = t.drain();
+    t.pass(900);
+    t.connection.write(1400).expect("it is open");
+    t.sends(&["P. 2801:4201 ack 1"]);
+    assert_eq!(t.connection.path_mtu(), None);
+}
+
+#[test]
+fn the_next_connection_knows_it() {
+    let mut t = established(prompt());
+    t.connection.write(1400).expect("it is open");
+    assert_eq!(t.drain().len(), 1);
+    too_big(&mut t, 1, 1040);
+    let mut config = prompt();
+    config.path_mtu.known = t.connection.path_mtu();
+    let mut next = established(config);
+    next.connection.write(1400).expect("it is open");
+    next.sends(&[". 1:1001 ack 1", "P. 1001:1401 ack 1"]);
+    assert_eq!(sender(&next).window().cwnd, 10_000.0);
+}
+
+#[test]
+fn no_error_ends_an_established_connection() {
+    // RFC 5927 §5.2, RFC 9293 §3.9.2.2.
+    let mut config = link();
+    config.user_timeout = Duration::from_secs(10);
+    let mut t = established(config);
+    t.connection.write(1000).expect("it is open");
+    t.sends(&["P. 1:1001 ack 1"]);
+    for what in [Unreachable::Port, Unreachable::Protocol, Unreachable::Host] {
+        hear(&mut t, 1, IcmpReport::Unreachable(what));
+    }
+    assert_eq!(t.connection.unreachable(), Some(Unreachable::Host));
+    t.pass(100);
+    t.arrive(". 1 ack 1001");
+    // Something was acknowledged: it is not true any more.
+    assert_eq!(t.connection.unreachable(), None);
+    t.connection.write(1000).expect("it is open");
+    assert_eq!(t.drain().len(), 1);
+    hear(&mut t, 1001, IcmpReport::Unreachable(Unreachable::Host));
+    let _ = t.events();
+    t.pass(11_000);
+    let reason = Reason::Unreachable(Unreachable::Host);
+    assert_eq!(t.events(), [Event::Closed(reason)]);
+    assert_eq!(t.connection.path_counters().unreachable, 4);
+}
+
+#[test]
+fn a_hard_error_ends_the_attempt_to_open_one() {
+    let cases = [
+        (Unreachable::Port, Dialect::Rfc, true),
+        (Unreachable::Host, Dialect::Rfc, false),
+        (Unreachable::Host, Dialect::Linux, true),
+    ];
+    for (what, dialect, ends) in cases {
+        let stack = stack("sack/reno");
+        let mut config = link();
+        let (of_dialect, _) = dupack_algorithms::catalog::offer(&stack, dialect);
+        config.opening_errors = of_dialect.opening_errors;
+        config.open_timeout = Duration::from_secs(20);
+        let mut t = Script::new(Connection::connect(config, builder(&stack, dialect)));
+        hear(&mut t, 0, IcmpReport::Unreachable(what));
+        assert_eq!(
+            t.connection.path_counters().icmp_ignored,
+            1,
+            "nothing was sent"
+        );
+        t.sends(&["S 0"]);
+        hear(&mut t, 1, IcmpReport::Unreachable(what));
+        too_big(&mut t, 0, 600);
+        assert_eq!(t.connection.path_counters().icmp_ignored, 3);
+        hear(&mut t, 0, IcmpReport::Unreachable(what));
+        let over = Event::Closed(Reason::Unreachable(what));
+        if ends {
+            assert_eq!(t.events(), [over]);
+            continue;
+        }
+        assert!(t.events().is_empty());
+        // It is told when the attempt has taken too long.
+        t.pass(21_000);
+        assert_eq!(t.events(), [over]);
+    }
+}
+
+/// A path of 100 ms that carries so much, and the peer behind it.
+struct Path {
+    /// The longest segment that passes.
+    carries: u32,
+    router: Router,
+    /// What the peer expects, and has beyond it, counted from our SYN.
+    next: u32,
+    beyond: Vec<(u32, u32)>,
+    on_the_way: Vec<(Instant, Arrival)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Router {
+    Speaks,
+    Silent,
+}
+
+#[derive(Clone, Copy)]
+enum Arrival {
+    Data(u32, u32),
+    Message(u32),
+}
+
+impl Path {
+    fn new(carries: u32, router: Router) -> Self {
+        Self {
+            carries,
+            router,
+            next: 1,
+            beyond: Vec::new(),
+            on_the_way: Vec::new(),
+        }
+    }
+
+    /// What leaves now goes on its way.
+    fn take(&mut self, t: &mut Script) {
+        while let Some(outgoing) = t.connection.poll_transmit(t.now) {
+            let seq = outgoing.segment.seq.0.wrapping_sub(OUR_ISS);
+            let len = outgoing.segment.len;
+            assert!(len <= 1400, "the link carries no more");
+            if len == 0 {
+                continue;
+            }
+            let arrival = match (len > self.carries, self.router) {
+                (false, _) => Arrival::Data(seq, seq + len),
+                (true, Router::Speaks) => Arrival::Message(seq),
+                (true, Router::Silent) => continue,
+            };
+            let at = t.now + Duration::from_millis(100);
+            self.on_the_way.push((at, arrival));
+        }
+    }
+
+    /// Lets time pass until everything written is acknowledged.
+    fn finish(&mut self, t: &mut Script) {
+        for _ in 0..1_000_000 {
+            self.take(t);
+            if sender(t).is_done() {
+                return;
+            }
+            let first = self.on_the_way.iter().map(|(at, _)| *at).min();
+            let timer = t.connection.next_timeout();
+            let at = [first, timer].into_iter().flatten().min();
+            t.now = t.now.max(at.expect("something is to come"));
+            if first.is_some_and(|first| first <= t.now) {
+                let index = self
+                    .on_the_way
+                    .iter()
+                    .position(|(at, _)| Some(*at) == first);
+                let (_, arrival) = self.on_the_way.remove(index.expect("it is there"));
+                self.arrive(t, arrival);
+            } else {
+                t.connection.handle_timeout(t.now);
+            }
+        }
+        panic!("it never ends");
+    }
+
+    fn arrive(&mut self, t: &mut Script, arrival: Arrival) {
+        let (start, end) = match arrival {
+            Arrival::Data(start, end) => (start, end),
+            Arrival::Message(seq) => return too_big(t, seq, self.carries + HEADERS),
+        };
+        if end > self.next {
+            self.beyond.push((start.max(self.next), end));
+        }
+        self.beyond.sort_unstable();
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for (start, end) in self.beyond.drain(..) {
+            match ranges.last_mut() {
+                Some((_, last)) if start <= *last => *last = end.max(*last),
+                _ => ranges.push((start, end)),
+            }
+        }
+        ranges.retain(|&(start, end)| {
+            if start <= self.next {
+                self.next = self.next.max(end);
+            }
+            end > self.next
+        });
+        self.beyond = ranges;
+        // The newest first.
+        let mut blocks = self.beyond.clone();
+        blocks.sort_by_key(|&(from, to)| !(from <= start && end <= to));
+        blocks.truncate(3);
+        let ack = format!(". 1 ack {}", self.next);
+        t.arrive_sacking(&ack, &blocks);
+    }
+}
+
+fn counted(t: &Script) -> PathCounters {
+    *t.connection.path_counters()
+}
+
+#[test]
+fn every_recovery_gets_through_without_a_timeout_where_routers_speak() {
+    for spec in every_recovery() {
+        for dialect in [Dialect::Rfc, Dialect::Linux] {
+            let text = spec.to_string();
+            let (config, _) = dupack_algorithms::catalog::offer(&stack(&text), dialect);
+            let mut ours = link();
+            ours.path_mtu = config.path_mtu;
+            let mut t = opened(ours, &text, dialect);
+            t.connection.write(100_000).expect("it is open");
+            Path::new(1000, Router::Speaks).finish(&mut t);
+            assert_eq!(smss(&t), 1000, "{text}, {dialect}");
+            let stats = sender(&t).stats();
+            assert_eq!(stats.timeouts, 0, "{text}, {dialect}");
+            assert_eq!(stats.loss_events, 0, "{text}, {dialect}");
+            assert_eq!(counted(&t).too_big, 1, "{text}, {dialect}");
+        }
+    }
+}
+
+#[test]
+fn every_recovery_gets_through_where_the_path_changes() {
+    for spec in every_recovery() {
+        for dialect in [Dialect::Rfc, Dialect::Linux] {
+            let text = spec.to_string();
+            let (config, _) = dupack_algorithms::catalog::offer(&stack(&text), dialect);
+            let mut ours = link();
+            ours.path_mtu = config.path_mtu;
+            let mut t = opened(ours, &text, dialect);
+            let mut path = Path::new(1400, Router::Speaks);
+            for carries in [1400, 1100, 700] {
+                path.carries = carries;
+                t.connection.write(60_000).expect("it is open");
+                path.finish(&mut t);
+                assert_eq!(smss(&t), carries, "{text}, {dialect}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_recovery_gets_out_of_a_black_hole() {
+    for spec in every_recovery() {
+        for dialect in [Dialect::Rfc, Dialect::Linux] {
+            let text = spec.to_string();
+            let mut config = link();
+            config.path_mtu.probing = ProbingRule::BlackHole;
+            let mut t = opened(config, &text, dialect);
+            t.connection.write(400_000).expect("it is open");
+            Path::new(1200, Router::Silent).finish(&mut t);
+            let counted = counted(&t);
+            assert_eq!(counted.black_holes, 1, "{text}, {dialect}: {counted:?}");
+            // It finds out by itself what the path carries.
+            let found = smss(&t);
+            assert!((984..=1200).contains(&found), "{text}, {dialect}: {found}");
+            assert!(counted.probes_delivered + counted.probes_lost <= counted.probes);
+        }
+    }
+}
+
+#[test]
+fn a_search_finds_what_the_path_carries() {
+    let mut config = link();
+    config.path_mtu.probing = ProbingRule::Always;
+    let mut t = established(config);
+    assert_eq!(smss(&t), 984);
+    t.connection.write(60_000_000).expect("it is open");
+    Path::new(1200, Router::Silent).finish(&mut t);
+    let counted = counted(&t);
+    let found = smss(&t);
+    assert!((1193..=1200).contains(&found), "{found}: {counted:?}");
+    assert!(
+        counted.probes_lost > 0 && counted.probes_delivered > 0,
+        "{counted:?}"
+    );
+    let stats = sender(&t).stats();
+    // Only probes were lost, and none of them reduced the window.
+    assert_eq!((stats.timeouts, stats.loss_events), (0, 0), "{counted:?}");
+    assert!(sender(&t).window().in_slow_start());
+}
+
+#[test]
+fn a_probe_that_a_router_drops_bounds_the_search() {
+    let mut config = prompt();
+    config.path_mtu.probing = ProbingRule::Always;
+    config.path_mtu.base = 1024;
+    let mut t = established(config);
+    t.connection.write(60_000_000).expect("it is open");
+    Path::new(1200, Router::Speaks).finish(&mut t);
+    // The message says how far to go: no probe is lost after the first that was too long.
+    let counted = counted(&t);
+    assert_eq!(counted.probes_lost, 1, "{counted:?}");
+    let found = smss(&t);
+    assert!((1193..=1200).contains(&found), "{found}: {counted:?}");
+    assert_eq!(sender(&t).stats().loss_events, 0);
+}
+
+#[test]
+fn timeouts_in_a_row_halve_the_segment_down_to_a_bound() {
+    let mut config = link();
+    config.path_mtu.probing = ProbingRule::BlackHole;
+    config.user_timeout = Duration::from_secs(100_000);
+    let mut t = established(config);
+    t.connection.write(1400).expect("it is open");
+    t.sends(&["P. 1:1401 ack 1"]);
+    let mut lengths = Vec::new();
+    for words in t.pass(2_000_000) {
+        let end = words.split([':', ' ']).nth(2).expect("a range");
+        lengths.push(end.parse::<u32>().expect("a number") - 1);
+    }
+    // RFC 4821 §7.7: two as they were (R1 is three), then the base, then half of it each time.
+    let shrinking = [1400, 1400, 984, 492, 246, 123, 88, 88];
+    assert_eq!(lengths[..8], shrinking);
+    assert_eq!(lengths.last(), Some(&88));
+}
