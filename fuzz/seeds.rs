@@ -9,9 +9,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
-use dupack_tcp::segment::{SackBlock, SackBlocks};
+use dupack_tcp::segment::SackBlock;
 use dupack_tcp::options::Sack;
 use dupack_tcp::seq::SeqNumber;
+use dupack_wire::icmp::packet_too_big;
 use dupack_wire::{Checksum, Envelope, emit};
 
 /// Recoveries in the catalog, and a few more for those to come.
@@ -38,7 +39,7 @@ fn packets() -> Vec<Vec<u8>> {
         ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 1).into(),
         ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 2], 2).into(),
     ];
-    let mut packets = Vec::new();
+    let (mut packets, mut messages) = (Vec::new(), Vec::new());
     for [source, destination] in [v4, v6] {
         let envelope = Envelope {
             source,
@@ -51,9 +52,12 @@ fn packets() -> Vec<Vec<u8>> {
             let fill = |payload: &mut [u8]| payload.fill(b'x');
             if let Ok(length) = emit(&mut buffer, &envelope, &segment, fill) {
                 packets.push(buffer[..length].to_vec());
+                messages.extend(packet_too_big(&buffer[..length], 1300));
             }
         }
     }
+    // Last, so that the others keep their names.
+    packets.extend(messages.into_iter().step_by(5));
     packets
 }
 
@@ -71,7 +75,7 @@ fn segments() -> Vec<Segment> {
             window_scale: Some(7),
             sack_permitted: Sack::Permitted,
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
-            sacks: SackBlocks::NONE,
+            ..Options::NONE
         },
         ..empty
     };
@@ -118,6 +122,20 @@ fn scripts() -> Vec<Vec<u8>> {
             script.extend([1, 0, 0, 10, 0, 3, 0, 0, 1, 0, 4, 0]);
             // The peer's FIN, and time.
             script.extend([7, 0, 0, 1, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 15, 0, 0]);
+            scripts.push(script);
+        }
+    }
+    // The same, with a search for the path's MTU and a message about the first segment in flight:
+    // 1024 bytes.
+    for role in [0, 1] {
+        for iss in [8, 12, 24, 28] {
+            let mut script = vec![role, 1, 4 + role, 0, 0, 0, iss];
+            script.extend([125, 0, 0, 200, 0, 0, 0, 2, 0]);
+            script.extend([6, 0, 0, 200, 0, 125, 7, 0, 0, 0, 0]);
+            script.extend([2, 0, 0, 117, 48]);
+            script.extend([8, 4, 0, 1, 4, 0]);
+            script.extend([7, 0, 0, 2, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]);
+            script.extend([1, 0, 0, 10, 0]);
             scripts.push(script);
         }
     }

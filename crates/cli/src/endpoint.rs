@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Dialect, StackSpec, offer};
 use dupack_lab::units::Delay;
-use dupack_tcp::connection::{EcnOffer, KeepAlive, Negotiated};
+use dupack_tcp::connection::{EcnOffer, KeepAlive, Negotiated, PathCounters, ProbingRule};
 use dupack_tcp::time::Duration;
 use dupack_wire::Family;
 use dupack_wire::Secret;
@@ -46,6 +46,10 @@ pub struct EndpointArgs {
     /// Longest packet, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
     pub mtu: u16,
+    /// Whether the path is probed for its MTU where routers say nothing: not at all, once timeouts in a
+    /// row show a black hole, or from the beginning [default: what the dialect does]
+    #[arg(long, value_name = "WHEN")]
+    pub mtu_probing: Option<Probing>,
     /// Packets one by one, with checksums, as if the kernel had no offload
     #[arg(long)]
     pub plain: bool,
@@ -77,6 +81,27 @@ impl EcnArg {
             Self::Offer => EcnOffer::Offered,
             Self::AcceptAccurate => EcnOffer::AccurateAccepted,
             Self::OfferAccurate => EcnOffer::AccurateOffered,
+        }
+    }
+}
+
+/// When the path is probed for its MTU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Probing {
+    /// Never
+    Off,
+    /// After timeouts in a row
+    BlackHole,
+    /// From the beginning
+    Always,
+}
+
+impl From<Probing> for ProbingRule {
+    fn from(probing: Probing) -> Self {
+        match probing {
+            Probing::Off => Self::Off,
+            Probing::BlackHole => Self::BlackHole,
+            Probing::Always => Self::Always,
         }
     }
 }
@@ -123,6 +148,9 @@ const FAILED: u8 = 1;
 /// A connection as the flags want it.
 pub fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
     let mut offer = Offer::from(offer(stack, args.dialect));
+    if let Some(probing) = args.mtu_probing {
+        offer.config.path_mtu.probing = probing.into();
+    }
     offer.config.keep_alive = args.keep_alive.map(|idle| {
         let idle = Duration::from_nanos(idle.as_nanos());
         KeepAlive {
@@ -198,6 +226,9 @@ pub fn to_the_end(mut host: Host, end: PipeEnd, without_sack: Option<String>) ->
     match &outcome {
         Some(outcome) => {
             eprintln!("{}", summary(outcome, seconds));
+            if let Some(path) = path_summary(outcome) {
+                eprintln!("{path}");
+            }
             let declined = |agreed: Negotiated| !agreed.sack.is_on();
             if outcome.negotiated.is_some_and(declined)
                 && let Some(repaired_by) = without_sack
@@ -223,4 +254,30 @@ fn summary(outcome: &Outcome, seconds: f64) -> String {
     } = outcome;
     let reason = reason.map_or_else(|| "finished".to_owned(), |reason| reason.to_string());
     format!("{reason}: sent {sent_bytes} bytes, received {received_bytes} bytes in {seconds:.2} s")
+}
+
+/// What became of the size of segments, if anything did.
+fn path_summary(outcome: &Outcome) -> Option<String> {
+    let counters = &outcome.path;
+    if *counters == PathCounters::default() {
+        return None;
+    }
+    let size = outcome.segment_size?;
+    let mut parts = Vec::new();
+    for (count, what) in [
+        (counters.too_big, "made smaller by ICMP"),
+        (counters.black_holes, "made smaller by timeouts"),
+        (counters.probes_delivered, "made larger by probes"),
+        (counters.icmp_ignored, "ICMP messages ignored"),
+        (counters.unreachable, "ICMP errors of another kind"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{what}: {count}"));
+        }
+    }
+    let parts = parts.join(", ");
+    Some(match parts.is_empty() {
+        true => format!("segments of {size} bytes at the end"),
+        false => format!("segments of {size} bytes at the end ({parts})"),
+    })
 }

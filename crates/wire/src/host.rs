@@ -25,12 +25,14 @@
 //!          └─────── TUN ──────┘        connection was written
 //! ```
 //!
-//! Deliberately absent: ICMP, UDP, IP options and fragments; a host is TCP and nothing else.
+//! ICMP errors about packets of its own reach the connections. Deliberately absent: all other ICMP,
+//! UDP, IP options and fragments; a host is TCP and nothing else.
 
 mod application;
 mod config;
 mod endpoint;
 mod groups;
+mod icmp;
 mod listener;
 mod mailbox;
 mod outbox;
@@ -63,6 +65,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use self::endpoint::{Endpoint, Work};
 use self::groups::opens;
+use self::icmp::{PathMtus, is_icmp};
 use self::outbox::{Ends, Outbox};
 use self::registry::{Membership, Whose};
 use self::ring::Ring;
@@ -70,7 +73,7 @@ use self::time_waits::TimeWaits;
 use crate::clock::WallClock;
 use crate::device::{BUFFER_BYTES, ChecksumState, Device, Reading, Received};
 use crate::isn::Secret;
-use crate::parse::{Parsed, Verify, parse};
+use crate::parse::{ParseError, Parsed, Verify, parse};
 use crate::poll;
 use crate::tun::Tun;
 
@@ -91,7 +94,10 @@ pub struct HostCounters {
     /// TCP packets for this host's addresses: those in its queue, whosever they are, and those
     /// that siblings have handed over.
     pub received: u64,
-    /// Packets that are not TCP, not for this host, or damaged.
+    /// ICMP errors that quote a segment of one of its connections. Whether they were believed, each
+    /// connection counts.
+    pub icmp: u64,
+    /// Packets that are neither, not for this host, or damaged.
     pub ignored: u64,
     /// Connections that were given up for a later SYN ([`HostConfig::connections_max`]).
     pub displaced: u64,
@@ -122,6 +128,8 @@ pub struct Host<D = Tun> {
     endpoints: Vec<Endpoint>,
     by_ends: HashMap<Ends, usize>,
     time_waits: TimeWaits,
+    /// What routers have said of the paths to other hosts.
+    path_mtus: PathMtus,
     /// Until when it stays for those.
     lingers_until: Instant,
     /// Whom the last packet was for.
@@ -174,6 +182,7 @@ impl<D: Device> Host<D> {
             endpoints: Vec::new(),
             by_ends: HashMap::new(),
             time_waits: TimeWaits::default(),
+            path_mtus: PathMtus::default(),
             lingers_until: Instant::ZERO,
             latest: 0,
             listeners: HashMap::new(),
@@ -322,9 +331,15 @@ impl<D: Device> Host<D> {
         };
         let config = &self.config;
         let ours = |packet: &Parsed<'_>| config.takes(packet.destination.ip());
-        let Some(packet) = parse(received.bytes, verify).ok().filter(ours) else {
-            self.counters.ignored += 1;
-            return Ok(());
+        let packet = match parse(received.bytes, verify) {
+            Ok(packet) if ours(&packet) => packet,
+            Err(ParseError::NotTcp { protocol }) if is_icmp(protocol) => {
+                return self.hear_of(device, received, verify);
+            }
+            _ => {
+                self.counters.ignored += 1;
+                return Ok(());
+            }
         };
         self.counters.received += 1;
         let ends = Ends {
@@ -534,6 +549,10 @@ impl<D: Device> Host<D> {
         config.iss = self.secret.isn(now, local, remote);
         config.mss = self.mtu.saturating_sub(headers);
         config.default_peer_mss = default_peer_mss;
+        if local.is_ipv6() {
+            config.path_mtu = config.path_mtu.over_ipv6();
+        }
+        config.path_mtu.known = self.path_mtus.of(remote.ip(), now);
         config.timestamp_offset = self.secret.timestamp_offset(local, remote);
         config.challenge_secret = self.secret.challenge(now, local, remote);
         config.seed = self.secret.seed(now, local, remote);

@@ -2,7 +2,7 @@
 //! read.
 //!
 //! [`emit`](emit()) writes a [connection](dupack_tcp::connection)'s segment as an IPv4 or IPv6
-//! packet, [`parse`](parse()) reads one, and [`Secret`] makes the numbers that strangers must
+//! packet, [`parse`](parse()) reads one, [`parse_icmp`] what is said of one, and [`Secret`] makes the numbers that strangers must
 //! not guess.
 //!
 //! On Linux there is the rest of a testbed, from the bottom up:
@@ -31,6 +31,7 @@ mod family;
 pub mod flow;
 #[cfg(target_os = "linux")]
 pub mod host;
+pub mod icmp;
 pub mod isn;
 #[cfg(target_os = "linux")]
 pub mod namespace;
@@ -51,6 +52,7 @@ pub use capture::{CaptureError, CaptureTime, CaptureWriter, Snap};
 pub use emit::{Checksum, EmitError, Envelope, emit};
 pub use family::Family;
 pub use flow::{Direction, Endpoints, FlowCapture, FlowConfig, Marking};
+pub use icmp::{IcmpNotice, parse_icmp};
 pub use isn::Secret;
 pub use options::{Options, Order, Timestamps};
 pub use parse::{ParseError, Parsed, Verify, parse};

@@ -48,7 +48,7 @@ use self::lane::Lane;
 use self::numbers::FlowNumbers;
 use self::record::Tap;
 use crate::clock::WallClock;
-use crate::device::{BUFFER_BYTES, Device, Reading};
+use crate::device::{BUFFER_BYTES, Device, Pending, Reading};
 use crate::poll;
 use crate::processor::ProcessorWaits;
 
@@ -65,6 +65,29 @@ pub struct PathConfig {
     pub backward: LinkConfig,
     /// What all random numbers of the links depend on.
     pub seed: u64,
+    /// A router in front of the forward link whose next link carries shorter packets.
+    pub forward_hop: Option<NarrowHop>,
+    /// The same in front of the backward link.
+    pub backward_hop: Option<NarrowHop>,
+}
+
+/// A router that drops what is longer than its next link carries and must not be fragmented: IPv6,
+/// and IPv4 with DF. All else passes whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NarrowHop {
+    /// The longest IP packet that passes, in bytes.
+    pub mtu: u16,
+    /// What it says of those that do not.
+    pub says: HopSays,
+}
+
+/// What a router says of a packet that it drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HopSays {
+    /// Packet Too Big, in the name of the host that the packet was for.
+    PacketTooBig,
+    /// Nothing: a black hole (RFC 2923 §2.1).
+    Nothing,
 }
 
 impl PathConfig {
@@ -75,6 +98,8 @@ impl PathConfig {
             forward,
             backward,
             seed,
+            forward_hop: None,
+            backward_hop: None,
         }
     }
 }
@@ -184,8 +209,10 @@ impl<D: Device> Relay<D> {
             clock,
             devices: [near, far],
             lanes: [
-                Lane::new(&config.forward, config.seed, "path/forward", forward),
-                Lane::new(&config.backward, config.seed, "path/backward", backward),
+                Lane::new(&config.forward, config.seed, "path/forward", forward)
+                    .behind(config.forward_hop),
+                Lane::new(&config.backward, config.seed, "path/backward", backward)
+                    .behind(config.backward_hop),
             ],
             flows: FlowNumbers::default(),
             buffer: vec![0; BUFFER_BYTES],
@@ -223,7 +250,14 @@ impl<D: Device> Relay<D> {
     fn read(&mut self, side: usize) -> io::Result<()> {
         for _ in 0..READS_AT_ONCE {
             match self.devices[side].read(&self.clock, &mut self.buffer)? {
-                Reading::Packet(packet) => self.lanes[side].take_in(&packet, &mut self.flows),
+                Reading::Packet(packet) => {
+                    let lane = &mut self.lanes[side];
+                    lane.take_in(&packet, &mut self.flows);
+                    while let Some(message) = lane.take_message() {
+                        // Whom it is for may be gone.
+                        let _ = self.devices[side].write(&Pending::NOTHING, &message, &[])?;
+                    }
+                }
                 Reading::Garbage => self.lanes[side].take_in_garbage(),
                 Reading::Lost => {}
                 Reading::Empty => break,

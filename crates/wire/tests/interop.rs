@@ -33,6 +33,10 @@ mod iperf3_client;
 mod lossy;
 
 #[cfg(target_os = "linux")]
+#[path = "interop/path_mtu.rs"]
+mod path_mtu;
+
+#[cfg(target_os = "linux")]
 #[path = "interop/strangers.rs"]
 mod strangers;
 
@@ -52,6 +56,7 @@ fn main() -> std::process::ExitCode {
     cases.extend(iperf3::cases());
     cases.extend(iperf3_client::cases());
     cases.extend(lossy::cases());
+    cases.extend(path_mtu::cases());
     cases.extend(strangers::cases());
     cases.extend(groups::cases());
     testbed::run(cases, testbed::Together::Few)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use dupack_tcp::connection::{Negotiated, Reason};
+use dupack_tcp::connection::{Negotiated, PathCounters, Reason};
 use dupack_tcp::sender::SenderStats;
 
 /// What uses a connection. The host calls it on its own thread: nothing here may wait.
@@ -52,6 +52,10 @@ pub struct Outcome {
     pub negotiated: Option<Negotiated>,
     /// What its sender counted, if it came so far.
     pub sender: Option<SenderStats>,
+    /// What ICMP and probes of the path's MTU have come to.
+    pub path: PathCounters,
+    /// Payload bytes of a full segment at the end, if it came so far.
+    pub segment_size: Option<u32>,
     /// Bytes that the peer has acknowledged.
     pub sent_bytes: u64,
     /// Bytes that the application has taken.

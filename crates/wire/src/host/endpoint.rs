@@ -4,7 +4,7 @@
 use std::io;
 
 use dupack_tcp::connection::{
-    Connection, Event, Flags, Negotiated, Reason, Segment, State, TimeWait,
+    Connection, Event, Flags, IcmpError, Negotiated, Reason, Segment, State, TimeWait,
 };
 use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::Receiver;
@@ -154,6 +154,11 @@ impl Endpoint {
             }
         }
         self.due_after(&packet.segment, before)
+    }
+
+    /// A router or the peer's host says something of a packet. [`work`](Self::work) is due.
+    pub(super) fn hear_of(&mut self, at: Instant, error: &IcmpError) {
+        self.connection.handle_icmp(at, error);
     }
 
     fn mark(&self) -> Mark {
@@ -331,6 +336,8 @@ impl Endpoint {
             reason: self.reason,
             negotiated: self.negotiated,
             sender: self.connection.sender().map(|sender| sender.stats()),
+            path: *self.connection.path_counters(),
+            segment_size: self.connection.sender().map(|sender| sender.config().smss),
             sent_bytes: self.connection.acknowledged(),
             received_bytes: self.taken,
         }

@@ -82,7 +82,24 @@ impl<D: Device> Host<D> {
             false => Stray::Other,
         };
         let whose = membership.whose(ends, stray);
-        if let Whose::Sibling(sibling) = whose {
+        self.pass_on(whose, received);
+        whose
+    }
+
+    /// Looks whose connection an ICMP error is about, for which there is no connection here, and
+    /// hands it over if it is a sibling's.
+    pub(super) fn sort_out_icmp(&mut self, ends: Ends, received: &Received<'_>) -> Whose {
+        let Some(membership) = &self.membership else {
+            return Whose::Nobodys;
+        };
+        let whose = membership.whose(ends, Stray::Other);
+        self.pass_on(whose, received);
+        whose
+    }
+
+    /// Hands a packet over if it is a sibling's.
+    fn pass_on(&mut self, whose: Whose, received: &Received<'_>) {
+        if let (Whose::Sibling(sibling), Some(membership)) = (whose, &self.membership) {
             let mut packet = *received;
             if packet.pending.checksum == ChecksumState::Unverified {
                 // It would not have come so far.
@@ -93,7 +110,6 @@ impl<D: Device> Host<D> {
                 Posted::Lost => self.counters.not_handed_over += 1,
             }
         }
-        whose
     }
 
     /// Takes in what siblings have handed over, up to a limit.

@@ -319,6 +319,8 @@ mod tests {
             reason: None,
             negotiated: None,
             sender: None,
+            path: dupack_tcp::connection::PathCounters::default(),
+            segment_size: None,
             sent_bytes: 0,
             received_bytes: 5,
         });

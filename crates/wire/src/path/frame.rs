@@ -24,6 +24,8 @@ pub(super) const MAX_SEGMENTS: usize = 2048;
 
 /// TCP's flags FIN and PSH, which belong to the last segment of many.
 const FIN_PSH: u8 = 0b0000_1001;
+/// IPv4's flag DF.
+const DONT_FRAGMENT: u8 = 0b0100_0000;
 /// TCP's flag CWR, which belongs to the first.
 const CWR: u8 = 0b1000_0000;
 
@@ -37,6 +39,7 @@ const UDP_CHECKSUM: usize = 6;
 const IPV4_TOS: usize = 1;
 const IPV4_LENGTH: usize = 2;
 const IPV4_IDENTIFICATION: usize = 4;
+const IPV4_FLAGS: usize = 6;
 const IPV4_CHECKSUM: usize = 10;
 const IPV6_CLASS: usize = 1;
 const IPV6_LENGTH: usize = 4;
@@ -137,6 +140,12 @@ impl Frame {
     /// The packet's headers, and its payload if it has not been cut.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Whether a router may cut it into fragments: IPv4 without DF.
+    pub(super) fn may_be_fragmented(&self) -> bool {
+        let flags = self.bytes.get(IPV4_FLAGS).copied().unwrap_or(0);
+        self.shape.family == Family::V4 && flags & DONT_FRAGMENT == 0
     }
 
     /// Writes CE into the ECN field of segment `index` (RFC 3168 §5).

@@ -11,8 +11,13 @@ use super::numbers::{FlowNumbers, Name};
 use super::record::Tap;
 use super::report::LaneReport;
 use super::store::{FrameStore, SegmentId};
+use super::{HopSays, NarrowHop};
 use crate::clock::WallClock;
 use crate::device::{Device, Granted, Received, Writing};
+use crate::icmp::packet_too_big;
+
+/// Bytes of a dropped packet that a router quotes: the longest headers of IPv6 and TCP.
+const QUOTED_BYTES: usize = 100;
 
 /// A link at work in real time, and the packets on it.
 #[derive(Debug)]
@@ -23,6 +28,9 @@ pub(super) struct Lane {
     run: Run,
     report: LaneReport,
     tap: Option<Tap>,
+    hop: Option<NarrowHop>,
+    /// What the hop has to say to the near end.
+    messages: Vec<Vec<u8>>,
 }
 
 /// Segments that follow one another in one packet and are due together.
@@ -43,7 +51,38 @@ impl Lane {
             run: Run::default(),
             report: LaneReport::default(),
             tap,
+            hop: None,
+            messages: Vec::new(),
         }
+    }
+
+    /// The same behind a router, if there is one.
+    pub(super) fn behind(self, hop: Option<NarrowHop>) -> Self {
+        Self { hop, ..self }
+    }
+
+    /// Takes a packet to be written to the near end.
+    pub(super) fn take_message(&mut self) -> Option<Vec<u8>> {
+        self.messages.pop()
+    }
+
+    /// Whether the hop drops a segment; it then has said what it has to say.
+    fn is_dropped_by_hop(&mut self, id: SegmentId, bytes: u32) -> bool {
+        let Some(hop) = self.hop.filter(|hop| bytes > u32::from(hop.mtu)) else {
+            return false;
+        };
+        let frame = self.frames.frame(id.slot);
+        if frame.may_be_fragmented() {
+            return false;
+        }
+        self.report.too_big += 1;
+        if hop.says == HopSays::PacketTooBig {
+            let piece = frame.cut_plain(id.index);
+            let head = piece.head().iter().chain(piece.tail);
+            let quoted: Vec<u8> = head.take(QUOTED_BYTES).copied().collect();
+            self.messages.extend(packet_too_big(&quoted, hop.mtu));
+        }
+        true
     }
 
     /// Offers the link every segment of a packet that was read.
@@ -79,6 +118,10 @@ impl Lane {
                 ecn: shape.ecn,
                 ..Offer::default()
             };
+            if self.is_dropped_by_hop(SegmentId { slot, index }, offer.bytes) {
+                self.frames.release(slot, 1);
+                continue;
+            }
             self.next_number += 1;
             let number = InsertionNumber(self.next_number);
             match self.link.offer(received.at, number, &offer) {

@@ -65,6 +65,8 @@ pub struct LaneReport {
     /// Packets that the near end's kernel threw away because the path did not read them in time;
     /// `None` if the kernel does not say.
     pub overflowed: Option<u64>,
+    /// Packets that a [`NarrowHop`](super::NarrowHop) dropped.
+    pub too_big: u64,
     /// Reads of which a packet was still under way at the end.
     pub under_way: usize,
 }

@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 use dupack_algorithms::catalog::{Axis, Catalog, Dialect, StackSpec, offer};
 use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
 use dupack_tcp::connection::{
-    AccurateOption, Config, Connection, EcnOffer, Event, Flags, KeepAlive, Options, Segment, State,
-    Timestamps,
+    AccurateOption, Config, Connection, EcnOffer, Event, Flags, IcmpError, IcmpReport, KeepAlive,
+    Options, ProbingRule, Segment, State, Timestamps, TooBigRule, Unreachable,
 };
 use dupack_tcp::options::{Sack, WindowScale};
 use dupack_tcp::segment::{Codepoint, SackBlock, SackBlocks};
+use dupack_tcp::sender::CutRule;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -152,6 +153,16 @@ impl World {
         if switches & 4 == 0 {
             config.offer.window_scale = WindowScale::Absent;
         }
+        config.path_mtu.probing = match iss >> 2 & 3 {
+            0 | 1 => ProbingRule::Off,
+            2 => ProbingRule::BlackHole,
+            _ => ProbingRule::Always,
+        };
+        if iss & 16 != 0 {
+            config.path_mtu.too_big = TooBigRule::Guarded;
+            config.path_mtu.cut = CutRule::SlowStart;
+            config.path_mtu.least_believed = 68;
+        }
         if switches & 8 == 0 {
             config.keep_alive = Some(KeepAlive::STANDARD);
         }
@@ -170,6 +181,7 @@ impl World {
             4 if script.small() < 32 => self.connection.close(),
             5 if script.small() < 4 => self.connection.abort(),
             6 => self.handshake(script),
+            8 => self.icmp(script),
             _ => self.segment(what, script),
         }
     }
@@ -219,6 +231,25 @@ impl World {
             ack.options.timestamps = syn.options.timestamps;
             let _ = self.connection.handle_segment(self.now, &ack);
         }
+    }
+
+    /// A router, or somebody else, says something of a packet.
+    fn icmp(&mut self, script: &mut Bytes<'_>) {
+        let bits = script.small();
+        let base = match bits & 1 {
+            0 => self.our_una,
+            _ => self.our_next,
+        };
+        let seq = base.at(u64::from(script.near()));
+        let says = match bits & 6 {
+            0 => IcmpReport::Unreachable(Unreachable::Host),
+            2 => IcmpReport::Unreachable(Unreachable::Port),
+            _ => IcmpReport::PacketTooBig {
+                mtu: script.near() & 0xffff,
+            },
+        };
+        self.connection
+            .handle_icmp(self.now, &IcmpError::new(seq, says));
     }
 
     fn timestamps(&mut self, script: &mut Bytes<'_>) -> Timestamps {

@@ -5,7 +5,8 @@
 
 mod endpoint;
 
-use dupack_wire::{Checksum, Envelope, Options, Verify, emit, parse};
+use dupack_wire::icmp::packet_too_big;
+use dupack_wire::{Checksum, Envelope, Options, Parsed, Verify, emit, parse, parse_icmp};
 
 pub use endpoint::endpoint;
 
@@ -15,12 +16,15 @@ const PACKET_BYTES_MAX: usize = 0xffff + 40;
 /// Reads `bytes` as a packet; if it is one, what is written from it reads back the same.
 pub fn codec(bytes: &[u8]) {
     let _ = Options::parse(bytes);
+    let said = parse_icmp(bytes, Verify::Checksums);
+    assert!(said.is_err() || parse_icmp(bytes, Verify::Nothing) == said);
     let strict = parse(bytes, Verify::Checksums);
     let Ok(parsed) = parse(bytes, Verify::Nothing) else {
         assert!(strict.is_err(), "checksums make nothing right");
         return;
     };
     assert_eq!(parsed.payload.len(), parsed.segment.len as usize);
+    quoted(bytes, &parsed);
     let envelope = Envelope {
         source: parsed.source,
         destination: parsed.destination,
@@ -45,4 +49,20 @@ pub fn codec(bytes: &[u8]) {
         b.options.sacks = a.options.sacks;
     }
     assert_eq!(a, b);
+}
+
+/// What a router says of the packet names its connection and its number.
+fn quoted(bytes: &[u8], parsed: &Parsed<'_>) {
+    let message = packet_too_big(bytes, 1300).expect("it is an IP packet");
+    match parse_icmp(&message, Verify::Checksums) {
+        Ok(notice) => {
+            assert_eq!(
+                (notice.local, notice.remote),
+                (parsed.source, parsed.destination)
+            );
+            assert_eq!(notice.error.seq, parsed.segment.seq);
+        }
+        // Extension headers.
+        Err(_) => assert!(parsed.source.is_ipv6()),
+    }
 }
