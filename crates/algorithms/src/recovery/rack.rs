@@ -121,6 +121,8 @@ pub struct RackTlp {
     unanswered: Option<Tail>,
     /// The next retransmission goes out whatever the window says.
     fast_retransmit: bool,
+    /// How the window may grow on the ACK that ends a recovery.
+    growth_at_exit: Growth,
 }
 
 impl RackTlp {
@@ -153,6 +155,10 @@ impl RackTlp {
             },
             unanswered: None,
             fast_retransmit: false,
+            growth_at_exit: match parameters.growth_at_exit {
+                Switch::On => Growth::Acked,
+                Switch::Off => Growth::Frozen,
+            },
         }
     }
 
@@ -266,15 +272,17 @@ impl RackTlp {
         if ack.una < point {
             return (growth, Exit::No);
         }
-        if exit == Exit::No && matches!(self.phase, Phase::Reducing { .. }) {
-            self.phase = Phase::Open;
-            self.prr = None;
-            return (growth, exit);
-        }
+        let reduced = matches!(self.phase, Phase::Reducing { .. });
         self.phase = Phase::Open;
         self.prr = None;
+        if reduced {
+            return (growth, exit);
+        }
         self.reordering.recovery_ended();
-        (growth, exit)
+        match exit {
+            Exit::Recovery => (self.growth_at_exit, exit),
+            _ => (growth, exit),
+        }
     }
 
     /// The probe's outcome (RFC 8985 §7.4): a loss event if it repaired a loss in secret. It waits
@@ -626,6 +634,12 @@ struct RackParameters {
         ),
     )]
     timer_tick: Duration,
+    /// let the window grow on the ACK that ends a recovery
+    #[parameter(
+        source = "rfc: RFC 5681 §3.2 step 6 sets cwnd to ssthresh; linux: tcp_cong_control",
+        default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::Off),
+    )]
+    growth_at_exit: Switch,
     /// what paces the window reduction, and how far it may catch up
     #[parameter(source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
     prr: Reduction,

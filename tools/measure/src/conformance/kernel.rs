@@ -1,7 +1,7 @@
 //! Our own scripts against this machine's kernel: by packetdrill, in a network namespace of its own for each.
 //!
 //! A namespace has its own settings, which are the kernel's defaults, but the congestion control cannot be chosen
-//! there. So every script is given a line that chooses CUBIC for its first socket, unless it chooses one itself; and
+//! there. So every script is given a line that chooses one for its first socket, CUBIC unless it asks for another; and
 //! one that gives the device a plain queue, for a fair one would pace.
 
 use std::fs;
@@ -135,7 +135,11 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
 /// The script with a line that sets up the queue, and one that chooses CUBIC for the first socket; and where these
 /// lines stand.
 fn prepared(text: &str) -> (String, Vec<u64>) {
-    const CHOICE: &str = "   +0 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"cubic\", 5) = 0";
+    let control = control(text);
+    let choice = format!(
+        "   +0 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"{control}\", {}) = 0",
+        control.len()
+    );
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut added = Vec::new();
     if let Some(commands) = lines.iter_mut().find(|line| line.starts_with('`')) {
@@ -151,10 +155,20 @@ fn prepared(text: &str) -> (String, Vec<u64>) {
     if !text.contains("TCP_CONGESTION")
         && let Some(at) = lines.iter().position(opens)
     {
-        lines.insert(at + 1, CHOICE.to_owned());
+        lines.insert(at + 1, choice);
         added.push(at as u64 + 2);
     }
     (lines.join("\n") + "\n", added)
+}
+
+/// The control that a script asks for by a sysctl, which cannot be set in a namespace; else CUBIC.
+fn control(text: &str) -> &str {
+    let asked = text.split_once("tcp_congestion_control=");
+    let name = asked.map_or("", |(_, rest)| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric());
+        &rest[..end.unwrap_or(rest.len())]
+    });
+    if name.is_empty() { "cubic" } else { name }
 }
 
 /// The line and the message in what packetdrill says: `script.pkt:12: error …`.

@@ -63,6 +63,20 @@ fn three_sacked_segments_begin_a_recovery_paced_by_prr() {
 }
 
 #[test]
+fn the_ack_that_ends_a_recovery_may_let_the_window_grow() {
+    for (setting, cwnd) in [("off", 5.0), ("on", 5.2)] {
+        let mut t = ten(rack().set("growth_at_exit", setting), 40);
+        for end in 3..=5 {
+            t.receive(98 + u64::from(end), ack(1).sack(2, end));
+        }
+        t.receive(202, ack(12));
+        assert_eq!(t.cwnd(), 5.0, "within the recovery");
+        t.receive(203, ack(13));
+        assert_eq!(t.cwnd(), cwnd, "{setting}");
+    }
+}
+
+#[test]
 fn without_prr_the_window_is_cut_at_once() {
     let mut t = ten(rack().set("prr", "off"), 40);
     t.receive(101, ack(1).sack(2, 3));
