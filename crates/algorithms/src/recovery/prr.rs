@@ -20,7 +20,7 @@
 //! Not a recovery but a part of one: [`Prr`] lives from the beginning of a fast recovery to its
 //! end and answers `Recovery::allowance`. It is *asked* after every transmission, where the RFC
 //! computes `cwnd = in flight + sndcnt` once per ACK; each segment sent raises `prr_out` and in
-//! flight alike, so both allow the same. The sender's window is already the reduced one, so it
+//! flight alike, and what was in flight at the ACK chooses the formula, so both allow the same. The sender's window is already the reduced one, so it
 //! plays ssthresh's part, and at the end of recovery nothing is left to be set.
 
 /// Which bound applies while in flight is at or below ssthresh.
@@ -93,7 +93,9 @@ impl Prr {
     /// given), with `in_flight` bytes in flight now and `ssthresh` as the window to end at.
     #[must_use]
     pub fn sndcnt(&self, ssthresh: u64, in_flight: u64) -> u64 {
-        let sndcnt = if in_flight > ssthresh {
+        let given = self.prr_out - self.prr_out_at_ack;
+        // What was in flight when the ACK came says which of the two it is, for all that it lets go.
+        let sndcnt = if in_flight.saturating_sub(given) > ssthresh {
             // 128 bits: a product of two window sizes. Rounded up to whole segments, as in the
             // RFC's examples and in Linux: less than one is not sent anyway.
             let share = u128::from(self.prr_delivered) * u128::from(ssthresh);
@@ -110,8 +112,8 @@ impl Prr {
                 Bound::SlowStart => true,
             };
             let limit = owed.max(self.delivered_data) + if slow_start { self.smss } else { 0 };
-            let given = self.prr_out - self.prr_out_at_ack;
-            limit.saturating_sub(given).min(ssthresh - in_flight)
+            let room = ssthresh.saturating_sub(in_flight);
+            limit.saturating_sub(given).min(room)
         };
         if self.prr_out == 0 {
             sndcnt.max(self.smss)
@@ -150,6 +152,23 @@ mod tests {
             pipe.push(in_flight);
         }
         (sends, pipe)
+    }
+
+    #[test]
+    fn the_first_segment_opens_no_other_formula() {
+        // A pace has let nothing out while nine of ten were delivered; three are in flight, as many
+        // as the window holds. One goes in any case, and that four are in flight now does not make
+        // the share of what was delivered due.
+        let mut prr = Prr::new(Bound::SafeAck, SMSS, 10_000);
+        for _ in 0..9 {
+            prr.on_ack(1000, Progress::Unsafe);
+        }
+        assert_eq!(prr.sndcnt(3000, 3000), 1000);
+        prr.on_sent(SMSS);
+        assert_eq!(prr.sndcnt(3000, 4000), 0);
+        // With the next ACK it is.
+        prr.on_ack(0, Progress::Unsafe);
+        assert_eq!(prr.sndcnt(3000, 4000), 2000);
     }
 
     #[test]
