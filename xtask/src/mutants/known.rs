@@ -118,6 +118,12 @@ impl Known {
         }
     }
 
+    /// Whether some tests have been run with a mutant.
+    pub fn has_begun(&self, mutant: &Mutant) -> bool {
+        let last = self.last.get(&key(mutant));
+        last.is_some_and(|&(found, _)| found != Found::Doubted)
+    }
+
     /// By which tests a mutant is to be tried next, if it is not decided.
     pub fn next_stage(&self, mutant: &Mutant) -> Option<Stage> {
         match self.last.get(&key(mutant)) {

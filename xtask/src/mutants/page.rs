@@ -27,16 +27,18 @@ struct Counts {
     caught: usize,
     missed: usize,
     unviable: usize,
+    /// Missed by the first tests, and not tried with the last.
+    undecided: usize,
 }
 
 impl Counts {
-    fn add(&mut self, found: Option<Found>) {
+    fn add(&mut self, found: Option<Found>, has_begun: bool) {
         self.chosen += 1;
         match found {
             Some(Found::Caught | Found::TimedOut) => self.caught += 1,
             Some(Found::Missed) => self.missed += 1,
             Some(Found::Unviable) => self.unviable += 1,
-            Some(Found::Doubted) | None => {}
+            Some(Found::Doubted) | None => self.undecided += usize::from(has_begun),
         }
     }
 
@@ -44,10 +46,12 @@ impl Counts {
         self.caught + self.missed + self.unviable
     }
 
-    /// How much of what could be caught was, in per cent.
+    /// How much of what could be caught was, in per cent. Nothing before all are tried: those that are caught are known
+    /// first.
     fn score(&self) -> String {
         match self.caught + self.missed {
             0 => "–".to_owned(),
+            _ if self.tried() < self.chosen => "–".to_owned(),
             all => format!("{:.0} %", 100.0 * self.caught as f64 / all as f64),
         }
     }
@@ -59,6 +63,7 @@ impl Counts {
             caught,
             missed,
             unviable,
+            undecided: _,
         } = self;
         let score = self.score();
         format!("| {name} | {all} | {chosen} | {caught} | {missed} | {unviable} | {score} |\n")
@@ -88,8 +93,9 @@ impl Page<'_> {
         }
         for mutant in self.chosen {
             let found = self.known.verdict(mutant);
-            total.add(found);
-            files.entry(&mutant.file).or_default().add(found);
+            let has_begun = self.known.has_begun(mutant);
+            total.add(found, has_begun);
+            files.entry(&mutant.file).or_default().add(found, has_begun);
         }
         (total, files)
     }
@@ -120,15 +126,12 @@ impl Page<'_> {
         );
         let _ = writeln!(
             text,
-            "{}, sources of {}: {} mutants{}.\n**{} of {} caught, {}**; {} did not compile.\n",
+            "{}, sources of {}: {} mutants{}.\n{}\n",
             self.version,
             self.commit,
             total.all,
             self.sample(&total),
-            total.caught,
-            total.caught + total.missed,
-            total.score(),
-            total.unviable
+            verdict(&total)
         );
         text.push_str(
             "What was found of a mutant holds until the function around it changes.\n\n\
@@ -184,6 +187,26 @@ impl Page<'_> {
     }
 }
 
+/// The score, or how far it is from one.
+fn verdict(total: &Counts) -> String {
+    let Counts {
+        caught,
+        missed,
+        unviable,
+        undecided,
+        ..
+    } = *total;
+    if total.tried() < total.chosen {
+        return format!(
+            "{caught} are caught, {missed} survived, {unviable} did not compile, and {undecided} are missed by the first tests and \
+             not tried\nwith the rest yet. There is a score once all are tried."
+        );
+    }
+    let all = caught + missed;
+    let score = total.score();
+    format!("**{caught} of {all} caught, {score}**; {unviable} did not compile.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::known::Finding;
@@ -216,10 +239,17 @@ mod tests {
         assert_eq!(page.survivors(), [&all[2]]);
         let text = page.text();
         assert!(
-            text.contains("| `a.rs` | 5 | 5 | 2 | 1 | 1 | 67 % |"),
+            text.contains("| `a.rs` | 5 | 5 | 2 | 1 | 1 | – |"),
             "{text}"
         );
         assert!(text.contains("4 of these are tried so far"), "{text}");
+        assert!(text.contains("There is a score once all are tried"));
         assert!(text.contains("| `replace < with <= in f: a < b` | **not explained** |"));
+        let page = Page {
+            chosen: &all[..4].iter().collect::<Vec<_>>(),
+            ..page
+        };
+        let text = page.text();
+        assert!(text.contains("**2 of 3 caught, 67 %**"), "{text}");
     }
 }

@@ -445,3 +445,119 @@ impl Recovery for FallFloyd {
         self.smss = u64::from(to);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::{Dialect, Value};
+    use crate::recovery::sack;
+    use crate::testing::{Setup, Timeline, ack};
+
+    fn fall_floyd() -> Setup {
+        Setup::new(sack::entry()).set("pipe", "fall-floyd")
+    }
+
+    /// Ten segments out, of which 0 is lost; 1 to 3 have come, and limited transmit has sent 10 and
+    /// 11.
+    fn entered(setup: Setup) -> Timeline {
+        let mut t = setup.window(10.0).ssthresh(2.0).start(100);
+        assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
+        assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
+        assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0");
+        // FlightSize of 12 less three. The timer starts anew: 102 ms and a second.
+        assert_eq!((t.cwnd(), t.in_flight()), (5.0, 9.0));
+        assert_eq!(t.rto_at(), Some(1102));
+        t
+    }
+
+    #[test]
+    fn every_ack_takes_a_segment_off_the_pipe() {
+        let mut t = entered(fall_floyd());
+        // 9 less 4 leaves no room in a window of 5; the next does.
+        for end in 5..=8 {
+            assert_eq!(t.receive(98 + u64::from(end), ack(0).sack(1, end)), "");
+        }
+        assert_eq!(t.in_flight(), 5.0);
+        assert_eq!(t.receive(107, ack(0).sack(1, 9)), "new:12");
+        assert_eq!(t.receive(108, ack(0).sack(1, 10)), "new:13");
+        // Also one that tells nothing new.
+        assert_eq!(t.receive(109, ack(0).sack(1, 10)), "new:14");
+        assert_eq!(t.in_flight(), 5.0);
+        // Up to 11 everything is acknowledged: 12 to 14 are out, and it is over.
+        assert_eq!(t.receive(203, ack(12)), "new:15 new:16");
+        assert_eq!((t.cwnd(), t.in_flight()), (5.0, 5.0));
+        assert_eq!(t.sender().stats().recoveries, 1);
+        assert_eq!(t.rto_at(), Some(1203));
+    }
+
+    /// 5 is lost, too: 6 to 9 come, and the pipe has room for the hole.
+    fn second_hole(setup: Setup) -> Timeline {
+        let mut t = entered(setup);
+        assert_eq!(t.receive(103, ack(0).sack(1, 5)), "");
+        for end in 7..=9 {
+            let sacked = ack(0).sack(6, end).sack(1, 5);
+            assert_eq!(t.receive(97 + u64::from(end), sacked), "");
+        }
+        let sent = t.receive(107, ack(0).sack(6, 10).sack(1, 5));
+        assert!(sent.ends_with(":5") && !sent.contains("new"), "{sent}");
+        t
+    }
+
+    #[test]
+    fn a_hole_below_a_sack_goes_before_new_data_and_once() {
+        let mut t = second_hole(fall_floyd());
+        assert_eq!(t.receive(200, ack(0).sack(6, 11).sack(1, 5)), "new:12");
+        // A partial ACK takes two off: of a pipe of 5, and the timer starts anew.
+        assert_eq!(t.receive(202, ack(5).sack(6, 11)), "new:13 new:14");
+        assert_eq!(t.rto_at(), Some(1202));
+        assert_eq!(t.sender().stats().retransmissions, 2);
+    }
+
+    #[test]
+    fn a_partial_ack_may_resend_two_at_once() {
+        let mut t = second_hole(fall_floyd().set("partial_ack", "resend"));
+        assert_eq!(t.receive(200, ack(0).sack(6, 11).sack(1, 5)), "new:12");
+        // 5 again, and 11, which nobody has sacked; of the pipe it takes nothing.
+        let before = t.in_flight();
+        let sent = t.receive(202, ack(5).sack(6, 11)).to_owned();
+        let numbers: Vec<&str> = sent
+            .split(' ')
+            .filter_map(|s| s.split(':').nth(1))
+            .collect();
+        assert_eq!(numbers, ["5", "11"]);
+        assert_eq!(t.in_flight(), before);
+    }
+
+    /// Six are out and 2 is sacked; the timer expires, and 0 arrives.
+    fn timed_out(setup: Setup) -> Timeline {
+        let mut t = setup.window(6.0).ssthresh(2.0).start(100);
+        t.receive(100, ack(0).sack(2, 3));
+        assert!(t.wait(1100).ends_with("rto:0"));
+        t
+    }
+
+    #[test]
+    fn after_a_timeout_what_is_sacked_is_left_out_or_not() {
+        // 2 lies before the cursor, and so counts as in flight.
+        let mut t = timed_out(fall_floyd());
+        assert_eq!(t.receive(1200, ack(1).sack(2, 3)), "rto:1");
+        assert_eq!(t.in_flight(), 2.0);
+        assert_eq!(t.receive(1300, ack(3)), "rto:3 rto:4 rto:5");
+        let mut t = timed_out(fall_floyd().dialect(Dialect::Ns2));
+        assert_eq!(t.receive(1200, ack(1)), "rto:1 rto:2");
+    }
+
+    #[test]
+    fn no_recovery_begins_before_more_than_what_timed_out_is_acknowledged() {
+        // One SACK is enough here. 0 to 5 were outstanding at the timeout.
+        let setup = fall_floyd().set_value("dup_threshold", Value::Integer(1));
+        let mut t = timed_out(setup);
+        let before = t.sender().stats().loss_events;
+        t.receive(1200, ack(1).sack(2, 3));
+        assert!(t.receive(1300, ack(6)).starts_with("new:6 new:7"));
+        t.receive(1400, ack(6).sack(7, 8));
+        assert_eq!(t.sender().stats().loss_events, before);
+        assert!(t.receive(1401, ack(8)).starts_with("new:"));
+        t.receive(1501, ack(8).sack(9, 10));
+        assert_eq!(t.sender().stats().loss_events, before + 1);
+    }
+}
