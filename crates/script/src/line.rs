@@ -131,7 +131,7 @@ impl Line {
         let _ = self.connection.handle_segment(now, segment);
         if self.application == Presence::Gone && self.unread() > 0 {
             // Nobody will ever read it: the peer is told (RFC 9293 §3.6.1).
-            self.connection.abort();
+            self.connection.abort_on(segment);
         }
         self.hold.review(&mut self.connection);
         self.settle(now);

@@ -267,6 +267,15 @@ impl Connection {
         self.end(Reason::Aborted);
     }
 
+    /// Ends the connection, as data came that nobody will read any more (RFC 9293 §3.6.1): the peer is
+    /// told by a RST with the number that its `segment` calls for (§3.5.2), so that it believes it also
+    /// if it has not seen all that was sent.
+    pub fn abort_on(&mut self, segment: &Segment) {
+        let reset = segment.reset();
+        self.abort();
+        self.reply = reset.or(self.reply.take());
+    }
+
     /// The connection is over.
     fn end(&mut self, reason: Reason) {
         if self.state == State::Closed {
