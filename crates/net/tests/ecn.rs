@@ -73,6 +73,20 @@ fn classic_echoes_are_answered_as_often_as_accurate_ones() {
 }
 
 #[test]
+fn a_model_is_told_once_a_window_and_the_receiver_hears_that_it_was() {
+    for ecn in [Ecn::Classic, Ecn::Accurate] {
+        transfer("rack/bbr", ecn, |flow| {
+            let marked = flow.truth().counters().marked_packets;
+            let told = flow.sender().stats().marks_answered;
+            assert!((3..=marked).contains(&told), "{ecn:?}: {told} of {marked}");
+            if ecn == Ecn::Accurate {
+                assert_eq!(flow.sender().marks_reported(), marked);
+            }
+        });
+    }
+}
+
+#[test]
 fn without_ecn_nothing_is_told() {
     transfer("rack/reno", Ecn::Absent, |flow| {
         assert_eq!(flow.truth().counters().marked_packets, 0);

@@ -62,7 +62,8 @@
 //! - The endpoint paces segment by segment, without offload. The send quantum therefore appears
 //!   only in the window's least size.
 //! - `ssthresh` means nothing to BBR: it is infinite until the pipe has been full, then `cwnd`.
-//! - No ECN (§3.7 leaves it to another text).
+//! - A mark of congestion counts as a loss of its round, once a window: the lower bounds of the model
+//!   follow (§5.5.10.3), outside of probes. §3.7 leaves the answer open, but for that there must be one.
 //!
 //! What a recovery would do to the window (NewReno's limit at a full ACK, PRR's share) does not
 //! apply: BBR returns its own window on each ACK, and an idle period leaves it as it is (§5.4).
@@ -348,6 +349,9 @@ impl CongestionControl for Bbr {
             .on_ack(ack, self.prior_in_flight, self.cwnd, view);
         self.note_dsack(ack);
         self.end_episode(ack.una);
+        if ack.ecn_echo.is_set() {
+            self.note_loss();
+        }
         if let Some(rs) = sample {
             self.update_model_and_state(&rs, ack.rtt);
             self.set_pacing_rate();

@@ -102,6 +102,16 @@ impl Marks {
         };
     }
 
+    /// A control that goes by a model is told of a mark: once a window of data, for the receiver echoes
+    /// it until it knows by CWR that it was heard. Whether this is the first of a window.
+    fn begins_window(&mut self, una: u64, nxt: u64) -> bool {
+        if self.answered.is_some_and(|nxt| una <= nxt) {
+            return false;
+        }
+        self.reduced(nxt, false);
+        true
+    }
+
     /// What a segment that leaves carries. No repetition can be marked (§6.1.5).
     pub(super) fn stamp(&mut self, is_new: bool) -> (Codepoint, Bit) {
         if is_new && self.capable {
@@ -226,7 +236,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn heed_marks(&mut self, facts: &AckFacts<'_>, outcome: &mut Outcome) {
         if self.state.governance == Governance::Model {
-            // What a model makes of marks is its own affair: it is told of them.
+            // What a model makes of marks is its own affair: it is told of them (`take_echo`).
             return;
         }
         let Some(marks) = &mut self.state.marks else {
@@ -291,6 +301,8 @@ impl State {
     #[inline(never)]
     pub(super) fn take_echo(&mut self, ack: &Ack, applied: &Applied, packets: u64) -> Bit {
         let smss = self.config.smss;
+        let (una, nxt) = (self.scoreboard.una(), self.scoreboard.nxt());
+        let modelled = self.governance == Governance::Model;
         let Some(marks) = &mut self.marks else {
             return Bit::Clear;
         };
@@ -298,6 +310,10 @@ impl State {
         let marked = match (marks.ecn, ack.ecn) {
             (Ecn::Classic, EcnEcho::Marked) => {
                 marks.reported += packets;
+                if modelled && !marks.begins_window(una, nxt) {
+                    return Bit::Clear;
+                }
+                self.stats.marks_answered += u32::from(modelled);
                 return Bit::Set;
             }
             // One that brings nothing new may have been overtaken (RFC 9768 §3.2.2.2, Appendix A.1;
@@ -310,7 +326,13 @@ impl State {
             }
         };
         marks.reported += marked;
-        Bit::when(marked > 0 && marks.heeded)
+        let told = marked > 0 && marks.heeded;
+        if !modelled {
+            return Bit::when(told);
+        }
+        let first = told && marks.begins_window(una, nxt);
+        self.stats.marks_answered += u32::from(first);
+        Bit::when(first)
     }
 
     /// Whether a mark of this window of data has reduced the window.

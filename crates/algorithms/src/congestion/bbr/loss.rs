@@ -104,7 +104,7 @@ impl Bbr {
     }
 
     /// `NoteLoss` (§5.5.10.2).
-    fn note_loss(&mut self) {
+    pub(super) fn note_loss(&mut self) {
         if !self.signals.loss_in_round {
             self.signals.loss_round_delivered = self.sampler.delivered;
         }
