@@ -274,6 +274,20 @@ mod tests {
     }
 
     #[test]
+    fn a_fast_sender_has_its_bunches_received_sooner() {
+        // 1000 segments in 100 ms, paced twice as fast: four bunches of 64 KiB take 13 ms, and one
+        // millisecond is allowed. A million segments: they take 13 µs.
+        for (cwnd, end) in [(1e3, 506), (1e6, 501)] {
+            let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
+            w.cwnd = cwnd;
+            w.ack(APART, 1, 20, 100);
+            let step = Duration::from_micros(100);
+            let found: Vec<_> = (21..600).map(|una| w.ack(step, una, 600, 100)).collect();
+            assert_eq!(found.iter().position(|&found| found), Some(end));
+        }
+    }
+
+    #[test]
     fn a_gap_ends_the_train_for_this_round() {
         let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
         w.ack(APART, 1, 20, 100);
