@@ -1,0 +1,58 @@
+//! Accurate ECN at both ends of a connection.
+
+use super::*;
+
+/// What both ends take for agreed on, for the flags of the SYN that `offered` sends and the
+/// answer of one that `accepts`.
+fn agreement(offered: Ecn, accepts: Ecn) -> (Ecn, Ecn) {
+    let syn = match offered {
+        Ecn::Absent => 0,
+        Ecn::Classic => CLASSIC,
+        Ecn::Accurate => ACCURATE,
+    };
+    let server = accepted(accepts, syn);
+    let answer = match server {
+        Ecn::Absent => 0,
+        Ecn::Classic => 0b001,
+        Ecn::Accurate => reflection(Codepoint::NotEct),
+    };
+    (answered(offered, answer), server)
+}
+
+#[test]
+fn table_2_both_ends_agree_on_the_most_that_both_have() {
+    use Ecn::{Absent, Accurate, Classic};
+    for (offered, accepts, expected) in [
+        (Accurate, Accurate, Accurate),
+        (Accurate, Classic, Classic),
+        (Accurate, Absent, Absent),
+        (Classic, Accurate, Classic),
+        (Classic, Classic, Classic),
+        (Absent, Accurate, Absent),
+    ] {
+        assert_eq!(agreement(offered, accepts), (expected, expected));
+    }
+    assert_eq!(answered(Accurate, 0b111), Absent, "a broken server");
+}
+
+#[test]
+fn what_is_reserved_agrees() {
+    for ace in [0b001, 0b010, 0b100, 0b101, 0b110] {
+        assert_eq!(accepted(Ecn::Accurate, ace), Ecn::Accurate, "{ace:03b}");
+    }
+    assert_eq!(answered(Ecn::Accurate, 0b101), Ecn::Accurate);
+}
+
+#[test]
+fn sack_blocks_give_way_but_for_two() {
+    let mut counts = MarkCounts::default();
+    // 12 bytes are taken by timestamps.
+    let room = option_room(true);
+    let (option, kept) = fit(Wanted::All, &mut counts, room, 1);
+    assert_eq!((option.map(|o| o.as_bytes().len()), kept), (Some(3), 1));
+    let (option, kept) = fit(Wanted::All, &mut counts, room, 2);
+    assert_eq!((option.map(|o| o.as_bytes().len()), kept), (Some(2), 2));
+    // Nothing has changed: the three blocks stay.
+    let (option, kept) = fit(Wanted::All, &mut counts, room, 3);
+    assert_eq!((option, kept), (None, 3));
+}

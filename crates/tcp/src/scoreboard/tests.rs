@@ -1,0 +1,202 @@
+//! The scoreboard: what ACKs and blocks report, and what is found again.
+
+use alloc::vec;
+
+use super::*;
+
+#[test]
+fn what_is_missing_is_cut_and_numbered_anew() {
+    let mut board = board(3);
+    let _ = apply(&mut board, 500, &[(1000, 2000)]);
+    assert!(board.has_missing_beyond(999));
+    board.cut(400);
+    board.check();
+    let all: Vec<(u64, u64, u32)> = board
+        .iter_from(board.first())
+        .map(|(id, s)| (id.0, s.start, s.len))
+        .collect();
+    // Half of the first, the sacked second whole, the third.
+    let pieces = [
+        (500, 400),
+        (900, 100),
+        (1000, 1000),
+        (2000, 400),
+        (2400, 400),
+        (2800, 200),
+    ];
+    let expected: Vec<(u64, u64, u32)> = (3..).zip(pieces).map(|(n, (s, l))| (n, s, l)).collect();
+    assert_eq!(all, expected);
+    assert!((0..3).all(|old| board.get(SegmentId(old)).is_none()));
+    assert!(!board.has_missing_beyond(400));
+    assert_eq!(apply(&mut board, 500, &[(2400, 3000)]).1, [7, 8]);
+    assert_eq!(apply(&mut board, 2400, &[]).1, [3, 4, 6]);
+    board.check();
+}
+
+fn board(segments: u64) -> Scoreboard {
+    let mut board = Scoreboard::new(1000);
+    for order in 1..=segments {
+        board.push(1000, Instant::ZERO, order);
+    }
+    board
+}
+
+fn apply(board: &mut Scoreboard, ack: u64, blocks: &[(u64, u64)]) -> (Applied, Vec<u64>) {
+    let mut delivered = Vec::new();
+    let applied = board.apply(ack, blocks, &mut delivered);
+    (applied, delivered.iter().map(|d| d.id.0).collect())
+}
+
+#[test]
+fn a_repeated_block_reports_only_what_is_new() {
+    let mut board = board(10);
+    let (_, ids) = apply(&mut board, 0, &[(3000, 5000)]);
+    assert_eq!(ids, [3, 4]);
+    let (applied, ids) = apply(&mut board, 0, &[(3000, 7000)]);
+    assert_eq!(ids, [5, 6]);
+    assert_eq!(applied.delivered_bytes, 2000);
+    assert_eq!((board.sacked_bytes(), board.forward_ack()), (4000, 7000));
+}
+
+#[test]
+fn the_cumulative_ack_reports_holes_and_not_what_was_sacked() {
+    let mut board = board(10);
+    apply(&mut board, 0, &[(3000, 5000)]);
+    let (applied, ids) = apply(&mut board, 6000, &[]);
+    assert_eq!(ids, [0, 1, 2, 5]);
+    assert_eq!((applied.acked_bytes, applied.delivered_bytes), (6000, 4000));
+    assert_eq!(
+        (board.una(), board.len(), board.sacked_bytes()),
+        (6000, 4, 0)
+    );
+}
+
+#[test]
+fn a_hole_ends_at_the_next_sacked_segment() {
+    let mut board = board(10);
+    // Nothing is sacked: nobody knows how long it is.
+    assert_eq!(board.hole(0), 1);
+    // 0, 1, 2 are missing, 3 and 4 are not, 5 is; of 7 to 9 nothing is known.
+    apply(&mut board, 0, &[(3000, 5000), (6000, 7000)]);
+    assert_eq!(board.hole(0), 3);
+    assert_eq!(board.hole(1000), 2);
+    assert_eq!(board.hole(5000), 1);
+    assert_eq!(board.hole(7000), 1);
+}
+
+#[test]
+fn an_ack_inside_a_segment_leaves_the_rest_of_it() {
+    let mut board = board(2);
+    let (applied, ids) = apply(&mut board, 300, &[]);
+    assert!(ids.is_empty());
+    assert_eq!(applied.delivered_bytes, 300);
+    assert_eq!(
+        board.get(SegmentId(0)).map(|s| (s.start, s.len)),
+        Some((300, 700))
+    );
+}
+
+#[test]
+fn a_block_that_covers_part_of_a_segment_does_not_report_it() {
+    let mut board = board(4);
+    let (_, ids) = apply(&mut board, 0, &[(1500, 3500)]);
+    assert_eq!(ids, [2]);
+}
+
+#[test]
+fn segments_of_any_size_are_found_by_offset() {
+    let mut board = Scoreboard::new(1000);
+    for len in [1000, 1, 1000, 500, 1000] {
+        board.push(len, Instant::ZERO, 1);
+    }
+    let starts: Vec<u64> = board
+        .iter_from(SegmentId(0))
+        .map(|(_, s)| s.start)
+        .collect();
+    for (number, start) in starts.iter().enumerate() {
+        assert_eq!(board.id_at(*start), SegmentId(number as u64));
+        assert_eq!(board.id_at(start + 1), SegmentId(number as u64 + 1));
+    }
+}
+
+#[test]
+fn reneging_forgets_every_sack() {
+    let mut board = board(5);
+    apply(&mut board, 0, &[(2000, 4000)]);
+    board.forget_sacks();
+    assert_eq!((board.sacked_segments(), board.forward_ack()), (0, 0));
+    assert_eq!(apply(&mut board, 0, &[(2000, 3000)]).1, [2]);
+}
+
+#[test]
+fn an_ack_inside_a_sacked_segment_takes_from_what_is_sacked() {
+    let mut board = board(3);
+    apply(&mut board, 0, &[(0, 1000), (2000, 3000)]);
+    let (applied, ids) = apply(&mut board, 300, &[]);
+    assert!(ids.is_empty());
+    assert_eq!((applied.acked_bytes, applied.delivered_bytes), (300, 0));
+    assert_eq!((board.sacked_bytes(), board.sacked_segments()), (1700, 2));
+    board.check();
+    apply(&mut board, 1000, &[]);
+    assert_eq!((board.sacked_bytes(), board.sacked_segments()), (1000, 1));
+    board.check();
+}
+
+#[test]
+fn a_segment_that_is_sent_again_keeps_its_place() {
+    let mut board = board(3);
+    apply(&mut board, 1000, &[]);
+    let at = Instant::from_nanos(7);
+    let resent = board.resend(SegmentId(1), at, 9);
+    assert_eq!(
+        (resent.transmissions, resent.order, resent.sent_at),
+        (2, 9, at)
+    );
+    assert_eq!(board.get(SegmentId(1)), Some(&resent));
+    assert_eq!(board.get(SegmentId(2)).map(|s| s.transmissions), Some(1));
+    assert_eq!(
+        (board.get(SegmentId(0)), board.get(SegmentId(3))),
+        (None, None)
+    );
+    let from = |id| board.iter_from(SegmentId(id)).map(|(id, _)| id.0).collect();
+    let all: [Vec<u64>; 4] = [from(0), from(1), from(2), from(9)];
+    assert_eq!(all, [vec![1, 2], vec![1, 2], vec![2], vec![]]);
+}
+
+#[test]
+fn blocks_are_cut_to_what_is_outstanding() {
+    let mut board = board(5);
+    apply(&mut board, 2000, &[]);
+    // From below SND.UNA and to beyond SND.NXT: all that is outstanding.
+    let (applied, ids) = apply(&mut board, 2000, &[(0, 9000)]);
+    assert_eq!((ids, applied.sacked_bytes), (vec![2, 3, 4], 3000));
+    board.check();
+    // Nothing is left to be reported, not even when it is asked for piece by piece.
+    assert_eq!(apply(&mut board, 2000, &[(2000, 3000), (4000, 5000)]).1, []);
+    let (applied, ids) = apply(&mut board, 5000, &[]);
+    assert_eq!((ids, applied.delivered_bytes), (vec![], 0));
+    assert!(board.is_empty());
+    assert_eq!((board.forward_ack(), board.flight_size()), (5000, 0));
+}
+
+#[test]
+fn what_lies_between_blocks_is_found_however_they_came() {
+    // Every other one, then the rest: the paths over what is sacked lengthen and merge.
+    let mut board = board(20);
+    for n in (0..20).step_by(2) {
+        assert_eq!(apply(&mut board, 0, &[(n * 1000, (n + 1) * 1000)]).1, [n]);
+        board.check();
+    }
+    let (_, ids) = apply(&mut board, 0, &[(0, 20_000)]);
+    assert_eq!(ids, (1..20).step_by(2).collect::<Vec<_>>());
+    board.check();
+    assert_eq!(board.sacked_segments(), 20);
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn a_count_that_is_wrong_is_found() {
+    let mut board = board(3);
+    board.sacked_bytes = 1000;
+    board.check();
+}
