@@ -46,7 +46,7 @@ const HEADER: &str = "\
 /// A rise beyond this share fails. Counts of the same program differ by less than 0.1 %.
 const RISE_MAX: f64 = 0.10;
 
-/// One work of `xtask/examples/counted.rs`, with its smaller and its larger amount.
+/// One work of `crates/net/examples/counted.rs`, with its smaller and its larger amount.
 struct Work {
     name: &'static str,
     amounts: [u64; 2],
@@ -164,7 +164,7 @@ fn by_file(name: &str) -> Result<(), String> {
 
 /// The table of instructions by source file, of what is between the two amounts of a work.
 fn files_of(work: &Work) -> Result<String, String> {
-    let program = release_example("xtask", "counted")?;
+    let program = release_example("dupack-net", "counted")?;
     let file = target().join("callgrind.out");
     let profiled = |amount| {
         let counted = callgrind(&program, work, amount, &file)?;
@@ -226,7 +226,7 @@ fn compare(committed: &Counts, counted: &Counts) -> (String, Vec<String>) {
 }
 
 fn count() -> Result<Counts, String> {
-    let program = release_example("xtask", "counted")?;
+    let program = release_example("dupack-net", "counted")?;
     let names = WORKS.map(|work| work.name).join(", ");
     eprintln!("counting the instructions of {names}");
     // Beside each other: what else the machine does changes no count.

@@ -25,10 +25,6 @@ use crate::flags::{Format, StackList, dialect, lasting, percent, whole_path};
 use crate::output::{INTERRUPTED, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
-/// Linux's least delay of an ACK (`TCP_DELACK_MIN`), for the simulated counterpart of its
-/// receiver.
-const DELAYED_ACK: Delay = Delay::from_nanos(40_000_000);
-
 /// Exit code of a command of which a run failed, as of one that cannot begin.
 const FAILED: u8 = 2;
 
@@ -117,7 +113,7 @@ pub struct TestbedArgs {
     /// grows; in the simulator it never limits]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     receive_window: Option<Buffer>,
-    /// Whether the receiving kernel holds back ACKs of segments out of order
+    /// Whether the receiving kernel holds back ACKs of segments out of order; the simulator's receiver does likewise
     #[arg(long, value_enum, default_value_t)]
     sack_compression: SackCompressionArg,
     /// Folder for captures, empty or new: SENDER_LOSS_REPETITION.sender.pcapng has every packet that enters or leaves
@@ -152,7 +148,7 @@ enum SackCompressionArg {
     /// As Linux does since 4.18: for 5 % of a round trip and 1 ms at most
     #[default]
     Kernel,
-    /// Not: each is acknowledged at once, as the RFCs and the simulator have it
+    /// Not: each is acknowledged at once, as the RFCs have it
     Off,
 }
 
@@ -271,7 +267,6 @@ fn testbed(args: &TestbedArgs, catalog: &Catalog) -> Result<Testbed> {
     experiment.dialect = args.dialect;
     experiment.seeds = Seeds::Count(args.repeat);
     experiment.duration = args.time_limit;
-    experiment.receiver.delayed_ack = Some(DELAYED_ACK);
     experiment.receiver.buffer = args.receive_window;
     experiment.flows.push(FlowGroup {
         count: 1,

@@ -3,7 +3,8 @@
 //!
 //! The path is that of an experiment file: its links are built as those of a simulation are and
 //! run in real time by [`dupack_wire::path`]. So the experiment is its own counterpart in the
-//! simulator ([`Testbed::counterpart`]), as far as its senders are stacks; a kernel's has none.
+//! simulator ([`Testbed::counterpart`]), as far as its senders are stacks; a kernel's has none. What
+//! the experiment leaves open of the receiver is there as Linux has it.
 
 #![cfg(target_os = "linux")]
 
@@ -34,7 +35,7 @@ use thiserror::Error;
 
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::points::points;
-use dupack_lab::experiment::{Experiment, SenderOptions};
+use dupack_lab::experiment::{Acks, Experiment, ReceiverOptions, SenderOptions};
 use dupack_lab::results::{Measure, Parameter, Run, Values};
 use dupack_lab::run::{Interrupt, Job, Plan};
 use dupack_lab::units::{Buffer, ByteCount, Delay};
@@ -151,6 +152,7 @@ impl Testbed {
         if options.family == Family::V6 {
             fit_ipv6(&mut experiment.sender);
         }
+        fit_receiver(&mut experiment.receiver, options.sack_compression);
         let mut planned = experiment.clone();
         if planned.stacks.is_empty() {
             planned.stacks.push(STAND_IN.to_owned());
@@ -347,6 +349,15 @@ fn fit_ipv6(sender: &mut SenderOptions) {
     const HEADER: u64 = 40 + 20 + 12;
     sender.segment = Some(ByteCount::from_bytes(PACKET - HEADER));
     sender.header = Some(ByteCount::from_bytes(HEADER));
+}
+
+/// Has the receiver of the simulated counterpart acknowledge as Linux's does, where nothing else is said.
+fn fit_receiver(receiver: &mut ReceiverOptions, compression: SackCompression) {
+    if receiver.delayed_ack.is_none() {
+        receiver.acks.get_or_insert(Acks::Adaptive);
+    }
+    let compressed = compression == SackCompression::Kernel;
+    receiver.sack_compression.get_or_insert(compressed);
 }
 
 /// The measures that real packets have; what only a simulator can know is missing, and of a

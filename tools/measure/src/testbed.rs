@@ -1,4 +1,4 @@
-//! `cargo measure testbed`: LE's testbed on real packets, by `crates/testbed/examples/le_testbed`.
+//! `cargo measure testbed`: LE's testbed and today's senders on real packets, by `crates/testbed/examples/le_testbed`.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,18 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct TestbedArgs {
-    /// How long each run sends, in seconds
+    /// How long each run of LE's figure sends, in seconds
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
     /// How often each is repeated
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..))]
     repeat: u32,
+    /// How long each run of today's senders sends, in seconds
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    today_seconds: u32,
+    /// How often each of them is repeated
+    #[arg(long, default_value_t = 26, value_parser = clap::value_parser!(u32).range(2..))]
+    today_repeat: u32,
     /// Where the page and its figures go, instead of docs
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -22,7 +28,12 @@ impl TestbedArgs {
     pub fn command(&self) -> Vec<String> {
         let fixed = "run --release --package dupack-testbed --example le_testbed --";
         let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
-        for (name, number) in [("--seconds", self.seconds), ("--repeat", self.repeat)] {
+        for (name, number) in [
+            ("--seconds", self.seconds),
+            ("--repeat", self.repeat),
+            ("--today-seconds", self.today_seconds),
+            ("--today-repeat", self.today_repeat),
+        ] {
             words.extend([name.to_owned(), number.to_string()]);
         }
         if let Some(out) = &self.out {

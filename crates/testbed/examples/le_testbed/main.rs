@@ -1,8 +1,9 @@
 //! LE §5.2, its testbed, on real packets and today's kernel beside it: `cargo measure testbed` writes
 //! `docs/testbed.md`.
 //!
-//! Arguments: `--seconds N` (10) and `--repeat N` (5) for a run and how often it is repeated, `--out DIR`
-//! for where the page goes instead of `docs`.
+//! Arguments: `--seconds N` (10) and `--repeat N` (5) for a run of figure 9 and how often it is repeated,
+//! `--today-seconds N` (20) and `--today-repeat N` (26) for one of today's senders, `--out DIR` for where the page
+//! goes instead of `docs`.
 
 mod page;
 
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dupack_algorithms::catalog::Catalog;
 use dupack_algorithms::catalog::Dialect;
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Seeds};
+use dupack_lab::results::Results;
 use dupack_lab::run::{Execution, Interrupt};
 use dupack_lab::units::ByteCount;
 use dupack_testbed::beside::compare;
@@ -23,57 +25,116 @@ use dupack_wire::namespace;
 
 use page::Page;
 
-/// One half of figure 9.
-pub struct Half {
-    /// What its senders run under.
+/// Senders over a path.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// What its senders run under, or who they are.
     pub name: &'static str,
-    /// Its file beside the page.
+    /// Its files beside the page.
     pub figure: &'static str,
-    /// As `experiments/papers/le/README.md` says and why.
+    /// Of the path, both ways.
     pub rate: &'static str,
-    /// As the testbed takes them; the kernel's are added.
+    /// Of the path, both ways.
+    pub buffer: &'static str,
+    /// As the testbed takes them.
     pub senders: &'static [&'static str],
+    /// The kernel's own, beside them.
+    pub kernel: &'static [&'static str],
+    /// Of packets to the receiver.
+    pub losses: &'static [&'static str],
+    /// The receiver's largest window; `None` where the kernel decides.
+    pub window: Option<&'static str>,
+    /// Whether its ACKs wait for others as those of today's Linux.
+    pub compression: SackCompression,
     /// What the text of the paper says of 10 % loss: who, and Mbit/s.
     pub paper: &'static [(&'static str, f64)],
+    /// By how many percent of goodput wire and simulator may differ.
+    pub agrees_percent: f64,
 }
 
-const HALVES: [Half; 2] = [
-    Half {
-        name: "Westwood",
-        figure: "westwood",
-        rate: "6Mbit/s",
-        senders: &[
-            "le/westwood",
-            "fack/westwood",
-            "sack/westwood",
-            "le/fixed(window=10)",
-        ],
-        paper: &[("LE (more than)", 4.0), ("SACK and FACK (about)", 3.5)],
-    },
-    Half {
-        name: "TCP-RR",
-        figure: "tcp-rr",
-        rate: "10Mbit/s",
-        senders: &["le/tcp-rr", "fack/tcp-rr"],
-        // "A performance improvement of 50 %" puts FACK at two thirds of it.
-        paper: &[("LE", 6.0), ("FACK (LE gains 50 %)", 4.0)],
-    },
-];
-
-/// Today's.
-const KERNEL: [&str; 3] = ["kernel:cubic", "kernel:bbr", "kernel:reno"];
-
-/// Half of the paper's 20 ms.
-const DELAY: &str = "10ms";
-const BUFFER: &str = "100pkt";
 const LOSSES: [&str; 7] = ["0%", "1%", "2%", "3%", "5%", "7%", "10%"];
 
 /// What iperf offered of old unless told otherwise ("85.3 KByte", tcp_rmem's default). TCP-RR answers no
 /// fast retransmit, so that only the window keeps it from filling any buffer.
 pub const WINDOW: &str = "87380B";
 
-/// Linux's least delay of an ACK (`TCP_DELACK_MIN`), for the simulated counterpart of its receiver.
-const DELAYED_ACK: &str = "40ms";
+/// Figure 9(a). The rate is as `experiments/papers/le/README.md` says and why.
+const WESTWOOD: Part = Part {
+    name: "Westwood",
+    figure: "westwood",
+    rate: "6Mbit/s",
+    buffer: "100pkt",
+    senders: &[
+        "le/westwood",
+        "fack/westwood",
+        "sack/westwood",
+        "le/fixed(window=10)",
+    ],
+    kernel: &["kernel:cubic", "kernel:bbr", "kernel:reno"],
+    losses: &LOSSES,
+    window: Some(WINDOW),
+    // A receiver of 2006 had none.
+    compression: SackCompression::Off,
+    paper: &[("LE (more than)", 4.0), ("SACK and FACK (about)", 3.5)],
+    agrees_percent: 10.0,
+};
+
+/// Figure 9(b).
+const TCP_RR: Part = Part {
+    name: "TCP-RR",
+    figure: "tcp-rr",
+    rate: "10Mbit/s",
+    senders: &["le/tcp-rr", "fack/tcp-rr"],
+    // "A performance improvement of 50 %" puts FACK at two thirds of it.
+    paper: &[("LE", 6.0), ("FACK (LE gains 50 %)", 4.0)],
+    ..WESTWOOD
+};
+
+/// Figure 9(a) where it shows most what a receiver of today does.
+const COMPRESSED: Part = Part {
+    name: "Westwood, a receiver of today",
+    figure: "compressed",
+    senders: &["le/westwood", "fack/westwood", "sack/westwood"],
+    kernel: &[],
+    losses: &["5%", "10%"],
+    compression: SackCompression::Kernel,
+    paper: &[],
+    ..WESTWOOD
+};
+
+/// Senders of which one asks today, over the path of the README and to Linux's receiver as it is. One at a time
+/// here, so that they run at once.
+const TODAY: [Part; 3] = [
+    Part {
+        senders: &["le/westwood"],
+        ..PATH_OF_TODAY
+    },
+    Part {
+        senders: &["sack/reno"],
+        ..PATH_OF_TODAY
+    },
+    Part {
+        senders: &["rack/cubic"],
+        ..PATH_OF_TODAY
+    },
+];
+
+const PATH_OF_TODAY: Part = Part {
+    name: "today's receiver",
+    figure: "today",
+    rate: "10Mbit/s",
+    buffer: "50pkt",
+    senders: &[],
+    kernel: &[],
+    losses: &LOSSES,
+    window: None,
+    compression: SackCompression::Kernel,
+    paper: &[],
+    agrees_percent: 5.0,
+};
+
+/// Half of the paper's 20 ms.
+const DELAY: &str = "10ms";
 
 /// By how much a run's packets may leave the path late.
 const TOLERANCE: &str = "1ms";
@@ -82,27 +143,39 @@ const TOLERANCE: &str = "1ms";
 const BYTES: &str = "1GB";
 
 /// Seeds of the simulator, which are cheap.
-const SIMULATED: u32 = 50;
-
-/// Which senders meet a receiver that holds back ACKs as today's Linux does, and where.
-const COMPRESSED_SENDERS: [&str; 3] = ["le/westwood", "fack/westwood", "sack/westwood"];
-const COMPRESSED_LOSSES: [&str; 2] = ["5%", "10%"];
+const SIMULATED: u32 = 200;
 
 /// What came out: on the wire, and beside the simulator.
 pub struct Measured {
+    /// What was measured.
+    pub part: Part,
     /// On the wire.
     pub outcome: Outcome,
-    /// Beside the simulator.
+    /// Beside a simulator whose receiver does as the wire's.
     pub beside: Vec<Beside>,
 }
 
 /// What is asked for.
 pub struct Options {
-    /// How long a run sends.
+    /// How long a run of figure 9 sends.
     pub seconds: u32,
     /// How often it is repeated.
     pub repeat: u32,
+    /// How long a run of today's senders sends.
+    pub today_seconds: u32,
+    /// How often it is repeated.
+    pub today_repeat: u32,
     out: PathBuf,
+}
+
+impl Options {
+    /// How long the runs of `part` send, and how often they are repeated.
+    pub fn of(&self, part: &Part) -> (u32, u32) {
+        match part.figure == PATH_OF_TODAY.figure {
+            true => (self.today_seconds, self.today_repeat),
+            false => (self.seconds, self.repeat),
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -125,6 +198,8 @@ fn options() -> Result<Options, String> {
     let mut options = Options {
         seconds: 10,
         repeat: 5,
+        today_seconds: 20,
+        today_repeat: 26,
         out: docs,
     };
     let mut args = std::env::args().skip(1);
@@ -137,6 +212,8 @@ fn options() -> Result<Options, String> {
         match name.as_str() {
             "--seconds" => options.seconds = number(1)?,
             "--repeat" => options.repeat = number(2)?,
+            "--today-seconds" => options.today_seconds = number(1)?,
+            "--today-repeat" => options.today_repeat = number(2)?,
             "--out" => options.out = value.into(),
             _ => return Err(format!("there is no option {name}")),
         }
@@ -145,31 +222,34 @@ fn options() -> Result<Options, String> {
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let tasks = || {
-        let halves = HALVES.iter().map(Task::half);
-        halves.chain([Task::compressed()]).collect::<Vec<_>>()
-    };
-    let testbeds = tasks()
-        .into_iter()
-        .map(|task| task.testbed(options, options.repeat));
+    let parts = [&[WESTWOOD, TCP_RR, COMPRESSED][..], &TODAY].concat();
+    let testbeds = parts.iter().map(|part| {
+        let (seconds, repeat) = options.of(part);
+        part.testbed(seconds, repeat, part.compression)
+    });
     let testbeds = testbeds.collect::<Result<Vec<_>, _>>()?;
     for testbed in &testbeds {
         let probed = testbed.probe();
         probed.map_err(|e| format!("{e}: {}", causes(&e)))?;
     }
     let mut measured = Vec::new();
-    for (task, outcome) in tasks().iter().zip(run_all(&testbeds)?) {
-        let simulator = task.testbed(options, SIMULATED)?;
-        let plan = simulator.counterpart().ok_or("there are stacks")?;
-        let simulated = plan.execute(Execution::default(), &(), &Interrupt::new());
+    for (&part, outcome) in parts.iter().zip(run_all(&testbeds)?) {
+        let simulated = part.simulated(options, part.compression)?;
         let beside = compare(&outcome.results, &simulated);
-        measured.push(Measured { outcome, beside });
+        measured.push(Measured {
+            part,
+            outcome,
+            beside,
+        });
     }
-    let compressed = measured.pop().ok_or("it was run last")?;
+    let plain = COMPRESSED.simulated(options, SackCompression::Off)?;
+    let plain = compare(&measured[2].outcome.results, &plain);
     Page {
-        halves: &HALVES,
-        measured: &measured,
-        compressed: &compressed,
+        westwood: &measured[..1],
+        tcp_rr: &measured[1..2],
+        compressed: &measured[2..3],
+        beside_plain: &plain,
+        today: &measured[3..],
         options,
     }
     .write(&options.out)
@@ -199,46 +279,32 @@ fn run_all(testbeds: &[Testbed]) -> Result<Vec<Outcome>, String> {
     ends.into_iter().map(whole).collect()
 }
 
-/// One testbed: senders over a path.
-struct Task {
-    title: String,
-    rate: &'static str,
-    senders: Vec<&'static str>,
-    losses: Vec<&'static str>,
-    compression: SackCompression,
-}
-
-impl Task {
-    /// A half of the figure. Its receiver acknowledges as that of 2006 did.
-    fn half(half: &Half) -> Self {
-        Self {
-            title: format!("LE's testbed under {}", half.name),
-            rate: half.rate,
-            senders: half.senders.iter().chain(&KERNEL).copied().collect(),
-            losses: LOSSES.to_vec(),
-            compression: SackCompression::Off,
-        }
+impl Part {
+    /// This part in the simulator, whose receiver holds back ACKs as `compression` says.
+    fn simulated(
+        &self,
+        options: &Options,
+        compression: SackCompression,
+    ) -> Result<Results, String> {
+        let (seconds, _) = options.of(self);
+        let testbed = self.testbed(seconds, SIMULATED, compression)?;
+        let plan = testbed.counterpart().ok_or("there are stacks")?;
+        Ok(plan.execute(Execution::default(), &(), &Interrupt::new()))
     }
 
-    /// What today's receiver makes of it.
-    fn compressed() -> Self {
-        Self {
-            title: "LE's testbed under Westwood, a receiver of today".to_owned(),
-            senders: COMPRESSED_SENDERS.to_vec(),
-            losses: COMPRESSED_LOSSES.to_vec(),
-            compression: SackCompression::Kernel,
-            ..Self::half(&HALVES[0])
-        }
-    }
-
-    fn testbed(&self, options: &Options, repeat: u32) -> Result<Testbed, String> {
+    fn testbed(
+        &self,
+        seconds: u32,
+        repeat: u32,
+        compression: SackCompression,
+    ) -> Result<Testbed, String> {
         let mut experiment = Experiment::new(Vec::new());
-        experiment.title.clone_from(&self.title);
+        experiment.title = format!("LE's testbed under {}", self.name);
         experiment.dialect = Dialect::Linux;
         experiment.seeds = Seeds::Count(repeat);
-        experiment.duration = format!("{}s", options.seconds).parse().map_err(told)?;
-        experiment.receiver.delayed_ack = Some(DELAYED_ACK.parse().map_err(told)?);
-        experiment.receiver.buffer = Some(WINDOW.parse().map_err(told)?);
+        experiment.duration = format!("{seconds}s").parse().map_err(told)?;
+        let window = self.window.map(|window| window.parse().map_err(told));
+        experiment.receiver.buffer = window.transpose()?;
         let bytes: ByteCount = BYTES.parse().map_err(told)?;
         experiment.flows.push(FlowGroup {
             count: 1,
@@ -248,12 +314,12 @@ impl Task {
         let path = LinkOptions {
             rate: Some(self.rate.parse().map_err(told)?),
             delay: DELAY.parse().map_err(told)?,
-            buffer: Some(BUFFER.parse().map_err(told)?),
+            buffer: Some(self.buffer.parse().map_err(told)?),
             ..LinkOptions::default()
         };
         let losses = self.losses.iter().map(|loss| loss.parse().map_err(told));
         experiment.set_path(path, &losses.collect::<Result<Vec<_>, _>>()?);
-        let senders = self.senders.iter();
+        let senders = self.senders.iter().chain(self.kernel);
         let catalog = Catalog::builtin();
         let senders = senders.map(|text| SenderSpec::parse(text, &catalog).map_err(told));
         let options = TestbedOptions {
@@ -261,7 +327,7 @@ impl Task {
             bytes,
             tolerance: TOLERANCE.parse().map_err(told)?,
             family: Family::V4,
-            sack_compression: self.compression,
+            sack_compression: compression,
             captures: None,
         };
         Testbed::new(experiment, options, &catalog).map_err(told)
@@ -279,7 +345,7 @@ fn causes(error: &dyn std::error::Error) -> String {
     causes.join(": ")
 }
 
-/// Says how far both halves are.
+/// Says how far all parts are.
 struct Told {
     done: AtomicUsize,
     of: usize,

@@ -1,4 +1,4 @@
-//! The page: figure 9 on real packets, and how far the simulator is from it.
+//! The page: figure 9 on real packets, today's senders, and how far the simulator is from them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,17 +14,21 @@ use dupack_report::page::{Cell, Emphasis};
 use dupack_testbed::Beside;
 use dupack_testbed::report::lateness;
 
-use super::{DELAYED_ACK, Half, KERNEL, Measured, Options, SIMULATED, TOLERANCE, WINDOW};
+use super::{Measured, Options, Part, SIMULATED, TOLERANCE, WINDOW};
 
-/// As the wire and the simulator shall agree.
-const AGREES_PERCENT: f64 = 10.0;
-
-/// Everything that the page tells.
+/// Everything that the page tells. What is a list there is drawn and tabled together; all of it was measured at the
+/// same points.
 pub struct Page<'a> {
-    pub halves: &'a [Half],
-    pub measured: &'a [Measured],
+    /// Figure 9(a).
+    pub westwood: &'a [Measured],
+    /// Figure 9(b).
+    pub tcp_rr: &'a [Measured],
     /// Under Westwood, with a receiver of today.
-    pub compressed: &'a Measured,
+    pub compressed: &'a [Measured],
+    /// The same beside a simulator whose receiver holds back no ACK.
+    pub beside_plain: &'a [Beside],
+    /// Today's senders.
+    pub today: &'a [Measured],
     pub options: &'a Options,
 }
 
@@ -34,7 +38,8 @@ const INTRODUCTION: &str = "\
 Section 5 of the LE paper has three PCs: a sender, netem, a receiver; a round trip of 20 ms, and packets lost at
 random, 0 to 10 %. Here our senders put real packets on a TUN device, the path is `dupack testbed`'s, and the receiver is
 this machine's kernel. Every byte that arrives is checked. Beside the paper's senders runs what the same kernel sends by
-itself, under CUBIC, BBR and Reno. This page is written by `cargo measure testbed`.
+itself, under CUBIC, BBR and Reno; at the end stand the senders of the README. This page is written by `cargo measure
+testbed`.
 
 What the paper leaves open, and what is assumed (the rate of the link, its buffer, how TCP-RR shortens its timer), is
 told in [experiments/papers/le/README.md](../experiments/papers/le/README.md). Its curves are not in our hands; the grey
@@ -49,9 +54,19 @@ const COMPRESSION: &str = "\
 ## Linux's SACK compression
 
 Since 4.18 Linux's receiver holds back the ACK of a segment out of order for up to 1 ms (`tcp_comp_sack_delay_ns`), so
-that it often leaves right before the next ACK. Neither the receiver of 2006 nor the simulator's does; above, it is
-turned off (`dupack testbed --sack-compression off`). Westwood's filter weighs each sample alike, however short the time it is taken over:
-a pair of ACKs in quick succession is a high rate. This is what the same runs give with the kernel's compression on:
+that it often leaves right before the next ACK. The receiver of 2006 did not; above, it is turned off (`dupack testbed
+--sack-compression off`). Westwood's filter weighs each sample alike, however short the time it is taken over: a pair of
+ACKs in quick succession is a high rate. The same runs with the kernel's compression on, beside a simulator whose
+receiver holds back no ACK:
+
+";
+
+const TODAY: &str = "\
+## Senders of today, the receiver as it is
+
+The path of the README (10 Mbit/s, 20 ms, a buffer of 50 packets), and Linux's receiver with nothing turned off: quick ACKs,
+SACK compression, a window that grows. The simulator's receiver does the same (`receiver.acks = \"adaptive\"`,
+`sack_compression = true`).
 
 ";
 
@@ -63,12 +78,18 @@ impl Page<'_> {
         // Before the first figure is another one than that of the commit.
         let circumstances = self.circumstances();
         let mut text = INTRODUCTION.to_owned();
-        for (half, measured) in self.halves.iter().zip(self.measured) {
-            text += &self.half(half, measured, &figures)?;
+        for half in [self.westwood, self.tcp_rr] {
+            let _ = writeln!(text, "## Under {}\n", half[0].part.name);
+            text += &self.section(half, &figures)?;
         }
         text += COMPRESSION;
-        text += &beside_table(self.compressed);
+        let plain = self.compressed.iter().map(|m| (m, self.beside_plain));
+        text += &beside_table(plain);
+        text += "\nAnd beside one whose receiver does as Linux's:\n\n";
+        text += &beside_table(self.compressed.iter().map(with_its_own));
         text += "\n";
+        text += TODAY;
+        text += &self.section(self.today, &figures)?;
         text += &circumstances;
         let path = folder.join("testbed.md");
         fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -76,96 +97,56 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn half(&self, half: &Half, measured: &Measured, figures: &Path) -> Result<String, String> {
-        let results = &measured.outcome.results;
-        let Half { name, figure, .. } = half;
+    fn section(&self, measured: &[Measured], figures: &Path) -> Result<String, String> {
+        let Part { name, figure, .. } = measured[0].part;
         let drawn = |kind: &str, svg: Result<String, FigureError>| {
             let path = figures.join(format!("{figure}{kind}.svg"));
             let svg = svg.map_err(|e| e.to_string())?;
             fs::write(&path, svg).map_err(|e| format!("{}: {e}", path.display()))
         };
-        drawn("", self.goodputs(half, results).svg())?;
-        drawn("-distance", self.distances(half, measured).svg())?;
-        let mut text = format!(
-            "## Under {name}\n\n![Goodput over the loss rate, under {name}](testbed/{figure}.svg)\n\n"
-        );
-        text += &goodput_table(results);
+        drawn("", self.goodputs(measured).svg())?;
+        drawn("-distance", distances(measured).svg())?;
+        let mut text =
+            format!("![Goodput over the loss rate, under {name}](testbed/{figure}.svg)\n\n");
+        text += &goodput_table(measured);
         text += "\n### Real packets beside the simulator\n\n";
         let _ = write!(
             text,
             "![The wire's goodput over the simulator's](testbed/{figure}-distance.svg)\n\n{}\n\n",
-            agreement(&measured.beside)
+            agreement(measured)
         );
-        text += &beside_table(measured);
+        text += &beside_table(measured.iter().map(with_its_own));
+        let passages = measured.iter().flat_map(|m| m.outcome.passages.clone());
         let _ = writeln!(
             text,
             "\n{} A run that did not is left out of all numbers here; where there was one, how many are left stands \
              in parentheses.\n",
             lateness(
-                &measured.outcome.passages,
+                &passages.collect::<Vec<_>>(),
                 TOLERANCE.parse().map_err(super::told)?
             )
         );
         Ok(text)
     }
 
-    fn goodputs(&self, half: &Half, results: &Results) -> LineChart {
-        let series = results.stacks.iter().enumerate().map(|(stack, name)| {
-            let at = |(point, x)| {
-                let s = summary(results, point, stack)?;
-                Some(Point::from((x, s.mean, s.half_width_95)))
-            };
-            Series {
-                name: name.clone(),
-                points: xs(results).filter_map(at).collect(),
-            }
-        });
-        let references = half.paper.iter().map(|&(who, rate)| Series {
+    fn goodputs(&self, measured: &[Measured]) -> LineChart {
+        let part = &measured[0].part;
+        let (seconds, repeat) = self.options.of(part);
+        let references = part.paper.iter().map(|&(who, rate)| Series {
             name: format!("the paper: {who}"),
             points: [9.3, 10.0].map(|x| Point::from((x, rate, None))).to_vec(),
         });
         LineChart {
-            title: format!("LE's testbed under {}, on real packets", half.name),
+            title: format!("On real packets, under {}", part.name),
             subtitle: format!(
-                "{} · 20 ms · {} runs of {} s · whiskers: 95 % confidence",
-                half.rate, self.options.repeat, self.options.seconds
+                "{} · 20 ms · {repeat} runs of {seconds} s · whiskers: 95 % confidence",
+                part.rate
             ),
             x_label: "packet loss (%)".to_owned(),
             y_label: "goodput (Mbit/s)".to_owned(),
             y_from_zero: true,
-            series: series.collect(),
+            series: measured.iter().flat_map(goodput_series).collect(),
             references: references.collect(),
-            ..LineChart::default()
-        }
-    }
-
-    fn distances(&self, half: &Half, measured: &Measured) -> LineChart {
-        let results = &measured.outcome.results;
-        let xs: Vec<f64> = xs(results).map(|(_, x)| x).collect();
-        let series = (0..half.senders.len()).map(|sender| {
-            let its = measured.beside.iter().filter(|b| b.sender == sender);
-            let point = |b: &Beside| {
-                let distance = b.difference_percent()?;
-                Some(Point::from((xs[b.point], distance, half_width_percent(b))))
-            };
-            Series {
-                name: results.stacks[sender].clone(),
-                points: its.filter_map(point).collect(),
-            }
-        });
-        let bound = |sign: f64| Series {
-            name: format!("{:+} %", sign * AGREES_PERCENT),
-            points: [0.0, 10.0]
-                .map(|x| Point::from((x, sign * AGREES_PERCENT, None)))
-                .to_vec(),
-        };
-        LineChart {
-            title: format!("The wire beside the simulator, under {}", half.name),
-            subtitle: "whiskers: 95 % confidence of both".to_owned(),
-            x_label: "packet loss (%)".to_owned(),
-            y_label: "goodput on the wire over the simulator's (%)".to_owned(),
-            series: series.collect(),
-            references: vec![bound(1.0), bound(-1.0)],
             ..LineChart::default()
         }
     }
@@ -189,16 +170,20 @@ impl Page<'_> {
         let processor = processor.and_then(|line| Some(line.split_once(": ")?.1));
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let Options {
-            seconds, repeat, ..
+            seconds,
+            repeat,
+            today_seconds,
+            today_repeat,
+            ..
         } = self.options;
         format!(
             "## Circumstances\n\n\
-             - measured by `cargo measure testbed --seconds {seconds} --repeat {repeat}`: both halves and the part on \
-             SACK compression at once, {}\n\
+             - measured by `cargo measure testbed --seconds {seconds} --repeat {repeat} --today-seconds {today_seconds} \
+             --today-repeat {today_repeat}`: all parts at once, {}\n\
              - on {date}, commit {commit}, Linux {}, load {} at the end\n\
              - {}, {processors} processors\n\
-             - the receiver's largest window: {WINDOW}, as iperf's was then\n\
-             - in the simulator: {SIMULATED} seeds, ACKs delayed by up to {DELAYED_ACK} (Linux's least)\n\
+             - in LE's testbed, the receiver's largest window: {WINDOW}, as iperf's was then\n\
+             - in the simulator: {SIMULATED} seeds, ACKs timed as Linux times them\n\
              - the kernel's senders have no counterpart in the simulator\n",
             scheduling(&read("/proc/self/stat")),
             kernel.trim(),
@@ -206,6 +191,62 @@ impl Page<'_> {
             processor.unwrap_or("unknown"),
         )
     }
+}
+
+/// What was measured, and what it was set beside first of all.
+fn with_its_own(measured: &Measured) -> (&Measured, &[Beside]) {
+    (measured, &measured.beside)
+}
+
+fn goodput_series(measured: &Measured) -> Vec<Series> {
+    let results = &measured.outcome.results;
+    let series = results.stacks.iter().enumerate().map(|(stack, name)| {
+        let at = |(point, x)| {
+            let s = summary(results, point, stack)?;
+            Some(Point::from((x, s.mean, s.half_width_95)))
+        };
+        Series {
+            name: name.clone(),
+            points: xs(results).filter_map(at).collect(),
+        }
+    });
+    series.collect()
+}
+
+fn distances(measured: &[Measured]) -> LineChart {
+    let part = &measured[0].part;
+    let bound = |sign: f64| Series {
+        name: format!("{:+} %", sign * part.agrees_percent),
+        points: [0.0, 10.0]
+            .map(|x| Point::from((x, sign * part.agrees_percent, None)))
+            .to_vec(),
+    };
+    LineChart {
+        title: format!("The wire beside the simulator, under {}", part.name),
+        subtitle: "whiskers: 95 % confidence of both".to_owned(),
+        x_label: "packet loss (%)".to_owned(),
+        y_label: "goodput on the wire over the simulator's (%)".to_owned(),
+        series: measured.iter().flat_map(distance_series).collect(),
+        references: vec![bound(1.0), bound(-1.0)],
+        ..LineChart::default()
+    }
+}
+
+fn distance_series(measured: &Measured) -> Vec<Series> {
+    let results = &measured.outcome.results;
+    let xs: Vec<f64> = xs(results).map(|(_, x)| x).collect();
+    let series = (0..measured.part.senders.len()).map(|sender| {
+        let its = measured.beside.iter().filter(|b| b.sender == sender);
+        let point = |b: &Beside| {
+            let distance = b.difference_percent()?;
+            Some(Point::from((xs[b.point], distance, half_width_percent(b))))
+        };
+        Series {
+            name: results.stacks[sender].clone(),
+            points: its.filter_map(point).collect(),
+        }
+    });
+    series.collect()
 }
 
 /// How the kernel schedules a process, from its line in `/proc/PID/stat` (proc(5)).
@@ -234,75 +275,93 @@ fn summary(results: &Results, point: usize, stack: usize) -> Option<Summary> {
 }
 
 /// Goodput of every sender at every point.
-fn goodput_table(results: &Results) -> String {
-    let repetitions = results.experiment.seeds.to_vec().len();
-    let mut header = vec!["goodput in Mbit/s".to_owned()];
-    header.extend(xs(results).map(|(_, x)| format!("{x} %")));
-    let rows: Vec<Vec<Cell>> = results
-        .stacks
-        .iter()
-        .enumerate()
-        .map(|(stack, name)| {
-            let mut row = vec![Cell::from(name.as_str())];
-            row.extend(xs(results).map(|(point, _)| {
-                let summary = summary(results, point, stack);
-                let left = |s: &Summary| match s.n < repetitions {
-                    true => format!(" ({})", s.n),
-                    false => String::new(),
-                };
-                let text = summary.map(|s| spread(&s, 2) + &left(&s));
-                Cell::new(text.unwrap_or("– (0)".to_owned()), Emphasis::Number)
-            }));
-            row
-        })
-        .collect();
+fn goodput_table(measured: &[Measured]) -> String {
+    let header = header("goodput in Mbit/s", &measured[0].outcome.results);
+    let rows: Vec<Vec<Cell>> = measured.iter().flat_map(goodput_rows).collect();
     markdown::table(&header, &rows)
+}
+
+fn goodput_rows(measured: &Measured) -> Vec<Vec<Cell>> {
+    let results = &measured.outcome.results;
+    let repetitions = results.experiment.seeds.to_vec().len();
+    let rows = results.stacks.iter().enumerate().map(|(stack, name)| {
+        let mut row = vec![Cell::from(name.as_str())];
+        row.extend(xs(results).map(|(point, _)| {
+            let summary = summary(results, point, stack);
+            let left = |s: &Summary| match s.n < repetitions {
+                true => format!(" ({})", s.n),
+                false => String::new(),
+            };
+            let text = summary.map(|s| spread(&s, 2) + &left(&s));
+            Cell::new(text.unwrap_or("– (0)".to_owned()), Emphasis::Number)
+        }));
+        row
+    });
+    rows.collect()
+}
+
+/// A table's head: what is in it, and the losses.
+fn header(what: &str, results: &Results) -> Vec<String> {
+    let losses = xs(results).map(|(_, x)| format!("{x} %"));
+    [what.to_owned()].into_iter().chain(losses).collect()
 }
 
 /// The wire over the simulator at every point.
-fn beside_table(measured: &Measured) -> String {
+fn beside_table<'a>(all: impl Iterator<Item = (&'a Measured, &'a [Beside])>) -> String {
+    let all: Vec<_> = all.collect();
+    let header = header("wire over simulator, %", &all[0].0.outcome.results);
+    let rows = all
+        .iter()
+        .flat_map(|(measured, beside)| beside_rows(measured, beside));
+    markdown::table(&header, &rows.collect::<Vec<_>>())
+}
+
+fn beside_rows(measured: &Measured, beside: &[Beside]) -> Vec<Vec<Cell>> {
     let results = &measured.outcome.results;
-    let mut header = vec!["wire over simulator, %".to_owned()];
-    header.extend(xs(results).map(|(_, x)| format!("{x} %")));
-    let ours = results.stacks.iter().enumerate();
-    let ours = ours.filter(|(_, name)| !KERNEL.contains(&name.as_str()));
-    let rows: Vec<Vec<Cell>> = ours
-        .map(|(sender, _)| {
-            let its = measured.beside.iter().filter(|b| b.sender == sender);
-            let mut row = vec![Cell::from(results.stacks[sender].as_str())];
-            row.extend(its.map(|b| {
-                let distance = b.difference_percent().unwrap_or(f64::NAN);
-                let half = half_width_percent(b);
-                let half = half.map_or(String::new(), |half| format!(" ±{half:.1}"));
-                let emphasis = match distance.abs() <= AGREES_PERCENT {
-                    true => Emphasis::Number,
-                    false => Emphasis::Best,
-                };
-                Cell::new(format!("{distance:+.1}{half}"), emphasis)
-            }));
-            row
-        })
-        .collect();
-    markdown::table(&header, &rows)
+    let rows = (0..measured.part.senders.len()).map(|sender| {
+        let its = beside.iter().filter(|b| b.sender == sender);
+        let mut row = vec![Cell::from(results.stacks[sender].as_str())];
+        row.extend(its.map(|b| {
+            let distance = b.difference_percent().unwrap_or(f64::NAN);
+            let half = half_width_percent(b);
+            let half = half.map_or(String::new(), |half| format!(" ±{half:.1}"));
+            let emphasis = match distance.abs() <= measured.part.agrees_percent {
+                true => Emphasis::Number,
+                false => Emphasis::Best,
+            };
+            Cell::new(format!("{distance:+.1}{half}"), emphasis)
+        }));
+        row
+    });
+    rows.collect()
 }
 
 /// How many points agree, in words.
-fn agreement(all: &[Beside]) -> String {
-    let distances: Vec<f64> = all.iter().filter_map(Beside::difference_percent).collect();
-    let agree = distances.iter().filter(|d| d.abs() <= AGREES_PERCENT);
+fn agreement(measured: &[Measured]) -> String {
+    let bound = measured[0].part.agrees_percent;
+    let all: Vec<&Beside> = measured.iter().flat_map(|m| &m.beside).collect();
+    let distances = all.iter().filter_map(|b| b.difference_percent());
+    let distances: Vec<f64> = distances.collect();
+    let agree = distances.iter().filter(|d| d.abs() <= bound);
     let (agree, of) = (agree.count(), distances.len());
     let surely = all.iter().filter(|b| {
         let distance = b.difference_percent().map_or(0.0, f64::abs);
-        distance - half_width_percent(b).unwrap_or(0.0) > AGREES_PERCENT
+        distance - half_width_percent(b).unwrap_or(0.0) > bound
     });
     let surely = match surely.count() {
         0 => "none is".to_owned(),
         1 => "1 is".to_owned(),
         count => format!("{count} are"),
     };
+    let others = match agree == of {
+        true => "",
+        false => "; the others are in bold",
+    };
+    let widest = all.iter().filter_map(|b| half_width_percent(b));
+    let widest = widest.fold(0.0, f64::max);
     format!(
-        "{agree} of {of} points agree within {AGREES_PERCENT:.0} % of goodput; the others are in bold. With 95 % \
-         confidence {surely} farther apart than that."
+        "{agree} of {of} points agree within {bound:.0} % of goodput{others}. With 95 % confidence {surely} farther \
+         apart than that; the widest interval is ±{widest:.1} %."
     )
 }
 
