@@ -32,9 +32,9 @@ const PACKAGES: [&str; 2] = ["dupack-tcp", "dupack-algorithms"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Those of the mutated crate.
+    /// Those of the mutated crate, without those that take long.
     Own,
-    /// Of `tcp`: those of the plug-ins.
+    /// All of the plug-ins.
     PlugIns,
     /// Conformance scripts, hostile networks, connections state by state.
     Whole,
@@ -49,16 +49,24 @@ impl Stage {
         match self {
             // No plug-in's test has a connection.
             Self::Own if mutant.file.starts_with("crates/tcp/src/connection/") => Some(Self::Whole),
-            Self::Own if mutant.package == PACKAGES[0] => Some(Self::PlugIns),
-            Self::Own | Self::PlugIns => Some(Self::Whole),
+            Self::Own => Some(Self::PlugIns),
+            Self::PlugIns => Some(Self::Whole),
             Self::Whole => None,
+        }
+    }
+
+    /// What the tests are told.
+    const fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Own => &QUICK,
+            Self::PlugIns | Self::Whole => &WITHOUT_NS2,
         }
     }
 
     /// In words.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Own => "tests of the crate",
+            Self::Own => "quick tests of the crate",
             Self::PlugIns => "tests of the plug-ins",
             Self::Whole => "scripts, networks, states",
         }
@@ -136,6 +144,14 @@ fn now() -> Instant {
 
 /// Leaves out the tests that hold a recovery against what ns-2's sent.
 const WITHOUT_NS2: [&str; 2] = ["--", "--skip=ns2_sends"];
+/// Leaves out what takes seconds, too: recoveries on random networks, every stack's transfer.
+const QUICK: [&str; 5] = [
+    "--",
+    "--skip=ns2_sends",
+    "--skip=survive",
+    "--skip=agree_with",
+    "--skip=tests::transfer",
+];
 /// How often the lists of what was found are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 /// No test is given up before so many seconds, as an idle machine may become a busy one.
@@ -168,7 +184,7 @@ struct Config<'a> {
     examine_globs: [&'a str; 3],
     exclude_globs: [&'a str; 1],
     additional_cargo_args: &'a [&'a str],
-    additional_cargo_test_args: [&'a str; 2],
+    additional_cargo_test_args: &'a [&'a str],
     test_package: &'a [&'a str],
     no_default_features: bool,
     profile: &'a str,
@@ -365,7 +381,8 @@ impl Laboratory {
         };
         run(&["--no-run".to_owned()])?;
         let begin = now();
-        run(&WITHOUT_NS2.map(str::to_owned))?;
+        let words = stage.words().iter().map(|&word| word.to_owned());
+        run(&words.collect::<Vec<_>>())?;
         let taken = begin.elapsed().as_secs_f64();
         let timeout = (TEST_TIMEOUT_FACTOR * taken).max(TEST_TIMEOUT_SECS_MIN);
         self.timeouts.insert(stage, timeout);
@@ -409,7 +426,7 @@ impl Laboratory {
             examine_globs: FILES,
             exclude_globs: NOT,
             additional_cargo_args: stage.tests(),
-            additional_cargo_test_args: WITHOUT_NS2,
+            additional_cargo_test_args: stage.words(),
             test_package: stage.packages(),
             no_default_features: stage.without_features(),
             profile: PROFILE,
