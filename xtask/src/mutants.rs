@@ -5,8 +5,7 @@
 //! is missing, the code is needless, or the change makes no difference. `xtask/mutants.toml` says which of these.
 //!
 //! All of them take a day, so a sample is tried, drawn by a fixed seed ([`sample`]); `--all` tries all. What is found is
-//! kept beside the build and holds until the function around the mutant changes ([`known`]), so that a run may be ended
-//! and go on later. Tests are run in stages, the quick ones first ([`stage`]).
+//! kept and holds until the function around the mutant changes ([`known`]), so that a run may be ended and go on later. Tests are run in stages, the quick ones first ([`stage`]).
 
 mod known;
 mod mutant;
@@ -107,6 +106,7 @@ pub fn run(args: &MutantsArgs) -> Result<(), String> {
     if args.only.is_some() {
         return survivors(&asked, &known);
     }
+    known.keep(&all)?;
     let reasons = Reasons::read(&root().join(REASONS))?;
     let page = Page {
         all: &all,

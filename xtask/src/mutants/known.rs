@@ -1,11 +1,12 @@
 //! What is known of mutants: a line of JSON for each finding, in a file beside the build. The last word on a mutant
-//! counts.
+//! counts. What is known in the end is kept in the repository, too, so that another machine need not find it again.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use dupack_build::root;
 use serde::{Deserialize, Serialize};
 
 use super::mutant::Mutant;
@@ -27,6 +28,9 @@ pub enum Found {
     Doubted,
 }
 
+/// What has been found, of the mutants that there are.
+const KEPT: &str = "xtask/mutants.jsonl";
+
 /// A line of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Finding {
@@ -41,7 +45,10 @@ pub struct Finding {
 
 /// All findings.
 pub struct Known {
+    /// Beside the build: all that was found here.
     path: PathBuf,
+    /// In the repository.
+    kept: PathBuf,
     /// By the mutant's key.
     last: HashMap<String, (Found, Stage)>,
 }
@@ -50,33 +57,59 @@ impl Known {
     /// Reads what is known, or begins.
     ///
     /// # Errors
-    /// If the file cannot be read. A line that was cut off is left out.
+    /// If a file cannot be read. A line that was cut off is left out.
     pub fn open(folder: &Path) -> Result<Self, String> {
-        let path = folder.join("findings.jsonl");
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(e) => return Err(format!("cannot read {}: {e}", path.display())),
-        };
-        let read = |line| serde_json::from_str::<Finding>(line).ok();
-        let findings = text.lines().filter_map(read);
-        let last = findings.map(|finding| (finding.key, (finding.found, finding.stage)));
-        let last = last.collect();
-        Ok(Self { path, last })
+        Self::read(folder.join("findings.jsonl"), root().join(KEPT))
+    }
+
+    fn read(path: PathBuf, kept: PathBuf) -> Result<Self, String> {
+        let mut last = HashMap::new();
+        for path in [&kept, &path] {
+            let text = match fs::read_to_string(path) {
+                Ok(text) => text,
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(e) => return Err(format!("cannot read {}: {e}", path.display())),
+            };
+            let read = |line| serde_json::from_str::<Finding>(line).ok();
+            let findings = text.lines().filter_map(read);
+            last.extend(findings.map(|finding| (finding.key, (finding.found, finding.stage))));
+        }
+        Ok(Self { path, kept, last })
+    }
+
+    /// Keeps what is known of `mutants` in the repository.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn keep(&self, mutants: &[Mutant]) -> Result<(), String> {
+        let mut text = String::new();
+        for mutant in mutants {
+            let Some(&(found, stage)) = self.last.get(&key(mutant)) else {
+                continue;
+            };
+            let finding = Finding::of(mutant, found, stage);
+            text += &serde_json::to_string(&finding).map_err(|e| e.to_string())?;
+            text.push('\n');
+        }
+        fs::write(&self.kept, text)
+            .map_err(|e| format!("cannot write {}: {e}", self.kept.display()))
     }
 
     /// Forgets everything.
     ///
     /// # Errors
-    /// If the file cannot be removed.
+    /// If a file cannot be removed.
     pub fn forget(&mut self) -> Result<(), String> {
         self.last.clear();
-        match fs::remove_file(&self.path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(format!("cannot remove {}: {e}", self.path.display()))
+        for path in [&self.path, &self.kept] {
+            match fs::remove_file(path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(format!("cannot remove {}: {e}", path.display()));
+                }
+                _ => {}
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 
     /// Notes what was found.
@@ -154,31 +187,46 @@ mod tests {
     use super::super::mutant::tests::mutant;
     use super::*;
 
+    /// What is known in a folder that has both files.
+    fn open(folder: &Path) -> Known {
+        Known::read(folder.join("found"), folder.join("kept")).unwrap()
+    }
+
     #[test]
-    fn what_was_found_is_known_in_the_next_run() {
+    fn what_was_found_is_known_in_the_next_run_and_elsewhere() {
         let folder = tempfile::tempdir().unwrap();
         let mutants = [mutant("a.rs", 1), mutant("a.rs", 2), mutant("a.rs", 3)];
         let [one, two, three] = &mutants;
-        let mut known = Known::open(folder.path()).unwrap();
+        let mut known = open(folder.path());
         known
             .note(Finding::of(one, Found::Caught, Stage::Own))
             .unwrap();
         known
             .note(Finding::of(two, Found::Missed, Stage::Own))
             .unwrap();
-        let again = Known::open(folder.path()).unwrap();
-        assert_eq!(again.verdict(one), Some(Found::Caught));
-        // Other tests may catch it yet.
-        assert_eq!(again.verdict(two), None);
-        assert_eq!(again.next_stage(two), Some(Stage::PlugIns));
-        assert_eq!(again.next_stage(three), Some(Stage::Own));
+        let check = |again: Known| {
+            assert_eq!(again.verdict(one), Some(Found::Caught));
+            // Other tests may catch it yet.
+            assert_eq!(again.verdict(two), None);
+            assert_eq!(again.next_stage(two), Some(Stage::PlugIns));
+            assert_eq!(again.next_stage(three), Some(Stage::Own));
+        };
+        check(open(folder.path()));
+        // And with nothing but what the repository has, of the mutants that there still are.
+        known.keep(&mutants).unwrap();
+        fs::remove_file(folder.path().join("found")).unwrap();
+        check(open(folder.path()));
+        known.keep(&mutants[1..]).unwrap();
+        assert_eq!(open(folder.path()).next_stage(one), Some(Stage::Own));
+        known.forget().unwrap();
+        assert_eq!(open(folder.path()).next_stage(two), Some(Stage::Own));
     }
 
     #[test]
     fn a_survivor_that_is_doubted_begins_anew() {
         let folder = tempfile::tempdir().unwrap();
         let (caught, missed) = (mutant("a.rs", 1), mutant("a.rs", 2));
-        let mut known = Known::open(folder.path()).unwrap();
+        let mut known = open(folder.path());
         known
             .note(Finding::of(&caught, Found::Caught, Stage::Own))
             .unwrap();
