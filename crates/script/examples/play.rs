@@ -1,7 +1,7 @@
 //! Plays the scripts that are named, and prints what came of each.
 //!
-//! `play [--json] [--stack STACK] FILE…`: with `--json` everything for other programs, as `dupack script --format json`
-//! prints it.
+//! `play [--json] [--stack STACK] [--mtu-ipv6 BYTES] FILE…`: with `--json` everything for other programs, as
+//! `dupack script --format json` prints it.
 
 use std::path::PathBuf;
 
@@ -21,6 +21,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let name = words.next().unwrap_or_default();
                 let spec = StackSpec::parse(&name.to_string_lossy(), &Catalog::builtin())?;
                 options.stack = Some(spec);
+            }
+            Some("--mtu-ipv6") => {
+                let bytes = words.next().unwrap_or_default();
+                options.mtu_ipv6 = bytes.to_string_lossy().parse()?;
             }
             _ => paths.push(PathBuf::from(word)),
         }

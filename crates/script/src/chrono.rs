@@ -1,14 +1,15 @@
-//! How long a sender was busy, and how long the peer's window alone kept it from sending: `tcpi_busy_time` and
-//! `tcpi_rwnd_limited`.
+//! How long a sender was busy, and how long the peer's window or its own buffer alone kept it from sending:
+//! `tcpi_busy_time`, `tcpi_rwnd_limited` and `tcpi_sndbuf_limited`.
 
 use dupack_tcp::connection::Connection;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Both times.
+/// These times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chrono {
     busy: Stopwatch,
     shut_out: Stopwatch,
+    short: Stopwatch,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,8 +36,8 @@ impl Stopwatch {
 }
 
 impl Chrono {
-    /// Looks how the sender stands.
-    pub(crate) fn note(&mut self, connection: &Connection, now: Instant) {
+    /// Looks how the sender stands; `short` is whether its buffer was too small for more.
+    pub(crate) fn note(&mut self, connection: &Connection, short: bool, now: Instant) {
         let busy = connection.written() > connection.acknowledged();
         self.busy.set(busy, now);
         let shut_out = connection.sender().is_some_and(|sender| {
@@ -48,6 +49,7 @@ impl Chrono {
             next > open && sender.in_flight(now) + next <= sender.window().whole_bytes()
         });
         self.shut_out.set(busy && shut_out, now);
+        self.short.set(busy && short, now);
     }
 
     /// How long there was data that was not acknowledged.
@@ -58,5 +60,10 @@ impl Chrono {
     /// How long of this the peer's window was too small.
     pub(crate) fn shut_out(&self, now: Instant) -> Duration {
         self.shut_out.read(now)
+    }
+
+    /// How long of this the send buffer was.
+    pub(crate) fn short(&self, now: Instant) -> Duration {
+        self.short.read(now)
     }
 }

@@ -74,6 +74,7 @@ fn of_connection(field: &str, line: &Line, now: Instant) -> Option<i64> {
         "last_data_sent" => return since(line.counts.last_data_out),
         "busy_time" => return micros(line.chrono.busy(now)),
         "rwnd_limited" => return micros(line.chrono.shut_out(now)),
+        "sndbuf_limited" => return micros(line.chrono.short(now)),
         "bytes_received" => return count(connection.readable()),
         "advmss" => {
             let stamps = connection.negotiated()?.timestamps.is_on();

@@ -5,6 +5,7 @@
 //! [`Connection`](dupack_tcp::connection::Connection) with any stack; nothing of the machine it
 //! runs on is used or changed.
 
+mod buffer;
 mod chrono;
 mod code;
 mod expect;
@@ -49,6 +50,8 @@ pub struct Options {
     pub dialect: Dialect,
     /// How far from its time something may happen, unless the script says.
     pub tolerance: Duration,
+    /// MTU of scripts for IPv6 that name none: 1500, or what their runner says.
+    pub mtu_ipv6: u16,
 }
 
 impl Default for Options {
@@ -57,6 +60,7 @@ impl Default for Options {
             stack: None,
             dialect: Dialect::Linux,
             tolerance: Duration::from_millis(4),
+            mtu_ipv6: settings::USUAL_MTU,
         }
     }
 }
@@ -80,7 +84,8 @@ fn play(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Stag
         Ok(script) => script,
         Err(error) => return (unread(source, error), None),
     };
-    let settings = Settings::new(options.stack.clone(), options.dialect, options.tolerance);
+    let mut settings = Settings::new(options.stack.clone(), options.dialect, options.tolerance);
+    settings.mtu_ipv6 = options.mtu_ipv6;
     let mut player = Player::new(Stage::new(settings), folder);
     let outcome = match player.play(&script) {
         Ok(()) => Outcome::Passed,

@@ -7,6 +7,7 @@ use dupack_tcp::connection::{
 };
 use dupack_tcp::time::Instant;
 
+use crate::buffer::{SendBuffer, Stand};
 use crate::chrono::Chrono;
 use crate::hold::{Cork, Delay, Hold};
 use crate::stamps::Stamps;
@@ -48,6 +49,8 @@ pub(crate) struct Line {
     pub(crate) chrono: Chrono,
     /// Times that the application asks for.
     pub(crate) stamps: Stamps,
+    /// What was written and is not acknowledged, where that is limited.
+    pub(crate) buffer: SendBuffer,
 }
 
 /// Whether somebody holds the socket.
@@ -112,6 +115,7 @@ impl Line {
             hold: Hold::default(),
             chrono: Chrono::default(),
             stamps: Stamps::default(),
+            buffer: SendBuffer::default(),
         }
     }
 
@@ -156,11 +160,49 @@ impl Line {
         timers.into_iter().flatten().min()
     }
 
-    /// The application writes.
-    pub(crate) fn push(&mut self, now: Instant, bytes: u64, cork: Cork) {
-        self.hold.write(&mut self.connection, bytes, cork, now);
-        let end = self.connection.written().saturating_add(self.hold.bytes());
-        self.stamps.written(end);
+    /// The application writes `bytes`, of which the send buffer takes what it has room for: how many.
+    pub(crate) fn push(&mut self, now: Instant, bytes: u64, cork: Cork) -> u64 {
+        let mut taken = 0;
+        while taken < bytes {
+            let stand = self.stand();
+            let room = self.buffer.room(stand);
+            let piece = room.min(bytes - taken);
+            if piece == 0 {
+                break;
+            }
+            self.hold.write(&mut self.connection, piece, cork, now);
+            self.buffer.grew(stand, piece);
+            taken += piece;
+            if piece == room {
+                // A packet that is full leaves, if it may, before the next is begun.
+                self.settle(now);
+            }
+        }
+        taken
+    }
+
+    /// A call that writes is over.
+    pub(crate) fn note_written(&mut self) {
+        self.stamps.written(self.stand().written);
+    }
+
+    /// How the sender stands, for the send buffer.
+    pub(crate) fn stand(&self) -> Stand {
+        let sender = self.connection.sender();
+        let segment = sender.map_or(0, |sender| u64::from(sender.config().smss));
+        Stand {
+            written: self.connection.written().saturating_add(self.hold.bytes()),
+            sent: sender.map_or(0, |sender| sender.scoreboard().nxt()),
+            acknowledged: self.connection.acknowledged(),
+            segment,
+        }
+    }
+
+    /// The application says how much it wants to have in flight and waiting, if it does.
+    pub(crate) fn set_buffer(&mut self, asked: Option<u32>) {
+        if let Some(asked) = asked {
+            self.buffer.set(u64::from(asked));
+        }
     }
 
     /// The application says whether small segments wait. What a call of this kind lets go goes out at once
@@ -199,9 +241,14 @@ impl Line {
             self.departed.push_back(Departed { at: now, outgoing });
         }
         self.hear(now);
-        self.chrono.note(&self.connection, now);
+        let stand = self.stand();
+        self.buffer.review(stand);
+        let short = self.buffer.is_full() && stand.sent == stand.written;
+        self.chrono.note(&self.connection, short, now);
         if let Some(sender) = self.connection.sender() {
             let sent = sender.scoreboard().nxt();
+            let window = sender.peer_edge().saturating_sub(sender.scoreboard().una());
+            self.buffer.note_window(window);
             self.stamps.note(sent, self.connection.acknowledged(), now);
         }
         self.note_state(now);

@@ -36,6 +36,9 @@ pub(crate) enum ChosenStack {
 /// The control that a script runs with that names none.
 const USUAL_CONTROL: &str = "cubic";
 
+/// The MTU of Ethernet, and of packetdrill's device.
+pub(crate) const USUAL_MTU: u16 = 1500;
+
 /// What the system is set to.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -49,7 +52,10 @@ pub(crate) struct Settings {
     scaled_echoes: bool,
     /// Whether a packet that is expected must come in one piece.
     strict_segments: bool,
-    mtu: u16,
+    /// What the script says.
+    mtu: Option<u16>,
+    /// What holds for IPv6 if it says nothing.
+    pub(crate) mtu_ipv6: u16,
     headers: u16,
     timestamps: bool,
     sack: bool,
@@ -67,6 +73,8 @@ pub(crate) struct Settings {
     /// The largest receive buffer, which the window's shift follows from.
     receive_buffer: u32,
     path: PathSettings,
+    /// Repetitions of a SYN before the wait doubles; the dialect's, unless the script says something.
+    even_syns: Option<u32>,
     /// Repetitions of a SYN, and of its answer.
     syn_retries: u32,
     syn_ack_retries: u32,
@@ -86,7 +94,8 @@ impl Settings {
             timestamp_tick: None,
             scaled_echoes: false,
             strict_segments: false,
-            mtu: 1500,
+            mtu: None,
+            mtu_ipv6: USUAL_MTU,
             headers: IPV4_HEADERS,
             timestamps: true,
             sack: true,
@@ -101,6 +110,7 @@ impl Settings {
             accurate_option: None,
             receive_buffer: 6 << 20,
             path: PathSettings::default(),
+            even_syns: None,
             syn_retries: 6,
             syn_ack_retries: 5,
         }
@@ -129,7 +139,10 @@ impl Settings {
             }
             "tcp_ts_ecr_scaled" => self.scaled_echoes = true,
             "strict_segments" => self.strict_segments = true,
-            "mtu" => self.mtu = u16::try_from(number()?).map_err(|_| "a longer MTU than IPv4's")?,
+            "mtu" => {
+                let mtu = u16::try_from(number()?).map_err(|_| "a longer MTU than IPv4's")?;
+                self.mtu = Some(mtu);
+            }
             "ip_version" if value == "ipv6" => self.headers = IPV6_HEADERS,
             // Addresses, and what goes to the terminal: nothing here follows from them. `mss` is
             // that of packets in ICMP messages and UDP.
@@ -229,8 +242,13 @@ impl Settings {
             Opened::Here => self.syn_retries,
             Opened::ByPeer => self.syn_ack_retries,
         });
-        // All of them, each twice as long after the one before.
-        let waits = (1_u64 << (retries.min(20) + 1)) - 1;
+        // All of them, each twice as long after the one before, but for the first of a client.
+        config.even_syns = self.even_syns.unwrap_or(config.even_syns);
+        let even = match opened {
+            Opened::Here => u64::from(config.even_syns),
+            Opened::ByPeer => 0,
+        };
+        let waits = (1_u64 << (retries.min(20) + 1)) - 1 + even;
         config.open_timeout = config.syn_timeout.saturating_mul(waits);
         if let Some(timeout) = socket.user_timeout {
             config.user_timeout = timeout;
@@ -250,7 +268,11 @@ impl Settings {
 
     /// Payload of the longest packet without options.
     fn mss(&self, socket: &SocketSettings) -> u16 {
-        let link = self.mtu.saturating_sub(self.headers).max(MIN_MSS);
+        let mtu = self.mtu.unwrap_or(match self.headers {
+            IPV6_HEADERS => self.mtu_ipv6,
+            _ => USUAL_MTU,
+        });
+        let link = mtu.saturating_sub(self.headers).max(MIN_MSS);
         socket.mss.map_or(link, |mss| mss.min(link))
     }
 

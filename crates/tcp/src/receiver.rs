@@ -644,6 +644,11 @@ impl Receiver {
         blocks
     }
 
+    /// Forgets that data came again: no ACK reports it.
+    pub(crate) const fn forget_duplicate(&mut self) {
+        self.duplicate = None;
+    }
+
     /// Throws away everything received out of order, sacked or not, as a host short of memory
     /// may (RFC 2018 §8).
     pub fn renege(&mut self) {

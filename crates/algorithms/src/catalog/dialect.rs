@@ -14,13 +14,15 @@ mod name;
 mod settings;
 
 use dupack_tcp::connection::{
-    AccurateOption, Config, EcnOffer, EctUse, OpeningErrors, ProbingRule, TooBigRule, UnsentAck,
+    AccurateOption, Config, EcnOffer, EctUse, LastDuplicate, OpeningErrors, ProbingRule,
+    TooBigRule, UnsentAck, Unstamped,
 };
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, Reading, SackCompression, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::sender::{
     CreditRule, CutRule, DuplicateAckRule, IdleRule, SackMemory, TimestampClock, TimestampValues,
+    WrappedMarks,
 };
 use dupack_tcp::time::Duration;
 use dupack_tcp::window::WindowRounding;
@@ -37,6 +39,9 @@ pub const WIDE_OPEN: u32 = 65_535 << 14;
 
 /// What `net.ipv4.tcp_retries1`, 3, comes to (`tcp_model_timeout`): 15 times TCP_RTO_MIN.
 const LINUX_RETRIES1: Duration = Duration::from_millis(15 * 200);
+
+/// net.ipv4.tcp_syn_linear_timeouts.
+const LINUX_EVEN_SYNS: u32 = 4;
 
 /// net.ipv4.tcp_base_mss, in bytes.
 const LINUX_BASE_MSS: u16 = 1024;
@@ -66,6 +71,10 @@ pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig
     config.sacks_after_timeout = match dialect {
         Dialect::Rfc | Dialect::Linux => SackMemory::Keep,
         Dialect::Ns2 => SackMemory::Forget,
+    };
+    config.wrapped_marks = match dialect {
+        Dialect::Rfc | Dialect::Ns2 => WrappedMarks::Safest,
+        Dialect::Linux => WrappedMarks::ByUsualAck,
     };
     config.order_echo = OrderEcho::when(needs.order_echo);
     config.duplicate_ack = match dialect {
@@ -164,6 +173,9 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
             config.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX);
             config.sack_compression = Some(SackCompression::LINUX);
             config.unsent_ack = UnsentAck::Ignored;
+            config.unstamped = Unstamped::Taken;
+            config.last_duplicate = LastDuplicate::Forgotten;
+            config.even_syns = LINUX_EVEN_SYNS;
             config.ect = EctUse::Everything;
             config.accurate_option = AccurateOption::Always;
             config.opening_errors = OpeningErrors::All;
@@ -172,6 +184,9 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
             config.ack_policy = AckPolicy::Delayed(Duration::from_millis(40));
             config.sack_compression = None;
             config.unsent_ack = UnsentAck::Answered;
+            config.unstamped = Unstamped::Dropped;
+            config.last_duplicate = LastDuplicate::Reported;
+            config.even_syns = 0;
             config.ect = EctUse::NewData;
             config.accurate_option = AccurateOption::Changed;
             config.opening_errors = OpeningErrors::Hard;

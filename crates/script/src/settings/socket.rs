@@ -10,10 +10,6 @@ use crate::hold::{Cork, Delay};
 pub(crate) const HARMLESS: &[(&str, &str)] = &[
     ("SO_REUSEADDR", "no address is ever taken"),
     ("SO_REUSEPORT", "no port is ever taken"),
-    (
-        "SO_SNDBUF",
-        "there is no send buffer; a script that fills one is skipped for that",
-    ),
     ("SO_MARK", "packets carry no mark"),
     ("SO_PRIORITY", "packets have no priority"),
     ("SO_BINDTODEVICE", "there are no devices"),
@@ -44,6 +40,8 @@ pub(crate) struct SocketSettings {
     pub(super) mss: Option<u16>,
     pub(super) syn_retries: Option<u32>,
     pub(super) receive_buffer: Option<u32>,
+    /// What `SO_SNDBUF` was set to.
+    pub(crate) send_buffer: Option<u32>,
     pub(super) user_timeout: Option<Duration>,
     pub(super) control: Option<String>,
     keep_alive: bool,
@@ -107,6 +105,7 @@ impl SocketSettings {
             "TCP_SYNCNT" => self.syn_retries = Some(unsigned),
             // Linux doubles what is asked for, and half of it is window.
             "SO_RCVBUF" => self.receive_buffer = Some(unsigned),
+            "SO_SNDBUF" => self.send_buffer = Some(unsigned),
             "TCP_USER_TIMEOUT" => {
                 self.user_timeout = Some(Duration::from_millis(u64::from(unsigned)));
             }

@@ -9,7 +9,7 @@ use super::{Settings, shell};
 pub(crate) const HARMLESS: &[(&str, &str)] = &[
     (
         "tcp_wmem",
-        "what is written is kept by the script's reader: there is no send buffer",
+        "the send buffer has no limit unless the script sets one (`SO_SNDBUF`)",
     ),
     ("tcp_fack", "gone from Linux"),
     ("tcp_tso_win_divisor", "single segments leave, not bursts"),
@@ -94,6 +94,7 @@ impl Settings {
             ("tcp_comp_sack_delay_ns", [nanos]) => self.compression.delay_ns = Some(*nanos),
             ("tcp_comp_sack_slack_ns", [nanos]) => self.compression.slack_ns = Some(*nanos),
             ("tcp_comp_sack_rtt_percent", [share]) => self.compression.rtt_percent = Some(*share),
+            ("tcp_syn_linear_timeouts", [times]) => self.even_syns = Some(retries(*times)),
             ("tcp_slow_start_after_idle", [on]) => self.restart_after_idle = *on != 0,
             ("tcp_frto", [on]) => self.frto = *on != 0,
             ("tcp_pacing_ss_ratio", [percent]) => self.pacing.slow_start = *percent,

@@ -49,7 +49,7 @@ fn sysctls_reach_what_a_connection_is_made_of() {
     let buffer = take("../x/set_sysctls.py \"/proc/sys/net/ipv4/tcp_rmem=4096 8192 65536\"");
     assert_eq!(config(&buffer.expect("known")).receive_buffer, 65536);
     let retries = take("echo 2 > /proc/sys/net/ipv4/tcp_syn_retries").expect("known");
-    assert_eq!(config(&retries).open_timeout, Duration::from_secs(7));
+    assert_eq!(config(&retries).open_timeout, Duration::from_secs(11));
 }
 
 #[test]
@@ -120,4 +120,40 @@ fn a_connection_that_is_there_is_not_changed() {
     let late = socket.set("TCP_USER_TIMEOUT", 3000, Connected::Yes);
     assert!(late.is_err_and(|reason| reason.contains("there already")));
     assert!(socket.set("TCP_QUEUE_SEQ", 1, Connected::No).is_err());
+}
+
+#[test]
+fn the_mtu_over_ipv6_is_the_runners_unless_the_script_says() {
+    let mss = |options: &[(&str, &str)]| {
+        let mut settings = settings();
+        settings.mtu_ipv6 = 1520;
+        for (name, value) in options {
+            let setting = Setting {
+                line: 1,
+                name: (*name).to_owned(),
+                value: Some((*value).to_owned()),
+            };
+            settings.take_option(&setting).expect("known");
+        }
+        config(&settings).mss
+    };
+    assert_eq!(mss(&[]), 1460);
+    assert_eq!(mss(&[("ip_version", "ipv6")]), 1460);
+    assert_eq!(mss(&[("ip_version", "ipv6"), ("mtu", "1500")]), 1440);
+}
+
+#[test]
+fn syns_at_even_distances_take_their_time_too() {
+    let patient = take("sysctl -q net.ipv4.tcp_syn_retries=1").expect("known");
+    assert_eq!(config(&patient).even_syns, 4);
+    assert_eq!(config(&patient).open_timeout, Duration::from_secs(7));
+    let text = "sysctl -q net.ipv4.tcp_syn_retries=1 net.ipv4.tcp_syn_linear_timeouts=0";
+    assert_eq!(
+        config(&take(text).expect("known")).open_timeout,
+        Duration::from_secs(3)
+    );
+    let answered = patient
+        .connection(&SocketSettings::default(), Opened::ByPeer)
+        .expect("a stack");
+    assert_eq!(answered.0.open_timeout, Duration::from_secs(63));
 }

@@ -181,9 +181,11 @@ impl Line {
                 Blocking::Yes => Ok(Attempt::Waits),
             };
         }
-        // There is no send buffer: what Linux would make wait, or cut short, is not comparable.
+        // A buffer grows as Linux likes unless the script sets it: what is made to wait, or cut short, is not
+        // comparable then.
+        let limited = self.buffer.limit().is_some();
         let cut = number(&call.result).is_some_and(|expected| (0..bytes).contains(&expected));
-        if call.error.as_deref() == Some("EAGAIN") || cut || call.until.is_some() {
+        if !limited && (call.error.as_deref() == Some("EAGAIN") || cut || call.until.is_some()) {
             return beyond("a send buffer that is full");
         }
         let Ok(length) = u64::try_from(bytes) else {
@@ -193,8 +195,22 @@ impl Line {
         if self.connection.write(0).is_err() {
             return error("EPIPE");
         }
-        self.push(now, length, cork);
-        value(bytes)
+        let stand = self.stand();
+        if !self.buffer.admits(stand) {
+            return Ok(Attempt::Waits);
+        }
+        let done = self.buffer.done();
+        let done = done + self.push(now, length.saturating_sub(done), cork);
+        if done < length && blocking == Blocking::Yes {
+            self.buffer.wait_after(done);
+            return Ok(Attempt::Waits);
+        }
+        self.buffer.end_write(done < length);
+        if done == 0 && length > 0 {
+            return error("EAGAIN");
+        }
+        self.note_written();
+        Ok(Attempt::Returns(Answer::Value(done as i64)))
     }
 
     fn read(&mut self, bytes: i64, blocking: Blocking) -> Attempted {

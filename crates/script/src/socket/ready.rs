@@ -75,6 +75,7 @@ impl crate::line::Line {
     /// The events that are so of a connection.
     fn ready(&self) -> Vec<&'static str> {
         let mut events = Vec::new();
+        let room = self.buffer.clone().is_writable(self.stand());
         let over = self.is_over();
         if self.error().is_some() {
             events.push("POLLERR");
@@ -89,7 +90,7 @@ impl crate::line::Line {
         if over {
             events.push("POLLHUP");
         }
-        if self.is_established() || over {
+        if (self.is_established() && room) || over {
             events.extend(["POLLOUT", "POLLWRNORM"]);
         }
         events

@@ -46,6 +46,13 @@ impl Stage {
                 .ask(&words(asked), line.connection.acknowledged());
             return value(0);
         }
+        if let (Role::Connected(index), "SO_SNDBUF", Some(bytes)) =
+            (&socket.role, name, number(set))
+        {
+            let bytes = u64::try_from(bytes).unwrap_or(0);
+            self.lines[*index].buffer.set(bytes);
+            return value(0);
+        }
         if let (Role::Connected(index), "TCP_USER_TIMEOUT", Some(millis)) =
             (&socket.role, name, number(set))
         {
@@ -97,6 +104,11 @@ impl Stage {
             let came = line.error();
             line.error_told |= came.is_some();
             return compare_error(got, came);
+        }
+        if flag(name, "SO_SNDBUF")
+            && let Some(limit) = line.buffer.limit()
+        {
+            return compare("the option's value", number(got), limit as i64);
         }
         if flag(name, "TCP_MAXSEG") {
             // Linux's includes no options.

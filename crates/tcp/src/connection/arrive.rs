@@ -11,7 +11,7 @@ use super::clock::{Carries, Clock, Place};
 use super::engine::Engine;
 use super::header::{Flags, Segment, Store};
 use super::state::Step;
-use super::{Connection, Due, Reason, State, UnsentAck};
+use super::{Connection, Due, LastDuplicate, Reason, State, UnsentAck, Unstamped};
 
 /// Where a segment lies to the receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +53,13 @@ impl Connection {
             return None;
         }
         if let Some(clock) = &self.clock {
-            // Without timestamps after they were agreed on: dropped (RFC 7323 §3.2).
-            let stamps = segment.options.timestamps?;
-            if clock.is_stale(now, stamps.value) {
+            // Without timestamps after they were agreed on (RFC 7323 §3.2).
+            let missing = segment.options.timestamps.is_none();
+            if missing && self.config.unstamped == Unstamped::Dropped {
+                return None;
+            }
+            let stamps = segment.options.timestamps;
+            if stamps.is_some_and(|stamps| clock.is_stale(now, stamps.value)) {
                 self.challenge_or_acknowledge(now, segment);
                 return None;
             }
@@ -247,6 +251,12 @@ impl Connection {
             if !waits {
                 engine.ack = Due::Yes;
             }
+        }
+        if self.config.last_duplicate == LastDuplicate::Forgotten
+            && engine.peer_fin.is_some_and(|fin| next <= fin)
+            && engine.peer_finished()
+        {
+            engine.receiver.forget_duplicate();
         }
         let readable = engine.readable();
         if readable > next {

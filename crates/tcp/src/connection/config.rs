@@ -68,12 +68,18 @@ pub struct Config {
     pub accurate_option: AccurateOption,
     /// What becomes of a segment that acknowledges what was never sent.
     pub unsent_ack: UnsentAck,
+    /// What becomes of a segment without timestamps where they were agreed on.
+    pub unstamped: Unstamped,
+    /// What is reported of data that came again with the peer's FIN.
+    pub last_duplicate: LastDuplicate,
     /// Which ICMP errors end the attempt to open the connection.
     pub opening_errors: OpeningErrors,
     /// What is done about the path's MTU.
     pub path_mtu: PathMtuConfig,
     /// Time from the first SYN to its first repetition; doubles with each (RFC 6298 §2.1: 1 s).
     pub syn_timeout: Duration,
+    /// Repetitions of a client's SYN before that time begins to double (RFC 6298 §5.5: none).
+    pub even_syns: u32,
     /// How long a handshake may take (RFC 9293 §3.8.3: at least 3 min).
     pub open_timeout: Duration,
     /// How long data may wait for an acknowledgment without any progress (RFC 9293 §3.9.1.1: 5
@@ -165,6 +171,26 @@ pub enum UnsentAck {
     Ignored,
 }
 
+/// What becomes of a segment without timestamps on a connection on which both ends agreed to send them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unstamped {
+    /// It is dropped in silence, unless it is a RST (RFC 7323 §3.2, SHOULD).
+    Dropped,
+    /// It is taken as any other (Linux, `tcp_validate_incoming`).
+    Taken,
+}
+
+/// What the ACK of the peer's FIN says of data that came a second time in the same segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LastDuplicate {
+    /// It reports them (RFC 2883 §4).
+    Reported,
+    /// Nothing: all that SACK would say is forgotten with the FIN (Linux, `tcp_fin`).
+    Forgotten,
+}
+
 /// Probes of an idle connection (RFC 9293 §3.8.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
@@ -214,9 +240,12 @@ impl Config {
             ect: EctUse::NewData,
             accurate_option: AccurateOption::Changed,
             unsent_ack: UnsentAck::Answered,
+            unstamped: Unstamped::Dropped,
+            last_duplicate: LastDuplicate::Reported,
             opening_errors: OpeningErrors::Hard,
             path_mtu: PathMtuConfig::IPV4,
             syn_timeout: Duration::from_secs(1),
+            even_syns: 0,
             open_timeout: Duration::from_secs(180),
             user_timeout: Duration::from_secs(300),
             keep_alive: None,

@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::config::{MAX_WINDOW_SHIFT, MIN_MSS, TIMESTAMP_OPTION_BYTES};
 use super::engine::Engine;
 use super::header::{Flags, Options, Segment, Store};
-use super::{Connection, Due, Negotiated, Output, Reason, Role, State, WindowShifts};
+use super::{Connection, Due, Negotiated, Output, Reason, Role, State, Unstamped, WindowShifts};
 
 /// The least timeout before data tells the round-trip time, if the SYN had to be repeated (RFC 6298
 /// §5.7).
@@ -164,11 +164,12 @@ impl Connection {
         self.note_heard(now, answer);
     }
 
-    /// Whether the segment carries the timestamps that it should, and they are not old.
+    /// Whether the segment carries the timestamps that it should, if they are asked for, and they are
+    /// not old.
     fn is_timely(&self, now: Instant, segment: &Segment) -> bool {
         match (&self.clock, segment.options.timestamps) {
             (Some(clock), Some(stamps)) => !clock.is_stale(now, stamps.value),
-            (Some(_), None) => false,
+            (Some(_), None) => self.config.unstamped == Unstamped::Taken,
             (None, _) => true,
         }
     }

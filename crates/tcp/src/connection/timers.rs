@@ -3,7 +3,7 @@
 use crate::time::{Duration, Instant};
 
 use super::engine::Engine;
-use super::{Connection, Due, Reason, State};
+use super::{Connection, Due, Reason, Role, State};
 
 /// The longest time between two repetitions of a SYN (the least that RFC 6298 §2.5 permits).
 const SYN_TIMEOUT_MAX: Duration = Duration::from_secs(60);
@@ -41,7 +41,12 @@ impl Connection {
     pub(super) fn arm_opening(&mut self, now: Instant) {
         let opening = &mut self.opening;
         opening.since.get_or_insert(now);
-        let factor = 1_u64.checked_shl(opening.attempts).unwrap_or(u64::MAX);
+        let even = match self.role {
+            Role::Active => self.config.even_syns,
+            Role::Passive => 0,
+        };
+        let doublings = opening.attempts.saturating_sub(even);
+        let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
         let wait = self.config.syn_timeout.saturating_mul(factor);
         opening.again_at = Some(now + wait.min(SYN_TIMEOUT_MAX));
         opening.attempts = opening.attempts.saturating_add(1);

@@ -31,6 +31,8 @@ pub struct SenderConfig {
     pub sack: Sack,
     /// Explicit congestion notification, if both ends agreed on it (RFC 3168).
     pub ecn: Ecn,
+    /// With Accurate ECN, what a count of marks means that may have gone round.
+    pub wrapped_marks: WrappedMarks,
     /// What a timeout leaves of what is known by SACK.
     pub sacks_after_timeout: SackMemory,
     /// Transmissions carry their order, which the peer echoes (LE §4.2).
@@ -65,6 +67,7 @@ impl SenderConfig {
             timestamps: None,
             sack: Sack::Absent,
             ecn: Ecn::Absent,
+            wrapped_marks: WrappedMarks::Safest,
             sacks_after_timeout: SackMemory::Keep,
             order_echo: OrderEcho::Absent,
             duplicate_ack: DuplicateAckRule::Standard,
@@ -103,6 +106,18 @@ pub enum SackMemory {
     /// Nothing (RFC 2018 §8; ns-2.35: `ClearScoreBoard` in the `timeout` of `tcp-sack1.cc` and
     /// `tcp-fack.cc`).
     Forget,
+}
+
+/// What the count of marks means in an ACK that reports more packets than the ACE field can count, if no
+/// option tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WrappedMarks {
+    /// The safest case: as many marks as there can be (RFC 9768 §3.2.2.5.2).
+    Safest,
+    /// That, unless ACKs have come to report more than four packets each on average: then the path thins
+    /// them out, and the count has not gone round (Linux, `__tcp_accecn_process`: `pkts_acked_ewma`).
+    ByUsualAck,
 }
 
 /// What counts as a duplicate acknowledgment.

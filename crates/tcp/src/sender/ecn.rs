@@ -14,6 +14,7 @@
 use alloc::boxed::Box;
 
 use super::Sender;
+use super::config::WrappedMarks;
 use super::state::State;
 use crate::accurate_ecn::{ACE_MASK, EcnCounters, FIRST_COUNT, first_bytes, growth};
 use crate::congestion::Governance;
@@ -31,6 +32,15 @@ const COUNTED_MAX: u64 = ACE_MASK as u64;
 /// Marked packets are presumed to be at least this part of a full segment (RFC 9768 Appendix A.2.2:
 /// `SAFETY_FACTOR`).
 const SAFETY_FACTOR: u64 = 2;
+
+/// Packets per ACK beyond which the path is taken to thin ACKs out (Linux, `ACK_COMP_THRESH`).
+const THINNED_BEYOND: u64 = 4;
+
+/// The usual number of packets per ACK is kept in parts of this (Linux, `PKTS_ACKED_PREC`).
+const USUAL_PARTS: u64 = 1 << 6;
+
+/// An ACK moves the usual number by this part of the difference (Linux, `PKTS_ACKED_WEIGHT`).
+const USUAL_WEIGHT: u64 = 1 << 6;
 
 /// What bytes are counted by.
 const COUNTED: [Codepoint; 3] = [Codepoint::Ect1, Codepoint::Ect0, Codepoint::Ce];
@@ -66,11 +76,14 @@ struct Counts {
     option: Option<EcnCounters>,
     /// No count has come yet.
     awaited: bool,
+    rule: WrappedMarks,
+    /// Packets that an ACK usually reports, in parts of [`USUAL_PARTS`]; 0 before the first.
+    usual: u64,
 }
 
 impl Marks {
     /// What there is to remember at the start of a connection; nothing without ECN.
-    pub(super) fn of(ecn: Ecn) -> Option<Box<Self>> {
+    pub(super) fn of(ecn: Ecn, rule: WrappedMarks) -> Option<Box<Self>> {
         ecn.is_on().then(|| {
             Box::new(Self {
                 ecn,
@@ -85,6 +98,8 @@ impl Marks {
                     bytes: COUNTED.map(first_bytes),
                     option: None,
                     awaited: true,
+                    rule,
+                    usual: 0,
                 },
             })
         })
@@ -132,6 +147,7 @@ impl Marks {
         }
         let least = u64::from(ace.wrapping_sub(counts.packets) & ACE_MASK);
         let bytes = counts.marked_bytes();
+        counts.note_usual(packets);
         let certain = packets <= COUNTED_MAX;
         let marked = match certain {
             true => least,
@@ -164,6 +180,21 @@ impl Counts {
         marked
     }
 
+    /// An ACK has reported so many packets.
+    fn note_usual(&mut self, packets: u64) {
+        let now = packets.min(u64::from(u16::MAX)) * USUAL_PARTS;
+        match self.usual {
+            _ if packets == 0 => {}
+            0 => self.usual = now,
+            before => self.usual = (before * (USUAL_WEIGHT - 1) + now) / USUAL_WEIGHT,
+        }
+    }
+
+    /// Whether ACKs report so many packets each that a count may be taken as it stands.
+    fn is_thinned(&self) -> bool {
+        self.rule == WrappedMarks::ByUsualAck && self.usual > THINNED_BEYOND * USUAL_PARTS
+    }
+
     /// The count may have gone round: how many packets were marked, `least` if it has not
     /// (Appendix A.2).
     fn decide(&self, least: u64, packets: u64, bytes: Option<u64>, smss: u64) -> u64 {
@@ -173,6 +204,7 @@ impl Counts {
             Some(0) => least,
             Some(bytes) if bytes > least * smss => most,
             Some(bytes) if bytes < most * smss / SAFETY_FACTOR => least,
+            None if self.is_thinned() => least,
             _ => most,
         }
     }
@@ -366,7 +398,11 @@ mod tests {
     const SMSS: u32 = 1000;
 
     fn marks() -> Marks {
-        *Marks::of(Ecn::Accurate).expect("there is ECN")
+        marks_by(WrappedMarks::Safest)
+    }
+
+    fn marks_by(rule: WrappedMarks) -> Marks {
+        *Marks::of(Ecn::Accurate, rule).expect("there is ECN")
     }
 
     /// An option that says that so many bytes came marked.
@@ -391,6 +427,27 @@ mod tests {
         assert_eq!(marks().count(5, 10, SMSS), 8);
         // 20 packets and one more: 1, 9 or 17.
         assert_eq!(marks().count(6, 20, SMSS), 17);
+    }
+
+    #[test]
+    fn where_acks_are_thinned_out_the_count_may_be_taken_as_it_stands() {
+        let by_usual = || marks_by(WrappedMarks::ByUsualAck);
+        // The first ACK alone: ten packets are more than four.
+        assert_eq!(by_usual().count(6, 10, SMSS), 1);
+        // Two each so far: one of ten is an exception, (2 * 63 + 10) / 64 is little more than two.
+        let mut usual = by_usual();
+        usual.count(5, 2, SMSS);
+        assert_eq!(usual.count(5, 10, SMSS), 8);
+        // Four each are not yet too many; what acknowledges nothing counts for nothing.
+        let mut four = by_usual();
+        four.count(5, 4, SMSS);
+        four.count(5, 0, SMSS);
+        assert_eq!(four.counts.usual, 4 * USUAL_PARTS);
+        assert!(!four.counts.is_thinned());
+        // An option that says that many were marked is believed.
+        let mut told = by_usual();
+        told.counts.option = Some(marked(9000));
+        assert_eq!(told.count(6, 10, SMSS), 9);
     }
 
     #[test]
@@ -436,9 +493,10 @@ mod tests {
         accurate.reduced(1000, true);
         assert_eq!(accurate.stamp(true), (Codepoint::Ect0, Bit::Clear));
         assert_eq!(accurate.stamp(false), (Codepoint::NotEct, Bit::Clear));
-        let mut classic = *Marks::of(Ecn::Classic).expect("there is ECN");
+        let rule = WrappedMarks::Safest;
+        let mut classic = *Marks::of(Ecn::Classic, rule).expect("there is ECN");
         classic.reduced(1000, true);
         assert_eq!(classic.stamp(true), (Codepoint::Ect0, Bit::Set));
-        assert!(Marks::of(Ecn::Absent).is_none());
+        assert!(Marks::of(Ecn::Absent, rule).is_none());
     }
 }

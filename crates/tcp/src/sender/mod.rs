@@ -26,7 +26,7 @@ mod undo;
 
 pub use config::{
     CreditRule, DuplicateAckRule, IdleRule, SackMemory, SenderConfig, TimestampClock,
-    TimestampValues, WindowLog,
+    TimestampValues, WindowLog, WrappedMarks,
 };
 pub use path::{CutRule, ProbeAttempt, ProbeOutcome};
 pub use stats::{SenderStats, WindowChange};

@@ -196,7 +196,7 @@ impl State {
             pacing: false,
             pacer: Pacer::new(pacing),
             undo: Undo::new(undo),
-            marks: Marks::of(config.ecn),
+            marks: Marks::of(config.ecn, config.wrapped_marks),
             probe: None,
             stats: Counters::default(),
             log: (config.log == WindowLog::On).then(Box::default),

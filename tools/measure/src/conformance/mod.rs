@@ -23,8 +23,8 @@ use suites::{Scope, Suite, Suites};
 
 #[derive(Args)]
 pub struct ConformanceArgs {
-    /// Scripts of others: the folder gtests/net/tcp of google/packetdrill, or tools/testing/selftests/net/packetdrill
-    /// of Linux. What came of a suite that is not named stays as it was
+    /// Scripts of others: the folder gtests/net/tcp of google/packetdrill, tools/testing/selftests/net/packetdrill
+    /// of Linux, or gtests/net/tcp/accecn of minuscat/packetdrill_accecn. What came of a suite that is not named stays as it was
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
     /// Play our own scripts against this machine's kernel, too: in a network namespace, as root
@@ -64,7 +64,7 @@ pub fn run(args: &ConformanceArgs) -> Result<(), String> {
     let reasons = Reasons::read(&data.join("reasons.toml"))?;
     for folder in &args.folders {
         let suite = suites.of(folder)?;
-        let results = played(folder)?;
+        let results = played(folder, suite)?;
         results.write(&data.join(format!("{}.csv", suite.key)))?;
         eprintln!("{}: {}", suite.name, results.in_short());
     }
@@ -99,8 +99,12 @@ pub fn run(args: &ConformanceArgs) -> Result<(), String> {
 }
 
 /// What came of the scripts below a folder, and which version of them it was.
-fn played(folder: &Path) -> Result<Results, String> {
-    let mut results = dupack(folder, &[])?;
+fn played(folder: &Path, suite: &Suite) -> Result<Results, String> {
+    let mtu = suite.mtu_ipv6.map(|mtu| mtu.to_string());
+    let mut results = match &mtu {
+        Some(mtu) => dupack(folder, &["--mtu-ipv6", mtu])?,
+        None => dupack(folder, &[])?,
+    };
     results.revision = revision(folder).unwrap_or_else(|| "of an unknown version".to_owned());
     Ok(results)
 }

@@ -97,7 +97,10 @@ impl Page<'_> {
             }
             text.push_str(&of(Scope::In).row(&format!("{}: all in scope", suite.name)));
             for apart in &suite.apart {
-                text.push_str(&of(Scope::Apart).row(&format!("{}: {}", suite.name, apart.name)));
+                let counts = of(Scope::Apart);
+                if counts.all() > 0 {
+                    text.push_str(&counts.row(&format!("{}: {}", suite.name, apart.name)));
+                }
             }
         }
         text.push_str(&Counts::of(self.ours.played.iter()).row("our own scripts"));
@@ -112,6 +115,9 @@ impl Page<'_> {
     fn suite(&self, suite: &Suite, results: &Results) -> String {
         let mut text = format!("## {}\n\n", suite.name);
         let _ = writeln!(text, "{}, version `{}`.\n", suite.source, results.revision);
+        if let Some(note) = &suite.note {
+            let _ = writeln!(text, "{}\n", note.trim());
+        }
         let mut groups: BTreeMap<&str, Vec<&Played>> = BTreeMap::new();
         let inside = |p: &&Played| suite.scope(&p.script) != Scope::Out;
         for played in results.played.iter().filter(inside) {

@@ -23,6 +23,10 @@ pub struct Suite {
     pub source: String,
     /// A file that is there, seen from the folder of the scripts.
     marker: String,
+    /// What else is to be said of its scripts.
+    pub note: Option<String>,
+    /// MTU of its scripts for IPv6 that name none, as their runner has it.
+    pub mtu_ipv6: Option<u16>,
     /// Folders that are about recovery and congestion control, if there are such.
     #[serde(default)]
     pub counted: Vec<String>,
@@ -141,6 +145,10 @@ mod tests {
         );
         assert_eq!(linux.group("tcp_ooo-before-and-after-accept.pkt"), "ooo");
         assert_eq!(suites.suites[0].group("sack/a.pkt"), "sack");
+        assert_eq!(linux.mtu_ipv6, Some(1520));
+        let accurate = &suites.suites[2];
+        assert_eq!(accurate.scope("reflector/syn-ce.pkt"), Scope::In);
+        assert!(accurate.note.is_some());
         assert!(suites.of(Path::new("/")).is_err());
     }
 }

@@ -9,13 +9,14 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use dupack_tcp::connection::{
-    AccurateOption, Config, EcnOffer, EctUse, OpeningErrors, ProbingRule, TooBigRule, UnsentAck,
+    AccurateOption, Config, EcnOffer, EctUse, LastDuplicate, OpeningErrors, ProbingRule,
+    TooBigRule, UnsentAck, Unstamped,
 };
 use dupack_tcp::options::Sack;
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::sender::{
-    CreditRule, CutRule, DuplicateAckRule, IdleRule, SackMemory, TimestampValues,
+    CreditRule, CutRule, DuplicateAckRule, IdleRule, SackMemory, TimestampValues, WrappedMarks,
 };
 use dupack_tcp::window::WindowRounding;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
@@ -53,7 +54,7 @@ pub fn settings(dialect: Dialect, smss: u32, needs: &Needs) -> Vec<Setting> {
     connect_as(dialect, &mut connection);
     table.connection(&connection);
     table.connection_ecn(&connection);
-    table.connection_accurate_ecn(&connection);
+    table.connection_accurate_ecn(&connection, &sender);
     table.connection_path(&connection);
     table.wire(&Headers::new(dialect, needs), &sender);
     table.rows
@@ -336,6 +337,39 @@ impl Table {
                 "as `rfc`: ns-2 has no such connections",
             ],
         );
+        self.row(
+            "connection: a segment without timestamps that were agreed on",
+            match connection.unstamped {
+                Unstamped::Taken => "taken",
+                _ => "dropped",
+            },
+            [
+                "RFC 7323 §3.2",
+                "tcp_validate_incoming",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
+        self.row(
+            "connection: data that comes again with the FIN",
+            match connection.last_duplicate {
+                LastDuplicate::Forgotten => "not reported",
+                _ => "reported",
+            },
+            [
+                "RFC 2883 §4",
+                "tcp_fin, tcp_sack_reset",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
+        self.row(
+            "connection: SYNs at even distances before the wait doubles",
+            connection.even_syns,
+            [
+                "RFC 6298 §5.5: none",
+                "net.ipv4.tcp_syn_linear_timeouts",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
     }
 
     fn connection_ecn(&mut self, connection: &Config) {
@@ -357,7 +391,7 @@ impl Table {
         );
     }
 
-    fn connection_accurate_ecn(&mut self, connection: &Config) {
+    fn connection_accurate_ecn(&mut self, connection: &Config, sender: &SenderConfig) {
         self.row(
             "connection: ECN-capable with Accurate ECN",
             match connection.ect {
@@ -380,6 +414,18 @@ impl Table {
             [
                 "RFC 9768 §3.2.3.3",
                 "net.ipv4.tcp_ecn_option = 2",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
+        self.row(
+            "connection: counts of marks that may have gone round",
+            match sender.wrapped_marks {
+                WrappedMarks::ByUsualAck => "have, unless ACKs report more than four packets each",
+                _ => "have",
+            },
+            [
+                "RFC 9768 §3.2.2.5.2",
+                "tcp_sock.pkts_acked_ewma, ACK_COMP_THRESH",
                 "as `rfc`: ns-2 has no such connections",
             ],
         );
