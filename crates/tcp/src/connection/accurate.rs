@@ -46,6 +46,8 @@ pub(super) struct EcnHandshake {
     pub(super) bare: bool,
     /// SYNs with ACK that this end has sent because nothing answered the one before.
     pub(super) expiries: u32,
+    /// This end has sent a SYN with ACK.
+    answered: bool,
 }
 
 impl Default for EcnHandshake {
@@ -55,6 +57,7 @@ impl Default for EcnHandshake {
             came_with: Codepoint::NotEct,
             bare: false,
             expiries: 0,
+            answered: false,
         }
     }
 }
@@ -122,8 +125,9 @@ impl Connection {
     /// What a SYN with ACK carries for ECN where `agreed` is agreed on: flags, and an option
     /// (§3.2.3.2.2).
     pub(super) fn ecn_of_syn_ack(&mut self, agreed: Ecn) -> (Flags, Option<EcnCounters>) {
-        let again = self.opening.attempts > 0;
         let handshake = &mut self.opening.ecn;
+        // In a simultaneous open the SYN before it was none.
+        let again = core::mem::replace(&mut handshake.answered, true);
         match agreed {
             Ecn::Absent => (Flags::NONE, None),
             Ecn::Classic => (Flags::ECE, None),

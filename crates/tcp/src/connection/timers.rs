@@ -3,7 +3,7 @@
 use crate::time::{Duration, Instant};
 
 use super::engine::Engine;
-use super::{Connection, Due, Reason, Role, State};
+use super::{Connection, Due, Reason, State};
 
 /// The longest time between two repetitions of a SYN (the least that RFC 6298 §2.5 permits).
 const SYN_TIMEOUT_MAX: Duration = Duration::from_secs(60);
@@ -41,9 +41,9 @@ impl Connection {
     pub(super) fn arm_opening(&mut self, now: Instant) {
         let opening = &mut self.opening;
         opening.since.get_or_insert(now);
-        let even = match self.role {
-            Role::Active => self.config.even_syns,
-            Role::Passive => 0,
+        let even = match self.state {
+            State::SynSent => self.config.even_syns,
+            _ => 0,
         };
         let doublings = opening.attempts.saturating_sub(even);
         let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
