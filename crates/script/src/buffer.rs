@@ -1,11 +1,13 @@
-//! A send buffer as Linux counts it, for sockets on which `SO_SNDBUF` is set; others take everything.
+//! A send buffer as Linux counts it, for sockets on which `SO_SNDBUF` or `TCP_NOTSENT_LOWAT` is set; others take
+//! everything.
 //!
 //! What is written is kept in packets of as many segments as one hand-over to the device may have
 //! (`tcp_xmit_size_goal`). Each takes memory beside its bytes. A write goes on filling the last packet as long as it is
 //! not full, whatever that takes, and begins another only while less than the buffer is in use
 //! (`tcp_sendmsg_locked`, `sk_stream_memory_free`). A packet of which only a part may leave is cut in two (`tso_fragment`),
 //! after which there is room in its second part. A writer that waits goes on once a third of the buffer is free
-//! (`sk_stream_is_writeable`).
+//! (`sk_stream_is_writeable`). With `TCP_NOTSENT_LOWAT` no packet is begun while as much as that was not sent, and a writer
+//! is woken when less than half of it was not (`tcp_stream_memory_free`).
 
 use std::collections::VecDeque;
 
@@ -29,6 +31,8 @@ const SMALL_WINDOW: u64 = 536;
 pub(crate) struct SendBuffer {
     /// What it may hold; `None` if nobody asked for a limit.
     limit: Option<u64>,
+    /// What may wait to be sent; `None` if nobody asked for a bound.
+    unsent: Option<u64>,
     /// Where packets that are not acknowledged end in the stream.
     ends: VecDeque<u64>,
     /// Something could not be written, and nothing has been since (`SOCK_NOSPACE`).
@@ -48,10 +52,26 @@ pub(crate) struct Stand {
     pub(crate) segment: u64,
 }
 
+impl Stand {
+    const fn unsent(self) -> u64 {
+        self.written.saturating_sub(self.sent)
+    }
+}
+
 impl SendBuffer {
     /// Sets its size to what `SO_SNDBUF` makes of `asked`.
     pub(crate) fn set(&mut self, asked: u64) {
         self.limit = Some((2 * asked.min(MOST_ASKED)).max(LEAST));
+    }
+
+    /// Bounds what waits to be sent, as `TCP_NOTSENT_LOWAT` does; 0 for no bound.
+    pub(crate) fn set_unsent(&mut self, bytes: u64) {
+        self.unsent = (bytes > 0).then_some(bytes);
+    }
+
+    /// Whether anything bounds it.
+    pub(crate) const fn is_bounded(&self) -> bool {
+        self.limit.is_some() || self.unsent.is_some()
     }
 
     /// Its size, if it has one.
@@ -71,11 +91,11 @@ impl SendBuffer {
 
     /// Whether a writer that waits is woken.
     pub(crate) fn is_writable(&mut self, stand: Stand) -> bool {
-        let Some(limit) = self.limit else {
-            return true;
-        };
         let used = self.used(stand);
-        limit.saturating_sub(used) >= used / 2 && used < limit
+        let has_room = self
+            .limit
+            .is_none_or(|limit| limit.saturating_sub(used) >= used / 2 && used < limit);
+        has_room && self.unsent.is_none_or(|most| 2 * stand.unsent() < most)
     }
 
     /// Something was acknowledged: there may be room enough again.
@@ -109,9 +129,9 @@ impl SendBuffer {
 
     /// How much may be written at once: what is left of the last packet, or one more. None if it is full.
     pub(crate) fn room(&mut self, stand: Stand) -> u64 {
-        let Some(limit) = self.limit else {
+        if !self.is_bounded() {
             return u64::MAX;
-        };
+        }
         let used = self.used(stand);
         let goal = self.goal(stand.segment);
         let before = self.ends.iter().rev().nth(1).copied().unwrap_or(0);
@@ -119,7 +139,9 @@ impl SendBuffer {
         if unsent > 0 && unsent < goal {
             return goal - unsent;
         }
-        match used < limit {
+        let begins = self.limit.is_none_or(|limit| used < limit)
+            && self.unsent.is_none_or(|most| stand.unsent() < most);
+        match begins {
             true => goal,
             false => 0,
         }
@@ -127,7 +149,7 @@ impl SendBuffer {
 
     /// So much was written, by leave of [`room`](Self::room).
     pub(crate) fn grew(&mut self, stand: Stand, bytes: u64) {
-        if self.limit.is_none() {
+        if !self.is_bounded() {
             return;
         }
         let goal = self.goal(stand.segment);
@@ -206,6 +228,24 @@ mod tests {
         assert_eq!(buffer(1, 9000).room(stand(0, 0, 0)), 4000);
         assert_eq!(buffer(1, 500).room(stand(0, 0, 0)), 1000);
         assert_eq!(buffer(1, 1 << 20).room(stand(0, 0, 0)), 65_000);
+    }
+
+    #[test]
+    fn little_may_wait_to_be_sent() {
+        let mut buffer = SendBuffer::default();
+        buffer.set_unsent(4000);
+        buffer.note_window(16_000);
+        assert!(buffer.is_bounded() && buffer.limit().is_none());
+        buffer.grew(stand(0, 0, 0), 8000);
+        assert_eq!(buffer.room(stand(0, 0, 8000)), 0);
+        // The part that was not sent is filled; after that, nothing is begun before enough has left.
+        assert_eq!(buffer.room(stand(0, 5000, 8000)), 5000);
+        buffer.grew(stand(0, 5000, 8000), 5000);
+        assert_eq!(buffer.room(stand(5000, 9000, 13_000)), 4000);
+        assert!(!buffer.is_writable(stand(8000, 11_000, 13_000)));
+        assert!(buffer.is_writable(stand(8000, 11_001, 13_000)));
+        buffer.set_unsent(0);
+        assert!(!buffer.is_bounded());
     }
 
     #[test]

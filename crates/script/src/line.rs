@@ -198,10 +198,13 @@ impl Line {
         }
     }
 
-    /// The application says how much it wants to have in flight and waiting, if it does.
-    pub(crate) fn set_buffer(&mut self, asked: Option<u32>) {
+    /// The application says how much may be in flight and wait, and how much may wait, if it does.
+    pub(crate) fn set_buffer(&mut self, asked: Option<u32>, unsent: Option<u32>) {
         if let Some(asked) = asked {
             self.buffer.set(u64::from(asked));
+        }
+        if let Some(unsent) = unsent {
+            self.buffer.set_unsent(u64::from(unsent));
         }
     }
 

@@ -73,6 +73,8 @@ pub(crate) struct Settings {
     /// The largest receive buffer, which the window's shift follows from.
     receive_buffer: u32,
     path: PathSettings,
+    /// What may wait to be sent on every socket, if the script bounds it.
+    unsent: Option<u32>,
     /// Repetitions of a SYN before the wait doubles; the dialect's, unless the script says something.
     even_syns: Option<u32>,
     /// Repetitions of a SYN, and of its answer.
@@ -110,6 +112,7 @@ impl Settings {
             accurate_option: None,
             receive_buffer: 6 << 20,
             path: PathSettings::default(),
+            unsent: None,
             even_syns: None,
             syn_retries: 6,
             syn_ack_retries: 5,
@@ -264,6 +267,11 @@ impl Settings {
             (sender, stack)
         });
         Ok((config, build))
+    }
+
+    /// What may wait to be sent on a socket; the socket's option, if it is set, else the system's.
+    pub(crate) fn unsent_for(&self, socket: &SocketSettings) -> Option<u32> {
+        socket.unsent.filter(|&bytes| bytes > 0).or(self.unsent)
     }
 
     /// Payload of the longest packet without options.

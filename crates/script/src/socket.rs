@@ -163,7 +163,8 @@ impl Stage {
         let settings = socket.settings.clone();
         let (delay, cork) = settings.hold();
         self.lines[line].set_hold(self.now, delay, cork);
-        self.lines[line].set_buffer(settings.send_buffer);
+        let unsent = self.settings.unsent_for(&settings);
+        self.lines[line].set_buffer(settings.send_buffer, unsent);
         let fd = self.make(call, Role::Connected(line))?;
         if let Some(socket) = self.sockets.get_mut(&fd) {
             socket.settings = settings;
@@ -184,7 +185,8 @@ impl Stage {
                 let line = self.connect(&settings).map_err(Refusal::Wrong)?;
                 let (delay, cork) = settings.hold();
                 self.lines[line].set_hold(self.now, delay, cork);
-                self.lines[line].set_buffer(settings.send_buffer);
+                let unsent = self.settings.unsent_for(&settings);
+                self.lines[line].set_buffer(settings.send_buffer, unsent);
                 if let Some(socket) = self.sockets.get_mut(&fd) {
                     socket.role = Role::Connected(line);
                 }

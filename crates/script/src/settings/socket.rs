@@ -42,6 +42,8 @@ pub(crate) struct SocketSettings {
     pub(super) receive_buffer: Option<u32>,
     /// What `SO_SNDBUF` was set to.
     pub(crate) send_buffer: Option<u32>,
+    /// What `TCP_NOTSENT_LOWAT` was set to.
+    pub(crate) unsent: Option<u32>,
     pub(super) user_timeout: Option<Duration>,
     pub(super) control: Option<String>,
     keep_alive: bool,
@@ -106,6 +108,7 @@ impl SocketSettings {
             // Linux doubles what is asked for, and half of it is window.
             "SO_RCVBUF" => self.receive_buffer = Some(unsigned),
             "SO_SNDBUF" => self.send_buffer = Some(unsigned),
+            "TCP_NOTSENT_LOWAT" => self.unsent = Some(unsigned),
             "TCP_USER_TIMEOUT" => {
                 self.user_timeout = Some(Duration::from_millis(u64::from(unsigned)));
             }

@@ -15,7 +15,6 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
     ("tcp_tso_win_divisor", "single segments leave, not bursts"),
     ("tcp_tso_rtt_log", "single segments leave, not bursts"),
     ("tcp_limit_output_bytes", "nothing queues in the host"),
-    ("tcp_notsent_lowat", "no writer waits"),
     (
         "tcp_fastopen",
         "a script that uses Fast Open is skipped for that",
@@ -95,6 +94,9 @@ impl Settings {
             ("tcp_comp_sack_slack_ns", [nanos]) => self.compression.slack_ns = Some(*nanos),
             ("tcp_comp_sack_rtt_percent", [share]) => self.compression.rtt_percent = Some(*share),
             ("tcp_syn_linear_timeouts", [times]) => self.even_syns = Some(retries(*times)),
+            ("tcp_notsent_lowat", [bytes]) => {
+                self.unsent = u32::try_from(*bytes).ok().filter(|&most| most < u32::MAX);
+            }
             ("tcp_slow_start_after_idle", [on]) => self.restart_after_idle = *on != 0,
             ("tcp_frto", [on]) => self.frto = *on != 0,
             ("tcp_pacing_ss_ratio", [percent]) => self.pacing.slow_start = *percent,

@@ -183,7 +183,7 @@ impl Line {
         }
         // A buffer grows as Linux likes unless the script sets it: what is made to wait, or cut short, is not
         // comparable then.
-        let limited = self.buffer.limit().is_some();
+        let limited = self.buffer.is_bounded();
         let cut = number(&call.result).is_some_and(|expected| (0..bytes).contains(&expected));
         if !limited && (call.error.as_deref() == Some("EAGAIN") || cut || call.until.is_some()) {
             return beyond("a send buffer that is full");

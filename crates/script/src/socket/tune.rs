@@ -46,6 +46,14 @@ impl Stage {
                 .ask(&words(asked), line.connection.acknowledged());
             return value(0);
         }
+        if let (Role::Connected(index), "TCP_NOTSENT_LOWAT", Some(bytes)) =
+            (&socket.role, name, number(set))
+        {
+            socket.settings.unsent = u32::try_from(bytes).ok();
+            let unsent = self.settings.unsent_for(&socket.settings).unwrap_or(0);
+            self.lines[*index].buffer.set_unsent(u64::from(unsent));
+            return value(0);
+        }
         if let (Role::Connected(index), "SO_SNDBUF", Some(bytes)) =
             (&socket.role, name, number(set))
         {
@@ -104,6 +112,10 @@ impl Stage {
             let came = line.error();
             line.error_told |= came.is_some();
             return compare_error(got, came);
+        }
+        if flag(name, "TCP_NOTSENT_LOWAT") {
+            let came = socket.settings.unsent.unwrap_or(0);
+            return compare("the option's value", number(got), i64::from(came));
         }
         if flag(name, "SO_SNDBUF")
             && let Some(limit) = line.buffer.limit()
