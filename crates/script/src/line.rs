@@ -49,6 +49,8 @@ pub(crate) struct Line {
     pub(crate) chrono: Chrono,
     /// Times that the application asks for.
     pub(crate) stamps: Stamps,
+    /// Its host takes no packets: what is to be sent is not.
+    pub(crate) refused: bool,
     /// What was written and is not acknowledged, where that is limited.
     pub(crate) buffer: SendBuffer,
 }
@@ -115,6 +117,7 @@ impl Line {
             hold: Hold::default(),
             chrono: Chrono::default(),
             stamps: Stamps::default(),
+            refused: false,
             buffer: SendBuffer::default(),
         }
     }
@@ -232,7 +235,9 @@ impl Line {
     /// Takes what is to be sent, and hears what has happened.
     pub(crate) fn settle(&mut self, now: Instant) {
         self.hear(now);
-        while let Some(outgoing) = self.connection.poll_transmit(now) {
+        while !self.refused
+            && let Some(outgoing) = self.connection.poll_transmit(now)
+        {
             self.counts.segments_out += 1;
             if outgoing.segment.len > 0 {
                 self.counts.last_data_out = Some(now);

@@ -256,7 +256,9 @@ impl<'s> Player<'s> {
 
     fn commands(&mut self, line: usize, text: &str) -> Played {
         let taken = self.stage.settings.take_commands(text, self.folder);
-        taken.map_err(|reason| Stop::skipped(line, reason))
+        taken.map_err(|reason| Stop::skipped(line, reason))?;
+        self.stage.heed_host();
+        Ok(())
     }
 
     fn code(&mut self, line: usize, text: &str) -> Played {

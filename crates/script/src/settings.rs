@@ -66,6 +66,8 @@ pub(crate) struct Settings {
     frto: bool,
     restart_after_idle: bool,
     pacing: Pacing,
+    /// This host's own queue takes no packets.
+    pub(crate) refuses: bool,
     compression: Compression,
     /// The dialect's, unless the script says something.
     ecn: Option<EcnOffer>,
@@ -107,6 +109,7 @@ impl Settings {
             frto: true,
             restart_after_idle: true,
             pacing: Pacing::default(),
+            refuses: false,
             compression: Compression::default(),
             ecn: None,
             accurate_option: None,
@@ -181,12 +184,14 @@ impl Settings {
                 ["ip", "tcp_metrics", "flush", ..]
                 | ["ethtool", ..]
                 | ["sleep" | "true" | ":", ..] => {}
-                ["tc", "qdisc", ..] if words.contains(&"limit") => {
-                    return Err(
-                        "packets that this host itself drops (`tc qdisc … limit`)".to_owned()
-                    );
+                ["tc", "qdisc", rest @ ..] => {
+                    let limit = rest.iter().skip_while(|word| **word != "limit").nth(1);
+                    self.refuses = limit.is_some_and(|limit| *limit == "0");
+                    if limit.is_some() && !self.refuses {
+                        return Err("a queue of this host's (`tc qdisc … limit`)".to_owned());
+                    }
+                    self.pacing.is_on = rest.contains(&"fq");
                 }
-                ["tc", "qdisc", rest @ ..] => self.pacing.is_on = rest.contains(&"fq"),
                 ["echo", value, ">", path] => self.take_file(path, value)?,
                 [file, rest @ ..] if file.ends_with("set_sysctls.py") => {
                     for assignment in rest {

@@ -103,6 +103,7 @@ impl Stage {
         config.iss = ISS;
         config.path_mtu.known = self.path_mtu;
         let mut line = Line::new(Connection::connect(config, build));
+        line.refused = self.settings.refuses;
         line.settle(self.now);
         self.lines.push(line);
         Ok(self.lines.len() - 1)
@@ -162,6 +163,7 @@ impl Stage {
         }
         let mut line = Line::new(connection);
         line.passive = listening.is_some();
+        line.refused = self.settings.refuses;
         line.numbers.peer_begins(packet.seq);
         self.lines.push(line);
         self.subject = Subject::Line(self.lines.len() - 1);
@@ -191,6 +193,14 @@ impl Stage {
             waiting.push(index);
             self.lines[index].queued = true;
         }
+    }
+
+    /// The host's queue may take packets, or take them no more.
+    pub(crate) fn heed_host(&mut self) {
+        for line in &mut self.lines {
+            line.refused = self.settings.refuses;
+        }
+        self.settle();
     }
 
     /// Lets everything send what it has to send.

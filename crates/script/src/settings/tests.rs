@@ -89,7 +89,7 @@ fn what_is_unknown_is_a_reason_to_skip() {
             "sysctl -q net.ipv4.tcp_congestion_control=nobody",
             "`nobody`",
         ),
-        ("tc qdisc add dev tun0 root pfifo limit 0", "drops"),
+        ("tc qdisc add dev tun0 root pfifo limit 9", "a queue"),
         ("nstat", "`nstat`"),
         ("./not-there.sh", "cannot be read"),
     ] {
