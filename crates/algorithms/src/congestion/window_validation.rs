@@ -477,6 +477,20 @@ mod tests {
     }
 
     #[test]
+    fn what_was_counted_before_a_needless_reduction_counts_after_it() {
+        let mut b = bench();
+        // Half a window, and the other half after a loss that was none.
+        b.ack(10);
+        let prior = Prior::new(b.window);
+        b.control().remember();
+        let reduced = b.loss(0, 20);
+        b.window = b.control().on_spurious(&prior, reduced);
+        assert_eq!(b.cwnd(), 20.0);
+        b.ack(10);
+        assert_eq!(b.cwnd(), 21.0);
+    }
+
+    #[test]
     fn what_was_sent_again_is_taken_off_before_the_window_is_halved() {
         let on = [("cwv", Value::word("on"))];
         let control = built(&reno::entry(), Dialect::Rfc, &on);
