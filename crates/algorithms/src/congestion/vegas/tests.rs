@@ -118,6 +118,20 @@ fn losses_and_timeouts_are_renos() {
 }
 
 #[test]
+fn after_a_needless_timeout_slow_start_is_as_fast_as_before() {
+    // One ACK may add two segments, after a timeout one.
+    let limit = [("limit", Value::Integer(2))];
+    let mut b = Bench::new(entry(), Dialect::Rfc, &limit, 10.0, 64.0);
+    let prior = Prior::new(b.window);
+    b.control().remember();
+    let reduced = b.timeout(0, 10);
+    b.window = b.control().on_spurious(&prior, reduced);
+    assert_eq!(b.cwnd(), 10.0);
+    b.ack(2);
+    assert_eq!(b.cwnd(), 12.0);
+}
+
+#[test]
 fn nothing_moves_while_the_recovery_holds_the_window() {
     for ssthresh in [64.0, 2.0] {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], 4.0, ssthresh);
