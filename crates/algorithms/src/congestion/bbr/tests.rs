@@ -425,6 +425,31 @@ fn what_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
 }
 
 #[test]
+fn what_was_sent_twice_arrives_again_once_and_what_was_sent_once_never() {
+    let mut bbr = settled(ProbeBwCruise);
+    let board = testing::outstanding(3, bbr.now);
+    let rtt = RttEstimator::new(RttConfig::default());
+    let view = testing::view(bbr.now, &board, bbr.window(), &rtt);
+    // 0 and 1 leave, and 0 once more.
+    for (number, transmissions) in [(0, 1), (1, 1), (0, 2)] {
+        let mut segment = testing::segment(number, bbr.now);
+        segment.transmissions = transmissions;
+        let sent = testing::sent(SegmentId(number), segment, SendReason::NewData);
+        let departure = testing::departure(3000, LimitedBy::Congestion);
+        bbr.sampler.on_sent(&sent, departure, &view);
+    }
+    // Two DSACKs of a segment each, in ACKs that deliver a segment each.
+    let mut facts = ack_facts(bbr.now, 1, LimitedBy::Congestion, None);
+    facts.dsack = Some((0, 1000));
+    let delivered = [(); 2].map(|()| {
+        let before = bbr.sampler.delivered;
+        bbr.sampler.on_ack(&facts, 0, 1.0, &view);
+        bbr.sampler.delivered - before
+    });
+    assert_eq!(delivered, [2000, 1000]);
+}
+
+#[test]
 fn what_timers_send_for_an_idle_application_begins_a_bubble() {
     // §4.1.2.4: at writes and timers; a retransmission that an ACK brings about is no such moment.
     let after = |why, transmissions| {
