@@ -404,6 +404,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_acknowledged_is_no_longer_counted_as_gone() {
+        let mut t = ten();
+        // 1 is lost, and 2 to 10 come.
+        for ms in 101..110 {
+            t.receive(ms, ack(1));
+        }
+        // All that left before 1 was sent again: nothing tells that any of the rest has arrived.
+        t.receive(203, ack(13));
+        let board = t.sender().scoreboard();
+        assert_eq!(t.in_flight() * 1000.0, board.flight_size() as f64);
+    }
+
+    #[test]
     fn a_partial_ack_shows_the_next_loss_and_cuts_nothing_within_a_round_trip() {
         let mut t = ten();
         // 1 and 5 are lost: eight duplicate ACKs.
