@@ -112,6 +112,24 @@ fn fewer_than_three_wait_for_the_reordering_window() {
 }
 
 #[test]
+fn a_recovery_that_the_timer_begins_sends_for_what_arrives_from_then_on() {
+    // Of 1 to 12 all but 2 and 3 are on their way or lost: RecoverFS is 10, ssthresh 5.
+    let mut t = ten(rack(), 40);
+    assert_eq!(t.receive(101, ack(1).sack(2, 3)), "limited:11");
+    assert_eq!(t.receive(102, ack(1).sack(2, 4)), "limited:12");
+    assert_eq!(t.wait(127), "rack:1");
+    assert_eq!((t.ssthresh(), t.in_flight()), (5.0, 10.0));
+    // The first two that arrive pay for 1, and then every second one sends one.
+    let sent: Vec<String> = (5..=9)
+        .map(|end| {
+            t.receive(123 + u64::from(end), ack(1).sack(2, end))
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(sent, ["", "", "new:13", "", "new:14"]);
+}
+
+#[test]
 fn timers_with_ticks_are_set_in_whole_ticks_and_two_more() {
     // The deadline is 25 ms away: as many ticks, and two.
     let mut t = rack().dialect(Dialect::Linux).window(3.0).start(3);
