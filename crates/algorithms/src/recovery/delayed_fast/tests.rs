@@ -82,6 +82,22 @@ fn after_the_repair_a_loss_is_the_second_or_another_first() {
 }
 
 #[test]
+fn a_loss_in_the_next_window_is_a_first_one() {
+    // 0 is lost, and repaired. 10 is, too, which left after the loss was found.
+    let mut t = start(Setup::new(entry()));
+    assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0 new:10");
+    for (ms, end) in (103..107).zip(5..) {
+        t.receive(ms, ack(0).sack(1, end));
+    }
+    // The ACK that tells of the repair tells of three segments above 10 as well.
+    t.receive(205, ack(10).sack(11, 14));
+    let sent = t.receive(206, ack(10).sack(11, 15)).to_owned();
+    assert!(sent.starts_with("sacked:10"), "{sent}");
+    assert_eq!(t.sender().stats().loss_events, 0);
+    assert!(t.cwnd() >= 8.0, "{}", t.cwnd());
+}
+
+#[test]
 fn a_timeout_is_congestion() {
     let mut t = start(Setup::new(entry()));
     t.receive(102, ack(0).sack(1, 4));
