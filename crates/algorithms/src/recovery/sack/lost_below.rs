@@ -50,8 +50,8 @@ impl LostBelow {
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let before = self.boundary.id();
         self.boundary.on_ack(ack, board);
-        if self.sacked.is_empty() && ack.sacked_bytes == 0 && board.sacked_bytes() == 0 {
-            // Nothing is sacked: nothing is lost by it, and there is nothing to forget.
+        if self.sacked.is_empty() && ack.sacked_bytes == 0 {
+            // Nothing is sacked from the boundary on: nothing is lost by it, or to be forgotten.
             return;
         }
         for _ in before.0..self.boundary.id().0 {
