@@ -11,7 +11,7 @@ use alloc::format;
 use super::*;
 use crate::congestion::{CongestionControl, Pacing};
 use crate::facts::{Departure, LossFacts, RuleWords, SendReason, Sent, View, WindowUse};
-use crate::recovery::{Clearance, LossEvent, Next, Recovery, RtoTimer, Timing};
+use crate::recovery::{Clearance, LossEvent, Next, Phase, Recovery, RtoTimer, Timing};
 use crate::rtt::{BackoffReset, RttSampling};
 use crate::scoreboard::SegmentId;
 use crate::seq::SeqNumber;
@@ -111,6 +111,14 @@ impl Recovery for Plain {
                 clearance: Clearance::Window,
             },
         }
+    }
+
+    fn phase(&self) -> Option<Phase> {
+        Some(match (self.point, self.rest) {
+            (_, Some(_)) => Phase::Loss,
+            (Some(_), None) => Phase::Recovery,
+            (None, None) => Phase::Open,
+        })
     }
 }
 

@@ -163,3 +163,22 @@ fn nothing_outstanding_makes_no_duplicate_ack() {
     }
     assert_eq!(t.sender().stats().loss_events, 1);
 }
+
+#[test]
+fn duplicate_acks_and_what_is_sacked_are_disorder() {
+    let phase = |acks: &[AckIn]| {
+        let mut t = plain().sack().window(8.0).start(8);
+        for (n, ack) in (100..).zip(acks) {
+            t.receive(n, *ack);
+        }
+        t.sender().phase()
+    };
+    assert_eq!(phase(&[ack(2)]), Some(Phase::Open));
+    assert_eq!(phase(&[ack(0).sack(1, 2)]), Some(Phase::Disorder));
+    // An ACK of something new is no duplicate, but beyond it a segment is missing.
+    assert_eq!(phase(&[ack(1).sack(2, 3)]), Some(Phase::Disorder));
+    assert_eq!(phase(&[ack(1).sack(2, 3), ack(3)]), Some(Phase::Open));
+    // Enough of them are more than that.
+    let third = [2, 3, 4].map(|end| ack(0).sack(1, end));
+    assert_eq!(phase(&third), Some(Phase::Recovery));
+}
