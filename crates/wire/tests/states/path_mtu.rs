@@ -2,7 +2,7 @@
 
 use dupack_algorithms::catalog::Dialect;
 use dupack_tcp::connection::{
-    Config, Connection, Event, IcmpError, IcmpReport, PathCounters, ProbingRule, Reason,
+    Config, Connection, Event, IcmpError, IcmpReport, KnownMtu, PathCounters, ProbingRule, Reason,
     TooBigRule, Unreachable,
 };
 use dupack_tcp::sender::{CutRule, Sender};
@@ -246,6 +246,25 @@ fn the_next_connection_knows_it() {
     next.connection.write(1400).expect("it is open");
     next.sends(&[". 1:1001 ack 1", "P. 1001:1401 ack 1"]);
     assert_eq!(sender(&next).window().cwnd, 10_000.0);
+}
+
+#[test]
+fn what_another_connection_knew_counts_if_it_is_believed_and_less_than_the_links() {
+    let until = established(prompt()).now + Duration::from_secs(60);
+    let least = prompt().path_mtu.least_believed;
+    for (mtu, len) in [
+        (least - 1, None),
+        (least, Some(512)),
+        (1439, Some(1399)),
+        (1440, None),
+    ] {
+        let mut config = prompt();
+        config.path_mtu.known = Some(KnownMtu { mtu, until });
+        let t = established(config);
+        assert_eq!(smss(&t), len.unwrap_or(1400), "{mtu}");
+        let known = t.connection.path_mtu().map(|known| known.mtu);
+        assert_eq!(known, len.map(|_| mtu), "{mtu}");
+    }
 }
 
 #[test]
