@@ -44,9 +44,9 @@ testbed`.
 What the paper leaves open, and what is assumed (the rate of the link, its buffer, how TCP-RR shortens its timer), is
 told in [experiments/papers/le/README.md](../experiments/papers/le/README.md). Its curves are not in our hands; the grey
 marks at 10 % are what its text says. Its LE wrote the order of transmission into each header, and its receiver gave
-it back; a kernel's receiver gives back timestamps, which is LE's other way to the same knowledge. Where goodput scatters
-most from run to run, [more of them](../experiments/papers/le/README.md#where-the-wire-scatters) narrow the intervals;
-what keeps FACK under TCP-RR apart at 10 % was looked for there, too.
+it back; a kernel's receiver gives back timestamps, which is LE's other way to the same knowledge. [There,
+too](../experiments/papers/le/README.md#where-the-wire-differs), stands why the wire is slower under Westwood, which a run
+shows, and what was looked for at FACK under TCP-RR.
 
 ";
 
