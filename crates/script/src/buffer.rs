@@ -133,16 +133,13 @@ impl SendBuffer {
             return u64::MAX;
         }
         let used = self.used(stand);
-        let goal = self.goal(stand.segment);
-        let before = self.ends.iter().rev().nth(1).copied().unwrap_or(0);
-        let unsent = stand.written.saturating_sub(stand.sent.max(before));
-        if unsent > 0 && unsent < goal {
-            return goal - unsent;
+        if let Some(left) = self.left_in_last(stand) {
+            return left;
         }
         let begins = self.limit.is_none_or(|limit| used < limit)
             && self.unsent.is_none_or(|most| stand.unsent() < most);
         match begins {
-            true => goal,
+            true => self.goal(stand.segment),
             false => 0,
         }
     }
@@ -152,13 +149,18 @@ impl SendBuffer {
         if !self.is_bounded() {
             return;
         }
-        let goal = self.goal(stand.segment);
-        let before = self.ends.iter().rev().nth(1).copied().unwrap_or(0);
-        let unsent = stand.written.saturating_sub(stand.sent.max(before));
-        if unsent > 0 && unsent < goal {
+        if self.left_in_last(stand).is_some() {
             self.ends.pop_back();
         }
         self.ends.push_back(stand.written + bytes);
+    }
+
+    /// What still fits the last packet, if that is begun, not sent, and not full.
+    fn left_in_last(&self, stand: Stand) -> Option<u64> {
+        let goal = self.goal(stand.segment);
+        let before = self.ends.iter().rev().nth(1).copied().unwrap_or(0);
+        let unsent = stand.written.saturating_sub(stand.sent.max(before));
+        (unsent > 0 && unsent < goal).then(|| goal - unsent)
     }
 
     /// Memory in use.
