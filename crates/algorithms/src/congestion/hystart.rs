@@ -276,8 +276,8 @@ mod tests {
     #[test]
     fn a_fast_sender_has_its_bunches_received_sooner() {
         // 1000 segments in 100 ms, paced twice as fast: four bunches of 64 KiB take 13 ms, and one
-        // millisecond is allowed. A million segments: they take 13 µs.
-        for (cwnd, end) in [(1e3, 506), (1e6, 501)] {
+        // millisecond is allowed. Twenty thousand: they take 655 µs. A million: 13 µs.
+        for (cwnd, end) in [(1e3, 506), (2e4, 504), (1e6, 501)] {
             let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
             w.cwnd = cwnd;
             w.ack(APART, 1, 20, 100);
@@ -312,6 +312,18 @@ mod tests {
         w.cwnd = 16.0;
         let found: Vec<_> = (40..60).map(|una| w.ack(APART, una, 80, 300)).collect();
         assert_eq!(found.iter().position(|&found| found), Some(8));
+    }
+
+    #[test]
+    fn sixteen_segments_are_of_the_size_that_the_path_carries_now() {
+        for (smss, exit) in [(2 * SMSS, false), (SMSS / 2, true)] {
+            let mut w = Watch::new(&[]);
+            w.cwnd = 12.0;
+            w.hystart.resize(smss);
+            w.ack(APART, 1, 20, 100);
+            let found = (21..=29).fold(false, |found, una| found | w.ack(APART, una, 40, 150));
+            assert_eq!(found, exit, "{smss}");
+        }
     }
 
     #[test]

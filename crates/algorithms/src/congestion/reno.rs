@@ -172,6 +172,24 @@ mod tests {
     }
 
     #[test]
+    fn growth_is_in_segments_of_the_size_that_the_path_carries_now() {
+        // Ten of 1000 bytes are twenty of 500 then; ACKs of the bench are for 1000 bytes.
+        let grown = |ssthresh, changes: &[(&str, Value)]| {
+            let mut b = bench(changes, 10.0, ssthresh);
+            b.control().on_segment_size(SMSS, SMSS / 2);
+            let before = b.window.cwnd;
+            b.round(1);
+            b.window.cwnd - before
+        };
+        // Slow start with L = 1: 500 bytes for each of ten ACKs. With L = 2 all.
+        let two = ("limit", Value::Integer(2));
+        assert_eq!(grown(64.0, &[BYTES]), 5000.0);
+        assert_eq!(grown(64.0, &[BYTES, two]), 10_000.0);
+        // Congestion avoidance: one segment in a round trip.
+        assert_eq!(grown(2.0, &[BYTES]), 500.0);
+    }
+
+    #[test]
     fn slow_start_with_delayed_acks_grows_by_half_or_by_all_with_a_limit_of_two() {
         // 4 segments, 2 ACKs: +1 each.
         let mut b = bench(&[ACKS], 4.0, 64.0);

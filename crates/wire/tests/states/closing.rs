@@ -1,9 +1,10 @@
 //! From the first FIN, or the RST, to CLOSED.
 
 use dupack_tcp::connection::{Event, Flags, Reason, Segment, State};
+use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks};
 use dupack_tcp::seq::SeqNumber;
 
-use crate::endpoint::script::{Script, plain};
+use crate::endpoint::script::{Script, plain, stamped};
 
 #[test]
 fn this_end_closes_first() {
@@ -189,4 +190,68 @@ fn a_segment_without_a_connection_is_answered_as_the_rfc_says() {
     assert_eq!((reset.seq, reset.ack), (SeqNumber(7), None));
     segment.flags = Flags::RST;
     assert_eq!(segment.reset(), None);
+}
+
+#[test]
+fn what_is_left_in_time_wait_takes_the_time_of_a_repeated_fin() {
+    let mut t = Script::active(stamped());
+    t.peer_time = Some(4000);
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.sends(&[". 1 ack 1"]);
+    t.connection.close();
+    t.sends(&["F. 1 ack 1"]);
+    t.arrive("F. 1 ack 2");
+    t.sends(&[". 2 ack 2"]);
+    let left = t.connection.time_wait().expect("nothing is due");
+    let mut echoed = |words: &str| {
+        let mut left = left;
+        t.peer_time = Some(5000);
+        let again = t.segment(words);
+        let answer = left.handle_segment(t.now, &again).expect("an answer");
+        answer.options.timestamps.map(|stamps| stamps.echo)
+    };
+    // The FIN again, with a later timestamp.
+    assert_eq!(echoed("F. 1 ack 2"), Some(5001));
+    // Others that lie elsewhere are none.
+    let before = echoed("F. 7 ack 2");
+    assert!(before.is_some_and(|echo| echo < 5000), "{before:?}");
+}
+
+#[test]
+fn a_fin_just_beyond_the_window_is_cut_off() {
+    // RFC 9293 §3.10.7.4, first: 1000 bytes fill the window, and the FIN has no room.
+    let mut config = plain();
+    config.receive_buffer = 1000;
+    let mut t = Script::established(config);
+    t.arrive("FP. 1:1001 ack 1");
+    t.is(State::Established);
+    t.sends(&[". 1 ack 1001"]);
+    assert_eq!(t.connection.read(1000), 1000);
+    t.drain();
+    t.arrive("F. 1001 ack 1");
+    t.is(State::CloseWait);
+}
+
+#[test]
+fn the_ack_of_a_fin_waits_for_the_applications_answer_unless_something_is_missing() {
+    // As Linux has it: a server that closes in turn acknowledges with its own FIN.
+    let mut config = plain();
+    config.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX);
+    let established = || {
+        let mut t = Script::established(config);
+        t.arrive("P. 1:101 ack 1");
+        t.drain();
+        t
+    };
+    let mut t = established();
+    t.arrive("F. 101 ack 1");
+    t.is(State::CloseWait);
+    t.sends(&[]);
+    t.connection.close();
+    t.sends(&["F. 1 ack 102"]);
+    let mut t = established();
+    t.arrive("F. 201 ack 1");
+    t.is(State::Established);
+    t.sends(&[". 1 ack 101"]);
 }

@@ -2,6 +2,7 @@
 
 use dupack_tcp::connection::{Event, KeepAlive, Reason, Segment, State, Timestamps};
 use dupack_tcp::options::Sack;
+use dupack_tcp::receiver::TimestampEcho;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::endpoint::script::{PEER_ISS, Script, plain, stamped};
@@ -358,4 +359,27 @@ fn an_ack_counts_though_its_data_finds_no_room() {
     t.drain();
     assert_eq!(t.arrive("P. 1001:1101 ack 101"), None);
     assert_eq!(t.connection.acknowledged(), 100);
+}
+
+#[test]
+fn the_timestamp_of_the_data_that_came_last_is_echoed_where_it_is_to_tell_of_its_order() {
+    // LE §4.1: what carries no data causes nothing.
+    let mut config = stamped();
+    config.timestamp_echo = TimestampEcho::Trigger;
+    let mut t = Script::active(config);
+    t.peer_time = Some(1000);
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.drain();
+    let mut after = |words: &str, value: u32| {
+        t.peer_time = Some(value - 1);
+        t.arrive(words);
+        t.connection.write(1).expect("it is open");
+        t.drain();
+        let last = t.last.clone().expect("a segment").segment;
+        last.options.timestamps.map(|s| s.echo)
+    };
+    assert_eq!(after("P. 1:101 ack 1", 2000), Some(2000));
+    assert_eq!(after(". 101 ack 2", 3000), Some(2000));
+    assert_eq!(after("P. 101:201 ack 3", 4000), Some(4000));
 }

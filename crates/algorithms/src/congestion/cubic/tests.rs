@@ -1,6 +1,7 @@
 //! CUBIC: the curve, in real numbers and in whole segments.
 
 use dupack_tcp::facts::{LimitedBy, WindowUse};
+use dupack_tcp::undo::Prior;
 
 use super::*;
 use crate::catalog::{Dialect, Value, typed};
@@ -340,4 +341,30 @@ fn a_limit_by_the_recovery_does_not_forget_the_maximum() {
     let x: f64 = 0.1 - 4.217_163_326_508_746;
     let target = 0.4 * x * x * x + 100.0;
     assert!(close(b.cwnd(), 70.0 + (target - 70.0) / 70.0));
+}
+
+#[test]
+fn after_a_needless_reduction_the_curve_goes_on_where_it_was() {
+    // Both have lost at 100 and grown for some round trips; one takes a late segment for lost then.
+    let later = |curve: &'static str, needless: bool| {
+        let mut b = bench(&[ALONE, ("undo_curve", Value::word(curve))], 100.0, 50.0);
+        b.loss(0, 100);
+        for _ in 0..20 {
+            round(&mut b);
+        }
+        if needless {
+            let prior = Prior::new(b.window);
+            b.control().remember();
+            let reduced = b.loss(1, 70);
+            b.window = b.control().on_spurious(&prior, reduced);
+        }
+        for _ in 0..20 {
+            round(&mut b);
+        }
+        b.cwnd()
+    };
+    // RFC 9438 §4.9.
+    assert!(close(later("restore", false), later("restore", true)));
+    // Linux restores the window alone: a new curve begins with it.
+    assert!(!close(later("anew", false), later("anew", true)));
 }

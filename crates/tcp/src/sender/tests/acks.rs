@@ -4,6 +4,8 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
+use crate::options::Ecn;
+use crate::segment::EcnEcho;
 
 /// Answers as [`Plain`] does, and notes the last DSACK, in bytes: where it begins, and where it ends.
 #[derive(Debug)]
@@ -181,4 +183,30 @@ fn duplicate_acks_and_what_is_sacked_are_disorder() {
     // Enough of them are more than that.
     let third = [2, 3, 4].map(|end| ack(0).sack(1, end));
     assert_eq!(phase(&third), Some(Phase::Recovery));
+}
+
+#[test]
+fn a_control_that_goes_by_a_model_hears_of_marks_once_a_window() {
+    // The count begins with 5 (RFC 9768 §3.2.2).
+    let counted = |next, ace| {
+        let mut told = ack(next);
+        told.0.ecn = EcnEcho::Count(ace);
+        told
+    };
+    let mut t = plain()
+        .control(Box::new(Paced::default()))
+        .configure(|c| c.ecn = Ecn::Accurate)
+        .window(4.0)
+        .start(50);
+    t.wait(45);
+    let mut answered = |ms, next, ace| {
+        t.receive(ms, counted(next, ace));
+        t.wait(ms + 50);
+        t.sender().stats().marks_answered
+    };
+    assert_eq!(answered(100, 1, 5), 0);
+    assert_eq!(answered(200, 2, 6), 1);
+    // Of what was outstanding then; after that anew.
+    assert_eq!(answered(300, 4, 7), 1);
+    assert_eq!(answered(400, 7, 0), 2);
 }

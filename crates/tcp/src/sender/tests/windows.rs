@@ -101,3 +101,15 @@ fn probes_are_further_and_further_apart_up_to_the_longest_timeout() {
     }
     assert_eq!(waits, [1000, 2000, 4000, 6000, 6000]);
 }
+
+#[test]
+fn a_probe_of_the_path_leaves_when_the_pace_lets_it() {
+    let mut t = plain()
+        .control(Box::new(Paced::default()))
+        .window(9.0)
+        .start(20);
+    assert_eq!(t.sender().paced_until(), Some(at(10)));
+    let mut probe = |ms| t.sender_mut().poll_probe(at(ms), 2 * SMSS, 2 * SMSS);
+    assert_eq!(probe(9), ProbeAttempt::Impossible);
+    assert!(matches!(probe(10), ProbeAttempt::Sent(sent) if sent.segment.len == 2 * SMSS));
+}
