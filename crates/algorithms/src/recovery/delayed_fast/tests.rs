@@ -1,3 +1,5 @@
+use dupack_tcp::sender::CreditRule;
+
 use super::*;
 use crate::catalog::Dialect;
 use crate::recovery::adversary;
@@ -95,6 +97,25 @@ fn a_loss_in_the_next_window_is_a_first_one() {
     assert!(sent.starts_with("sacked:10"), "{sent}");
     assert_eq!(t.sender().stats().loss_events, 0);
     assert!(t.cwnd() >= 8.0, "{}", t.cwnd());
+}
+
+#[test]
+fn while_a_loss_is_repaired_only_advances_open_the_window() {
+    // Linux counts what is sacked where the path reorders; a recovery hands it advances alone.
+    let mut t = Setup::new(entry())
+        .window(8.0)
+        .ssthresh(2.0)
+        .configure(|config| config.credit = CreditRule::Delivered)
+        .start(100);
+    t.receive(100, ack(0).sack(7, 8));
+    t.receive(101, ack(8));
+    let before = t.cwnd();
+    for end in 10..13 {
+        t.receive(190 + u64::from(end), ack(8).sack(9, end));
+    }
+    assert_eq!((t.cwnd(), t.sender().stats().loss_events), (before, 0));
+    t.receive(300, ack(12));
+    assert!(t.cwnd() > before);
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use dupack_tcp::options::Sack;
 use dupack_tcp::receiver::{AckPolicy, Reading};
 use dupack_tcp::segment::Ack;
-use dupack_tcp::sender::TransmitKind;
+use dupack_tcp::sender::{CreditRule, TransmitKind};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, ReceiverConfig, Sender, Transmit};
 
@@ -187,6 +187,23 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
         assert_eq!(t.sender().stats().loss_events, events, "{word}");
         assert_eq!(resent, Some(resent_at), "{word}");
     }
+}
+
+#[test]
+fn before_a_loss_only_advances_open_the_window() {
+    // Algorithm 1. Linux counts what is sacked where the path reorders, and that is none of it.
+    let mut t = Setup::new(entry())
+        .window(8.0)
+        .ssthresh(2.0)
+        .configure(|config| config.credit = CreditRule::Delivered)
+        .start(100);
+    t.receive(100, ack(0).sack(7, 8));
+    t.receive(101, ack(8));
+    let before = t.cwnd();
+    t.receive(200, ack(8).sack(9, 10));
+    assert_eq!(t.cwnd(), before);
+    t.receive(201, ack(10));
+    assert!(t.cwnd() > before);
 }
 
 #[test]
