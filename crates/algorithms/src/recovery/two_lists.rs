@@ -335,3 +335,26 @@ impl<T: Copy + Debug> TwoLists<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::facts::SendReason;
+    use dupack_tcp::testing::{self, SMSS};
+    use dupack_tcp::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn what_is_lost_is_not_lost_again() {
+        let board = testing::outstanding(3, Instant::ZERO);
+        let mut lists = TwoLists::new();
+        for (id, segment) in board.iter_from(board.first()) {
+            let sent = testing::sent(id, *segment, SendReason::NewData);
+            lists.sent(&sent, (), &board);
+        }
+        let mut condemn = || lists.condemn(SegmentId(1), LossRule::PROBE, &board);
+        assert_eq!([condemn(), condemn()], [SMSS, 0]);
+        assert_eq!(lists.in_flight(&board), 2 * u64::from(SMSS));
+        assert_eq!(lists.lost().collect::<Vec<_>>(), [SegmentId(1)]);
+    }
+}

@@ -44,6 +44,17 @@ fn the_whole_window_goes_out_again_at_once() {
 }
 
 #[test]
+fn an_advance_within_the_bulk_starts_the_timer_anew() {
+    // RFC 6298 §5.3.
+    let mut t = third_duplicate(Setup::new(entry()).answered_by(previous::entry()));
+    assert_eq!(t.rto_at(), Some(1000));
+    t.receive(201, ack(0));
+    assert_eq!(t.rto_at(), Some(1000));
+    t.receive(202, ack(3));
+    assert_eq!(t.rto_at(), Some(1202));
+}
+
+#[test]
 fn a_loss_that_is_congestion_is_newrenos() {
     let mut t = third_duplicate(Setup::new(entry()));
     assert_eq!(t.sent(), "dupacks:0");

@@ -272,6 +272,18 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
 }
 
 #[test]
+fn only_the_first_retransmission_of_a_loss_event_goes_at_once() {
+    // LE §2.2.4. 1 and 2 are lost, and found with the same ACK.
+    let mut t = lossy();
+    assert_eq!(t.receive(101, ack(1).sack(3, 4)), "new:9");
+    assert_eq!(t.receive(102, ack(1).sack(3, 5)), "new:10");
+    assert_eq!(t.receive(103, ack(1).sack(3, 6)), "order:1");
+    assert_eq!((t.cwnd(), t.in_flight()), (5.0, 6.0));
+    assert_eq!(t.receive(104, ack(1).sack(3, 7)), "");
+    assert_eq!(t.receive(105, ack(1).sack(3, 8)), "order:2");
+}
+
+#[test]
 fn which_acks_open_the_window_is_a_reading() {
     // Congestion avoidance at 8: an ACK for one segment adds 1/8.
     for (opening, after_duplicates) in [("advance", 8.0), ("delivery", 8.125)] {

@@ -454,4 +454,19 @@ mod tests {
             assert!(done.stats.retransmissions > 0 || done.stats.segments_sent == 300);
         }
     }
+
+    #[test]
+    fn before_all_that_timed_out_is_acknowledged_nothing_is_a_loss() {
+        let mut t = ten();
+        // 1 and 5 are lost, and 1 again: more than three ACKs are put down to what left after 5.
+        for ms in 101..109 {
+            t.receive(ms, ack(1));
+        }
+        let expiry = t.rto_at().expect("data is outstanding");
+        assert_eq!(t.wait(expiry), "rto:1");
+        let events = t.sender().stats().loss_events;
+        // More than a round trip later: it goes on in order, and in slow start.
+        assert_eq!(t.receive(expiry + 150, ack(5)), "rto:5 rto:6");
+        assert_eq!(t.sender().stats().loss_events, events);
+    }
 }
