@@ -124,3 +124,32 @@ fn after_a_timeout_what_was_resent_before_it_is_resent_and_not_waited_for() {
     assert!(t.wait(2000).starts_with("rto:0"));
     assert!(t.receive(2100, ack(1).sack(2, 9)).starts_with("rto:1"));
 }
+
+#[test]
+fn ns2s_recovery_ends_with_more_than_what_was_out_when_it_began() {
+    let mut t = Setup::new(entry())
+        .set("exit", "beyond")
+        .window(8.0)
+        .start(100);
+    assert_eq!(t.receive(100, ack(0).sack(1, 5)), "fack:0");
+    assert_eq!(t.receive(101, ack(0).sack(1, 6)), "new:8");
+    assert_eq!(t.receive(102, ack(0).sack(1, 7)), "new:9");
+    // 0 to 7 were out.
+    t.receive(200, ack(8));
+    assert_eq!(t.sender().stats().recoveries, 0);
+    t.receive(202, ack(10));
+    assert_eq!(t.sender().stats().recoveries, 1);
+}
+
+#[test]
+fn a_window_update_does_not_open_ns2s_window_in_recovery() {
+    let setup = Setup::new(entry()).set("entry", "restart").window(8.0);
+    let mut t = setup.start(100);
+    assert_eq!(t.receive(100, ack(0).sack(1, 5)), "fack:0");
+    assert_eq!(t.cwnd(), 1.0);
+    t.receive(101, ack(0).sack(1, 5).window(500));
+    assert_eq!(t.cwnd(), 1.0);
+    // A duplicate ACK does.
+    t.receive(102, ack(0).sack(1, 6).window(500));
+    assert_eq!(t.cwnd(), 2.0);
+}
