@@ -84,3 +84,38 @@ impl Pace {
             .map_or(Pacing::Off, |rule| Pacing::Window(*rule))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Dialect, Value};
+    use crate::congestion::bench::built;
+    use crate::congestion::{cubic, reno, rr, vegas, veno, westwood};
+
+    #[test]
+    fn a_control_paces_as_it_was_told() {
+        let told = [
+            ("pacing", Value::word("on")),
+            ("pacing_slow_start", Value::Real(3.0)),
+            ("pacing_burst", Value::Integer(4)),
+        ];
+        let rule = WindowPacing {
+            slow_start: 3.0,
+            avoidance: 1.2,
+            burst_least: 4,
+            unpaced: 10,
+        };
+        for entry in [
+            reno::entry,
+            cubic::entry,
+            rr::entry,
+            vegas::entry,
+            veno::entry,
+            westwood::entry,
+        ] {
+            let pacing = |changes| built(&entry(), Dialect::Rfc, changes).pacing();
+            assert_eq!(pacing(&told), Pacing::Window(rule));
+            assert_eq!(pacing(&[]), Pacing::Off);
+        }
+    }
+}

@@ -363,4 +363,25 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_reduction_is_its_own_if_window_and_threshold_are() {
+        // Half a window is counted when a loss of the link's leaves a window of 5: the other half opens
+        // it, unless the answer was the control's to the byte.
+        let grown = |ssthresh: f64| {
+            let mut b = bench(&[BYTES], 10.0, 2.0);
+            b.ack(5);
+            let facts = b.loss_facts(0, 10);
+            let chosen = Window {
+                cwnd: 5000.0,
+                ssthresh,
+            };
+            b.control().on_loss(&facts, LossCause::Wireless, chosen);
+            b.window = chosen;
+            b.ack(1);
+            b.cwnd()
+        };
+        assert_eq!(grown(5000.0), 5.0);
+        assert_eq!(grown(2000.0), 6.0);
+    }
 }

@@ -551,4 +551,22 @@ mod tests {
         b.control().on_idle_end(now, Instant::ZERO);
         assert_eq!(b.control().opening(configured).cwnd, 10_500.0);
     }
+
+    #[test]
+    fn the_five_minutes_begin_when_the_last_sample_is_too_old() {
+        // A sample at 0, which counts for a second (§4.5.2).
+        let mut b = bench();
+        let kept = |b: &mut Bench, ms| {
+            let now = Instant::ZERO + Duration::from_millis(ms);
+            b.control().on_idle_end(now, Instant::ZERO);
+            let configured = Window {
+                cwnd: 10_000.0,
+                ssthresh: f64::INFINITY,
+            };
+            b.control().opening(configured).cwnd
+        };
+        assert_eq!(kept(&mut b, 60_000), 21_000.0);
+        assert_eq!(kept(&mut b, 300_900), 21_000.0);
+        assert_eq!(kept(&mut b, 301_100), 10_500.0);
+    }
 }
