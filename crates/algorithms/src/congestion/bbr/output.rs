@@ -128,6 +128,8 @@ impl Bbr {
 
 #[cfg(test)]
 mod tests {
+    use dupack_tcp::congestion::CongestionControl;
+
     use super::super::tests::{BDP, sample, settled};
     use super::*;
 
@@ -155,5 +157,15 @@ mod tests {
         bbr.cwnd = 2.0 * BDP - 500.0;
         bbr.set_cwnd(&sample());
         assert!((bbr.cwnd - 2.0 * BDP).abs() < 1.0, "{}", bbr.cwnd);
+    }
+
+    #[test]
+    fn the_least_window_is_in_segments_of_the_size_that_the_path_carries_now() {
+        let mut bbr = settled(State::ProbeBwCruise);
+        bbr.on_segment_size(1000, 500);
+        // A path of next to nothing: four segments, and bursts of two.
+        (bbr.bw, bbr.pacing_rate) = (1.0, 1.0);
+        bbr.set_send_quantum();
+        assert_eq!((bbr.probe_rtt_cwnd(), bbr.send_quantum), (2000.0, 1000.0));
     }
 }

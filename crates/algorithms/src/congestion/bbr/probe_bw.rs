@@ -321,4 +321,21 @@ mod tests {
         assert_eq!(bbr.sampler.delivered, 0);
         assert_eq!(bbr.random(), 0xa706dd2f4d197e6f);
     }
+
+    #[test]
+    fn losses_of_a_probe_leave_the_short_term_bounds_alone() {
+        // ResetCongestionSignals (§5.3.3.9): the round of loss that a probe ends in is its own.
+        let bound_after = |next: fn(&mut Bbr)| {
+            let mut bbr = settled(State::ProbeBwUp);
+            bbr.signals.loss_in_round = true;
+            next(&mut bbr);
+            bbr.update_latest_delivery_signals(&sample());
+            bbr.update_congestion_signals(&sample());
+            (bbr.bw_shortterm, bbr.inflight_shortterm)
+        };
+        let (bw, inflight) = bound_after(Bbr::start_probe_bw_down);
+        assert!(bw.is_infinite() && inflight.is_infinite());
+        let (bw, inflight) = bound_after(Bbr::start_probe_bw_cruise);
+        assert!(bw.is_finite() && inflight.is_finite());
+    }
 }
