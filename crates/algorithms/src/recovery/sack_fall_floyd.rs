@@ -27,6 +27,8 @@
 //!
 //! Cost: a count and cursors that only move forward; amortised O(1).
 
+use core::cmp::Ordering;
+
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
@@ -192,11 +194,12 @@ impl FallFloyd {
             return Outcome::default();
         }
         self.dup_acks += 1;
-        if self.dup_acks == self.dup_threshold {
-            return self.enter(ack, board);
-        }
-        if self.dup_acks < self.dup_threshold && self.limited_transmit == LimitedTransmit::Idle {
-            self.limited_transmit = LimitedTransmit::Due;
+        match self.dup_acks.cmp(&self.dup_threshold) {
+            Ordering::Less if self.limited_transmit == LimitedTransmit::Idle => {
+                self.limited_transmit = LimitedTransmit::Due;
+            }
+            Ordering::Equal => return self.enter(ack, board),
+            Ordering::Less | Ordering::Greater => {}
         }
         Outcome::default()
     }
