@@ -2,6 +2,7 @@ use dupack_tcp::sender::CreditRule;
 
 use super::*;
 use crate::catalog::Dialect;
+use crate::congestion::reno;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack, coin};
 
@@ -103,8 +104,8 @@ fn a_loss_in_the_next_window_is_a_first_one() {
 fn while_a_loss_is_repaired_only_advances_open_the_window() {
     // Linux counts what is sacked where the path reorders; a recovery hands it advances alone.
     let mut t = Setup::new(entry())
+        .controlled_by(reno::entry())
         .window(8.0)
-        .ssthresh(2.0)
         .configure(|config| config.credit = CreditRule::Delivered)
         .start(100);
     t.receive(100, ack(0).sack(7, 8));

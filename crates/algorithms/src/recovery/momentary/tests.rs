@@ -9,6 +9,7 @@ use dupack_tcp::{Receiver, ReceiverConfig, Sender, Transmit};
 
 use super::*;
 use crate::catalog::Dialect;
+use crate::congestion::reno;
 use crate::recovery::storm::{SackedSegments, build, sender, storm};
 use crate::testing::{SMSS, Setup, ack};
 
@@ -193,8 +194,8 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
 fn before_a_loss_only_advances_open_the_window() {
     // Algorithm 1. Linux counts what is sacked where the path reorders, and that is none of it.
     let mut t = Setup::new(entry())
+        .controlled_by(reno::entry())
         .window(8.0)
-        .ssthresh(2.0)
         .configure(|config| config.credit = CreditRule::Delivered)
         .start(100);
     t.receive(100, ack(0).sack(7, 8));
