@@ -492,6 +492,15 @@ mod tests {
         assert_eq!(t.rto_at(), Some(1203));
     }
 
+    #[test]
+    fn without_limited_transmit_only_the_third_duplicate_releases_something() {
+        let setup = fall_floyd().set("limited_transmit", "off");
+        let mut t = setup.window(10.0).ssthresh(2.0).start(100);
+        assert_eq!(t.receive(100, ack(0).sack(1, 2)), "");
+        assert_eq!(t.receive(101, ack(0).sack(1, 3)), "");
+        assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0");
+    }
+
     /// 5 is lost, too: 6 to 9 come, and the pipe has room for the hole.
     fn second_hole(setup: Setup) -> Timeline {
         let mut t = entered(setup);
