@@ -210,3 +210,61 @@ fn a_control_that_goes_by_a_model_hears_of_marks_once_a_window() {
     assert_eq!(answered(300, 4, 7), 1);
     assert_eq!(answered(400, 7, 0), 2);
 }
+
+/// A window of as many segments as the order that the last ACK echoes; of 50 if it echoes none.
+#[derive(Debug)]
+struct Ordered;
+
+impl CongestionControl for Ordered {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _: Credit, view: &View<'_>) -> Window {
+        Window {
+            cwnd: ack.order_echo.unwrap_or(50) as f64 * f64::from(SMSS),
+            ..view.window
+        }
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+}
+
+#[test]
+fn the_order_of_a_transmission_is_echoed_where_it_was_carried() {
+    // LE §4.2.
+    let echoed = |setup: Setup, order| {
+        let mut t = setup.control(Box::new(Ordered)).window(4.0).start(4);
+        t.receive(100, ack(1).order(order));
+        t.cwnd()
+    };
+    assert_eq!(echoed(plain().order_echo(), 3), 3.0);
+    // Four have been sent.
+    assert_eq!(echoed(plain().order_echo(), 5), 50.0);
+    assert_eq!(echoed(plain().order_echo(), 0), 50.0);
+    assert_eq!(echoed(plain(), 3), 50.0);
+}
+
+#[test]
+fn the_echo_that_is_timed_is_of_what_advanced_the_acknowledgment() {
+    let srtt = |ack| {
+        let recovery = Plain {
+            timing: Timing::SampleEcho,
+            ..Plain::default()
+        };
+        let mut t = Setup::new(recovery)
+            .sack()
+            .configure(|c| c.rtt.sampling = RttSampling::OnePerWindow)
+            .window(2.0)
+            .start(2);
+        t.receive(100, ack);
+        t.sender().rtt().srtt()
+    };
+    assert_eq!(srtt(ack(1)), Some(Duration::from_millis(100)));
+    // What is sacked leaves the timestamp that is echoed as it is (RFC 7323 §4.3).
+    assert_eq!(srtt(ack(0).sack(1, 2)), None);
+}
