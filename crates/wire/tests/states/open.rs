@@ -184,6 +184,21 @@ fn data_that_nobody_acknowledges_ends_the_connection() {
 }
 
 #[test]
+fn a_peer_with_room_that_speaks_and_acknowledges_nothing_new_does_not_keep_the_connection() {
+    let mut t = Script::established(plain());
+    t.connection.write(100).expect("open");
+    t.drain();
+    for n in 0..299 {
+        t.pass(1000);
+        t.arrive(&format!(". {}:{} ack 1", 1 + n * 10, 11 + n * 10));
+        t.drain();
+    }
+    t.is(State::Established);
+    t.pass(1000);
+    assert_eq!(t.events().last(), Some(&Event::Closed(Reason::TimedOut)));
+}
+
+#[test]
 fn progress_keeps_the_connection() {
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");

@@ -1,7 +1,7 @@
 //! From the first SYN to ESTABLISHED.
 
-use dupack_tcp::connection::{Event, Options, Reason, State, WindowShifts};
-use dupack_tcp::options::Sack;
+use dupack_tcp::connection::{EcnOffer, Event, Flags, Options, Reason, State, WindowShifts};
+use dupack_tcp::options::{Ecn, Sack};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
 
@@ -112,6 +112,25 @@ fn both_ends_open_at_once() {
     t.arrive("S. 0 ack 1");
     t.is(State::Established);
     t.sends(&[]);
+}
+
+#[test]
+fn both_ends_open_at_once_and_do_without_classic_ecn() {
+    // RFC 3168 §6.1.1 describes a client and a server.
+    let mut config = plain();
+    config.offer.ecn = EcnOffer::Offered;
+    let mut t = Script::active(config);
+    t.sends(&["S 0"]);
+    let asks = Flags::ECE.with(Flags::CWR);
+    assert!(t.last.clone().expect("the SYN").segment.is(asks));
+    let mut syn = t.segment("S 0");
+    syn.flags = syn.flags.with(asks);
+    t.handle(&syn);
+    t.sends(&["S. 0 ack 1"]);
+    assert!(!t.last.clone().expect("the answer").segment.is(Flags::ECE));
+    t.arrive("S. 0 ack 1");
+    let agreed = t.connection.negotiated().expect("it is established");
+    assert_eq!(agreed.ecn, Ecn::Absent);
 }
 
 #[test]

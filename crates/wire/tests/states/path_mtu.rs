@@ -526,6 +526,32 @@ fn a_search_finds_what_the_path_carries() {
 }
 
 #[test]
+fn a_search_over_ipv6_begins_with_what_every_link_carries() {
+    // RFC 8200 §5: 1280 bytes, of which 60 are headers.
+    let mut config = link();
+    config.path_mtu = config.path_mtu.over_ipv6();
+    config.path_mtu.probing = ProbingRule::Always;
+    assert_eq!(smss(&established(config)), 1220);
+    config.path_mtu.base = 1400;
+    config.path_mtu = config.path_mtu.over_ipv6();
+    assert_eq!(smss(&established(config)), 1340);
+}
+
+#[test]
+fn a_search_that_has_come_near_enough_probes_no_more() {
+    // 1192, 1296, 1348, 1374, 1387 and 1394 of 1400: eight bytes are not worth another probe.
+    let mut config = link();
+    config.path_mtu.probing = ProbingRule::Always;
+    let mut t = established(config);
+    let mut path = Path::new(1400, Router::Silent);
+    for _ in 0..2 {
+        t.connection.write(4_000_000).expect("it is open");
+        path.finish(&mut t);
+        assert_eq!((counted(&t).probes, smss(&t)), (6, 1394));
+    }
+}
+
+#[test]
 fn a_probe_that_a_router_drops_bounds_the_search() {
     let mut config = prompt();
     config.path_mtu.probing = ProbingRule::Always;
