@@ -448,3 +448,22 @@ fn a_dsack_shows_which_repetition_was_needless() {
         .kind;
     assert_eq!(kind, SendingKind::Acknowledged);
 }
+
+#[test]
+fn what_an_ack_sacks_beyond_what_was_seen_was_sent() {
+    let sacking = |start, end| {
+        let mut replay = from_the_middle();
+        replay.sent(at(0), &segment(5000, 1000)).expect("usable");
+        let mut ack = ack(6000);
+        ack.sacks.push(SackBlock {
+            start: SeqNumber(start),
+            end: SeqNumber(end),
+        });
+        let heard = replay.acknowledged(at(50), &ack).expect("usable");
+        (heard.unseen_bytes, heard.facts.sacked_bytes)
+    };
+    assert_eq!(sacking(7000, 8000), (2000, 1000));
+    // No receiver sacks what it acknowledges, or nothing.
+    assert_eq!(sacking(6000, 8000), (0, 0));
+    assert_eq!(sacking(8000, 7000), (0, 0));
+}

@@ -298,6 +298,15 @@ fn linux_takes_the_first_ack_that_tells() {
 }
 
 #[test]
+fn linux_ends_f_rto_when_what_was_sent_after_the_timeout_arrives_first() {
+    let setup = Setup::new(rack::entry()).set("tlp", "off");
+    let mut t = timed_out_in(setup, &[FRTO_ANY], 100);
+    assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
+    assert!(t.receive(1200, ack(1).sack(6, 7)).contains("rto:1"));
+    stands(&t);
+}
+
+#[test]
 fn a_timeout_within_a_recovery_returns_to_the_window_before_it() {
     let mut t = one_taken_for_lost(&[EIFEL_ANY]);
     t.wait(2000);
