@@ -113,3 +113,12 @@ fn a_probe_of_the_path_leaves_when_the_pace_lets_it() {
     assert_eq!(probe(9), ProbeAttempt::Impossible);
     assert!(matches!(probe(10), ProbeAttempt::Sent(sent) if sent.segment.len == 2 * SMSS));
 }
+
+#[test]
+fn an_opening_ends_the_wait_for_a_probe() {
+    let mut t = plain().window(4.0).start(20);
+    t.receive(100, ack(4).window(0));
+    assert_eq!(t.sender().next_timeout(), Some(at(1100)));
+    t.sender_mut().handle_ack(at(200), &ack(4).window(3).0);
+    assert_eq!(t.sender().next_timeout(), None);
+}
