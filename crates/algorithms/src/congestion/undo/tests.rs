@@ -298,12 +298,15 @@ fn linux_takes_the_first_ack_that_tells() {
 }
 
 #[test]
-fn linux_ends_f_rto_when_what_was_sent_after_the_timeout_arrives_first() {
-    let setup = Setup::new(rack::entry()).set("tlp", "off");
-    let mut t = timed_out_in(setup, &[FRTO_ANY], 100);
-    assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
-    assert!(t.receive(1200, ack(1).sack(6, 7)).contains("rto:1"));
-    stands(&t);
+fn f_rto_is_over_once_an_ack_has_spoken_against_it() {
+    // RFC 5682 §3.1 step 3 (a), and Linux: what arrives of the old flight after that tells nothing.
+    for sign in [FRTO_SECOND, FRTO_ANY] {
+        let mut t = timed_out(sack::entry(), &[sign], 100);
+        assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
+        assert!(t.receive(1200, ack(1).sack(6, 7)).contains("rto:1"));
+        t.receive(1201, ack(1).sack(3, 4).sack(6, 7));
+        stands(&t);
+    }
 }
 
 #[test]
