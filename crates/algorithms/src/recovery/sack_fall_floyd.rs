@@ -451,6 +451,8 @@ impl Recovery for FallFloyd {
 
 #[cfg(test)]
 mod tests {
+    use dupack_tcp::sender::DuplicateAckRule;
+
     use crate::catalog::{Dialect, Value};
     use crate::recovery::sack;
     use crate::testing::{Setup, Timeline, ack};
@@ -499,6 +501,16 @@ mod tests {
         assert_eq!(t.receive(100, ack(0).sack(1, 2)), "");
         assert_eq!(t.receive(101, ack(0).sack(1, 3)), "");
         assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0");
+    }
+
+    #[test]
+    fn a_duplicate_that_sacks_nothing_new_is_none() {
+        let setup = fall_floyd().configure(|c| c.duplicate_ack = DuplicateAckRule::AckNumberOnly);
+        let mut t = setup.window(10.0).ssthresh(2.0).start(100);
+        assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
+        for ms in 101..105 {
+            assert_eq!(t.receive(ms, ack(0).sack(1, 2)), "");
+        }
     }
 
     /// 5 is lost, too: 6 to 9 come, and the pipe has room for the hole.
