@@ -1,6 +1,7 @@
 //! What a script asks of the system: sysctls, socket options and lines that begin with `--`, each
 //! mapped to a parameter of ours, known to make no difference, or beyond us with the reason.
 
+mod queue;
 mod shell;
 mod socket;
 mod sysctl;
@@ -20,6 +21,7 @@ use dupack_tcp::receiver::SackCompression;
 use dupack_tcp::sender::{IdleRule, WindowLog};
 use dupack_tcp::time::Duration;
 
+use queue::{HostQueue, queue};
 pub(crate) use socket::{Connected, SocketSettings, is_harmless};
 
 use crate::syntax::Setting;
@@ -185,12 +187,10 @@ impl Settings {
                 | ["ethtool", ..]
                 | ["sleep" | "true" | ":", ..] => {}
                 ["tc", "qdisc", rest @ ..] => {
-                    let limit = rest.iter().skip_while(|word| **word != "limit").nth(1);
-                    self.refuses = limit.is_some_and(|limit| *limit == "0");
-                    if limit.is_some() && !self.refuses {
-                        return Err("a queue of this host's (`tc qdisc … limit`)".to_owned());
+                    if let Some(queue) = queue(rest)? {
+                        self.refuses = queue == HostQueue::Refuses;
+                        self.pacing.is_on = queue == HostQueue::Paces;
                     }
-                    self.pacing.is_on = rest.contains(&"fq");
                 }
                 ["echo", value, ">", path] => self.take_file(path, value)?,
                 [file, rest @ ..] if file.ends_with("set_sysctls.py") => {

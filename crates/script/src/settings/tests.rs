@@ -89,12 +89,61 @@ fn what_is_unknown_is_a_reason_to_skip() {
             "sysctl -q net.ipv4.tcp_congestion_control=nobody",
             "`nobody`",
         ),
-        ("tc qdisc add dev tun0 root pfifo limit 9", "a queue"),
+        ("tc filter add dev tun0", "`tc`"),
         ("nstat", "`nstat`"),
         ("./not-there.sh", "cannot be read"),
     ] {
         let reason = take(text).expect_err(text);
         assert!(reason.contains(words), "{text}: {reason}");
+    }
+}
+
+#[test]
+fn a_queue_that_changes_what_leaves_is_a_reason_to_skip() {
+    for queue in [
+        "netem delay 10ms",
+        "netem loss 10%",
+        "tbf rate 1mbit burst 32kbit latency 400ms",
+        "fq maxrate 1mbit",
+        "fq ce_threshold 1ms",
+        "fq limit 20",
+        "fq nopacing",
+        "fq_codel ce_threshold 1ms",
+        "pfifo limit 9",
+        "pfifo limit",
+        "ingress",
+    ] {
+        let text = format!("tc qdisc replace dev tun0 root {queue}");
+        let reason = take(&text).expect_err(queue);
+        let kind = queue.split(' ').next().unwrap_or_default();
+        assert!(
+            reason.contains("queue") && reason.contains(kind),
+            "{reason}"
+        );
+    }
+    let reason = take("tc qdisc add dev tun0 root fq limit 20000 maxrate 9mbit");
+    assert!(reason.is_err_and(|reason| reason.contains("fq maxrate 9mbit")));
+}
+
+#[test]
+fn a_queue_that_takes_everything_makes_no_difference() {
+    let after = |queue: &str| {
+        let text = format!("tc qdisc add dev tun0 root handle 1: {queue}");
+        let settings = take(&text).expect(queue);
+        (settings.refuses, settings.pacing.is_on)
+    };
+    for queue in ["pfifo", "pfifo limit 1000", "pfifo_fast", "fq_codel"] {
+        assert_eq!(after(queue), (false, false), "{queue}");
+    }
+    for queue in ["fq", "fq limit 10000 flow_limit 200 quantum 3028 pacing"] {
+        assert_eq!(after(queue), (false, true), "{queue}");
+    }
+    assert_eq!(after("pfifo limit 0"), (true, false));
+    for (then, stays) in [("delete dev tun0 root", false), ("show dev tun0", true)] {
+        let settings = take(&format!(
+            "tc qdisc add dev tun0 root pfifo limit 0; tc qdisc {then}"
+        ));
+        assert_eq!(settings.expect(then).refuses, stays, "{then}");
     }
 }
 
