@@ -22,7 +22,7 @@ use dupack_tcp::sender::{IdleRule, WindowLog};
 use dupack_tcp::time::Duration;
 
 use queue::{HostQueue, queue};
-pub(crate) use socket::{Connected, SocketSettings, is_harmless};
+pub(crate) use socket::{Connected, SocketSettings, is_harmless, is_no_control, is_out_of_range};
 
 use crate::syntax::Setting;
 

@@ -34,6 +34,58 @@ pub(crate) fn is_harmless(name: &str) -> bool {
     HARMLESS.iter().any(|(harmless, _)| *harmless == name)
 }
 
+/// Options and the numbers that Linux takes for them; any other is answered by EINVAL
+/// (`do_tcp_setsockopt`; `MAX_TCP_SYNCNT` and the like in `include/net/tcp.h`).
+const RANGES: [(&str, std::ops::RangeInclusive<i64>); 7] = [
+    // `TCP_MIN_MSS` to `MAX_TCP_WINDOW`; 0 takes back what was set.
+    ("TCP_MAXSEG", 88..=32_767),
+    ("TCP_SYNCNT", 1..=127),
+    ("TCP_KEEPIDLE", 1..=32_767),
+    ("TCP_KEEPINTVL", 1..=32_767),
+    ("TCP_KEEPCNT", 1..=127),
+    ("TCP_USER_TIMEOUT", 0..=2_147_483_647),
+    ("TCP_INQ", 0..=1),
+];
+
+/// Whether Linux refuses this number for an option.
+pub(crate) fn is_out_of_range(name: &str, value: i64) -> bool {
+    let range = RANGES.iter().find(|(option, _)| *option == name);
+    let taken_back = (name, value) == ("TCP_MAXSEG", 0);
+    range.is_some_and(|(_, range)| !range.contains(&value)) && !taken_back
+}
+
+/// Congestion controls of Linux, there or once, and of versions that are built beside it: a kernel
+/// may have them.
+const LINUX_CONTROLS: [&str; 21] = [
+    "bbr",
+    "bbr2",
+    "bbr3",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "dctcp-reno",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "prague",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Whether no kernel has a congestion control of this name, and neither have we: Linux answers by
+/// ENOENT (`tcp_set_congestion_control`).
+pub(crate) fn is_no_control(name: &str) -> bool {
+    !LINUX_CONTROLS.contains(&name) && known_control(name).is_err()
+}
+
 /// What a socket is set to; a listener's children have the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SocketSettings {
@@ -103,7 +155,7 @@ impl SocketSettings {
         let unsigned = u32::try_from(value).map_err(|_| format!("the socket option {name}"))?;
         let seconds = Duration::from_secs(u64::from(unsigned));
         match name {
-            "TCP_MAXSEG" => self.mss = Some(u16::try_from(value).unwrap_or(u16::MAX)),
+            "TCP_MAXSEG" => self.mss = u16::try_from(value).ok().filter(|&mss| mss > 0),
             "TCP_SYNCNT" => self.syn_retries = Some(unsigned),
             // Linux doubles what is asked for, and half of it is window.
             "SO_RCVBUF" => self.receive_buffer = Some(unsigned),

@@ -4,7 +4,7 @@ use dupack_tcp::time::Duration;
 
 use super::arguments::{flag, member, number, words};
 use super::{Answer, Attempt, Attempted, Refusal, beyond, error, value};
-use crate::settings::{Connected, is_harmless};
+use crate::settings::{Connected, is_harmless, is_no_control, is_out_of_range};
 use crate::stage::{Role, Stage};
 use crate::syntax::Expression;
 
@@ -25,6 +25,9 @@ impl Stage {
             Role::Connected(_) => Connected::Yes,
             _ => Connected::No,
         };
+        if let Some(refusal) = refusal(name, set) {
+            return error(refusal);
+        }
         if is_harmless(name) {
             return value(0);
         }
@@ -162,6 +165,16 @@ impl Stage {
             return beyond(format!("ioctl {}", words(request).join("|")));
         };
         compare("the number of bytes", expected, came as i64)
+    }
+}
+
+/// The error by which Linux answers an option with this value, if it does.
+fn refusal(name: &str, set: &Expression) -> Option<&'static str> {
+    match (name, set) {
+        ("TCP_CONGESTION", Expression::Text(control)) => is_no_control(control).then_some("ENOENT"),
+        _ => number(set)
+            .is_some_and(|number| is_out_of_range(name, number))
+            .then_some("EINVAL"),
     }
 }
 
