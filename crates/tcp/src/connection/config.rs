@@ -12,12 +12,19 @@ use crate::seq::SeqNumber;
 use crate::stack::Stack;
 use crate::time::Duration;
 
-/// The least MSS that a peer is believed to need: what it says below counts as this much.
+/// The least MSS of this end: what a host sets below counts as this much.
 ///
-/// A full segment less than its headers makes the sender work, and remember, more than it sends.
-/// 88 is Linux's floor: a packet of 128 bytes, in which the longest IPv4 and TCP headers leave
-/// eight bytes of data. Links in use carry at least 576 bytes (RFC 9293 §3.7.1: MSS 536).
+/// 88 is Linux's floor (`TCP_MIN_MSS`): a packet of 128 bytes. Links in use carry at least 576 bytes
+/// (RFC 9293 §3.7.1: MSS 536).
 pub const MIN_MSS: u16 = 88;
+
+/// The least MSS that a peer or a path is believed to need: what they say below counts as this
+/// much, and the options of every segment are taken from it.
+///
+/// A full segment less than its headers makes the sender work, and remember, more than it sends
+/// (CVE-2019-11479). 48 is Linux's floor (`tcp_min_snd_mss`, `__tcp_mtu_to_mss`): the longest options
+/// leave eight bytes of data.
+pub const MIN_SEND_MSS: u16 = 48;
 
 /// The MSS of an IPv4 peer that does not say (RFC 9293 §3.7.1).
 pub const DEFAULT_MSS_IPV4: u16 = 536;

@@ -48,8 +48,8 @@ use core::fmt;
 
 pub use config::{
     AccurateOption, BuildSender, Config, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, EcnOffer, EctUse,
-    KeepAlive, LastDuplicate, MAX_WINDOW_SHIFT, MIN_MSS, Negotiated, Offer, TIMESTAMP_OPTION_BYTES,
-    UnsentAck, Unstamped, WindowShifts,
+    KeepAlive, LastDuplicate, MAX_WINDOW_SHIFT, MIN_MSS, MIN_SEND_MSS, Negotiated, Offer,
+    TIMESTAMP_OPTION_BYTES, UnsentAck, Unstamped, WindowShifts,
 };
 pub use event::{Event, Reason};
 pub use header::{Flags, Options, Outgoing, Segment, Store, Timestamps};

@@ -8,7 +8,7 @@ use crate::time::{Duration, Instant};
 
 use super::accurate::{Contradiction, EcnHandshake};
 use super::clock::Clock;
-use super::config::{MAX_WINDOW_SHIFT, MIN_MSS, TIMESTAMP_OPTION_BYTES};
+use super::config::{MAX_WINDOW_SHIFT, MIN_SEND_MSS, TIMESTAMP_OPTION_BYTES};
 use super::engine::Engine;
 use super::header::{Flags, Options, Segment, Store};
 use super::{Connection, Due, Negotiated, Output, Reason, Role, State, Unstamped, WindowShifts};
@@ -225,8 +225,10 @@ impl Connection {
         let offer = &self.config.offer;
         let stamped = self.clock.is_some();
         let option_bytes = if stamped { TIMESTAMP_OPTION_BYTES } else { 0 };
-        let peer_mss = syn.options.mss.unwrap_or(self.config.default_peer_mss);
-        let smss = peer_mss.max(MIN_MSS).min(self.config.mss) - option_bytes;
+        // An option that says zero says nothing (Linux, `tcp_parse_options`).
+        let said = syn.options.mss.filter(|&mss| mss > 0);
+        let peer_mss = said.unwrap_or(self.config.default_peer_mss);
+        let smss = peer_mss.max(MIN_SEND_MSS).min(self.config.mss) - option_bytes;
         let theirs = syn.options.window_scale;
         let scaled = WindowScale::when(offer.window_scale.is_on() && theirs.is_some());
         let sack = offer.sack.is_on() && syn.options.sack_permitted.is_on();

@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 
 use super::engine::Engine;
 use super::icmp::PathCounters;
-use super::{Connection, MIN_MSS};
+use super::{Connection, MIN_SEND_MSS};
 use crate::recovery::Phase;
 use crate::sender::{CutRule, ProbeAttempt, ProbeOutcome, Transmit};
 use crate::time::{Duration, Instant};
@@ -159,8 +159,10 @@ impl PathMtuConfig {
 pub(super) struct PathMtu {
     /// What the link and the peer permit.
     most: u32,
-    /// Headers and options of every segment.
-    overhead: u32,
+    /// Headers of every segment.
+    headers: u32,
+    /// Options of every segment.
+    options: u32,
     /// What a router has said, and until when it holds.
     told: Option<(u32, Instant)>,
     /// The longest segment sent, and where it ended.
@@ -215,7 +217,8 @@ impl PathMtu {
     pub(super) fn new(config: &PathMtuConfig, most: u32, options: u32) -> Self {
         Self {
             most,
-            overhead: u32::from(config.headers) + options,
+            headers: u32::from(config.headers),
+            options,
             told: None,
             sent: (0, 0),
             acked: 0,
@@ -226,10 +229,18 @@ impl PathMtu {
         }
     }
 
-    /// What an MTU leaves for a segment, as far as link and peer permit it.
+    /// What an MTU leaves for a segment, as far as link and peer permit it. The floor is one of
+    /// segments with their options (Linux, `tcp_mtu_to_mss`).
     fn segment(&self, mtu: u32) -> u32 {
-        mtu.saturating_sub(self.overhead)
-            .clamp(u32::from(MIN_MSS).min(self.most), self.most)
+        mtu.saturating_sub(self.headers)
+            .max(u32::from(MIN_SEND_MSS))
+            .saturating_sub(self.options)
+            .min(self.most)
+    }
+
+    /// Bytes of a segment that are no data.
+    const fn overhead(&self) -> u32 {
+        self.headers + self.options
     }
 
     /// Takes note of a segment that leaves: RFC 5927 §7.2's maxsizesent.
@@ -291,7 +302,7 @@ impl Engine {
     /// The connection is established: the segment size is what is known of the path, or what a search
     /// begins with. Beside timestamps, every segment has `reserved` bytes of options.
     pub(super) fn open_path(&mut self, now: Instant, reserved: u32, config: &PathMtuConfig) {
-        self.path.overhead += reserved;
+        self.path.options += reserved;
         let known = config.known.filter(|known| known.until > now);
         if let Some(KnownMtu { mtu, until }) = known {
             let len = self.path.segment(u32::from(mtu));
@@ -531,7 +542,7 @@ impl Connection {
         let path = &self.engine.as_ref()?.path;
         let (len, until) = path.told?;
         Some(KnownMtu {
-            mtu: u16::try_from(len + path.overhead).unwrap_or(u16::MAX),
+            mtu: u16::try_from(len + path.overhead()).unwrap_or(u16::MAX),
             until,
         })
     }

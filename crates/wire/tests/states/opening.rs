@@ -55,6 +55,40 @@ fn options_that_the_peer_does_not_have_are_not_used() {
     assert_eq!((agreed.smss, agreed.sack), (536, Sack::Absent));
 }
 
+/// What the peer's option comes to: RFC 9293 §3.7.1, with Linux's floor, from which timestamps are
+/// taken (`__tcp_mtu_to_mss`, `tcp_mtu_to_mss`).
+#[test]
+fn the_peers_segment_size_counts_from_a_floor_on() {
+    for (mss, bare) in [
+        (None, 536),
+        // An option that says zero says nothing.
+        (Some(0), 536),
+        (Some(20), 48),
+        (Some(48), 48),
+        (Some(60), 60),
+        (Some(87), 87),
+        (Some(1001), 1000),
+    ] {
+        for (config, taken) in [(plain(), 0), (stamped(), 12)] {
+            let mut t = Script::active(config);
+            t.sends(&["S 0"]);
+            t.options.mss = mss;
+            t.peer_time = (taken > 0).then_some(5000);
+            t.arrive("S. 0 ack 1");
+            let agreed = t.connection.negotiated().expect("it is established");
+            assert_eq!(
+                agreed.smss,
+                bare - taken,
+                "{mss:?}, {taken} bytes of options"
+            );
+            t.connection.write(u64::from(bare)).expect("it is open");
+            let _ = t.connection.poll_transmit(t.now);
+            let first = t.connection.poll_transmit(t.now).expect("a segment");
+            assert_eq!(first.segment.len, bare - taken, "{mss:?}");
+        }
+    }
+}
+
 #[test]
 fn a_passive_open_answers_with_what_the_syn_offered() {
     let mut t = Script::passive(plain());

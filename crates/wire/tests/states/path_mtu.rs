@@ -581,7 +581,7 @@ fn timeouts_in_a_row_halve_the_segment_down_to_a_bound() {
         lengths.push(end.parse::<u32>().expect("a number") - 1);
     }
     // RFC 4821 §7.7: two as they were (R1 is three), then the base, then half of it each time.
-    let shrinking = [1400, 1400, 984, 492, 246, 123, 88, 88];
+    let shrinking = [1400, 1400, 984, 492, 246, 123, 61, 48];
     assert_eq!(lengths[..8], shrinking);
-    assert_eq!(lengths.last(), Some(&88));
+    assert_eq!(lengths.last(), Some(&48));
 }
