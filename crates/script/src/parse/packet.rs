@@ -178,12 +178,41 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
         return Ok(None);
     }
     let mut options = Vec::new();
+    let mut bytes = 0;
     loop {
-        options.push(option(cursor)?);
+        let start = cursor.position();
+        let option = option(cursor)?;
+        bytes += length(&option);
+        if bytes > OPTION_ROOM {
+            return Err(cursor.wrong_at(
+                start,
+                &format!(
+                    "with this option they have {bytes} bytes, and a header has room for \
+                     {OPTION_ROOM}: leave some out"
+                ),
+            ));
+        }
+        options.push(option);
         if cursor.take_sign('>') {
             return Ok(Some(options));
         }
         cursor.sign(',', "another option, or `>`")?;
+    }
+}
+
+/// Bytes of options that a header has room for (RFC 9293 §3.1).
+const OPTION_ROOM: usize = 40;
+
+/// Bytes of an option on the wire.
+fn length(option: &TcpOption) -> usize {
+    match option {
+        TcpOption::End | TcpOption::Nop => 1,
+        TcpOption::SackPermitted => 2,
+        TcpOption::WindowScale(_) => 3,
+        TcpOption::Mss(_) => 4,
+        TcpOption::Timestamps { .. } => 10,
+        TcpOption::Sack(blocks) => 2 + 8 * blocks.len(),
+        TcpOption::Counters(counters) => 2 + 3 * counters.as_bytes().len(),
     }
 }
 

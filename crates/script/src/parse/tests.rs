@@ -162,6 +162,21 @@ fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
 }
 
 #[test]
+fn options_are_no_more_than_a_header_has_room_for() {
+    let stamped = "nop,nop,TS val 1 ecr 2,nop,nop,sack 1:2 3:4 5:6";
+    for direction in ['<', '>'] {
+        let fits = format!("0 {direction} . 1:1(0) <{stamped}>");
+        assert!(parse(&fits).is_ok());
+        let (line, column, message) = wrong(&format!("0 {direction} . 1:1(0) <{stamped},nop>"));
+        assert_eq!((line, column), (1, fits.len() + 1));
+        assert!(message.contains("41 bytes"), "{message}");
+    }
+    let (_, column, message) = wrong("0 < . 1:1(0) <nop,nop,sack 1:2 3:4 5:6 7:8 9:10>");
+    assert_eq!(column, 23);
+    assert!(message.contains("44 bytes"), "{message}");
+}
+
+#[test]
 fn what_is_right_but_not_there_is_told_apart() {
     for (source, words) in [
         ("0 > icmp unreachable", "ICMP"),
