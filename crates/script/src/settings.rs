@@ -192,7 +192,16 @@ impl Settings {
                         self.pacing.is_on = queue == HostQueue::Paces;
                     }
                 }
-                ["echo", value, ">", path] => self.take_file(path, value)?,
+                ["echo", values @ .., ">", path] if !values.is_empty() => {
+                    let values = values.strip_prefix(&["-n"]).unwrap_or(values);
+                    self.take_file(path, &values.join(" "))?;
+                }
+                ["echo", redirection, path] if redirection.ends_with('>') => {
+                    return Err(format!(
+                        "`echo` with nothing to write into `{path}`: a digit just before `>` is a \
+                         descriptor to a shell; write a space between"
+                    ));
+                }
                 [file, rest @ ..] if file.ends_with("set_sysctls.py") => {
                     for assignment in rest {
                         let (path, value) = assignment.split_once('=').unwrap_or((assignment, ""));

@@ -1,48 +1,77 @@
 //! Shell commands, as far as they set something.
 
-/// The commands of `text`, as words without quotes. Redirections of output that is thrown away
-/// are left out.
+/// The commands of `text`, as words without quotes. `>` is a word of its own, and so is `2>`; what
+/// is thrown away is left out.
 pub(super) fn commands(text: &str) -> Vec<Vec<String>> {
-    let mut commands = vec![Vec::new()];
+    let mut words = Words::default();
     let mut characters = text.chars().peekable();
-    let mut word: Option<String> = None;
-    let end_word = |word: &mut Option<String>, commands: &mut Vec<Vec<String>>| {
-        if let (Some(word), Some(command)) = (word.take(), commands.last_mut()) {
-            command.push(word);
-        }
-    };
     while let Some(c) = characters.next() {
         match c {
             '\\' => match characters.next() {
-                Some('\n') | None => end_word(&mut word, &mut commands),
-                Some(escaped) => word.get_or_insert_default().push(escaped),
+                Some('\n') | None => words.end_word(),
+                Some(escaped) => words.quote().push(escaped),
             },
             '"' | '\'' => {
-                let inside = word.get_or_insert_default();
-                inside.extend(characters.by_ref().take_while(|&inner| inner != c));
+                let inside = characters.by_ref().take_while(|&inner| inner != c);
+                words.quote().extend(inside);
             }
-            '#' if word.is_none() => while characters.next_if(|&c| c != '\n').is_some() {},
-            '\n' | ';' | '|' => {
-                end_word(&mut word, &mut commands);
-                commands.push(Vec::new());
+            '#' if words.word.is_none() => while characters.next_if(|&c| c != '\n').is_some() {},
+            '\n' | ';' | '|' => words.end_command(),
+            '&' if characters.next_if_eq(&'&').is_some() => words.end_command(),
+            '>' => {
+                // It adds to a file, or overwrites it in any case: to those here it is the same.
+                let _ = characters.next_if(|&c| matches!(c, '>' | '|'));
+                words.redirect();
             }
-            '&' if characters.peek() == Some(&'&') => {
-                end_word(&mut word, &mut commands);
-                commands.push(Vec::new());
-                characters.next();
-            }
-            '>' if word.as_deref() == Some("2") || word.is_none() => {
-                let into = word.take().map_or(">", |_| "2>");
-                if let Some(command) = commands.last_mut() {
-                    command.push(into.to_owned());
-                }
-            }
-            c if c.is_whitespace() => end_word(&mut word, &mut commands),
-            c => word.get_or_insert_default().push(c),
+            c if c.is_whitespace() => words.end_word(),
+            c => words.word.get_or_insert_default().push(c),
         }
     }
-    end_word(&mut word, &mut commands);
-    commands.into_iter().map(without_silence).collect()
+    words.end_word();
+    words.commands.push(words.command);
+    words.commands.into_iter().map(without_silence).collect()
+}
+
+/// Commands as far as they have been read.
+#[derive(Default)]
+struct Words {
+    commands: Vec<Vec<String>>,
+    command: Vec<String>,
+    word: Option<String>,
+    /// Whether part of the word was in quotes: then it is no number of a descriptor.
+    quoted: bool,
+}
+
+impl Words {
+    fn end_word(&mut self) {
+        self.command.extend(self.word.take());
+        self.quoted = false;
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.commands.push(std::mem::take(&mut self.command));
+    }
+
+    /// The word, to which what was in quotes is added.
+    fn quote(&mut self) -> &mut String {
+        self.quoted = true;
+        self.word.get_or_insert_default()
+    }
+
+    /// `>`: a number before it, without a space or quotes, is the descriptor that is redirected
+    /// (POSIX shell, 2.7); `&` is all output.
+    fn redirect(&mut self) {
+        let is_descriptor = |word: &String| {
+            !self.quoted && (word == "&" || word.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let descriptor = self.word.take_if(|word| is_descriptor(word));
+        self.end_word();
+        self.command.push(match descriptor.as_deref() {
+            None | Some("1" | "&") => ">".to_owned(),
+            Some(other) => format!("{other}>"),
+        });
+    }
 }
 
 /// Leaves out `2>&1`, `> /dev/null` and `&> /dev/null`.

@@ -35,6 +35,17 @@ fn commands_are_cut_into_words() {
         ]
     );
     assert_eq!(
+        words("a \"0\">/p; b c>d 2>/dev/null >> e; f 0>/p; g 1>h; i &>/dev/null; j '1'2>/p"),
+        [
+            vec!["a", "0", ">", "/p"],
+            vec!["b", "c", ">", "d", ">", "e"],
+            vec!["f", "0>", "/p"],
+            vec!["g", ">", "h"],
+            vec!["i"],
+            vec!["j", "12", ">", "/p"],
+        ]
+    );
+    assert_eq!(
         numbers("4096 0x10 $((15*1024))"),
         Some(vec![4096, 16, 15360])
     );
@@ -50,6 +61,25 @@ fn sysctls_reach_what_a_connection_is_made_of() {
     assert_eq!(config(&buffer.expect("known")).receive_buffer, 65536);
     let retries = take("echo 2 > /proc/sys/net/ipv4/tcp_syn_retries").expect("known");
     assert_eq!(config(&retries).open_timeout, Duration::from_secs(11));
+}
+
+#[test]
+fn what_echo_writes_is_read_as_a_shell_reads_it() {
+    for text in [
+        "echo 0 > /proc/sys/net/ipv4/tcp_sack",
+        "echo \"0\">/proc/sys/net/ipv4/tcp_sack",
+        "echo '0'>>/proc/sys/net/ipv4/tcp_sack",
+        "echo -n 0 >/proc/sys/net/ipv4/tcp_sack 2>/dev/null",
+    ] {
+        let settings = take(text).expect(text);
+        assert!(!config(&settings).offer.sack.is_on(), "{text}");
+    }
+    let several = take("echo 4096 8192 65536 >/proc/sys/net/ipv4/tcp_rmem").expect("known");
+    assert_eq!(config(&several).receive_buffer, 65536);
+    for text in ["echo 0>/proc/sys/x", "echo 1>/proc/sys/x"] {
+        let reason = take(text).expect_err(text);
+        assert!(reason.contains("descriptor"), "{reason}");
+    }
 }
 
 #[test]
