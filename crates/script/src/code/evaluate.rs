@@ -144,6 +144,7 @@ impl<'e> Evaluation<'e> {
                 Some(Number::Float(float)) => Ok(Value::Float(float.abs())),
                 None => Err(not_numbers("abs")),
             },
+            ("int", [Value::Text(text)]) => read_int(text),
             ("int", [one]) => match one.number() {
                 Some(Number::Int(int)) => Ok(Value::Int(int)),
                 Some(Number::Float(float)) => Ok(Value::Int(float.trunc() as i64)),
@@ -154,6 +155,7 @@ impl<'e> Evaluation<'e> {
                 Some(Number::Float(float)) => Ok(Value::Int(float.round_ties_even() as i64)),
                 None => Err(not_numbers("round")),
             },
+            ("float", [Value::Text(text)]) => read_float(text),
             ("float", [one]) => match one.number() {
                 Some(number) => Ok(Value::Float(number.as_f64())),
                 None => Err(not_numbers("float")),
@@ -212,7 +214,12 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
     if matches!(sign, "//" | "%") && right == 0 {
         return Err(Error::Wrong("division by zero".to_owned()));
     }
-    let shift = || u32::try_from(right).map_err(|_| too_large());
+    let shift = || match right < 0 {
+        true => Err(Error::Wrong(format!(
+            "`{sign}` by {right}, which is below zero"
+        ))),
+        false => u32::try_from(right).map_err(|_| too_large()),
+    };
     let result = match sign {
         "+" => left.checked_add(right),
         "-" => left.checked_sub(right),
@@ -232,9 +239,14 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
                 rest
             }
         }),
+        // Python's is a real number then.
+        "**" if right < 0 => return power(left as f64, right as f64),
         "**" => left.checked_pow(shift()?),
-        "<<" => left.checked_shl(shift()?),
-        ">>" => left.checked_shr(shift()?),
+        "<<" => match shift()? {
+            by @ 0..=63 => i64::try_from(i128::from(left) << by).ok(),
+            _ => (left == 0).then_some(0),
+        },
+        ">>" => Some(left >> shift()?.min(63)),
         "&" => Some(left & right),
         "|" => Some(left | right),
         _ => Some(left ^ right),
@@ -253,9 +265,41 @@ fn real(left: f64, sign: &str, right: f64) -> Evaluated {
         "/" => left / right,
         "//" => (left / right).floor(),
         "%" => left - right * (left / right).floor(),
+        "**" => return power(left, right),
         _ => return Err(not_numbers(sign)),
     })
     .value())
+}
+
+/// `base ** exponent` of real numbers.
+fn power(base: f64, exponent: f64) -> Evaluated {
+    if base == 0.0 && exponent < 0.0 {
+        return Err(Error::Wrong("zero to a power below zero".to_owned()));
+    }
+    if base < 0.0 && exponent.fract() != 0.0 {
+        return Err(Error::Beyond("complex numbers in code".to_owned()));
+    }
+    let result = base.powf(exponent);
+    match result.is_infinite() && base.is_finite() && exponent.is_finite() {
+        true => Err(Error::Wrong(format!("{base} ** {exponent} is too large"))),
+        false => Ok(Value::Float(result)),
+    }
+}
+
+/// `int('7')`
+fn read_int(text: &str) -> Evaluated {
+    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+    let read = text.trim().parse::<i64>();
+    read.map(Value::Int).map_err(|error| match error.kind() {
+        PosOverflow | NegOverflow => too_large(),
+        _ => Error::Wrong(format!("`int` of '{text}', which is no whole number")),
+    })
+}
+
+/// `float('7.5')`
+fn read_float(text: &str) -> Evaluated {
+    let read = text.trim().parse().map(Value::Float);
+    read.map_err(|_| Error::Wrong(format!("`float` of '{text}', which is no number")))
 }
 
 fn too_large() -> Error {

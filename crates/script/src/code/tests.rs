@@ -31,6 +31,9 @@ fn what_holds_holds() {
         "assert 2 ** 10 == 1024 and 1 << 4 == 16 and ~0 == -1 and 6 ^ 3 == 5",
         "assert 'cwnd=%d %s %.2f%%' % (10, 'x', 1.5) == 'cwnd=10 x 1.50%'",
         "assert min(3, 1, 2) == 1 and max((4, 5)) == 5 and abs(-3) == 3 and round(2.5) == 2",
+        "assert int('7') == 7 and int(' -12 ') == -12 and float('1.5') == 1.5",
+        "assert 2 ** -1 == 0.5 and 2.0 ** 3 == 8 and 9 ** 0.5 == 3 and (-2.0) ** 2 == 4",
+        "assert -1 >> 70 == -1 and 5 >> 64 == 0 and -1 << 63 < 0 and 0 << 99 == 0 and str(2 ** -2) == '0.25'",
         "assert \\\n tcpi_snd_cwnd == 10",
         "assert (1 <\n 2)",
         "assert (1, 2) < (1, 3) and 'a' != 1",
@@ -71,6 +74,13 @@ fn what_python_would_stop_at_fails() {
         "x = 1 // 0",
         "assert 'a' < 1",
         "x = 'a' - 1",
+        "x = int('seven')",
+        "x = int('7.5')",
+        "x = float('')",
+        "x = 0 ** -1",
+        "x = 1 << -1",
+        "x = 1 >> -1",
+        "x = 10.0 ** 400",
     ] {
         complaint(text);
     }
@@ -85,6 +95,10 @@ fn what_is_beyond_us_is_said_and_not_guessed() {
         "assert [1] == [1]",
         "x = open('file')",
         "x = 9223372036854775807 + 1",
+        "x = 3 << 63",
+        "x = 1 << 64",
+        "x = int('99999999999999999999')",
+        "x = (-8) ** -0.5",
         "assert 'a' in 'abc'",
         "x = 'unfinished",
     ] {
