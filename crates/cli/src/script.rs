@@ -1,5 +1,6 @@
 //! `dupack script`: packetdrill scripts against our endpoint, in simulated time.
 
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -99,7 +100,21 @@ fn options(args: &ScriptArgs, catalog: &Catalog) -> Result<Options> {
     options.stack = stack;
     options.dialect = args.dialect;
     options.tolerance = Duration::from_nanos(args.tolerance.as_nanos());
+    options.print = printer(args.format);
     Ok(options)
+}
+
+/// Where `print` of a script's code prints: standard output, as in packetdrill; where that is for other
+/// programs, standard error. A reader that has gone away is no error.
+fn printer(format: Format) -> fn(&str) {
+    match format {
+        Format::Table => |line| {
+            let _ = writeln!(io::stdout(), "{line}");
+        },
+        Format::Csv | Format::Json => |line| {
+            let _ = writeln!(io::stderr(), "{line}");
+        },
+    }
 }
 
 fn played(path: &Path, options: &Options, folder: Option<&OutputFolder>) -> Result<Played> {

@@ -387,6 +387,26 @@ fn papers_are_listed_with_their_systems() {
 }
 
 #[test]
+fn what_a_script_prints_leaves_what_is_for_programs_alone() {
+    let folder = Folder::new("script-print");
+    let script = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 %{ print('seven is', 7) }%\n";
+    std::fs::write(folder.path().join("a.pkt"), script).unwrap();
+    let said = "seven is 7\n";
+
+    let read = dupack(folder.path(), &["script", "a.pkt"]);
+    let screen = String::from_utf8_lossy(&read.stdout);
+    assert_eq!(screen, format!("{said}passed   a.pkt\n"));
+
+    let csv = dupack(folder.path(), &["script", "a.pkt", "--format", "csv"]);
+    let lines = String::from_utf8_lossy(&csv.stdout);
+    assert_eq!(lines, "script,outcome,line,reason\na.pkt,passed,,\n");
+    assert_eq!(errors(&csv), said);
+    let json = dupack(folder.path(), &["script", "a.pkt", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["passed"], 1);
+}
+
+#[test]
 fn scripts_are_played_counted_and_traced() {
     let folder = Folder::new("script");
     let opening = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\

@@ -52,6 +52,9 @@ pub struct Options {
     pub tolerance: Duration,
     /// MTU of scripts for IPv6 that name none: 1500, or what their runner says.
     pub mtu_ipv6: u16,
+    /// What is called with each line that a script's code prints; nothing is done with it unless it
+    /// is set.
+    pub print: fn(&str),
 }
 
 impl Default for Options {
@@ -61,6 +64,7 @@ impl Default for Options {
             dialect: Dialect::Linux,
             tolerance: Duration::from_millis(4),
             mtu_ipv6: settings::USUAL_MTU,
+            print: |_| (),
         }
     }
 }
@@ -86,7 +90,7 @@ fn play(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Stag
     };
     let mut settings = Settings::new(options.stack.clone(), options.dialect, options.tolerance);
     settings.mtu_ipv6 = options.mtu_ipv6;
-    let mut player = Player::new(Stage::new(settings), folder);
+    let mut player = Player::new(Stage::new(settings), folder, options.print);
     let outcome = match player.play(&script) {
         Ok(()) => Outcome::Passed,
         Err(Stop::Skipped(skip)) => Outcome::Skipped(skip),

@@ -46,11 +46,11 @@ struct Waiting<'s> {
 type Played = Result<(), Stop>;
 
 impl<'s> Player<'s> {
-    pub(crate) fn new(stage: Stage, folder: &'s Path) -> Self {
+    pub(crate) fn new(stage: Stage, folder: &'s Path, print: fn(&str)) -> Self {
         Self {
             stage,
             folder,
-            interpreter: Interpreter::default(),
+            interpreter: Interpreter::new(print),
             last: BEGINNING,
             waiting: None,
             budget: Budget::default(),

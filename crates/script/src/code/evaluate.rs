@@ -23,14 +23,20 @@ type Evaluated = Result<Value, Error>;
 pub(super) struct Evaluation<'e> {
     variables: &'e BTreeMap<String, Value>,
     state: &'e dyn Fn(&str) -> Lookup,
+    print: fn(&str),
 }
 
 impl<'e> Evaluation<'e> {
     pub(super) const fn new(
         variables: &'e BTreeMap<String, Value>,
         state: &'e dyn Fn(&str) -> Lookup,
+        print: fn(&str),
     ) -> Self {
-        Self { variables, state }
+        Self {
+            variables,
+            state,
+            print,
+        }
     }
 
     /// What is assigned, if anything is.
@@ -136,7 +142,11 @@ impl<'e> Evaluation<'e> {
             Ok(best.clone())
         };
         match (name, &values[..]) {
-            ("print", _) => Ok(Value::None),
+            ("print", _) => {
+                let shown: Vec<String> = values.iter().map(Value::shown).collect();
+                (self.print)(&shown.join(" "));
+                Ok(Value::None)
+            }
             ("min", _) => extreme(Ordering::Less),
             ("max", _) => extreme(Ordering::Greater),
             ("abs", [one]) => match one.number() {

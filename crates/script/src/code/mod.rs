@@ -46,16 +46,25 @@ pub(crate) enum Lookup {
 }
 
 /// Runs the code of a script. Variables live as long as it does.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Interpreter {
     variables: BTreeMap<String, Value>,
+    print: fn(&str),
 }
 
 impl Interpreter {
+    /// With what `print` calls with each line.
+    pub(crate) const fn new(print: fn(&str)) -> Self {
+        Self {
+            variables: BTreeMap::new(),
+            print,
+        }
+    }
+
     /// Runs `text`; `state` knows the endpoint.
     pub(crate) fn run(&mut self, text: &str, state: &dyn Fn(&str) -> Lookup) -> Result<(), Stop> {
         for (line, statement) in parse::statements(text).map_err(Stop::Beyond)? {
-            let evaluation = Evaluation::new(&self.variables, state);
+            let evaluation = Evaluation::new(&self.variables, state, self.print);
             let done = evaluation.execute(&statement);
             match done {
                 Ok(None) => {}

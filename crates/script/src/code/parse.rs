@@ -11,7 +11,7 @@ type Lexed<T> = Result<T, ErrMode<ContextError>>;
 pub(super) enum Statement {
     Assert(Expression, Option<Expression>),
     Assign(String, Expression),
-    /// `print` and expressions by themselves: evaluated, and forgotten.
+    /// `print` and expressions by themselves: what they come to is forgotten.
     Evaluate(Expression),
 }
 

@@ -10,7 +10,7 @@ fn state(name: &str) -> Lookup {
 }
 
 fn run(text: &str) -> Result<(), Stop> {
-    Interpreter::default().run(text, &state)
+    Interpreter::new(|_| ()).run(text, &state)
 }
 
 fn complaint(text: &str) -> Complaint {
@@ -58,7 +58,7 @@ fn what_does_not_hold_says_where_why_and_with_what_values() {
 
 #[test]
 fn variables_live_from_one_piece_of_code_to_the_next() {
-    let mut interpreter = Interpreter::default();
+    let mut interpreter = Interpreter::new(|_| ());
     interpreter
         .run("cwnd = tcpi_snd_cwnd", &state)
         .expect("it runs");
@@ -114,4 +114,18 @@ fn what_is_beyond_us_is_said_and_not_guessed() {
 fn what_decides_a_choice_ends_it() {
     assert_eq!(run("assert True or tcpi_hidden"), Ok(()));
     assert_eq!(run("x = False and tcpi_hidden; assert not x"), Ok(()));
+}
+
+#[test]
+fn print_prints_what_python_would() {
+    std::thread_local! {
+        static PRINTED: std::cell::RefCell<Vec<String>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+    let print = |line: &str| PRINTED.with_borrow_mut(|lines| lines.push(line.to_owned()));
+    let code =
+        "print('cwnd', tcpi_snd_cwnd, 1.5, ('a', None))\nprint()\nprint('%d' % 7); assert 1 == 2";
+    let stopped = Interpreter::new(print).run(code, &state);
+    assert!(matches!(stopped, Err(Stop::Failed(_))));
+    let printed = PRINTED.take();
+    assert_eq!(printed, ["cwnd 10 1.5 ('a', None)", "", "7"]);
 }
