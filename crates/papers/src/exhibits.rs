@@ -62,7 +62,10 @@ struct TableOf {
 
 /// Text, or one for each item of a list.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected text, or a table with `each` and `text`"
+)]
 enum Text {
     One(String),
     Each(EachText),
@@ -111,7 +114,10 @@ struct Line {
 
 /// Cells of a row: an expression, one cell for each of its items.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected an expression, or a table with `value` or `text` (and `whose`, `decimals`, `unit`, `signs`)"
+)]
 enum Cells {
     Plain(String),
     Special(SpecialCells),

@@ -67,7 +67,7 @@ pub struct LabelledStack {
 
 /// One text or several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a stack, or a list of stacks")]
 pub enum OneOrMore {
     /// One.
     One(String),

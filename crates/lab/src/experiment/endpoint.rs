@@ -48,7 +48,7 @@ pub struct SenderOptions {
 
 /// Which explicit congestion notification two ends agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected false, true or \"accurate\"")]
 pub enum EcnKind {
     /// That of RFC 3168, or none.
     Classic(bool),

@@ -285,6 +285,26 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_is_none_of_the_choices_is_pointed_at_with_the_choices() {
+        for (line, choices) in [
+            ("[sender]\necn = \"classic\"", "false, true or \"accurate\""),
+            ("[sender]\necn = 1", "false, true or \"accurate\""),
+            ("[names]\na = 1", "a stack, several, or a table"),
+            (
+                "[names]\na = { stack = 1, label = \"A\" }",
+                "a stack, several, or a table",
+            ),
+            ("\nseeds = \"ten\"", "a number of seeds"),
+        ] {
+            let text = format!("stacks = [\"sack/reno\"]\n{line}\n");
+            let out = rendered(&source(&text).parse().unwrap_err());
+            assert!(out.contains(choices), "{out}");
+            assert!(!out.contains("untagged"), "{out}");
+            assert!(out.contains("line 3"), "{out}");
+        }
+    }
+
+    #[test]
     fn values_are_found_by_their_path() {
         let text = "stacks = []\n[path]\ndelay = \"2ms\"\n[[flows]]\ncount = 3\n[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n";
         let source = source(text);
