@@ -58,9 +58,27 @@ pub(crate) fn lookup(name: &str, line: Option<&Line>, now: Instant) -> Lookup {
     let value = line.and_then(|line| of_connection(field, line, now));
     match value {
         Some(value) => Lookup::Is(Value::Int(value)),
-        None => Lookup::Beyond(format!("`{name}`")),
+        None if FIELDS.contains(&field) => Lookup::Beyond(format!("`{name}`")),
+        None => Lookup::Wrong(format!("tcp_info has no field {name}")),
     }
 }
+
+/// The fields of `tcp_info`: Linux's (`include/uapi/linux/tcp.h`), and behind them those that packetdrill
+/// knows of FreeBSD.
+#[rustfmt::skip]
+const FIELDS: [&str; 78] = [
+    "state", "ca_state", "retransmits", "probes", "backoff", "options", "snd_wscale", "rcv_wscale",
+    "delivery_rate_app_limited", "fastopen_client_fail", "rto", "ato", "snd_mss", "rcv_mss", "unacked", "sacked",
+    "lost", "retrans", "fackets", "last_data_sent", "last_ack_sent", "last_data_recv", "last_ack_recv", "pmtu",
+    "rcv_ssthresh", "rtt", "rttvar", "snd_ssthresh", "snd_cwnd", "advmss", "reordering", "rcv_rtt", "rcv_space",
+    "total_retrans", "pacing_rate", "max_pacing_rate", "bytes_acked", "bytes_received", "segs_out", "segs_in",
+    "notsent_bytes", "min_rtt", "data_segs_in", "data_segs_out", "delivery_rate", "busy_time", "rwnd_limited",
+    "sndbuf_limited", "delivered", "delivered_ce", "bytes_sent", "bytes_retrans", "dsack_dups", "reord_seen",
+    "rcv_ooopack", "snd_wnd", "rcv_wnd", "rehash", "total_rto", "total_rto_recoveries", "total_rto_time",
+    "received_ce", "delivered_e1_bytes", "delivered_e0_bytes", "delivered_ce_bytes", "received_e1_bytes",
+    "received_e0_bytes", "received_ce_bytes", "ecn_mode", "accecn_opt_seen", "accecn_fail_mode", "options2",
+    "snd_bwnd", "snd_nxt", "rcv_nxt", "toe_tid", "snd_rexmitpack", "snd_zerowin",
+];
 
 fn of_connection(field: &str, line: &Line, now: Instant) -> Option<i64> {
     let connection = &line.connection;

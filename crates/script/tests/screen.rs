@@ -97,6 +97,17 @@ fn each_kind_of_event_can_fail() {
             "does not hold: 10",
         ),
         (
+            "+0 %{ assert tcpi_nosuch == 9 }%",
+            1,
+            "tcp_info has no field tcpi_nosuch",
+        ),
+        (
+            "+0 %{\nassert tcpi_snd_cwnd == }%",
+            2,
+            "expected an expression after `==`",
+        ),
+        ("+0 close() = 0", 1, "close takes 1 argument"),
+        (
             "+0 < . 1:1(0) ack 1 win 9 <TS val 1 ecr 77>",
             1,
             "echoes the timestamp 77",

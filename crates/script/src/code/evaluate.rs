@@ -7,6 +7,7 @@ use super::Lookup;
 use super::format::format as formatted;
 use super::parse::{Expression, Statement};
 use super::value::{Number, Value};
+use crate::parse::DEEPEST;
 
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +67,15 @@ impl<'e> Evaluation<'e> {
             Expression::Float(float) => Ok(Value::Float(*float)),
             Expression::Text(text) => Ok(Value::Text(text.clone())),
             Expression::Name(name) => self.name(name),
-            Expression::Tuple(items) => self.values(items).map(Value::Tuple),
+            Expression::Tuple(items) => self.values(items).map(Value::Tuple).and_then(bounded),
             Expression::Not(one) => Ok(Value::Bool(!self.value(one)?.is_true())),
             Expression::Sign(sign, one) => signed(*sign, &self.value(one)?),
-            Expression::Arithmetic(left, sign, right) => {
-                arithmetic(&self.value(left)?, sign, &self.value(right)?)
+            Expression::Arithmetic(first, rest) => {
+                let mut left = self.value(first)?;
+                for (sign, right) in rest {
+                    left = arithmetic(&left, sign, &self.value(right)?)?;
+                }
+                Ok(left)
             }
             Expression::And(parts) => self.first(parts, |value| !value.is_true()),
             Expression::Or(parts) => self.first(parts, Value::is_true),
@@ -96,6 +101,7 @@ impl<'e> Evaluation<'e> {
         match (self.state)(name) {
             Lookup::Is(value) => Ok(value),
             Lookup::Beyond(reason) => Err(Error::Beyond(reason)),
+            Lookup::Wrong(message) => Err(Error::Wrong(message)),
             Lookup::Unknown => Err(Error::Wrong(format!("there is no `{name}`"))),
         }
     }
@@ -204,12 +210,10 @@ fn signed(sign: char, value: &Value) -> Evaluated {
 
 fn arithmetic(left: &Value, sign: &str, right: &Value) -> Evaluated {
     if let (Value::Text(text), "%") = (left, sign) {
-        return formatted(text, right)
-            .map(Value::Text)
-            .map_err(Error::Beyond);
+        return formatted(text, right).map(Value::Text).and_then(bounded);
     }
     if let (Value::Text(one), "+", Value::Text(two)) = (left, sign, right) {
-        return Ok(Value::Text(format!("{one}{two}")));
+        return bounded(Value::Text(format!("{one}{two}")));
     }
     let (Some(left), Some(right)) = (left.number(), right.number()) else {
         return Err(not_numbers(sign));
@@ -311,6 +315,20 @@ fn read_float(text: &str) -> Evaluated {
     let read = text.trim().parse().map(Value::Float);
     read.map_err(|_| Error::Wrong(format!("`float` of '{text}', which is no number")))
 }
+
+/// `x = x, x`, written often enough, would fill any memory, and what is nested is walked by recursion.
+fn bounded(value: Value) -> Evaluated {
+    let (parts, depth) = value.extent();
+    match parts <= MOST_PARTS && depth <= DEEPEST {
+        true => Ok(value),
+        false => Err(Error::Beyond(format!(
+            "values of more than {MOST_PARTS} parts or {DEEPEST} levels in code"
+        ))),
+    }
+}
+
+/// How many numbers and characters a value may have.
+const MOST_PARTS: usize = 10_000;
 
 fn too_large() -> Error {
     Error::Beyond("numbers of more than 64 bits in code".to_owned())

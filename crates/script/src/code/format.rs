@@ -1,9 +1,11 @@
 //! `'%d' % value`.
 
+use super::evaluate::Error;
 use super::value::{Number, Value};
 
-/// Puts values into a text as Python's `%` does, as far as scripts use it; or what is beyond us.
-pub(super) fn format(text: &str, values: &Value) -> Result<String, String> {
+/// Puts values into a text as Python's `%` does, as far as scripts use it.
+pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
+    let wrong = |message: &str| Error::Wrong(message.to_owned());
     let mut values = match values {
         Value::Tuple(items) => items.clone(),
         single => vec![single.clone()],
@@ -16,10 +18,12 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, String> {
         rest = &rest[at + 1..];
         let end = rest
             .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-')
-            .ok_or("a format that ends in `%`")?;
+            .ok_or_else(|| wrong("a format that ends in `%`"))?;
         let (width, after) = rest.split_at(end);
         let mut after = after.chars();
-        let conversion = after.next().ok_or("a format that ends in `%`")?;
+        let conversion = after
+            .next()
+            .ok_or_else(|| wrong("a format that ends in `%`"))?;
         rest = after.as_str();
         if conversion == '%' {
             out.push('%');
@@ -27,21 +31,27 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, String> {
         }
         let value = values
             .next()
-            .ok_or("a format with more places than values")?;
+            .ok_or_else(|| wrong("a format with more places than values"))?;
         out.push_str(&converted(width, conversion, &value)?);
     }
     out.push_str(rest);
-    Ok(out)
+    match values.next() {
+        None => Ok(out),
+        Some(_) => Err(wrong("a format with fewer places than values")),
+    }
 }
 
-fn converted(width: &str, conversion: char, value: &Value) -> Result<String, String> {
+fn converted(width: &str, conversion: char, value: &Value) -> Result<String, Error> {
     let number = || {
         value
             .number()
-            .ok_or_else(|| format!("the format `%{conversion}` of what is no number"))
+            .ok_or_else(|| Error::Wrong(format!("the format `%{conversion}` of what is no number")))
     };
     let places = match width.split_once('.') {
-        Some((_, places)) => places.parse().map_err(|_| beyond(width, conversion))?,
+        // What does not fit is more than a text can be printed with.
+        Some((_, places)) => places
+            .parse::<u16>()
+            .map_err(|_| beyond(width, conversion))?,
         None if width.is_empty() => 6,
         None => return Err(beyond(width, conversion)),
     };
@@ -50,7 +60,7 @@ fn converted(width: &str, conversion: char, value: &Value) -> Result<String, Str
             Number::Int(int) => int.to_string(),
             Number::Float(float) => (float.trunc() as i64).to_string(),
         }),
-        'f' => Ok(format!("{:.places$}", number()?.as_f64())),
+        'f' => Ok(format!("{:.1$}", number()?.as_f64(), usize::from(places))),
         'x' => match number()? {
             Number::Int(int) => Ok(format!("{int:x}")),
             Number::Float(_) => Err(beyond(width, conversion)),
@@ -61,6 +71,6 @@ fn converted(width: &str, conversion: char, value: &Value) -> Result<String, Str
     }
 }
 
-fn beyond(width: &str, conversion: char) -> String {
-    format!("the format `%{width}{conversion}`")
+fn beyond(width: &str, conversion: char) -> Error {
+    Error::Beyond(format!("the format `%{width}{conversion}`"))
 }

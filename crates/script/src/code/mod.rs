@@ -41,6 +41,8 @@ pub(crate) enum Lookup {
     Is(Value),
     /// It exists, but is not known here.
     Beyond(String),
+    /// There is no such name, and this is why.
+    Wrong(String),
     /// There is no such name.
     Unknown,
 }
@@ -63,7 +65,7 @@ impl Interpreter {
 
     /// Runs `text`; `state` knows the endpoint.
     pub(crate) fn run(&mut self, text: &str, state: &dyn Fn(&str) -> Lookup) -> Result<(), Stop> {
-        for (line, statement) in parse::statements(text).map_err(Stop::Beyond)? {
+        for (line, statement) in parse::statements(text).map_err(unread)? {
             let evaluation = Evaluation::new(&self.variables, state, self.print);
             let done = evaluation.execute(&statement);
             match done {
@@ -100,5 +102,17 @@ impl Interpreter {
             }
         }
         seen
+    }
+}
+
+/// What comes of code that cannot be read.
+fn unread((line, error): (usize, evaluate::Error)) -> Stop {
+    match error {
+        evaluate::Error::Beyond(reason) => Stop::Beyond(reason),
+        evaluate::Error::Wrong(message) => Stop::Failed(Complaint {
+            line,
+            message,
+            seen: Vec::new(),
+        }),
     }
 }

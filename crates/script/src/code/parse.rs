@@ -1,9 +1,12 @@
 //! Statements and expressions.
 
-use winnow::combinator::{alt, delimited, repeat};
+use winnow::combinator::{alt, delimited, opt, repeat};
 use winnow::error::{ContextError, ErrMode};
 use winnow::prelude::*;
 use winnow::token::{any, none_of, one_of, take_while};
+
+use super::evaluate::Error;
+use crate::parse::{DEEPEST, too_deep};
 
 type Lexed<T> = Result<T, ErrMode<ContextError>>;
 
@@ -25,7 +28,8 @@ pub(super) enum Expression {
     Not(Box<Expression>),
     /// A sign before a number: `-` or `~`.
     Sign(char, Box<Expression>),
-    Arithmetic(Box<Expression>, &'static str, Box<Expression>),
+    /// `a + b - c`, from the left: a list, so that a long one is not a deep one.
+    Arithmetic(Box<Expression>, Vec<(&'static str, Expression)>),
     And(Vec<Expression>),
     Or(Vec<Expression>),
     /// `a < b <= c`
@@ -53,11 +57,7 @@ impl Expression {
             Self::Int(_) | Self::Float(_) | Self::Text(_) => {}
             Self::Name(name) => names.push(name),
             Self::Not(one) | Self::Sign(_, one) => one.collect_names(names),
-            Self::Arithmetic(one, _, two) => {
-                one.collect_names(names);
-                two.collect_names(names);
-            }
-            Self::Compare(first, rest) => {
+            Self::Arithmetic(first, rest) | Self::Compare(first, rest) => {
                 first.collect_names(names);
                 rest.iter().for_each(|(_, e)| e.collect_names(names));
             }
@@ -85,20 +85,22 @@ const SIGNS: [&str; 28] = [
     "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")", ",",
 ];
 
-/// The statements of `text`, each with the number of lines above it; or what is beyond us.
-pub(super) fn statements(text: &str) -> Result<Vec<(usize, Statement)>, String> {
+/// The statements of `text`, each with the number of lines above it; or why there are none, and in
+/// which line.
+pub(super) fn statements(text: &str) -> Result<Vec<(usize, Statement)>, (usize, Error)> {
     let tokens = tokens(text)?;
     let mut statements = Vec::new();
     for piece in tokens.split(|(_, token)| *token == Token::End) {
         if let Some(&(line, _)) = piece.first() {
-            let mut reader = Reader { tokens: piece };
-            statements.push((line, reader.statement()?));
+            let mut reader = Reader::new(piece);
+            let statement = reader.statement();
+            statements.push((line, statement.map_err(|error| (reader.line(), error))?));
         }
     }
     Ok(statements)
 }
 
-fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
+fn tokens(text: &str) -> Result<Vec<(usize, Token)>, (usize, Error)> {
     let mut rest = text;
     let mut line = 0;
     // Inside brackets a line's end is none of a statement's.
@@ -125,7 +127,8 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
         if rest.is_empty() {
             return Ok(tokens);
         }
-        let token = token(&mut rest).map_err(|_| beyond(rest))?;
+        let before = &text[..text.len() - rest.len()];
+        let token = token(&mut rest).map_err(|_| (line, unread(before, rest)))?;
         match token {
             Token::Sign("(") => depth += 1,
             Token::Sign(")") => depth = depth.saturating_sub(1),
@@ -135,9 +138,23 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
     }
 }
 
-fn beyond(rest: &str) -> String {
+/// Why there is no token at the beginning of `rest`, which stands behind `before`.
+fn unread(before: &str, rest: &str) -> Error {
     let start: String = rest.chars().take_while(|&c| c != '\n').take(20).collect();
-    format!("Python beyond assertions and arithmetic: `{start}`")
+    match rest.chars().next() {
+        // Three quotes begin a text of several lines.
+        Some(quote @ ('\'' | '"'))
+            if !before.ends_with([quote; 2].iter().collect::<String>().as_str()) =>
+        {
+            Error::Wrong(format!(
+                "a text begins at `{start}` and has no end: write `{quote}`"
+            ))
+        }
+        Some(sign @ ('$' | '?' | '!')) => Error::Wrong(format!("Python has no `{sign}`")),
+        _ => Error::Beyond(format!(
+            "Python beyond assertions and arithmetic: `{start}`"
+        )),
+    }
 }
 
 fn token(input: &mut &str) -> Lexed<Token> {
@@ -163,9 +180,12 @@ fn word<'s>(input: &mut &'s str) -> Lexed<&'s str> {
 fn number(input: &mut &str) -> Lexed<Token> {
     let hex = ("0x", take_while(1.., |c: char| c.is_ascii_hexdigit()))
         .try_map(|(_, digits): (&str, &str)| i64::from_str_radix(digits, 16).map(Token::Int));
-    let float = (digits(0), '.', digits(1))
-        .take()
-        .try_map(|text: &str| text.parse().map(Token::Float));
+    let exponent = || (one_of(['e', 'E']), opt(one_of(['+', '-'])), digits(1));
+    let float = alt((
+        (digits(0), '.', digits(1), opt(exponent())).take(),
+        (digits(1), exponent()).take(),
+    ))
+    .try_map(|text: &str| text.parse().map(Token::Float));
     let int = digits(1).try_map(|text: &str| text.parse().map(Token::Int));
     alt((hex, float, int)).parse_next(input)
 }
@@ -207,17 +227,54 @@ const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 
 struct Reader<'t> {
     tokens: &'t [(usize, Token)],
+    /// The token before.
+    last: Option<&'t (usize, Token)>,
+    depth: usize,
 }
 
-type Read<T> = Result<T, String>;
+type Read<T> = Result<T, Error>;
 
-impl Reader<'_> {
-    fn peek(&self) -> Option<&Token> {
+impl<'t> Reader<'t> {
+    const fn new(tokens: &'t [(usize, Token)]) -> Self {
+        Self {
+            tokens,
+            last: None,
+            depth: 0,
+        }
+    }
+
+    /// How many lines of code are above what is next.
+    fn line(&self) -> usize {
+        self.tokens
+            .first()
+            .or(self.last)
+            .map_or(0, |(line, _)| *line)
+    }
+
+    fn peek(&self) -> Option<&'t Token> {
         self.tokens.first().map(|(_, token)| token)
     }
 
+    fn before(&self) -> Option<&'t Token> {
+        self.last.map(|(_, token)| token)
+    }
+
     fn advance(&mut self) {
-        self.tokens = &self.tokens[1..];
+        if let Some((first, rest)) = self.tokens.split_first() {
+            self.last = Some(first);
+            self.tokens = rest;
+        }
+    }
+
+    /// Reads what is one level further inside.
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Read<Expression>) -> Read<Expression> {
+        if self.depth == DEEPEST {
+            return Err(Error::Wrong(too_deep()));
+        }
+        self.depth += 1;
+        let inside = read(self);
+        self.depth -= 1;
+        inside
     }
 
     fn take_sign(&mut self, sign: &str) -> bool {
@@ -254,9 +311,20 @@ impl Reader<'_> {
         } else {
             Statement::Evaluate(self.tuple()?)
         };
-        match self.peek() {
-            None => Ok(statement),
-            Some(_) => Err(self.beyond()),
+        match (&statement, self.peek()) {
+            (_, None) => Ok(statement),
+            (Statement::Assert(..), Some(Token::Sign(","))) => Err(Error::Wrong(
+                "`assert` takes a condition and a message: write brackets around more".to_owned(),
+            )),
+            // `x = y = 1`, `x, y = 1, 2`
+            (Statement::Assign(..) | Statement::Evaluate(_), Some(Token::Sign("="))) => {
+                Err(self.beyond())
+            }
+            // Python 2's `print x`.
+            (Statement::Evaluate(Expression::Name(name)), _) if name == "print" => {
+                Err(self.beyond())
+            }
+            _ => Err(self.surplus()),
         }
     }
 
@@ -286,7 +354,7 @@ impl Reader<'_> {
         let mut value = self.tuple()?;
         if let Some(operator) = operator {
             let before = Box::new(Expression::Name(name.clone()));
-            value = Expression::Arithmetic(before, operator, Box::new(value));
+            value = Expression::Arithmetic(before, vec![(operator, value)]);
         }
         Ok(Statement::Assign(name, value))
     }
@@ -308,6 +376,10 @@ impl Reader<'_> {
     }
 
     fn expression(&mut self) -> Read<Expression> {
+        self.nested(Self::choice)
+    }
+
+    fn choice(&mut self) -> Read<Expression> {
         let mut parts = vec![self.conjunction()?];
         while self.take_word("or") {
             parts.push(self.conjunction()?);
@@ -325,7 +397,7 @@ impl Reader<'_> {
 
     fn negation(&mut self) -> Read<Expression> {
         if self.take_word("not") {
-            return Ok(Expression::Not(Box::new(self.negation()?)));
+            return Ok(Expression::Not(Box::new(self.nested(Self::negation)?)));
         }
         self.comparison()
     }
@@ -346,19 +418,22 @@ impl Reader<'_> {
         let Some(signs) = LEVELS.get(level) else {
             return self.signed();
         };
-        let mut left = self.arithmetic(level + 1)?;
+        let first = self.arithmetic(level + 1)?;
+        let mut rest = Vec::new();
         while let Some(sign) = self.take_one_of(signs) {
-            let right = self.arithmetic(level + 1)?;
-            left = Expression::Arithmetic(Box::new(left), sign, Box::new(right));
+            rest.push((sign, self.arithmetic(level + 1)?));
         }
-        Ok(left)
+        Ok(match rest.is_empty() {
+            true => first,
+            false => Expression::Arithmetic(Box::new(first), rest),
+        })
     }
 
     fn signed(&mut self) -> Read<Expression> {
         match self.take_one_of(&["-", "+", "~"]) {
-            Some("-") => Ok(Expression::Sign('-', Box::new(self.signed()?))),
-            Some("~") => Ok(Expression::Sign('~', Box::new(self.signed()?))),
-            Some(_) => self.signed(),
+            Some("-") => Ok(Expression::Sign('-', Box::new(self.nested(Self::signed)?))),
+            Some("~") => Ok(Expression::Sign('~', Box::new(self.nested(Self::signed)?))),
+            Some(_) => self.nested(Self::signed),
             None => self.power(),
         }
     }
@@ -368,17 +443,16 @@ impl Reader<'_> {
         if !self.take_sign("**") {
             return Ok(base);
         }
-        let exponent = self.signed()?;
+        let exponent = self.nested(Self::signed)?;
         Ok(Expression::Arithmetic(
             Box::new(base),
-            "**",
-            Box::new(exponent),
+            vec![("**", exponent)],
         ))
     }
 
     fn atom(&mut self) -> Read<Expression> {
         let Some(token) = self.peek().cloned() else {
-            return Err("Python that ends in the middle of an expression".to_owned());
+            return Err(self.no_expression());
         };
         match token {
             Token::Int(int) => {
@@ -398,6 +472,9 @@ impl Reader<'_> {
                 Ok(Expression::Text(text))
             }
             Token::Word(name) => {
+                if JOINTS.contains(&&*name) {
+                    return Err(self.no_expression());
+                }
                 if KEYWORDS.contains(&&*name) {
                     return Err(self.beyond());
                 }
@@ -415,10 +492,12 @@ impl Reader<'_> {
                 let inside = self.tuple()?;
                 match self.take_sign(")") {
                     true => Ok(inside),
-                    false => Err(self.beyond()),
+                    false => Err(self.unclosed()),
                 }
             }
-            Token::Sign(_) | Token::End => Err(self.beyond()),
+            // `f(*list)`
+            Token::Sign("*" | "**") | Token::End => Err(self.beyond()),
+            Token::Sign(_) => Err(self.no_expression()),
         }
     }
 
@@ -429,30 +508,92 @@ impl Reader<'_> {
                 return Ok(arguments);
             }
             arguments.push(self.expression()?);
-            if !self.take_sign(",") && !matches!(self.peek(), Some(Token::Sign(")"))) {
-                return Err(self.beyond());
+            match self.peek() {
+                Some(Token::Sign(")")) => {}
+                Some(Token::Sign(",")) => self.advance(),
+                // `f(name=value)`
+                Some(Token::Sign("=")) => return Err(self.beyond()),
+                _ => return Err(self.unclosed()),
             }
         }
     }
 
-    fn beyond(&self) -> String {
-        let found = match self.peek() {
-            None => "the end of a line".to_owned(),
-            Some(Token::Int(int)) => format!("`{int}`"),
-            Some(Token::Float(float)) => format!("`{float}`"),
-            Some(Token::Text(text)) => format!("`'{text}'`"),
-            Some(Token::Word(word)) => format!("`{word}`"),
-            Some(Token::Sign(sign)) => format!("`{sign}`"),
-            Some(Token::End) => "the end of a statement".to_owned(),
-        };
-        format!("Python beyond assertions and arithmetic, at {found}")
+    fn beyond(&self) -> Error {
+        let found = named(self.peek());
+        Error::Beyond(format!(
+            "Python beyond assertions and arithmetic, at {found}"
+        ))
+    }
+
+    /// There is none where Python must have one.
+    fn no_expression(&self) -> Error {
+        let mut message = "expected an expression".to_owned();
+        if let before @ Some(_) = self.before() {
+            message.push_str(&format!(" after {}", named(before)));
+        }
+        if let found @ Some(_) = self.peek() {
+            message.push_str(&format!(", found {}", named(found)));
+        }
+        Error::Wrong(message)
+    }
+
+    /// Something other than the end of brackets.
+    fn unclosed(&self) -> Error {
+        match self.peek() {
+            None => Error::Wrong("`(` is not closed: write `)`".to_owned()),
+            Some(_) => self.surplus(),
+        }
+    }
+
+    /// What follows an expression and is no part of it: Python's, but not ours, or nobody's.
+    fn surplus(&self) -> Error {
+        match (self.before(), self.peek()) {
+            (_, Some(Token::Word(word))) if KEYWORDS.contains(&&**word) => self.beyond(),
+            // `10L`, `0b1`; `r'text'`
+            (Some(Token::Int(_) | Token::Float(_)), Some(Token::Word(word)))
+                if word != "assert" =>
+            {
+                self.beyond()
+            }
+            (Some(Token::Word(_)), Some(Token::Text(_))) => self.beyond(),
+            (_, Some(Token::Sign("="))) => {
+                Error::Wrong("`=` assigns: write `==` to compare".to_owned())
+            }
+            (_, Some(Token::Sign(")"))) => Error::Wrong("`)` closes nothing".to_owned()),
+            (
+                before,
+                found @ Some(Token::Word(_) | Token::Int(_) | Token::Float(_) | Token::Text(_)),
+            ) => Error::Wrong(format!(
+                "found {} after {}: write an operator or a comma between them",
+                named(found),
+                named(before)
+            )),
+            _ => self.beyond(),
+        }
     }
 }
 
+/// A token as a message names it.
+fn named(token: Option<&Token>) -> String {
+    match token {
+        None => "the end of a line".to_owned(),
+        Some(Token::Int(int)) => format!("`{int}`"),
+        Some(Token::Float(float)) => format!("`{float}`"),
+        Some(Token::Text(text)) => format!("`'{text}'`"),
+        Some(Token::Word(word)) => format!("`{word}`"),
+        Some(Token::Sign(sign)) => format!("`{sign}`"),
+        Some(Token::End) => "the end of a statement".to_owned(),
+    }
+}
+
+/// Words that stand between expressions and never begin one.
+const JOINTS: [&str; 5] = ["and", "or", "in", "is", "assert"];
+
 /// Words that begin what is not an expression.
-const KEYWORDS: [&str; 19] = [
+const KEYWORDS: [&str; 31] = [
     "if", "else", "elif", "for", "while", "def", "class", "import", "from", "return", "lambda",
-    "try", "with", "in", "is", "and", "or", "not", "del",
+    "try", "with", "in", "is", "and", "or", "not", "del", "pass", "raise", "global", "nonlocal",
+    "break", "continue", "yield", "async", "await", "except", "finally", "exec",
 ];
 
 fn single_or(

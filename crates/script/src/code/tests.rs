@@ -100,7 +100,21 @@ fn what_is_beyond_us_is_said_and_not_guessed() {
         "x = int('99999999999999999999')",
         "x = (-8) ** -0.5",
         "assert 'a' in 'abc'",
-        "x = 'unfinished",
+        "x = y = 1",
+        "x, y = 1, 2",
+        "print 'text'",
+        "x = f(a=1)",
+        "x = f(*a)",
+        "x = 1 if True else 2",
+        "assert 10L == 0b1010",
+        "x = r'text'",
+        "assert not tcpi_snd_cwnd is None",
+        "pass",
+        "x = \'\'\'a\nb\'\'\'",
+        "x = lambda: 1",
+        "x = (lambda: 1)",
+        "x = (a for a in b)",
+        "x = 1 if (2 if 3 else 4) else 5",
     ] {
         assert!(
             matches!(run(text), Err(Stop::Beyond(_))),
@@ -128,4 +142,118 @@ fn print_prints_what_python_would() {
     assert!(matches!(stopped, Err(Stop::Failed(_))));
     let printed = PRINTED.take();
     assert_eq!(printed, ["cwnd 10 1.5 ('a', None)", "", "7"]);
+}
+
+#[test]
+fn what_python_would_not_read_fails_with_what_is_wrong() {
+    for (text, line, words) in [
+        (
+            "\nassert tcpi_snd_cwnd ==",
+            1,
+            "expected an expression after `==`",
+        ),
+        ("assert", 0, "expected an expression after `assert`"),
+        ("x =", 0, "expected an expression after `=`"),
+        ("assert (tcpi_snd_cwnd == 99", 0, "`(` is not closed"),
+        ("x = max(1, 2", 0, "`(` is not closed"),
+        ("x = (1\nassert x == 1", 1, "found `assert` after `1`"),
+        ("assert tcpi_snd_cwnd = 99", 0, "`=` assigns: write `==`"),
+        ("assert (x = 1)", 0, "`=` assigns"),
+        ("assert x)", 0, "`)` closes nothing"),
+        ("assert x == )", 0, "after `==`, found `)`"),
+        ("assert x && y", 0, "after `&`, found `&`"),
+        ("assert and x", 0, "after `assert`, found `and`"),
+        ("assert x y", 0, "found `y` after `x`"),
+        ("assert (1 2)", 0, "found `2` after `1`"),
+        ("x = 1; assert x == 1 'one'", 0, "found `'one'` after `1`"),
+        ("assert x, y, z", 0, "a condition and a message"),
+        ("\n\nx = 'unfinished", 2, "has no end: write `'`"),
+        ("assert !x", 0, "Python has no `!`"),
+        ("x = '%d' % 'a'", 0, "no number"),
+        ("x = '%d %d' % 1", 0, "more places than values"),
+        ("x = '%d' % (1, 2)", 0, "fewer places than values"),
+    ] {
+        let complaint = complaint(text);
+        assert!(complaint.message.contains(words), "{text}: {complaint:?}");
+        assert_eq!(complaint.line, line, "{text}");
+    }
+}
+
+#[test]
+fn a_number_may_have_an_exponent() {
+    assert_eq!(
+        run("assert 1e3 == 1000 and 2.5e-1 == .25 and 1E+1 == 10"),
+        Ok(())
+    );
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_told_and_not_followed() {
+    for (open, close) in [
+        ("(", ")"),
+        ("not ", ""),
+        ("-", ""),
+        ("+", ""),
+        ("~", ""),
+        ("2 ** ", ""),
+        ("max(", ")"),
+        ("(1, ", ")"),
+        ("not (1 + 2 * -(3 ** (", ")))"),
+    ] {
+        let deep = |levels: usize| {
+            let (open, close) = (open.repeat(levels), close.repeat(levels));
+            format!("\nassert {open}1{close}")
+        };
+        if let Err(stop) = run(&deep(3)) {
+            assert!(!format!("{stop:?}").contains("nested"), "{stop:?}");
+        }
+        for levels in [crate::parse::DEEPEST, 10_000] {
+            let complaint = complaint(&deep(levels));
+            let told = "nested too deeply: at most 50 levels";
+            assert_eq!((complaint.line, &*complaint.message), (1, told), "{open}");
+        }
+    }
+}
+
+#[test]
+fn what_is_long_is_not_deep() {
+    for (sign, sum) in [
+        ("+", "20001"),
+        ("and", "1"),
+        ("|", "1"),
+        ("*", "1"),
+        ("<=", "True"),
+    ] {
+        let terms = format!(" {sign} 1").repeat(20_000);
+        assert_eq!(run(&format!("x = 1{terms}; assert x == {sum}, x")), Ok(()));
+    }
+}
+
+#[test]
+fn values_that_grow_without_end_are_beyond_us() {
+    for text in [
+        format!("x = 1, 2\n{}", "x = (x,)\n".repeat(20_000)),
+        format!("x = 1, 2\n{}", "x = x, x\n".repeat(100)),
+        format!("x = 'text'\n{}", "x = x + x\n".repeat(100)),
+        format!("x = 'text'\n{}", "x = '%s%s' % (x, x)\n".repeat(100)),
+        "x = '%.70000f' % 1".to_owned(),
+        "x = '%.60000f' % 1".to_owned(),
+    ] {
+        let outcome = run(&text);
+        let start: String = text.chars().take(30).collect();
+        assert!(
+            matches!(outcome, Err(Stop::Beyond(_))),
+            "{start}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn a_name_that_cannot_be_there_says_why() {
+    let lookup = |_: &str| Lookup::Wrong("tcp_info has no field tcpi_nosuch".to_owned());
+    let stop = Interpreter::new(|_| ()).run("assert tcpi_nosuch", &lookup);
+    assert!(
+        matches!(&stop, Err(Stop::Failed(complaint)) if complaint.message.contains("no field tcpi_nosuch")),
+        "{stop:?}"
+    );
 }

@@ -83,6 +83,20 @@ impl Value {
         }
     }
 
+    /// How many numbers and characters it has, and how deeply they are nested.
+    pub(super) fn extent(&self) -> (usize, usize) {
+        match self {
+            Self::Text(text) => (text.len().max(1), 1),
+            Self::Tuple(items) => items
+                .iter()
+                .map(Self::extent)
+                .fold((1, 1), |(parts, depth), (more, deeper)| {
+                    (parts + more, depth.max(deeper + 1))
+                }),
+            _ => (1, 1),
+        }
+    }
+
     /// As `str` has it.
     pub(crate) fn shown(&self) -> String {
         match self {

@@ -16,9 +16,13 @@ pub(super) fn call(cursor: &mut Cursor<'_, '_>) -> Parsed<Call> {
     let Some(Kind::Word(name)) = cursor.peek() else {
         return Err(cursor.expected("a call, such as read(4, ..., 1000) = 1000"));
     };
+    let at = cursor.position();
     cursor.advance();
     cursor.sign('(', "the arguments of a call")?;
     let arguments = list(cursor, ')')?;
+    if let Some(message) = miscounted(name, arguments.len()) {
+        return Err(cursor.wrong_at(at, &message));
+    }
     cursor.sign('=', "what the call returns")?;
     let result = expression(cursor)?;
     let error = match cursor.peek() {
@@ -36,6 +40,78 @@ pub(super) fn call(cursor: &mut Cursor<'_, '_>) -> Parsed<Call> {
         result,
         error,
     })
+}
+
+/// Calls and their arguments, as packetdrill counts them (and `accept4`, which it has not). What stands in square
+/// brackets may be missing.
+const CALLS: [(&str, &[&str]); 24] = [
+    ("socket", &["domain", "type", "protocol"]),
+    ("bind", &["descriptor", "address", "length"]),
+    ("listen", &["descriptor", "backlog"]),
+    ("accept", &["descriptor", "address", "length"]),
+    ("accept4", &["descriptor", "address", "length", "flags"]),
+    ("connect", &["descriptor", "address", "length"]),
+    ("read", &["descriptor", "buffer", "bytes"]),
+    ("readv", &["descriptor", "vector", "count"]),
+    ("recv", &["descriptor", "buffer", "bytes", "flags"]),
+    (
+        "recvfrom",
+        &[
+            "descriptor",
+            "buffer",
+            "bytes",
+            "flags",
+            "address",
+            "length",
+        ],
+    ),
+    ("recvmsg", &["descriptor", "message", "flags"]),
+    ("write", &["descriptor", "buffer", "bytes"]),
+    ("writev", &["descriptor", "vector", "count"]),
+    ("send", &["descriptor", "buffer", "bytes", "flags"]),
+    (
+        "sendto",
+        &[
+            "descriptor",
+            "buffer",
+            "bytes",
+            "flags",
+            "address",
+            "length",
+        ],
+    ),
+    ("sendmsg", &["descriptor", "message", "flags"]),
+    ("sendfile", &["descriptor", "file", "offset", "bytes"]),
+    ("fcntl", &["descriptor", "command", "[value]"]),
+    ("ioctl", &["descriptor", "request", "[value]"]),
+    ("close", &["descriptor"]),
+    ("shutdown", &["descriptor", "how"]),
+    (
+        "getsockopt",
+        &["descriptor", "level", "option", "value", "length"],
+    ),
+    (
+        "setsockopt",
+        &["descriptor", "level", "option", "value", "length"],
+    ),
+    ("poll", &["descriptors", "count", "timeout"]),
+];
+
+/// What to say of a call that does not have this many arguments. A call that is not known here may have any.
+fn miscounted(name: &str, count: usize) -> Option<String> {
+    let (_, arguments) = CALLS.iter().find(|(known, _)| *known == name)?;
+    let most = arguments.len();
+    let least = most - usize::from(arguments.iter().any(|one| one.starts_with('[')));
+    if (least..=most).contains(&count) {
+        return None;
+    }
+    let takes = match (least, most) {
+        (1, 1) => "1 argument".to_owned(),
+        (least, most) if least == most => format!("{most} arguments"),
+        (least, most) => format!("{least} or {most} arguments"),
+    };
+    let arguments = arguments.join(", ");
+    Some(format!("{name} takes {takes}: {arguments}; got {count}"))
 }
 
 /// What follows an error in brackets is for the reader alone.
@@ -68,6 +144,11 @@ fn list(cursor: &mut Cursor<'_, '_>, closing: char) -> Parsed<Vec<Expression>> {
 }
 
 fn expression(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
+    cursor.nested(choice)
+}
+
+/// `a|b`, or one value.
+fn choice(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
     let first = operand(cursor)?;
     if cursor.peek() != Some(Kind::Sign('|')) {
         return Ok(first);

@@ -10,7 +10,12 @@ pub(super) struct Cursor<'s, 't> {
     source: &'s str,
     tokens: &'t [Token<'s>],
     next: usize,
+    depth: usize,
 }
+
+/// How deeply brackets may be nested, in calls and in code. Real scripts have three or four; what is
+/// read by recursion must have a bound well within a thread's stack.
+pub(crate) const DEEPEST: usize = 50;
 
 impl<'s, 't> Cursor<'s, 't> {
     pub(super) const fn new(source: &'s str, tokens: &'t [Token<'s>]) -> Self {
@@ -18,6 +23,7 @@ impl<'s, 't> Cursor<'s, 't> {
             source,
             tokens,
             next: 0,
+            depth: 0,
         }
     }
 
@@ -33,6 +39,17 @@ impl<'s, 't> Cursor<'s, 't> {
 
     pub(super) fn advance(&mut self) {
         self.next += 1;
+    }
+
+    /// Reads what is one level further inside.
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == DEEPEST {
+            return Err(self.wrong(&too_deep()));
+        }
+        self.depth += 1;
+        let inside = read(self);
+        self.depth -= 1;
+        inside
     }
 
     /// The place, for [`wrong_at`](Self::wrong_at).
@@ -117,4 +134,9 @@ impl<'s, 't> Cursor<'s, 't> {
     pub(super) fn missing(&self, message: &str) -> ParseError {
         ParseError::missing(self.source, self.span(self.next), message.to_owned())
     }
+}
+
+/// What to say of brackets beyond [`DEEPEST`].
+pub(crate) fn too_deep() -> String {
+    format!("nested too deeply: at most {DEEPEST} levels")
 }

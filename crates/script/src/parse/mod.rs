@@ -10,6 +10,7 @@ mod packet;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cursor::{DEEPEST, too_deep};
 pub use error::{Fault, ParseError};
 
 use dupack_tcp::time::{Duration, Instant};

@@ -150,6 +150,24 @@ fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
         ("0 < 5.5 1:1(0)", 1, 5, "an ACE field of 0 to 7"),
         ("0 < . 1:1(0) <ECN ceb 1>", 1, 19, "the first counter"),
         ("0 < . 1:1(0) <ECN e0b 16777216>", 1, 23, "24 bits"),
+        (
+            "0 close() = 0",
+            1,
+            3,
+            "close takes 1 argument: descriptor; got 0",
+        ),
+        (
+            "0 write(4, 10) = 10",
+            1,
+            3,
+            "write takes 3 arguments: descriptor, buffer, bytes; got 2",
+        ),
+        (
+            "0...1 fcntl(3) = 0",
+            1,
+            7,
+            "fcntl takes 2 or 3 arguments: descriptor, command, [value]; got 1",
+        ),
     ] {
         let (found_line, found_column, message) = wrong(source);
         assert_eq!(
@@ -209,4 +227,36 @@ fn the_ace_field_is_written_as_flags_or_as_a_number() {
     assert_eq!(letters.options.as_deref(), Some(&expected[..]));
     let short = packet("0 < .0 1:1(0) ack 1 <ECN e0b 9,nop,nop,nop>");
     assert!(!short.is(Packet::ECE) && short.is(Packet::ACK));
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_told_and_not_followed() {
+    let deep = |open: &str, close: &str, levels: usize| {
+        let source = format!(
+            "0 close(3) = 0\n+0 poll({}1{}, 1, 0) = 0",
+            open.repeat(levels),
+            close.repeat(levels)
+        );
+        parse(&source)
+            .map(drop)
+            .map_err(|error| (error.line, error.message))
+    };
+    for (open, close) in [
+        ("[", "]"),
+        ("{", "}"),
+        ("a=", ""),
+        ("f(", ")"),
+        ("{a=", "}"),
+    ] {
+        assert_eq!(deep(open, close, 10), Ok(()), "{open}");
+        for levels in [DEEPEST, 10_000] {
+            let told = (2, "nested too deeply: at most 50 levels".to_owned());
+            assert_eq!(deep(open, close, levels), Err(told), "{open}");
+            // What is never closed is deep, too.
+            deep(open, "", levels).expect_err("no script");
+        }
+    }
+    // What is long is not deep.
+    let long = format!("0 poll(a{}, 1, 0) = 0", "|a".repeat(20_000));
+    parse(&long).expect("a script");
 }
