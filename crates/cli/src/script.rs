@@ -10,7 +10,7 @@ use dupack_lab::units::Delay;
 use dupack_report::files::Files;
 use dupack_report::folder::{IfPresent, OutputFolder};
 use dupack_script::suite::{Played, Suite, play, play_traced, scripts};
-use dupack_script::{Options, Outcome, Trace};
+use dupack_script::{Options, Trace};
 use dupack_tcp::time::Duration;
 use miette::{Context as _, IntoDiagnostic, Result, miette};
 
@@ -151,14 +151,8 @@ fn write(folder: &OutputFolder, path: &Path, trace: &Trace) -> Result<()> {
 
 /// What is printed of a script: a line, and how it failed if it is the only one.
 fn text(played: &Played, scripts: usize) -> String {
-    match &played.outcome {
-        Outcome::Failed(failure) if scripts == 1 => {
-            format!(
-                "{}:{}: failed\n\n{failure}",
-                played.path.display(),
-                failure.line
-            )
-        }
+    match scripts {
+        1 => played.text(),
         _ => played.line(),
     }
 }

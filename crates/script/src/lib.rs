@@ -15,6 +15,7 @@ mod line;
 mod outcome;
 mod parse;
 mod run;
+mod screen;
 mod settings;
 mod socket;
 mod stage;
@@ -84,6 +85,8 @@ pub fn run_traced(source: &str, folder: &Path, options: &Options) -> (Outcome, O
 }
 
 fn play(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Stage>) {
+    // A mark of the byte order says nothing of what follows.
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let script = match parse(source) {
         Ok(script) => script,
         Err(error) => return (unread(source, error), None),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::screen::{plain, write_line, write_wrapped};
+
 /// What came of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -63,9 +65,6 @@ impl Stop {
 /// Lines of the script that are shown before the one that failed.
 const LINES_BEFORE: usize = 3;
 
-/// Columns of a screen.
-const COLUMNS: usize = 80;
-
 impl Failure {
     pub(crate) const fn new(line: usize, message: String) -> Self {
         Self {
@@ -98,7 +97,7 @@ impl Failure {
         self.excerpt = source
             .lines()
             .enumerate()
-            .map(|(index, text)| (index + 1, text.replace('\t', "        ")))
+            .map(|(index, text)| (index + 1, text.to_owned()))
             .filter(|(number, _)| (first..=self.line).contains(number))
             .collect();
         self
@@ -106,18 +105,11 @@ impl Failure {
 
     fn write_excerpt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, text) in &self.excerpt {
-            let pointer = if *number == self.line { '>' } else { ' ' };
-            writeln!(f, "{}", cut(&format!("{pointer}{number:>5} | {text}")))?;
-        }
-        if let Some((column, width)) = self.mark {
-            let width = width.min(COLUMNS.saturating_sub(column + 8)).max(1);
-            writeln!(
-                f,
-                "       | {:indent$}{}",
-                "",
-                "^".repeat(width),
-                indent = column - 1
-            )?;
+            let (pointer, mark) = match *number == self.line {
+                true => ('>', self.mark),
+                false => (' ', None),
+            };
+            write_line(f, &format!("{pointer}{number:>5} | "), text, mark)?;
         }
         Ok(())
     }
@@ -145,40 +137,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A line that is no longer than the screen is wide.
-fn cut(line: &str) -> String {
-    if line.chars().count() <= COLUMNS {
-        return line.trim_end().to_owned();
-    }
-    let mut short: String = line.chars().take(COLUMNS - 1).collect();
-    short.push('…');
-    short
-}
-
-/// Text behind a heading, broken between words where the screen ends.
-fn write_wrapped(f: &mut fmt::Formatter<'_>, heading: &str, text: &str) -> fmt::Result {
-    let indent = heading.chars().count();
-    let mut line = heading.to_owned();
-    let mut length = indent;
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if length > indent && length + 1 + width > COLUMNS {
-            writeln!(f, "{}", line.trim_end())?;
-            line = " ".repeat(indent);
-            length = indent;
-        }
-        if length > indent {
-            line.push(' ');
-            length += 1;
-        }
-        line.push_str(word);
-        length += width;
-    }
-    writeln!(f, "{}", line.trim_end())
-}
-
 impl fmt::Display for Skip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: not there: {}", self.line, self.reason)
+        write!(f, "line {}: not there: {}", self.line, plain(&self.reason))
     }
 }

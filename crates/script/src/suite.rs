@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::screen::plain;
 use crate::{Options, Outcome, Trace, run_traced};
 
 /// A script that was played.
@@ -122,7 +123,7 @@ impl Suite {
         let mut folders: BTreeMap<String, Counts> = BTreeMap::new();
         for played in &self.played {
             let folder = played.path.parent().unwrap_or(Path::new(""));
-            let folder = folder.display().to_string();
+            let folder = plain(&folder.display().to_string()).into_owned();
             folders.entry(folder).or_default().add(&played.outcome);
         }
         let names = folders.keys().map(|name| name.chars().count());
@@ -170,8 +171,8 @@ impl Suite {
                 }
                 Outcome::Skipped(skip) => ("skipped", skip.line.to_string(), skip.reason.clone()),
             };
-            let path = quoted(&played.path.display().to_string());
-            let reason = quoted(&reason);
+            let path = quoted(&plain(&played.path.display().to_string()));
+            let reason = quoted(&plain(&reason));
             let _ = writeln!(text, "{path},{word},{line},{reason}");
         }
         text
@@ -190,13 +191,25 @@ impl Played {
     #[must_use]
     pub fn line(&self) -> String {
         let path = self.path.display();
-        match &self.outcome {
+        let line = match &self.outcome {
             Outcome::Passed => format!("passed   {path}"),
             Outcome::Failed(failure) => {
                 format!("FAILED   {path}:{}: {}", failure.line, failure.in_short())
             }
             Outcome::Skipped(skip) => format!("skipped  {path}:{}: {}", skip.line, skip.reason),
-        }
+        };
+        plain(&line).into_owned()
+    }
+
+    /// What came of it, with all that is known of how it failed.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Outcome::Failed(failure) = &self.outcome else {
+            return self.line();
+        };
+        let path = self.path.display().to_string();
+        let path = plain(&path);
+        format!("{path}:{}: failed\n\n{failure}", failure.line)
     }
 
     fn json(&self) -> Value {

@@ -54,6 +54,101 @@ fn a_script_that_cannot_be_read_shows_the_place() {
     );
 }
 
+/// The lines of the screen: the one that failed, and the one below it.
+fn marked(screen: &str) -> (&str, &str) {
+    let mut lines = screen.lines().skip_while(|line| !line.starts_with('>'));
+    let pair = (lines.next(), lines.next());
+    (pair.0.expect("a line"), pair.1.expect("a line below"))
+}
+
+#[test]
+fn the_fault_is_in_sight_however_long_its_line_is() {
+    let options = |count: usize| vec!["nop"; count].join(",");
+    for before in [0, 5, 13, 14, 15, 16, 17, 18, 100, 1000] {
+        for after in [0, 1, 5, 100] {
+            let (before, after) = (options(before), options(after));
+            let failure = failure(&format!("+0 > . 1:1(0) <{before},mess 7,{after}>"));
+            let screen = failure.to_string();
+            for line in screen.lines() {
+                assert!(line.chars().count() <= 80, "{screen}");
+            }
+            let (line, below) = marked(&screen);
+            let at = below.find('^').expect("carets");
+            let found: String = line.chars().skip(at).take(4).collect();
+            let wanted = if before.is_empty() { "," } else { "mess" };
+            assert!(found.starts_with(wanted), "{screen}");
+        }
+    }
+}
+
+#[test]
+fn a_fault_behind_the_last_character_is_in_sight_too() {
+    for width in 40..90 {
+        let line = format!("+0 close(4) = {}0", " ".repeat(width));
+        let text = format!("{line}\n+0 poll({}1", " ".repeat(width));
+        let screen = failure(&text).to_string();
+        for line in screen.lines() {
+            assert!(line.chars().count() <= 80, "{screen}");
+        }
+        let (_, below) = marked(&screen);
+        assert!(below.ends_with('^'), "{screen}");
+    }
+}
+
+#[test]
+fn what_is_long_without_a_space_is_broken_behind_commas() {
+    let options = vec!["nop"; 40].join(",");
+    let failure = failure(&format!(
+        "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 1 <{options}>"
+    ));
+    let screen = failure.to_string();
+    assert!(screen.contains("nop,\n"), "{screen}");
+    let word = "x".repeat(300);
+    let other = self::failure(&format!("+0 %{{ assert 0, '{word} {word}' }}%")).to_string();
+    for line in screen.lines().chain(other.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let broken = other.lines().filter(|line| line.starts_with("xx"));
+    assert_eq!(broken.map(str::len).sum::<usize>(), 600, "{other}");
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_shown_and_not_sent() {
+    for text in [
+        "+0 > X\u{1b}[31m. 1:1(0)",
+        "+0 \u{1b}[2J",
+        "+0 close(\0) = 0",
+        "// \u{9b}31m \u{202e}\u{7f}\u{8}\n+0 close(99) = 0",
+        "+0 %{ assert 0, 'a\\nb\u{1b}' }%",
+        "+0 `\u{1b}`",
+    ] {
+        let screen = match outcome(text) {
+            Outcome::Failed(failure) => failure.to_string(),
+            Outcome::Skipped(skip) => skip.to_string(),
+            other => panic!("{text:?}: {other:?}"),
+        };
+        let raw = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!screen.contains(raw), "{screen:?}");
+        assert!(
+            screen.contains("\\u{") || screen.contains("\\n"),
+            "{screen:?}"
+        );
+    }
+    // The mark is where the character is shown.
+    let screen = failure("\t\u{1b}+0 > X. 1:1(0)").to_string();
+    let (line, below) = marked(&screen);
+    let at = below.find('^').expect("carets");
+    assert!(line[at..].starts_with("\\u{1b}"), "{screen}");
+    assert!(below.ends_with("^^^^^^"), "{screen}");
+}
+
+#[test]
+fn a_mark_of_the_byte_order_is_no_part_of_a_script() {
+    let source = format!("\u{feff}{OPEN}");
+    let outcome = run(&source, Path::new("."), &Options::default());
+    assert_eq!(outcome, Outcome::Passed);
+}
+
 /// The line that fails, counted from the first after the handshake, and words of the message.
 #[test]
 fn each_kind_of_event_can_fail() {
