@@ -19,7 +19,7 @@ use dupack_testbed::{
     TestbedOptions,
 };
 use dupack_wire::namespace;
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result};
 
 use crate::flags::{Format, StackList, dialect, lasting, percent, whole_path};
 use crate::output::{INTERRUPTED, folder, print, terminal, warn};
@@ -213,8 +213,7 @@ pub fn run(args: &TestbedArgs, catalog: &Catalog) -> Result<ExitCode> {
 
 /// Makes the folder for captures.
 fn captures_folder(path: &Path) -> Result<OutputFolder> {
-    OutputFolder::create(path, IfPresent::Refuse)
-        .map_err(|error| miette!(help = "choose another folder with --pcap", "{error}"))
+    Ok(OutputFolder::create_for("--pcap", path, IfPresent::Refuse)?)
 }
 
 /// Says why there is no run to show.

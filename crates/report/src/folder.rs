@@ -48,6 +48,8 @@ impl Folder for MemoryFolder {
 pub struct OutputFolder {
     path: PathBuf,
     files: Files,
+    /// The flag that named it.
+    flag: &'static str,
     /// The folders that were not there before, the innermost first.
     made: Vec<PathBuf>,
 }
@@ -69,34 +71,33 @@ pub struct StoreError {
     path: String,
     cause: String,
     #[help]
-    remedy: &'static str,
+    remedy: String,
 }
 
-/// What to do about a folder that is of no use.
-const ANOTHER_FOLDER: &str = "choose another folder with --out";
-
-/// What to do if there is no room for a file. What was written of it is of no use.
-const MORE_ROOM: &str =
-    "make room, or choose a folder with more of it with --out; what is in this one is not complete";
+/// The flag that names most folders.
+const OUT: &str = "--out";
 
 impl StoreError {
-    fn new(what: &'static str, path: &Path, cause: impl ToString) -> Self {
+    fn new(what: &'static str, path: &Path, cause: impl ToString, flag: &str) -> Self {
         Self {
             what,
             path: path.display().to_string(),
             cause: cause.to_string(),
-            remedy: ANOTHER_FOLDER,
+            remedy: format!("choose another folder with {flag}"),
         }
     }
 
     /// An error of the system.
-    fn system(what: &'static str, path: &Path, error: &io::Error) -> Self {
+    fn system(what: &'static str, path: &Path, error: &io::Error, flag: &str) -> Self {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        let is_full = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
-        Self {
-            remedy: if is_full { MORE_ROOM } else { ANOTHER_FOLDER },
-            ..Self::new(what, path, error)
+        let mut this = Self::new(what, path, error, flag);
+        if matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge) {
+            // What was written of the file is of no use.
+            this.remedy = format!(
+                "make room, or choose a folder with more of it with {flag}; what is in this one is not complete"
+            );
         }
+        this
     }
 }
 
@@ -110,11 +111,23 @@ pub enum IfPresent {
 }
 
 impl OutputFolder {
-    /// Makes a new, empty folder at `path`.
+    /// Makes a new, empty folder at `path`, which `--out` named.
     ///
     /// # Errors
     /// If it cannot be made, or is there and holds something and may not be numbered.
     pub fn create(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
+        Self::create_for(OUT, path, if_present)
+    }
+
+    /// As [`create`](Self::create), for a folder that another flag named: errors say which.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_for(
+        flag: &'static str,
+        path: &Path,
+        if_present: IfPresent,
+    ) -> Result<Self, StoreError> {
         let taken = |p: &Path| {
             fs::symlink_metadata(p).is_ok()
                 && fs::read_dir(p).map_or(true, |mut d| d.next().is_some())
@@ -124,7 +137,7 @@ impl OutputFolder {
         while taken(&chosen) {
             if if_present == IfPresent::Refuse {
                 let cause = "it holds something already, and results are never overwritten";
-                return Err(StoreError::new("write to", path, cause));
+                return Err(StoreError::new("write to", path, cause, flag));
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             chosen = path.with_file_name(format!("{name}-{number}"));
@@ -133,10 +146,11 @@ impl OutputFolder {
         let is_new = |folder: &&Path| fs::symlink_metadata(folder).is_err();
         let ways = chosen.ancestors().filter(|p| !p.as_os_str().is_empty());
         let made = ways.take_while(is_new).map(Path::to_path_buf).collect();
-        fs::create_dir_all(&chosen).map_err(|e| StoreError::new("make", &chosen, e))?;
+        fs::create_dir_all(&chosen).map_err(|e| StoreError::new("make", &chosen, e, flag))?;
         Ok(Self {
             path: chosen,
             files: Files::Keep,
+            flag,
             made,
         })
     }
@@ -157,6 +171,7 @@ impl OutputFolder {
         Self {
             path: path.to_owned(),
             files: Files::Replace,
+            flag: OUT,
             made: Vec::new(),
         }
     }
@@ -185,7 +200,8 @@ impl OutputFolder {
     pub fn make(&self, name: &str) -> Result<File, StoreError> {
         let path = self.path.join(name);
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|e| StoreError::system("make", parent, &e))?;
+            fs::create_dir_all(parent)
+                .map_err(|e| StoreError::system("make", parent, &e, self.flag))?;
         }
         let file = match self.files {
             Files::Keep => File::create_new(&path),
@@ -197,7 +213,7 @@ impl OutputFolder {
     /// What to say if the file `name` did not take what was written.
     #[must_use]
     pub fn unwritten(&self, name: &str, error: &io::Error) -> StoreError {
-        StoreError::system("write", &self.path.join(name), error)
+        StoreError::system("write", &self.path.join(name), error, self.flag)
     }
 }
 
@@ -218,6 +234,31 @@ mod tests {
         let second = OutputFolder::create(&path, IfPresent::Number).unwrap();
         assert!(second.path().ends_with("out-2"));
         assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn an_error_names_the_flag_that_named_the_folder() {
+        let base = std::env::temp_dir().join(format!("dupack-flag-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let file = base.join("file");
+        fs::write(&file, b"x").unwrap();
+        let remedy = |error: StoreError| error.help().map(|help| help.to_string());
+        let other = OutputFolder::create_for("--trace", &file, IfPresent::Refuse).unwrap_err();
+        let wanted = "choose another folder with --trace";
+        assert_eq!(remedy(other).as_deref(), Some(wanted));
+        let folder =
+            OutputFolder::create_for("--trace", &base.join("new"), IfPresent::Refuse).unwrap();
+        folder.write("a", b"x").unwrap();
+        assert_eq!(
+            remedy(folder.write("a", b"x").unwrap_err()).as_deref(),
+            Some(wanted)
+        );
+        let usual = OutputFolder::create(&file, IfPresent::Refuse).unwrap_err();
+        assert_eq!(
+            remedy(usual).as_deref(),
+            Some("choose another folder with --out")
+        );
         fs::remove_dir_all(&base).unwrap();
     }
 
