@@ -1,5 +1,6 @@
 //! `dupack script`: packetdrill scripts against our endpoint, in simulated time.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,13 +13,16 @@ use dupack_report::folder::{IfPresent, OutputFolder};
 use dupack_script::suite::{Played, Suite, play, play_traced, scripts};
 use dupack_script::{Options, Trace};
 use dupack_tcp::time::Duration;
-use miette::{Context as _, IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result, miette};
 
 use crate::flags::{Format, dialect};
 use crate::output::print;
 
 /// The exit code if a script failed.
 const FAILED: u8 = 1;
+
+/// The exit code if one cannot be read.
+const UNREAD: u8 = 2;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,7 +37,7 @@ Examples:
 Exit codes:
   0  every script passed, or was skipped
   1  a script failed
-  2  wrong flags, or a file that cannot be read")]
+  2  wrong flags, or a file that cannot be read: the others are played")]
 pub struct ScriptArgs {
     /// Scripts, and folders that are searched for files that end in .pkt
     #[arg(value_name = "FILE", required = true)]
@@ -58,20 +62,14 @@ pub struct ScriptArgs {
 
 pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
     let options = options(args, catalog)?;
-    let paths = scripts(&args.paths)
-        .into_diagnostic()
-        .wrap_err("cannot find the scripts")?;
+    let paths = scripts(&args.paths);
     if paths.is_empty() {
         return Err(miette!("there is no file that ends in .pkt"));
     }
-    let folder = args
-        .trace
-        .as_deref()
-        .map(|path| OutputFolder::create(path, IfPresent::Refuse))
-        .transpose()?;
+    let mut traces = args.trace.as_deref().map(Traces::new).transpose()?;
     let mut suite = Suite::default();
     for path in &paths {
-        let played = played(path, &options, folder.as_ref())?;
+        let played = played(path, &options, traces.as_mut())?;
         if args.format == Format::Table {
             print(&text(&played, paths.len()))?;
         }
@@ -83,9 +81,11 @@ pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
         Format::Csv => print(&suite.csv())?,
         Format::Json => print(&format!("{:#}", suite.json()))?,
     }
-    Ok(match suite.counts().failed {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::from(FAILED),
+    let counts = suite.counts();
+    Ok(match (counts.unread, counts.failed) {
+        (0, 0) => ExitCode::SUCCESS,
+        (0, _) => ExitCode::from(FAILED),
+        _ => ExitCode::from(UNREAD),
     })
 }
 
@@ -117,36 +117,59 @@ fn printer(format: Format) -> fn(&str) {
     }
 }
 
-fn played(path: &Path, options: &Options, folder: Option<&OutputFolder>) -> Result<Played> {
-    let unread = || format!("cannot read {}", path.display());
-    let Some(folder) = folder else {
-        return play(path, options).into_diagnostic().wrap_err_with(unread);
-    };
-    let (played, trace) = play_traced(path, options)
-        .into_diagnostic()
-        .wrap_err_with(unread)?;
-    if let Some(trace) = trace {
-        write(folder, path, &trace)?;
-    }
-    Ok(played)
+/// Where traces go.
+struct Traces {
+    folder: OutputFolder,
+    names: BTreeSet<String>,
 }
 
-/// Writes the figure and the capture of a script, under its name and that of its folder.
-fn write(folder: &OutputFolder, path: &Path, trace: &Trace) -> Result<()> {
-    let inside = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let stem = path.file_stem().unwrap_or_default();
-    let name = Path::new(inside).join(stem);
-    let name = name.to_string_lossy();
-    let title = stem.to_string_lossy();
-    let figure = trace
-        .svg(&title, &path.display().to_string())
-        .into_diagnostic()?;
-    let capture = trace.pcapng().into_diagnostic()?;
-    let mut files = Files::new();
-    files.add_figure(&name, figure);
-    files.add(format!("{name}.pcapng"), || capture.clone());
-    files.write(folder)?;
-    Ok(())
+impl Traces {
+    fn new(folder: &Path) -> Result<Self> {
+        Ok(Self {
+            folder: OutputFolder::create_for("--trace", folder, IfPresent::Refuse)?,
+            names: BTreeSet::new(),
+        })
+    }
+
+    /// Writes the figure and the capture of a script, under its name and that of its folder, and with a number
+    /// if another has these: folders elsewhere may be called the same.
+    fn write(&mut self, path: &Path, trace: &Trace) -> Result<()> {
+        let inside = path.parent().and_then(Path::file_name).unwrap_or_default();
+        let stem = path.file_stem().unwrap_or_default();
+        let name = Path::new(inside).join(stem);
+        let name = self.unused(&name.to_string_lossy());
+        let title = stem.to_string_lossy();
+        let figure = trace
+            .svg(&title, &path.display().to_string())
+            .into_diagnostic()?;
+        let capture = trace.pcapng().into_diagnostic()?;
+        let mut files = Files::new();
+        files.add_figure(&name, figure);
+        files.add(format!("{name}.pcapng"), || capture.clone());
+        files.write(&self.folder)?;
+        Ok(())
+    }
+
+    fn unused(&mut self, name: &str) -> String {
+        let mut unused = name.to_owned();
+        let mut number = 2_u32;
+        while !self.names.insert(unused.clone()) {
+            unused = format!("{name}-{number}");
+            number += 1;
+        }
+        unused
+    }
+}
+
+fn played(path: &Path, options: &Options, traces: Option<&mut Traces>) -> Result<Played> {
+    let Some(traces) = traces else {
+        return Ok(play(path, options));
+    };
+    let (played, trace) = play_traced(path, options);
+    if let Some(trace) = trace {
+        traces.write(path, &trace)?;
+    }
+    Ok(played)
 }
 
 /// What is printed of a script: a line, and how it failed if it is the only one.

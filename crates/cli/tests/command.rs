@@ -433,4 +433,40 @@ fn scripts_are_played_counted_and_traced() {
 
     let nothing = dupack(folder.path(), &["script", "nosuch.pkt"]);
     assert_eq!(nothing.status.code(), Some(2));
+    let some = dupack(
+        folder.path(),
+        &["script", "nosuch.pkt", "good.pkt", "--format", "json"],
+    );
+    assert_eq!(some.status.code(), Some(2));
+    let json: serde_json::Value = serde_json::from_slice(&some.stdout).unwrap();
+    assert_eq!((&json["unread"], &json["passed"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn traces_of_scripts_that_are_called_the_same_are_numbered() {
+    let folder = Folder::new("script-names");
+    let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
+                +0 listen(3, 1) = 0\n+0 < S 0:0(0) win 9 <mss 1000>\n+0 > S. 0:0(0) ack 1 <...>\n";
+    for inner in ["one/close", "two/close"] {
+        let inner = folder.path().join(inner);
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::write(inner.join("a.pkt"), text).unwrap();
+    }
+    let twice = ["script", "one", "two", "one/close/a.pkt", "--trace", "out"];
+    let played = dupack(folder.path(), &twice);
+    assert!(played.status.success(), "{}", errors(&played));
+    let shown = String::from_utf8_lossy(&played.stdout).into_owned();
+    let passed = shown.lines().filter(|line| line.starts_with("passed "));
+    assert_eq!(passed.count(), 2, "{shown}");
+    let traced = folder.path().join("out/close");
+    assert!(traced.join("a.svg").is_file() && traced.join("a-2.pcapng").is_file());
+    assert!(!traced.join("a-3.svg").exists());
+
+    let again = dupack(folder.path(), &twice);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(
+        errors(&again).contains("another folder with --trace"),
+        "{}",
+        errors(&again)
+    );
 }

@@ -30,8 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     let mut suite = Suite::default();
-    for path in scripts(&paths)? {
-        let played = play(&path, &options)?;
+    for path in scripts(&paths) {
+        let played = play(&path, &options);
         if !json {
             println!("{}", played.line());
             if let Outcome::Failed(failure) = &played.outcome {

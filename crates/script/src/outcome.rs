@@ -14,6 +14,8 @@ pub enum Outcome {
     Failed(Failure),
     /// It asks for what is not there.
     Skipped(Skip),
+    /// There is no script: why its file cannot be read, and what to do.
+    Unread(String),
 }
 
 /// What a script asks for that is not there.

@@ -1,6 +1,6 @@
 //! Many scripts: finding them, playing them, and the table of what came of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,56 +26,71 @@ pub struct Suite {
     pub played: Vec<Played>,
 }
 
-/// The scripts that `paths` name: files as they are, and all `.pkt` files in folders, in order of
-/// their names.
-///
-/// # Errors
-/// If a folder cannot be read, or there is no file or folder of a name.
-pub fn scripts(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+/// The scripts that `paths` name, each once: files as they are, and all `.pkt` files in folders, in order of
+/// their names. What cannot be read is among them: to [`play`] it says why.
+#[must_use]
+pub fn scripts(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in paths {
-        if path.metadata()?.is_dir() {
-            collect(path, &mut found)?;
-        } else {
-            found.push(path.clone());
+        match path.is_dir() {
+            true => collect(path, &mut found),
+            false => found.push(path.clone()),
         }
     }
-    Ok(found)
+    let mut seen = BTreeSet::new();
+    // Links are left: the same script may find other files from elsewhere.
+    found.retain(|path| seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.clone())));
+    found
 }
 
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let mut entries: Vec<_> = folder.read_dir()?.collect::<Result<_, _>>()?;
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    let entries = folder.read_dir().and_then(Iterator::collect);
+    let Ok(mut entries): io::Result<Vec<_>> = entries else {
+        found.push(folder.to_owned());
+        return;
+    };
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
         // A link to a folder may lead back.
-        if entry.file_type()?.is_dir() {
-            collect(&path, found)?;
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "pkt") {
             found.push(path);
         }
     }
-    Ok(())
 }
 
 /// Plays the script in a file.
-///
-/// # Errors
-/// If the file cannot be read.
-pub fn play(path: &Path, options: &Options) -> io::Result<Played> {
-    play_traced(path, options).map(|(played, _)| played)
+#[must_use]
+pub fn play(path: &Path, options: &Options) -> Played {
+    play_traced(path, options).0
 }
 
 /// As [`play`], with what crossed the wire, if anything could.
-///
-/// # Errors
-/// As [`play`].
-pub fn play_traced(path: &Path, options: &Options) -> io::Result<(Played, Option<Trace>)> {
-    let source = std::fs::read_to_string(path)?;
+#[must_use]
+pub fn play_traced(path: &Path, options: &Options) -> (Played, Option<Trace>) {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let (outcome, trace) = run_traced(&source, folder, options);
+    let (outcome, trace) = match std::fs::read(path) {
+        // What is no UTF-8 is told by its place, unless it stands in a comment.
+        Ok(bytes) => run_traced(&String::from_utf8_lossy(&bytes), folder, options),
+        Err(error) => (Outcome::Unread(unread(path, error)), None),
+    };
     let path = path.to_path_buf();
-    Ok((Played { path, outcome }, trace))
+    (Played { path, outcome }, trace)
+}
+
+fn unread(path: &Path, error: io::Error) -> String {
+    let error = match path.is_dir() {
+        true => path.read_dir().err().unwrap_or(error),
+        false => error,
+    };
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound => "name a file or a folder that is there",
+        io::ErrorKind::PermissionDenied => "allow it to be read",
+        _ => "name another file",
+    };
+    format!("cannot be read: {error}: {remedy}")
 }
 
 /// How many scripts came to what.
@@ -87,6 +102,8 @@ pub struct Counts {
     pub failed: usize,
     /// Not played to the end.
     pub skipped: usize,
+    /// Not played: the file cannot be read.
+    pub unread: usize,
 }
 
 impl Counts {
@@ -95,16 +112,22 @@ impl Counts {
             Outcome::Passed => self.passed += 1,
             Outcome::Failed(_) => self.failed += 1,
             Outcome::Skipped(_) => self.skipped += 1,
+            Outcome::Unread(_) => self.unread += 1,
         }
     }
 
-    fn row(self, name: &str, width: usize) -> String {
+    fn row(self, name: &str, width: usize, has_unread: bool) -> String {
         let Self {
             passed,
             failed,
             skipped,
+            unread,
         } = self;
-        format!("{name:<width$} {passed:>8} {failed:>8} {skipped:>8}\n")
+        let unread = match has_unread {
+            true => format!(" {unread:>8}"),
+            false => String::new(),
+        };
+        format!("{name:<width$} {passed:>8} {failed:>8} {skipped:>8}{unread}\n")
     }
 }
 
@@ -128,16 +151,19 @@ impl Suite {
         }
         let names = folders.keys().map(|name| name.chars().count());
         let width = names.max().unwrap_or(0).max("folder".len());
+        let all = self.counts();
+        let has_unread = all.unread > 0;
         let (passed, failed, skipped) = ("passed", "failed", "skipped");
+        let unread = if has_unread { "   unread" } else { "" };
         let mut table = format!(
-            "{:<width$} {passed:>8} {failed:>8} {skipped:>8}\n",
+            "{:<width$} {passed:>8} {failed:>8} {skipped:>8}{unread}\n",
             "folder"
         );
         for (name, counts) in &folders {
-            table.push_str(&counts.row(name, width));
+            table.push_str(&counts.row(name, width, has_unread));
         }
         if folders.len() > 1 {
-            table.push_str(&self.counts().row("all", width));
+            table.push_str(&all.row("all", width, has_unread));
         }
         table
     }
@@ -149,12 +175,14 @@ impl Suite {
             passed,
             failed,
             skipped,
+            unread,
         } = self.counts();
         let scripts: Vec<Value> = self.played.iter().map(Played::json).collect();
         json!({
             "passed": passed,
             "failed": failed,
             "skipped": skipped,
+            "unread": unread,
             "scripts": scripts,
         })
     }
@@ -170,6 +198,7 @@ impl Suite {
                     ("failed", failure.line.to_string(), failure.in_short())
                 }
                 Outcome::Skipped(skip) => ("skipped", skip.line.to_string(), skip.reason.clone()),
+                Outcome::Unread(why) => ("unread", String::new(), why.clone()),
             };
             let path = quoted(&plain(&played.path.display().to_string()));
             let reason = quoted(&plain(&reason));
@@ -197,6 +226,7 @@ impl Played {
                 format!("FAILED   {path}:{}: {}", failure.line, failure.in_short())
             }
             Outcome::Skipped(skip) => format!("skipped  {path}:{}: {}", skip.line, skip.reason),
+            Outcome::Unread(why) => format!("UNREAD   {path}: {why}"),
         };
         plain(&line).into_owned()
     }
@@ -221,6 +251,11 @@ impl Played {
                 "outcome": "skipped",
                 "line": skip.line,
                 "reason": skip.reason,
+            }),
+            Outcome::Unread(why) => json!({
+                "script": script,
+                "outcome": "unread",
+                "message": why,
             }),
             Outcome::Failed(failure) => {
                 let state: serde_json::Map<String, Value> = failure
@@ -260,9 +295,9 @@ mod tests {
         write(folder.path().join("a.pkt"), FAILS);
         write(folder.path().join("note.txt"), FAILS);
         write(inner.join("c.pkt"), IS_SKIPPED);
-        let paths = scripts(&[folder.path().to_path_buf()]).expect("scripts");
+        let paths = scripts(&[folder.path().to_path_buf()]);
         let play = |path: &PathBuf| {
-            let mut played = play(path, &Options::default()).expect("a script");
+            let mut played = play(path, &Options::default());
             let short = path.strip_prefix(folder.path()).expect("a part of it");
             played.path = Path::new("x").join(short);
             played
@@ -311,7 +346,76 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_an_error() {
-        assert!(scripts(&[PathBuf::from("/no/such/folder")]).is_err());
+    fn a_file_that_cannot_be_read_is_told_and_the_others_are_played() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let good = folder.path().join("good.pkt");
+        std::fs::write(&good, PASSES).expect("a file");
+        let paths = scripts(&[folder.path().join("nosuch.pkt"), good]);
+        let mut suite = Suite {
+            played: paths
+                .iter()
+                .map(|path| play(path, &Options::default()))
+                .collect(),
+        };
+        for played in &mut suite.played {
+            played.path = Path::new("x").join(played.path.file_name().expect("a name"));
+        }
+        let line = suite.played[0].line();
+        assert!(
+            line.starts_with("UNREAD   x/nosuch.pkt: cannot be read: "),
+            "{line}"
+        );
+        assert!(
+            line.ends_with(": name a file or a folder that is there"),
+            "{line}"
+        );
+        assert_eq!(
+            suite.table(),
+            "folder   passed   failed  skipped   unread\nx             1        0        0        1\n"
+        );
+        let json = suite.json();
+        assert_eq!((&json["unread"], &json["passed"]), (&1.into(), &1.into()));
+        assert_eq!(json["scripts"][0]["outcome"], "unread");
+        assert!(
+            suite
+                .csv()
+                .contains("\nx/nosuch.pkt,unread,,cannot be read: ")
+        );
+    }
+
+    #[test]
+    fn what_is_no_utf_8_is_told_with_its_place_unless_it_is_in_a_comment() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("latin-1.pkt");
+        let played = |text: &[u8]| {
+            std::fs::write(&path, text).expect("a file");
+            play(&path, &Options::default())
+        };
+        let comment = [b"// M\xfcller /* \xe9\n/* \xff */ ", PASSES.as_bytes()].concat();
+        assert_eq!(played(&comment).outcome, Outcome::Passed);
+        for outside in [
+            &b"0 %{ x = '\xe9' }%"[..],
+            b"0 \xe9()",
+            b"0 `\xe9`",
+            b"\xff\xfe0\0",
+        ] {
+            let played = played(&[b"\n", outside].concat());
+            let line = played.line();
+            assert!(line.contains("save the script as UTF-8"), "{line}");
+            assert!(
+                line.starts_with("FAILED") && line.contains(".pkt:2: "),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_script_that_is_named_twice_is_played_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.pkt");
+        std::fs::write(&path, PASSES).expect("a file");
+        let again = folder.path().join(".").join("a.pkt");
+        let found = scripts(&[path.clone(), again, folder.path().to_path_buf()]);
+        assert_eq!(found, [path]);
     }
 }

@@ -57,8 +57,22 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, ParseError> {
         }
         let kind = token(&mut input).map_err(|_| unfinished(source, start))?;
         let span = start..input.previous_token_end();
+        if let Some(at) = source[span.clone()].find(char::REPLACEMENT_CHARACTER) {
+            return Err(foreign(source, start + at));
+        }
         tokens.push(Token { kind, span });
     }
+}
+
+/// A script's bytes that are no UTF-8 are replaced before it comes here. Nobody knows what they meant: only
+/// comments can do without.
+fn foreign(source: &str, at: usize) -> ParseError {
+    let end = at + char::REPLACEMENT_CHARACTER.len_utf8();
+    ParseError::wrong(
+        source,
+        at..end,
+        "this is not UTF-8, which is read in comments alone: save the script as UTF-8".to_owned(),
+    )
 }
 
 /// What begins here and never ends.

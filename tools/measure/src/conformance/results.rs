@@ -29,6 +29,8 @@ pub struct Played {
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Passed,
+    /// A script that cannot be read has not passed either.
+    #[serde(alias = "unread")]
     Failed,
     Skipped,
 }
