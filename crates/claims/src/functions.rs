@@ -11,11 +11,10 @@ use dupack_lab::stats::{Summary, jain_index, mean, quantile};
 
 use crate::choose::{first_number, is_key};
 use crate::fit::{distances, line, ratio_of_means, squares};
-use crate::intervals::{exceeds, grows, interval, leans, within};
+use crate::intervals::{beside, exceeds, grows, interval, near, rises, within};
 use crate::operate::{all, any, arithmetic, wanted, zip};
 use crate::syntax::{Fault, Operator};
 use crate::value::{List, ListKind, Samples, Value};
-use crate::verdict::Verdict;
 
 type Outcome = Result<Value, Fault>;
 
@@ -169,8 +168,8 @@ impl Call<'_> {
             let summary = self.quantity(0, leaf)?;
             Ok(Value::Truth(match self.name {
                 "within" => within(&summary, low, high),
-                "above" => leans(&summary, low, Ordering::Greater),
-                _ => leans(&summary, low, Ordering::Less),
+                "above" => beside(&summary, low, Ordering::Greater, false),
+                _ => beside(&summary, low, Ordering::Less, false),
             }))
         })
     }
@@ -191,12 +190,9 @@ impl Call<'_> {
                     _ => Err(Fault::new(self.span_of(1), wanted("a quantity", other))),
                 };
             };
-            let apart = (one.mean / other.mean - 1.0).abs();
             Ok(match self.name {
                 "exceeds" => Value::Truth(exceeds(&one, &other)),
-                // There is no share of nothing.
-                _ if !apart.is_finite() => Value::Missing,
-                _ => Value::Truth(Verdict::of(apart <= share)),
+                _ => near(&one, &other, share).map_or(Value::Missing, Value::Truth),
             })
         })
     }
@@ -224,11 +220,10 @@ impl Call<'_> {
         let Some(curve) = self.curve()? else {
             return Ok(Value::Missing);
         };
-        let apart = |one: &Summary, other: &Summary| interval(one).1 < interval(other).0;
         Ok(Value::Truth(match self.name {
             "grows" => grows(&curve),
-            "rises" => Verdict::of(curve.windows(2).all(|pair| apart(&pair[0], &pair[1]))),
-            _ => Verdict::of(curve.windows(2).all(|pair| apart(&pair[1], &pair[0]))),
+            "rises" => rises(&curve),
+            _ => rises(curve.iter().rev()),
         }))
     }
 

@@ -30,55 +30,78 @@ pub(crate) fn beside(summary: &Summary, bound: f64, wanted: Ordering, or_equal: 
     }
 }
 
-/// Whether a mean lies within bounds: it does not if the interval lies outside of them, and
-/// cannot be told if only the mean does.
+/// Whether a mean lies within bounds: for certain if its whole interval does.
 pub(crate) fn within(summary: &Summary, low: f64, high: f64) -> Verdict {
     let (from, to) = interval(summary);
-    if to < low || high < from {
-        Verdict::DoesNotHold
-    } else if low <= summary.mean && summary.mean <= high {
+    if low <= from && to <= high {
         Verdict::Holds
+    } else if to < low || high < from {
+        Verdict::DoesNotHold
     } else {
         Verdict::CannotBeTold
     }
 }
 
-/// Whether a mean is on its side of a bound. On the other side with an interval that contains
-/// the bound, it cannot be told.
-pub(crate) fn leans(summary: &Summary, bound: f64, wanted: Ordering) -> Verdict {
-    let (low, high) = interval(summary);
-    if summary.mean.partial_cmp(&bound) == Some(wanted) {
-        Verdict::Holds
-    } else if low <= bound && bound <= high {
-        Verdict::CannotBeTold
-    } else {
-        Verdict::DoesNotHold
+/// Whether one mean differs from another by at most this share of it; nothing if the other may
+/// be 0, as there is no share of nothing.
+pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict> {
+    let ((low, high), (least, most)) = (interval(one), interval(other));
+    if least <= 0.0 && 0.0 <= most {
+        return None;
     }
+    let ratios = [low / least, low / most, high / least, high / most];
+    let from = ratios.into_iter().fold(f64::INFINITY, f64::min);
+    let to = ratios.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let off = |ratio: f64| (ratio - 1.0).abs();
+    // Of an interval the ends are the farthest, and the nearest if 1 is outside.
+    let farthest = off(from).max(off(to));
+    let nearest = if from <= 1.0 && 1.0 <= to {
+        0.0
+    } else {
+        off(from).min(off(to))
+    };
+    Some(if farthest <= share {
+        Verdict::Holds
+    } else if nearest > share {
+        Verdict::DoesNotHold
+    } else {
+        Verdict::CannotBeTold
+    })
 }
 
-/// Whether one mean is above another: for certain if the intervals do not touch.
+/// Whether one mean is above another: for certain if the intervals do not touch, and for certain
+/// not if they do not and it is below.
 pub(crate) fn exceeds(one: &Summary, other: &Summary) -> Verdict {
-    if interval(one).0 > interval(other).1 {
+    let (one, other) = (interval(one), interval(other));
+    if one.0 > other.1 {
         Verdict::Holds
-    } else if one.mean > other.mean {
-        Verdict::CannotBeTold
-    } else {
+    } else if one.1 < other.0 || one == other {
         Verdict::DoesNotHold
+    } else {
+        Verdict::CannotBeTold
     }
+}
+
+/// Whether each item of a curve is above the one before.
+pub(crate) fn rises<'s>(curve: impl IntoIterator<Item = &'s Summary>) -> Verdict {
+    let mut curve = curve.into_iter();
+    let Some(mut before) = curve.next() else {
+        return Verdict::Holds;
+    };
+    curve.fold(Verdict::Holds, |so_far, next| {
+        so_far.and(exceeds(next, std::mem::replace(&mut before, next)))
+    })
 }
 
 /// Whether a curve grows: not if a step falls for certain or the ends do not rise, and it cannot
 /// be told if the ends' intervals overlap.
 pub(crate) fn grows(curve: &[Summary]) -> Verdict {
-    let falls = |pair: &[Summary]| interval(&pair[1]).1 < interval(&pair[0]).0;
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else {
         return Verdict::CannotBeTold;
     };
-    if curve.windows(2).any(falls) || last.mean <= first.mean {
-        Verdict::DoesNotHold
-    } else if interval(last).0 > interval(first).1 {
-        Verdict::Holds
-    } else {
-        Verdict::CannotBeTold
+    let falls = |pair: &[Summary]| exceeds(&pair[0], &pair[1]) == Verdict::Holds;
+    if curve.windows(2).any(falls) {
+        return Verdict::DoesNotHold;
     }
+    exceeds(last, first)
 }

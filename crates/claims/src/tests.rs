@@ -152,18 +152,41 @@ fn a_quantity_is_compared_by_its_interval() {
 }
 
 #[test]
-fn three_valued_functions() {
+fn functions_that_judge_go_by_the_interval_from_either_side() {
+    // SACK's mean at 5 % is 1, from 0.75 to 1.25 at the least.
+    holds("within(goodput[SACK, loss = 5%], 0.2, 2)");
+    open("within(goodput[SACK, loss = 5%], 0.99, 2)");
     open("within(goodput[SACK, loss = 5%], 1.05, 2)");
     fails("within(goodput[SACK, loss = 5%], 2, 3)");
-    holds("above(goodput[SACK, loss = 5%], 0.99)");
+    holds("above(goodput[SACK, loss = 5%], 0.2)");
+    open("above(goodput[SACK, loss = 5%], 0.99)");
     open("above(goodput[SACK, loss = 5%], 1.01)");
     fails("above(goodput[SACK, loss = 5%], 2)");
-    holds("below(goodput[SACK, loss = 5%], 1.01)");
-    holds("exceeds(goodput[LE, loss = 5%], goodput[SACK, loss = 5%])");
+    holds("below(goodput[SACK, loss = 5%], 2)");
+    open("below(goodput[SACK, loss = 5%], 1.01)");
+    holds("exceeds(goodput[LE, loss = 0%], goodput[SACK, loss = 5%])");
+    fails("exceeds(goodput[SACK, loss = 5%], goodput[LE, loss = 0%])");
     open("exceeds(goodput[SACK, loss = 5%], 0.9)");
-    fails("exceeds(goodput[SACK, loss = 5%], 1.1)");
-    holds("near(goodput[LE, loss = 0%], 6.5, 10%)");
-    fails("near(goodput[LE, loss = 0%], 7, 10%)");
+    open("exceeds(goodput[SACK, loss = 5%], 1.1)");
+    fails("exceeds(1, 1)");
+    holds("near(goodput[SACK, loss = 5%], 1, 90%)");
+    open("near(goodput[SACK, loss = 5%], 1, 10%)");
+    fails("near(goodput[SACK, loss = 5%], 9, 10%)");
+    holds("near(-2, -2.1, 10%)");
+}
+
+#[test]
+fn a_curve_rises_falls_or_cannot_be_told() {
+    holds("rises([1, 2, 3])");
+    fails("rises([1, 2, 2])");
+    holds("falls([3, 2, 1])");
+    holds("falls([goodput[LE, loss = 0%], goodput[SACK, loss = 5%]])");
+    fails("rises([goodput[LE, loss = 0%], goodput[SACK, loss = 5%]])");
+    open("rises([goodput[SACK, loss = 5%], 1.1, 9])");
+    fails("rises([goodput[SACK, loss = 5%], 1.1, 1.05])");
+    holds("grows([1, goodput[SACK, loss = 5%], 9])");
+    fails("grows([9, goodput[SACK, loss = 5%], 10])");
+    open("grows([0.9, goodput[SACK, loss = 5%]])");
 }
 
 #[test]

@@ -38,6 +38,14 @@ pub struct Claim {
     /// Why it does not hold, as far as somebody knows: shown only if it does not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub explanation: String,
+    /// Of a paper: it was not looked at when a reading of the paper was chosen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    pub held_out: bool,
+    /// Of a paper: when and why its rule was rewritten, and what the verdict was before.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(skip)]
+    pub rewritten: String,
 }
 
 /// What a file calls its stacks.
