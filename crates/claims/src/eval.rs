@@ -1,5 +1,6 @@
 //! What an expression comes to in a world.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::dictionary::{Definition, Dictionary};
@@ -27,6 +28,8 @@ pub(crate) struct Evaluator<'b> {
     pub(crate) book: &'b Dictionary,
     pub(crate) world: &'b World<'b>,
     pub(crate) scene: Option<usize>,
+    /// The experiments that were entered so far.
+    entered: BTreeSet<usize>,
     variables: Vec<(String, Value)>,
     /// The definition that is being evaluated.
     definition: Option<String>,
@@ -41,10 +44,12 @@ pub(crate) type Outcome = Result<Value, Fault>;
 
 impl<'b> Evaluator<'b> {
     pub(crate) fn new(book: &'b Dictionary, world: &'b World<'b>) -> Self {
+        let only = (world.scenes.len() == 1).then_some(0);
         Self {
             book,
             world,
-            scene: (world.scenes.len() == 1).then_some(0),
+            scene: only,
+            entered: only.into_iter().collect(),
             variables: Vec::new(),
             definition: None,
             depth: 0,
@@ -63,7 +68,7 @@ impl<'b> Evaluator<'b> {
     pub(crate) fn enter(&mut self, name: &str, span: &Range<usize>) -> Result<(), Fault> {
         let scenes = &self.world.scenes;
         let found = scenes.iter().position(|scene| scene.name == name);
-        self.scene = Some(found.ok_or_else(|| {
+        let found = found.ok_or_else(|| {
             let known = scenes.iter().map(|scene| scene.name.as_str());
             let fault = Fault::new(span, format!("there is no experiment `{name}`"));
             match scenes.as_slice() {
@@ -73,8 +78,16 @@ impl<'b> Evaluator<'b> {
                 ),
                 _ => fault.meant(name, known),
             }
-        })?);
+        })?;
+        self.scene = Some(found);
+        self.entered.insert(found);
         Ok(())
+    }
+
+    /// The names of the experiments that were asked about so far.
+    pub(crate) fn entered(&self) -> impl Iterator<Item = &'b str> + '_ {
+        let scenes = &self.world.scenes;
+        self.entered.iter().map(|&at| scenes[at].name.as_str())
     }
 
     pub(crate) fn bind(&mut self, variables: &[(String, Value)]) {

@@ -157,6 +157,22 @@ impl Rules {
         Ok(Some(Finding { verdict, found }))
     }
 
+    /// The names of the experiments that a claim's rule, and what is shown beside it, ask about.
+    #[must_use]
+    pub fn experiments_of(&self, claim: &Claim, planned: &World<'_>) -> Vec<String> {
+        let mut asked = Evaluator::new(&self.dictionary, planned);
+        // What is asked before a fault counts: `check` tells of the fault.
+        let entered = claim.experiment.iter().try_for_each(|name| {
+            let nowhere = 0..name.len();
+            asked.enter(name, &nowhere)
+        });
+        let judged = entered.and_then(|()| asked.verdict(&claim.holds_if).map(|_| ()));
+        if let (Ok(()), Some(found)) = (judged, &claim.found) {
+            let _ = asked.template(found);
+        }
+        asked.entered().map(str::to_owned).collect()
+    }
+
     /// What has become of every claim, where so many of the planned runs are `missing`.
     #[must_use]
     pub fn judge_all(&self, world: &World<'_>, missing: usize) -> Vec<Judged> {

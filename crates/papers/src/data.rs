@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use dupack_claims::Printed;
-use dupack_lab::experiment::load::split;
-use dupack_lab::experiment::{Experiment, SweepValue};
+use dupack_lab::experiment::SweepValue;
 use dupack_lab::stats::mean;
-use dupack_lab::units::{Buffer, ByteCount, Probability, Rate};
 use serde::Deserialize;
-use toml::Value;
 
 use super::Observe;
+use super::changes::Changes;
 
 /// An experiment of a paper.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -23,167 +21,7 @@ pub struct Declared {
     pub keep: Observe,
     /// What makes a quick look of it.
     #[serde(default)]
-    pub quick: Quick,
-}
-
-/// What makes a quick look of an experiment. Keys are those of its file with dots between them; a
-/// star is any item of a list.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Quick {
-    /// Keys that get another value.
-    #[serde(default)]
-    pub set: BTreeMap<String, Value>,
-    /// Swept keys, and the values that are left of them.
-    #[serde(default)]
-    pub only: BTreeMap<String, Vec<SweepValue>>,
-    /// So many of the values of a swept key are left, from the first on.
-    #[serde(default)]
-    pub first: BTreeMap<String, usize>,
-    /// Of points that are listed those that are left, counted from 1.
-    #[serde(default)]
-    pub points: Option<Vec<usize>>,
-    /// Keys whose value, a rate or a number, is divided by so much.
-    #[serde(default)]
-    pub divide: BTreeMap<String, u32>,
-    /// Keys whose value, a probability, is multiplied by so much.
-    #[serde(default)]
-    pub multiply: BTreeMap<String, f64>,
-}
-
-impl Quick {
-    /// Makes a quick look of `experiment`.
-    ///
-    /// # Errors
-    /// If a key is not there or not swept, or a value does not fit its key, in words.
-    pub(super) fn apply(&self, experiment: &mut Experiment) -> Result<(), String> {
-        let table = toml::Table::try_from(&*experiment).map_err(|error| error.to_string())?;
-        let mut whole = Value::Table(table);
-        for (key, value) in &self.set {
-            change(&mut whole, key, &|slot| {
-                *slot = value.clone();
-                Ok(())
-            })?;
-        }
-        for (key, n) in &self.divide {
-            change(&mut whole, key, &|slot| divide(slot, *n))?;
-        }
-        for (key, n) in &self.multiply {
-            change(&mut whole, key, &|slot| multiply(slot, *n))?;
-        }
-        *experiment = whole
-            .try_into()
-            .map_err(|error: toml::de::Error| error.to_string())?;
-        for (key, kept) in &self.only {
-            let values = swept(experiment, key)?;
-            if let Some(foreign) = kept.iter().find(|value| !values.contains(value)) {
-                return Err(format!("`{key}` is never {foreign} in the sweep"));
-            }
-            values.retain(|value| kept.contains(value));
-        }
-        for (key, n) in &self.first {
-            let values = swept(experiment, key)?;
-            if !(1..=values.len()).contains(n) {
-                let all = values.len();
-                return Err(format!(
-                    "`{key}` has {all} values: the first {n} cannot be left"
-                ));
-            }
-            values.truncate(*n);
-        }
-        if let Some(kept) = &self.points {
-            let all = experiment.points.len();
-            if let Some(n) = kept.iter().find(|n| !(1..=all).contains(*n)) {
-                return Err(format!("there is no point {n}: {all} are listed"));
-            }
-            let all = std::mem::take(&mut experiment.points).into_iter().zip(1..);
-            experiment.points = all
-                .filter(|(_, n)| kept.contains(n))
-                .map(|(p, _)| p)
-                .collect();
-        }
-        Ok(())
-    }
-}
-
-/// The values of a swept key.
-fn swept<'e>(experiment: &'e mut Experiment, key: &str) -> Result<&'e mut Vec<SweepValue>, String> {
-    let values = experiment.sweep.get_mut(key);
-    values.ok_or_else(|| format!("`{key}` is not swept"))
-}
-
-/// How a value is changed; in words why it cannot be.
-type Change<'c> = &'c dyn Fn(&mut Value) -> Result<(), String>;
-
-/// Changes what stands at `key`; a last part that is left out is put there.
-fn change(whole: &mut Value, key: &str, how: Change<'_>) -> Result<(), String> {
-    match change_at(whole, &split(key), how) {
-        Ok(0) => Err(format!("there is nothing at `{key}`")),
-        Ok(_) => Ok(()),
-        Err(why) => Err(format!("`{key}` {why}")),
-    }
-}
-
-/// The same for what is left of the key; answers with how many values it met.
-fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usize, String> {
-    let Some((step, rest)) = path.split_first() else {
-        return how(value).map(|()| 1);
-    };
-    match value {
-        Value::Table(table) if rest.is_empty() => {
-            how(table.entry(step).or_insert(Value::Boolean(false))).map(|()| 1)
-        }
-        Value::Table(table) => match table.get_mut(step) {
-            Some(inner) => change_at(inner, rest, how),
-            None => Ok(0),
-        },
-        Value::Array(items) => {
-            let all = step == "*";
-            let own = |n: usize| all || step.parse() == Ok(n);
-            let items = items.iter_mut().enumerate().filter(|(n, _)| own(*n));
-            let met = items.map(|(_, item)| change_at(item, rest, how));
-            met.sum()
-        }
-        _ => Ok(0),
-    }
-}
-
-/// Whole units are left.
-fn divide(slot: &mut Value, by: u32) -> Result<(), String> {
-    const NO_NUMBER: &str = "is no rate, buffer, size or whole number: it cannot be divided";
-    if by == 0 {
-        return Err("cannot be divided by 0".to_owned());
-    }
-    if let Value::Integer(number) = slot {
-        *number /= i64::from(by);
-        return Ok(());
-    }
-    let Value::String(text) = slot else {
-        return Err(NO_NUMBER.to_owned());
-    };
-    if let Ok(rate) = text.parse::<Rate>() {
-        *text = Rate::from_bits_per_second(rate.as_bits_per_second() / u64::from(by)).to_string();
-    } else if let Ok(buffer) = text.parse::<Buffer>() {
-        *text = match buffer {
-            Buffer::Packets(packets) => Buffer::Packets(packets / by),
-            Buffer::Bytes(bytes) => Buffer::Bytes(bytes / u64::from(by)),
-        }
-        .to_string();
-    } else if let Ok(bytes) = text.parse::<ByteCount>() {
-        *text = ByteCount::from_bytes(bytes.as_bytes() / u64::from(by)).to_string();
-    } else {
-        return Err(NO_NUMBER.to_owned());
-    }
-    Ok(())
-}
-
-fn multiply(slot: &mut Value, by: f64) -> Result<(), String> {
-    let own = slot.as_str().and_then(|text| text.parse().ok());
-    let own: Probability = own.ok_or("is no probability: it cannot be multiplied")?;
-    let more = Probability::new(own.as_fraction() * by);
-    let more = more.map_err(|_| format!("would be more than certain, {by} times {own}"))?;
-    *slot = Value::String(more.to_string());
-    Ok(())
+    pub quick: Changes,
 }
 
 /// A file of numbers that a paper prints: CSV, with names of columns in its first line.
@@ -294,69 +132,6 @@ impl PrintedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_quick_look_sets_keeps_divides_and_multiplies() {
-        let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"10Mbit/s\"\nbuffer = \"50pkt\"\nloss = \"0.1%\"\n\
-                    [[flows]]\nbytes = \"1MB\"\n[sweep]\n\"path.delay\" = [\"1ms\", \"2ms\", \"3ms\"]\n";
-        let mut experiment: Experiment = toml::from_str(text).unwrap();
-        let quick: Quick = toml::from_str(
-            "set = { seeds = 2, \"flows.*.bytes\" = \"20kB\" }\nonly = { \"path.delay\" = [\"1ms\", \"3ms\"] }\n\
-             divide = { \"path.rate\" = 5, \"path.buffer\" = 5 }\nmultiply = { \"path.loss\" = 25.0 }\n",
-        )
-        .unwrap();
-        quick.apply(&mut experiment).unwrap();
-        let path = experiment.path.clone().unwrap();
-        assert_eq!(experiment.seeds.to_vec(), [1, 2]);
-        assert_eq!(
-            experiment.flows[0].bytes,
-            Some(ByteCount::from_bytes(20_000))
-        );
-        assert_eq!(path.rate, Some(Rate::from_bits_per_second(2_000_000)));
-        assert_eq!(path.buffer, Some(Buffer::Packets(10)));
-        assert!((path.loss.as_percent() - 2.5).abs() < 1e-9);
-        assert_eq!(experiment.sweep["path.delay"].len(), 2);
-    }
-
-    #[test]
-    fn a_value_that_does_not_fit_is_an_error() {
-        let mut experiment = Experiment::new(vec!["sack/reno".to_owned()]);
-        let quick: Quick = toml::from_str("set = { seeds = \"many\" }").unwrap();
-        assert!(quick.apply(&mut experiment).is_err());
-    }
-
-    #[test]
-    fn what_changes_nothing_is_an_error() {
-        let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"10Mbit/s\"\nloss = \"50%\"\n\
-                    [sweep]\n\"path.delay\" = [\"1ms\", \"2ms\"]\n";
-        for (quick, why) in [
-            (
-                "set = { \"pth.rate\" = \"1Mbit/s\" }",
-                "nothing at `pth.rate`",
-            ),
-            ("set = { sedes = 2 }", "unknown field `sedes`"),
-            ("divide = { \"path.loss\" = 5 }", "cannot be divided"),
-            ("divide = { \"path.rate\" = 0 }", "divided by 0"),
-            (
-                "divide = { \"flows.*.count\" = 5 }",
-                "nothing at `flows.*.count`",
-            ),
-            ("multiply = { \"path.loss\" = 3.0 }", "more than certain"),
-            ("multiply = { \"path.rate\" = 3.0 }", "no probability"),
-            (
-                "only = { \"path.dely\" = [\"1ms\"] }",
-                "`path.dely` is not swept",
-            ),
-            ("only = { \"path.delay\" = [\"9ms\"] }", "never 9ms"),
-            ("first = { \"path.delay\" = 3 }", "has 2 values"),
-            ("points = [1]", "no point 1"),
-        ] {
-            let mut experiment: Experiment = toml::from_str(text).unwrap();
-            let quick: Quick = toml::from_str(quick).unwrap();
-            let said = quick.apply(&mut experiment).unwrap_err();
-            assert!(said.contains(why), "{said}");
-        }
-    }
 
     #[test]
     fn a_column_that_is_not_there_is_an_error() {

@@ -8,6 +8,7 @@
 
 pub mod agreement;
 mod campaign;
+mod changes;
 mod claims;
 mod data;
 mod evidence;
@@ -35,8 +36,9 @@ use thiserror::Error;
 use dupack_claims::Facts;
 
 pub use campaign::{Campaign, Conduct, carry_out};
+pub use changes::Changes;
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
-pub use data::{Declared, PrintedFile, Quick};
+pub use data::{Declared, PrintedFile};
 pub use evidence::{At, Evidence, Followed, Part, Traced};
 pub use files::files;
 pub use folder::{CampaignFolder, FolderError};
