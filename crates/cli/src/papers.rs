@@ -20,6 +20,7 @@ Examples:
   dupack papers --list             # what is here
   dupack papers --list momentary   # its experiments, and where its systems are
   dupack papers momentary --quick
+  dupack papers momentary --readings   # and what other readings of its text turn
   dupack papers --out all          # every paper, one report
   dupack papers --resume all       # go on after an interruption
 
@@ -31,8 +32,12 @@ pub struct PapersArgs {
     /// Fewer seeds and shorter runs: a look, not a verdict
     #[arg(long)]
     quick: bool,
+    /// Every claim under each reading of what the paper leaves open as well: all at quick scale, and what
+    /// turns a verdict at the scale of the paper
+    #[arg(long)]
+    readings: bool,
     /// List the papers, or one paper's experiments and systems, and run nothing
-    #[arg(long, conflicts_with_all = ["quick", "out", "resume", "jobs"])]
+    #[arg(long, conflicts_with_all = ["quick", "readings", "out", "resume", "jobs"])]
     list: bool,
     /// Folder for report, figures and CSV; must be empty or new [default: dupack-out/papers, numbered if taken]
     #[arg(long, value_name = "DIR")]
@@ -59,7 +64,7 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
         .iter()
         .map(|paper| Ok(paper.plan(begun.extent())?))
         .collect::<Result<_>>()?;
-    let go_on = go_on(folder.path(), args.jobs);
+    let go_on = go_on(folder.path(), args);
     eprintln!("every finished run is kept; after an interruption go on with: {go_on}");
     let board = Board::new();
     let conduct = Conduct {
@@ -68,7 +73,12 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
         interrupt: interrupt(),
         journals: Some(folder.path()),
     };
-    let reproductions = dupack_papers::carry_out(&campaigns, &conduct);
+    let mut reproductions = dupack_papers::carry_out(&campaigns, &conduct);
+    if (begun.readings() || args.readings)
+        && let Ok(reproductions) = &mut reproductions
+    {
+        dupack_papers::reread(reproductions, &conduct)?;
+    }
     board.finish();
     let reproductions = reproductions?;
     dupack_papers::files(&reproductions).write(&folder)?;
@@ -76,10 +86,9 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
         show(reproduction)?;
     }
     eprintln!("report: {}", folder.path().join(PAGE).display());
-    let missing: usize = reproductions.iter().map(|r| r.evidence.missing()).sum();
+    let missing: usize = reproductions.iter().map(Reproduction::missing).sum();
     if missing > 0 {
-        let planned: usize = reproductions.iter().map(|r| r.evidence.planned()).sum();
-        eprintln!("interrupted: {missing} of {planned} runs are missing; go on with: {go_on}");
+        eprintln!("interrupted: {missing} runs are missing; go on with: {go_on}");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(ExitCode::SUCCESS)
@@ -105,12 +114,17 @@ fn begin(args: &PapersArgs, chosen: &[&'static Paper]) -> Result<(CampaignFolder
     }
     let name = args.key.as_deref().unwrap_or("papers");
     let folder = folder(args.out.as_deref(), name)?;
-    let begun = CampaignFolder::begin(&folder, chosen, asked.unwrap_or(Extent::Full))?;
+    let begun = CampaignFolder::begin(
+        &folder,
+        chosen,
+        asked.unwrap_or(Extent::Full),
+        args.readings,
+    )?;
     Ok((begun, folder))
 }
 
 /// The command that goes on with `folder`.
-fn go_on(folder: &Path, jobs: Option<usize>) -> String {
+fn go_on(folder: &Path, args: &PapersArgs) -> String {
     let folder = folder.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
     let folder = if folder.chars().all(plain) {
@@ -118,8 +132,12 @@ fn go_on(folder: &Path, jobs: Option<usize>) -> String {
     } else {
         format!("'{}'", folder.replace('\'', r"'\''"))
     };
-    let jobs = jobs.map_or(String::new(), |jobs| format!(" --jobs {jobs}"));
-    format!("dupack papers --resume {folder}{jobs}")
+    let jobs = args.jobs.map(|jobs| format!(" --jobs {jobs}"));
+    let readings = if args.readings { " --readings" } else { "" };
+    format!(
+        "dupack papers --resume {folder}{readings}{}",
+        jobs.unwrap_or_default()
+    )
 }
 
 /// Prints verdicts and tables.
@@ -144,12 +162,21 @@ mod tests {
 
     #[test]
     fn the_command_to_go_on_can_be_pasted() {
-        let line = |path: &str| go_on(Path::new(path), None);
+        let args = |jobs| PapersArgs {
+            key: None,
+            quick: false,
+            readings: false,
+            list: false,
+            out: None,
+            resume: None,
+            jobs,
+        };
+        let line = |path: &str| go_on(Path::new(path), &args(None));
         assert_eq!(
             line("dupack-out/papers-2"),
             "dupack papers --resume dupack-out/papers-2"
         );
         assert_eq!(line("it's mine"), r"dupack papers --resume 'it'\''s mine'");
-        assert!(go_on(Path::new("a"), Some(3)).ends_with("a --jobs 3"));
+        assert!(go_on(Path::new("a"), &args(Some(3))).ends_with("a --jobs 3"));
     }
 }

@@ -1,11 +1,12 @@
 //! Carrying out papers' experiments: planned, run in one go, resumed, judged.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::evidence::{Evidence, Followed, Part, Traced};
 use super::journal::{Done, Journal, JournalError};
+use super::readings::Way;
 use super::reproduction::Account;
 use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
@@ -22,6 +23,8 @@ pub struct Campaign {
     paper: &'static Paper,
     extent: Extent,
     parts: Vec<Planned>,
+    /// Where its journals are below the folder of all.
+    folder: PathBuf,
 }
 
 /// An experiment of a campaign.
@@ -52,7 +55,19 @@ impl Paper {
     /// # Errors
     /// If one of them is impossible, which the tests would show.
     pub fn plan(&'static self, extent: Extent) -> Result<Campaign, ExperimentError> {
-        let parts = self.prepare(extent)?.into_iter().map(|prepared| {
+        self.plan_as(extent, &Way::default())
+    }
+
+    /// The same for a way to read it.
+    ///
+    /// # Errors
+    /// If one of them is impossible, which the tests would show.
+    pub fn plan_as(
+        &'static self,
+        extent: Extent,
+        way: &Way<'_>,
+    ) -> Result<Campaign, ExperimentError> {
+        let parts = self.prepare_as(extent, way)?.into_iter().map(|prepared| {
             Ok(Planned {
                 name: prepared.name,
                 observe: prepared.observe,
@@ -63,6 +78,7 @@ impl Paper {
             paper: self,
             extent,
             parts: parts.collect::<Result<_, ExperimentError>>()?,
+            folder: PathBuf::from(self.key),
         })
     }
 }
@@ -81,6 +97,21 @@ pub fn carry_out(
     campaigns: &[Campaign],
     conduct: &Conduct<'_>,
 ) -> Result<Vec<Reproduction>, JournalError> {
+    let came = run_campaigns(campaigns, conduct)?;
+    let judged = campaigns.iter().zip(came);
+    Ok(judged
+        .map(|(campaign, (evidence, accounts))| campaign.judge(evidence, accounts))
+        .collect())
+}
+
+/// Does every run of `campaigns`; what came out of each, and what it took.
+///
+/// # Errors
+/// If a journal can be neither read nor begun.
+pub(super) fn run_campaigns(
+    campaigns: &[Campaign],
+    conduct: &Conduct<'_>,
+) -> Result<Vec<(Evidence, Vec<Account>)>, JournalError> {
     let journals = journals(campaigns, conduct)?;
     let plans = campaigns.iter().map(|campaign| {
         let parts = campaign.parts.iter();
@@ -118,8 +149,8 @@ pub fn carry_out(
     for (task, outcome) in before.into_iter().chain(finished) {
         outcomes[task.campaign][task.part].push(outcome);
     }
-    let judged = campaigns.iter().zip(outcomes);
-    Ok(judged.map(|(campaign, of)| campaign.conclude(of)).collect())
+    let came = campaigns.iter().zip(outcomes);
+    Ok(came.map(|(campaign, of)| campaign.conclude(of)).collect())
 }
 
 /// What came of a run.
@@ -135,7 +166,7 @@ fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Journals, J
     let of_part = |campaign: &Campaign, part: &Planned| {
         let folder = match (conduct.journals, part.observe) {
             (Some(folder), Observe::Measures | Observe::Series) => {
-                folder.join(campaign.paper.key).join(part.name)
+                folder.join(&campaign.folder).join(part.name)
             }
             _ => return Ok(None),
         };
@@ -346,11 +377,31 @@ impl Campaign {
         only.into_iter().next().expect("there is one campaign")
     }
 
-    fn conclude(&self, outcomes: Vec<Vec<Outcome>>) -> Reproduction {
+    fn conclude(&self, outcomes: Vec<Vec<Outcome>>) -> (Evidence, Vec<Account>) {
         let parts = self.parts.iter().zip(outcomes);
         let concluded = parts.map(|(part, outcomes)| part.conclude(outcomes));
         let (parts, accounts) = concluded.unzip();
-        self.judge(Evidence { parts }, accounts)
+        (Evidence { parts }, accounts)
+    }
+
+    /// The same with its journals in `folder`.
+    #[must_use]
+    pub(super) fn in_folder(self, folder: PathBuf) -> Self {
+        Self { folder, ..self }
+    }
+
+    /// Those of its experiments that are not what they are in `other`, of which only those that are
+    /// asked for.
+    #[must_use]
+    pub(super) fn beyond(mut self, other: &Self, asked: impl Fn(&str) -> bool) -> Self {
+        let same = |part: &Planned| {
+            let of_other = other.parts.iter().find(|own| own.name == part.name);
+            of_other.is_some_and(|own| {
+                own.plan.empty_results().experiment == part.plan.empty_results().experiment
+            })
+        };
+        self.parts.retain(|part| asked(part.name) && !same(part));
+        self
     }
 
     /// Its experiments by name, without a run.
@@ -374,6 +425,7 @@ impl Campaign {
             evidence,
             accounts,
             book,
+            readings: None,
         }
     }
 }

@@ -26,6 +26,9 @@ impl Reproduction {
     pub fn files(&self) -> Files<'_> {
         let mut files = Files::new();
         files.add("verdicts.csv", || self.verdicts_csv());
+        if let Some(reread) = &self.readings {
+            files.add("readings.csv", || reread.csv(&self.book.claims));
+        }
         for figure in self.figures() {
             files.add_figure(&format!("figures/{}", figure.name), figure.svg.as_str());
         }

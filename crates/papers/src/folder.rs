@@ -19,6 +19,7 @@ pub struct CampaignFolder {
     path: PathBuf,
     papers: Vec<&'static Paper>,
     extent: Extent,
+    readings: bool,
     _lock: File,
 }
 
@@ -77,6 +78,9 @@ struct Manifest {
     /// By which version.
     version: String,
     extent: String,
+    /// Whether the readings of the papers are rerun as well.
+    #[serde(default)]
+    readings: bool,
     papers: Vec<String>,
 }
 
@@ -102,11 +106,13 @@ impl CampaignFolder {
         folder: &OutputFolder,
         papers: &[&'static Paper],
         extent: Extent,
+        readings: bool,
     ) -> Result<Self, FolderError> {
         let manifest = Manifest {
             command: COMMAND.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             extent: extent.name().to_owned(),
+            readings,
             papers: papers.iter().map(|paper| paper.key.to_owned()).collect(),
         };
         let mut text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
@@ -116,6 +122,7 @@ impl CampaignFolder {
             path: folder.path().to_owned(),
             papers: papers.to_vec(),
             extent,
+            readings,
             _lock: lock(folder.path())?,
         })
     }
@@ -139,6 +146,7 @@ impl CampaignFolder {
         Ok(Self {
             papers: papers.collect::<Result<_, _>>()?,
             extent,
+            readings: manifest.readings,
             _lock: lock(path)?,
             path: path.to_owned(),
         })
@@ -182,6 +190,12 @@ impl CampaignFolder {
     pub const fn extent(&self) -> Extent {
         self.extent
     }
+
+    /// Whether their readings are rerun as well.
+    #[must_use]
+    pub const fn readings(&self) -> bool {
+        self.readings
+    }
 }
 
 /// Two processes in one folder would write over each other. Where files cannot be locked, nothing
@@ -221,7 +235,7 @@ mod tests {
         ));
         let folder = new("full");
         let momentary = find("momentary").unwrap();
-        let begun = CampaignFolder::begin(&folder, &[momentary], Extent::Full).unwrap();
+        let begun = CampaignFolder::begin(&folder, &[momentary], Extent::Full, false).unwrap();
         assert!(matches!(
             CampaignFolder::open(folder.path()),
             Err(FolderError::Busy { .. })

@@ -8,7 +8,8 @@ use dupack_lab::results::Results;
 
 use super::claims::{Book, Judged};
 use super::exhibits::{Drawing, Exhibits};
-use super::{Evidence, Exhibit, Extent, Observe, Paper};
+use super::readings::{self, Way};
+use super::{Evidence, Exhibit, Extent, Observe, Paper, Part};
 
 /// The file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
@@ -42,7 +43,17 @@ impl Paper {
     }
 
     /// Its experiments to the extent that is asked for.
+    #[cfg(test)]
     pub(super) fn prepare(&self, extent: Extent) -> Result<Vec<Prepared>, ExperimentError> {
+        self.prepare_as(extent, &Way::default())
+    }
+
+    /// Its experiments in a way to read it, to the extent that is asked for.
+    pub(super) fn prepare_as(
+        &self,
+        extent: Extent,
+        way: &Way<'_>,
+    ) -> Result<Vec<Prepared>, ExperimentError> {
         let book = self.book();
         let declared = book.experiments.iter().enumerate().map(|(n, declared)| {
             let complain = |message: String| {
@@ -53,9 +64,14 @@ impl Paper {
             let found = self.files.iter().find(|(name, _)| *name == file);
             let (name, text) = found.ok_or_else(|| complain(format!("there is no {file}")))?;
             let mut source = self.source(name, text);
-            let mut experiment = source.parse()?;
+            let mut experiment: Experiment = source.parse()?;
+            let as_written = experiment.clone();
+            way.apply(&declared.name, &mut experiment)
+                .map_err(|why| self.complain_of_readings(why))?;
             if extent == Extent::Quick {
                 declared.quick.apply(&mut experiment).map_err(complain)?;
+            }
+            if experiment != as_written {
                 source.text = Source::of_flags(&experiment).text;
             }
             let name = name.trim_end_matches(".toml");
@@ -67,6 +83,83 @@ impl Paper {
             })
         });
         declared.collect()
+    }
+
+    fn complain_of_readings(&self, why: String) -> ExperimentError {
+        let text = self.files.iter().find(|(name, _)| *name == readings::FILE);
+        let source = self.source(readings::FILE, text.map_or("", |(_, text)| text));
+        ExperimentError::at(&source, "", why, None)
+    }
+
+    /// Its claims as the rules of a way to read it have them.
+    fn book_as(&self, way: &Way<'_>) -> Book {
+        let mut book = self.book();
+        way.rename(&mut book);
+        book
+    }
+
+    /// Whether its experiments can be run and its rules ask for what there is if it is read in this
+    /// way.
+    ///
+    /// # Errors
+    /// If not: the error says what does not fit.
+    pub fn check_way(&'static self, way: &Way<'_>) -> Result<(), ExperimentError> {
+        let book = self.book_as(way);
+        let known = |name: &str| book.experiments.iter().any(|own| own.name == name);
+        if let Some(foreign) = way.experiments().find(|name| !known(name)) {
+            return Err(self.complain_of_readings(format!("there is no experiment `{foreign}`")));
+        }
+        let (quick, full) = (
+            self.plan_as(Extent::Quick, way)?,
+            self.plan_as(Extent::Full, way)?,
+        );
+        drop(quick);
+        let planned: Vec<(&str, Results)> = full.planned().collect();
+        let mut world = self.world(&book)?;
+        for (name, results) in &planned {
+            world.plan(name, results, (self.facts)(name, None));
+        }
+        self.rules(&book)?.check(&world)
+    }
+
+    /// Of each claim the experiments that its rule asks about.
+    ///
+    /// # Errors
+    /// If a rule or an experiment is broken, which the tests would show.
+    pub(super) fn asked(&'static self) -> Result<Vec<Vec<String>>, ExperimentError> {
+        let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
+        let rules = self.rules(&book)?;
+        let planned: Vec<(&str, Results)> = campaign.planned().collect();
+        let mut world = self.world(&book)?;
+        for (name, results) in &planned {
+            world.plan(name, results, (self.facts)(name, None));
+        }
+        let claims = book.claims.iter();
+        Ok(claims
+            .map(|claim| rules.experiments_of(claim, &world))
+            .collect())
+    }
+
+    /// A verdict for every claim if it is read in this way, by `parts`.
+    ///
+    /// # Errors
+    /// If a rule does not fit, which the tests would show.
+    pub(super) fn judge_as(
+        &self,
+        way: &Way<'_>,
+        parts: &[&Part],
+    ) -> Result<Vec<Judged>, ExperimentError> {
+        let book = self.book_as(way);
+        let mut world = self.world(&book)?;
+        for part in parts {
+            world.add(
+                part.name,
+                &part.results,
+                (self.facts)(part.name, Some(part)),
+            );
+        }
+        let missing = parts.iter().map(|part| part.missing()).sum();
+        Ok(self.rules(&book)?.judge_all(&world, missing))
     }
 
     /// Its exhibits, if they are data.

@@ -23,6 +23,7 @@ mod markdown;
 mod momentary;
 mod newreno_smooth;
 mod page;
+mod readings;
 mod reproduction;
 mod responding;
 mod schedule;
@@ -46,6 +47,10 @@ pub use journal::JournalError;
 pub use listing::{describe, list};
 pub use markdown::markdown;
 pub use page::page;
+pub use readings::{
+    Alternative, Change, Pair, Reading, Readings, Reread, Scale, Seen, Turn, Way, WayOutcome,
+    reread,
+};
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use watch::{Amount, Watch};
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::Extent;
-use super::page::{account, systems, tallies};
+use super::page::{REWRITTEN, account, systems, tallies};
 use super::reproduction::{Exhibit, Reproduction};
 use dupack_report::claims;
 use dupack_report::markdown::{escape, table};
@@ -32,6 +32,12 @@ fn head(reproductions: &[Reproduction]) -> String {
     };
     let command = if quick {
         format!("{command} --quick")
+    } else {
+        command
+    };
+    let reread = reproductions.iter().any(|r| r.readings.is_some());
+    let command = if reread {
+        format!("{command} --readings")
     } else {
         command
     };
@@ -83,12 +89,15 @@ fn accounts(reproductions: &[Reproduction]) -> impl Iterator<Item = (usize, Dura
 
 fn chapter(reproduction: &Reproduction) -> String {
     let mut out = format!(
-        "## {}\n\n{}\n\n### Verdicts\n\n{}.\n\n",
+        "## {}\n\n{}\n\n{}.\n\n",
         escape(&reproduction.book.title),
         escape(&account(reproduction)),
         reproduction.tally()
     );
-    out += &verdicts(reproduction);
+    let (header, rows) = reproduction.not_holding();
+    if !rows.is_empty() {
+        out += &table(&header, &rows);
+    }
     for exhibit in &reproduction.exhibits {
         match exhibit {
             Exhibit::Heading(heading) => write!(out, "\n### {}\n", escape(heading)),
@@ -109,6 +118,22 @@ fn chapter(reproduction: &Reproduction) -> String {
             ),
         }
         .expect("memory does not fail");
+    }
+    out += "\n### Verdicts\n\n";
+    out += &verdicts(reproduction);
+    if let Some((header, rows)) = reproduction.rewritten() {
+        out += &format!("\n{REWRITTEN}\n\n{}", table(&header, &rows));
+    }
+    let shown = reproduction.reread_tables();
+    if !shown.is_empty() {
+        out += "\n### Readings\n";
+    }
+    for shown in shown {
+        out += &format!(
+            "\n{}\n\n{}",
+            shown.caption,
+            table(&shown.header, &shown.rows)
+        );
     }
     let (header, rows) = systems(&reproduction.book.systems);
     if !rows.is_empty() {
@@ -133,13 +158,13 @@ fn chapter(reproduction: &Reproduction) -> String {
 
 fn verdicts(reproduction: &Reproduction) -> String {
     let header = ["verdict", "claim", "the paper", "here"].map(str::to_owned);
-    let rows = reproduction.judged.iter().map(|judged| {
+    let rows = reproduction.judged.iter().enumerate().map(|(n, judged)| {
         let (claim, verdict) = (&judged.claim, judged.finding.verdict);
         vec![
             Cell::new(claims::marked(verdict), claims::emphasis(verdict)),
             format!("{} ({})", claim.statement, claim.section).into(),
             claim.paper.clone().into(),
-            judged.found().into(),
+            reproduction.found(n).into(),
         ]
     });
     let rows: Vec<Vec<Cell>> = rows.collect();

@@ -7,6 +7,9 @@ use super::reproduction::{Exhibit, Reproduction};
 use dupack_report::claims::emphasis;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Page, Section};
 
+/// Above the rules that were rewritten.
+pub(super) const REWRITTEN: &str = "Rules that were rewritten, none because of its outcome.";
+
 /// The page of `reproductions`.
 #[must_use]
 pub fn page(reproductions: &[Reproduction]) -> Page {
@@ -118,7 +121,7 @@ impl Reproduction {
     /// The sections of its page.
     #[must_use]
     pub fn sections(&self) -> Vec<Section> {
-        let mut sections = vec![self.verdict_section()];
+        let mut sections = vec![self.summary_section()];
         for exhibit in &self.exhibits {
             let block = match exhibit {
                 Exhibit::Heading(heading) => {
@@ -143,29 +146,65 @@ impl Reproduction {
                 section.blocks.push(block);
             }
         }
+        sections.push(self.verdict_section());
+        sections.extend(self.readings_section());
         sections.extend(self.systems_section());
         sections.push(self.choices_section());
         sections.push(self.record_section());
         sections
     }
 
+    /// What a reader should know first: how many claims hold, and which do not.
+    fn summary_section(&self) -> Section {
+        let warnings = self.warnings().into_iter();
+        let mut blocks: Vec<Block> = warnings.map(|text| Block::Warning { text }).collect();
+        blocks.push(Block::text(format!("{}.", self.tally())));
+        let (header, rows) = self.not_holding();
+        if !rows.is_empty() {
+            blocks.push(Block::Table {
+                caption: "The claims that do not hold, or cannot be told.".to_owned(),
+                header,
+                rows,
+            });
+        }
+        Section {
+            heading: "Summary".to_owned(),
+            blocks,
+            ..Section::default()
+        }
+    }
+
+    /// The claims that do not hold or cannot be told, each with what it is under other readings.
+    pub(super) fn not_holding(&self) -> (Vec<String>, Vec<Vec<Cell>>) {
+        let own = self.judged.iter().enumerate();
+        let own = own.filter(|(_, judged)| judged.finding.verdict != Verdict::Holds);
+        let rows = own.map(|(n, judged)| {
+            let verdict = judged.finding.verdict;
+            let mut row = vec![
+                Cell::new(verdict.name(), emphasis(verdict)),
+                judged.claim.statement.clone().into(),
+            ];
+            row.extend(self.of_readings(n).map(Cell::from));
+            row
+        });
+        let mut header = vec!["verdict", "claim"];
+        header.extend(self.readings.as_ref().map(|_| "under other readings"));
+        let header = header.into_iter().map(str::to_owned);
+        (header.collect(), rows.collect())
+    }
+
     fn verdict_section(&self) -> Section {
-        let mut blocks: Vec<Block> = self
-            .warnings()
-            .into_iter()
-            .map(|text| Block::Warning { text })
-            .collect();
-        let rows = self.judged.iter().map(|judged| {
+        let rows = self.judged.iter().enumerate().map(|(n, judged)| {
             let (claim, finding) = (&judged.claim, &judged.finding);
             vec![
                 Cell::new(finding.verdict.name(), emphasis(finding.verdict)),
                 format!("{} (section {})", claim.statement, claim.section).into(),
                 claim.paper.clone().into(),
-                judged.found().into(),
+                self.found(n).into(),
                 claim.rule.clone().into(),
             ]
         });
-        blocks.push(Block::Table {
+        let mut blocks = vec![Block::Table {
             caption: format!("{}.", self.tally()),
             header: [
                 "verdict",
@@ -177,12 +216,53 @@ impl Reproduction {
             .map(str::to_owned)
             .to_vec(),
             rows: rows.collect(),
-        });
+        }];
+        if let Some((header, rows)) = self.rewritten() {
+            blocks.push(Block::Table {
+                caption: REWRITTEN.to_owned(),
+                header,
+                rows,
+            });
+        }
         Section {
             heading: "Verdicts".to_owned(),
             blocks,
             ..Section::default()
         }
+    }
+
+    /// The rules that were rewritten; nothing if there is none.
+    pub(super) fn rewritten(&self) -> Option<(Vec<String>, Vec<Vec<Cell>>)> {
+        let own = self.judged.iter();
+        let own = own.filter(|judged| !judged.claim.rewritten.is_empty());
+        let rows: Vec<Vec<Cell>> = own
+            .map(|judged| {
+                let verdict = judged.finding.verdict;
+                vec![
+                    Cell::new(judged.claim.id.clone(), Emphasis::Group),
+                    judged.claim.rewritten.trim().into(),
+                    Cell::new(verdict.name(), emphasis(verdict)),
+                ]
+            })
+            .collect();
+        let header = ["claim", "when, why, and the verdict before", "now"];
+        (!rows.is_empty()).then(|| (header.map(str::to_owned).to_vec(), rows))
+    }
+
+    fn readings_section(&self) -> Option<Section> {
+        let tables = self.reread_tables();
+        (!tables.is_empty()).then(|| Section {
+            heading: "Readings".to_owned(),
+            blocks: tables
+                .into_iter()
+                .map(|shown| Block::Table {
+                    caption: shown.caption,
+                    header: shown.header,
+                    rows: shown.rows,
+                })
+                .collect(),
+            ..Section::default()
+        })
     }
 
     fn systems_section(&self) -> Option<Section> {

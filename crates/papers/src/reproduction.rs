@@ -1,6 +1,7 @@
 //! What came out of a paper: verdicts, figures and tables, as text and CSV.
 
 use super::claims::{Book, Judged, Verdict};
+use super::readings::Reread;
 use super::{Evidence, Extent};
 use dupack_report::claims as verdicts;
 use dupack_report::comparison::Figure;
@@ -28,6 +29,8 @@ pub struct Reproduction {
     pub evidence: Evidence,
     /// What each experiment took, in their order.
     pub accounts: Vec<Account>,
+    /// What becomes of the verdicts under other readings, if that was asked for.
+    pub readings: Option<Reread>,
 }
 
 /// What an experiment took.
@@ -139,14 +142,42 @@ impl Reproduction {
                     .to_owned(),
             );
         }
-        let missing = self.evidence.missing();
+        let missing = self.missing();
         if missing > 0 {
+            let planned = self.evidence.planned();
+            let planned = planned + self.readings.as_ref().map_or(0, |reread| reread.runs);
             out.push(format!(
-                "It was interrupted: {missing} of {} runs are missing, and everything here rests on the others.",
-                self.evidence.planned()
+                "It was interrupted: {missing} of {planned} runs are missing, and everything here rests on the others."
             ));
         }
         out
+    }
+
+    /// What was found of the claim at this place, why it does not hold if it does not, and what
+    /// becomes of it under other readings.
+    #[must_use]
+    pub fn found(&self, claim: usize) -> String {
+        let Some(judged) = self.judged.get(claim) else {
+            return String::new();
+        };
+        match self.of_readings(claim) {
+            Some(readings) => format!("{}\nReadings: {readings}", judged.found()),
+            None => judged.found(),
+        }
+    }
+
+    /// What becomes of the claim at this place under other readings, if it was reread.
+    #[must_use]
+    pub fn of_readings(&self, claim: usize) -> Option<String> {
+        let verdict = self.judged.get(claim)?.finding.verdict;
+        Some(self.readings.as_ref()?.sentence(claim, verdict))
+    }
+
+    /// Runs that are missing because it was interrupted.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        let reread = self.readings.as_ref().map_or(0, |reread| reread.missing);
+        self.evidence.missing() + reread
     }
 
     /// Its tables.

@@ -1,0 +1,314 @@
+//! What a paper leaves open, as data: its readings, the alternatives to each, and what an
+//! alternative changes in the paper's experiments.
+//!
+//! [`ways`](Readings::ways) are the readings under which a paper is rerun: ours, each alternative by
+//! itself, and the pairs that the file names. [`reread`] reruns them and says which of them turns
+//! which verdict.
+
+mod outcome;
+mod page;
+mod reread;
+
+use serde::Deserialize;
+use serde::de::Error as _;
+
+use crate::Paper;
+use crate::changes::Changes;
+use crate::claims::Book;
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::{LabelledStack, Named, OneOrMore};
+
+pub use outcome::{Reread, Scale, Seen, Turn, WayOutcome};
+pub use reread::reread;
+
+/// The file with the readings of a paper.
+pub(crate) const FILE: &str = "readings.toml";
+
+/// A paper's `readings.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Readings {
+    /// What the text leaves open.
+    #[serde(default, rename = "reading")]
+    pub open: Vec<Reading>,
+    /// Alternatives that belong together.
+    #[serde(default, rename = "pair")]
+    pub pairs: Vec<Pair>,
+}
+
+/// Something that a text leaves open.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// Its name.
+    pub key: String,
+    /// Where the text is silent or says two things.
+    pub section: String,
+    /// What is open, as a sentence.
+    pub open: String,
+    /// What our experiments do.
+    pub ours: String,
+    /// Why.
+    pub why: String,
+    /// What else they might do.
+    #[serde(rename = "alternative")]
+    pub alternatives: Vec<Alternative>,
+}
+
+/// Another answer to what is open.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alternative {
+    /// Its name within its reading.
+    pub key: String,
+    /// What it is.
+    pub is: String,
+    /// What it changes in the experiments.
+    pub changes: Vec<Change>,
+}
+
+/// What changes in some experiments of a paper.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Which experiments; all if none is named.
+    pub experiments: Vec<String>,
+    /// What changes.
+    pub what: Changes,
+}
+
+impl<'de> Deserialize<'de> for Change {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut table = toml::Table::deserialize(from)?;
+        let experiments = match table.remove("experiments") {
+            Some(list) => list.try_into().map_err(D::Error::custom)?,
+            None => Vec::new(),
+        };
+        let what = Changes::deserialize(toml::Value::Table(table)).map_err(D::Error::custom)?;
+        Ok(Self { experiments, what })
+    }
+}
+
+/// Alternatives that are taken together.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    /// Each as `reading=alternative`.
+    pub of: Vec<String>,
+}
+
+/// A way to read a paper: ours, or with alternatives.
+#[derive(Clone, Debug, Default)]
+pub struct Way<'r> {
+    alternatives: Vec<(&'r Reading, &'r Alternative)>,
+}
+
+impl Readings {
+    /// The ways to read the paper: ours first, then every alternative by itself, then the pairs.
+    ///
+    /// # Errors
+    /// If a pair names what there is not, in words.
+    pub fn ways(&self) -> Result<Vec<Way<'_>>, String> {
+        let mut ways = vec![Way::default()];
+        for reading in &self.open {
+            ways.extend(reading.alternatives.iter().map(|alternative| Way {
+                alternatives: vec![(reading, alternative)],
+            }));
+        }
+        for pair in &self.pairs {
+            let taken = pair.of.iter().map(|name| self.alternative(name));
+            ways.push(Way {
+                alternatives: taken.collect::<Result<_, _>>()?,
+            });
+        }
+        Ok(ways)
+    }
+
+    /// The alternative called `reading=alternative`.
+    fn alternative(&self, name: &str) -> Result<(&Reading, &Alternative), String> {
+        let found = self.open.iter().find_map(|reading| {
+            let own = |a: &&Alternative| name == format!("{}={}", reading.key, a.key);
+            Some((reading, reading.alternatives.iter().find(own)?))
+        });
+        found.ok_or_else(|| format!("there is no alternative `{name}` in {FILE}"))
+    }
+
+    /// The names of all alternatives, as `reading=alternative`.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        self.open.iter().flat_map(|reading| {
+            let alternatives = reading.alternatives.iter();
+            alternatives.map(|alternative| format!("{}={}", reading.key, alternative.key))
+        })
+    }
+}
+
+impl Way<'_> {
+    /// Its name: that of its alternatives, `reading=alternative`, with `+` between them.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let names = self.alternatives.iter();
+        let names =
+            names.map(|(reading, alternative)| format!("{}={}", reading.key, alternative.key));
+        names.collect::<Vec<_>>().join("+")
+    }
+
+    /// What it is, in words.
+    #[must_use]
+    pub fn is(&self) -> String {
+        let words = self
+            .alternatives
+            .iter()
+            .map(|(_, alternative)| alternative.is.as_str());
+        words.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Whether it is ours.
+    #[must_use]
+    pub const fn is_ours(&self) -> bool {
+        self.alternatives.is_empty()
+    }
+
+    fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.alternatives
+            .iter()
+            .flat_map(|(_, alternative)| &alternative.changes)
+    }
+
+    /// The names of experiments that it speaks of.
+    pub(crate) fn experiments(&self) -> impl Iterator<Item = &str> {
+        self.changes()
+            .flat_map(|change| change.experiments.iter().map(String::as_str))
+    }
+
+    /// Makes of the experiment `name` what it is in this way.
+    pub(crate) fn apply(&self, name: &str, experiment: &mut Experiment) -> Result<(), String> {
+        let own = |change: &&Change| {
+            change.experiments.is_empty() || change.experiments.iter().any(|own| own == name)
+        };
+        self.changes().filter(own).try_for_each(|change| {
+            let changed = change.what.apply(experiment);
+            changed.map_err(|why| format!("{} in {name}: {why}", self.name()))
+        })
+    }
+
+    /// Makes of what the rules call the stacks what it is in this way.
+    pub(crate) fn rename(&self, book: &mut Book) {
+        for change in self.changes() {
+            for named in book.names.values_mut() {
+                let stacks = respelled(change, named);
+                match named {
+                    Named::Labelled(LabelledStack { stack, .. }) => {
+                        *stack = OneOrMore::More(stacks)
+                    }
+                    _ => *named = Named::Several(stacks),
+                }
+            }
+        }
+    }
+}
+
+/// The stacks of a name after a change; where it is of some experiments alone, the others have them
+/// as they were.
+fn respelled(change: &Change, named: &Named) -> Vec<String> {
+    let before = match named {
+        Named::One(stack) => vec![stack.clone()],
+        Named::Several(stacks) => stacks.clone(),
+        Named::Labelled(labelled) => match &labelled.stack {
+            OneOrMore::One(stack) => vec![stack.clone()],
+            OneOrMore::More(stacks) => stacks.clone(),
+        },
+    };
+    let mut after: Vec<String> = before
+        .iter()
+        .map(|stack| change.what.respell(stack))
+        .collect();
+    if !change.experiments.is_empty() {
+        after.extend(before);
+    }
+    let mut out: Vec<String> = Vec::new();
+    for stack in after {
+        if !out.contains(&stack) {
+            out.push(stack);
+        }
+    }
+    out
+}
+
+impl Paper {
+    /// What its text leaves open; nothing if its folder has no such file.
+    ///
+    /// # Panics
+    /// If the built-in file is broken, which the tests would show.
+    #[must_use]
+    pub fn readings(&self) -> Readings {
+        let own = self.files.iter().find(|(name, _)| *name == FILE);
+        own.map_or_else(Readings::default, |(_, text)| {
+            toml::from_str(text).unwrap_or_else(|e| panic!("{}: {FILE}: {e}", self.key))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PAPERS;
+
+    const TEXT: &str = r#"
+        [[reading]]
+        key = "window"
+        section = "6"
+        open = "How large the receiver's buffer is."
+        ours = "no limit"
+        why = "It says nothing."
+        [[reading.alternative]]
+        key = "small"
+        is = "20 packets"
+        changes = [{ set = { "receiver.buffer" = "20kB" } }]
+        [[reading]]
+        key = "fack"
+        section = "2"
+        open = "Which FACK."
+        ours = "that of ns-2"
+        why = "They used it."
+        [[reading.alternative]]
+        key = "half"
+        is = "halving"
+        changes = [{ experiments = ["one"], stacks = { "fack/reno" = "fack(entry=half)/reno" } }]
+        [[pair]]
+        of = ["window=small", "fack=half"]
+    "#;
+
+    #[test]
+    fn ways_are_ours_each_alternative_and_the_pairs() {
+        let readings: Readings = toml::from_str(TEXT).unwrap();
+        let ways = readings.ways().unwrap();
+        let names: Vec<String> = ways.iter().map(Way::name).collect();
+        assert_eq!(
+            names,
+            ["", "window=small", "fack=half", "window=small+fack=half"]
+        );
+        let mut experiment = Experiment::new(vec!["fack/reno".to_owned()]);
+        ways[3].apply("one", &mut experiment).unwrap();
+        assert_eq!(experiment.stacks, ["fack(entry=half)/reno"]);
+        let mut other = Experiment::new(vec!["fack/reno".to_owned()]);
+        ways[2].apply("other", &mut other).unwrap();
+        assert_eq!(other.stacks, ["fack/reno"]);
+    }
+
+    #[test]
+    fn a_pair_of_what_is_not_there_is_an_error() {
+        let readings: Readings = toml::from_str("pair = [{ of = [\"a=b\"] }]").unwrap();
+        assert!(readings.ways().unwrap_err().contains("`a=b`"));
+    }
+
+    #[test]
+    fn every_way_to_read_every_paper_can_be_run_and_judged() {
+        for paper in PAPERS {
+            let readings = paper.readings();
+            for way in readings.ways().unwrap() {
+                if let Err(error) = paper.check_way(&way) {
+                    panic!("{}: {:?}", way.name(), miette::Report::new(error));
+                }
+            }
+        }
+    }
+}

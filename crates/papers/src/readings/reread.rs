@@ -1,0 +1,214 @@
+//! Rerunning papers under their readings: all at quick scale, and what turns a verdict there once
+//! more at the scale of the paper.
+
+use std::path::PathBuf;
+
+use super::outcome::{Reread, Scale, Seen, WayOutcome};
+use super::{Readings, Way};
+use crate::campaign::{Campaign, Conduct, run_campaigns};
+use crate::claims::{Judged, Verdict};
+use crate::evidence::{Evidence, Part};
+use crate::journal::JournalError;
+use crate::{Extent, Paper, Reproduction, find};
+
+/// Reruns every claim of `reproductions` under the readings of their papers.
+///
+/// All ways are run at quick scale. Where one says there of a claim what neither ours says at
+/// quick scale nor ours at full scale, the experiments that the claim asks about are run at full
+/// scale, too, if `reproductions` are at full scale.
+///
+/// # Errors
+/// If a journal can be neither read nor begun.
+pub fn reread(
+    reproductions: &mut [Reproduction],
+    conduct: &Conduct<'_>,
+) -> Result<(), JournalError> {
+    for reproduction in reproductions {
+        let Ok(paper) = find(reproduction.key) else {
+            continue;
+        };
+        let readings = paper.readings();
+        if !readings.open.is_empty() {
+            let around = Around {
+                paper,
+                reproduction,
+                conduct,
+            };
+            reproduction.readings = Some(around.reread(readings)?);
+        }
+    }
+    Ok(())
+}
+
+/// What a paper is reread beside.
+struct Around<'a> {
+    paper: &'static Paper,
+    reproduction: &'a Reproduction,
+    conduct: &'a Conduct<'a>,
+}
+
+const CHECKED: &str = "the tests hold every way to read a paper against its experiments";
+
+impl Around<'_> {
+    fn reread(&self, readings: Readings) -> Result<Reread, JournalError> {
+        let ways = readings.ways().expect(CHECKED);
+        let others = &ways[1..];
+        let asked = self.paper.asked().expect(CHECKED);
+        let (ours, mut came, mut runs) = self.quick(others)?;
+        let mut missing = ours.missing() + came.iter().map(Evidence::missing).sum::<usize>();
+        let at_first = self.judge(&Way::default(), &ours, &Evidence::default());
+        let mut outcomes: Vec<WayOutcome> = Vec::new();
+        for (way, own) in others.iter().zip(&mut came) {
+            let judged = self.judge(way, &ours, own);
+            outcomes.push(WayOutcome {
+                name: way.name(),
+                is: way.is(),
+                experiments: own.parts.iter().map(|part| part.name).collect(),
+                seen: self.at_quick_scale(&asked, own, &at_first, &judged),
+            });
+            // The runs are not needed any more, and packets take much memory.
+            *own = Evidence::default();
+        }
+        if self.reproduction.extent == Extent::Full && !self.conduct.interrupt.is_asked() {
+            let (lacking, more) = self.confirm(others, &asked, &mut outcomes)?;
+            missing += lacking;
+            runs += more;
+        }
+        Ok(Reread {
+            ways: outcomes,
+            missing,
+            runs,
+            readings,
+        })
+    }
+
+    /// Ours and the experiments of every other way that are not ours, at quick scale; and how many
+    /// runs that were.
+    fn quick(&self, ways: &[Way<'_>]) -> Result<(Evidence, Vec<Evidence>, usize), JournalError> {
+        let ours = self.paper.plan(Extent::Quick).expect(CHECKED);
+        let others = ways.iter().map(|way| {
+            let campaign = self.paper.plan_as(Extent::Quick, way).expect(CHECKED);
+            campaign
+                .beyond(&ours, |_| true)
+                .in_folder(self.folder(Extent::Quick, way))
+        });
+        let others: Vec<Campaign> = others.collect();
+        let ours = ours.in_folder(self.folder(Extent::Quick, &Way::default()));
+        let mut all = vec![ours];
+        all.extend(others);
+        let runs = all.iter().map(Campaign::runs).sum();
+        let came = run_campaigns(&all, self.conduct)?;
+        let mut came = came.into_iter().map(|(evidence, _)| evidence);
+        Ok((came.next().unwrap_or_default(), came.collect(), runs))
+    }
+
+    fn folder(&self, extent: Extent, way: &Way<'_>) -> PathBuf {
+        let name = match way.is_ours() {
+            true => "ours".to_owned(),
+            false => way.name(),
+        };
+        let base = PathBuf::from(self.paper.key).join("readings");
+        base.join(extent.name()).join(name)
+    }
+
+    /// A verdict for every claim by the experiments of a way, and where it has none of its own, by
+    /// ours.
+    fn judge(&self, way: &Way<'_>, ours: &Evidence, own: &Evidence) -> Vec<Judged> {
+        let part = |name: &str| own.parts.iter().find(|part| part.name == name);
+        let parts = ours
+            .parts
+            .iter()
+            .map(|of_ours| part(of_ours.name).unwrap_or(of_ours));
+        let parts: Vec<&Part> = parts.collect();
+        self.paper.judge_as(way, &parts).expect(CHECKED)
+    }
+
+    /// What a way says of every claim, by what it says at quick scale.
+    fn at_quick_scale(
+        &self,
+        asked: &[Vec<String>],
+        own: &Evidence,
+        ours: &[Judged],
+        judged: &[Judged],
+    ) -> Vec<Seen> {
+        let all = self
+            .reproduction
+            .judged
+            .iter()
+            .zip(asked)
+            .zip(ours.iter().zip(judged));
+        let seen = all.map(|((full, asked), (ours, here))| {
+            let touched = own
+                .parts
+                .iter()
+                .any(|part| asked.iter().any(|name| name == part.name));
+            let (full, found) = (full.finding.verdict, here.finding.found.clone());
+            let (ours, here) = (ours.finding.verdict, here.finding.verdict);
+            let (verdict, scale) = match touched {
+                false => (full, Scale::Untouched),
+                // What ours says as well at this scale, this way does not turn.
+                true if here == ours => (full, Scale::Quick),
+                true => (here, Scale::Quick),
+            };
+            Seen {
+                verdict,
+                scale,
+                found,
+            }
+        });
+        seen.collect()
+    }
+
+    /// Runs at full scale what seems to turn a verdict; how many runs are missing, and were made.
+    fn confirm(
+        &self,
+        ways: &[Way<'_>],
+        asked: &[Vec<String>],
+        outcomes: &mut [WayOutcome],
+    ) -> Result<(usize, usize), JournalError> {
+        let ours = self.paper.plan(Extent::Full).expect(CHECKED);
+        let turned = |outcome: &WayOutcome| {
+            let all = outcome
+                .seen
+                .iter()
+                .zip(&self.reproduction.judged)
+                .enumerate();
+            let turned = all.filter(|(_, (seen, ours))| {
+                seen.scale == Scale::Quick
+                    && seen.verdict != ours.finding.verdict
+                    && seen.verdict != Verdict::CannotBeTold
+            });
+            turned.map(|(claim, _)| claim).collect::<Vec<usize>>()
+        };
+        let turned: Vec<Vec<usize>> = outcomes.iter().map(turned).collect();
+        let campaigns = ways.iter().zip(&turned).map(|(way, claims)| {
+            let asked = |name: &str| {
+                claims
+                    .iter()
+                    .any(|&claim| asked[claim].iter().any(|a| a == name))
+            };
+            let campaign = self.paper.plan_as(Extent::Full, way).expect(CHECKED);
+            campaign
+                .beyond(&ours, asked)
+                .in_folder(self.folder(Extent::Full, way))
+        });
+        let campaigns: Vec<Campaign> = campaigns.collect();
+        let came = run_campaigns(&campaigns, self.conduct)?;
+        let mut missing = 0;
+        for (n, (own, _)) in came.iter().enumerate() {
+            missing += own.missing();
+            if own.parts.is_empty() || own.missing() > 0 {
+                continue;
+            }
+            let judged = self.judge(&ways[n], &self.reproduction.evidence, own);
+            for &claim in &turned[n] {
+                outcomes[n].seen[claim] = Seen {
+                    verdict: judged[claim].finding.verdict,
+                    scale: Scale::Full,
+                    found: judged[claim].finding.found.clone(),
+                };
+            }
+        }
+        Ok((missing, campaigns.iter().map(Campaign::runs).sum()))
+    }
+}
