@@ -39,6 +39,9 @@ pub struct PapersArgs {
     /// List the papers, or one paper's experiments and systems, and run nothing
     #[arg(long, conflicts_with_all = ["quick", "readings", "out", "resume", "jobs"])]
     list: bool,
+    /// Print what is in the papers, item by item, and where it is here (docs/inventory.md)
+    #[arg(long, conflicts_with_all = ["key", "list", "quick", "readings", "out", "resume", "jobs"])]
+    inventory: bool,
     /// Folder for report, figures and CSV; must be empty or new [default: dupack-out/papers, numbered if taken]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -51,6 +54,10 @@ pub struct PapersArgs {
 }
 
 pub fn run(args: &PapersArgs) -> Result<ExitCode> {
+    if args.inventory {
+        print(&dupack_papers::inventory())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let chosen: Vec<&'static Paper> = match &args.key {
         Some(key) => vec![dupack_papers::find(key)?],
         None => PAPERS.to_vec(),
@@ -167,6 +174,7 @@ mod tests {
             quick: false,
             readings: false,
             list: false,
+            inventory: false,
             out: None,
             resume: None,
             jobs,

@@ -15,6 +15,7 @@ mod evidence;
 mod exhibits;
 mod files;
 mod folder;
+mod inventory;
 mod journal;
 mod judge;
 mod le;
@@ -43,6 +44,7 @@ pub use data::{Declared, PrintedFile};
 pub use evidence::{At, Evidence, Followed, Part, Traced};
 pub use files::files;
 pub use folder::{CampaignFolder, FolderError};
+pub use inventory::{Inventory, Item, Kind, inventory};
 pub use journal::JournalError;
 pub use listing::{describe, list};
 pub use markdown::markdown;
@@ -192,6 +194,26 @@ mod tests {
             ids.dedup();
             assert_eq!(ids.len(), claims.len(), "{}", paper.key);
             assert!(claims.iter().all(|claim| claim.rule.len() > 20));
+        }
+    }
+
+    /// What an explanation may cite: an experiment of the folder, or an alternative of its readings.
+    #[test]
+    fn every_explanation_cites_a_run_or_says_that_there_is_none() {
+        for paper in PAPERS {
+            let (book, readings) = (paper.book(), paper.readings());
+            let files = book.experiments.iter().map(|e| format!("{}.toml", e.name));
+            let known: Vec<String> = files.chain(readings.names()).collect();
+            for claim in &book.claims {
+                let why = &claim.explanation;
+                let cited = known.iter().any(|name| why.contains(name.as_str()));
+                assert!(
+                    why.is_empty() || cited || why.contains("not explained"),
+                    "{}: {}: {why}",
+                    paper.key,
+                    claim.id
+                );
+            }
         }
     }
 

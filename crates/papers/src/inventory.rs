@@ -1,0 +1,156 @@
+//! What is in the papers, item by item, and where each item is here: `inventory.toml` of every
+//! folder, and `docs/inventory.md`, which is made of them.
+
+use serde::Deserialize;
+
+use super::{PAPERS, Paper};
+use dupack_report::markdown::{escape, table};
+use dupack_report::page::{Cell, Emphasis};
+
+/// The file with a paper's items.
+const FILE: &str = "inventory.toml";
+
+/// A paper's `inventory.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inventory {
+    /// Its items, in the order of the text.
+    #[serde(default, rename = "item")]
+    pub items: Vec<Item>,
+}
+
+/// Something that a paper describes, shows or names.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Item {
+    /// What it is.
+    pub what: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// Where the paper has it.
+    pub section: String,
+    /// The file that does it, from the root of the repository; empty if nothing does.
+    #[serde(default)]
+    pub file: String,
+    /// What shows that it is right: `file::name_of_the_test`, or an experiment; empty if nothing does.
+    #[serde(default)]
+    pub test: String,
+    /// The claims about it.
+    #[serde(default)]
+    pub claims: Vec<String>,
+    /// Why it, or a part of it, is not here.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// The kind of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Kind {
+    /// An algorithm.
+    #[serde(rename = "algorithm")]
+    Algorithm,
+    /// Another form of one.
+    #[serde(rename = "variant")]
+    Variant,
+    /// A way to do something, such as an experiment.
+    #[serde(rename = "procedure")]
+    Procedure,
+    /// A figure.
+    #[serde(rename = "figure")]
+    Figure,
+    /// A table.
+    #[serde(rename = "table")]
+    Table,
+    /// Something that the authors leave to later.
+    #[serde(rename = "future work")]
+    FutureWork,
+    /// Somebody else's work that the paper runs or names.
+    #[serde(rename = "related work")]
+    RelatedWork,
+}
+
+impl Kind {
+    /// In words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Algorithm => "algorithm",
+            Self::Variant => "variant",
+            Self::Procedure => "procedure",
+            Self::Figure => "figure",
+            Self::Table => "table",
+            Self::FutureWork => "future work",
+            Self::RelatedWork => "related work",
+        }
+    }
+}
+
+impl Item {
+    /// The file of its test, and the test's name if it has one.
+    #[must_use]
+    pub fn test(&self) -> Option<(&str, Option<&str>)> {
+        let (file, name) = match self.test.split_once("::") {
+            Some((file, name)) => (file, Some(name)),
+            None => (self.test.as_str(), None),
+        };
+        (!file.is_empty()).then_some((file, name))
+    }
+}
+
+impl Paper {
+    /// What is in it, item by item.
+    ///
+    /// # Panics
+    /// If the built-in file is broken, which the tests would show.
+    #[must_use]
+    pub fn inventory(&self) -> Inventory {
+        let own = self.files.iter().find(|(name, _)| *name == FILE);
+        own.map_or_else(Inventory::default, |(_, text)| {
+            toml::from_str(text).unwrap_or_else(|e| panic!("{}: {FILE}: {e}", self.key))
+        })
+    }
+}
+
+/// The items of all papers as Markdown: `docs/inventory.md`.
+#[must_use]
+pub fn inventory() -> String {
+    let mut out = String::from(
+        "# What is in the papers, and where it is here\n\n\
+         Every algorithm, variant, procedure, figure, table and idea of future work of the texts, and the work of others \
+         that they run or name. Made by `dupack papers --inventory` of `experiments/papers/<key>/inventory.toml`; a file, a \
+         test or a claim that does not exist fails the tests.\n",
+    );
+    for paper in PAPERS {
+        let items = paper.inventory().items;
+        if items.is_empty() {
+            continue;
+        }
+        let here = items.iter().filter(|item| !item.file.is_empty()).count();
+        out += &format!("\n## {}\n\n", escape(&paper.book().title));
+        out += &format!("{here} of {} items are here.\n\n", items.len());
+        let header = ["what", "kind", "section", "where", "shown by", "claims"].map(str::to_owned);
+        out += &table(&header, &items.iter().map(row).collect::<Vec<_>>());
+    }
+    out
+}
+
+fn row(item: &Item) -> Vec<Cell> {
+    let place = match (item.file.is_empty(), item.note.is_empty()) {
+        (true, _) => format!("not here: {}", item.note),
+        (false, true) => item.file.clone(),
+        (false, false) => format!("{} ({})", item.file, item.note),
+    };
+    let shown = match item.test() {
+        Some((file, Some(name))) => format!("{name} in {file}"),
+        Some((file, None)) => file.to_owned(),
+        None => "–".to_owned(),
+    };
+    vec![
+        Cell::new(item.what.clone(), Emphasis::Plain),
+        item.kind.name().into(),
+        item.section.clone().into(),
+        place.into(),
+        shown.into(),
+        item.claims.join(", ").into(),
+    ]
+}
