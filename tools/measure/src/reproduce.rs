@@ -42,6 +42,7 @@ fn rerun(root: &Path) -> Result<PathBuf, String> {
         "dupack-cli",
         "--",
         "papers",
+        "--readings",
     ];
     cargo(&[&args[..], &["--out", &name]].concat()).map_err(|e| {
         format!(
