@@ -114,6 +114,9 @@ impl Reread {
             .collect();
         match (turns.is_empty(), ours) {
             (false, _) => out += &format!("; turned by {}", turns.join(", ")),
+            (true, Verdict::DoesNotHold) if open > 0 => {
+                out += "; none that the runs tell turns it";
+            }
             (true, Verdict::DoesNotHold) => out += "; none that was tried turns it",
             (true, _) => {}
         }

@@ -147,7 +147,7 @@ impl Around<'_> {
             let (verdict, scale) = match touched {
                 false => (full, Scale::Untouched),
                 // What ours says as well at this scale, this way does not turn.
-                true if here == ours => (full, Scale::Quick),
+                true if here == ours && here != Verdict::CannotBeTold => (full, Scale::Quick),
                 true => (here, Scale::Quick),
             };
             Seen {
