@@ -1,5 +1,5 @@
 //! draft-nishida-newreno-modification-02: what NewReno's full ACK makes of the window. Both tables
-//! of its section 6. All of it is data.
+//! of its section 7. All of it is data.
 
 use super::Paper;
 
@@ -22,9 +22,14 @@ pub(super) static PAPER: Paper = Paper {
         file!("exhibits.toml"),
         file!("throughput.csv"),
         file!("events.csv"),
+        file!("readings.toml"),
+        file!("inventory.toml"),
         // ns-2.35 in this setting, by default and with `exit_recovery_fix_`.
-        ("nishida.csv", include_str!("../ns2/nishida.csv")),
-        ("nishida-fix.csv", include_str!("../ns2/nishida-fix.csv")),
+        ("nishida-20.csv", include_str!("../ns2/nishida-20.csv")),
+        (
+            "nishida-fix-20.csv",
+            include_str!("../ns2/nishida-fix-20.csv"),
+        ),
     ],
     facts: super::no_facts,
     drawn: super::nothing_drawn,
