@@ -16,15 +16,32 @@ pub struct Point {
 }
 
 impl Point {
-    /// The point in words: `path.loss = 1%, path.delay = 20ms`.
+    /// The point in words: `loss 1%, delay 20ms`. Keys that end alike are told once if their values are
+    /// the same, and with what stands before their end if not.
     #[must_use]
     pub fn label(&self) -> String {
-        let parts = self.values.iter().map(|(key, value)| {
-            let short = key.rsplit('.').next().unwrap_or(key);
-            format!("{short} {value}")
-        });
-        parts.collect::<Vec<_>>().join(", ")
+        let mut parts: Vec<String> = Vec::new();
+        for (key, value) in &self.values {
+            let end = last_of(key, 1);
+            let alike =
+                |(other, own): &(String, SweepValue)| last_of(other, 1) == end && own != value;
+            let name = match self.values.iter().any(alike) {
+                true => last_of(key, 2),
+                false => end,
+            };
+            let part = format!("{name} {value}");
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        parts.join(", ")
     }
+}
+
+/// The last `n` parts of a key.
+fn last_of(key: &str, n: usize) -> &str {
+    let from = key.rmatch_indices('.').nth(n - 1);
+    from.map_or(key, |(at, _)| &key[at + 1..])
 }
 
 /// A value for a key, and where in the file it stands.
@@ -273,6 +290,18 @@ mod tests {
         assert_eq!(labels.len(), 6);
         assert_eq!(labels[4], "count 5, loss 2%");
         assert_eq!(points[4].experiment.flows[0].count, 5);
+    }
+
+    #[test]
+    fn keys_that_end_alike_are_told_once_or_apart() {
+        let point = |forward: &str, reverse: &str| Point {
+            values: [("links.1.loss", forward), ("links.3.reverse.loss", reverse)]
+                .map(|(key, value)| (key.to_owned(), SweepValue::Text(value.to_owned())))
+                .to_vec(),
+            experiment: Experiment::new(vec!["sack/reno".to_owned()]),
+        };
+        assert_eq!(point("1%", "1%").label(), "loss 1%");
+        assert_eq!(point("3%", "0%").label(), "1.loss 3%, reverse.loss 0%");
     }
 
     #[test]
