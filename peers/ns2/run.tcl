@@ -19,6 +19,7 @@ array set opt {
     ssthresh  0
     duration  300
     packets   0
+    access    0
 }
 foreach {key value} $argv {
     set key [string trimleft $key -]
@@ -54,10 +55,18 @@ set start [$start_rng uniform 0.0 [expr {2.0 * $opt(delay)}]]
 set ns [new Simulator]
 set a [$ns node]
 set b [$ns node]
-$ns simplex-link $a $b $opt(rate) $opt(delay) DropTail
-$ns simplex-link $b $a $opt(rate) $opt(delay) DropTail
-$ns queue-limit $a $b $opt(buffer)
-$ns queue-limit $b $a 100000
+# The sender's end of the bottleneck; with an access link, a router.
+set r $a
+if {$opt(access) > 0} {
+    set r [$ns node]
+    $ns duplex-link $a $r $opt(access) 0.001 DropTail
+    $ns queue-limit $a $r 100000
+    $ns queue-limit $r $a 100000
+}
+$ns simplex-link $r $b $opt(rate) $opt(delay) DropTail
+$ns simplex-link $b $r $opt(rate) $opt(delay) DropTail
+$ns queue-limit $r $b $opt(buffer)
+$ns queue-limit $b $r 100000
 
 if {$opt(loss) > 0} {
     set draw [new RandomVariable/Uniform]
@@ -69,7 +78,7 @@ if {$opt(loss) > 0} {
     $em set rate_ $opt(loss)
     $em ranvar $draw
     # In front of the queue, on the data direction only.
-    $ns lossmodel $em $a $b
+    $ns lossmodel $em $r $b
 }
 
 set tcp [new Agent/$kind]
