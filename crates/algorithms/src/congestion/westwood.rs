@@ -34,6 +34,16 @@
 //!   §IV's single formula has it. §III answers such a loss with nothing at all.
 //! - After 3 duplicate ACKs §III.A sets `cwnd` to `ssthresh` in congestion avoidance, upwards,
 //!   too; §IV.A only lowers it, and that is the default (`cwnd`).
+//! - What an ACK counts for (`acked`): §II.A's procedure as printed counts 35 of the 30 segments of
+//!   its own example. The authors' module for ns-2 (tcp-westwood.cc, 2002) takes one off less, and
+//!   counts 30: the default, but in the dialect `linux`, which has it as printed, as Linux does.
+//! - The same module has more that the paper has not, and each is a parameter: an ACK counts for 2
+//!   segments at most (`acked_limit`); RTTmin is in ticks of the timer (`rtt_tick`); 2 segments are the
+//!   least threshold after 3 duplicate ACKs, too (`dup_ack_min_ssthresh`), which do not divide by a
+//!   (`f2=pipe`); and duplicate ACKs do not inflate the window (`inflation` of the recovery `reno`).
+//! - A filter that knows the time between ACKs is further work to the paper (footnote 2);
+//!   `sampling=time` is that of the authors' module.
+//! - So is raising `ssthresh` while the path is idle (§IV.B); `raise=idle` is our reading of it.
 //! - A duplicate ACK counts for one segment. What the sender does not take for a duplicate ACK
 //!   and acknowledges nothing (a window update) counts for none, and ends no interval.
 //! - `a` moves when the reduction is Westwood's own. A loss that a response answered in another
@@ -45,90 +55,25 @@ use alloc::boxed::Box;
 
 use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
 use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
-use dupack_tcp::time::Instant;
+use dupack_tcp::time::Duration;
 use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Increase, IncreaseParameters, LeastThreshold};
-use super::pacing::{Pace, PacingParameters};
-use super::undo::UndoParameters;
+use super::aimd::{self, Increase};
+use super::pacing::Pace;
 use super::window_validation::validating;
-use crate::catalog::{Choice, Context, Entry, Parameters};
+use crate::catalog::{Context, Entry};
 
-/// Westwood's parameters.
-#[derive(Clone, Copy, Debug, Parameters)]
-pub struct WestwoodParameters {
-    /// time constant of the bandwidth filter over its sampling time (τ/T)
-    #[parameter(source = "Westwood §II", range = 0.5..=1e6, unit = "ACK intervals", default = 10.0)]
-    tau: f64,
-    /// segments that one ACK may count for in the estimate
-    #[parameter(
-        source = "Westwood §II.A bounds nothing; the authors' ns-2 module bounds it to 2",
-        range = 1..=65_535,
-        unit = "segments",
-        default = 65_535,
-    )]
-    acked_limit: u64,
-    /// what 3 duplicate ACKs in slow start add to the reduction factor a
-    #[parameter(source = "Westwood §IV.A", range = 0.0..=1000.0, default = 0.25)]
-    step: f64,
-    /// what a timeout in slow start adds to the reduction factor a
-    #[parameter(source = "Westwood §IV.B", range = 0.0..=1000.0, default = 1.0)]
-    timeout_step: f64,
-    /// greatest reduction factor a
-    #[parameter(source = "Westwood §IV", range = 1.0..=1000.0, default = 4.0)]
-    a_max: f64,
-    #[embed(change(min_ssthresh(
-        doc = "least slow start threshold after a timeout",
-        source = "Westwood §III.B",
-    )))]
-    least: LeastThreshold,
-    /// what 3 duplicate ACKs in congestion avoidance make of cwnd
-    #[parameter(source = "Westwood §IV.A (lower); §III.A has set", default = CwndRule::Lower)]
-    cwnd: CwndRule,
-    /// ssthresh after 3 dup ACKs in avoidance
-    #[parameter(source = "Westwood §III, §IV", default = Shape::Pipe)]
-    f1: Shape,
-    /// factor of that function
-    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
-    f1_gain: f64,
-    /// ssthresh after 3 dup ACKs in slow start
-    #[parameter(source = "Westwood §III, §IV", default = Shape::Reduced)]
-    f2: Shape,
-    /// factor of that function
-    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
-    f2_gain: f64,
-    /// ssthresh after a timeout in avoidance
-    #[parameter(source = "Westwood §III, §IV", default = Shape::Pipe)]
-    f3: Shape,
-    /// factor of that function
-    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
-    f3_gain: f64,
-    /// cwnd after a timeout in avoidance
-    #[parameter(source = "Westwood §III, §IV", default = Shape::Segment)]
-    f4: Shape,
-    /// factor of that function
-    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
-    f4_gain: f64,
-    /// ssthresh after a timeout in slow start
-    #[parameter(source = "Westwood §III, §IV", default = Shape::Reduced)]
-    f5: Shape,
-    /// factor of that function
-    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
-    f5_gain: f64,
-    /// cwnd after a timeout in slow start
-    #[parameter(source = "Westwood §III, §IV", default = Shape::Segment)]
-    f6: Shape,
-    /// factor of that function
-    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
-    f6_gain: f64,
-    #[embed]
-    increase: IncreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
-}
+mod estimate;
+mod functions;
+mod parameters;
+
+pub use estimate::{AckedCount, Counting, Sampling};
+pub use functions::Shape;
+pub use parameters::{CwndRule, Raise, WestwoodParameters};
+
+use estimate::Filter;
+use functions::Functions;
 
 /// The entry in the catalog.
 #[must_use]
@@ -151,11 +96,19 @@ pub struct Westwood {
     increase: Increase,
     acked: AckedCount,
     filter: Filter,
+    /// Seconds; 0 if RTTmin is exact.
+    rtt_tick: f64,
     reduction: Reduction,
     functions: Functions,
     cwnd_rule: CwndRule,
     /// Least `ssthresh` after a timeout, in bytes.
     min_ssthresh: f64,
+    /// The same after 3 duplicate ACKs.
+    dup_ack_min_ssthresh: f64,
+    raise: Raise,
+    raise_rtt: f64,
+    /// Of the round trips that `raise` has seen.
+    least_rtt: Option<Duration>,
     undo: UndoRules,
     pacing: Pace,
     /// The reduction factor as it was before the last loss event.
@@ -170,8 +123,12 @@ impl Westwood {
         Self {
             smss,
             increase: Increase::new(&parameters.increase, context),
-            acked: AckedCount::new(context.smss, parameters.acked_limit),
-            filter: Filter::new(parameters.tau),
+            acked: AckedCount::new(parameters.acked, context.smss, parameters.acked_limit),
+            filter: match parameters.sampling {
+                Sampling::Acks => Filter::fixed(parameters.tau),
+                Sampling::Time => Filter::timed(parameters.time_constant),
+            },
+            rtt_tick: parameters.rtt_tick.as_secs_f64(),
             reduction: Reduction {
                 a: 1.0,
                 a_max: parameters.a_max,
@@ -181,16 +138,46 @@ impl Westwood {
             functions: Functions::new(parameters, smss),
             cwnd_rule: parameters.cwnd,
             min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
+            dup_ack_min_ssthresh: parameters.dup_ack_min_ssthresh as f64 * smss,
+            raise: parameters.raise,
+            raise_rtt: parameters.raise_rtt,
+            least_rtt: None,
             undo: parameters.undo.rules(),
             pacing: Pace::new(&parameters.pacing),
             remembered: None,
         }
     }
 
+    /// BWE · RTTmin in bytes; zero without an estimate.
+    fn measured_pipe(&self, rtt_min: Option<Duration>) -> f64 {
+        let exact = rtt_min.map_or(0.0, |rtt| rtt.as_secs_f64());
+        let rtt_min = if self.rtt_tick > 0.0 && exact > 0.0 {
+            ((exact / self.rtt_tick) as u64).max(1) as f64 * self.rtt_tick
+        } else {
+            exact
+        };
+        self.filter.estimate() * rtt_min
+    }
+
+    /// `window` with the threshold that the estimate raises it to, if the path is idle (§IV.B).
+    fn raised(&mut self, ack: &AckFacts<'_>, window: Window) -> Window {
+        let Some(rtt) = ack.rtt else {
+            return window;
+        };
+        let least = self.least_rtt.map_or(rtt, |least| least.min(rtt));
+        self.least_rtt = Some(least);
+        if rtt.as_secs_f64() > self.raise_rtt * least.as_secs_f64() {
+            return window;
+        }
+        Window {
+            ssthresh: window.ssthresh.max(self.measured_pipe(Some(least))),
+            ..window
+        }
+    }
+
     /// BWE · RTTmin in bytes: what the path holds. Without an estimate, FlightSize / 2.
     fn pipe(&self, loss: &LossFacts) -> f64 {
-        let rtt_min = loss.rtt_min.map_or(0.0, |rtt| rtt.as_secs_f64());
-        let pipe = self.filter.estimate * rtt_min;
+        let pipe = self.measured_pipe(loss.rtt_min);
         if pipe > 0.0 {
             pipe
         } else {
@@ -205,7 +192,11 @@ impl CongestionControl for Westwood {
             let bytes = self.acked.count(ack.acked_bytes);
             self.filter.take(ack.now, bytes);
         }
-        self.increase.grown(ack, credit, view.window)
+        let grown = self.increase.grown(ack, credit, view.window);
+        match self.raise {
+            Raise::Off => grown,
+            Raise::Idle => self.raised(ack, grown),
+        }
     }
 
     fn reduction(&self, loss: &LossFacts) -> Window {
@@ -215,7 +206,7 @@ impl CongestionControl for Westwood {
             Phase::Avoidance => self.functions.f1,
             Phase::SlowStart | Phase::Neither => self.functions.f2,
         };
-        let ssthresh = f.of(self.pipe(loss), a);
+        let ssthresh = f.of(self.pipe(loss), a).max(self.dup_ack_min_ssthresh);
         Window {
             cwnd: if phase == Phase::Avoidance && self.cwnd_rule == CwndRule::Set {
                 ssthresh
@@ -278,12 +269,14 @@ impl CongestionControl for Westwood {
     }
 
     fn bandwidth_estimate(&self) -> Option<f64> {
-        self.filter.last_ack.map(|_| self.filter.estimate)
+        self.filter.begun()
     }
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
         self.smss = f64::from(to);
-        self.min_ssthresh *= f64::from(to) / f64::from(from);
+        let ratio = f64::from(to) / f64::from(from);
+        self.min_ssthresh *= ratio;
+        self.dup_ack_min_ssthresh *= ratio;
         self.increase.resize(from, to);
         self.acked.resize(from, to);
         self.functions.resize(to);
@@ -327,178 +320,6 @@ impl Phase {
         } else {
             Self::Neither
         }
-    }
-}
-
-/// What 3 duplicate ACKs in congestion avoidance make of `cwnd`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-pub enum CwndRule {
-    /// ssthresh, if that is less
-    Lower,
-    /// ssthresh
-    Set,
-}
-
-/// The functions of §III, for windows in bytes.
-#[derive(Clone, Copy, Debug)]
-struct Functions {
-    f1: Function,
-    f2: Function,
-    f3: Function,
-    f4: Function,
-    f5: Function,
-    f6: Function,
-}
-
-impl Functions {
-    /// For segments of `smss` bytes.
-    fn new(parameters: &WestwoodParameters, smss: f64) -> Self {
-        let p = parameters;
-        let function = |shape, gain| Function { shape, gain, smss };
-        Self {
-            f1: function(p.f1, p.f1_gain),
-            f2: function(p.f2, p.f2_gain),
-            f3: function(p.f3, p.f3_gain),
-            f4: function(p.f4, p.f4_gain),
-            f5: function(p.f5, p.f5_gain),
-            f6: function(p.f6, p.f6_gain),
-        }
-    }
-
-    fn resize(&mut self, smss: u32) {
-        let Self {
-            f1,
-            f2,
-            f3,
-            f4,
-            f5,
-            f6,
-        } = self;
-        for function in [f1, f2, f3, f4, f5, f6] {
-            function.smss = f64::from(smss);
-        }
-    }
-}
-
-/// One of them.
-#[derive(Clone, Copy, Debug)]
-struct Function {
-    shape: Shape,
-    gain: f64,
-    /// Bytes of a segment.
-    smss: f64,
-}
-
-/// Its shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-pub enum Shape {
-    /// x = BWE · RTTmin
-    Pipe,
-    /// x/a
-    Reduced,
-    /// one segment
-    Segment,
-}
-
-impl Function {
-    /// Its value for a pipe of `x` bytes and a reduction factor `a`.
-    fn of(self, x: f64, a: f64) -> f64 {
-        self.gain
-            * match self.shape {
-                Shape::Pipe => x,
-                Shape::Reduced => x / a,
-                Shape::Segment => self.smss,
-            }
-    }
-}
-
-/// How much an ACK counts for, so that what duplicate ACKs announced is not counted again
-/// (procedure AckedCount, §II.A). In bytes; the paper counts segments of equal size.
-#[derive(Clone, Copy, Debug)]
-pub struct AckedCount {
-    segment: u64,
-    limit: u64,
-    accounted_for: u64,
-}
-
-impl AckedCount {
-    /// For segments of `smss` bytes; one ACK counts for `limit_segments` of them at most.
-    #[must_use]
-    pub fn new(smss: u32, limit_segments: u64) -> Self {
-        let segment = u64::from(smss);
-        Self {
-            segment,
-            limit: limit_segments * segment,
-            accounted_for: 0,
-        }
-    }
-
-    /// A full segment has `to` bytes from now on, not `from`.
-    pub fn resize(&mut self, from: u32, to: u32) {
-        self.segment = u64::from(to);
-        self.limit = self.limit / u64::from(from.max(1)) * self.segment;
-    }
-
-    /// The bytes that an ACK counts for which acknowledges `cumulative` bytes; a duplicate ACK
-    /// acknowledges none.
-    pub fn count(&mut self, cumulative: u64) -> u64 {
-        let counted = if cumulative == 0 {
-            self.accounted_for += self.segment;
-            self.segment
-        } else if cumulative <= self.segment {
-            cumulative
-        } else if self.accounted_for >= cumulative {
-            self.accounted_for -= cumulative;
-            self.segment
-        } else {
-            cumulative - core::mem::take(&mut self.accounted_for)
-        };
-        counted.min(self.limit)
-    }
-}
-
-/// The low-pass filter of §II; rates in bytes per second.
-#[derive(Clone, Copy, Debug)]
-struct Filter {
-    /// Weight of the previous estimate.
-    keep: f64,
-    /// Weight of each of the two samples.
-    add: f64,
-    estimate: f64,
-    sample: f64,
-    last_ack: Option<Instant>,
-    /// Bytes counted since `last_ack`.
-    pending: u64,
-}
-
-impl Filter {
-    fn new(ratio: f64) -> Self {
-        let denominator = 2.0 * ratio + 1.0;
-        Self {
-            keep: (2.0 * ratio - 1.0) / denominator,
-            add: 1.0 / denominator,
-            estimate: 0.0,
-            sample: 0.0,
-            last_ack: None,
-            pending: 0,
-        }
-    }
-
-    fn take(&mut self, now: Instant, bytes: u64) {
-        let Some(last) = self.last_ack else {
-            self.last_ack = Some(now);
-            return;
-        };
-        self.pending += bytes;
-        let interval = now.since(last);
-        if interval.is_zero() {
-            return;
-        }
-        let sample = self.pending as f64 / interval.as_secs_f64();
-        self.estimate = self.keep * self.estimate + self.add * (sample + self.sample);
-        self.sample = sample;
-        self.pending = 0;
-        self.last_ack = Some(now);
     }
 }
 

@@ -19,6 +19,9 @@
 //! everything outstanding at the loss is acknowledged; Reno leaves at the first new ACK, so that
 //! a second loss in the same window needs three more duplicate ACKs, and halves again, or
 //! needs the timer. With `careful=on` (ns-2's default) it is always the timer.
+//!
+//! `inflation=off` leaves what is in flight at FlightSize: nothing new leaves until the retransmission
+//! is acknowledged.
 
 use alloc::boxed::Box;
 
@@ -40,9 +43,10 @@ struct Reno {
     inflation: Option<u64>,
     /// The fast retransmit that is due.
     retransmit: Option<SegmentId>,
+    /// By how much each duplicate ACK inflates it.
+    per_duplicate: u64,
     at_fast_retransmit: RtoTimer,
     at_exit: Growth,
-    smss: u64,
 }
 
 impl Reno {
@@ -50,7 +54,10 @@ impl Reno {
     fn enter(&mut self, view: &View<'_>) -> Outcome {
         let first = view.scoreboard.first();
         self.dup_acks.begin_event(view);
-        self.inflation = Some(self.dup_acks.departed_bytes());
+        self.inflation = Some(match self.per_duplicate {
+            0 => 0,
+            _ => self.dup_acks.departed_bytes(),
+        });
         self.retransmit = Some(first);
         Outcome {
             loss: Some(LossEvent::of(first, DUPLICATE_ACKS)),
@@ -89,7 +96,7 @@ impl Recovery for Reno {
         match (ack.kind, &mut self.inflation) {
             (AckKind::Advance, _) => self.advance(),
             (AckKind::Duplicate, Some(inflation)) => {
-                *inflation += self.smss;
+                *inflation += self.per_duplicate;
                 Outcome::default()
             }
             (AckKind::Duplicate, None) if loss => self.enter(view),
@@ -134,7 +141,9 @@ impl Recovery for Reno {
     }
 
     fn on_segment_size(&mut self, _: u32, to: u32) {
-        self.smss = u64::from(to);
+        if self.per_duplicate > 0 {
+            self.per_duplicate = u64::from(to);
+        }
         self.dup_acks.resize(to);
     }
 }
@@ -188,6 +197,12 @@ struct RenoParameters {
         default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::On),
     )]
     exit_growth: Switch,
+    /// duplicate ACKs inflate the window: each lets a segment out in the place of the one that arrived
+    #[parameter(
+        source = "RFC 5681 §3.2 steps 3 and 4; the ns-2 module of Westwood's authors has none",
+        default = Switch::On,
+    )]
+    inflation: Switch,
 }
 
 /// Reno in the catalog.
@@ -207,7 +222,10 @@ pub fn entry() -> Entry<dyn Recovery> {
                     Switch::On => Growth::Acked,
                     Switch::Off => Growth::Frozen,
                 },
-                smss: u64::from(context.smss),
+                per_duplicate: match parameters.inflation {
+                    Switch::On => u64::from(context.smss),
+                    Switch::Off => 0,
+                },
             })
         })
 }
@@ -251,6 +269,25 @@ mod tests {
         }
         t.receive(202, ack(10));
         assert_eq!(t.cwnd(), 4.25);
+    }
+
+    #[test]
+    fn without_inflation_nothing_new_leaves_before_the_next_new_ack() {
+        // The same as above, but for what the duplicate ACKs let out.
+        let mut t = Setup::new(entry())
+            .set("inflation", "off")
+            .window(8.0)
+            .start(100);
+        assert_eq!(t.receive(100, ack(0)), "limited:8");
+        assert_eq!(t.receive(101, ack(0)), "limited:9");
+        assert_eq!(t.receive(102, ack(0)), "dupacks:0");
+        assert_eq!((t.cwnd(), t.ssthresh(), t.in_flight()), (4.0, 4.0, 10.0));
+        for ms in 103..109 {
+            assert_eq!(t.receive(ms, ack(0)), "");
+        }
+        // Everything is acknowledged: four at once.
+        assert_eq!(t.receive(200, ack(10)), "new:10 new:11 new:12 new:13");
+        assert_eq!((t.cwnd(), t.in_flight()), (4.0, 4.0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The estimate and the windows, by hand.
 
-use dupack_tcp::time::Duration;
+use dupack_tcp::congestion::Credit;
+use dupack_tcp::time::{Duration, Instant};
 
 use super::*;
 use crate::catalog::{Dialect, Value};
@@ -8,62 +9,6 @@ use crate::congestion::bench::Bench;
 
 fn close(left: f64, right: f64) -> bool {
     (left - right).abs() <= 1e-9 * right.abs().max(1.0)
-}
-
-#[test]
-fn acked_count_in_the_example_of_section_2a() {
-    // 100 to 109 lost, 110 to 129 arrive: 20 duplicate ACKs, one segment each.
-    let mut acked = AckedCount::new(1, 65_535);
-    for _ in 0..20 {
-        assert_eq!(acked.count(0), 1);
-    }
-    assert_eq!(acked.accounted_for, 20);
-    // 100 to 109 again: 5 delayed ACKs for 2 segments. Both were accounted for; each ACK
-    // still counts for one.
-    for left in [18, 16, 14, 12, 10] {
-        assert_eq!(acked.count(2), 1);
-        assert_eq!(acked.accounted_for, left);
-    }
-    // One ACK for 110 to 129: 20 less the 10 that are accounted for.
-    assert_eq!(acked.count(20), 10);
-    assert_eq!(acked.accounted_for, 0);
-    // An ordinary delayed ACK counts in full.
-    assert_eq!(acked.count(2), 2);
-    assert_eq!(acked.count(1), 1);
-}
-
-#[test]
-fn one_ack_counts_for_no_more_than_the_limit() {
-    let mut acked = AckedCount::new(1000, 2);
-    assert_eq!(acked.count(20_000), 2000);
-}
-
-#[test]
-fn the_filter_by_hand() {
-    let mut filter = Filter::new(10.0);
-    let ms = |n| Instant::ZERO + Duration::from_millis(n);
-    filter.take(ms(5), 1000);
-    assert_eq!(filter.estimate, 0.0);
-    // 1000 B in 10 ms are 100,000 B/s: BWE = (100,000 + 0)/21.
-    filter.take(ms(15), 1000);
-    assert!(close(filter.estimate, 100_000.0 / 21.0));
-    // 2000 B in 10 ms: BWE = 19/21 · 100,000/21 + (200,000 + 100,000)/21.
-    filter.take(ms(25), 2000);
-    let expected = 19.0 / 21.0 * (100_000.0 / 21.0) + 300_000.0 / 21.0;
-    assert!(close(filter.estimate, expected));
-}
-
-#[test]
-fn acks_at_the_same_instant_count_with_the_next() {
-    let mut filter = Filter::new(10.0);
-    let ms = |n| Instant::ZERO + Duration::from_millis(n);
-    filter.take(ms(0), 1000);
-    filter.take(ms(0), 1000);
-    filter.take(ms(0), 1000);
-    assert_eq!(filter.estimate, 0.0);
-    // 3000 B in 10 ms.
-    filter.take(ms(10), 1000);
-    assert!(close(filter.sample, 300_000.0));
 }
 
 #[test]
@@ -166,6 +111,79 @@ fn without_an_estimate_a_loss_halves() {
     let mut b = Bench::new(entry(), Dialect::Rfc, &[], 10.0, 5.0);
     b.loss(0, 10);
     assert_eq!((b.cwnd(), b.ssthresh()), (5.0, 5.0));
+}
+
+#[test]
+fn rtt_min_in_ticks_of_the_timer() {
+    let loss = |tick: u64, rtt: u64| {
+        let tick = Value::Time(Duration::from_millis(tick));
+        let mut b = measured_with(&[("rtt_tick", tick)], 30.0, 10.0);
+        b.rtt_sample = Some(Duration::from_millis(rtt));
+        b.loss(0, 30);
+        b.ssthresh()
+    };
+    // 100 segments a second. Two whole ticks of 100 ms, and one.
+    assert!(close(loss(100, 200), 20.0));
+    assert!(close(loss(100, 199), 10.0));
+    // Less than one tick counts as one: five times the pipe.
+    assert!(close(loss(100, 20), 10.0));
+    // 0 is exact.
+    assert!(close(loss(0, 199), 19.9));
+}
+
+#[test]
+fn three_duplicate_acks_leave_two_segments_at_least_if_told() {
+    let loss = |least: u64| {
+        let least = Value::Integer(least);
+        let mut b = measured_with(&[("dup_ack_min_ssthresh", least)], 30.0, 10.0);
+        // 1 segment in the pipe.
+        b.rtt_sample = Some(Duration::from_millis(10));
+        b.loss(0, 30);
+        (b.cwnd(), b.ssthresh())
+    };
+    let (cwnd, ssthresh) = loss(0);
+    assert!(close(cwnd, 1.0) && close(ssthresh, 1.0), "{cwnd}");
+    assert_eq!(loss(2), (2.0, 2.0));
+}
+
+#[test]
+fn what_duplicate_acks_announced_counts_once_but_in_linux_twice() {
+    let estimate = |dialect| {
+        let mut b = Bench::new(entry(), dialect, &[], 10.0, 5.0);
+        // 4 duplicate ACKs, 2 delayed ACKs for 4 segments and one for 4 more, 10 ms apart.
+        for (n, segments) in [1, 0, 0, 0, 0, 2, 2, 4].into_iter().enumerate() {
+            b.now = Instant::ZERO + Duration::from_millis(10 * n as u64);
+            b.ack(segments);
+        }
+        b.control().bandwidth_estimate().unwrap()
+    };
+    // Each of the six ACKs from the second on is a segment in 10 ms; the last counts for 2 of 4, or for all 4.
+    let by_hand = |last: f64| {
+        let samples = [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, last].map(|s| s * 100_000.0);
+        samples
+            .windows(2)
+            .fold(0.0, |bwe, s| 19.0 / 21.0 * bwe + (s[0] + s[1]) / 21.0)
+    };
+    for (dialect, last) in [
+        (Dialect::Rfc, 2.0),
+        (Dialect::Ns2, 2.0),
+        (Dialect::Linux, 4.0),
+    ] {
+        let estimate = estimate(dialect);
+        assert!(close(estimate, by_hand(last)), "{dialect:?}: {estimate}");
+    }
+}
+
+#[test]
+fn an_idle_path_raises_the_threshold_if_told() {
+    let raise = ("raise", Value::word("idle"));
+    // x = 20 segments, the round-trip time its least: ssthresh follows, and the window is in slow start.
+    let b = measured_with(&[raise], 12.0, 10.0);
+    assert!(close(b.ssthresh(), 20.0), "{}", b.ssthresh());
+    assert_eq!(measured(12.0, 10.0).ssthresh(), 10.0);
+    // It never lowers it.
+    let b = measured_with(&[("raise", Value::word("idle"))], 12.0, 64.0);
+    assert_eq!(b.ssthresh(), 64.0);
 }
 
 #[test]

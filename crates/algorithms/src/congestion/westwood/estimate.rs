@@ -1,0 +1,330 @@
+//! §II: how much an ACK counts for, and the filter that makes a bandwidth of it.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::catalog::Choice;
+
+/// What an ACK counts for that covers no more than duplicate ACKs have announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Counting {
+    /// one segment, which is announced no more: each segment counts once
+    Once,
+    /// one segment, and all that it covers is announced no more: that segment counts twice
+    Printed,
+}
+
+/// What the sampling time of the filter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Sampling {
+    /// the time between ACKs, a fixed share of the time constant however long it is
+    Acks,
+    /// the time between ACKs as it is; where half the time constant passes without one, a sample of zero
+    Time,
+}
+
+/// How much an ACK counts for, so that what duplicate ACKs announced is not counted again
+/// (procedure AckedCount, §II.A). In bytes; the paper counts segments of equal size.
+///
+/// The procedure as printed ([`Counting::Printed`]) does not do what its text says: on the paper's
+/// own example it counts 35 segments of 30. An ACK that covers n announced segments counts for one of
+/// them, and all n are taken off what is announced; taking off n − 1 ([`Counting::Once`]) makes it 30.
+#[derive(Clone, Copy, Debug)]
+pub struct AckedCount {
+    counting: Counting,
+    segment: u64,
+    limit: u64,
+    accounted_for: u64,
+}
+
+impl AckedCount {
+    /// For segments of `smss` bytes; one ACK counts for `limit_segments` of them at most.
+    #[must_use]
+    pub fn new(counting: Counting, smss: u32, limit_segments: u64) -> Self {
+        let segment = u64::from(smss);
+        Self {
+            counting,
+            segment,
+            limit: limit_segments * segment,
+            accounted_for: 0,
+        }
+    }
+
+    /// A full segment has `to` bytes from now on, not `from`.
+    pub fn resize(&mut self, from: u32, to: u32) {
+        self.segment = u64::from(to);
+        self.limit = self.limit / u64::from(from.max(1)) * self.segment;
+    }
+
+    /// The bytes that an ACK counts for which acknowledges `cumulative` bytes; a duplicate ACK
+    /// acknowledges none.
+    pub fn count(&mut self, cumulative: u64) -> u64 {
+        let counted = if cumulative == 0 {
+            self.accounted_for += self.segment;
+            self.segment
+        } else if cumulative <= self.segment {
+            cumulative
+        } else if self.accounted_for >= cumulative {
+            self.accounted_for -= match self.counting {
+                Counting::Once => cumulative - self.segment,
+                Counting::Printed => cumulative,
+            };
+            self.segment
+        } else {
+            cumulative - core::mem::take(&mut self.accounted_for)
+        };
+        counted.min(self.limit)
+    }
+
+    /// Bytes that duplicate ACKs have announced and no ACK has covered yet.
+    #[must_use]
+    pub fn accounted_for(&self) -> u64 {
+        self.accounted_for
+    }
+}
+
+/// The low-pass filter of §II; rates in bytes per second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filter {
+    weights: Weights,
+    estimate: f64,
+    sample: f64,
+    last_ack: Option<Instant>,
+    /// Bytes counted since `last_ack`.
+    pending: u64,
+}
+
+/// By what the weights of a sample go.
+#[derive(Clone, Copy, Debug)]
+enum Weights {
+    /// τ/T is a constant.
+    Fixed(Trapezoid),
+    /// τ is a constant: seconds.
+    Timed(f64),
+}
+
+/// The trapezoidal rule's weights, of the previous estimate and of each of the two samples.
+#[derive(Clone, Copy, Debug)]
+struct Trapezoid {
+    keep: f64,
+    add: f64,
+}
+
+impl Trapezoid {
+    /// For a time constant of so many sampling times.
+    fn new(ratio: f64) -> Self {
+        let denominator = 2.0 * ratio + 1.0;
+        Self {
+            keep: (2.0 * ratio - 1.0) / denominator,
+            add: 1.0 / denominator,
+        }
+    }
+}
+
+/// What is left after intervals without an ACK may be so short that a sample over it means nothing.
+const SHORTEST_REST: f64 = 0.01;
+
+/// After so many intervals without an ACK an estimate is zero to the last bit that matters.
+const MOST_IDLE: u64 = 1000;
+
+impl Filter {
+    /// With a time constant of `ratio` sampling times (§II).
+    pub(super) fn fixed(ratio: f64) -> Self {
+        Self::new(Weights::Fixed(Trapezoid::new(ratio)))
+    }
+
+    /// With this time constant, whatever the sampling time is.
+    pub(super) fn timed(constant: Duration) -> Self {
+        Self::new(Weights::Timed(constant.as_secs_f64()))
+    }
+
+    fn new(weights: Weights) -> Self {
+        Self {
+            weights,
+            estimate: 0.0,
+            sample: 0.0,
+            last_ack: None,
+            pending: 0,
+        }
+    }
+
+    /// The estimate; zero before there is one.
+    pub(super) fn estimate(&self) -> f64 {
+        self.estimate
+    }
+
+    /// The same; `None` before the first ACK.
+    pub(super) fn begun(&self) -> Option<f64> {
+        self.last_ack.map(|_| self.estimate)
+    }
+
+    pub(super) fn take(&mut self, now: Instant, bytes: u64) {
+        let Some(last) = self.last_ack else {
+            self.last_ack = Some(now);
+            return;
+        };
+        self.pending += bytes;
+        let interval = now.since(last);
+        if interval.is_zero() {
+            return;
+        }
+        let bytes = core::mem::take(&mut self.pending) as f64;
+        self.last_ack = Some(now);
+        let interval = interval.as_secs_f64();
+        match self.weights {
+            Weights::Fixed(weights) => self.step(weights, bytes / interval),
+            Weights::Timed(constant) => {
+                let rest = self.idle(constant, interval);
+                self.step(Trapezoid::new(constant / rest), bytes / rest);
+            }
+        }
+    }
+
+    fn step(&mut self, weights: Trapezoid, sample: f64) {
+        self.estimate = weights.keep * self.estimate + weights.add * (sample + self.sample);
+        self.sample = sample;
+    }
+
+    /// A sample of zero for each half of the time constant without an ACK; what is left of the
+    /// interval. A shorter rest than 10 ms takes the last of them with it.
+    fn idle(&mut self, constant: f64, interval: f64) -> f64 {
+        let half = constant / 2.0;
+        let mut halves = (interval / half) as u64;
+        let mut rest = interval - half * halves as f64;
+        if halves > 0 && rest < SHORTEST_REST {
+            halves -= 1;
+            rest = half;
+        }
+        for _ in 0..halves.min(MOST_IDLE) {
+            self.step(Trapezoid::new(2.0), 0.0);
+        }
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(left: f64, right: f64) -> bool {
+        (left - right).abs() <= 1e-9 * right.abs().max(1.0)
+    }
+
+    fn ms(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(n)
+    }
+
+    /// §II.A: 100 to 109 are lost, 110 to 129 arrive. What 20 duplicate ACKs, 5 delayed ACKs for
+    /// 100 to 109 and the ACK for the rest count for.
+    fn example(counting: Counting, limit: u64) -> [u64; 3] {
+        let mut acked = AckedCount::new(counting, 1, limit);
+        let duplicates = (0..20).map(|_| acked.count(0)).sum();
+        assert_eq!(acked.accounted_for(), 20);
+        let delayed = (0..5).map(|_| acked.count(2)).sum();
+        let last = acked.count(20);
+        assert_eq!(acked.accounted_for(), 0);
+        // An ordinary delayed ACK counts in full.
+        assert_eq!((acked.count(2), acked.count(1)), (2, 1));
+        [duplicates, delayed, last]
+    }
+
+    #[test]
+    fn acked_count_in_the_example_of_section_2a() {
+        // Each delayed ACK leaves one announced segment less: 15 are left, so 5 of the last 20 count.
+        assert_eq!(example(Counting::Once, 65_535), [20, 5, 5]);
+    }
+
+    #[test]
+    fn acked_count_as_printed_counts_35_of_30() {
+        // Each delayed ACK counts for one, and leaves two less: 10 are left, so 10 of the last 20 count.
+        assert_eq!(example(Counting::Printed, 65_535), [20, 5, 10]);
+    }
+
+    #[test]
+    fn the_bound_of_the_authors_module_counts_27_of_30() {
+        assert_eq!(example(Counting::Once, 2), [20, 5, 2]);
+    }
+
+    #[test]
+    fn what_is_announced_lasts_for_as_many_acks_as_it_has_segments() {
+        let left = |counting| {
+            let mut acked = AckedCount::new(counting, 1000, 65_535);
+            for _ in 0..4 {
+                acked.count(0);
+            }
+            [2000, 2000, 2000].map(|bytes| (acked.count(bytes), acked.accounted_for()))
+        };
+        assert_eq!(
+            left(Counting::Once),
+            [(1000, 3000), (1000, 2000), (1000, 1000)]
+        );
+        assert_eq!(
+            left(Counting::Printed),
+            [(1000, 2000), (1000, 0), (2000, 0)]
+        );
+    }
+
+    #[test]
+    fn one_ack_counts_for_no_more_than_the_limit() {
+        let mut acked = AckedCount::new(Counting::Once, 1000, 2);
+        assert_eq!(acked.count(20_000), 2000);
+        acked.resize(1000, 500);
+        assert_eq!(acked.count(20_000), 1000);
+    }
+
+    #[test]
+    fn the_filter_by_hand() {
+        let mut filter = Filter::fixed(10.0);
+        assert_eq!(filter.begun(), None);
+        filter.take(ms(5), 1000);
+        assert_eq!(filter.begun(), Some(0.0));
+        // 1000 B in 10 ms are 100,000 B/s: BWE = (100,000 + 0)/21.
+        filter.take(ms(15), 1000);
+        assert!(close(filter.estimate, 100_000.0 / 21.0));
+        // 2000 B in 10 ms: BWE = 19/21 · 100,000/21 + (200,000 + 100,000)/21.
+        filter.take(ms(25), 2000);
+        let expected = 19.0 / 21.0 * (100_000.0 / 21.0) + 300_000.0 / 21.0;
+        assert!(close(filter.estimate, expected));
+    }
+
+    #[test]
+    fn acks_at_the_same_instant_count_with_the_next() {
+        let mut filter = Filter::fixed(10.0);
+        filter.take(ms(0), 1000);
+        filter.take(ms(0), 1000);
+        filter.take(ms(0), 1000);
+        assert_eq!(filter.estimate, 0.0);
+        // 3000 B in 10 ms.
+        filter.take(ms(10), 1000);
+        assert!(close(filter.sample, 300_000.0));
+    }
+
+    #[test]
+    fn the_filter_in_time_weighs_a_sample_by_its_time() {
+        let mut filter = Filter::timed(Duration::from_secs(1));
+        filter.take(ms(0), 1000);
+        // 1000 B in 100 ms, r = 10: the same as above.
+        filter.take(ms(100), 1000);
+        assert!(close(filter.estimate, 10_000.0 / 21.0));
+        // 1000 B in 200 ms, r = 5: BWE = 9/11 · BWE + (5000 + 10,000)/11.
+        filter.take(ms(300), 1000);
+        let expected = 9.0 / 11.0 * (10_000.0 / 21.0) + 15_000.0 / 11.0;
+        assert!(close(filter.estimate, expected));
+        // 1200 ms: two halves of the time constant without an ACK, 3/5 · BWE + (0 + last)/5 each
+        // time, then 1000 B in the 200 ms that are left.
+        filter.take(ms(1500), 1000);
+        let idle = 0.6 * (0.6 * expected + 5000.0 / 5.0);
+        assert!(close(filter.estimate, 9.0 / 11.0 * idle + 5000.0 / 11.0));
+    }
+
+    #[test]
+    fn a_rest_of_less_than_10_ms_takes_half_the_time_constant_with_it() {
+        let mut filter = Filter::timed(Duration::from_secs(1));
+        filter.take(ms(0), 1000);
+        // Twice 500 ms and 5 ms: one sample of zero, then 1000 B in 500 ms, r = 2.
+        filter.take(ms(1005), 1000);
+        assert!(close(filter.estimate, 2000.0 / 5.0));
+        // Half an hour of nothing leaves nothing, and takes no time.
+        filter.take(ms(2_000_000_000), 0);
+        assert!(filter.estimate < 1e-9);
+    }
+}

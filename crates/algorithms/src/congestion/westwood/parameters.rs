@@ -1,0 +1,141 @@
+//! What Westwood is told, and where each of it comes from.
+
+use dupack_tcp::time::Duration;
+
+use super::estimate::{Counting, Sampling};
+use super::functions::Shape;
+use crate::catalog::{Choice, Parameters};
+use crate::congestion::aimd::{IncreaseParameters, LeastThreshold};
+use crate::congestion::pacing::PacingParameters;
+use crate::congestion::undo::UndoParameters;
+
+/// Westwood's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct WestwoodParameters {
+    /// time constant of the bandwidth filter over its sampling time (τ/T)
+    #[parameter(source = "Westwood §II", range = 0.5..=1e6, unit = "ACK intervals", default = 10.0)]
+    pub(super) tau: f64,
+    /// what the sampling time of the bandwidth filter is
+    #[parameter(
+        source = "Westwood §II; its footnote 2 leaves the other to further work",
+        default = Sampling::Acks,
+    )]
+    pub(super) sampling: Sampling,
+    /// time constant of the filter that knows the time between ACKs (sampling = time)
+    #[parameter(
+        source = "Westwood has none; the authors' ns-2 module has 1 s (filter_type_ 3)",
+        default = Duration::from_secs(1),
+    )]
+    pub(super) time_constant: Duration,
+    /// what an ACK counts for in the estimate that covers less than duplicate ACKs have announced
+    #[parameter(
+        source = "Westwood §II.A as printed; the authors' ns-2 module, tcp-westwood.cc, has what its example needs; Linux has it as printed",
+        default(rfc = Counting::Once, linux = Counting::Printed, ns2 = Counting::Once),
+    )]
+    pub(super) acked: Counting,
+    /// segments that one ACK may count for in the estimate
+    #[parameter(
+        source = "Westwood §II.A bounds nothing; the authors' ns-2 module bounds it to 2",
+        range = 1..=65_535,
+        unit = "segments",
+        default = 65_535,
+    )]
+    pub(super) acked_limit: u64,
+    /// RTTmin is counted in whole ticks of this length, and is one at least; 0s is exact
+    #[parameter(
+        source = "Westwood §II says no more than what the timer uses; the authors' ns-2 module has that in ticks (tcpTick_)",
+        default = Duration::ZERO,
+    )]
+    pub(super) rtt_tick: Duration,
+    /// what 3 duplicate ACKs in slow start add to the reduction factor a
+    #[parameter(source = "Westwood §IV.A", range = 0.0..=1000.0, default = 0.25)]
+    pub(super) step: f64,
+    /// what a timeout in slow start adds to the reduction factor a
+    #[parameter(source = "Westwood §IV.B", range = 0.0..=1000.0, default = 1.0)]
+    pub(super) timeout_step: f64,
+    /// greatest reduction factor a
+    #[parameter(source = "Westwood §IV", range = 1.0..=1000.0, default = 4.0)]
+    pub(super) a_max: f64,
+    /// least slow start threshold after 3 duplicate ACKs
+    #[parameter(
+        source = "Westwood §III.A and §IV.A have none; the authors' ns-2 module has 2",
+        range = 0..=65_535,
+        unit = "segments",
+        default = 0,
+    )]
+    pub(super) dup_ack_min_ssthresh: u64,
+    #[embed(change(min_ssthresh(
+        doc = "least slow start threshold after a timeout",
+        source = "Westwood §III.B",
+    )))]
+    pub(super) least: LeastThreshold,
+    /// what 3 duplicate ACKs in congestion avoidance make of cwnd
+    #[parameter(source = "Westwood §IV.A (lower); §III.A has set", default = CwndRule::Lower)]
+    pub(super) cwnd: CwndRule,
+    /// ssthresh after 3 dup ACKs in avoidance
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Pipe)]
+    pub(super) f1: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    pub(super) f1_gain: f64,
+    /// ssthresh after 3 dup ACKs in slow start
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Reduced)]
+    pub(super) f2: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    pub(super) f2_gain: f64,
+    /// ssthresh after a timeout in avoidance
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Pipe)]
+    pub(super) f3: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    pub(super) f3_gain: f64,
+    /// cwnd after a timeout in avoidance
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Segment)]
+    pub(super) f4: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    pub(super) f4_gain: f64,
+    /// ssthresh after a timeout in slow start
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Reduced)]
+    pub(super) f5: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    pub(super) f5_gain: f64,
+    /// cwnd after a timeout in slow start
+    #[parameter(source = "Westwood §III, §IV", default = Shape::Segment)]
+    pub(super) f6: Shape,
+    /// factor of that function
+    #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
+    pub(super) f6_gain: f64,
+    /// what raises ssthresh between losses
+    #[parameter(source = "Westwood §IV.B leaves it to further work", default = Raise::Off)]
+    pub(super) raise: Raise,
+    /// round-trip time, over RTTmin, up to which the path counts as idle (raise = idle)
+    #[parameter(source = "our reading", range = 1.0..=1000.0, default = 1.1)]
+    pub(super) raise_rtt: f64,
+    #[embed]
+    pub(super) increase: IncreaseParameters,
+    #[embed]
+    pub(super) undo: UndoParameters,
+    #[embed]
+    pub(super) pacing: PacingParameters,
+}
+
+/// What 3 duplicate ACKs in congestion avoidance make of `cwnd`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum CwndRule {
+    /// ssthresh, if that is less
+    Lower,
+    /// ssthresh
+    Set,
+}
+
+/// What raises `ssthresh` between losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Raise {
+    /// nothing
+    Off,
+    /// BWE · RTTmin, while the round-trip time says that no queue stands
+    Idle,
+}
