@@ -25,15 +25,20 @@ pub(super) static PAPER: Paper = Paper {
     readme: include_str!("../experiments/westwood/README.md"),
     files: &[
         file!("exhibits.toml"),
+        file!("readings.toml"),
         file!("transient.toml"),
         file!("transient-lossy.toml"),
         file!("transient-half.toml"),
         file!("connections.toml"),
         file!("rates.toml"),
         file!("delays.toml"),
+        file!("delays-small.toml"),
         file!("connections-lossy.toml"),
         file!("rates-lossy.toml"),
         file!("delays-lossy.toml"),
+        file!("friendliness.toml"),
+        file!("functions.toml"),
+        file!("functions-red.toml"),
     ],
     facts,
     drawn,
@@ -63,15 +68,20 @@ mod tests {
     use crate::Extent;
     use dupack_lab::experiment::Experiment;
 
+    /// What the paper leaves to further work is slow enough as it is.
+    const FURTHER: [&str; 3] = ["friendliness", "functions", "functions-red"];
     /// What a quick look divides all rates and buffers by.
     const SLOWER: u64 = 5;
 
     #[test]
     fn a_quick_look_is_slower_throughout() {
         let [full, quick] = [Extent::Full, Extent::Quick].map(|e| PAPER.prepare(e).unwrap());
-        assert_eq!(full.len(), 9);
+        assert_eq!(full.len(), 13);
         for (full, quick) in full.iter().zip(&quick) {
             let (name, full, quick) = (full.name, &full.experiment, &quick.experiment);
+            if FURTHER.contains(&name) {
+                continue;
+            }
             let rate = |e: &Experiment| e.path.as_ref().unwrap().rate.unwrap().as_bits_per_second();
             assert_eq!(rate(quick) * SLOWER, rate(full), "{name}");
             for (slow, fast) in quick.udp.iter().zip(&full.udp) {

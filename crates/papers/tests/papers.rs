@@ -132,14 +132,11 @@ fn westwood_is_far_ahead_over_long_fat_and_lossy_paths() {
         "delay-pays-off",
         "lossy-gain-larger",
         "degradation-grows",
+        // By the reading of the authors' module; the procedure as printed counts five segments twice.
+        "acked-count-example",
     ] {
         assert_eq!(verdict(&westwood, id), Verdict::Holds, "{id}");
     }
-    // The procedure as printed counts five segments twice.
-    assert_eq!(
-        verdict(&westwood, "acked-count-example"),
-        Verdict::DoesNotHold
-    );
     for part in &westwood.evidence.parts {
         let series = ["transient", "transient-lossy"].contains(&part.name);
         let stacks = part.results.stacks.len();

@@ -1,7 +1,8 @@
 //! §V.A: one connection while two UDP sources come and go. What the estimate, the window and the
 //! threshold do over time, as quantities for the rules; and what the procedure of §II.A counts.
 
-use dupack_algorithms::congestion::westwood::AckedCount;
+use dupack_algorithms::catalog::{Axis, Catalog, Choice as _, Dialect, StackSpec, Value};
+use dupack_algorithms::congestion::westwood::{AckedCount, Counting};
 use dupack_claims::{Fact, FactKind, FactValue, Facts};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::run::{Course, Moment};
@@ -83,8 +84,12 @@ pub(super) fn facts(part: Option<&Part>) -> Facts {
     out.extend(UP.map(|step| estimate(format!("reached_{step}s"), &|e| e.reached(step))));
     out.extend(ESTIMATE.map(|(name, of)| estimate(name.to_owned(), &of)));
     out.extend(THRESHOLD.map(|(name, of)| fact(name.to_owned(), &runs, |run| of(&run.threshold))));
-    let example = example();
-    out.extend(example.map(|(name, n)| fact(name.to_owned(), &runs, |_| Some(n as f64))));
+    for (n, name) in EXAMPLE.into_iter().enumerate() {
+        out.push(fact(name.to_owned(), &runs, |run| {
+            let of = part?.results.stacks.get(run.of.job.stack)?;
+            Some(example(of, part?.results.experiment.dialect)?[n] as f64)
+        }));
+    }
     Facts(out)
 }
 
@@ -102,14 +107,28 @@ fn fact(name: String, runs: &[Run<'_>], of: impl Fn(&Run<'_>) -> Option<f64>) ->
 }
 
 /// §II.A: 10 segments lost, 20 more arrive; 5 delayed ACKs answer the retransmissions, and one ACK
-/// acknowledges the 20. What the procedure counts is the same in every run.
-fn example() -> [(&'static str, u64); 3] {
-    let mut acked = AckedCount::new(1, u64::MAX);
-    [
-        ("example_duplicates", (0..20).map(|_| acked.count(0)).sum()),
-        ("example_delayed", (0..5).map(|_| acked.count(2)).sum()),
-        ("example_last", acked.count(20)),
-    ]
+/// acknowledges the 20.
+const EXAMPLE: [&str; 3] = ["example_duplicates", "example_delayed", "example_last"];
+
+/// What the Westwood of `stack` counts there; nothing if it has none. The same in every run.
+fn example(stack: &str, dialect: Dialect) -> Option<[u64; 3]> {
+    let spec = StackSpec::parse(stack, &Catalog::builtin()).ok()?;
+    let entries = spec.effective(dialect);
+    let control = entries.iter().find(|entry| entry.axis == Axis::Control)?;
+    let of = |name: &str| {
+        let mut parameters = control.parameters.iter();
+        parameters.find_map(|(spec, value, _)| (spec.name == name).then_some(*value))
+    };
+    let (Value::Choice(counting), Value::Integer(limit)) = (of("acked")?, of("acked_limit")?)
+    else {
+        return None;
+    };
+    let mut acked = AckedCount::new(Counting::from_word(counting)?, 1, *limit);
+    Some([
+        (0..20).map(|_| acked.count(0)).sum(),
+        (0..5).map(|_| acked.count(2)).sum(),
+        acked.count(20),
+    ])
 }
 
 /// A run, and what is read off it.
@@ -345,9 +364,15 @@ mod tests {
     }
 
     #[test]
-    fn the_example_counts_five_segments_twice() {
-        let counted: Vec<u64> = example().into_iter().map(|(_, n)| n).collect();
-        // 35 of 30 segments.
-        assert_eq!(counted, [20, 5, 10]);
+    fn the_example_is_counted_as_the_stack_counts() {
+        let counted = |stack| example(stack, Dialect::Ns2);
+        assert_eq!(counted("reno/westwood"), Some([20, 5, 5]));
+        // As printed it is 35 of 30.
+        assert_eq!(counted("reno/westwood(acked=printed)"), Some([20, 5, 10]));
+        assert_eq!(counted("reno/westwood(acked_limit=2)"), Some([20, 5, 2]));
+        assert_eq!(counted("reno/reno"), None);
+        // Linux has it as printed.
+        let linux = example("reno/westwood", Dialect::Linux);
+        assert_eq!(linux, counted("reno/westwood(acked=printed)"));
     }
 }
