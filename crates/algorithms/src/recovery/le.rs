@@ -57,6 +57,12 @@
 //!   as Reno's does, with ACKs that advance the cumulative acknowledgment. That no period is
 //!   set apart for recovery (§2.2.3) may be taken to mean that every ACK that delivers something
 //!   opens it: `delivery`. The ACK that begins a loss event does not.
+//! - `dup_count`: what §2.2.1 counts by the order of transmission, the kernel code of §4.3 counts
+//!   by the sequence number (`sequence`, `le/by_sequence.rs`). There the echoed order (§4.2) times
+//!   segments and judges none of them.
+//! - `rto_timer`: §2.2.4 restarts the timer when the cumulative ACK advances, and by nothing else
+//!   while something is in flight. As LE sends on while a segment is repaired, that may take several
+//!   round trips: a timer that a retransmission of the first segment restarts is a parameter.
 //! - "An RTT" is the smoothed one. A timeout is a reduction too.
 //! - To a peer that declines SACK LE is another, which counts duplicate ACKs (§4.3):
 //!   `le/without_sack.rs`.
@@ -73,15 +79,18 @@ use dupack_tcp::time::Instant;
 use dupack_tcp::undo::{Reduction, Reversal, Spurious};
 
 use super::ambiguity::last_transmission_arrived;
+use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::DupThreshold;
 use super::two_lists::TwoLists;
 use crate::catalog::{Choice, Entry, Needs, Parameters};
 
+mod by_sequence;
 mod reordering;
 #[cfg(test)]
 mod tests;
 mod without_sack;
 
+use self::by_sequence::{BySequence, DupCount, SEQUENCE_ORDER};
 use self::reordering::{Decay, Reordering, ThresholdRule};
 use self::without_sack::WithoutSack;
 
@@ -191,8 +200,11 @@ pub struct Le {
     cause: Cause,
     first_retransmit: FirstRetransmit,
     opening: Opening,
+    rto_timer: RtoPolicy,
     /// The threshold in force.
     dup_threshold: usize,
+    /// What counts, if it is not the order of transmission.
+    by_sequence: Option<Box<BySequence>>,
     /// What raises it, if it adapts.
     reordering: Option<Box<Reordering>>,
     lists: TwoLists<Tag>,
@@ -210,7 +222,8 @@ pub struct Le {
 impl Le {
     fn new(parameters: &LeParameters) -> Self {
         let dup_threshold = parameters.counting.dup_threshold.max(1) as usize;
-        let adaptive = parameters.threshold == ThresholdRule::Adaptive;
+        let by_sequence = parameters.dup_count == DupCount::Sequence;
+        let adaptive = parameters.threshold == ThresholdRule::Adaptive && !by_sequence;
         let reordering = adaptive.then(|| {
             let most = parameters.threshold_max as usize;
             Box::new(Reordering::new(
@@ -224,7 +237,9 @@ impl Le {
             cause: parameters.cause,
             first_retransmit: parameters.first_retransmit,
             opening: parameters.opening,
+            rto_timer: parameters.timer.rto_timer,
             dup_threshold,
+            by_sequence: by_sequence.then(Box::default),
             reordering,
             lists: TwoLists::new(),
             largest: LargestStamps::new(most),
@@ -304,8 +319,27 @@ impl Le {
         }
     }
 
+    /// By which rule it judges.
+    const fn rule(&self) -> LossRule {
+        match self.by_sequence {
+            None => TRANSMISSION_ORDER,
+            Some(_) => SEQUENCE_ORDER,
+        }
+    }
+
     /// Moves every lost transmission to RTXLIST; answers with the first.
     fn find_lost(&mut self, view: &View<'_>) -> Option<SegmentId> {
+        if let Some(by_sequence) = &mut self.by_sequence {
+            let mut found = None;
+            while let Some(passed) = by_sequence.next_lost(self.dup_threshold) {
+                if self.lists.is_in_flight(passed, view.scoreboard) {
+                    let rule = SEQUENCE_ORDER;
+                    self.lists.condemn(passed.id, rule, view.scoreboard);
+                    found.get_or_insert(passed.id);
+                }
+            }
+            return found;
+        }
         let reach = self.largest.kth(self.dup_threshold)?;
         let mut found = None;
         while let Some(oldest) = self.lists.oldest() {
@@ -343,6 +377,9 @@ impl Recovery for Le {
             timestamp: sent.timestamp,
         };
         self.lists.sent(sent, tag, view.scoreboard);
+        if let Some(by_sequence) = &mut self.by_sequence {
+            by_sequence.sent(sent);
+        }
         if sent.segment.transmissions > 1 {
             self.fast_retransmit = false;
         }
@@ -350,7 +387,7 @@ impl Recovery for Le {
         if alone {
             RtoTimer::Restart
         } else {
-            RtoTimer::Keep
+            self.rto_timer.on_sent(sent, view)
         }
     }
 
@@ -358,7 +395,9 @@ impl Recovery for Le {
         let cause = self.value_of_cause(ack, view);
         self.adapt(ack, view);
         self.lists.delivered(ack.delivered, view.scoreboard);
-        if let Some(value) = cause {
+        if let Some(by_sequence) = &mut self.by_sequence {
+            by_sequence.acked(ack, view.scoreboard);
+        } else if let Some(value) = cause {
             self.last_cause = cause;
             self.acks += 1;
             self.largest.push(Stamp {
@@ -375,18 +414,14 @@ impl Recovery for Le {
             self.fast_retransmit = false;
         }
         Outcome {
-            loss: event.map(|segment| LossEvent::of(segment, TRANSMISSION_ORDER)),
+            loss: event.map(|segment| LossEvent::of(segment, self.rule())),
             restore: None,
             limit: None,
             growth: match event {
                 None => self.opening.growth(ack),
                 Some(_) => Growth::Frozen,
             },
-            rto: if ack.acked_bytes > 0 {
-                RtoTimer::Restart
-            } else {
-                RtoTimer::Keep
-            },
+            rto: self.rto_timer.on_ack(ack),
             timing: Timing::Sample,
             exit: Exit::No,
         }
@@ -402,11 +437,17 @@ impl Recovery for Le {
             timestamp: None,
         };
         self.lists.cut(view.scoreboard, unsent);
+        if let Some(by_sequence) = &mut self.by_sequence {
+            by_sequence.renumbered();
+        }
         self.on_rto(view);
     }
 
     fn on_rto(&mut self, view: &View<'_>) {
         self.lists.time_out(view.scoreboard, |_, _| true);
+        if let Some(by_sequence) = &mut self.by_sequence {
+            by_sequence.clear();
+        }
         if let Some(reordering) = &mut self.reordering {
             self.dup_threshold = reordering.time_out(self.dup_threshold, view.scoreboard);
         }
@@ -461,6 +502,12 @@ struct LeParameters {
     cause: Cause,
     #[embed]
     counting: DupThreshold,
+    /// against which transmissions an ACK counts
+    #[parameter(
+        source = "LE §2.2.1; §4.3, the code in Linux 2.6.17, has `sequence`",
+        default = DupCount::Order,
+    )]
+    dup_count: DupCount,
     /// what the first retransmission of a loss event waits for
     #[parameter(
         source = "LE §2.2.4, the proof of the observation; §2.2.2 would be `window`",
@@ -474,7 +521,12 @@ struct LeParameters {
         default = Opening::Advance,
     )]
     opening: Opening,
-    /// whether `dup_threshold` is all there is, or where it begins
+    #[embed(change(rto_timer(
+        source = "LE §2.2.4 (advance); RFC 6675 §6 and Linux restart it with the first segment, too",
+        default = RtoPolicy::Advance,
+    )))]
+    timer: RtoTimerParameters,
+    /// whether `dup_threshold` is all there is, or where it begins (dup_count = order)
     #[parameter(
         source = "LE §2.2.1; §2.3.4 proposes a variable one",
         default = ThresholdRule::Fixed,

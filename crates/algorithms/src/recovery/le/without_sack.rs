@@ -38,6 +38,7 @@ use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::super::ambiguity::last_transmission_arrived;
 use super::super::go_back_n::GoBackN;
+use super::super::rto_policy::RtoPolicy;
 use super::super::two_lists::Transmission;
 use super::{FirstRetransmit, LargestStamps, LeParameters, Opening, Stamp, TRANSMISSION_ORDER};
 
@@ -63,6 +64,7 @@ struct Slot {
 pub(super) struct WithoutSack {
     first_retransmit: FirstRetransmit,
     opening: Opening,
+    rto_timer: RtoPolicy,
     dup_threshold: usize,
     /// Transmissions to which no ACK has been put down, in their order.
     waiting: VecDeque<Transmission>,
@@ -90,6 +92,7 @@ impl WithoutSack {
         Self {
             first_retransmit: parameters.first_retransmit,
             opening: parameters.opening,
+            rto_timer: parameters.timer.rto_timer,
             dup_threshold,
             waiting: VecDeque::new(),
             slots: VecDeque::new(),
@@ -254,7 +257,7 @@ impl Recovery for WithoutSack {
         if self.in_flight(view) == u64::from(sent.segment.len) {
             RtoTimer::Restart
         } else {
-            RtoTimer::Keep
+            self.rto_timer.on_sent(sent, view)
         }
     }
 
@@ -285,11 +288,7 @@ impl Recovery for WithoutSack {
             } else {
                 self.opening.growth(ack)
             },
-            rto: if advanced {
-                RtoTimer::Restart
-            } else {
-                RtoTimer::Keep
-            },
+            rto: self.rto_timer.on_ack(ack),
             timing: Timing::Sample,
             exit: Exit::No,
         }
