@@ -221,7 +221,10 @@ impl State {
             }
             RttSampling::EverySegment => {
                 let oldest = sent.map(|(oldest, _)| now.since(oldest));
-                if let Some(rtt) = oldest.or_else(|| self.echoed_rtt(now, ack, applied)) {
+                let rtt = oldest
+                    .or_else(|| self.echoed_rtt(now, ack, applied))
+                    .or_else(|| self.ordered_rtt(now, ack, delivered));
+                if let Some(rtt) = rtt {
                     self.rtt.sample(rtt, now);
                 }
             }
@@ -288,6 +291,14 @@ impl State {
         let ticks = self.clock_reading(now, clock).wrapping_sub(echo) as i32;
         let ticks = u64::try_from(ticks).ok()?;
         Some(clock.tick * ticks)
+    }
+
+    /// The age of the transmission whose order the ACK echoes, if it reports that segment (LE §2.2.4,
+    /// §4.2): a sample where everything reported was sent several times.
+    fn ordered_rtt(&self, now: Instant, ack: &Ack, delivered: &[Delivered]) -> Option<Duration> {
+        let order = self.unwrap_order(ack.order_echo)?;
+        let caused = delivered.iter().find(|d| d.segment.order == order)?;
+        Some(now.since(caused.segment.sent_at))
     }
 
     pub(super) fn clock_reading(&self, now: Instant, clock: TimestampClock) -> u32 {

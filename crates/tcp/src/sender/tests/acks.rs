@@ -211,6 +211,22 @@ fn a_control_that_goes_by_a_model_hears_of_marks_once_a_window() {
     assert_eq!(answered(400, 7, 0), 2);
 }
 
+#[test]
+fn the_order_of_a_transmission_times_what_was_sent_again() {
+    // LE §2.2.4. A segment leaves at 0 ms and again at 1000 ms; its ACK comes at 1080 ms.
+    let srtt = |setup: Setup, order| {
+        let mut t = setup.window(1.0).start(1);
+        t.wait(1000);
+        t.receive(1080, ack(1).order(order));
+        t.sender().rtt().srtt()
+    };
+    let sample = Some(Duration::from_millis(80));
+    assert_eq!(srtt(plain().order_echo(), 2), sample);
+    // The first transmission was only late; and without the order nobody can tell.
+    assert_eq!(srtt(plain().order_echo(), 1), None);
+    assert_eq!(srtt(plain(), 2), None);
+}
+
 /// A window of as many segments as the order that the last ACK echoes; of 50 if it echoes none.
 #[derive(Debug)]
 struct Ordered;
