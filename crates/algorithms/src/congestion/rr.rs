@@ -1,7 +1,7 @@
 //! TCP-RR as LE simplifies it: only a timeout is congestion.
 //!
-//! S. Park et al.'s LE, §5.2.2, which names RR-TCP (M. Zhang, B. Karp, S. Floyd, L. Peterson,
-//! ICNP 2003) as its origin and keeps one thought of it.
+//! M. Kang, H. Park and J. Mo (LE), §5.2.2, who name RR-TCP (M. Zhang, B. Karp, S. Floyd, L. Peterson,
+//! ICNP 2003) as its origin and keep one thought of it.
 //!
 //! ```text
 //! duplicate ACKs   a wireless loss: cwnd and ssthresh stay
