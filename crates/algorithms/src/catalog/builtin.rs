@@ -31,6 +31,9 @@ impl Catalog {
         self.add(recovery::bulk_repeat::entry())?;
         self.add(recovery::robust::entry())?;
         self.add(recovery::delayed_fast::entry())?;
+        self.add(recovery::rr_tcp::entry())?;
+        self.add(recovery::tcp_dcr::entry())?;
+        self.add(recovery::tcp_pr::entry())?;
 
         // Congestion controls.
         self.add(congestion::reno::entry())?;

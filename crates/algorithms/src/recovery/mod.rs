@@ -19,6 +19,7 @@ pub mod rack;
 pub mod reno;
 mod reordering_window;
 pub mod robust;
+pub mod rr_tcp;
 mod rto_policy;
 pub mod sack;
 mod sack_fall_floyd;
@@ -26,5 +27,7 @@ pub mod shared;
 #[cfg(test)]
 mod storm;
 pub mod tahoe;
+pub mod tcp_dcr;
+pub mod tcp_pr;
 mod tlp;
 mod two_lists;

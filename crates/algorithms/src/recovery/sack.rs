@@ -120,6 +120,13 @@ impl Rfc6675 {
         self.lost.contains(id)
     }
 
+    /// From now on as many duplicate ACKs, or what stands for them, make a loss. What was lost stays
+    /// so.
+    pub(super) fn set_dup_threshold(&mut self, dup_threshold: u32) {
+        self.dup_threshold = dup_threshold;
+        self.lost.set_threshold(dup_threshold, self.smss);
+    }
+
     /// What was outstanding when the recovery in progress began ends here.
     pub(super) fn recovery_point(&self) -> Option<u64> {
         match self.phase {

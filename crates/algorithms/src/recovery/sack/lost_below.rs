@@ -46,6 +46,12 @@ impl LostBelow {
         self.byte_threshold = u64::from(dup_threshold.saturating_sub(1)) * u64::from(smss);
     }
 
+    /// `DupThresh` is another from the next ACK on.
+    pub(super) fn set_threshold(&mut self, dup_threshold: u32, smss: u32) {
+        self.dup_threshold = u64::from(dup_threshold);
+        self.resize(dup_threshold, smss);
+    }
+
     /// Takes in an ACK.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let before = self.boundary.id();

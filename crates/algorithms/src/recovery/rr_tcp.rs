@@ -1,0 +1,214 @@
+//! RR-TCP: SACK with a threshold that follows the reordering seen.
+//!
+//! M. Zhang, B. Karp, S. Floyd, L. Peterson, "RR-TCP: a reordering-robust TCP with DSACK", ICNP
+//! 2003; LE §2.3.4 names it. Three duplicate ACKs are too few where packets overtake each other.
+//! RR-TCP keeps a histogram of how far segments came late, and counts up to that percentile of
+//! it that avoids a wanted share of false alarms:
+//!
+//! ```text
+//! a segment comes late by d segments:    histogram[d] + 1
+//! threshold = least k with  (lengths below k) / (all lengths) ≥ share,     3 ≤ k ≤ threshold_max
+//! ```
+//!
+//! What is lost, in flight and sent next is RFC 6675's (`sack`), with that threshold instead of 3.
+//! Until it is reached each SACK lets a new segment out, as far as the window has room.
+//!
+//! A segment came late if it is reported below what was sacked before, and was sent once; or if it was
+//! sent again, and a DSACK tells that both transmissions arrived. The window that a false alarm has
+//! cut is given back by the control, as a DSACK tells it, too: `undo_dsack = on`.
+//!
+//! Against LE with `threshold = adaptive`: that one goes by the longest delay and counts ACKs in the
+//! order of transmission; this one goes by a percentile and counts segments in the order of the data.
+//!
+//! Readings (the paper's own text was not at hand):
+//! - `d` is the distance in segments to the highest that was sacked before.
+//! - The threshold never exceeds what is outstanding but one: more duplicate ACKs cannot come.
+//! - Not built: the cost model that moves `share` by the timeouts and idle times it causes, and its
+//!   sampling of round trips.
+//!
+//! Cost: amortised O(1) for an ACK; O(`threshold_max`) when a segment came late.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use dupack_tcp::facts::{AckFacts, Sent, View};
+use dupack_tcp::recovery::{self, Next, Outcome, Recovery, RtoTimer};
+use dupack_tcp::undo::{Reversal, Spurious};
+
+use super::sack::{Rfc6675, Rfc6675Parameters};
+use crate::catalog::{Context, Entry, Needs, Parameters};
+
+/// Repaired segments of which a DSACK may still tell, as in `le/reordering.rs`.
+const REMEMBERED: usize = 16;
+
+/// RR-TCP. See the [module](self).
+#[derive(Debug)]
+struct RrTcp {
+    sack: Rfc6675,
+    lateness: Lateness,
+    /// What was sent again and arrived: from, to, and by how many segments it was late then.
+    repaired: VecDeque<(u64, u64, usize)>,
+    /// The byte after the highest that was sacked, before the ACK.
+    highest: u64,
+}
+
+/// By how many segments others came late, and the threshold that this asks for.
+#[derive(Debug)]
+struct Lateness {
+    share: f64,
+    least: u32,
+    threshold: u32,
+    /// How many segments came late by as many as the place in this list says.
+    histogram: Vec<u64>,
+    lengths: u64,
+}
+
+impl Lateness {
+    /// Thresholds from `least` to `most`.
+    fn new(share: f64, least: u32, most: u32) -> Self {
+        Self {
+            share,
+            least,
+            threshold: least,
+            histogram: vec![0; most.max(least) as usize],
+            lengths: 0,
+        }
+    }
+
+    /// A segment came late by `length` segments.
+    fn count(&mut self, length: usize) {
+        let longest = self.histogram.len() - 1;
+        self.histogram[length.min(longest)] += 1;
+        self.lengths += 1;
+        let wanted = self.share * self.lengths as f64;
+        let mut below = 0;
+        let enough = self.histogram.iter().position(|&count| {
+            below += count;
+            below as f64 >= wanted
+        });
+        // Lengths up to `enough` are below the next number.
+        let threshold = enough.map_or(self.histogram.len(), |length| length + 1);
+        self.threshold = self.least.max(threshold as u32);
+    }
+}
+
+impl RrTcp {
+    fn new(parameters: &RrTcpParameters, context: &Context) -> Self {
+        let least = parameters.sack.counting.dup_threshold;
+        Self {
+            sack: Rfc6675::new(&parameters.sack, context),
+            lateness: Lateness::new(parameters.share, least, parameters.threshold_max),
+            repaired: VecDeque::new(),
+            highest: 0,
+        }
+    }
+
+    /// Takes in what an ACK tells of reordering.
+    fn observe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let board = view.scoreboard;
+        let edge = board.id_at(self.highest);
+        for delivered in ack.delivered {
+            let segment = delivered.segment;
+            let length = edge.0.saturating_sub(delivered.id.0 + 1) as usize;
+            if segment.end() >= self.highest || length == 0 {
+                continue;
+            }
+            if segment.transmissions == 1 {
+                self.lateness.count(length);
+            } else {
+                if self.repaired.len() == REMEMBERED {
+                    self.repaired.pop_front();
+                }
+                let late = (segment.start, segment.end(), length);
+                self.repaired.push_back(late);
+            }
+        }
+        if let Some((start, end)) = ack.dsack {
+            let twice = |&(from, to, _): &(u64, u64, usize)| start < to && from < end;
+            if let Some(index) = self.repaired.iter().position(twice)
+                && let Some((.., length)) = self.repaired.remove(index)
+            {
+                self.lateness.count(length);
+            }
+        }
+        self.highest = self.highest.max(board.forward_ack());
+        let outstanding = board.len().saturating_sub(1) as u32;
+        let threshold = self
+            .lateness
+            .threshold
+            .min(outstanding.max(self.lateness.least));
+        self.sack.set_dup_threshold(threshold);
+    }
+}
+
+impl Recovery for RrTcp {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        self.sack.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        self.observe(ack, view);
+        self.sack.on_ack(ack, view)
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.sack.on_rto(view);
+    }
+
+    fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
+        self.sack.on_spurious(spurious, view)
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        self.sack.in_flight(view)
+    }
+
+    fn phase(&self) -> Option<recovery::Phase> {
+        self.sack.phase()
+    }
+
+    fn next(&self, view: &View<'_>) -> Next {
+        self.sack.next(view)
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.sack.on_segment_size(from, to);
+    }
+}
+
+/// RR-TCP's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct RrTcpParameters {
+    #[embed]
+    sack: Rfc6675Parameters,
+    /// share of the late segments seen that would have been no false alarm
+    #[parameter(
+        source = "Zhang et al. 2003 have a percentile; which is our choice",
+        range = 0.0..=1.0,
+        default = 0.9,
+    )]
+    share: f64,
+    /// how far the threshold may grow
+    #[parameter(
+        source = "Linux, sysctl tcp_max_reordering; that there is a bound is ours",
+        range = 1..=1000,
+        unit = "segments",
+        default = 300,
+    )]
+    threshold_max: u32,
+}
+
+/// RR-TCP in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("rr-tcp", file!())
+        .summary("SACK whose threshold is a percentile of how far segments came late")
+        .citation("M. Zhang, B. Karp, S. Floyd and L. Peterson, RR-TCP, ICNP 2003")
+        .needs(|_| Needs::SACK.and_dsack())
+        .build(|parameters, context| Box::new(RrTcp::new(parameters, context)))
+}
+
+#[cfg(test)]
+mod tests;

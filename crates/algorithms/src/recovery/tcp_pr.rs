@@ -1,0 +1,226 @@
+//! TCP-PR: no duplicate ACK means a loss, time alone does.
+//!
+//! S. Bohacek, J. Hespanha, J. Lee, C. Lim, K. Obraczka, "TCP-PR: TCP for persistent packet
+//! reordering", ICDCS 2003; LE §1 names it. Where packets overtake each other all the time, the order
+//! of ACKs says nothing. TCP-PR bounds the round trip from above instead, and takes for lost what is out
+//! for longer:
+//!
+//! ```text
+//! ACK of a segment, after the time r:   ewrtt = max(α^(1/cwnd) · ewrtt, r)           cwnd in segments
+//! lost: sent longer ago than            mxrtt = β · ewrtt
+//! reduce: once for all that was in flight when a loss was found
+//! ```
+//!
+//! The bound follows the longest round trip at once and forgets it by α per window. What is sent
+//! first, and what is in flight, is LE's: two lists in the order of transmission (`two_lists`); the
+//! oldest transmission is due first, so that one timer does.
+//!
+//! Against RACK-TLP, which waits for a quarter of the least round trip beyond the last one, this waits for
+//! β of the longest, learns of no other sign, and so repairs a loss late.
+//!
+//! Readings (the paper's own text was not at hand):
+//! - SACK tells what has arrived; a cumulative ACK would leave all above a hole in flight.
+//! - What the paper does when most of a window is lost is left to the retransmission timer.
+//! - Before there is a sample nothing is lost but by that timer.
+//!
+//! Cost: amortised O(1).
+
+use alloc::boxed::Box;
+
+use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
+use dupack_tcp::recovery::{
+    Clearance, Exit, Expiry, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
+};
+use dupack_tcp::scoreboard::SegmentId;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::ambiguity::last_transmission_arrived;
+use super::rto_policy::{RtoPolicy, RtoTimerParameters};
+use super::two_lists::TwoLists;
+use crate::catalog::{Context, Entry, Needs, Parameters};
+
+/// The rule: it is out for longer than any round trip takes (TCP-PR).
+pub const TOO_LONG: LossRule = LossRule::new(&RuleWords {
+    name: "overdue",
+    meaning: "longer out than any round trip",
+});
+
+/// TCP-PR. See the [module](self).
+#[derive(Debug)]
+struct TcpPr {
+    smss: f64,
+    alpha: f64,
+    beta: f64,
+    rto_timer: RtoPolicy,
+    /// TSval of the last transmission of each segment.
+    lists: TwoLists<Option<u32>>,
+    /// The bound on the round trip, in seconds.
+    ewrtt: Option<f64>,
+    /// The last transmission so far.
+    last_order: u64,
+    /// What was sent up to here belongs to the last loss event.
+    event_order: u64,
+    timer: Option<Instant>,
+}
+
+impl TcpPr {
+    fn new(parameters: &TcpPrParameters, context: &Context) -> Self {
+        Self {
+            smss: f64::from(context.smss),
+            alpha: parameters.alpha,
+            beta: parameters.beta,
+            rto_timer: parameters.timer.rto_timer,
+            lists: TwoLists::new(),
+            ewrtt: None,
+            last_order: 0,
+            event_order: 0,
+            timer: None,
+        }
+    }
+
+    /// Takes the round-trip times that an ACK tells.
+    fn sample(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let segments = (view.window.cwnd / self.smss).max(1.0);
+        for delivered in ack.delivered {
+            let timestamp = self.lists.tag(delivered.id).flatten();
+            if !last_transmission_arrived(delivered, timestamp, ack, view) {
+                continue;
+            }
+            let rtt = ack.now.since(delivered.segment.sent_at).as_secs_f64();
+            let kept = self.ewrtt.unwrap_or(0.0) * libm::pow(self.alpha, 1.0 / segments);
+            self.ewrtt = Some(kept.max(rtt));
+        }
+    }
+
+    /// When a transmission of `sent_at` is overdue.
+    fn due(&self, sent_at: Instant) -> Option<Instant> {
+        let bound = Duration::from_secs_f64(self.ewrtt? * self.beta);
+        Some(sent_at + bound)
+    }
+
+    /// Moves everything overdue to RTXLIST, and sets the timer for what is next; answers with the loss
+    /// that begins an event.
+    fn find_lost(&mut self, view: &View<'_>) -> Option<SegmentId> {
+        let mut event = None;
+        self.timer = None;
+        while let Some(oldest) = self.lists.oldest() {
+            let sent_at = view.scoreboard.get(oldest.id)?.sent_at;
+            let Some(due) = self.due(sent_at) else { break };
+            if due > view.now {
+                self.timer = Some(due);
+                break;
+            }
+            self.lists.condemn(oldest.id, TOO_LONG, view.scoreboard);
+            if oldest.order > self.event_order {
+                self.event_order = self.last_order;
+                event = Some(oldest.id);
+            }
+        }
+        event
+    }
+}
+
+impl Recovery for TcpPr {
+    fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        self.last_order = sent.segment.order;
+        self.lists.sent(sent, sent.timestamp, view.scoreboard);
+        if self.timer.is_none() {
+            self.timer = self.due(sent.segment.sent_at);
+        }
+        self.rto_timer.on_sent(sent, view)
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
+        self.sample(ack, view);
+        self.lists.delivered(ack.delivered, view.scoreboard);
+        let event = self.find_lost(view);
+        Outcome {
+            loss: event.map(|segment| LossEvent::of(segment, TOO_LONG)),
+            restore: None,
+            limit: None,
+            growth: match event {
+                None if ack.acked_bytes > 0 => Growth::Acked,
+                _ => Growth::Frozen,
+            },
+            rto: self.rto_timer.on_ack(ack),
+            timing: Timing::Sample,
+            exit: Exit::No,
+        }
+    }
+
+    fn on_cut(&mut self, view: &View<'_>) {
+        self.lists.cut(view.scoreboard, None);
+        self.on_rto(view);
+    }
+
+    fn on_rto(&mut self, view: &View<'_>) {
+        self.lists.time_out(view.scoreboard, |_, _| true);
+        self.event_order = self.last_order;
+        self.timer = None;
+    }
+
+    fn timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    fn on_timer(&mut self, view: &View<'_>) -> Expiry {
+        Expiry {
+            loss: self
+                .find_lost(view)
+                .map(|segment| LossEvent::of(segment, TOO_LONG)),
+            ..Expiry::default()
+        }
+    }
+
+    fn in_flight(&self, view: &View<'_>) -> u64 {
+        self.lists.in_flight(view.scoreboard)
+    }
+
+    fn next(&self, _: &View<'_>) -> Next {
+        let clearance = Clearance::Window;
+        match self.lists.next_lost() {
+            Some((id, rule)) => Next::Retransmit {
+                id,
+                why: SendReason::Retransmit(rule),
+                clearance,
+            },
+            None => Next::New {
+                why: SendReason::NewData,
+                clearance,
+            },
+        }
+    }
+
+    fn on_segment_size(&mut self, _: u32, to: u32) {
+        self.smss = f64::from(to);
+    }
+}
+
+/// TCP-PR's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct TcpPrParameters {
+    /// what is left of the bound on the round trip after a window
+    #[parameter(source = "Bohacek et al. 2003", range = 0.0..=1.0, default = 0.995)]
+    alpha: f64,
+    /// how many such round trips a segment may be out
+    #[parameter(source = "Bohacek et al. 2003", range = 1.0..=100.0, default = 3.0)]
+    beta: f64,
+    #[embed(change(rto_timer(
+        source = "RFC 6298 §5.3",
+        default = RtoPolicy::Advance,
+    )))]
+    timer: RtoTimerParameters,
+}
+
+/// TCP-PR in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn Recovery> {
+    Entry::recovery("tcp-pr", file!())
+        .summary("what is out for longer than any round trip is lost; duplicate ACKs mean nothing")
+        .citation("S. Bohacek, J. Hespanha, J. Lee, C. Lim and K. Obraczka, TCP-PR, ICDCS 2003")
+        .needs(|_| Needs::SACK)
+        .build(|parameters, context| Box::new(TcpPr::new(parameters, context)))
+}
+
+#[cfg(test)]
+mod tests;
