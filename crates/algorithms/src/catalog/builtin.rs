@@ -39,6 +39,7 @@ impl Catalog {
         self.add(congestion::reno::entry())?;
         self.add(congestion::fixed::entry())?;
         self.add(congestion::westwood::entry())?;
+        self.add(congestion::westwood_linux::entry())?;
         self.add(congestion::cubic::entry())?;
         self.add(congestion::rr::entry())?;
         self.add(congestion::vegas::entry())?;

@@ -20,6 +20,7 @@ pub mod undo;
 pub mod vegas;
 pub mod veno;
 pub mod westwood;
+pub mod westwood_linux;
 pub mod window_validation;
 
 #[cfg(test)]

@@ -1,0 +1,314 @@
+//! TCP Westwood+ as Linux 2.6.17 has it, the kernel of LE's testbed (§4, §5.1).
+//!
+//! Linux 2.6.17, `net/ipv4/tcp_westwood.c`; A. Dell'Aera, L. A. Grieco, S. Mascolo, "Linux 2.4
+//! implementation of Westwood+ TCP with rate-halving", ICC 2004. It shares its idea with
+//! [`westwood`](super::westwood), and little else:
+//!
+//! ```text
+//! sample     bk / time, once in max(SRTT, window = 50 ms), bk being what ACKs counted for since  [+]
+//! filter     ns = 7/8 · ns + 1/8 · sample,  BWE = 7/8 · BWE + 1/8 · ns,  both from zero on
+//! RTTmin     the least *smoothed* round-trip time
+//! 3 dup ACKs cwnd = ssthresh = max(BWE · RTTmin, 2 segments), rounded down; upwards, too
+//! timeout    as Reno: half the window, one segment
+//! ```
+//!
+//! A sample per ACK sees the bursts in which ACKs come, a sample per round trip [+] does not: the
+//! estimate is lower, and nearer to what gets through. Between losses it grows as Reno does.
+//!
+//! A duplicate ACK counts for a segment, and one that acknowledges more than a segment for what no
+//! duplicate ACK before it counted for, a segment at least.
+//!
+//! Readings:
+//! - The kernel reaches this window at the end of a recovery, by rate halving. A control of this
+//!   project answers at its beginning, and LE's recovery has no end.
+//! - Times are exact, not in ticks; rates are not cut to whole bytes per tick.
+//! - Before there is an estimate the window would be two segments, and is.
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
+use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::pacing::{Pace, PacingParameters};
+use super::undo::UndoParameters;
+use super::window_validation::validating;
+use crate::catalog::{Context, Entry, Parameters};
+
+/// What the kernel leaves of a window at least, in segments.
+const LEAST_WINDOW: f64 = 2.0;
+
+/// The kernel's Westwood+'s parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct WestwoodLinuxParameters {
+    /// least time over which a sample is taken
+    #[parameter(
+        source = "Linux 2.6.17, TCP_WESTWOOD_RTT_MIN",
+        default = Duration::from_millis(50),
+    )]
+    window: Duration,
+    /// share of the old value that a filter keeps
+    #[parameter(
+        source = "Linux 2.6.17, westwood_do_filter",
+        range = 0.0..=1.0,
+        default = 0.875,
+    )]
+    keep: f64,
+    #[embed]
+    increase: IncreaseParameters,
+    #[embed]
+    decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("westwood-linux", file!())
+        .summary("Westwood+ of Linux 2.6.17: a sample per round trip, two filters, smoothed RTTs")
+        .citation("Linux 2.6.17, tcp_westwood.c; Dell'Aera, Grieco, Mascolo, ICC 2004")
+        .build(|parameters: &WestwoodLinuxParameters, context| {
+            let control = Box::new(WestwoodLinux::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct WestwoodLinux {
+    smss: f64,
+    sampling: Sampling,
+    /// The least smoothed round-trip time, in seconds.
+    rtt_min: Option<f64>,
+    increase: Increase,
+    decrease: Decrease,
+    undo: UndoRules,
+    pacing: Pace,
+}
+
+impl WestwoodLinux {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &WestwoodLinuxParameters, context: &Context) -> Self {
+        Self {
+            smss: f64::from(context.smss),
+            sampling: Sampling {
+                least: parameters.window,
+                keep: parameters.keep,
+                begun: None,
+                counted: 0.0,
+                accounted: 0.0,
+                nearly: 0.0,
+                estimate: 0.0,
+            },
+            rtt_min: None,
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
+            undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
+        }
+    }
+
+    /// The window that the estimate asks for, in bytes.
+    fn pipe(&self) -> f64 {
+        let segments = self.sampling.estimate * self.rtt_min.unwrap_or(0.0) / self.smss;
+        libm::floor(segments).max(LEAST_WINDOW) * self.smss
+    }
+}
+
+impl CongestionControl for WestwoodLinux {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        if let Some(srtt) = view.rtt.srtt() {
+            let seconds = srtt.as_secs_f64();
+            self.rtt_min = Some(self.rtt_min.map_or(seconds, |least| least.min(seconds)));
+            self.sampling.look(ack.now, srtt);
+        }
+        if ack.kind != AckKind::Other {
+            self.sampling.count(ack.acked_bytes as f64, self.smss);
+        }
+        self.increase.grown(ack, credit, view.window)
+    }
+
+    fn reduction(&self, _: &LossFacts) -> Window {
+        let pipe = self.pipe();
+        Window {
+            cwnd: pipe,
+            ssthresh: pipe,
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+            self.increase.after_loss();
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.increase.after_timeout();
+        self.decrease.after_timeout(loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.increase.remember();
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        self.increase.restore();
+        prior.restored(window)
+    }
+
+    fn bandwidth_estimate(&self) -> Option<f64> {
+        self.sampling.begun.map(|_| self.sampling.estimate)
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+    }
+}
+
+/// The estimate of the bandwidth, in bytes per second.
+#[derive(Clone, Copy, Debug)]
+struct Sampling {
+    least: Duration,
+    keep: f64,
+    /// When the sample began that is being taken.
+    begun: Option<Instant>,
+    /// What ACKs counted for since.
+    counted: f64,
+    /// What duplicate ACKs counted for, and an advance is yet to cover.
+    accounted: f64,
+    /// Filtered once.
+    nearly: f64,
+    estimate: f64,
+}
+
+impl Sampling {
+    /// Takes the sample if it is old enough.
+    fn look(&mut self, now: Instant, srtt: Duration) {
+        let begun = *self.begun.get_or_insert(now);
+        let age = now.since(begun);
+        if age <= srtt.max(self.least) {
+            return;
+        }
+        let rate = self.counted / age.as_secs_f64();
+        let keep = self.keep;
+        self.nearly = keep * self.nearly + (1.0 - keep) * rate;
+        self.estimate = keep * self.estimate + (1.0 - keep) * self.nearly;
+        self.counted = 0.0;
+        self.begun = Some(now);
+    }
+
+    /// An ACK that advances by `acked` bytes; a duplicate ACK by none.
+    fn count(&mut self, acked: f64, segment: f64) {
+        self.counted += if acked <= 0.0 {
+            self.accounted += segment;
+            segment
+        } else if acked <= segment {
+            acked
+        } else if self.accounted >= acked {
+            self.accounted -= acked;
+            segment
+        } else {
+            let rest = acked - self.accounted;
+            self.accounted = 0.0;
+            rest
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Dialect;
+    use crate::congestion::bench::Bench;
+    use crate::recovery::sack;
+    use crate::testing::{Setup, ack};
+
+    fn sampling() -> Sampling {
+        Sampling {
+            least: Duration::from_millis(50),
+            keep: 0.875,
+            begun: None,
+            counted: 0.0,
+            accounted: 0.0,
+            nearly: 0.0,
+            estimate: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_sample_is_taken_once_in_50_ms_and_filtered_twice() {
+        let mut s = sampling();
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let srtt = Duration::from_millis(20);
+        for ms in (0..=60).step_by(10) {
+            s.look(at(ms), srtt);
+            s.count(1000.0, 1000.0);
+        }
+        // Six ACKs of 1000 B counted between 0 and 60 ms, when the look came before the seventh.
+        let sample = 6000.0 / 0.060;
+        assert!((s.nearly - sample / 8.0).abs() < 1e-6);
+        assert!((s.estimate - sample / 64.0).abs() < 1e-6);
+        assert_eq!(s.counted, 1000.0);
+    }
+
+    #[test]
+    fn what_duplicate_acks_counted_for_is_not_counted_again() {
+        let mut s = sampling();
+        for _ in 0..20 {
+            s.count(0.0, 1.0);
+        }
+        s.count(30.0, 1.0);
+        assert_eq!((s.counted, s.accounted), (30.0, 0.0));
+        // More duplicate ACKs than the advance covers: it counts for one segment, and the rest waits.
+        s.count(0.0, 1.0);
+        s.count(0.0, 1.0);
+        s.count(0.0, 1.0);
+        s.count(2.0, 1.0);
+        assert_eq!((s.counted, s.accounted), (34.0, 1.0));
+    }
+
+    #[test]
+    fn without_an_estimate_a_loss_leaves_two_segments_and_a_timeout_half() {
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 16.0, 64.0);
+        b.loss(0, 16);
+        assert_eq!((b.cwnd(), b.ssthresh()), (2.0, 2.0));
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 16.0, 64.0);
+        b.timeout(0, 16);
+        assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
+    }
+
+    #[test]
+    fn a_loss_sets_the_window_to_what_gets_through() {
+        // Ten segments of 1000 B come back in every round trip of 100 ms, for a hundred of them.
+        let setup = Setup::new(sack::entry()).controlled_by(entry());
+        let mut t = setup.window(10.0).ssthresh(2.0).start(10_000);
+        let mut end = 0;
+        for ms in (100..10_000).step_by(10) {
+            end += 1;
+            t.receive(ms, ack(end));
+        }
+        for (ms, high) in [(10_000, 2), (10_001, 3), (10_002, 4)] {
+            t.receive(ms, ack(end).sack(end + 1, end + high));
+        }
+        // One segment in 10 ms; the least of the smoothed round trips was the first, of 100 ms. The
+        // filters come to ten segments from below, and that is rounded down.
+        assert_eq!((t.cwnd(), t.ssthresh()), (9.0, 9.0));
+    }
+}
