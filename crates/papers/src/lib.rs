@@ -3,7 +3,8 @@
 //!
 //! A paper is a folder `experiments/papers/<key>/` (experiment files, the paper's numbers, the
 //! claims and how they are judged, and what was chosen where the text says nothing) and a file
-//! here that draws and judges. [`find`] names it, [`Paper::plan`] makes a [`Campaign`] of it, and
+//! here that draws and judges. The last, `today`, is nobody's paper: it asks the systems of the
+//! five papers what their authors did not, and its claims are ours. [`find`] names it, [`Paper::plan`] makes a [`Campaign`] of it, and
 //! [`Campaign::execute`] a [`Reproduction`].
 
 pub mod agreement;
@@ -28,6 +29,7 @@ mod readings;
 mod reproduction;
 mod responding;
 mod schedule;
+mod today;
 mod watch;
 mod westwood;
 
@@ -56,13 +58,14 @@ pub use readings::{
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use watch::{Amount, Watch};
 
-/// The papers that are here.
-pub static PAPERS: [&Paper; 5] = [
+/// The five papers that are here, and what they did not ask.
+pub static PAPERS: [&Paper; 6] = [
     &le::PAPER,
     &momentary::PAPER,
     &newreno_smooth::PAPER,
     &responding::PAPER,
     &westwood::PAPER,
+    &today::PAPER,
 ];
 
 /// A paper: what it claims, how it is rerun, and what is drawn of it.

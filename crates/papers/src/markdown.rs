@@ -56,7 +56,8 @@ fn head(reproductions: &[Reproduction]) -> String {
     put(&format!(
         "Made by `{command}`, version {}; `cargo measure reproduce` writes this page. Each paper's tables and figures are \
          redrawn beside its own numbers, and each of its claims that a run can decide is judged by a rule that was \
-         written down first (`experiments/papers/<key>/claims.toml`). Means are over the seeds, with ± half the 95 % \
+         written down first (`experiments/papers/<key>/claims.toml`). The last chapter, `today`, is nobody's paper: it asks \
+         what the papers did not, and its claims, which are ours, are counted apart. Means are over the seeds, with ± half the 95 % \
          confidence interval; ratios are paired by seed.",
         env!("CARGO_PKG_VERSION")
     ));
@@ -73,9 +74,9 @@ fn head(reproductions: &[Reproduction]) -> String {
 
 /// The papers with their titles beside their keys.
 fn titled(mut rows: Vec<Vec<Cell>>, reproductions: &[Reproduction]) -> Vec<Vec<Cell>> {
-    for (row, reproduction) in rows.iter_mut().zip(reproductions) {
-        if let Some(first) = row.first_mut() {
-            let text = format!("{}: {}", reproduction.key, reproduction.book.title);
+    for first in rows.iter_mut().filter_map(|row| row.first_mut()) {
+        if let Some(named) = reproductions.iter().find(|r| r.key == first.text) {
+            let text = format!("{}: {}", named.key, named.book.title);
             *first = Cell::new(text, Emphasis::Plain);
         }
     }
@@ -140,7 +141,7 @@ fn chapter(reproduction: &Reproduction) -> String {
         out += "\n### Where the paper's systems are\n\n";
         out += &table(&header, &rows);
     }
-    out += "\n### What the text leaves open, and what we chose\n\n";
+    out += &format!("\n### {}\n\n", reproduction.chosen());
     for choice in reproduction.choices() {
         writeln!(out, "- {choice}").expect("memory does not fail");
     }
@@ -157,7 +158,7 @@ fn chapter(reproduction: &Reproduction) -> String {
 }
 
 fn verdicts(reproduction: &Reproduction) -> String {
-    let header = ["verdict", "claim", "the paper", "here"].map(str::to_owned);
+    let header = ["verdict", "claim", reproduction.says(), "here"].map(str::to_owned);
     let rows = reproduction.judged.iter().enumerate().map(|(n, judged)| {
         let (claim, verdict) = (&judged.claim, judged.finding.verdict);
         vec![

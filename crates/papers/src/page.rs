@@ -33,7 +33,8 @@ pub fn page(reproductions: &[Reproduction]) -> Page {
     Page {
         title: "Published results, rerun and judged".to_owned(),
         lead: "Each paper's figures and tables redrawn beside its own numbers, and a verdict on every claim: \
-               holds, does not hold, or cannot be told, by a rule that stands beside it."
+               holds, does not hold, or cannot be told, by a rule that stands beside it. The last chapter asks \
+               what the papers did not; its claims are ours and are counted apart."
             .to_owned(),
         sections,
     }
@@ -69,7 +70,7 @@ fn summary(reproductions: &[Reproduction]) -> Section {
     }
 }
 
-/// Papers by verdicts, and their sum.
+/// Papers by verdicts, and their sum; below it what is nobody's paper.
 pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<Cell>>) {
     let verdicts = [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeTold];
     let mut header = vec!["paper".to_owned(), "claims".to_owned()];
@@ -83,12 +84,15 @@ pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<C
         let counts = verdicts.map(|verdict| number(count(verdict)));
         [name, number(claims)].into_iter().chain(counts).collect()
     };
-    for reproduction in reproductions {
-        rows.push(of(reproduction.key, &[reproduction]));
+    let (papers, ours): (Vec<_>, Vec<_>) = reproductions.iter().partition(|r| r.is_a_paper());
+    for paper in papers.iter().copied() {
+        rows.push(of(paper.key, &[paper]));
     }
-    if reproductions.len() > 1 {
-        let all: Vec<&Reproduction> = reproductions.iter().collect();
-        rows.push(of("all", &all));
+    if papers.len() > 1 {
+        rows.push(of("all", &papers));
+    }
+    for own in ours {
+        rows.push(of(own.key, &[own]));
     }
     (header, rows)
 }
@@ -154,6 +158,29 @@ impl Reproduction {
         sections
     }
 
+    /// Whether somebody published it, or its claims are ours.
+    pub(super) fn is_a_paper(&self) -> bool {
+        self.key != super::today::KEY
+    }
+
+    /// Over what is claimed.
+    pub(super) fn says(&self) -> &'static str {
+        if self.is_a_paper() {
+            "the paper"
+        } else {
+            "expected"
+        }
+    }
+
+    /// Over what was chosen.
+    pub(super) fn chosen(&self) -> &'static str {
+        if self.is_a_paper() {
+            "What the text leaves open, and what we chose"
+        } else {
+            "What was chosen"
+        }
+    }
+
     /// What a reader should know first: how many claims hold, and which do not.
     fn summary_section(&self) -> Section {
         let warnings = self.warnings().into_iter();
@@ -209,7 +236,7 @@ impl Reproduction {
             header: [
                 "verdict",
                 "claim",
-                "the paper",
+                self.says(),
                 "here",
                 "judged by this rule",
             ]
@@ -287,7 +314,7 @@ impl Reproduction {
             Some(vec![plain(what.trim_end_matches(['.', ':'])), plain(how)])
         });
         Section {
-            heading: "What the text leaves open, and what we chose".to_owned(),
+            heading: self.chosen().to_owned(),
             blocks: vec![Block::Table {
                 caption: format!("From experiments/papers/{}/README.md.", self.key),
                 header: vec!["what".to_owned(), "how it was settled".to_owned()],
