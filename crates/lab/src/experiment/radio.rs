@@ -34,9 +34,13 @@ pub struct RadioOptions {
     /// What each station's interface queue holds; 50 packets if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Probability that a packet is lost on a hop for good, whatever the MAC does.
+    /// Probability that a packet is lost for good, whatever the MAC does: on a hop, unless
+    /// `loss_over` says otherwise.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss: Probability,
+    /// What `loss` is the probability of: that a packet is lost on each hop, or on all together.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub loss_over: LossOver,
     /// Probability that a data frame is corrupted, in which case the MAC tries again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub frame_error: Probability,
@@ -65,6 +69,18 @@ pub struct RadioOptions {
     /// backoff of its own.
     #[serde(default, skip_serializing_if = "is_default")]
     pub answering: Answering,
+}
+
+/// What the probability of a loss is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum LossOver {
+    /// A hop: a packet over five hops meets it five times.
+    #[default]
+    Hop,
+    /// The path from the first station to the last, each way; every hop has the same part of it.
+    Path,
 }
 
 /// Which of two frames that overlap at a receiver survive.

@@ -59,11 +59,41 @@ fn config(options: &RadioOptions) -> Result<RadioConfig, BuildError> {
             Buffer::Bytes(bytes) => QueueLimit::Bytes(bytes),
         };
     }
-    radio.packet_error = probability(options.loss);
+    radio.packet_error = NetProbability::clamped(loss_per_hop(options));
     radio.frame_error = probability(options.frame_error);
     Ok(radio)
 }
 
+/// The probability that a packet is lost on one hop. Over `h` hops that all lose `q`, `1 − (1 − q)^h`
+/// of the packets are lost.
+fn loss_per_hop(options: &RadioOptions) -> f64 {
+    let loss = options.loss.as_fraction();
+    match options.loss_over {
+        radio::LossOver::Hop => loss,
+        radio::LossOver::Path => 1.0 - (1.0 - loss).powf(1.0 / f64::from(options.hops)),
+    }
+}
+
 fn probability(p: Probability) -> NetProbability {
     NetProbability::clamped(p.as_fraction())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> RadioOptions {
+        toml::from_str(text).expect("options")
+    }
+
+    #[test]
+    fn loss_over_the_path_is_spread_over_its_hops() {
+        let hop = options("hops = 5\nloss = \"5%\"");
+        assert_eq!(loss_per_hop(&hop), 0.05);
+        let path = options("hops = 5\nloss = \"5%\"\nloss_over = \"path\"");
+        // 0.95 is 0.9898 to the fifth power.
+        assert!((loss_per_hop(&path) - 0.010_206).abs() < 1e-6);
+        let arrives = (1.0 - loss_per_hop(&path)).powi(5);
+        assert!((arrives - 0.95).abs() < 1e-12);
+    }
 }
