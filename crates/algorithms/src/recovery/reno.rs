@@ -15,6 +15,11 @@
 //!
 //! It is the same arithmetic, but the window stays what the control made it.
 //!
+//! The last line makes a difference where a response has set `cwnd` and `ssthresh` apart (methods 1
+//! and 11 to 17 of Park et al.). `deflation = window` leaves what the response chose; `threshold` sets
+//! `cwnd` to `ssthresh`, as the RFC's words are; `inflated` is 4.4BSD's way (`tcp_input.c`): the
+//! inflated window stays unless it is above `ssthresh`. After TCP's own response the three are one.
+//!
 //! Against its neighbours: Tahoe empties the pipe after each loss. NewReno stays in recovery until
 //! everything outstanding at the loss is acknowledged; Reno leaves at the first new ACK, so that
 //! a second loss in the same window needs three more duplicate ACKs, and halves again, or
@@ -47,6 +52,7 @@ struct Reno {
     per_duplicate: u64,
     at_fast_retransmit: RtoTimer,
     at_exit: Growth,
+    deflation: Deflation,
 }
 
 impl Reno {
@@ -68,17 +74,34 @@ impl Reno {
 
     /// An ACK of new data; if it ends the recovery, deflation is all there is to do (RFC 5681
     /// §3.2 step 6).
-    fn advance(&mut self) -> Outcome {
+    fn advance(&mut self, view: &View<'_>) -> Outcome {
         self.retransmit = None;
-        let (growth, exit) = match self.inflation.take() {
-            Some(_) => (self.at_exit, Exit::Recovery),
-            None => (Growth::Acked, Exit::No),
+        let rto = RtoTimer::Restart;
+        let Some(inflation) = self.inflation.take() else {
+            return Outcome {
+                growth: Growth::Acked,
+                rto,
+                ..Outcome::default()
+            };
         };
+        let left = self.deflated(inflation, view);
         Outcome {
-            growth,
-            exit,
-            rto: RtoTimer::Restart,
+            restore: left,
+            limit: left,
+            growth: self.at_exit,
+            exit: Exit::Recovery,
+            rto,
             ..Outcome::default()
+        }
+    }
+
+    /// The window in bytes that a recovery leaves behind, unless it is the one that it has.
+    fn deflated(&self, inflation: u64, view: &View<'_>) -> Option<f64> {
+        let window = view.window;
+        match self.deflation {
+            Deflation::Window => None,
+            Deflation::Threshold => Some(window.ssthresh),
+            Deflation::Inflated => Some((window.cwnd + inflation as f64).min(window.ssthresh)),
         }
     }
 }
@@ -94,7 +117,7 @@ impl Recovery for Reno {
         self.resend.on_ack(view);
         let loss = self.dup_acks.reveal_loss(ack);
         match (ack.kind, &mut self.inflation) {
-            (AckKind::Advance, _) => self.advance(),
+            (AckKind::Advance, _) => self.advance(view),
             (AckKind::Duplicate, Some(inflation)) => {
                 *inflation += self.per_duplicate;
                 Outcome::default()
@@ -166,6 +189,17 @@ impl From<FastRetransmitTimer> for RtoTimer {
     }
 }
 
+/// What the window becomes when the recovery ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum Deflation {
+    /// what the control or the response made it
+    Window,
+    /// `ssthresh`
+    Threshold,
+    /// the inflated window, or `ssthresh` if that is less
+    Inflated,
+}
+
 /// The parameter of Reno and those that come from it.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct TimerParameters {
@@ -203,6 +237,12 @@ struct RenoParameters {
         default = Switch::On,
     )]
     inflation: Switch,
+    /// what the window becomes when the recovery ends; one and the same after TCP's own response
+    #[parameter(
+        source = "window: ours; threshold: RFC 5681 §3.2 step 6 to the letter; inflated: 4.4BSD",
+        default = Deflation::Window,
+    )]
+    deflation: Deflation,
 }
 
 /// Reno in the catalog.
@@ -226,6 +266,7 @@ pub fn entry() -> Entry<dyn Recovery> {
                     Switch::On => u64::from(context.smss),
                     Switch::Off => 0,
                 },
+                deflation: parameters.deflation,
             })
         })
 }
@@ -354,6 +395,40 @@ mod tests {
         assert_eq!(t.wait(999), "");
         assert_eq!(t.wait(1000), "rto:0");
         assert_eq!((t.cwnd(), t.in_flight()), (1.0, 1.0));
+    }
+
+    /// 0 of 8 is lost, the response sets `cwnd` to one segment and `ssthresh` to 65,535 bytes, and nine
+    /// duplicate ACKs come before the ACK that advances.
+    #[test]
+    fn what_a_response_leaves_apart_ends_as_the_deflation_says() {
+        for (deflation, left) in [("window", 1.0), ("inflated", 10.0), ("threshold", 65.535)] {
+            let mut t = Setup::new(entry())
+                .set("deflation", deflation)
+                .answered_by(crate::response::slow_start::method_11())
+                .window(8.0)
+                .start(100);
+            for ms in 100..109 {
+                t.receive(ms, ack(0));
+            }
+            assert_eq!((t.cwnd(), t.ssthresh()), (1.0, 65.535), "{deflation}");
+            t.receive(202, ack(8));
+            assert_eq!(t.cwnd(), left, "{deflation}");
+        }
+    }
+
+    #[test]
+    fn after_tcps_own_response_every_deflation_is_the_same() {
+        for deflation in ["window", "inflated", "threshold"] {
+            let mut t = Setup::new(entry())
+                .set("deflation", deflation)
+                .window(8.0)
+                .start(100);
+            for ms in 100..109 {
+                t.receive(ms, ack(0));
+            }
+            t.receive(202, ack(8));
+            assert_eq!(t.cwnd(), 4.0, "{deflation}");
+        }
     }
 
     #[test]
