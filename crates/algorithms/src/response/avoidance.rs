@@ -4,7 +4,7 @@
 //! wireless networks", Table 1, second part, and §4.1.
 //!
 //! ```text
-//! ssthresh = cwnd = one of seven (`window_choice`)
+//! cwnd = one of seven (`window_choice`),  ssthresh = cwnd
 //! ```
 //!
 //! From there on the window grows by one segment per round trip, however small it is: method 21,
@@ -12,6 +12,12 @@
 //! loss was congestion after all (§4.3). [`slow_start`](super::slow_start) has the same windows
 //! and doubles from them; method 23 differs from [`previous`](super::previous) in that it leaves
 //! slow start.
+//!
+//! Table 1 leaves the cells of `ssthresh` blank in this part. Reading: §4.1 says that method 21 sets
+//! both variables to one segment, and that methods 21 to 27 enter congestion avoidance, so all seven
+//! set both to the same (`ssthresh = cwnd`). A blank cell can also mean that the method leaves
+//! `ssthresh` alone: then it is what TCP's own response has just made of it (`tcp`), or what it was
+//! before the loss (`before`). Below either, the window grows in slow start.
 
 use alloc::boxed::Box;
 
@@ -23,15 +29,40 @@ use super::window_choice::{
     AsBefore, AsTcp, AverageSoFar, BandwidthDelayProduct, GreatestSoFar, Method, OneSegment,
     SendersBuffer, WindowChoice,
 };
-use crate::catalog::Entry;
+use crate::catalog::{Choice, Entry, Parameters};
+
+/// What the blank cells of Table 1 stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum Threshold {
+    /// the window that was chosen: congestion avoidance begins at once
+    Cwnd,
+    /// what TCP's own response makes of it
+    Tcp,
+    /// what it was before the loss
+    Before,
+}
+
+/// The parameters of a method: those of its choice, and one that all have.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct AvoidanceParameters<M: Method> {
+    #[embed]
+    method: M,
+    /// the slow start threshold after the loss
+    #[parameter(
+        source = "Park et al., Table 1 leaves it blank; §4.1 says for method 21: as cwnd",
+        default = Threshold::Cwnd,
+    )]
+    ssthresh: Threshold,
+}
 
 fn method<M: Method>(name: &'static str, summary: &'static str) -> Entry<dyn Response> {
     Entry::response(name, file!())
         .summary(summary)
         .citation("Park et al., A comparative study on responding methods, Table 1")
-        .build(|method: &M, context| {
+        .build(|parameters: &AvoidanceParameters<M>, context| {
             Box::new(Avoidance {
-                choice: method.choice(context),
+                choice: parameters.method.choice(context),
+                threshold: parameters.ssthresh,
             })
         })
 }
@@ -103,6 +134,7 @@ pub fn method_27() -> Entry<dyn Response> {
 #[derive(Clone, Debug)]
 struct Avoidance {
     choice: WindowChoice,
+    threshold: Threshold,
 }
 
 impl Response for Avoidance {
@@ -112,10 +144,12 @@ impl Response for Avoidance {
 
     fn respond(&mut self, loss: &LossFacts, congestion: Window) -> Window {
         let cwnd = self.choice.cwnd(loss, congestion);
-        Window {
-            cwnd,
-            ssthresh: cwnd,
-        }
+        let ssthresh = match self.threshold {
+            Threshold::Cwnd => cwnd,
+            Threshold::Tcp => congestion.ssthresh,
+            Threshold::Before => loss.window.ssthresh,
+        };
+        Window { cwnd, ssthresh }
     }
 
     fn on_segment_size(&mut self, from: u32, to: u32) {

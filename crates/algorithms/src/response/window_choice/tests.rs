@@ -194,6 +194,16 @@ fn what_duplicate_acks_announced_is_not_delivered_again() {
 }
 
 #[test]
+fn the_blank_cells_of_methods_21_to_27_are_a_parameter() {
+    // Method 21 at a loss at 14 segments, ssthresh 30, to which TCP's answer is 7 and 8.
+    for (word, ssthresh) in [("cwnd", 1000.0), ("tcp", 8000.0), ("before", 30_000.0)] {
+        let changes = [("ssthresh", Value::word(word))];
+        let window = built(avoidance::method_21(), &changes).respond(&loss(), CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh), (1000.0, ssthresh), "{word}");
+    }
+}
+
+#[test]
 fn the_threshold_of_slow_start_is_a_parameter() {
     let mut response = built(
         slow_start::method_11(),
