@@ -35,8 +35,8 @@
 //! than 0.3 % (group C there): the channel is full whatever one of them does. What is left to win is
 //! what is sent in vain, and that is less if the windows grow more slowly into the full queue: hence
 //! `growth`, which the paper's methods do not have. All that is won in group C is won by it: Reno
-//! with a tenth of its increase (`reno/reno(increase=0.1)`) does as well. It is polite: beside flows of standard TCP, which
-//! group C has not, it gets much less than its share.
+//! with a tenth of its increase (`reno/reno(increase=0.1)`) does as well. It is polite: beside flows of
+//! standard TCP (`c-mixed.toml` there) it gets much less than its share.
 //!
 //! [`veno`](crate::differentiation::veno) and the others that hold RTT against its minimum cannot say
 //! whose queue it is, and a flow that starts when the queue is full never sees the true minimum;
