@@ -36,6 +36,7 @@ pub(super) static PAPER: Paper = Paper {
         file!("c-one-hop.toml"),
         file!("c-mixed.toml"),
         file!("readings.toml"),
+        file!("inventory.toml"),
     ],
     facts: super::no_facts,
     drawn: super::nothing_drawn,
