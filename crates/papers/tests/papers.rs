@@ -145,6 +145,30 @@ fn westwood_is_far_ahead_over_long_fat_and_lossy_paths() {
 }
 
 #[test]
+fn what_was_never_asked_is_judged_and_counted_apart() {
+    let today = quick("today");
+    for id in ["rack-stands-reordering", "rack-beyond-its-window"] {
+        assert_eq!(verdict(&today, id), Verdict::Holds, "{id}");
+    }
+    for id in [
+        "le-first-everywhere",
+        "bbr-harms-most-if-shallow",
+        "bbr-first-in-bursts",
+        "counting-suffers-from-reordering",
+    ] {
+        assert_eq!(verdict(&today, id), Verdict::DoesNotHold, "{id}");
+    }
+    // A quick look may not decide them, but it must not refute them.
+    for id in ["control-earns-more", "westwood-under-all"] {
+        assert_ne!(verdict(&today, id), Verdict::DoesNotHold, "{id}");
+    }
+    let two = [quick("newreno-smooth"), today];
+    let text = markdown(&two);
+    assert!(!text.contains("**all**"), "one paper has no sum");
+    assert!(text.contains("| verdict | claim | expected | here |"));
+}
+
+#[test]
 fn what_an_interrupt_leaves_undone_cannot_be_told() {
     let asked = Interrupt::new();
     asked.ask();
