@@ -26,6 +26,7 @@ pub(super) static PAPER: Paper = Paper {
     files: &[
         file!("exhibits.toml"),
         file!("readings.toml"),
+        file!("inventory.toml"),
         file!("transient.toml"),
         file!("transient-lossy.toml"),
         file!("transient-half.toml"),
