@@ -151,11 +151,16 @@ pub(crate) fn stack_in(
             ))),
         };
     };
-    let places = stacks.iter().enumerate();
-    let mut own = places
-        .filter(|(_, text)| stack.texts.contains(text))
-        .map(|(n, _)| n);
-    match (own.next(), own.next()) {
+    let among = |texts: &[String]| {
+        let places = stacks.iter().enumerate();
+        let mut own = places.filter(|(_, text)| texts.contains(text));
+        (own.next().map(|(n, _)| n), own.next())
+    };
+    let found = match among(&stack.texts) {
+        (None, _) => among(&stack.instead),
+        found => found,
+    };
+    match found {
         (Some(one), None) => Ok(one),
         (None, _) => {
             let message = format!("{} has no stack `{}`", titled(scene), stack.name);

@@ -45,7 +45,10 @@ impl Dictionary {
         catalog: &Catalog,
     ) -> Result<Self, ExperimentError> {
         let names = vocabulary.names.iter();
-        let names = names.map(|(name, named)| stack(name, named, source, catalog));
+        let names = names.map(|(name, named)| {
+            let instead = vocabulary.instead.get(name).map_or(&[][..], Vec::as_slice);
+            stack(name, named, instead, (source, catalog))
+        });
         let definitions = vocabulary.define.iter();
         let definitions = definitions.map(|(key, text)| definition(key, text, source));
         let book = Self {
@@ -153,8 +156,8 @@ fn is_measure(name: &str) -> bool {
 fn stack(
     name: &str,
     named: &Named,
-    source: &Source,
-    catalog: &Catalog,
+    instead: &[String],
+    (source, catalog): (&Source, &Catalog),
 ) -> Result<Stack, ExperimentError> {
     let (texts, label) = match named {
         Named::One(text) => (vec![text], name),
@@ -174,15 +177,17 @@ fn stack(
             Some(NAME.to_owned()),
         ));
     }
-    let canonical = texts.into_iter().map(|text| {
+    let spelled = |text: &String| {
         canonical(text, catalog).map_err(|message| {
             ExperimentError::inside(source, &place, (text, 0..text.len()), message, None)
         })
-    });
+    };
+    let canonical = texts.into_iter().map(spelled);
     Ok(Stack {
         name: name.to_owned(),
         label: label.to_owned(),
         texts: canonical.collect::<Result<_, _>>()?,
+        instead: instead.iter().map(spelled).collect::<Result<_, _>>()?,
     })
 }
 

@@ -255,6 +255,7 @@ impl Evaluator<'_> {
                         name: text.clone(),
                         label: text,
                         texts: vec![own],
+                        instead: Vec::new(),
                     };
                     chosen.stack.replace(stack).is_some()
                 }

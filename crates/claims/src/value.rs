@@ -37,6 +37,8 @@ pub struct Stack {
     pub label: String,
     /// Its text, or its texts in several experiments, in their canonical spelling.
     pub texts: Vec<String>,
+    /// What it is in an experiment that has none of these.
+    pub instead: Vec<String>,
 }
 
 /// A point of an experiment.

@@ -28,6 +28,9 @@ pub struct Book {
     /// What the rules call the stacks.
     #[serde(default)]
     pub names: BTreeMap<String, Named>,
+    /// What else they are in experiments that a way to read the paper has changed.
+    #[serde(skip)]
+    pub instead: BTreeMap<String, Vec<String>>,
     /// Shorthands for the rules.
     #[serde(default)]
     pub define: BTreeMap<String, String>,
@@ -43,6 +46,7 @@ impl Book {
     /// What its rules may use.
     pub(super) fn vocabulary(&self) -> Vocabulary {
         Vocabulary {
+            instead: self.instead.clone(),
             names: self.names.clone(),
             define: self.define.clone(),
         }

@@ -88,6 +88,9 @@ pub enum OneOrMore {
 pub struct Vocabulary {
     /// Stacks by what the file calls them.
     pub names: BTreeMap<String, Named>,
+    /// Stacks that a name is of in experiments that have none of its own: an experiment may have been
+    /// changed under a reading of its paper.
+    pub instead: BTreeMap<String, Vec<String>>,
     /// Expressions by their names, which may have inputs: `gain(s)`.
     pub define: BTreeMap<String, String>,
 }

@@ -202,6 +202,7 @@ impl Experiment {
     #[must_use]
     pub fn vocabulary(&self) -> Vocabulary {
         Vocabulary {
+            instead: BTreeMap::new(),
             names: self.names.clone(),
             define: self.define.clone(),
         }

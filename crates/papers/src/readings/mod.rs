@@ -190,14 +190,29 @@ impl Way<'_> {
         })
     }
 
-    /// Makes of what the rules call the stacks what it is in this way.
+    /// Makes of what the rules call the stacks what it is in this way. Where a change is of some
+    /// experiments alone, the name stays, and is of the other stack where the experiment has it instead.
     pub(crate) fn rename(&self, book: &mut Book) {
-        for change in self.changes() {
-            for named in book.names.values_mut() {
-                let stacks = respelled(change, named);
+        for Change { experiments, what } in self.changes() {
+            let respell = |stacks: &[String]| stacks.iter().map(|s| what.respell(s)).collect();
+            for (name, named) in &mut book.names {
+                let mut stacks = stacks(named);
+                if let Some(instead) = book.instead.get_mut(name) {
+                    *instead = respell(instead);
+                }
+                let changed: Vec<String> = respell(&stacks);
+                if changed == stacks {
+                    continue;
+                }
+                if experiments.is_empty() {
+                    stacks = changed;
+                } else {
+                    let instead = book.instead.entry(name.clone()).or_default();
+                    instead.extend(changed);
+                }
                 match named {
                     Named::Labelled(LabelledStack { stack, .. }) => {
-                        *stack = OneOrMore::More(stacks)
+                        *stack = OneOrMore::More(stacks);
                     }
                     _ => *named = Named::Several(stacks),
                 }
@@ -206,31 +221,16 @@ impl Way<'_> {
     }
 }
 
-/// The stacks of a name after a change; where it is of some experiments alone, the others have them
-/// as they were.
-fn respelled(change: &Change, named: &Named) -> Vec<String> {
-    let before = match named {
+/// The stacks of a name.
+fn stacks(named: &Named) -> Vec<String> {
+    match named {
         Named::One(stack) => vec![stack.clone()],
         Named::Several(stacks) => stacks.clone(),
         Named::Labelled(labelled) => match &labelled.stack {
             OneOrMore::One(stack) => vec![stack.clone()],
             OneOrMore::More(stacks) => stacks.clone(),
         },
-    };
-    let mut after: Vec<String> = before
-        .iter()
-        .map(|stack| change.what.respell(stack))
-        .collect();
-    if !change.experiments.is_empty() {
-        after.extend(before);
     }
-    let mut out: Vec<String> = Vec::new();
-    for stack in after {
-        if !out.contains(&stack) {
-            out.push(stack);
-        }
-    }
-    out
 }
 
 impl Paper {
