@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 use dupack_lab::experiment::SweepValue;
 use dupack_lab::experiment::points::Point;
@@ -14,7 +15,7 @@ use crate::world::Scene;
 /// What was chosen in brackets.
 #[derive(Debug, Default)]
 pub(crate) struct Chosen {
-    pub(crate) stack: Option<Stack>,
+    pub(crate) stack: Option<Arc<Stack>>,
     pub(crate) point: Option<Place>,
     /// The flows, by the name of their group.
     pub(crate) group: Option<String>,

@@ -1,5 +1,7 @@
 //! What the words of a file mean: its names for stacks and its shorthands for expressions.
 
+use std::sync::Arc;
+
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::{LabelledStack, Named, OneOrMore, Vocabulary};
@@ -23,7 +25,7 @@ pub(crate) const WORDS: [&str; 9] = [
 pub(crate) struct Dictionary {
     source: Source,
     pub(crate) catalog: Catalog,
-    pub(crate) names: Vec<Stack>,
+    pub(crate) names: Vec<Arc<Stack>>,
     pub(crate) definitions: Vec<Definition>,
 }
 
@@ -158,7 +160,7 @@ fn stack(
     named: &Named,
     instead: &[String],
     (source, catalog): (&Source, &Catalog),
-) -> Result<Stack, ExperimentError> {
+) -> Result<Arc<Stack>, ExperimentError> {
     let (texts, label) = match named {
         Named::One(text) => (vec![text], name),
         Named::Several(texts) => (texts.iter().collect(), name),
@@ -183,12 +185,12 @@ fn stack(
         })
     };
     let canonical = texts.into_iter().map(spelled);
-    Ok(Stack {
+    Ok(Arc::new(Stack {
         name: name.to_owned(),
         label: label.to_owned(),
         texts: canonical.collect::<Result<_, _>>()?,
         instead: instead.iter().map(spelled).collect::<Result<_, _>>()?,
-    })
+    }))
 }
 
 /// `gain(s)` with its expression.

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 use dupack_lab::experiment::SweepValue;
 
@@ -60,7 +61,7 @@ impl Evaluator<'_> {
             let fault = Fault::new(span, format!("there is no measure `{name}`"));
             return Err(fault.meant(name, scene.quantities()));
         }
-        let stack = stack_in(scene, chosen.stack.as_ref(), span)?;
+        let stack = stack_in(scene, chosen.stack.as_deref(), span)?;
         if chosen.group.is_some() && !Flows::ALL.iter().any(|(known, _)| *known == name) {
             let message = format!("`{name}` is not a measure of each flow");
             let known = Flows::ALL.iter().map(|(known, _)| *known);
@@ -257,7 +258,7 @@ impl Evaluator<'_> {
                         texts: vec![own],
                         instead: Vec::new(),
                     };
-                    chosen.stack.replace(stack).is_some()
+                    chosen.stack.replace(Arc::new(stack)).is_some()
                 }
                 Value::Point(place) if place.scene == at => chosen.point.replace(place).is_some(),
                 Value::Point(_) => {

@@ -1,5 +1,7 @@
 //! What an expression comes to: numbers, samples over seeds, verdicts, and lists of them.
 
+use std::sync::Arc;
+
 use dupack_lab::experiment::SweepValue;
 use dupack_lab::stats::Summary;
 
@@ -19,7 +21,7 @@ pub enum Value {
     /// Whether something is so.
     Truth(Verdict),
     /// A stack.
-    Stack(Stack),
+    Stack(Arc<Stack>),
     /// A point of an experiment.
     Point(Place),
     /// Several values.
