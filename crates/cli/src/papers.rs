@@ -20,7 +20,7 @@ Examples:
   dupack papers --list             # what is here
   dupack papers --list momentary   # its experiments, and where its systems are
   dupack papers momentary --quick
-  dupack papers momentary --readings   # and what other readings of its text turn
+  dupack papers le --readings      # and what other readings turn
   dupack papers --out all          # every paper, one report
   dupack papers --resume all       # go on after an interruption
 
