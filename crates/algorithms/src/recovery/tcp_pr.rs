@@ -20,7 +20,8 @@
 //!
 //! Readings (the paper's own text was not at hand):
 //! - SACK tells what has arrived; a cumulative ACK would leave all above a hole in flight.
-//! - What the paper does when most of a window is lost is left to the retransmission timer.
+//! - What the paper does when most of a window is lost is left to the retransmission timer, and so is what
+//!   was sent again: that timer backs off, where the bound would flood a peer that is gone.
 //! - Before there is a sample nothing is lost but by that timer.
 //!
 //! Cost: amortised O(1).
@@ -31,7 +32,7 @@ use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     Clearance, Exit, Expiry, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer, Timing,
 };
-use dupack_tcp::scoreboard::SegmentId;
+use dupack_tcp::scoreboard::{Segment, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
 
 use super::ambiguity::last_transmission_arrived;
@@ -92,10 +93,10 @@ impl TcpPr {
         }
     }
 
-    /// When a transmission of `sent_at` is overdue.
-    fn due(&self, sent_at: Instant) -> Option<Instant> {
+    /// When the last transmission of `segment` is overdue; what was sent again never is.
+    fn due(&self, segment: &Segment) -> Option<Instant> {
         let bound = Duration::from_secs_f64(self.ewrtt? * self.beta);
-        Some(sent_at + bound)
+        (segment.transmissions == 1).then(|| segment.sent_at + bound)
     }
 
     /// Moves everything overdue to RTXLIST, and sets the timer for what is next; answers with the loss
@@ -104,8 +105,10 @@ impl TcpPr {
         let mut event = None;
         self.timer = None;
         while let Some(oldest) = self.lists.oldest() {
-            let sent_at = view.scoreboard.get(oldest.id)?.sent_at;
-            let Some(due) = self.due(sent_at) else { break };
+            let segment = view.scoreboard.get(oldest.id);
+            let Some(due) = segment.and_then(|segment| self.due(segment)) else {
+                break;
+            };
             if due > view.now {
                 self.timer = Some(due);
                 break;
@@ -125,7 +128,7 @@ impl Recovery for TcpPr {
         self.last_order = sent.segment.order;
         self.lists.sent(sent, sent.timestamp, view.scoreboard);
         if self.timer.is_none() {
-            self.timer = self.due(sent.segment.sent_at);
+            self.timer = self.due(&sent.segment);
         }
         self.rto_timer.on_sent(sent, view)
     }

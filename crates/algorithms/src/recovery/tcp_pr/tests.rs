@@ -56,3 +56,16 @@ fn every_transfer_ends() {
         adversary::transfer(entry(), seed, |setup, _| setup);
     }
 }
+
+#[test]
+fn a_peer_that_is_gone_is_not_flooded() {
+    // The bound is 300 ms. Nothing is acknowledged any more: each segment is sent again once by the
+    // bound, and then by the retransmission timer, which backs off.
+    let mut t = start();
+    for second in 1..=60 {
+        t.wait(second * 1000);
+    }
+    let stats = t.sender().stats();
+    assert!(stats.timeouts >= 4, "{stats:?}");
+    assert!(stats.retransmissions <= 8 + stats.timeouts, "{stats:?}");
+}
