@@ -102,6 +102,10 @@ impl Host {
             }
         }
         self.take();
+        // Nothing more comes that would wake it: what is left is read now.
+        while self.peer_finished_at.is_some() && self.read < self.connection.readable() {
+            self.take();
+        }
         if self.connection.state() == State::Closed {
             return;
         }
