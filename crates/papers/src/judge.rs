@@ -6,6 +6,7 @@ use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::{Complaint, ExperimentError, Source};
 use dupack_lab::results::Results;
 
+use super::campaign::Campaign;
 use super::claims::{Book, Judged};
 use super::exhibits::{Drawing, Exhibits};
 use super::readings::{self, Way};
@@ -109,17 +110,24 @@ impl Paper {
         if let Some(foreign) = way.experiments().find(|name| !known(name)) {
             return Err(self.complain_of_readings(format!("there is no experiment `{foreign}`")));
         }
-        let (quick, full) = (
-            self.plan_as(Extent::Quick, way)?,
-            self.plan_as(Extent::Full, way)?,
-        );
-        drop(quick);
-        let planned: Vec<(&str, Results)> = full.planned().collect();
-        let mut world = self.world(&book)?;
+        self.plan_as(Extent::Quick, way)?;
+        let full = self.plan_as(Extent::Full, way)?;
+        self.with_planned(&book, &full, |rules, world| rules.check(world))
+    }
+
+    /// Asks what is wanted of its rules and of the world in which `campaign` is planned.
+    fn with_planned<T>(
+        &self,
+        book: &Book,
+        campaign: &Campaign,
+        ask: impl FnOnce(&Rules, &World<'_>) -> Result<T, ExperimentError>,
+    ) -> Result<T, ExperimentError> {
+        let planned: Vec<(&str, Results)> = campaign.planned().collect();
+        let mut world = self.world(book)?;
         for (name, results) in &planned {
             world.plan(name, results, (self.facts)(name, None));
         }
-        self.rules(&book)?.check(&world)
+        ask(&self.rules(book)?, &world)
     }
 
     /// Of each claim the experiments that its rule asks about.
@@ -128,16 +136,12 @@ impl Paper {
     /// If a rule or an experiment is broken, which the tests would show.
     pub(super) fn asked(&'static self) -> Result<Vec<Vec<String>>, ExperimentError> {
         let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
-        let rules = self.rules(&book)?;
-        let planned: Vec<(&str, Results)> = campaign.planned().collect();
-        let mut world = self.world(&book)?;
-        for (name, results) in &planned {
-            world.plan(name, results, (self.facts)(name, None));
-        }
-        let claims = book.claims.iter();
-        Ok(claims
-            .map(|claim| rules.experiments_of(claim, &world))
-            .collect())
+        self.with_planned(&book, &campaign, |rules, world| {
+            let claims = book.claims.iter();
+            Ok(claims
+                .map(|claim| rules.experiments_of(claim, world))
+                .collect())
+        })
     }
 
     /// A verdict for every claim if it is read in this way, by `parts`.
@@ -200,22 +204,18 @@ impl Paper {
     /// If one does not: the error points at the place in the file.
     pub fn check(&'static self) -> Result<(), ExperimentError> {
         let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
-        let rules = self.rules(&book)?;
-        let planned: Vec<(&str, Results)> = campaign.planned().collect();
-        let mut world = self.world(&book)?;
-        for (name, results) in &planned {
-            world.plan(name, results, (self.facts)(name, None));
-        }
-        rules.check(&world)?;
-        if let Some((exhibits, source)) = self.exhibits()? {
-            let drawing = Drawing {
-                rules: &rules,
-                world: &world,
-                source: &source,
-            };
-            drawing.all(&exhibits, &(self.drawn)(&Evidence::default()))?;
-        }
-        Ok(())
+        self.with_planned(&book, &campaign, |rules, world| {
+            rules.check(world)?;
+            if let Some((exhibits, source)) = self.exhibits()? {
+                let drawing = Drawing {
+                    rules,
+                    world,
+                    source: &source,
+                };
+                drawing.all(&exhibits, &(self.drawn)(&Evidence::default()))?;
+            }
+            Ok(())
+        })
     }
 
     /// A verdict for every claim, and the figures and tables.
