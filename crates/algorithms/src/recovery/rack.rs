@@ -50,6 +50,7 @@ use dupack_tcp::undo::{Reversal, Sign, Spurious};
 use super::ambiguity::last_transmission_arrived;
 use super::prr::{Bound, Progress, Prr};
 use super::reordering_window::{Recovering, ReorderingWindow, Rule};
+use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::DupThreshold;
 use super::tlp::{Tail, Tlp, Verdict, in_ticks};
 use super::two_lists::{Transmission, TwoLists};
@@ -112,6 +113,7 @@ pub struct RackTlp {
     phase: Phase,
     rtt_of: RttOf,
     timer_tick: Duration,
+    rto_timer: RtoPolicy,
     /// `None` without PRR.
     bound: Option<Bound>,
     prr: Option<Prr>,
@@ -142,6 +144,7 @@ impl RackTlp {
             phase: Phase::Open,
             rtt_of: parameters.rtt_of,
             timer_tick: parameters.timer_tick,
+            rto_timer: parameters.timer.rto_timer,
             bound: match parameters.prr {
                 Reduction::SafeAck => Some(Bound::SafeAck),
                 Reduction::Crb => Some(Bound::Conservative),
@@ -367,7 +370,7 @@ impl Recovery for RackTlp {
             let rto_at = view.rto_at.unwrap_or_else(|| restarted(view));
             self.schedule_probe(view, Some(rto_at));
         }
-        RtoTimer::Keep
+        self.rto_timer.on_sent(sent, view)
     }
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
@@ -400,11 +403,7 @@ impl Recovery for RackTlp {
             } else {
                 growth
             },
-            rto: if advanced {
-                RtoTimer::Restart
-            } else {
-                RtoTimer::Keep
-            },
+            rto: self.rto_timer.on_ack(ack),
             timing: Timing::Sample,
             exit,
         }
@@ -634,6 +633,8 @@ struct RackParameters {
         ),
     )]
     timer_tick: Duration,
+    #[embed]
+    timer: RtoTimerParameters,
     /// let the window grow on the ACK that ends a recovery
     #[parameter(
         source = "rfc: RFC 5681 §3.2 step 6 sets cwnd to ssthresh; linux: tcp_cong_control",

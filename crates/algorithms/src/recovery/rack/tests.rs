@@ -25,7 +25,8 @@ fn any_network_is_survived() {
                 .set("prr", random.of(&["safe-ack", "crb", "ssrb", "off"]))
                 .set("tlp", random.of(&["on", "off"]))
                 .set("reo_wnd", random.of(&["adaptive", "static", "none"]))
-                .set("rtt_of", random.of(&["last-sent", "last-in-stream"]));
+                .set("rtt_of", random.of(&["last-sent", "last-in-stream"]))
+                .set("rto_timer", random.of(&["advance", "head", "retransmission", "every-ack"]));
             let setup = adversary::any_timestamps(setup, random);
             adversary::any_threshold(setup, random)
         });
@@ -155,6 +156,29 @@ fn the_age_that_counts_is_that_of_what_was_sent_last_or_of_the_last_in_the_strea
     };
     assert!(found("last-sent"));
     assert!(!found("last-in-stream"));
+}
+
+#[test]
+fn the_first_segment_sent_again_restarts_the_timer_where_it_does_in_linux() {
+    // 1 is lost, and sent again at 103; the timeout is a second.
+    for (word, expires) in [("advance", 1100), ("head", 1103), ("retransmission", 1103)] {
+        let mut t = ten(rack().set("rto_timer", word), 40);
+        for end in 3..=5 {
+            t.receive(98 + u64::from(end), ack(1).sack(2, end));
+        }
+        assert_eq!(t.sent(), "rack:1");
+        assert_eq!(t.rto_at(), Some(expires), "{word}");
+    }
+    // 1 and 3 are lost: 3, sent again after 1, restarts it only where every segment does.
+    for (word, expires) in [("head", 1103), ("retransmission", 1105)] {
+        let mut t = ten(rack().set("rto_timer", word), 40);
+        t.receive(101, ack(1).sack(2, 3));
+        t.receive(102, ack(1).sack(2, 3).sack(4, 5));
+        assert_eq!(t.receive(103, ack(1).sack(2, 3).sack(4, 6)), "rack:1");
+        assert_eq!(t.receive(104, ack(1).sack(2, 3).sack(4, 7)), "");
+        assert_eq!(t.receive(105, ack(1).sack(2, 3).sack(4, 8)), "rack:3");
+        assert_eq!(t.rto_at(), Some(expires), "{word}");
+    }
 }
 
 #[test]
