@@ -35,7 +35,7 @@ pub use reference::{FUNCTIONS, Function};
 pub use rules::{Rules, Said};
 pub use value::{List, ListKind, Place, Samples, Stack, Value};
 pub use verdict::{Finding, Judged, Verdict};
-pub use world::{Fact, FactKind, FactValue, Facts, Printed, Scene, World};
+pub use world::{Cell, Fact, FactKind, FactValue, Facts, Printed, Scene, World};
 
 /// The example of the README is compiled and run.
 #[cfg(doctest)]

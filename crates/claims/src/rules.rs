@@ -1,5 +1,7 @@
 //! The rules of a file: read, checked before anything runs, judged when all is run.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::{Claim, Vocabulary};
@@ -11,7 +13,7 @@ use crate::eval::Evaluator;
 use crate::syntax::Fault;
 use crate::value::Value;
 use crate::verdict::{Finding, Judged, Verdict};
-use crate::world::World;
+use crate::world::{Cell, World};
 
 /// An expression, or text with expressions in it, and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -160,17 +162,31 @@ impl Rules {
     /// The names of the experiments that a claim's rule, and what is shown beside it, ask about.
     #[must_use]
     pub fn experiments_of(&self, claim: &Claim, planned: &World<'_>) -> Vec<String> {
-        let mut asked = Evaluator::new(&self.dictionary, planned);
-        // What is asked before a fault counts: `check` tells of the fault.
+        let mut asked = self.by_rule(claim, planned);
+        if let Some(found) = &claim.found {
+            let _ = asked.template(found);
+        }
+        asked.entered().map(str::to_owned).collect()
+    }
+
+    /// The cells that a claim's rule asks about, by experiment: where more runs would tell more.
+    #[must_use]
+    pub fn cells_of(&self, claim: &Claim, world: &World<'_>) -> BTreeMap<String, BTreeSet<Cell>> {
+        world.take_asked().for_each(drop);
+        self.by_rule(claim, world);
+        world.take_asked().collect()
+    }
+
+    /// What has asked all that a claim's rule asks.
+    fn by_rule<'a>(&'a self, claim: &Claim, world: &'a World<'_>) -> Evaluator<'a> {
+        let mut asked = Evaluator::new(&self.dictionary, world);
         let entered = claim.experiment.iter().try_for_each(|name| {
             let nowhere = 0..name.len();
             asked.enter(name, &nowhere)
         });
-        let judged = entered.and_then(|()| asked.verdict(&claim.holds_if).map(|_| ()));
-        if let (Ok(()), Some(found)) = (judged, &claim.found) {
-            let _ = asked.template(found);
-        }
-        asked.entered().map(str::to_owned).collect()
+        // What is asked before a fault counts: `check` tells of the fault.
+        let _ = entered.and_then(|()| asked.verdict(&claim.holds_if).map(|_| ()));
+        asked
     }
 
     /// What has become of every claim, where so many of the planned runs are `missing`.

@@ -175,6 +175,18 @@ fn functions_that_judge_go_by_the_interval_from_either_side() {
     holds("near(-2, -2.1, 10%)");
 }
 
+/// LE's and SACK's runs at 5 %, and no others: what is shown beside the verdict does not count.
+#[test]
+fn a_rule_asks_about_cells() {
+    let claim = "[[claim]]\nid = \"x\"\nstatement = \"y\"\nrule = \"as it is said\"\n\
+                 holds_if = \"goodput[LE, loss = 5%] > goodput[SACK, loss = 5%]\"\n\
+                 found = \"{goodput[SACK, loss = 0%]}\"\n";
+    let (rules, results) = (rules(claim).unwrap(), results());
+    let asked = rules.cells_of(&rules.claims()[0], &World::of(&results));
+    let cells = std::collections::BTreeSet::from([(2, 0), (2, 1)]);
+    assert_eq!(asked, [(String::new(), cells)].into());
+}
+
 #[test]
 fn what_is_within_two_percent_for_certain_is_equal() {
     // SACK's runs at 5 % are 0.8, 1, 1.2: a hundred more make 1 to within half a percent.

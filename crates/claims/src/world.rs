@@ -1,6 +1,8 @@
 //! What expressions may ask about: the experiments with what came out of them, and the numbers
 //! that a paper prints.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -24,7 +26,12 @@ pub struct Scene<'r> {
     pub(crate) results: &'r Results,
     ground: Ground,
     facts: Facts,
+    /// The cells that were asked about.
+    asked: RefCell<BTreeSet<Cell>>,
 }
+
+/// A cell of an experiment: a point and a stack, each by its place.
+pub type Cell = (usize, usize);
 
 /// On what values rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +150,7 @@ impl<'r> World<'r> {
             results,
             ground,
             facts,
+            asked: RefCell::default(),
         });
     }
 
@@ -156,6 +164,15 @@ impl<'r> World<'r> {
     pub fn results(&self, name: &str) -> Option<&'r Results> {
         let scene = self.scenes.iter().find(|scene| scene.name == name)?;
         Some(scene.results)
+    }
+
+    /// The cells that were asked about, by experiment, since this was last asked.
+    pub(crate) fn take_asked(&self) -> impl Iterator<Item = (String, BTreeSet<Cell>)> + '_ {
+        let asked = self.scenes.iter().map(|scene| {
+            let cells = scene.asked.take();
+            (scene.name.clone(), cells)
+        });
+        asked.filter(|(_, cells)| !cells.is_empty())
     }
 
     /// Whether any experiment is only planned.
@@ -193,9 +210,10 @@ impl Scene<'_> {
     pub(crate) fn found(
         &self,
         name: &str,
-        (point, stack): (usize, usize),
+        (point, stack): Cell,
         group: Option<&str>,
     ) -> Option<Found> {
+        self.asked.borrow_mut().insert((point, stack));
         if let Some((_, measure)) = MEASURES.iter().find(|(known, _)| known == name) {
             return Some(Found::Samples(match self.ground {
                 Ground::Plan => self.planned(|seed| vec![seed]),

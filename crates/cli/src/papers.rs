@@ -33,7 +33,8 @@ pub struct PapersArgs {
     #[arg(long)]
     quick: bool,
     /// Every claim under each reading of what the paper leaves open as well: all at quick scale, and what
-    /// turns a verdict at the scale of the paper
+    /// turns a verdict at the scale of the paper. What cannot be told gets more seeds before: four, then
+    /// sixteen times those of the files, for the runs that its rule asks about
     #[arg(long)]
     readings: bool,
     /// List the papers, or one paper's experiments and systems, and run nothing
@@ -84,6 +85,7 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     if (begun.readings() || args.readings)
         && let Ok(reproductions) = &mut reproductions
     {
+        dupack_papers::settle(reproductions, &conduct)?;
         dupack_papers::reread(reproductions, &conduct)?;
     }
     board.finish();

@@ -1,17 +1,20 @@
 //! Carrying out papers' experiments: planned, run in one go, resumed, judged.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::evidence::{Evidence, Followed, Part, Traced};
 use super::journal::{Done, Journal, JournalError};
+use super::judge::Prepared;
 use super::readings::Way;
 use super::reproduction::Account;
 use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
 use super::{Extent, Observe, Paper, Reproduction};
 use dupack_algorithms::catalog::Catalog;
+use dupack_claims::Cell;
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_lab::results::Results;
 use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
@@ -33,6 +36,8 @@ struct Planned {
     name: &'static str,
     observe: Observe,
     plan: Plan,
+    /// Its runs, or those of them that are wanted.
+    jobs: Vec<Job>,
 }
 
 /// How campaigns are carried out.
@@ -67,17 +72,50 @@ impl Paper {
         extent: Extent,
         way: &Way<'_>,
     ) -> Result<Campaign, ExperimentError> {
-        let parts = self.prepare_as(extent, way)?.into_iter().map(|prepared| {
-            Ok(Planned {
-                name: prepared.name,
-                observe: prepared.observe,
-                plan: Plan::new(prepared.experiment, &prepared.source, &Catalog::builtin())?,
-            })
-        });
+        let prepared = self.prepare_as(extent, way)?.into_iter();
+        let parts = prepared.map(Planned::new);
         Ok(Campaign {
             paper: self,
             extent,
             parts: parts.collect::<Result<_, ExperimentError>>()?,
+            folder: PathBuf::from(self.key),
+        })
+    }
+
+    /// Its experiments at full scale with `times` as many seeds, of which only the runs of `cells`
+    /// (by experiment) that are not `done`. What is kept packet by packet is left out.
+    ///
+    /// # Errors
+    /// If one of them is impossible, which the tests would show.
+    pub(super) fn plan_more(
+        &'static self,
+        times: u32,
+        cells: &BTreeMap<String, BTreeSet<Cell>>,
+        done: &Evidence,
+    ) -> Result<Campaign, ExperimentError> {
+        let mut parts = Vec::new();
+        for mut prepared in self.prepare_as(Extent::Full, &Way::default())? {
+            let Some(cells) = cells.get(prepared.name) else {
+                continue;
+            };
+            if prepared.observe == Observe::Packets {
+                continue;
+            }
+            let runs = done.part(prepared.name).into_iter();
+            let runs = runs.flat_map(|part| &part.results.runs);
+            let done: BTreeSet<_> = runs.map(|run| (run.point, run.stack, run.seed)).collect();
+            prepared.experiment.seeds = prepared.experiment.seeds.times(times);
+            let mut part = Planned::new(prepared)?;
+            part.jobs.retain(|job| {
+                let cell = (job.point, job.stack);
+                cells.contains(&cell) && !done.contains(&(job.point, job.stack, job.seed))
+            });
+            parts.push(part);
+        }
+        Ok(Campaign {
+            paper: self,
+            extent: Extent::Full,
+            parts,
             folder: PathBuf::from(self.key),
         })
     }
@@ -115,7 +153,7 @@ pub(super) fn run_campaigns(
     let journals = journals(campaigns, conduct)?;
     let plans = campaigns.iter().map(|campaign| {
         let parts = campaign.parts.iter();
-        parts.map(|part| &part.plan).collect()
+        parts.map(|part| (&part.plan, &part.jobs[..])).collect()
     });
     let all = tasks(&plans.collect::<Vec<_>>());
     let (before, to_do) = taken(&all, campaigns, &journals, conduct);
@@ -256,6 +294,16 @@ fn stale(held: &[(Task, Done)], campaigns: &[Campaign], conduct: &Conduct<'_>) -
 }
 
 impl Planned {
+    fn new(prepared: Prepared) -> Result<Self, ExperimentError> {
+        let plan = Plan::new(prepared.experiment, &prepared.source, &Catalog::builtin())?;
+        Ok(Self {
+            name: prepared.name,
+            observe: prepared.observe,
+            jobs: plan.jobs(),
+            plan,
+        })
+    }
+
     /// Whether a run is followed over time: of an experiment with series, those of the first seed.
     fn follows(&self, job: Job) -> bool {
         let first = self.plan.jobs().first().map(|first| first.seed);
@@ -303,6 +351,7 @@ impl Planned {
     /// What came out of it, in an order that does not depend on which run was finished first.
     fn conclude(&self, outcomes: Vec<Outcome>) -> (Part, Account) {
         let mut results = self.plan.empty_results();
+        results.planned = self.jobs.len();
         let (mut traces, mut followed) = (Vec::new(), Vec::new());
         let mut cpu = Duration::ZERO;
         for outcome in outcomes {
@@ -347,13 +396,13 @@ impl Campaign {
     /// How many runs it has.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.parts.iter().map(|part| part.plan.jobs().len()).sum()
+        self.parts.iter().map(|part| part.jobs.len()).sum()
     }
 
     /// Its experiments: their names and how many runs each has.
     pub fn experiments(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let parts = self.parts.iter();
-        parts.map(|part| (part.name, part.plan.jobs().len()))
+        parts.map(|part| (part.name, part.jobs.len()))
     }
 
     /// Does every run and judges the claims, as [`carry_out`] does, without a journal.
@@ -425,6 +474,7 @@ impl Campaign {
             evidence,
             accounts,
             book,
+            seeds: BTreeMap::new(),
             readings: None,
         }
     }

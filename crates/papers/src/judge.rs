@@ -1,7 +1,9 @@
 //! What a paper's data say of what came out: verdicts, figures and tables.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use dupack_algorithms::catalog::Catalog;
-use dupack_claims::{Rules, World};
+use dupack_claims::{Cell, Rules, World};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::{Complaint, ExperimentError, Source};
 use dupack_lab::results::Results;
@@ -142,6 +144,30 @@ impl Paper {
                 .map(|claim| rules.experiments_of(claim, world))
                 .collect())
         })
+    }
+
+    /// The cells that the rules of some claims ask about, the claims by their places, by experiment.
+    ///
+    /// # Errors
+    /// If a rule does not fit, which the tests would show.
+    pub(super) fn cells_of(
+        &self,
+        evidence: &Evidence,
+        claims: &BTreeSet<usize>,
+    ) -> Result<BTreeMap<String, BTreeSet<Cell>>, ExperimentError> {
+        let book = self.book();
+        let (rules, mut world) = (self.rules(&book)?, self.world(&book)?);
+        for part in &evidence.parts {
+            let facts = (self.facts)(part.name, Some(part));
+            world.add(part.name, &part.results, facts);
+        }
+        let mut cells: BTreeMap<String, BTreeSet<Cell>> = BTreeMap::new();
+        for &claim in claims {
+            for (experiment, own) in rules.cells_of(&book.claims[claim], &world) {
+                cells.entry(experiment).or_default().extend(own);
+            }
+        }
+        Ok(cells)
     }
 
     /// A verdict for every claim if it is read in this way, by `parts`.

@@ -29,6 +29,7 @@ mod readings;
 mod reproduction;
 mod responding;
 mod schedule;
+mod settle;
 mod today;
 mod watch;
 mod westwood;
@@ -56,6 +57,7 @@ pub use readings::{
     reread,
 };
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
+pub use settle::settle;
 pub use watch::{Amount, Watch};
 
 /// The five papers that are here, and what they did not ask.

@@ -5,7 +5,6 @@
 mod drawn;
 mod episode;
 mod facts;
-mod readings;
 
 use super::{Drawn, Evidence, Exhibit, Paper, Part};
 
@@ -37,8 +36,6 @@ pub(super) static PAPER: Paper = Paper {
         file!("table1-700.toml"),
         file!("table2.csv"),
         file!("table2.toml"),
-        file!("table2-readings.toml"),
-        file!("table2-red.toml"),
         file!("table3.csv"),
         file!("table3.toml"),
         file!("table3-windows.toml"),
@@ -60,12 +57,10 @@ fn drawn(evidence: &Evidence) -> Drawn {
     let part = |name| evidence.part(name);
     let of = |name, draw: fn(&Part) -> Vec<Exhibit>| part(name).map_or_else(Vec::new, draw);
     let overruns = [part("table3-newreno"), part("table3-recovery")];
-    let backgrounds = [part("table2-readings"), part("table2-red")];
     vec![
         ("figure3", of("figure3", drawn::panels)),
         ("figure4", of("figure3", drawn::windows)),
         ("figure5", of("figure5", drawn::figure_5)),
         ("table3", drawn::table_3(overruns)),
-        ("table2-readings", readings::exhibits(backgrounds)),
     ]
 }

@@ -1,5 +1,7 @@
 //! What came out of a paper: verdicts, figures and tables, as text and CSV.
 
+use std::collections::BTreeMap;
+
 use super::claims::{Book, Judged, Verdict};
 use super::readings::Reread;
 use super::{Evidence, Extent};
@@ -29,6 +31,9 @@ pub struct Reproduction {
     pub evidence: Evidence,
     /// What each experiment took, in their order.
     pub accounts: Vec<Account>,
+    /// The claims, by their places, that could not be told at first, and how many times the seeds of
+    /// the files their rules have now.
+    pub seeds: BTreeMap<usize, u32>,
     /// What becomes of the verdicts under other readings, if that was asked for.
     pub readings: Option<Reread>,
 }

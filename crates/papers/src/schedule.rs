@@ -19,12 +19,13 @@ pub(super) struct Task {
     pub(super) packets: u64,
 }
 
-/// Every run of `plans`, an experiment of a campaign each, in the order of papers and experiments.
-pub(super) fn tasks(plans: &[Vec<&Plan>]) -> Vec<Task> {
+/// Every run of `plans`, an experiment of a campaign and its runs each, in the order of papers and
+/// experiments.
+pub(super) fn tasks(plans: &[Vec<(&Plan, &[Job])>]) -> Vec<Task> {
     let mut out = Vec::new();
     for (campaign, plans) in plans.iter().enumerate() {
-        for (part, plan) in plans.iter().enumerate() {
-            out.extend(plan.jobs().into_iter().map(|job| Task {
+        for (part, (plan, jobs)) in plans.iter().enumerate() {
+            out.extend(jobs.iter().map(|&job| Task {
                 campaign,
                 part,
                 job,
@@ -103,7 +104,9 @@ mod tests {
     #[test]
     fn every_run_is_done_once_and_the_longest_first() {
         let [streams, transfer] = &plans();
-        let all = tasks(&[vec![streams, transfer], vec![streams]]);
+        let jobs = [streams.jobs(), transfer.jobs()];
+        let stream = (streams, &jobs[0][..]);
+        let all = tasks(&[vec![stream, (transfer, &jobs[1])], vec![stream]]);
         assert_eq!(all.len(), 6 + 1 + 6);
         let order = Mutex::new(Vec::new());
         let execution = Execution { jobs: Some(1) };
@@ -118,7 +121,8 @@ mod tests {
     #[test]
     fn a_transfer_counts_by_its_bytes_and_a_stream_by_its_time() {
         let [stream, transfer] = &plans();
-        let all = tasks(&[vec![stream, transfer]]);
+        let jobs = [stream.jobs(), transfer.jobs()];
+        let all = tasks(&[vec![(stream, &jobs[0]), (transfer, &jobs[1])]]);
         let packets = |part| all.iter().find(|task| task.part == part).unwrap().packets;
         assert_eq!(packets(0), 12_500, "10 s of 10 Mbit/s");
         assert_eq!(packets(1), 100_000);

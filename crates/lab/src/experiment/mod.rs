@@ -167,6 +167,20 @@ impl Seeds {
             Self::List(seeds) => seeds.clone(),
         }
     }
+
+    /// These, and others until there are `times` as many.
+    #[must_use]
+    pub fn times(&self, times: u32) -> Self {
+        match self {
+            Self::Count(count) => Self::Count(count.saturating_mul(times)),
+            Self::List(seeds) => {
+                let known = |seed: &u64| !seeds.contains(seed);
+                let others = (1..).filter(known);
+                let wanted = seeds.len() * times as usize;
+                Self::List(seeds.iter().copied().chain(others).take(wanted).collect())
+            }
+        }
+    }
 }
 
 /// The links between the hosts and the bottleneck of a dumbbell.

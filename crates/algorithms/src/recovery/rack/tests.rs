@@ -26,7 +26,10 @@ fn any_network_is_survived() {
                 .set("tlp", random.of(&["on", "off"]))
                 .set("reo_wnd", random.of(&["adaptive", "static", "none"]))
                 .set("rtt_of", random.of(&["last-sent", "last-in-stream"]))
-                .set("rto_timer", random.of(&["advance", "head", "retransmission", "every-ack"]));
+                .set(
+                    "rto_timer",
+                    random.of(&["advance", "head", "retransmission", "every-ack"]),
+                );
             let setup = adversary::any_timestamps(setup, random);
             adversary::any_threshold(setup, random)
         });
