@@ -1,5 +1,7 @@
 //! What a page shows of a paper's readings.
 
+use std::cmp::Reverse;
+
 use super::outcome::Reread;
 use crate::Reproduction;
 use crate::claims::Verdict;
@@ -51,8 +53,13 @@ impl Reproduction {
             caption: format!(
                 "Claims that hold under each reading. Every third claim was held out: a reading was chosen by the other \
                  {others}. All verdicts were known when that was done. A reading is run at quick scale, and where it \
-                 turns a verdict, at the scale of ours; {} runs.",
-                reread.runs
+                 turns a verdict, at the scale of ours; {} runs. {}{}",
+                reread.runs,
+                best(reread, &fits, (others, held_out)),
+                match reread.readings.chosen.trim() {
+                    "" => String::new(),
+                    chosen => format!(" {chosen}"),
+                }
             ),
             header: header.map(str::to_owned).to_vec(),
             rows,
@@ -76,6 +83,26 @@ impl Reproduction {
     }
 }
 
+/// Which reading fits best by the claims that were not held out, which comes next, and how both fare with
+/// the others; of equals ours comes first.
+fn best(reread: &Reread, fits: &[(usize, usize)], (others, held_out): (usize, usize)) -> String {
+    let names = reread.ways.iter().map(|way| format!("`{}`", way.name));
+    let names = std::iter::once("ours".to_owned()).chain(names);
+    let mut ranked: Vec<(String, (usize, usize))> = names.zip(fits.iter().copied()).collect();
+    ranked.sort_by_key(|(_, (fit, _))| Reverse(*fit));
+    let said = |(name, (fit, out)): &(String, (usize, usize))| {
+        format!("{name} with {fit} of {others} ({out} of the {held_out} held out)")
+    };
+    match &ranked[..] {
+        [first, second, ..] if first.1.0 == second.1.0 => {
+            let alike = ranked.iter().filter(|(_, fit)| fit.0 == first.1.0).count() - 1;
+            format!("None fits better than {}; {alike} fit as well.", said(first))
+        }
+        [first, second, ..] => format!("Best fits {}, then {}.", said(first), said(second)),
+        _ => String::new(),
+    }
+}
+
 fn readings(reread: &Reread) -> Shown {
     let header = ["what is open", "where", "ours", "why", "alternatives"];
     let rows = reread.readings.open.iter().map(|reading| {
@@ -93,5 +120,35 @@ fn readings(reread: &Reread) -> Shown {
         caption: "What the text leaves open, and what was tried.".to_owned(),
         header: header.map(str::to_owned).to_vec(),
         rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readings::{Readings, WayOutcome};
+
+    #[test]
+    fn the_reading_that_fits_best_is_named_with_the_next() {
+        let way = |name: &str| WayOutcome {
+            name: name.to_owned(),
+            is: String::new(),
+            experiments: Vec::new(),
+            seen: Vec::new(),
+        };
+        let reread = Reread {
+            readings: Readings::default(),
+            ways: vec![way("a=1"), way("a=2")],
+            missing: 0,
+            runs: 0,
+        };
+        assert_eq!(
+            best(&reread, &[(5, 1), (6, 2), (4, 3)], (8, 3)),
+            "Best fits `a=1` with 6 of 8 (2 of the 3 held out), then ours with 5 of 8 (1 of the 3 held out)."
+        );
+        assert_eq!(
+            best(&reread, &[(6, 1), (6, 2), (4, 3)], (8, 3)),
+            "None fits better than ours with 6 of 8 (1 of the 3 held out); 1 fit as well."
+        );
     }
 }
