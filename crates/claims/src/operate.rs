@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use dupack_lab::stats::Summary;
 
-use crate::intervals::{Bound, beside};
+use crate::intervals::beside;
 use crate::syntax::{Fault, Operator};
 use crate::value::{List, ListKind, Samples, Value, shifted};
 use crate::verdict::Verdict;
@@ -212,12 +212,7 @@ fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) 
                 _ => Ordering::Greater,
             };
             let or_equal = matches!(operator, Operator::LessOrEqual | Operator::GreaterOrEqual);
-            let size = |side: &Value| side.summary().map_or(0.0, |side| side.mean.abs());
-            let bound = Bound {
-                at: 0.0,
-                scale: size(one).max(size(other)),
-            };
-            Ok(Value::Truth(beside(&summary, bound, wanted, or_equal)))
+            Ok(Value::Truth(beside(&summary, 0.0, wanted, or_equal)))
         }
     }
 }
