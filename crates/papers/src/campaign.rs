@@ -1,20 +1,19 @@
 //! Carrying out papers' experiments: planned, run in one go, resumed, judged.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::evidence::{Evidence, Followed, Part, Traced};
 use super::journal::{Done, Journal, JournalError};
-use super::judge::Prepared;
+use super::judge::{Cells, Prepared};
 use super::readings::Way;
 use super::reproduction::Account;
+use super::reproduction::Settled;
 use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
 use super::{Extent, Observe, Paper, Reproduction};
 use dupack_algorithms::catalog::Catalog;
-use dupack_claims::Cell;
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_lab::results::Results;
 use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
@@ -83,33 +82,33 @@ impl Paper {
     }
 
     /// Its experiments at full scale with `times` as many seeds, of which only the runs of `cells`
-    /// (by experiment) that are not `done`. What is kept packet by packet is left out.
+    /// with a seed that the file has not. Left out is what is kept packet by packet, what lists its
+    /// seeds, and what is to have no more.
     ///
     /// # Errors
     /// If one of them is impossible, which the tests would show.
     pub(super) fn plan_more(
         &'static self,
         times: u32,
-        cells: &BTreeMap<String, BTreeSet<Cell>>,
-        done: &Evidence,
+        cells: &Cells,
     ) -> Result<Campaign, ExperimentError> {
         let mut parts = Vec::new();
         for mut prepared in self.prepare_as(Extent::Full, &Way::default())? {
             let Some(cells) = cells.get(prepared.name) else {
                 continue;
             };
+            let seeds = prepared.experiment.seeds.times(times);
+            let Some(seeds) = seeds.filter(|_| prepared.more_seeds) else {
+                continue;
+            };
             if prepared.observe == Observe::Packets {
                 continue;
             }
-            let runs = done.part(prepared.name).into_iter();
-            let runs = runs.flat_map(|part| &part.results.runs);
-            let done: BTreeSet<_> = runs.map(|run| (run.point, run.stack, run.seed)).collect();
-            prepared.experiment.seeds = prepared.experiment.seeds.times(times);
+            let own = prepared.experiment.seeds.to_vec();
+            prepared.experiment.seeds = seeds;
             let mut part = Planned::new(prepared)?;
-            part.jobs.retain(|job| {
-                let cell = (job.point, job.stack);
-                cells.contains(&cell) && !done.contains(&(job.point, job.stack, job.seed))
-            });
+            part.jobs
+                .retain(|job| cells.contains(&(job.point, job.stack)) && !own.contains(&job.seed));
             parts.push(part);
         }
         Ok(Campaign {
@@ -474,7 +473,7 @@ impl Campaign {
             evidence,
             accounts,
             book,
-            seeds: BTreeMap::new(),
+            settled: Settled::default(),
             readings: None,
         }
     }

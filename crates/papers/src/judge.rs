@@ -17,12 +17,16 @@ use super::{Evidence, Exhibit, Extent, Observe, Paper, Part};
 /// The file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
 
+/// Cells of experiments, by their names.
+pub(super) type Cells = BTreeMap<String, BTreeSet<Cell>>;
+
 /// An experiment of a paper, as it is to be run.
 pub(super) struct Prepared {
     pub(super) name: &'static str,
     pub(super) source: Source,
     pub(super) experiment: Experiment,
     pub(super) observe: Observe,
+    pub(super) more_seeds: bool,
 }
 
 impl Paper {
@@ -83,6 +87,7 @@ impl Paper {
                 source,
                 experiment,
                 observe: declared.keep,
+                more_seeds: declared.more_seeds,
             })
         });
         declared.collect()
@@ -146,7 +151,8 @@ impl Paper {
         })
     }
 
-    /// The cells that the rules of some claims ask about, the claims by their places, by experiment.
+    /// The cells that the rule of each of some claims asks about, by experiment. Claims by their
+    /// places.
     ///
     /// # Errors
     /// If a rule does not fit, which the tests would show.
@@ -154,20 +160,17 @@ impl Paper {
         &self,
         evidence: &Evidence,
         claims: &BTreeSet<usize>,
-    ) -> Result<BTreeMap<String, BTreeSet<Cell>>, ExperimentError> {
+    ) -> Result<BTreeMap<usize, Cells>, ExperimentError> {
         let book = self.book();
         let (rules, mut world) = (self.rules(&book)?, self.world(&book)?);
         for part in &evidence.parts {
             let facts = (self.facts)(part.name, Some(part));
             world.add(part.name, &part.results, facts);
         }
-        let mut cells: BTreeMap<String, BTreeSet<Cell>> = BTreeMap::new();
-        for &claim in claims {
-            for (experiment, own) in rules.cells_of(&book.claims[claim], &world) {
-                cells.entry(experiment).or_default().extend(own);
-            }
-        }
-        Ok(cells)
+        let asked = claims
+            .iter()
+            .map(|&claim| (claim, rules.cells_of(&book.claims[claim], &world)));
+        Ok(asked.collect())
     }
 
     /// A verdict for every claim if it is read in this way, by `parts`.

@@ -53,7 +53,7 @@ pub use listing::{describe, list};
 pub use markdown::markdown;
 pub use page::page;
 pub use readings::{
-    Alternative, Change, Pair, Reading, Readings, Reread, Scale, Seen, Turn, Way, WayOutcome,
+    Alternative, Change, Fit, Pair, Reading, Readings, Reread, Scale, Seen, Turn, Way, WayOutcome,
     reread,
 };
 pub use reproduction::{Account, Exhibit, Reproduction, Table};

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::Extent;
 use super::page::{REWRITTEN, account, systems, tallies};
 use super::reproduction::{Exhibit, Reproduction};
+use super::settle;
 use dupack_report::claims;
 use dupack_report::markdown::{escape, table};
 use dupack_report::page::{Cell, Emphasis};
@@ -68,7 +69,18 @@ fn head(reproductions: &[Reproduction]) -> String {
     put(table(&header, &titled(rows, reproductions)).trim_end());
     let extent = if quick { "quick" } else { "full" };
     put(&format!("{runs} runs at {extent} scale."));
-    put(&format!("CPU time: {:.0} s.", cpu.as_secs_f64()));
+    let more: Duration = reproductions.iter().map(|r| r.settled.cpu).sum();
+    put(&match more {
+        Duration::ZERO => format!("CPU time: {:.0} s.", cpu.as_secs_f64()),
+        more => format!(
+            "CPU time: {:.0} s, and {:.0} s for more seeds.",
+            cpu.as_secs_f64(),
+            more.as_secs_f64()
+        ),
+    });
+    if let Some(said) = settle::said(reproductions) {
+        put(&said);
+    }
     out
 }
 

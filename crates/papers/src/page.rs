@@ -4,6 +4,7 @@
 use super::Extent;
 use super::claims::{System, Verdict};
 use super::reproduction::{Exhibit, Reproduction};
+use super::settle;
 use dupack_report::claims::emphasis;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Page, Section};
 
@@ -63,6 +64,7 @@ fn summary(reproductions: &[Reproduction]) -> Section {
         header,
         rows,
     });
+    blocks.extend(settle::said(reproductions).map(Block::text));
     Section {
         heading: "Summary".to_owned(),
         blocks,

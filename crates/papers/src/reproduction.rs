@@ -1,6 +1,6 @@
 //! What came out of a paper: verdicts, figures and tables, as text and CSV.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::claims::{Book, Judged, Verdict};
 use super::readings::Reread;
@@ -31,11 +31,23 @@ pub struct Reproduction {
     pub evidence: Evidence,
     /// What each experiment took, in their order.
     pub accounts: Vec<Account>,
-    /// The claims, by their places, that could not be told at first, and how many times the seeds of
-    /// the files their rules have now.
-    pub seeds: BTreeMap<usize, u32>,
+    /// What became of claims that could not be told at first, if that was asked for.
+    pub settled: Settled,
     /// What becomes of the verdicts under other readings, if that was asked for.
     pub readings: Option<Reread>,
+}
+
+/// Claims that could not be told by the seeds of the files, and were judged once more with more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// The claims, by their places.
+    pub claims: BTreeSet<usize>,
+    /// Runs that were made for it.
+    pub runs: usize,
+    /// CPU time of these.
+    pub cpu: std::time::Duration,
+    /// Runs that are missing because it was interrupted: the claims are as they were then.
+    pub missing: usize,
 }
 
 /// What an experiment took.
@@ -150,7 +162,9 @@ impl Reproduction {
         let missing = self.missing();
         if missing > 0 {
             let planned = self.evidence.planned();
-            let planned = planned + self.readings.as_ref().map_or(0, |reread| reread.runs);
+            let planned = planned
+                + self.settled.runs
+                + self.readings.as_ref().map_or(0, |reread| reread.runs);
             out.push(format!(
                 "It was interrupted: {missing} of {planned} runs are missing, and everything here rests on the others."
             ));
@@ -182,7 +196,7 @@ impl Reproduction {
     #[must_use]
     pub fn missing(&self) -> usize {
         let reread = self.readings.as_ref().map_or(0, |reread| reread.missing);
-        self.evidence.missing() + reread
+        self.evidence.missing() + self.settled.missing + reread
     }
 
     /// Its tables.

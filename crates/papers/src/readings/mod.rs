@@ -18,7 +18,7 @@ use crate::claims::Book;
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::{LabelledStack, Named, OneOrMore};
 
-pub use outcome::{Reread, Scale, Seen, Turn, WayOutcome};
+pub use outcome::{Fit, Reread, Scale, Seen, Turn, WayOutcome};
 pub use reread::reread;
 
 /// The file with the readings of a paper.

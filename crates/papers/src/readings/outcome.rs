@@ -8,6 +8,8 @@ use crate::claims::{Claim, Judged, Verdict};
 pub struct Reread {
     /// The readings.
     pub readings: Readings,
+    /// What our reading says of each claim at quick scale.
+    pub quick: Vec<Verdict>,
     /// Every way to read the paper but ours, in the order of [`Readings::ways`].
     pub ways: Vec<WayOutcome>,
     /// Runs that are missing because it was interrupted.
@@ -27,6 +29,8 @@ pub struct WayOutcome {
     pub experiments: Vec<&'static str>,
     /// Of each claim, in their order.
     pub seen: Vec<Seen>,
+    /// What it says of each at quick scale.
+    pub quick: Vec<Verdict>,
 }
 
 /// A claim under one way to read a paper.
@@ -72,6 +76,17 @@ pub struct Turn<'r> {
     pub seen: &'r Seen,
 }
 
+/// How the claims fare under a reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fit {
+    /// How many hold of those that were not held out.
+    pub hold: usize,
+    /// How many hold of those that were.
+    pub held_out: usize,
+    /// How many of all cannot be told.
+    pub open: usize,
+}
+
 impl Reread {
     /// The ways that give the claim at this place another verdict than `ours`.
     pub fn turns(&self, claim: usize, ours: Verdict) -> impl Iterator<Item = Turn<'_>> {
@@ -83,22 +98,27 @@ impl Reread {
         all.filter(move |turn| told(turn.seen.verdict) && turn.seen.verdict != ours)
     }
 
-    /// Under how many of all ways, ours among them, the claim at this place holds, and under how
-    /// many it cannot be told.
+    /// Of the ways that make another experiment of what the claim at this place asks about, ours
+    /// among them: how many there are, under how many it holds, and under how many it cannot be told.
     #[must_use]
-    pub fn count(&self, claim: usize, ours: Verdict) -> (usize, usize) {
+    pub fn count(&self, claim: usize, ours: Verdict) -> (usize, usize, usize) {
         let others = self.ways.iter().filter_map(|way| way.seen.get(claim));
+        let others = others.filter(|seen| seen.scale != Scale::Untouched);
         let all = others.map(|seen| seen.verdict).chain([ours]);
         let verdicts: Vec<Verdict> = all.collect();
         let with = |wanted| verdicts.iter().filter(|v| **v == wanted).count();
-        (with(Verdict::Holds), with(Verdict::CannotBeTold))
+        let (holds, open) = (with(Verdict::Holds), with(Verdict::CannotBeTold));
+        (verdicts.len(), holds, open)
     }
 
     /// What the readings say of a claim, in a sentence.
     #[must_use]
     pub fn sentence(&self, claim: usize, ours: Verdict) -> String {
-        let (holds, open) = self.count(claim, ours);
-        let mut out = format!("holds under {holds} of {} readings", self.ways.len() + 1);
+        let (all, holds, open) = self.count(claim, ours);
+        if all == 1 {
+            return "none that was tried changes its experiments".to_owned();
+        }
+        let mut out = format!("holds under {holds} of {all} readings");
         if open > 0 {
             out += &format!(", cannot be told under {open}");
         }
@@ -123,23 +143,23 @@ impl Reread {
         out
     }
 
-    /// How many of `judged` hold under each way, ours first: of those that were not held out, and of
-    /// those that were.
+    /// How `judged` fare under each way, ours first, all at quick scale.
     #[must_use]
-    pub fn fits(&self, judged: &[Judged]) -> Vec<(usize, usize)> {
-        let count = |verdict: &dyn Fn(usize) -> Option<Verdict>, held_out: bool| {
-            let own = judged.iter().enumerate();
-            let own = own.filter(|(_, judged)| judged.claim.held_out == held_out);
-            own.filter(|(n, _)| verdict(*n) == Some(Verdict::Holds))
-                .count()
+    pub fn fits(&self, judged: &[Judged]) -> Vec<Fit> {
+        let fit = |quick: &Vec<Verdict>| {
+            let mut fit = Fit::default();
+            for (judged, verdict) in judged.iter().zip(quick) {
+                match (verdict, judged.claim.held_out) {
+                    (Verdict::Holds, false) => fit.hold += 1,
+                    (Verdict::Holds, true) => fit.held_out += 1,
+                    (Verdict::CannotBeTold, _) => fit.open += 1,
+                    (Verdict::DoesNotHold, _) => {}
+                }
+            }
+            fit
         };
-        let ours = |n: usize| judged.get(n).map(|judged| judged.finding.verdict);
-        let mut out = vec![(count(&ours, false), count(&ours, true))];
-        out.extend(self.ways.iter().map(|way| {
-            let here = |n: usize| way.seen.get(n).map(|seen| seen.verdict);
-            (count(&here, false), count(&here, true))
-        }));
-        out
+        let ways = self.ways.iter().map(|way| &way.quick);
+        std::iter::once(&self.quick).chain(ways).map(fit).collect()
     }
 
     /// A row for every claim that another reading touches: claim, way, scale, verdict, numbers.
@@ -177,9 +197,11 @@ mod tests {
             is: String::new(),
             experiments: Vec::new(),
             seen: vec![seen(verdict, scale)],
+            quick: vec![verdict],
         });
         Reread {
             readings: Readings::default(),
+            quick: vec![Verdict::Holds],
             ways: ways.collect(),
             missing: 0,
             runs: 0,
@@ -212,9 +234,19 @@ mod tests {
     }
 
     #[test]
-    fn what_no_reading_turns_says_so() {
-        let reread = reread(&[("a=1", Verdict::DoesNotHold, Scale::Untouched)]);
-        let said = reread.sentence(0, Verdict::DoesNotHold);
-        assert!(said.ends_with("none that was tried turns it"), "{said}");
+    fn what_no_reading_turns_says_so_and_what_none_touches_too() {
+        let one = reread(&[
+            ("a=1", Verdict::DoesNotHold, Scale::Full),
+            ("a=2", Verdict::DoesNotHold, Scale::Untouched),
+        ]);
+        assert_eq!(
+            one.sentence(0, Verdict::DoesNotHold),
+            "holds under 0 of 2 readings; none that was tried turns it"
+        );
+        let none = reread(&[("a=1", Verdict::Holds, Scale::Untouched)]);
+        assert_eq!(
+            none.sentence(0, Verdict::Holds),
+            "none that was tried changes its experiments"
+        );
     }
 }

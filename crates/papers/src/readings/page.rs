@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::outcome::Reread;
+use super::outcome::{Fit, Reread};
 use crate::Reproduction;
 use crate::claims::Verdict;
 use dupack_report::page::{Cell, Emphasis};
@@ -36,13 +36,18 @@ impl Reproduction {
             "what it is",
             &format!("hold, of {others}"),
             &format!("held out, of {held_out}"),
+            "cannot be told",
             "verdicts that it turns",
         ];
         let fits = reread.fits(&self.judged);
         let number = |n: usize| Cell::new(n.to_string(), Emphasis::Number);
-        let row = |name: &str, is: &str, (fit, out): (usize, usize), turned: String| {
+        let row = |name: &str, is: &str, fit: Fit, turned: String| {
             let name = Cell::new(name, Emphasis::Group);
-            vec![name, is.into(), number(fit), number(out), turned.into()]
+            let counts = [fit.hold, fit.held_out, fit.open].map(number);
+            let mut row = vec![name, is.into()];
+            row.extend(counts);
+            row.push(turned.into());
+            row
         };
         let mut rows = Vec::new();
         rows.extend(fits.first().map(|&fit| row("ours", "", fit, String::new())));
@@ -51,9 +56,9 @@ impl Reproduction {
         }
         Shown {
             caption: format!(
-                "Claims that hold under each reading. Every third claim was held out: a reading was chosen by the other \
-                 {others}. All verdicts were known when that was done. A reading is run at quick scale, and where it \
-                 turns a verdict, at the scale of ours; {} runs. {}{}",
+                "How many claims hold under each reading, all at quick scale, ours, too. Every third claim was held out, \
+                 but for those that chose a reading: no reading was chosen by one that was held out. All verdicts were known \
+                 when that was done. What a reading turns is by runs at the scale of ours; {} runs. {}{}",
                 reread.runs,
                 best(reread, &fits, (others, held_out)),
                 match reread.readings.chosen.trim() {
@@ -85,20 +90,41 @@ impl Reproduction {
 
 /// Which reading fits best by the claims that were not held out, which comes next, and how both fare with
 /// the others; of equals ours comes first.
-fn best(reread: &Reread, fits: &[(usize, usize)], (others, held_out): (usize, usize)) -> String {
+fn best(reread: &Reread, fits: &[Fit], (others, held_out): (usize, usize)) -> String {
     let names = reread.ways.iter().map(|way| format!("`{}`", way.name));
     let names = std::iter::once("ours".to_owned()).chain(names);
-    let mut ranked: Vec<(String, (usize, usize))> = names.zip(fits.iter().copied()).collect();
-    ranked.sort_by_key(|(_, (fit, _))| Reverse(*fit));
-    let said = |(name, (fit, out)): &(String, (usize, usize))| {
-        format!("{name} with {fit} of {others} ({out} of the {held_out} held out)")
+    let mut ranked: Vec<(String, Fit)> = names.zip(fits.iter().copied()).collect();
+    ranked.sort_by_key(|(_, fit)| Reverse(fit.hold));
+    let said = |(name, fit): &(String, Fit)| {
+        let Fit {
+            hold,
+            held_out: out,
+            ..
+        } = fit;
+        format!("{name} with {hold} of {others} ({out} of the {held_out} held out)")
     };
+    let ours = ranked.iter().find(|(name, _)| name == "ours").map(said);
     match &ranked[..] {
-        [first, second, ..] if first.1.0 == second.1.0 => {
-            let alike = ranked.iter().filter(|(_, fit)| fit.0 == first.1.0).count() - 1;
-            format!("None fits better than {}; {alike} fit as well.", said(first))
+        [first, second, ..] if first.1.hold == second.1.hold && first.0 == "ours" => {
+            let alike = ranked
+                .iter()
+                .filter(|(_, fit)| fit.hold == first.1.hold)
+                .count()
+                - 1;
+            format!(
+                "None fits better than {}; {alike} fit as well.",
+                said(first)
+            )
         }
-        [first, second, ..] => format!("Best fits {}, then {}.", said(first), said(second)),
+        [first, second, ..] if [&first.0, &second.0].iter().any(|name| *name == "ours") => {
+            format!("Best fits {}, then {}.", said(first), said(second))
+        }
+        [first, second, ..] => format!(
+            "Best fits {}, then {}; {}.",
+            said(first),
+            said(second),
+            ours.unwrap_or_default()
+        ),
         _ => String::new(),
     }
 }
@@ -135,20 +161,35 @@ mod tests {
             is: String::new(),
             experiments: Vec::new(),
             seen: Vec::new(),
+            quick: Vec::new(),
         };
         let reread = Reread {
             readings: Readings::default(),
+            quick: Vec::new(),
             ways: vec![way("a=1"), way("a=2")],
             missing: 0,
             runs: 0,
         };
+        let said = |counts: [(usize, usize); 3]| {
+            let fits = counts.map(|(hold, held_out)| Fit {
+                hold,
+                held_out,
+                open: 0,
+            });
+            best(&reread, &fits, (8, 3))
+        };
         assert_eq!(
-            best(&reread, &[(5, 1), (6, 2), (4, 3)], (8, 3)),
+            said([(5, 1), (6, 2), (4, 3)]),
             "Best fits `a=1` with 6 of 8 (2 of the 3 held out), then ours with 5 of 8 (1 of the 3 held out)."
         );
         assert_eq!(
-            best(&reread, &[(6, 1), (6, 2), (4, 3)], (8, 3)),
+            said([(6, 1), (6, 2), (4, 3)]),
             "None fits better than ours with 6 of 8 (1 of the 3 held out); 1 fit as well."
+        );
+        assert_eq!(
+            said([(4, 1), (6, 2), (5, 3)]),
+            "Best fits `a=1` with 6 of 8 (2 of the 3 held out), then `a=2` with 5 of 8 (3 of the 3 held out); \
+             ours with 4 of 8 (1 of the 3 held out)."
         );
     }
 }

@@ -13,9 +13,9 @@ use crate::{Extent, Paper, Reproduction, find};
 
 /// Reruns every claim of `reproductions` under the readings of their papers.
 ///
-/// All ways are run at quick scale. Where one says there of a claim what neither ours says at
-/// quick scale nor ours at full scale, the experiments that the claim asks about are run at full
-/// scale, too, if `reproductions` are at full scale.
+/// All ways are run at quick scale. Where one says there of a claim what ours does not say at full
+/// scale, or a quick look at ours says the contrary, the experiments that the claim asks about are run
+/// at full scale, too, if `reproductions` are at full scale.
 ///
 /// # Errors
 /// If a journal can be neither read nor begun.
@@ -65,16 +65,18 @@ impl Around<'_> {
                 is: way.is(),
                 experiments: own.parts.iter().map(|part| part.name).collect(),
                 seen: self.at_quick_scale(&asked, own, &at_first, &judged),
+                quick: verdicts(&judged),
             });
             // The runs are not needed any more, and packets take much memory.
             *own = Evidence::default();
         }
         if self.reproduction.extent == Extent::Full && !self.conduct.interrupt.is_asked() {
-            let (lacking, more) = self.confirm(others, &asked, &mut outcomes)?;
+            let (lacking, more) = self.confirm(others, &asked, &at_first, &mut outcomes)?;
             missing += lacking;
             runs += more;
         }
         Ok(Reread {
+            quick: verdicts(&at_first),
             ways: outcomes,
             missing,
             runs,
@@ -146,8 +148,8 @@ impl Around<'_> {
             let (ours, here) = (ours.finding.verdict, here.finding.verdict);
             let (verdict, scale) = match touched {
                 false => (full, Scale::Untouched),
-                // What ours says as well at this scale, this way does not turn.
-                true if here == ours && here != Verdict::CannotBeTold => (full, Scale::Quick),
+                // What ours says as well at this scale, and at its own, this way does not turn.
+                true if here == ours && ours == full => (full, Scale::Quick),
                 true => (here, Scale::Quick),
             };
             Seen {
@@ -159,24 +161,25 @@ impl Around<'_> {
         seen.collect()
     }
 
-    /// Runs at full scale what seems to turn a verdict; how many runs are missing, and were made.
+    /// Runs at full scale what seems to turn a verdict, and every way where a quick look at ours says
+    /// the contrary of what ours says in full; how many runs are missing, and were made.
     fn confirm(
         &self,
         ways: &[Way<'_>],
         asked: &[Vec<String>],
+        at_first: &[Judged],
         outcomes: &mut [WayOutcome],
     ) -> Result<(usize, usize), JournalError> {
         let ours = self.paper.plan(Extent::Full).expect(CHECKED);
         let turned = |outcome: &WayOutcome| {
-            let all = outcome
-                .seen
-                .iter()
-                .zip(&self.reproduction.judged)
-                .enumerate();
-            let turned = all.filter(|(_, (seen, ours))| {
-                seen.scale == Scale::Quick
-                    && seen.verdict != ours.finding.verdict
-                    && seen.verdict != Verdict::CannotBeTold
+            let full = self.reproduction.judged.iter().zip(at_first);
+            let all = outcome.seen.iter().zip(full).enumerate();
+            let turned = all.filter(|(_, (seen, (full, quick)))| {
+                let (full, quick) = (full.finding.verdict, quick.finding.verdict);
+                let told = |verdict| verdict != Verdict::CannotBeTold;
+                let misled = told(quick) && told(full) && quick != full;
+                let turns = told(seen.verdict) && seen.verdict != full;
+                seen.scale == Scale::Quick && (turns || misled)
             });
             turned.map(|(claim, _)| claim).collect::<Vec<usize>>()
         };
@@ -211,4 +214,9 @@ impl Around<'_> {
         }
         Ok((missing, campaigns.iter().map(Campaign::runs).sum()))
     }
+}
+
+fn verdicts(judged: &[Judged]) -> Vec<Verdict> {
+    let verdicts = judged.iter().map(|judged| judged.finding.verdict);
+    verdicts.collect()
 }
