@@ -14,6 +14,7 @@ use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
 use super::{Extent, Observe, Paper, Reproduction};
 use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::Seeds;
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_lab::results::Results;
 use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
@@ -97,15 +98,13 @@ impl Paper {
             let Some(cells) = cells.get(prepared.name) else {
                 continue;
             };
-            let seeds = prepared.experiment.seeds.times(times);
-            let Some(seeds) = seeds.filter(|_| prepared.more_seeds) else {
-                continue;
-            };
-            if prepared.observe == Observe::Packets {
+            let seeds = &mut prepared.experiment.seeds;
+            let listed = matches!(seeds, Seeds::List(_));
+            if listed || !prepared.more_seeds || prepared.observe == Observe::Packets {
                 continue;
             }
-            let own = prepared.experiment.seeds.to_vec();
-            prepared.experiment.seeds = seeds;
+            let own = seeds.to_vec();
+            *seeds = seeds.times(times);
             let mut part = Planned::new(prepared)?;
             part.jobs
                 .retain(|job| cells.contains(&(job.point, job.stack)) && !own.contains(&job.seed));

@@ -168,13 +168,17 @@ impl Seeds {
         }
     }
 
-    /// So many times as many where they are counted; nothing where they are listed one by one, as
-    /// those were meant.
+    /// These, and others until there are `times` as many.
     #[must_use]
-    pub fn times(&self, times: u32) -> Option<Self> {
+    pub fn times(&self, times: u32) -> Self {
         match self {
-            Self::Count(count) => Some(Self::Count(count.saturating_mul(times))),
-            Self::List(_) => None,
+            Self::Count(count) => Self::Count(count.saturating_mul(times)),
+            Self::List(seeds) => {
+                let known = |seed: &u64| !seeds.contains(seed);
+                let others = (1..).filter(known);
+                let wanted = seeds.len() * times as usize;
+                Self::List(seeds.iter().copied().chain(others).take(wanted).collect())
+            }
         }
     }
 }
