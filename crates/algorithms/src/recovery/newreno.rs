@@ -20,7 +20,7 @@
 //! and a receiver that delays ACKs makes the sender wait for it: draft-nishida-newreno-
 //! modification §4 shows three ways to get there and proposes alg3, which RFC 6582 adopted. RFC
 //! and draft write ssthresh where this file has cwnd. After a loss taken for congestion the two
-//! are one, but for ns-2's arithmetic (`FullAck::restores`); after any other the response may have
+//! are one, but for ns-2's arithmetic (`full_ack_from`); after any other the response may have
 //! set them apart, and it is cwnd that was inflated.
 //!
 //! Against its neighbours: Reno leaves at the first new ACK. SACK recoveries see all holes at once
@@ -77,6 +77,7 @@ struct FastRecovery {
 struct Policy {
     variant: Variant,
     full_ack: FullAck,
+    full_ack_from: FullAckFrom,
     deflation: Deflation,
     /// New segments at most per ACK in fast recovery.
     burst_max: u64,
@@ -105,6 +106,15 @@ pub enum FullAck {
     Keep,
 }
 
+/// Where a full ACK that sets the window anew starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum FullAckFrom {
+    /// ssthresh, as it is written; no less of it than two segments, and what was deflated comes back
+    Ssthresh,
+    /// cwnd as it is
+    Cwnd,
+}
+
 /// What shrinks when a partial ACK covers more than the inflation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Deflation {
@@ -130,8 +140,14 @@ impl FullAck {
     /// The draft, and ns-2 with `exit_recovery_fix_`, start from ssthresh. In ns-2's arithmetic
     /// cwnd may have fallen below it: by deflation, and because two segments are the least of
     /// ssthresh and not of cwnd, so that half of three is 2 and 1.5.
-    fn restores(self, recovery: &FastRecovery, smss: u64, view: &View<'_>) -> Option<f64> {
-        if self == Self::Keep {
+    fn restores(
+        self,
+        from: FullAckFrom,
+        recovery: &FastRecovery,
+        smss: u64,
+        view: &View<'_>,
+    ) -> Option<f64> {
+        if self == Self::Keep || from == FullAckFrom::Cwnd {
             return None;
         }
         let least = view.window.ssthresh.min(2.0 * smss as f64);
@@ -219,7 +235,7 @@ impl NewReno {
         if self.dup_acks.covers_event(ack.una) {
             let (rule, smss) = (self.policy.full_ack, self.smss as u64);
             return Outcome {
-                restore: rule.restores(&recovery, smss, view),
+                restore: rule.restores(self.policy.full_ack_from, &recovery, smss, view),
                 limit: rule.limit(view.flight_size(), smss),
                 growth: rule.growth(),
                 exit: Exit::Recovery,
@@ -390,6 +406,13 @@ pub struct NewRenoParameters {
         default(rfc = FullAck::Alg3, linux = FullAck::Keep, ns2 = FullAck::Keep),
     )]
     full_ack: FullAck,
+    /// what alg1, alg2 and alg3 start from
+    #[parameter(
+        source = "draft-nishida-newreno-modification §6 and ns-2 exit_recovery_fix_ (ssthresh); they differ in \
+                  ns-2's arithmetic alone",
+        default = FullAckFrom::Ssthresh,
+    )]
+    full_ack_from: FullAckFrom,
     /// what shrinks when a partial ACK covers more than the inflation
     #[parameter(
         source = "RFC 6582 §3.2 step 3; ns-2 partial window deflation",
@@ -415,6 +438,7 @@ impl Policy {
         Self {
             variant: parameters.variant,
             full_ack: parameters.full_ack,
+            full_ack_from: parameters.full_ack_from,
             deflation: parameters.deflation,
             burst_max: parameters.burst,
             at_fast_retransmit: parameters.timer.fast_retransmit_timer.into(),

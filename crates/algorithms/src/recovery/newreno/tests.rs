@@ -283,12 +283,13 @@ fn a_bound_below_one_segment_still_admits_one() {
 
 #[test]
 fn in_ns2_the_full_ack_starts_from_ssthresh_and_not_from_half_a_window_of_three() {
-    let exit = |full_ack| {
+    let exit = |full_ack, from| {
         let mut t = Setup::new(entry())
             .dialect(Dialect::Ns2)
             .control(Aimd::Window)
             .configure(|c| c.rounding = WindowRounding::NsTwo)
             .set("full_ack", full_ack)
+            .set("full_ack_from", from)
             .window(3.0)
             .start(100);
         assert_eq!(t.receive(100, ack(0)), "limited:3");
@@ -298,7 +299,11 @@ fn in_ns2_the_full_ack_starts_from_ssthresh_and_not_from_half_a_window_of_three(
         t.receive(202, ack(5));
         t.cwnd()
     };
-    assert_eq!(exit("alg1"), 2.0);
-    assert_eq!(exit("alg2"), 1.0);
-    assert_eq!(exit("alg3"), 2.0);
+    assert_eq!(exit("alg1", "ssthresh"), 2.0);
+    assert_eq!(exit("alg2", "ssthresh"), 1.0);
+    assert_eq!(exit("alg3", "ssthresh"), 2.0);
+    // The other reading: one segment goes out, which is what alg3 is there to prevent.
+    assert_eq!(exit("alg1", "cwnd"), 2.0);
+    assert_eq!(exit("alg2", "cwnd"), 1.0);
+    assert_eq!(exit("alg3", "cwnd"), 1.5);
 }
