@@ -1,6 +1,8 @@
 //! What recorded runs of figures 3 and 5 and of table 3 show, as quantities for the rules. Packets
 //! are counted as ns-2 does; times are in seconds from the beginning of the run.
 
+use std::collections::BTreeSet;
+
 use dupack_algorithms::recovery::newreno::PARTIAL_ACK;
 use dupack_claims::{Fact, FactKind, FactValue, Facts};
 use dupack_lab::trace::{Repeated, Sent, Trace, What};
@@ -19,7 +21,7 @@ const COMPARED_AT: Duration = Duration::from_secs(4);
 type Of<T> = fn(&Episode<'_>) -> T;
 
 /// Numbers of a recovery. What does not happen has none.
-const NUMBERS: [(&str, Of<Option<f64>>); 22] = [
+const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
     // In packets, before and right after the detection.
     ("cwnd_before", |e| Some(e.cwnd.0)),
     ("cwnd_after", |e| Some(e.cwnd.1)),
@@ -88,6 +90,8 @@ const NUMBERS: [(&str, Of<Option<f64>>); 22] = [
     }),
     // Packets dropped up to the end of the first recovery.
     ("dropped_in_recovery", |e| Some(e.dropped().0 as f64)),
+    // The most of these that are consecutive: packet n, n + 1, n + 2 and so on.
+    ("dropped_in_a_row", |e| Some(e.dropped_in_a_row() as f64)),
 ];
 /// Packets dropped after it.
 const DROPPED_LATER: &str = "dropped_later";
@@ -242,6 +246,23 @@ impl<'t> Episode<'t> {
         let acks = self.trace.acks();
         let after = acks.filter(|(at, _)| self.detection < *at && *at <= until);
         after.count()
+    }
+
+    /// The most consecutive packets that were dropped up to the end.
+    fn dropped_in_a_row(&self) -> usize {
+        let until_end = self.trace.events.iter();
+        let until_end = until_end.take_while(|event| event.at <= self.complete);
+        let numbers: BTreeSet<u64> = until_end
+            .filter_map(|event| match event.what {
+                What::DataDropped { number, .. } => Some(number),
+                _ => None,
+            })
+            .collect();
+        let length = |first: &u64| {
+            let row = *first..;
+            row.take_while(|number| numbers.contains(number)).count()
+        };
+        numbers.iter().map(length).max().unwrap_or(0)
     }
 
     /// Packets dropped up to the end, and after it.
