@@ -33,6 +33,7 @@ pub(super) static PAPER: Paper = Paper {
         file!("figure4.toml"),
         file!("figure5.toml"),
         file!("figure6a.toml"),
+        file!("figure6a-window.toml"),
         file!("figure6b.toml"),
         file!("figure6b-timeouts.toml"),
         file!("figure6c.toml"),
@@ -77,6 +78,8 @@ const REPAIR: [Quantity<Repair>; 7] = [
 
 const ESTIMATE: [Quantity<f64>; 1] = [("westwood_estimate", |estimate| Some(*estimate))];
 
+const WINDOW: [Quantity<f64>; 1] = [("window", |window| Some(*window))];
+
 fn one_if(it_is: bool) -> f64 {
     f64::from(u8::from(it_is))
 }
@@ -84,6 +87,7 @@ fn one_if(it_is: bool) -> f64 {
 fn facts(experiment: &str, part: Option<&Part>) -> Facts {
     match experiment {
         "figure4" => read_off(part, Repair::of, &REPAIR),
+        "figure6a-window" => read_off(part, mean_window, &WINDOW),
         "estimate" => read_off(part, estimate, &ESTIMATE),
         _ => Facts::default(),
     }
@@ -125,6 +129,20 @@ fn estimate(trace: &Trace) -> Option<f64> {
         .map(|change| change.after.ssthresh * 8.0 / rtt.as_secs_f64() / 1e6)
         .collect();
     mean(&estimates)
+}
+
+/// The congestion window of a run in segments, averaged over its time.
+fn mean_window(trace: &Trace) -> Option<f64> {
+    let states: Vec<_> = trace.states().collect();
+    let spans = states.windows(2).map(|pair| {
+        let [(from, state), (until, _)] = pair else {
+            return (0.0, 0.0);
+        };
+        let span = until.since(*from).as_secs_f64();
+        (span, state.cwnd / trace.segment_bytes() * span)
+    });
+    let (time, area) = spans.fold((0.0, 0.0), |sum, (span, area)| (sum.0 + span, sum.1 + area));
+    (time > 0.0).then(|| area / time)
 }
 
 #[cfg(test)]
