@@ -300,6 +300,21 @@ mod tests {
     }
 
     #[test]
+    fn as_many_duplicate_acks_as_were_set_make_a_loss() {
+        for threshold in [2, 3, 5] {
+            let mut t = Setup::new(entry())
+                .set("dup_threshold", &threshold.to_string())
+                .set("limited_transmit", "off")
+                .window(8.0)
+                .start(100);
+            for ms in 1..threshold {
+                assert_eq!(t.receive(100 + ms, ack(0)), "");
+            }
+            assert_eq!(t.receive(110, ack(0)), "dupacks:0", "{threshold}");
+        }
+    }
+
+    #[test]
     fn the_ack_that_ends_it_opens_the_window_in_ns2() {
         let mut t = Setup::new(entry())
             .dialect(Dialect::Ns2)
