@@ -33,7 +33,7 @@ pub struct PapersArgs {
     #[arg(long)]
     quick: bool,
     /// Every claim under each reading of what the paper leaves open as well: all at quick scale, and what
-    /// turns a verdict at the scale of the paper. Before that, what cannot be told is judged once more with eight
+    /// turns a verdict at the scale of the paper. Before that, what cannot be told is judged once more with four
     /// times the seeds, for the runs that its rule asks about
     #[arg(long)]
     readings: bool,

@@ -16,11 +16,11 @@ use super::reproduction::Settled;
 use super::{Extent, Reproduction, find};
 
 /// How many times the seeds of the files a claim has that they cannot tell.
-const TIMES: u32 = 8;
+const TIMES: u32 = 4;
 
 const CHECKED: &str = "the tests hold every rule against the experiments";
 
-/// Gives claims of `reproductions` that cannot be told eight times the seeds, and judges them anew.
+/// Gives claims of `reproductions` that cannot be told four times the seeds, and judges them anew.
 /// Only the runs that their rules ask about are done; every other claim, and what is shown, stay.
 ///
 /// No more seeds has what is recorded packet by packet, an experiment that lists its seeds, or one
@@ -145,7 +145,7 @@ mod tests {
         (paper, looked)
     }
 
-    /// Two points of one stack, eight times the seeds: seven eighths of these runs are new.
+    /// Two points of one stack, four times the seeds: three quarters of these runs are new.
     #[test]
     fn only_the_cells_that_are_asked_about_are_run_and_only_with_new_seeds() {
         let paper = find("newreno-smooth").unwrap();
@@ -153,8 +153,8 @@ mod tests {
         let (name, results) = full.planned().next().unwrap();
         let seeds = results.experiment.seeds.to_vec().len();
         let cells = Cells::from([(name.to_owned(), BTreeSet::from([(0, 1), (2, 1)]))]);
-        assert_eq!(paper.plan_more(8, &cells).unwrap().runs(), 2 * 7 * seeds);
-        assert_eq!(paper.plan_more(8, &Cells::new()).unwrap().runs(), 0);
+        assert_eq!(paper.plan_more(4, &cells).unwrap().runs(), 2 * 3 * seeds);
+        assert_eq!(paper.plan_more(4, &Cells::new()).unwrap().runs(), 0);
     }
 
     /// The drawn scenarios have one seed each, which is listed: more would be no more scenarios.
@@ -162,8 +162,8 @@ mod tests {
     fn listed_seeds_stay_as_they_are() {
         let paper = find("responding").unwrap();
         let cells = |name: &str| Cells::from([(name.to_owned(), BTreeSet::from([(0, 1)]))]);
-        assert_eq!(paper.plan_more(8, &cells("drawn-c")).unwrap().runs(), 0);
-        assert_ne!(paper.plan_more(8, &cells("c")).unwrap().runs(), 0);
+        assert_eq!(paper.plan_more(4, &cells("drawn-c")).unwrap().runs(), 0);
+        assert_ne!(paper.plan_more(4, &cells("c")).unwrap().runs(), 0);
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
         };
         looked.judge_with(vec![more]);
         assert_eq!(looked.settled.claims, BTreeSet::from([0]));
-        assert!(looked.judged[0].finding.found.contains("8 times the seeds"));
+        assert!(looked.judged[0].finding.found.contains("4 times the seeds"));
         assert_eq!(looked.judged[1].finding.found, "as it was");
         let after = &looked.evidence.parts[0].results;
         assert_eq!((after.planned, &after.runs), (before.planned, &before.runs));
