@@ -15,6 +15,8 @@ pub const OPPORTUNITY_BYTES: u32 = 1500;
 pub struct DeliveryTrace {
     /// Milliseconds since the start of the trace, non-decreasing, never empty, the last nonzero.
     times_ms: Arc<[u32]>,
+    /// The millisecond of the trace at which a link is at time zero; less than the period.
+    begin_ms: u32,
 }
 
 /// Why a text is not a trace, and what to do about it.
@@ -123,14 +125,35 @@ impl DeliveryTrace {
             }),
             Some(_) => Ok(Self {
                 times_ms: times_ms.into(),
+                begin_ms: 0,
             }),
         }
+    }
+
+    /// The same trace, of which a link sees what comes from `begin_ms` milliseconds on: after its end
+    /// it goes on with its start, as ever. A time beyond the period is one of a repetition.
+    #[must_use]
+    pub fn beginning_at(mut self, begin_ms: u64) -> Self {
+        // The remainder is below a period of 32 bits.
+        self.begin_ms = (begin_ms % u64::from(self.period_ms())) as u32;
+        self
+    }
+
+    /// The millisecond of the trace at which a link is at time zero.
+    #[must_use]
+    pub const fn begin_ms(&self) -> u32 {
+        self.begin_ms
     }
 
     /// The opportunities of one period, in milliseconds from its start.
     #[must_use]
     pub fn times_ms(&self) -> &[u32] {
         &self.times_ms
+    }
+
+    /// The opportunities of one period, in memory shared with other clones.
+    pub(super) fn into_times(self) -> Arc<[u32]> {
+        self.times_ms
     }
 
     /// After how many milliseconds the trace repeats; never zero.

@@ -5,6 +5,8 @@
 //! opportunity came. An opportunity that finds nobody waiting is wasted: a packet offered in its
 //! very millisecond comes too late (Mahimahi's `LinkQueue` does the same).
 
+use std::sync::Arc;
+
 use dupack_tcp::time::Instant;
 
 use super::delivery_trace::{DeliveryTrace, OPPORTUNITY_BYTES};
@@ -13,15 +15,18 @@ use super::transmission::Transmission;
 /// The position in a repeating trace.
 #[derive(Clone, Debug)]
 pub(super) struct OpportunityClock {
-    trace: DeliveryTrace,
-    /// Start of the current repetition.
+    /// The opportunities of one period, the last of which is its length.
+    times_ms: Arc<[u32]>,
+    /// The link's time zero, on the trace's own clock.
+    begin_ms: u32,
+    /// What is left of the opportunity used last.
+    left_bytes: u32,
+    /// Start of the current repetition, on the trace's own clock.
     lap_start_ms: u64,
     /// The next opportunity not yet looked at, in this repetition.
     next: usize,
-    /// The opportunity used last …
+    /// The opportunity used last.
     current: Instant,
-    /// … and what is left of it.
-    left_bytes: u32,
 }
 
 /// So many opportunities are passed over one by one before a binary search is worth it.
@@ -29,13 +34,17 @@ const STEPS_BEFORE_SEARCH: u32 = 8;
 const NANOS_PER_MS: u64 = 1_000_000;
 
 impl OpportunityClock {
-    pub(super) const fn new(trace: DeliveryTrace) -> Self {
+    pub(super) fn new(trace: DeliveryTrace) -> Self {
+        let begin_ms = trace.begin_ms();
+        let times_ms = trace.into_times();
         Self {
-            trace,
+            begin_ms,
             lap_start_ms: 0,
-            next: 0,
+            // The last time equals the period and so exceeds the beginning: the index is valid.
+            next: times_ms.partition_point(|&time| time < begin_ms),
             current: Instant::ZERO,
             left_bytes: 0,
+            times_ms,
         }
     }
 
@@ -66,27 +75,29 @@ impl OpportunityClock {
     }
 
     fn take_next(&mut self) {
-        self.current = Instant::from_nanos(self.next_ms().saturating_mul(NANOS_PER_MS));
+        let at_ms = self.next_ms() - u64::from(self.begin_ms);
+        self.current = Instant::from_nanos(at_ms.saturating_mul(NANOS_PER_MS));
         self.left_bytes = OPPORTUNITY_BYTES;
         self.advance();
     }
 
+    /// The next opportunity, on the trace's own clock.
     fn next_ms(&self) -> u64 {
-        self.lap_start_ms + u64::from(self.trace.times_ms()[self.next])
+        self.lap_start_ms + u64::from(self.times_ms[self.next])
     }
 
     fn advance(&mut self) {
         self.next += 1;
-        if self.next == self.trace.times_ms().len() {
+        if self.next == self.times_ms.len() {
             self.next = 0;
-            self.lap_start_ms += u64::from(self.trace.period_ms());
+            self.lap_start_ms += self.period_ms();
         }
     }
 
     /// Passes over every opportunity up to and including `now`.
     fn skip_to_after(&mut self, now: Instant) {
         // An opportunity at t ms lies after `now` exactly if t exceeds its whole milliseconds.
-        let now_ms = now.as_nanos() / NANOS_PER_MS;
+        let now_ms = u64::from(self.begin_ms) + now.as_nanos() / NANOS_PER_MS;
         for _ in 0..STEPS_BEFORE_SEARCH {
             if self.next_ms() > now_ms {
                 return;
@@ -99,14 +110,17 @@ impl OpportunityClock {
     }
 
     fn seek(&mut self, now_ms: u64) {
-        let period = u64::from(self.trace.period_ms());
+        let period = self.period_ms();
         let offset = now_ms % period;
         self.lap_start_ms = now_ms - offset;
         // The last time equals the period and so exceeds any offset: the index is valid.
         self.next = self
-            .trace
-            .times_ms()
+            .times_ms
             .partition_point(|&time| u64::from(time) <= offset);
+    }
+
+    fn period_ms(&self) -> u64 {
+        self.times_ms.last().map_or(1, |&time| u64::from(time))
     }
 }
 
@@ -134,6 +148,34 @@ mod tests {
         let mut clock = clock(&[2, 5, 5, 10]);
         let times = [(); 7].map(|()| book_ms(&mut clock, ms(0), 1500).1);
         assert_eq!(times, [2, 5, 5, 10, 12, 15, 15]);
+    }
+
+    #[test]
+    fn it_may_begin_in_the_middle_and_goes_on_from_the_end_to_the_start() {
+        let begun = |begin_ms| {
+            let trace = DeliveryTrace::new(vec![2, 5, 5, 10]).unwrap();
+            OpportunityClock::new(trace.beginning_at(begin_ms))
+        };
+        // From 5 ms on: 10, 12, 15, 15, 20, … of which 5 are taken off. Those at 5 ms are over.
+        let times =
+            |mut clock: OpportunityClock| [(); 5].map(|()| book_ms(&mut clock, ms(0), 1500).1);
+        assert_eq!(times(begun(5)), [5, 7, 10, 10, 15]);
+        // A whole period later it is the same trace.
+        assert_eq!(times(begun(15)), times(begun(5)));
+        assert_eq!(times(begun(10)), times(begun(0)));
+        // What is offered later finds the same opportunities, however far the silence was skipped.
+        for now in 0..100 {
+            let mut clock = begun(4);
+            let expected = (0..20_u64)
+                .flat_map(|lap| [2, 5, 5, 10].map(|t| lap * 10 + t))
+                .find(|&t| t > now + 4)
+                .unwrap();
+            assert_eq!(
+                book_ms(&mut clock, ms(now), 1500).1 + 4,
+                expected,
+                "at {now}"
+            );
+        }
     }
 
     #[test]
