@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
-use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds};
+use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts};
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 use miette::Result;
 
@@ -18,7 +18,7 @@ use crate::flags::{OutputArgs, StackList, dialect, percent, whole_path};
 Examples:
   dupack compare
   dupack compare --rate 50Mbit/s --delay 40ms --buffer 200pkt --loss 0,0.1%,1%
-  dupack compare --trace cellular.down --delay 30ms \\
+  dupack compare --trace cellular.down --trace-up cellular.up --delay 30ms \\
                  --stacks sack/reno,le/westwood,rack/cubic
   dupack compare --delayed-ack 200ms \\
       --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'")]
@@ -43,9 +43,13 @@ pub struct CompareArgs {
     /// Loss probability of ACKs
     #[arg(long, value_name = "PROBABILITY", default_value = "0%", value_parser = percent, allow_hyphen_values = true)]
     ack_loss: Probability,
-    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate; every seed begins at
+    /// a moment of it that it draws, and sees as much as --duration says
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// The same for ACKs, from the same moment on [default: as data]
+    #[arg(long, value_name = "FILE")]
+    trace_up: Option<PathBuf>,
     /// Delayed ACKs with this timeout [default: every segment is acknowledged]
     #[arg(long, value_name = "DELAY")]
     delayed_ack: Option<Delay>,
@@ -58,7 +62,8 @@ pub struct CompareArgs {
     /// Which rules the endpoints follow where TCPs differ
     #[arg(long, value_parser = dialect(), default_value_t)]
     dialect: Dialect,
-    /// Seeds per stack and point
+    /// Seeds per stack and point. Each draws the losses and, where there is more than one flow, when
+    /// they start within the first second; all stacks have the same
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: u32,
     /// Simulated time of a run
@@ -88,6 +93,7 @@ fn experiment(args: &CompareArgs) -> Experiment {
     experiment.dialect = args.dialect;
     experiment.seeds = Seeds::Count(args.seeds);
     experiment.duration = args.duration;
+    experiment.starts = Some(Starts::Drawn);
     let mut path = LinkOptions {
         rate: args.trace.is_none().then_some(args.rate),
         trace: args.trace.as_deref().map(whole_path),
@@ -95,8 +101,9 @@ fn experiment(args: &CompareArgs) -> Experiment {
         buffer: Some(args.buffer),
         ..LinkOptions::default()
     };
-    if args.ack_loss.as_fraction() > 0.0 {
+    if args.ack_loss.as_fraction() > 0.0 || args.trace_up.is_some() {
         path.reverse = Some(Direction {
+            trace: args.trace_up.as_deref().map(whole_path),
             loss: args.ack_loss,
             ..Direction::default()
         });

@@ -4,8 +4,12 @@
 //! Samples that are not finite (a ratio over nothing, a measure that was never taken) are left
 //! out of every summary and show as a smaller `n`; no function here returns a NaN.
 
+pub mod ratio;
+
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
+
+pub use ratio::{Centre, PairedRatio, Ratio, paired_ratio, ratio, times};
 
 /// A sample's size, centre and spread, in the unit of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,68 +60,6 @@ impl Summary {
         self.half_width_95
             .map(|half| (self.mean - half, self.mean + half))
     }
-}
-
-/// The ratios of paired samples.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PairedRatio {
-    /// The ratios' summary; none if no pair had one.
-    pub ratio: Option<Summary>,
-    /// Pairs without a ratio: the base was zero, one side was not finite or was missing.
-    pub skipped: usize,
-}
-
-/// Summarises `other / base`, pair by pair: both slices in the order of the seeds.
-///
-/// Two stacks under the same seed meet the same losses, so that most of the noise cancels in
-/// the ratio; the ratio of the means would keep it.
-#[must_use]
-pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
-    let ratios: Vec<f64> = base
-        .iter()
-        .zip(other)
-        .filter(|&(&base, _)| base != 0.0)
-        .map(|(base, other)| other / base)
-        .filter(|ratio| ratio.is_finite())
-        .collect();
-    let skipped = base.len().max(other.len()) - ratios.len();
-    PairedRatio {
-        ratio: Summary::of(&ratios),
-        skipped,
-    }
-}
-
-/// How many times as large one quantity is as another, over pairs: the geometric mean of the
-/// ratios, which is the same whichever of the two is called the base, up to its inverse.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct GeometricRatio {
-    /// The geometric mean of the ratios.
-    pub mean: f64,
-    /// The ends of its 95 % confidence interval, by Student's t on the logarithms; none for a
-    /// single pair.
-    pub interval_95: Option<(f64, f64)>,
-}
-
-/// The geometric mean of `other / base`, pair by pair; none if no pair has two positive values.
-/// Ratios spread as logarithms do: a few pairs in which the base did badly drag an arithmetic
-/// mean away, and its interval below zero.
-#[must_use]
-pub fn geometric_ratio(base: &[f64], other: &[f64]) -> Option<GeometricRatio> {
-    let logarithms: Vec<f64> = base
-        .iter()
-        .zip(other)
-        .filter(|&(&base, &other)| base > 0.0 && other > 0.0)
-        .map(|(base, other)| (other / base).ln())
-        .collect();
-    let summary = Summary::of(&logarithms)?;
-    Some(GeometricRatio {
-        mean: summary.mean.exp(),
-        interval_95: summary
-            .interval_95()
-            .map(|(low, high)| (low.exp(), high.exp())),
-    })
 }
 
 /// The arithmetic mean; none without samples or where it is not finite.
@@ -178,17 +120,6 @@ fn t_quantile_975(degrees_of_freedom: usize) -> Option<f64> {
     t.is_finite().then_some(t)
 }
 
-/// A ratio with its 95 % interval: `2.00 (1.85–2.16)`.
-#[must_use]
-pub fn times(ratio: &GeometricRatio) -> String {
-    match ratio.interval_95 {
-        Some((low, high)) if high - low >= 0.005 => {
-            format!("{:.2} ({low:.2}–{high:.2})", ratio.mean)
-        }
-        _ => format!("{:.2}", ratio.mean),
-    }
-}
-
 /// A mean with its 95 % interval: `8.83 ±0.02`.
 #[must_use]
 pub fn spread(summary: &Summary, decimals: usize) -> String {
@@ -246,22 +177,6 @@ mod tests {
         assert_eq!(
             Summary::of(&[f64::NAN, 1.0, 3.0]).map(|s| (s.n, s.mean)),
             Some((2, 2.0))
-        );
-    }
-
-    #[test]
-    fn ratios_are_paired() {
-        let result = paired_ratio(&[1.0, 2.0, 0.0, 4.0], &[2.0, 4.0, 9.0, 8.0]);
-        let ratio = result.ratio.expect("three pairs");
-        assert_eq!((result.skipped, ratio.n, ratio.mean), (1, 3, 2.0));
-        assert_eq!(ratio.half_width_95, Some(0.0));
-        assert_eq!(paired_ratio(&[1.0], &[1.0, 2.0]).skipped, 1);
-        assert_eq!(
-            paired_ratio(&[0.0], &[1.0]),
-            PairedRatio {
-                ratio: None,
-                skipped: 1
-            }
         );
     }
 

@@ -7,13 +7,12 @@ use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
 };
 use crate::files::Files;
+use crate::notes::notes;
 use crate::page::{Block, Cell, Emphasis, Page, Section};
 use crate::theory::Connection;
 use dupack_claims::Judged;
-use dupack_lab::results::medium::NO_ANSWER_HERE;
 use dupack_lab::results::{Comparison, Measure, Medium, Results, Standing, scaled};
 use dupack_lab::run::{OverTime, Timeline};
-use dupack_lab::stats::Summary;
 use dupack_lab::stats::{spread, times};
 
 /// A figure with the name of its file.
@@ -209,7 +208,7 @@ fn lines(results: &Results, measure: Measure, axis: &str, catalog: &Catalog) -> 
                 true => stack.clone(),
                 false => format!("{stack}, {}", others.join(", ")),
             };
-            let Some(summary) = summary(results, p, s, measure) else {
+            let Some(summary) = results.summary(p, s, measure) else {
                 continue;
             };
             let at = Point {
@@ -268,7 +267,7 @@ fn reno(results: &Results, catalog: &Catalog) -> Option<StackSpec> {
 fn bars(results: &Results, measure: Measure) -> BarChart {
     let one_point = results.points.len() == 1;
     let bar = |point: usize, stack: usize| {
-        summary(results, point, stack, measure).map(|s| Bar {
+        results.summary(point, stack, measure).map(|s| Bar {
             mean: s.mean,
             half_width: s.half_width_95,
         })
@@ -302,14 +301,6 @@ fn bars(results: &Results, measure: Measure) -> BarChart {
     }
 }
 
-fn summary(results: &Results, point: usize, stack: usize, measure: Measure) -> Option<Summary> {
-    let samples: Vec<f64> = results
-        .samples(point, stack, measure)
-        .map(|(_, v)| v)
-        .collect();
-    Summary::of(&samples)
-}
-
 /// What a reader must know of the path to read a figure.
 fn subtitle(results: &Results) -> String {
     let e = &results.experiment;
@@ -341,7 +332,7 @@ fn subtitle(results: &Results) -> String {
         }
         Medium::Wire(record) => {
             parts.push(format!("{} over real packets", record.bytes));
-            parts.push(format!("{seeds} repetitions"));
+            parts.push(format!("{} repetitions", e.seeds.to_vec().len()));
         }
     }
     parts.join(" · ")
@@ -433,9 +424,9 @@ fn answer(results: &Results) -> Section {
     let rows = (0..results.points.len()).filter_map(|point| {
         let comparison = Comparison::of(results, point, Measure::Goodput);
         let Some(winner) = comparison.winner() else {
-            return results.is_worthless_at(point).then(|| {
+            return comparison.no_best.map(|reason| {
                 let label = Cell::new(results.points[point].label(), Emphasis::Group);
-                let [best, goodput, ratio, tied] = [NO_ANSWER_HERE, "–", "–", ""].map(Cell::from);
+                let [best, goodput, ratio, tied] = [reason.text(), "–", "–", ""].map(Cell::from);
                 vec![label, best, goodput, ratio, tied]
             });
         };
@@ -525,7 +516,8 @@ fn numbers(results: &Results) -> Section {
                 Cell::new(results.name_at(point, cell.stack), emphasis),
             ];
             for &measure in &measures {
-                let text = summary(results, point, cell.stack, measure)
+                let text = results
+                    .summary(point, cell.stack, measure)
                     .map_or("–".to_owned(), |s| spread(&s, decimals(measure)));
                 if measure == Measure::Goodput {
                     row.push(Cell::new(text, emphasis));
@@ -539,13 +531,15 @@ fn numbers(results: &Results) -> Section {
             rows.push(row);
         }
     }
+    let table = Block::Table {
+        caption: "Mean over the seeds ± half the 95 % confidence interval. Ratios are geometric means over pairs of the same seed, with their intervals.".to_owned(),
+        header,
+        rows,
+    };
+    let notes = notes(results).into_iter().map(Block::text);
     Section {
         heading: "Numbers".to_owned(),
-        blocks: vec![Block::Table {
-            caption: "Mean over the seeds ± half the 95 % confidence interval. Ratios are geometric means over pairs of the same seed, with their intervals. Where there is no ±, every seed gave the same run: nothing was left to chance.".to_owned(),
-            header,
-            rows,
-        }],
+        blocks: std::iter::once(table).chain(notes).collect(),
         ..Section::default()
     }
 }

@@ -90,12 +90,15 @@ impl<'r> Files<'r> {
         self.add(PAGE, move || html(&page));
     }
 
-    /// Adds the numbers of `results` for other programs: `parameters.csv`, and if there are runs,
-    /// `runs.csv` and `summary.csv`.
+    /// Adds the numbers of `results` for other programs: `parameters.csv`, if there are runs `runs.csv`
+    /// and `summary.csv`, and if they followed recorded traces `traces.csv`.
     pub fn add_numbers(&mut self, results: &'r Results) {
         if !results.runs.is_empty() {
             self.add("runs.csv", || store::runs_csv(results));
             self.add("summary.csv", || store::summary_csv(results));
+            if !results.recorded.is_empty() {
+                self.add("traces.csv", || store::traces_csv(results));
+            }
         }
         self.add("parameters.csv", || store::parameters_csv(results));
     }

@@ -7,6 +7,7 @@ pub mod figure;
 pub mod files;
 pub mod folder;
 pub mod markdown;
+pub mod notes;
 pub mod page;
 pub mod table;
 pub mod theory;

@@ -6,9 +6,11 @@ use comfy_table::{Attribute, Color};
 use comfy_table::{Cell as TableCell, CellAlignment, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle};
 
-use dupack_lab::results::medium::{NO_ANSWER, NO_ANSWER_HERE};
+use dupack_lab::results::medium::NO_ANSWER;
 use dupack_lab::results::{Cell, Comparison, Measure, Results, Standing};
-use dupack_lab::stats::{Summary, spread, times};
+use dupack_lab::stats::{spread, times};
+
+use crate::notes::notes;
 
 /// Whether the terminal shows colour. Without the feature `terminal` nothing does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +64,9 @@ pub fn comparison(results: &Results, colour: Colour, width: Option<u16>) -> Stri
     text +=
         "\n\nThe best by goodput (★; ≈ cannot be told from it), mean ± 95 % confidence interval:\n";
     text += winners(results, colour, width).trim_end();
-    if results.has_runs_without_chance() {
-        text += "\n\nWithout ±: every seed gave the same run, as nothing was left to chance.";
+    text += "\n";
+    for note in notes(results) {
+        text += &format!("\n{}", wrapped(&note, width));
     }
     text
 }
@@ -121,11 +124,8 @@ fn row(
         }),
     ];
     for &(_, measure) in columns {
-        let samples: Vec<f64> = results
-            .samples(point, cell.stack, measure)
-            .map(|(_, v)| v)
-            .collect();
-        let text = Summary::of(&samples).map_or("–".to_owned(), |s| match measure {
+        let summary = results.summary(point, cell.stack, measure);
+        let text = summary.map_or("–".to_owned(), |s| match measure {
             Measure::RetransmissionShare | Measure::FramesInTime => format!("{:.1} %", s.mean),
             Measure::AccuracyWireless | Measure::AccuracyCongestion => format!("{:.0} %", s.mean),
             Measure::DelayMedian | Measure::DelayP95 | Measure::Timeouts | Measure::StallTime => {
@@ -145,9 +145,9 @@ fn winners(results: &Results, colour: Colour, width: Option<u16>) -> String {
     for point in 0..results.points.len() {
         let comparison = Comparison::of(results, point, Measure::Goodput);
         let Some(winner) = comparison.winner() else {
-            if results.is_worthless_at(point) {
+            if let Some(reason) = comparison.no_best {
                 let label = results.points[point].label();
-                table.add_row(vec![label, format!("  {NO_ANSWER_HERE}")]);
+                table.add_row(vec![label, format!("  {}", reason.text())]);
             }
             continue;
         };
@@ -283,6 +283,16 @@ fn base(width: Option<u16>) -> Table {
         table.set_width(width);
     }
     table
+}
+
+/// A sentence in lines of this width, broken between words.
+fn wrapped(text: &str, width: Option<u16>) -> String {
+    let mut table = base(width);
+    table.load_style(NOTHING);
+    table.add_row(vec![text]);
+    let lines = table.to_string();
+    let lines = lines.lines().map(str::trim);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn align_numbers(table: &mut Table, from: usize) {

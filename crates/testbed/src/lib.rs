@@ -35,7 +35,7 @@ use thiserror::Error;
 
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::points::points;
-use dupack_lab::experiment::{Acks, Experiment, ReceiverOptions, SenderOptions};
+use dupack_lab::experiment::{Acks, Experiment, ReceiverOptions, SenderOptions, Starts};
 use dupack_lab::results::{Measure, Parameter, Run, Values};
 use dupack_lab::run::{Interrupt, Job, Plan};
 use dupack_lab::units::{Buffer, ByteCount, Delay};
@@ -147,6 +147,9 @@ impl Testbed {
                 return Err(TestbedError::Twice(sender.to_string()));
             }
         }
+        // A transfer begins with its run, and a recorded trace at its start: on the wire it can be
+        // nowhere else.
+        experiment.starts = Some(Starts::Given);
         let stacks = options.senders.iter().filter_map(SenderSpec::stack);
         experiment.stacks = stacks.map(ToString::to_string).collect();
         if options.family == Family::V6 {

@@ -88,6 +88,8 @@ impl Testbed {
         results.planned = self.jobs().len();
         results.parameters = self.parameters(results.parameters);
         results.runs = runs;
+        // A transfer ends when it is done: how far into a trace that was is not known.
+        results.recorded.clear();
         let mut doubts = Vec::new();
         for passage in passages {
             results.warnings.extend(self.complaints(passage));

@@ -70,6 +70,10 @@ pub struct Direction {
     /// Rate of this direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// Recorded delivery opportunities of this direction, instead of `rate`. The recordings of both
+    /// directions are taken as made at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
     /// One-way propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,

@@ -39,7 +39,7 @@ pub use drop::DropRule;
 pub use endpoint::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};
 pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
 pub use radio::RadioOptions;
-pub use traffic::{FlowGroup, UdpSource, Video};
+pub use traffic::{FlowGroup, Starts, UdpSource, Video};
 
 use crate::units::{Delay, Probability, Rate};
 
@@ -68,6 +68,10 @@ pub struct Experiment {
     /// Measures start after this much simulated time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warm_up: Delay,
+    /// When flows and UDP sources start, and where recorded traces begin. Left out, every seed draws
+    /// it, unless a flow or a UDP source says `start`, `start_spread` or `stop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Starts>,
     /// The bottleneck between the senders and the receivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<LinkOptions>,
@@ -212,6 +216,18 @@ impl Experiment {
         self.sweep.contains_key(key) || self.points.iter().any(|point| point.contains_key(key))
     }
 
+    /// When its flows start: as it says, or drawn by every seed if it fixes nothing.
+    #[must_use]
+    pub fn starts(&self) -> Starts {
+        let flow = |flow: &FlowGroup| flow.start.is_some() || flow.start_spread.is_some();
+        let udp = |udp: &UdpSource| udp.start.is_some() || udp.stop.is_some();
+        let fixed = self.flows.iter().any(flow) || self.udp.iter().any(udp);
+        self.starts.unwrap_or(match fixed {
+            true => Starts::Given,
+            false => Starts::Drawn,
+        })
+    }
+
     /// What its claims may use.
     #[must_use]
     pub fn vocabulary(&self) -> Vocabulary {
@@ -247,6 +263,7 @@ impl Experiment {
             seeds: Seeds::default(),
             duration: default_duration(),
             warm_up: Delay::default(),
+            starts: None,
             path: None,
             access: None,
             links: Vec::new(),

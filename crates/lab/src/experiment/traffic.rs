@@ -3,8 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ReceiverOptions, SenderOptions, is_default, is_zero};
+use super::{ReceiverOptions, SenderOptions, is_default};
 use crate::units::{ByteCount, Delay, Rate};
+
+/// When flows and UDP sources start, and where a run begins in a recorded trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Starts {
+    /// Every seed draws them. The first flow starts with the run; the others start within the first
+    /// second, and so do UDP sources (within a tenth of the run if that is less), later than their own
+    /// `start` if they have one. Every recorded trace begins at a moment of its own. All stacks of a
+    /// seed have the same.
+    Drawn,
+    /// As each says by `start` and `start_spread`, and with the run where it says nothing. Recorded
+    /// traces begin at their start.
+    Given,
+}
 
 /// TCP flows that are alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,12 +42,12 @@ pub struct FlowGroup {
     /// Runs against the path, from its receivers' side to its senders'; only with `path`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reverse: bool,
-    /// When it starts.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub start: Delay,
+    /// When it starts; left out, at the beginning of the run, or when `starts` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Delay>,
     /// Starts are spread evenly at random over this much time after `start`.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub start_spread: Delay,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_spread: Option<Delay>,
     /// How much each sends; without it there is always more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<ByteCount>,
@@ -78,8 +92,8 @@ impl Default for FlowGroup {
             from: None,
             to: None,
             reverse: false,
-            start: Delay::default(),
-            start_spread: Delay::default(),
+            start: None,
+            start_spread: None,
             bytes: None,
             video: None,
             sender: SenderOptions::default(),
@@ -106,9 +120,9 @@ pub struct UdpSource {
     /// Node that receives; only in a topology of `[[links]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// When it starts.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub start: Delay,
+    /// When it starts; left out, at the beginning of the run, or when `starts` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Delay>,
     /// When it stops for good; left out, never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Delay>,

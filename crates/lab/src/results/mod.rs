@@ -2,15 +2,18 @@
 
 pub mod measure;
 pub mod medium;
+pub mod recorded;
 pub mod store;
 pub mod summary;
 
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
-pub use summary::{Cell, Comparison, Standing};
+pub use recorded::{Beginning, Recorded};
+pub use summary::{Cell, Comparison, NoBest, Standing};
 
 use crate::experiment::points::Point;
 use crate::experiment::{Experiment, SweepValue};
+use crate::stats::Summary;
 
 /// One run: a stack at a point of the sweep with a seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +65,8 @@ pub struct Results {
     pub warnings: Vec<String>,
     /// Every effective parameter.
     pub parameters: Vec<Parameter>,
+    /// The recorded traces that links follow, point by point.
+    pub recorded: Vec<Recorded>,
 }
 
 impl Results {
@@ -87,15 +92,41 @@ impl Results {
             .any(|run| run.values.get(measure).is_some())
     }
 
-    /// Whether a stack at a point had the same run under several seeds, as the hash of
-    /// everything that happened shows.
+    /// `measure` over the seeds of `stack` at `point`; none if it does not apply. There is no interval
+    /// where every seed gave the same run: their number says nothing.
+    #[must_use]
+    pub fn summary(&self, point: usize, stack: usize, measure: Measure) -> Option<Summary> {
+        let samples: Vec<f64> = self
+            .samples(point, stack, measure)
+            .map(|(_, v)| v)
+            .collect();
+        let mut summary = Summary::of(&samples)?;
+        if self.is_without_chance(point, stack) {
+            summary.half_width_95 = None;
+        }
+        Some(summary)
+    }
+
+    /// Whether all of several seeds gave `stack` the same run at `point`, as the hash of everything
+    /// that happened shows.
+    #[must_use]
+    pub fn is_without_chance(&self, point: usize, stack: usize) -> bool {
+        let here = |run: &&Run| run.point == point && run.stack == stack;
+        let mut here = self.runs.iter().filter(here).map(|run| run.trace_hash);
+        let Some(first) = here.next() else {
+            return false;
+        };
+        let mut others = here.peekable();
+        self.medium == Medium::Simulated
+            && others.peek().is_some()
+            && others.all(|hash| hash == first)
+    }
+
+    /// Whether all of several seeds gave a stack at a point the same run.
     #[must_use]
     pub fn has_runs_without_chance(&self) -> bool {
-        self.medium == Medium::Simulated
-            && self.runs.windows(2).any(|pair| {
-                let place = |run: &Run| (run.point, run.stack, run.trace_hash);
-                place(&pair[0]) == place(&pair[1])
-            })
+        (0..self.points.len())
+            .any(|point| (0..self.stacks.len()).any(|stack| self.is_without_chance(point, stack)))
     }
 
     /// A run's hash, if its medium has one.

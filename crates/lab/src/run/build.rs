@@ -5,6 +5,7 @@ mod links;
 mod map;
 mod radio;
 mod script;
+mod starts;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 pub use endpoints::Endpoints;
 pub(super) use endpoints::default_segment;
+pub(super) use starts::recordings;
 
 use crate::experiment::{Experiment, FlowGroup};
 use crate::units::{Buffer, Delay, Rate};
@@ -87,15 +89,12 @@ impl Scenario {
         let mut map = Map::new(self, flows.len(), seed)?;
         let mut network = Network::new(std::mem::take(&mut map.topology));
         let mut compared = Vec::new();
+        let starts = self.flow_starts(seed);
         for (n, flow) in flows.iter().enumerate() {
-            let mut stream = Stream::derive(seed, &format!("start of flow {n}"));
-            let spread = flow.group.start_spread.as_nanos() as f64;
-            let late = Duration::from_nanos((stream.unit() * spread) as u64);
             let (from, to) = map.ends(flow.group, n)?;
             let path = map.way(network.topology_mut(), from, to)?;
-            let start = Instant::ZERO + span(flow.group.start) + late;
             let chance = Stream::derive(seed, &format!("sender of flow {n}")).bits();
-            let config = self.tcp(flow, path, start, chance);
+            let config = self.tcp(flow, path, starts[n], chance);
             let id = network.tcp(config).map_err(|x| fault("flows", x))?;
             if flow.group.stack.is_none() {
                 compared.push(id);
@@ -104,10 +103,13 @@ impl Scenario {
         if compared.is_empty() {
             compared = (0..flows.len() as u32).map(FlowId).collect();
         }
-        for source in e.udp.iter().filter(|s| s.rate.as_bits_per_second() > 0) {
+        for (n, source) in e.udp.iter().enumerate() {
+            if source.rate.as_bits_per_second() == 0 {
+                continue;
+            }
             let (from, to) = map.udp_ends(source)?;
             let path = map.way(network.topology_mut(), from, to)?;
-            let config = UdpFlowConfig::new(path, udp(source));
+            let config = UdpFlowConfig::new(path, udp(source, self.udp_start(n, seed)));
             network.udp(config).map_err(|x| fault("udp", x))?;
         }
         let simulation = Simulation::new(network, seed).map_err(|x| fault(map.blame(), x))?;
@@ -164,8 +166,8 @@ impl Scenario {
         if let Some(video) = &group.video {
             let frame = video.frame.as_seconds();
             let bytes = video.rate.as_bits_per_second() as f64 / 8.0 * frame;
-            let sending =
-                (self.experiment.duration.as_seconds() - group.start.as_seconds()).max(frame);
+            let start = group.start.unwrap_or_default().as_seconds();
+            let sending = (self.experiment.duration.as_seconds() - start).max(frame);
             return Application::Video(VideoConfig {
                 frame_bytes: (bytes.round() as u64).max(1),
                 frames: (sending / frame).ceil() as u64,

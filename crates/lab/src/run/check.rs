@@ -359,11 +359,8 @@ fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
                 "leave `bytes` out for one without end",
             );
         }
-        if group.start >= e.duration {
-            let message = format!(
-                "it starts at {} and the run ends at {}",
-                group.start, e.duration
-            );
+        if let Some(start) = group.start.filter(|start| *start >= e.duration) {
+            let message = format!("it starts at {start} and the run ends at {}", e.duration);
             return fail(source, &key("start"), message, "");
         }
         video(group, &key, source)?;
@@ -429,7 +426,10 @@ fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
                 "leave both out for a constant rate",
             );
         }
-        if udp.stop.is_some_and(|stop| stop <= udp.start) {
+        if udp
+            .stop
+            .is_some_and(|stop| stop <= udp.start.unwrap_or_default())
+        {
             let message = "it stops before it starts".to_owned();
             return fail(source, &key("stop"), message, "");
         }

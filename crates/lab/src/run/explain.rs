@@ -4,7 +4,7 @@ use dupack_algorithms::catalog::dialect::settings;
 use dupack_algorithms::catalog::{Axis, Origin, StackSpec};
 
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario};
-use crate::experiment::{Experiment, LinkOptions};
+use crate::experiment::{Experiment, LinkOptions, Starts};
 use crate::results::Parameter;
 
 /// The parameters of an experiment, for the stacks of its first point.
@@ -72,6 +72,14 @@ fn run(e: &Experiment, out: &mut Vec<Parameter>) {
             e.warm_up == default.warm_up,
         ),
         ("seeds", seeds.join(" "), e.seeds == default.seeds),
+        (
+            "starts",
+            match e.starts() {
+                Starts::Drawn => "drawn by every seed".to_owned(),
+                Starts::Given => "given".to_owned(),
+            },
+            e.starts.is_none(),
+        ),
     ] {
         push(out, "run", key, value, origin(e, key, is_default));
     }

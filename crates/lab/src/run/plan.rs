@@ -8,12 +8,12 @@ use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_net::link::DeliveryTrace;
 use dupack_tcp::sender::WindowLog;
 
-use super::build::Scenario;
+use super::build::{Scenario, recordings};
 use super::{check, explain};
+use crate::experiment::Experiment;
 use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{Point, points};
-use crate::experiment::{Experiment, LinkOptions};
-use crate::results::{Medium, Parameter, Results};
+use crate::results::{Medium, Parameter, Recorded, Results};
 
 /// An experiment that can be run.
 #[derive(Clone, Debug)]
@@ -154,7 +154,27 @@ impl Plan {
             planned: self.points.len() * self.stacks.len() * self.seeds.len(),
             warnings: self.warnings.clone(),
             parameters: self.parameters.clone(),
+            recorded: self.recorded(),
         }
+    }
+
+    /// The recorded traces of every point.
+    fn recorded(&self) -> Vec<Recorded> {
+        let places = (0..self.points.len()).flat_map(|point| {
+            let scenario = &self.scenarios[point * self.stacks.len()];
+            let e = &scenario.experiment;
+            recordings(e).into_iter().filter_map(move |(key, file)| {
+                let trace = scenario.traces.get(file)?;
+                Some(Recorded::new(
+                    point,
+                    (key, file.to_owned()),
+                    trace.period_ms(),
+                    e.duration.as_nanos() / 1_000_000,
+                    scenario.beginning(),
+                ))
+            })
+        });
+        places.collect()
     }
 }
 
@@ -170,17 +190,7 @@ fn traces(
 ) -> Result<BTreeMap<PathBuf, DeliveryTrace>, ExperimentError> {
     let mut traces = BTreeMap::new();
     for point in points {
-        let e = &point.experiment;
-        let links = e.links.iter().enumerate();
-        let links = links.map(|(n, link)| (format!("links.{n}.trace"), link));
-        let path = e.path.iter().map(|link| ("path.trace".to_owned(), link));
-        for (key, link) in path.chain(links) {
-            let LinkOptions {
-                trace: Some(name), ..
-            } = link
-            else {
-                continue;
-            };
+        for (key, name) in recordings(&point.experiment) {
             if traces.contains_key(name) {
                 continue;
             }
@@ -200,7 +210,7 @@ fn traces(
             })?;
             let trace = DeliveryTrace::parse(&text)
                 .map_err(|x| fail(format!("{}: {x}", file.display()), TRACE_FORMAT))?;
-            traces.insert(name.clone(), trace);
+            traces.insert(name.to_owned(), trace);
         }
     }
     Ok(traces)

@@ -73,7 +73,9 @@ impl Plan {
         let path = scenario.experiment.path.as_ref();
         let trace = path.and_then(|p| scenario.traces.get(p.trace.as_ref()?));
         trace.map_or_else(Vec::new, |trace| {
-            opportunities(trace, span(scenario.experiment.duration))
+            let trace = trace.clone();
+            let trace = trace.beginning_at(scenario.beginning().ms(job.seed));
+            opportunities(&trace, span(scenario.experiment.duration))
         })
     }
 }
@@ -125,10 +127,14 @@ fn opportunities(trace: &DeliveryTrace, duration: Duration) -> Vec<(f64, f64)> {
     let bin_ms = (duration.as_nanos() as f64 / 1e6 / SAMPLES as f64).max(1.0);
     let mut bins = vec![0_u32; SAMPLES as usize];
     let period = f64::from(trace.period_ms());
-    let mut offset = 0.0;
+    let mut offset = -f64::from(trace.begin_ms());
     while offset < bin_ms * SAMPLES as f64 {
         for &at in trace.times_ms() {
-            if let Some(bin) = bins.get_mut(((offset + f64::from(at)) / bin_ms) as usize) {
+            let since = offset + f64::from(at);
+            if since < 0.0 {
+                continue;
+            }
+            if let Some(bin) = bins.get_mut((since / bin_ms) as usize) {
                 *bin += 1;
             }
         }
@@ -140,4 +146,27 @@ fn opportunities(trace: &DeliveryTrace, duration: Duration) -> Vec<(f64, f64)> {
         .enumerate()
         .map(|(n, count)| (n as f64 * bin_ms / 1e3, rate(count)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_trace_carries_is_read_from_where_the_run_begins() {
+        // 10 opportunities in the first second of two, and one at the end.
+        let times = (0..10).map(|n| n * 100 + 50).chain([2000]).collect();
+        let trace = DeliveryTrace::new(times).unwrap();
+        let in_first_second = |trace: &DeliveryTrace| {
+            // 60 bins in 2 s: the first 30 are the first second.
+            let rates = opportunities(trace, Duration::from_secs(2));
+            let sum: f64 = rates[..30].iter().map(|(_, rate)| rate).sum();
+            // A packet of 12000 bits in a bin of 1/30 s.
+            (sum * 1e6 / 30.0 / 12000.0).round()
+        };
+        assert_eq!(in_first_second(&trace), 10.0);
+        // From 1001 ms on there is none before 2000 ms, and the next comes 50 ms later.
+        assert_eq!(in_first_second(&trace.clone().beginning_at(1001)), 1.0);
+        assert_eq!(in_first_second(&trace.beginning_at(500)), 5.0);
+    }
 }

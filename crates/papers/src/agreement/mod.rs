@@ -153,7 +153,7 @@ impl Scenario {
             ..LinkOptions::default()
         });
         e.flows = vec![FlowGroup {
-            start_spread: seconds(2.0 * self.delay_s),
+            start_spread: Some(seconds(2.0 * self.delay_s)),
             bytes: self
                 .packets
                 .map(|packets| ByteCount::from_bytes(packets * self.packet_bytes)),

@@ -159,7 +159,7 @@ pub(super) fn available(experiment: &Experiment, at: f64) -> f64 {
     let path = experiment.path.as_ref().and_then(|path| path.rate);
     let sending = experiment.udp.iter().filter(|source| {
         let stop = source.stop.map_or(f64::INFINITY, |stop| stop.as_seconds());
-        (source.start.as_seconds()..stop).contains(&at)
+        (source.start.unwrap_or_default().as_seconds()..stop).contains(&at)
     });
     let taken: f64 = sending.map(|source| mbit_s(source.rate)).sum();
     path.map_or(0.0, mbit_s) - taken

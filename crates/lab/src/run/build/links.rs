@@ -1,5 +1,7 @@
 //! Links, queues, losses and UDP sources of an experiment as the network takes them.
 
+use std::path::Path;
+
 use dupack_net::link::{
     Capable, Discipline, Duplication, GilbertElliott, ImpairmentConfig, Jitter, JitterDistribution,
     JitterOrder, LinkConfig, LossConfig, LossModel, LossPlacement as NetPlacement, LossScript,
@@ -41,12 +43,7 @@ impl Scenario {
     ) -> Result<(LinkConfig, LinkConfig), BuildError> {
         let service = match (&link.rate, &link.trace) {
             (Some(rate), None) => ServiceConfig::Rate(bit_rate(*rate, &format!("{key}.rate"))?),
-            (None, Some(path)) => {
-                let trace = self.traces.get(path).cloned();
-                ServiceConfig::Trace(trace.ok_or_else(|| {
-                    complaint(&format!("{key}.trace"), "the trace has not been read")
-                })?)
-            }
+            (None, Some(path)) => self.recorded(path, &format!("{key}.trace"), seed)?,
             (None, None) => return Err(complaint(key, "a link has a rate or a trace")),
             (Some(_), Some(_)) => {
                 let message = "a link has either a rate or a trace, not both";
@@ -77,9 +74,16 @@ impl Scenario {
         there.impairments = impairments(link);
 
         let reverse = link.reverse.clone().unwrap_or_default();
-        let back_service = match reverse.rate {
-            Some(rate) => ServiceConfig::Rate(bit_rate(rate, &format!("{key}.reverse.rate"))?),
-            None => service,
+        let back_service = match (reverse.rate, &reverse.trace) {
+            (Some(rate), None) => {
+                ServiceConfig::Rate(bit_rate(rate, &format!("{key}.reverse.rate"))?)
+            }
+            (None, Some(path)) => self.recorded(path, &format!("{key}.reverse.trace"), seed)?,
+            (None, None) => service,
+            (Some(_), Some(_)) => {
+                let message = "a direction has either a rate or a trace, not both";
+                return Err(complaint(&format!("{key}.reverse.trace"), message));
+            }
         };
         let drop_key = format!("{key}.reverse.drop");
         let list = Script {
@@ -89,6 +93,14 @@ impl Scenario {
         };
         let back = self.backward(link, &reverse, back_service, place, list)?;
         Ok((there, back))
+    }
+
+    /// A recorded trace from where the run with `seed` begins in it.
+    fn recorded(&self, path: &Path, key: &str, seed: u64) -> Result<ServiceConfig, BuildError> {
+        let trace = self.traces.get(path).cloned();
+        let trace = trace.ok_or_else(|| complaint(key, "the trace has not been read"))?;
+        let begin_ms = self.beginning().ms(seed);
+        Ok(ServiceConfig::Trace(trace.beginning_at(begin_ms)))
     }
 
     fn backward(
@@ -205,7 +217,8 @@ fn impairments(link: &LinkOptions) -> ImpairmentConfig {
     config
 }
 
-pub(super) fn udp(source: &UdpSource) -> UdpConfig {
+/// A UDP source that starts at `start`.
+pub(super) fn udp(source: &UdpSource, start: Instant) -> UdpConfig {
     let rate = BitRate::new(source.rate.as_bits_per_second()).expect("idle sources are left out");
     let spans = |delay: Delay| match source.periods {
         Periods::Fixed => Spans::Constant(span(delay)),
@@ -220,7 +233,7 @@ pub(super) fn udp(source: &UdpSource) -> UdpConfig {
         _ => UdpPattern::Constant { rate },
     };
     let mut config = UdpConfig::new(pattern, source.packet.as_bytes() as u32);
-    config.start = Instant::ZERO + span(source.start);
+    config.start = start;
     if let Some(at) = source.stop {
         config.stop = Instant::ZERO + span(at);
     }

@@ -1,0 +1,151 @@
+//! Which part of a recorded trace a run saw.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use dupack_net::random::Stream;
+
+use super::Results;
+
+/// Where in its recorded traces a run begins. All of them begin at the same moment, as recordings of
+/// the same time do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// At their start.
+    Start,
+    /// Anywhere in the longest, of so many milliseconds: every seed draws where.
+    DrawnWithin(u64),
+}
+
+impl Beginning {
+    /// Milliseconds from the start of the traces.
+    #[must_use]
+    pub fn ms(self, seed: u64) -> u64 {
+        match self {
+            Self::Start => 0,
+            Self::DrawnWithin(longest) => {
+                Stream::derive(seed, "beginning of the recorded traces").below(longest)
+            }
+        }
+    }
+}
+
+/// A recorded trace that a link follows at a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// The point.
+    pub point: usize,
+    /// The key in the experiment: `path.trace`, `path.reverse.trace`.
+    pub key: String,
+    /// The file, as the experiment names it.
+    pub file: PathBuf,
+    /// Its length: after so many milliseconds it begins anew.
+    pub length_ms: u32,
+    /// How much of it a run may see, in milliseconds: the run's duration, or all of it.
+    pub seen_ms: u64,
+    /// Where runs begin in it.
+    pub beginning: Beginning,
+}
+
+impl Recorded {
+    /// What a run of `duration_ms` sees of it.
+    pub(crate) fn new(
+        point: usize,
+        (key, file): (String, PathBuf),
+        length_ms: u32,
+        duration_ms: u64,
+        beginning: Beginning,
+    ) -> Self {
+        Self {
+            point,
+            key,
+            file,
+            length_ms,
+            seen_ms: duration_ms.min(u64::from(length_ms)),
+            beginning,
+        }
+    }
+
+    /// Where in it the runs with `seed` begin, in milliseconds from its start.
+    #[must_use]
+    pub fn from_ms(&self, seed: u64) -> u64 {
+        self.beginning.ms(seed) % u64::from(self.length_ms.max(1))
+    }
+
+    /// How many of its milliseconds the runs with `seeds` see together.
+    #[must_use]
+    pub fn seen_together_ms(&self, seeds: impl IntoIterator<Item = u64>) -> u64 {
+        let length = u64::from(self.length_ms);
+        // A part that runs over the end is one at the end and one at the start.
+        let mut parts: Vec<(u64, u64)> = Vec::new();
+        for seed in seeds {
+            let from = self.from_ms(seed);
+            let until = from + self.seen_ms;
+            parts.push((from, until.min(length)));
+            parts.push((0, until.saturating_sub(length)));
+        }
+        parts.sort_unstable();
+        let mut reached = 0;
+        let mut seen = 0;
+        for (from, until) in parts {
+            seen += until.saturating_sub(from.max(reached));
+            reached = reached.max(until);
+        }
+        seen
+    }
+}
+
+impl Results {
+    /// The seeds of the runs that there are at `point`, ascending.
+    #[must_use]
+    pub fn seeds_at(&self, point: usize) -> Vec<u64> {
+        let here = self.runs.iter().filter(|run| run.point == point);
+        let seeds: BTreeSet<u64> = here.map(|run| run.seed).collect();
+        seeds.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(length_ms: u32, duration_ms: u64, beginning: Beginning) -> Recorded {
+        let place = ("path.trace".to_owned(), PathBuf::from("down"));
+        Recorded::new(0, place, length_ms, duration_ms, beginning)
+    }
+
+    #[test]
+    fn every_moment_of_a_recording_is_drawn_as_often() {
+        // The mean of 4000 numbers below 1000: 500 ± 4 · 1000/√12/√4000 = 18.
+        let beginning = Beginning::DrawnWithin(1000);
+        let mean = (1..=4000)
+            .map(|seed| beginning.ms(seed) as f64)
+            .sum::<f64>()
+            / 4000.0;
+        assert!((mean - 500.0).abs() < 18.0, "{mean}");
+        assert_eq!(beginning.ms(7), beginning.ms(7));
+        assert_eq!(Beginning::Start.ms(7), 0);
+    }
+
+    #[test]
+    fn what_seeds_see_together_is_counted_once() {
+        let all_of_it = recorded(1000, 5000, Beginning::DrawnWithin(1000));
+        assert_eq!(all_of_it.seen_ms, 1000);
+        assert_eq!(all_of_it.seen_together_ms([1, 2, 3]), 1000);
+        let the_same = recorded(1000, 60, Beginning::Start);
+        assert_eq!(the_same.seen_together_ms([1, 2, 3]), 60);
+        let parts = recorded(1000, 60, Beginning::DrawnWithin(1000));
+        for count in [1, 2, 20] {
+            // Millisecond by millisecond.
+            let mut seen = [false; 1000];
+            for seed in 1..=count {
+                for ms in 0..60 {
+                    seen[((parts.from_ms(seed) + ms) % 1000) as usize] = true;
+                }
+            }
+            let expected = seen.iter().filter(|seen| **seen).count() as u64;
+            assert_eq!(parts.seen_together_ms(1..=count), expected, "{count}");
+        }
+    }
+}

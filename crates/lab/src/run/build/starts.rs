@@ -1,0 +1,214 @@
+//! When flows start, and where in a recorded trace a run begins: as the file says, or drawn.
+//!
+//! What is drawn depends on the seed and on nothing of the stack, so that all stacks of a seed have
+//! the same. Only what lies between two starts makes a difference, as nothing in the network depends
+//! on the time of day: so the first flow starts with the run, and a flow that is alone always does.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use dupack_net::random::Stream;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::{Scenario, span};
+use crate::experiment::{Experiment, Starts};
+use crate::results::Beginning;
+
+/// Drawn starts lie within this much time. It is longer than most round trips, so that one flow may be
+/// through its slow start before another begins, and short beside a run.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// In short runs they lie within this part of the run.
+const PART_OF_RUN: u64 = 10;
+
+impl Scenario {
+    /// When each flow starts, group by group.
+    pub(super) fn flow_starts(&self, seed: u64) -> Vec<Instant> {
+        let flows = self.flows();
+        let window = self.window();
+        let drawn = |n| draw(seed, &format!("drawn start of flow {n}"), window);
+        let first = (0..flows.len()).map(drawn).min().unwrap_or_default();
+        let starts = flows.iter().enumerate().map(|(n, flow)| {
+            let own = span(flow.group.start.unwrap_or_default());
+            let spread = span(flow.group.start_spread.unwrap_or_default());
+            let spread = draw(seed, &format!("start of flow {n}"), spread);
+            Instant::ZERO + own + spread + drawn(n).saturating_sub(first)
+        });
+        starts.collect()
+    }
+
+    /// When the `n`th UDP source starts.
+    pub(super) fn udp_start(&self, n: usize, seed: u64) -> Instant {
+        let own = span(self.experiment.udp[n].start.unwrap_or_default());
+        Instant::ZERO + own + draw(seed, &format!("start of UDP source {n}"), self.window())
+    }
+
+    /// Within how much time starts are drawn: none if they are given.
+    fn window(&self) -> Duration {
+        match self.experiment.starts() {
+            Starts::Drawn => WINDOW.min(span(self.experiment.duration) / PART_OF_RUN),
+            Starts::Given => Duration::ZERO,
+        }
+    }
+
+    /// Where in its recorded traces a run begins.
+    pub(in crate::run) fn beginning(&self) -> Beginning {
+        let files = recordings(&self.experiment).into_iter();
+        let files: BTreeSet<&Path> = files.map(|(_, file)| file).collect();
+        let periods = files.iter().filter_map(|file| self.traces.get(*file));
+        let longest = periods.map(|trace| u64::from(trace.period_ms())).max();
+        match self.experiment.starts() {
+            Starts::Drawn => Beginning::DrawnWithin(longest.unwrap_or(0)),
+            Starts::Given => Beginning::Start,
+        }
+    }
+}
+
+/// A time below `within`, as `seed` draws it for `what`.
+fn draw(seed: u64, what: &str, within: Duration) -> Duration {
+    let drawn = Stream::derive(seed, what).unit() * within.as_nanos() as f64;
+    Duration::from_nanos(drawn as u64)
+}
+
+/// The recorded traces of an experiment's links: the key of each, and its file.
+pub(in crate::run) fn recordings(e: &Experiment) -> Vec<(String, &Path)> {
+    let path = e.path.iter().map(|link| ("path".to_owned(), link));
+    let links = e.links.iter().enumerate();
+    let links = links.map(|(n, link)| (format!("links.{n}"), link));
+    let both = path.chain(links).flat_map(|(key, link)| {
+        let back = link.reverse.as_ref().and_then(|back| back.trace.as_deref());
+        [
+            (format!("{key}.trace"), link.trace.as_deref()),
+            (format!("{key}.reverse.trace"), back),
+        ]
+    });
+    both.filter_map(|(key, file)| Some((key, file?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use dupack_algorithms::catalog::Catalog;
+    use dupack_net::link::ServiceConfig;
+
+    use crate::experiment::load::Source;
+    use crate::run::Plan;
+
+    use super::*;
+
+    fn plan(text: &str) -> Plan {
+        let source = Source::new(
+            "test.toml",
+            format!("stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 3\n{text}"),
+        );
+        let files: BTreeMap<PathBuf, String> = [("down", "1\n7000\n"), ("up", "2\n500\n")]
+            .map(|(name, text)| (PathBuf::from(name), text.to_owned()))
+            .into();
+        let experiment = source.parse().unwrap();
+        Plan::with_files(experiment, &source, &Catalog::builtin(), &files).unwrap()
+    }
+
+    /// The starts of the flows of every stack at the first point, in seconds.
+    fn starts(text: &str, seed: u64) -> Vec<Vec<f64>> {
+        let plan = plan(text);
+        let jobs = plan.jobs().into_iter();
+        let jobs = jobs.filter(|job| job.seed == seed && job.point == 0);
+        jobs.map(|job| {
+            let starts = plan.scenario(job).flow_starts(seed).into_iter();
+            starts.map(Instant::as_secs_f64).collect()
+        })
+        .collect()
+    }
+
+    const PATH: &str = "[path]\nrate = \"1Mbit/s\"\n";
+
+    #[test]
+    fn a_file_that_fixes_no_start_has_every_seed_draw_them() {
+        let text = format!("{PATH}[[flows]]\ncount = 5\n");
+        let first = starts(&text, 1);
+        // The same for every stack, and others for another seed.
+        assert_eq!(first[0], first[1]);
+        assert_ne!(first[0], starts(&text, 2)[0]);
+        let least = first[0].iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(least == 0.0 && first[0].iter().all(|start| *start < 1.0));
+        let mut sorted = first[0].clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted.dedup();
+        assert_eq!(sorted.len(), 5);
+        // A short run has all of them early.
+        let short = starts(&format!("duration = \"2s\"\n{text}"), 1);
+        assert!(short[0].iter().all(|start| *start < 0.2));
+    }
+
+    #[test]
+    fn a_file_that_says_a_start_has_what_it_says() {
+        for (flows, expected) in [
+            ("count = 2\nstart = \"0s\"", [0.0, 0.0]),
+            ("count = 2\nstart_spread = \"0s\"", [0.0, 0.0]),
+            ("\n[[flows]]\nstart = \"3s\"", [0.0, 3.0]),
+        ] {
+            let text = format!("{PATH}[[flows]]\n{flows}\n");
+            assert_eq!(starts(&text, 1)[0], expected, "{flows}");
+        }
+        // A start that is swept is a start.
+        let swept = format!("{PATH}[[flows]]\ncount = 2\n[sweep]\n\"flows.0.start\" = [\"0s\"]\n");
+        assert_eq!(starts(&swept, 1)[0], [0.0, 0.0]);
+        // So is one of a UDP source.
+        let udp =
+            format!("{PATH}[[flows]]\ncount = 2\n[[udp]]\nrate = \"1kbit/s\"\nstart = \"0s\"\n");
+        assert_eq!(starts(&udp, 1)[0], [0.0, 0.0]);
+    }
+
+    #[test]
+    fn the_key_decides_where_it_is_there() {
+        let given = format!("starts = \"given\"\n{PATH}[[flows]]\ncount = 2\n");
+        assert_eq!(starts(&given, 1)[0], [0.0, 0.0]);
+        let drawn = format!(
+            "starts = \"drawn\"\n{PATH}[[flows]]\ncount = 2\nstart = \"5s\"\n[[udp]]\nrate = \"1kbit/s\"\n"
+        );
+        let found = &starts(&drawn, 1)[0];
+        assert!(found.contains(&5.0) && found.iter().all(|start| (5.0..6.0).contains(start)));
+        let plan = plan(&drawn);
+        let scenario = plan.scenario(plan.jobs()[0]);
+        let udp = scenario.udp_start(0, 1).as_secs_f64();
+        assert!(udp > 0.0 && udp < 1.0, "{udp}");
+        assert_ne!(scenario.udp_start(0, 2).as_secs_f64(), udp);
+    }
+
+    #[test]
+    fn a_flow_that_is_alone_starts_with_the_run() {
+        for seed in 1..4 {
+            assert_eq!(starts(PATH, seed)[0], [0.0]);
+        }
+    }
+
+    #[test]
+    fn both_recordings_begin_at_the_same_moment_and_every_seed_at_another() {
+        let text = "[path]\ntrace = \"down\"\nreverse = { trace = \"up\" }\n";
+        let begins = |text: &str, seed: u64| {
+            let plan = plan(text);
+            let jobs = plan.jobs().into_iter().filter(|job| job.seed == seed);
+            let begins = jobs.map(|job| {
+                let (there, back) = plan.scenario(job).path_links(seed).unwrap();
+                [there, back].map(|link| match link.service {
+                    ServiceConfig::Trace(trace) => trace.begin_ms(),
+                    other => panic!("{other:?}"),
+                })
+            });
+            let mut begins: Vec<[u32; 2]> = begins.collect();
+            // The same for every stack.
+            begins.dedup();
+            assert_eq!(begins.len(), 1);
+            begins[0]
+        };
+        let [down, up] = begins(text, 1);
+        assert!(down < 7000 && up == down % 500, "{down} {up}");
+        assert_ne!(down, begins(text, 2)[0]);
+        assert_eq!(begins(&format!("starts = \"given\"\n{text}"), 1), [0, 0]);
+        // One trace serves both directions if the other has none.
+        let [down, up] = begins("[path]\ntrace = \"down\"\n", 1);
+        assert_eq!(down, up);
+    }
+}

@@ -1,0 +1,353 @@
+//! How many times as large one quantity is as another, over pairs of the same seed.
+//!
+//! As long as every pair has two positive values, each pair has a ratio of its own, and these are
+//! summarised. A pair in which one side is zero has none, or one that is zero, and leaving it out would
+//! leave out what went worst. There the ratio of the two means is taken, with an interval by
+//! resampling the pairs (the paired bootstrap of Efron and Tibshirani, *An Introduction to the
+//! Bootstrap*, 1993, §8 and §13: percentiles).
+
+use dupack_net::random::Stream;
+use serde::{Deserialize, Serialize};
+
+use super::{Summary, mean};
+
+/// How often the pairs are resampled. The ends of the interval then vary by a tenth of its half width
+/// from one series of draws to another; the series is always the same.
+const RESAMPLES: usize = 2000;
+
+/// The share that lies beyond each end of a 95 % interval.
+const TAIL: f64 = 0.025;
+
+/// What a ratio over pairs is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Centre {
+    /// The geometric mean of the pairs' own ratios.
+    GeometricMean,
+    /// The mean of one side over the mean of the other, as a pair has a zero.
+    RatioOfMeans,
+}
+
+impl Centre {
+    /// What it is called, in CSV and for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::GeometricMean => "geometric mean",
+            Self::RatioOfMeans => "ratio of means",
+        }
+    }
+}
+
+/// How many times as large one quantity is as another, over pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ratio {
+    /// The ratio itself. It is the same whichever of the two is called the base, up to its inverse.
+    pub mean: f64,
+    /// The ends of its 95 % confidence interval; the upper one is infinite where the base may be zero.
+    /// None for a single pair.
+    pub interval_95: Option<(f64, f64)>,
+    /// What it is made of.
+    pub centre: Centre,
+    /// Over how many pairs: all of them.
+    pub pairs: usize,
+    /// In how many of these one side is zero, or both.
+    pub zeros: usize,
+}
+
+/// The ratio `other / base` over pairs; none without pairs, if the whole base is zero, or if there is
+/// a value below zero. Pairs with a value that is not finite are left out.
+///
+/// Without a zero it is the geometric mean of the pairs' ratios, with an interval by Student's t on the
+/// logarithms: ratios spread as logarithms do, and a few pairs in which the base did badly drag an
+/// arithmetic mean away, and its interval below zero. With a zero it is the ratio of the means.
+#[must_use]
+pub fn ratio(base: &[f64], other: &[f64]) -> Option<Ratio> {
+    let pairs = finite(base, other);
+    if pairs.iter().any(|&(base, other)| base < 0.0 || other < 0.0) {
+        return None;
+    }
+    let zeros = pairs.iter().filter(|pair| has_zero(pair)).count();
+    let (mean, interval_95, centre) = if zeros == 0 {
+        let (mean, interval) = geometric(&pairs)?;
+        (mean, interval, Centre::GeometricMean)
+    } else {
+        let (mean, interval) = of_means(&pairs)?;
+        (mean, interval, Centre::RatioOfMeans)
+    };
+    Some(Ratio {
+        mean,
+        interval_95,
+        centre,
+        pairs: pairs.len(),
+        zeros,
+    })
+}
+
+/// The ratios of paired samples, summarised.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PairedRatio {
+    /// The ratios' summary; none if there is no pair, or the whole base is zero.
+    ///
+    /// Where a pair has a zero it is that of the ratio of the means: the half width reaches to the
+    /// farther end of its interval, and is infinite where that has none; there is no deviation.
+    pub ratio: Option<Summary>,
+    /// Pairs that count in it.
+    pub pairs: usize,
+    /// Pairs that do not: one side was not finite, or was missing.
+    pub skipped: usize,
+}
+
+/// Summarises `other / base`, pair by pair: both slices in the order of the seeds.
+///
+/// Two stacks under the same seed meet the same losses, so that most of the noise cancels in the ratio;
+/// the ratio of the means would keep it, and is taken only where a pair has a zero.
+#[must_use]
+pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
+    let pairs = finite(base, other);
+    let ratio = if pairs.iter().any(has_zero) {
+        of_means(&pairs).map(|(mean, interval)| estimate(pairs.len(), mean, interval))
+    } else {
+        let ratios: Vec<f64> = pairs.iter().map(|(base, other)| other / base).collect();
+        Summary::of(&ratios)
+    };
+    PairedRatio {
+        ratio,
+        pairs: pairs.len(),
+        skipped: base.len().max(other.len()) - pairs.len(),
+    }
+}
+
+/// A ratio with its 95 % interval: `2.00 (1.85–2.16)`.
+#[must_use]
+pub fn times(ratio: &Ratio) -> String {
+    match ratio.interval_95 {
+        Some((low, high)) if high.is_infinite() => format!("{:.2} ({low:.2}–∞)", ratio.mean),
+        Some((low, high)) if high - low >= 0.005 => {
+            format!("{:.2} ({low:.2}–{high:.2})", ratio.mean)
+        }
+        _ => format!("{:.2}", ratio.mean),
+    }
+}
+
+/// The pairs of which both sides are finite.
+fn finite(base: &[f64], other: &[f64]) -> Vec<(f64, f64)> {
+    let pairs = base.iter().copied().zip(other.iter().copied());
+    pairs
+        .filter(|(base, other)| base.is_finite() && other.is_finite())
+        .collect()
+}
+
+fn has_zero(&(base, other): &(f64, f64)) -> bool {
+    base == 0.0 || other == 0.0
+}
+
+/// A ratio and the ends of its 95 % interval.
+type Estimated = (f64, Option<(f64, f64)>);
+
+/// The geometric mean of the ratios of pairs that are all positive.
+fn geometric(pairs: &[(f64, f64)]) -> Option<Estimated> {
+    let logarithms: Vec<f64> = pairs
+        .iter()
+        .map(|(base, other)| (other / base).ln())
+        .collect();
+    let summary = Summary::of(&logarithms)?;
+    let interval = summary.interval_95();
+    let interval = interval.map(|(low, high)| (low.exp(), high.exp()));
+    Some((summary.mean.exp(), interval))
+}
+
+/// The ratio of the means, with the interval that resampling the pairs gives.
+fn of_means(pairs: &[(f64, f64)]) -> Option<Estimated> {
+    let side = |of: fn(&(f64, f64)) -> f64| mean(&pairs.iter().map(of).collect::<Vec<_>>());
+    let base = side(|pair| pair.0).filter(|base| *base != 0.0)?;
+    let ratio = side(|pair| pair.1)? / base;
+    if !ratio.is_finite() {
+        return None;
+    }
+    // Two sides that are the same in every pair have the ratio 1 in every resample that has one.
+    let interval = match pairs.len() {
+        1 => None,
+        _ if pairs.iter().all(|(base, other)| base == other) => Some((ratio, ratio)),
+        _ => Some(resampled(pairs)),
+    };
+    Some((ratio, interval))
+}
+
+/// The 2.5 and 97.5 percentiles of the ratio of the means over resampled pairs. A resample of zeros
+/// alone may have any ratio, and counts at both ends.
+fn resampled(pairs: &[(f64, f64)]) -> (f64, f64) {
+    let mut stream = Stream::derive(pairs.len() as u64, "bootstrap of pairs");
+    let (mut lowest, mut highest): (Vec<f64>, Vec<f64>) = (0..RESAMPLES)
+        .map(|_| {
+            let (mut base, mut other) = (0.0, 0.0);
+            for _ in pairs {
+                let drawn = pairs[stream.below(pairs.len() as u64) as usize];
+                base += drawn.0;
+                other += drawn.1;
+            }
+            match base == 0.0 {
+                true if other == 0.0 => (0.0, f64::INFINITY),
+                true => (f64::INFINITY, f64::INFINITY),
+                false => (other / base, other / base),
+            }
+        })
+        .unzip();
+    lowest.sort_unstable_by(f64::total_cmp);
+    highest.sort_unstable_by(f64::total_cmp);
+    let beyond = (TAIL * RESAMPLES as f64) as usize;
+    (lowest[beyond], highest[RESAMPLES - 1 - beyond])
+}
+
+/// A ratio with its interval as a summary, which is symmetric: out to the farther end.
+fn estimate(pairs: usize, mean: f64, interval: Option<(f64, f64)>) -> Summary {
+    let (min, max) = interval.unwrap_or((mean, mean));
+    Summary {
+        n: pairs,
+        mean,
+        standard_deviation: None,
+        half_width_95: interval.map(|(low, high)| (mean - low).max(high - mean)),
+        min,
+        max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn close(a: f64, b: f64, by: f64) {
+        assert!((a - b).abs() < by, "{a} is not {b}");
+    }
+
+    #[test]
+    fn without_a_zero_ratios_are_those_of_the_pairs() {
+        let result = paired_ratio(&[1.0, 2.0, 4.0], &[2.0, 4.0, 8.0]);
+        let summary = result.ratio.unwrap();
+        assert_eq!((result.pairs, result.skipped), (3, 0));
+        assert_eq!((summary.n, summary.mean), (3, 2.0));
+        assert_eq!(summary.half_width_95, Some(0.0));
+        assert_eq!(paired_ratio(&[1.0], &[1.0, 2.0]).skipped, 1);
+
+        // √(2 · 8) = 4.
+        let found = ratio(&[1.0, 1.0], &[2.0, 8.0]).unwrap();
+        close(found.mean, 4.0, 1e-12);
+        assert_eq!((found.pairs, found.zeros), (2, 0));
+        assert_eq!(found.centre, Centre::GeometricMean);
+        let (low, high) = found.interval_95.unwrap();
+        // The interval is symmetric on the logarithms.
+        close(low * high, 16.0, 1e-9);
+    }
+
+    /// Four of twelve seeds got nothing across, which a mean over the other eight does not show.
+    #[test]
+    fn a_zero_counts() {
+        let base = [1.0; 12];
+        let mut other = [1.2; 12];
+        other[..4].fill(0.0);
+        let found = ratio(&base, &other).unwrap();
+        assert_eq!(
+            (found.pairs, found.zeros, found.centre),
+            (12, 4, Centre::RatioOfMeans)
+        );
+        // 8 · 1.2 / 12.
+        close(found.mean, 0.8, 1e-12);
+        let (low, high) = found.interval_95.unwrap();
+        // The number of zeros in a resample is binomial, n = 12 and p = 1/3: P(≤ 0) = 0.8 %,
+        // P(≤ 1) = 5.4 %, and P(≥ 8) = 1.9 %, P(≥ 7) = 6.6 %. So 2.5 % lie beyond 1 and 7 zeros.
+        close(low, 1.2 * 5.0 / 12.0, 1e-12);
+        close(high, 1.2 * 11.0 / 12.0, 1e-12);
+        let summary = paired_ratio(&base, &other).ratio.unwrap();
+        assert_eq!((summary.n, summary.standard_deviation), (12, None));
+        close(summary.mean, 0.8, 1e-12);
+        close(summary.half_width_95.unwrap(), 0.8 - low, 1e-12);
+    }
+
+    /// Of pairs that are far from normal, the bootstrap of the ratio of means has the interval that
+    /// the delta method gives, as there are many.
+    #[test]
+    fn with_many_pairs_the_interval_is_that_of_the_delta_method() {
+        let mut stream = Stream::derive(1, "samples");
+        let base: Vec<f64> = (0..400).map(|_| 1.0 + stream.unit()).collect();
+        let other: Vec<f64> = base
+            .iter()
+            .map(|base| {
+                if stream.unit() < 0.25 {
+                    0.0
+                } else {
+                    2.0 * base
+                }
+            })
+            .collect();
+        let found = ratio(&base, &other).unwrap();
+        let residuals: Vec<f64> = base
+            .iter()
+            .zip(&other)
+            .map(|(base, other)| other - found.mean * base)
+            .collect();
+        let deviation = Summary::of(&residuals).unwrap().standard_deviation.unwrap();
+        let half = 1.96 * deviation / 20.0 / mean(&base).unwrap();
+        let (low, high) = found.interval_95.unwrap();
+        close(found.mean, 1.5, 2.0 * half);
+        close((high - low) / 2.0, half, 0.1 * half);
+    }
+
+    /// 95 % intervals hold the truth about as often as they say.
+    #[test]
+    fn the_interval_covers_the_ratio() {
+        let mut stream = Stream::derive(2, "samples");
+        let covered = (0..300)
+            .filter(|_| {
+                let base: Vec<f64> = (0..30).map(|_| 1.0 + stream.unit()).collect();
+                let zero_or = |stream: &mut Stream, base: f64| match stream.unit() < 0.2 {
+                    true => 0.0,
+                    false => base,
+                };
+                let mut other: Vec<f64> = base
+                    .iter()
+                    .map(|base| zero_or(&mut stream, *base))
+                    .collect();
+                other[0] = 0.0;
+                // One zero for certain and 20 % of the other 29 pairs: 23.2 of 30 count.
+                let (low, high) = ratio(&base, &other).unwrap().interval_95.unwrap();
+                (low..=high).contains(&(23.2 / 30.0))
+            })
+            .count();
+        // A share of 95 % of 300 has a standard error of 1.3 %.
+        assert!((270..=300).contains(&covered), "{covered}");
+    }
+
+    #[test]
+    fn a_base_that_may_be_zero_leaves_the_ratio_without_an_upper_end() {
+        let found = ratio(&[0.0, 0.0, 0.0, 1.0], &[1.0, 1.0, 1.0, 1.0]).unwrap();
+        close(found.mean, 4.0, 1e-12);
+        // (3/4)⁴ = 32 % of the resamples have no base at all.
+        let (low, high) = found.interval_95.unwrap();
+        assert!(low >= 1.0 && high.is_infinite(), "{low} {high}");
+        assert_eq!(times(&found), format!("4.00 ({low:.2}–∞)"));
+        let summary = paired_ratio(&[0.0, 1.0], &[1.0, 1.0]).ratio.unwrap();
+        assert_eq!(summary.half_width_95, Some(f64::INFINITY));
+        // Nothing at all may have any ratio to nothing.
+        let (low, high) = ratio(&[0.0, 0.0, 1.0], &[0.0, 0.0, 3.0])
+            .unwrap()
+            .interval_95
+            .unwrap();
+        assert_eq!((low, high), (0.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn what_has_no_ratio_has_none() {
+        assert_eq!(ratio(&[0.0, 0.0], &[1.0, 2.0]), None);
+        assert_eq!(ratio(&[], &[]), None);
+        assert_eq!(ratio(&[-1.0], &[1.0]), None);
+        assert_eq!(paired_ratio(&[0.0], &[1.0]).ratio, None);
+        let found = ratio(&[f64::NAN, 1.0], &[1.0, 2.0]).unwrap();
+        assert_eq!((found.pairs, found.mean, found.interval_95), (1, 2.0, None));
+        // The same in every pair is the same for certain.
+        let same = ratio(&[0.0, 3.0], &[0.0, 3.0]).unwrap();
+        assert_eq!(same.interval_95, Some((1.0, 1.0)));
+    }
+}

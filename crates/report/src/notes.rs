@@ -1,0 +1,270 @@
+//! What a reader must know of chance in a comparison: what the ratios rest on, where every seed gave
+//! the same run, which part of a recorded trace was seen.
+
+use std::collections::BTreeMap;
+
+use dupack_lab::results::{Comparison, Measure, Recorded, Results};
+use dupack_lab::stats::Centre;
+
+/// So many seeds are told apart in a sentence; `traces.csv` has all.
+const SEEDS_TOLD: usize = 3;
+
+/// All that there is to say, a sentence or two each.
+#[must_use]
+pub fn notes(results: &Results) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(pairs(results));
+    notes.extend(zeros(results));
+    notes.extend(same_runs(results));
+    notes.extend(traces(results));
+    notes
+}
+
+/// Over how many pairs the ratios to the first stack are.
+fn pairs(results: &Results) -> Option<String> {
+    let counts: Vec<usize> = goodputs(results)
+        .flat_map(|comparison| comparison.cells)
+        .filter(|cell| cell.stack > 0 && cell.ratio.is_some())
+        .map(|cell| cell.pairs)
+        .collect();
+    let pairs = range(&counts, "pair", "pairs")?;
+    Some(format!(
+        "× first: over {pairs} of runs with the same seed, per stack."
+    ))
+}
+
+/// Where a pair has a zero.
+fn zeros(results: &Results) -> Option<String> {
+    let mut places = Vec::new();
+    for comparison in goodputs(results) {
+        let of_means = comparison.cells.iter().filter_map(|cell| {
+            let ratio = cell.ratio.filter(|r| r.centre == Centre::RatioOfMeans)?;
+            let stack = &results.stacks[cell.stack];
+            Some(format!("{stack} in {} of {}", ratio.zeros, ratio.pairs))
+        });
+        let of_means: Vec<String> = of_means.collect();
+        if !of_means.is_empty() {
+            let place = at(&results.points[comparison.point].label(), &of_means);
+            places.push(place);
+        }
+    }
+    (!places.is_empty()).then(|| {
+        format!(
+            "In some pairs one side got nothing across ({}). These count: × first is the ratio of the \
+             means there, with an interval by resampling the pairs.",
+            places.join("; ")
+        )
+    })
+}
+
+/// Where nothing was left to chance.
+fn same_runs(results: &Results) -> Option<String> {
+    results.has_runs_without_chance().then(|| {
+        "No ±: every seed gave the same run, as nothing was left to chance. One run shows no spread, so \
+         it gets no ★ and no ≈."
+            .to_owned()
+    })
+}
+
+/// Which part of each recorded trace was seen.
+fn traces(results: &Results) -> Vec<String> {
+    let mut told: BTreeMap<(String, String), &Recorded> = BTreeMap::new();
+    for recorded in &results.recorded {
+        let place = (recorded.key.clone(), recorded.file.display().to_string());
+        told.entry(place).or_insert(recorded);
+    }
+    let all = told.values();
+    all.filter_map(|recorded| trace(results, recorded))
+        .collect()
+}
+
+fn trace(results: &Results, recorded: &Recorded) -> Option<String> {
+    let seeds = results.seeds_at(recorded.point);
+    let name = recorded.file.file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let way = match recorded.key.ends_with("reverse.trace") {
+        true => " (ACKs)",
+        false => "",
+    };
+    let seconds = |ms: u64| format!("{:.0} s", ms as f64 / 1e3);
+    let (seen, length) = (
+        seconds(recorded.seen_ms),
+        seconds(u64::from(recorded.length_ms)),
+    );
+    let begins = |seed: &u64| recorded.from_ms(*seed);
+    let first = begins(seeds.first()?);
+    if seeds.iter().all(|seed| begins(seed) == first) {
+        let from = seconds(first);
+        return Some(format!(
+            "{name}{way}: every run sees {seen} of its {length}, from {from} on."
+        ));
+    }
+    let few = seeds.iter().take(SEEDS_TOLD);
+    let mut few: Vec<String> = few
+        .map(|seed| format!("{} with seed {seed}", seconds(begins(seed))))
+        .collect();
+    if seeds.len() > SEEDS_TOLD {
+        few.push("…".to_owned());
+    }
+    let together = seconds(recorded.seen_together_ms(seeds.iter().copied()));
+    Some(format!(
+        "{name}{way}: every run sees {seen} of its {length}, from {} on; all seeds together {together} \
+         (each in traces.csv).",
+        few.join(", ")
+    ))
+}
+
+/// `10 pairs`, or `8 to 12 pairs`; nothing of nothing.
+fn range(counts: &[usize], one: &str, many: &str) -> Option<String> {
+    let (least, most) = (counts.iter().min()?, counts.iter().max()?);
+    let unit = if *most == 1 { one } else { many };
+    Some(match least == most {
+        true => format!("{most} {unit}"),
+        false => format!("{least} to {most} {unit}"),
+    })
+}
+
+fn goodputs(results: &Results) -> impl Iterator<Item = Comparison> + '_ {
+    let points = 0..results.points.len();
+    points.map(|point| Comparison::of(results, point, Measure::Goodput))
+}
+
+fn at(label: &str, what: &[String]) -> String {
+    match label {
+        "" => what.join(", "),
+        label => format!("{label}: {}", what.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use dupack_algorithms::catalog::Catalog;
+    use dupack_lab::experiment::load::Source;
+    use dupack_lab::results::{NoBest, Run, Values, store};
+    use dupack_lab::run::{Execution, Interrupt, Plan};
+
+    use super::*;
+    use crate::table::{self, Colour};
+
+    fn plan(text: &str) -> Plan {
+        let text = format!("stacks = [\"sack/reno\", \"rack/cubic\"]\nduration = \"5s\"\n{text}");
+        let source = Source::new("test.toml", text);
+        // An opportunity every 5 ms for 100 s: 2.4 Mbit/s.
+        let trace: String = (1..=20_000).map(|n| format!("{}\n", n * 5)).collect();
+        // One every 2 ms in its first half and every 20 ms in its second: any two parts differ.
+        let uneven = (1..=25_000)
+            .map(|n| n * 2)
+            .chain((1..=2500).map(|n| 50_000 + n * 20));
+        let uneven: String = uneven.map(|ms| format!("{ms}\n")).collect();
+        let files: BTreeMap<PathBuf, String> = [("even", trace), ("uneven", uneven)]
+            .map(|(name, text)| (PathBuf::from(name), text))
+            .into();
+        let experiment = source.parse().unwrap();
+        Plan::with_files(experiment, &source, &Catalog::builtin(), &files).unwrap()
+    }
+
+    fn run(text: &str) -> Results {
+        plan(text).execute(Execution::default(), &(), &Interrupt::new())
+    }
+
+    /// Results in which the stacks have these goodputs, a seed each.
+    fn made_up(goodputs: [&[f64]; 2]) -> Results {
+        let mut results = plan("[path]\nrate = \"1Mbit/s\"\n").empty_results();
+        for (stack, goodputs) in goodputs.into_iter().enumerate() {
+            for (seed, &goodput) in (1..).zip(goodputs) {
+                let mut values = Values::default();
+                values.set(Measure::Goodput, goodput);
+                results.runs.push(Run {
+                    point: 0,
+                    stack,
+                    seed,
+                    values,
+                    flow_goodputs: vec![goodput],
+                    trace_hash: seed,
+                });
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn identical_runs_have_no_interval_and_no_star() {
+        let results = run("seeds = 3\n[path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n");
+        let comparison = Comparison::of(&results, 0, Measure::Goodput);
+        assert_eq!(comparison.no_best, Some(NoBest::SameRun));
+        assert!(comparison.winner().is_none());
+        let text = table::comparison(&results, Colour::No, Some(100));
+        for marked in ["★ sack", "★ rack", "≈ sack", "≈ rack"] {
+            assert!(!text.contains(marked), "{text}");
+        }
+        assert!(text.contains("every seed gave the same run"), "{text}");
+        let csv = String::from_utf8(store::summary_csv(&results)).unwrap();
+        let row = csv.lines().nth(2).unwrap();
+        let cells: Vec<&str> = row.split(',').collect();
+        // stack, measure, runs, mean, no half width … and no interval of the ratio, over three pairs.
+        assert_eq!((cells[0], cells[2], cells[4]), ("rack/cubic", "3", ""));
+        assert_eq!(&cells[9..12], ["", "", "3"]);
+    }
+
+    #[test]
+    fn one_run_has_no_star() {
+        let comparison = Comparison::of(&made_up([&[1.0], &[2.0]]), 0, Measure::Goodput);
+        assert_eq!(comparison.no_best, Some(NoBest::OneRun));
+        let comparison = Comparison::of(&made_up([&[1.0; 2], &[2.0; 2]]), 0, Measure::Goodput);
+        assert_eq!(comparison.winner().unwrap().stack, 1);
+    }
+
+    #[test]
+    fn pairs_are_counted_those_with_a_zero_too() {
+        let results = made_up([&[1.0, 1.0, 1.0, 1.0], &[2.0, 2.0, 0.0, 2.0]]);
+        let notes = notes(&results).join("\n");
+        assert!(notes.contains("over 4 pairs"), "{notes}");
+        assert!(notes.contains("rack/cubic in 1 of 4"), "{notes}");
+        let json = store::json(&results);
+        let row = &json["summary"][1];
+        assert_eq!(
+            (
+                &row["ratio_pairs"],
+                &row["ratio_is"],
+                &row["ratio_to_first"]
+            ),
+            (&4.into(), &"ratio of means".into(), &1.5.into())
+        );
+    }
+
+    #[test]
+    fn a_trace_says_which_part_was_seen_and_two_seeds_see_different_parts() {
+        let results = run("seeds = 2\n[path]\ntrace = \"uneven\"\ndelay = \"5ms\"\n");
+        let (one, two) = {
+            let goodput = |seed| {
+                let run = results.runs.iter().find(|run| run.seed == seed).unwrap();
+                run.values.get(Measure::Goodput).unwrap()
+            };
+            (goodput(1), goodput(2))
+        };
+        assert!((one - two).abs() > 0.01, "{one} {two}");
+        let recorded = &results.recorded[0];
+        let begins = [1, 2].map(|seed| recorded.from_ms(seed));
+        assert_ne!(begins[0], begins[1]);
+        let text = table::comparison(&results, Colour::No, None);
+        assert!(
+            text.contains("uneven: every run sees 5 s of its 100 s"),
+            "{text}"
+        );
+        let csv = String::from_utf8(store::traces_csv(&results)).unwrap();
+        let line = format!("path.trace,uneven,2,{},5,100\n", begins[1] as f64 / 1e3);
+        assert!(csv.ends_with(&line), "{csv}");
+        let json = store::json(&results);
+        assert_eq!(json["traces"][0]["from_s"], begins[0] as f64 / 1e3);
+        // Where the start is given, it is said as well.
+        let given = run("starts = \"given\"\nseeds = 2\n[path]\ntrace = \"even\"\n");
+        let notes = notes(&given).join("\n");
+        assert!(
+            notes.contains("even: every run sees 5 s of its 100 s, from 0 s on"),
+            "{notes}"
+        );
+        assert!(given.is_without_chance(0, 0));
+    }
+}
