@@ -20,6 +20,7 @@ Examples:
   dupack compare --rate 50Mbit/s --delay 40ms --buffer 200pkt --loss 0,0.1%,1%
   dupack compare --trace cellular.down --trace-up cellular.up --delay 30ms \\
                  --stacks sack/reno,le/westwood,rack/cubic
+  dupack compare --loss 1% --precision 2%
   dupack compare --delayed-ack 200ms \\
       --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'")]
 pub struct CompareArgs {
@@ -66,6 +67,13 @@ pub struct CompareArgs {
     /// they start within the first second; all stacks have the same
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: u32,
+    /// Add seeds until every mean goodput is known this well: half its 95 % confidence interval, as a
+    /// share of the mean, for every stack at every point
+    #[arg(long, value_name = "SHARE", value_parser = percent, allow_hyphen_values = true)]
+    precision: Option<Probability>,
+    /// The most seeds that --precision may take [default: 200]
+    #[arg(long, value_name = "N", requires = "precision", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seeds_max: Option<u32>,
     /// Simulated time of a run
     #[arg(long, default_value = "60s", allow_hyphen_values = true)]
     duration: Delay,
@@ -92,6 +100,8 @@ fn experiment(args: &CompareArgs) -> Experiment {
     experiment.title = "Which sender should this path have?".to_owned();
     experiment.dialect = args.dialect;
     experiment.seeds = Seeds::Count(args.seeds);
+    experiment.precision = args.precision;
+    experiment.seeds_max = args.seeds_max;
     experiment.duration = args.duration;
     experiment.starts = Some(Starts::Drawn);
     let mut path = LinkOptions {

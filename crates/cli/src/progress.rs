@@ -68,6 +68,10 @@ impl Progress for Bar {
     fn run_done(&self) {
         self.0.inc(1);
     }
+
+    fn runs_added(&self, runs: usize) {
+        self.0.inc_length(runs as u64);
+    }
 }
 
 /// Where no bar can be shown, a line is printed this often.

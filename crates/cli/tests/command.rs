@@ -69,6 +69,88 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
 }
 
 #[test]
+fn every_seed_sees_another_part_of_a_trace_and_the_output_says_which() {
+    let folder = Folder::new("recorded");
+    // An opportunity every 2 ms for 50 s, then one every 20 ms for 50 s; ACKs have one every ms.
+    let down = (1..=25_000).map(|n| n * 2);
+    let down = down.chain((1..=2500).map(|n| 50_000 + n * 20));
+    let lines = |times: &mut dyn Iterator<Item = u32>| -> String {
+        times.map(|ms| format!("{ms}\n")).collect()
+    };
+    for (name, text) in [
+        ("a.down", lines(&mut down.into_iter())),
+        ("a.up", lines(&mut (1..=90_000))),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let mut args = QUICK.to_vec();
+    args[4] = "0%";
+    args.extend(["--trace", "a.down", "--trace-up", "a.up"]);
+    let output = dupack(folder.path(), &args);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
+    assert!(
+        table.contains("a.down: every run sees 5 s of its 100 s, from"),
+        "{table}"
+    );
+    assert!(
+        table.contains("a.up (ACKs): every run sees 5 s of its 90 s"),
+        "{table}"
+    );
+    let made = folder.path().join("dupack-out/compare");
+    let read = |name: &str| std::fs::read_to_string(made.join(name)).unwrap();
+    let traces = read("traces.csv");
+    let begins: Vec<&str> = traces
+        .lines()
+        .filter(|line| line.starts_with("path.trace,"))
+        .map(|line| line.split(',').nth(3).unwrap())
+        .collect();
+    assert_eq!(begins.len(), 2, "{traces}");
+    assert_ne!(begins[0], begins[1]);
+    assert!(read("report.html").contains("every run sees 5 s of its 100 s"));
+    assert!(read("results.json").contains(&format!("\"from_s\": {}", begins[1])));
+}
+
+#[test]
+fn seeds_are_added_until_the_precision_is_reached() {
+    let folder = Folder::new("precision");
+    let mut args = QUICK.to_vec();
+    args.extend(["--precision", "10%", "--seeds-max", "90"]);
+    args.extend(["--format", "csv"]);
+    let output = dupack(folder.path(), &args);
+    assert!(output.status.success(), "{}", errors(&output));
+    let csv = String::from_utf8(output.stdout).unwrap();
+    let mut goodputs = csv.lines().filter(|line| line.contains(",goodput_mbit_s,"));
+    let runs = goodputs.clone().map(|line| line.split(',').nth(2).unwrap());
+    let runs: Vec<u32> = runs.map(|runs| runs.parse().unwrap()).collect();
+    assert!(runs[0] > 2 && runs[0] < 90 && runs[0] == runs[1], "{csv}");
+    assert!(goodputs.all(|line| {
+        let number = |n| line.split(',').nth(n).unwrap().parse::<f64>().unwrap();
+        number(4) / number(3) <= 0.1
+    }));
+}
+
+#[test]
+fn identical_runs_have_no_star() {
+    let folder = Folder::new("identical");
+    let mut args = QUICK.to_vec();
+    args[4] = "0%";
+    let output = dupack(folder.path(), &args);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("no answer: every seed gave the same run"));
+    for marked in ["★ sack", "★ le", "≈ sack", "≈ le"] {
+        assert!(!table.contains(marked), "{table}");
+    }
+    // Two flows start at times of their own, so that there is something to tell apart.
+    args.extend(["--flows", "2"]);
+    let output = dupack(folder.path(), &args);
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(!table.contains("the same run"), "{table}");
+    assert!(table.contains('±'), "{table}");
+}
+
+#[test]
 fn results_are_never_overwritten() {
     let folder = Folder::new("overwrite");
     let mut args = QUICK.to_vec();
@@ -94,6 +176,17 @@ fn mistakes_are_named_with_their_remedy() {
             "cannot read the trace",
         ),
         (vec!["compare", "--jobs", "100000"], "1 to 1024"),
+        (
+            vec!["compare", "--trace-up", "none.up"],
+            "cannot read the trace",
+        ),
+        (vec!["compare", "--precision", "2"], "write \"2%\""),
+        (vec!["compare", "--precision", "0%"], "no number of seeds"),
+        (vec!["compare", "--seeds-max", "20"], "--precision"),
+        (
+            vec!["compare", "--precision", "2%", "--seeds-max", "5"],
+            "at most 5",
+        ),
         (
             vec!["trace", "sack/reno", "--drop", "9-3"],
             "runs backwards",

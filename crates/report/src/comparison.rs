@@ -7,7 +7,7 @@ use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
 };
 use crate::files::Files;
-use crate::notes::notes;
+use crate::notes::{notes, range, seed_counts};
 use crate::page::{Block, Cell, Emphasis, Page, Section};
 use crate::theory::Connection;
 use dupack_claims::Judged;
@@ -324,11 +324,14 @@ fn subtitle(results: &Results) -> String {
             parts.push(format!("loss {}", path.loss));
         }
     }
-    let seeds = e.seeds.to_vec().len();
+    let seeds = match range(&seed_counts(results), "seed", "seeds") {
+        Some(seeds) if e.precision.is_some() => seeds,
+        _ => format!("{} seeds", e.seeds.to_vec().len()),
+    };
     match &results.medium {
         Medium::Simulated => {
             parts.push(format!("{} simulated", e.duration));
-            parts.push(format!("{seeds} seeds"));
+            parts.push(seeds);
         }
         Medium::Wire(record) => {
             parts.push(format!("{} over real packets", record.bytes));

@@ -1,5 +1,5 @@
 //! What a reader must know of chance in a comparison: what the ratios rest on, where every seed gave
-//! the same run, which part of a recorded trace was seen.
+//! the same run, which part of a recorded trace was seen, how many seeds a precision took.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ pub fn notes(results: &Results) -> Vec<String> {
     notes.extend(pairs(results));
     notes.extend(zeros(results));
     notes.extend(same_runs(results));
+    notes.extend(precision(results));
     notes.extend(traces(results));
     notes
 }
@@ -66,6 +67,16 @@ fn same_runs(results: &Results) -> Option<String> {
     })
 }
 
+/// How many seeds a precision took.
+fn precision(results: &Results) -> Option<String> {
+    let precision = results.experiment.precision?;
+    let counts: Vec<usize> = seed_counts(results);
+    let seeds = range(&counts, "seed", "seeds")?;
+    Some(format!(
+        "For half of each interval to be at most {precision} of its mean goodput: {seeds} per point."
+    ))
+}
+
 /// Which part of each recorded trace was seen.
 fn traces(results: &Results) -> Vec<String> {
     let mut told: BTreeMap<(String, String), &Recorded> = BTreeMap::new();
@@ -114,8 +125,15 @@ fn trace(results: &Results, recorded: &Recorded) -> Option<String> {
     ))
 }
 
+/// How many seeds each point has.
+#[must_use]
+pub fn seed_counts(results: &Results) -> Vec<usize> {
+    let counts = (0..results.points.len()).map(|point| results.seeds_at(point).len());
+    counts.filter(|count| *count > 0).collect()
+}
+
 /// `10 pairs`, or `8 to 12 pairs`; nothing of nothing.
-fn range(counts: &[usize], one: &str, many: &str) -> Option<String> {
+pub(crate) fn range(counts: &[usize], one: &str, many: &str) -> Option<String> {
     let (least, most) = (counts.iter().min()?, counts.iter().max()?);
     let unit = if *most == 1 { one } else { many };
     Some(match least == most {
@@ -266,5 +284,17 @@ mod tests {
             "{notes}"
         );
         assert!(given.is_without_chance(0, 0));
+    }
+
+    #[test]
+    fn the_seeds_of_a_precision_are_counted() {
+        let results =
+            run("seeds = 2\nprecision = \"20%\"\n[path]\nrate = \"1Mbit/s\"\nloss = \"2%\"\n");
+        let count = results.seeds_at(0).len();
+        let notes = notes(&results).join("\n");
+        assert!(
+            notes.contains(&format!("at most 20% of its mean goodput: {count} seeds")),
+            "{notes}"
+        );
     }
 }

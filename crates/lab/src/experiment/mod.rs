@@ -62,6 +62,13 @@ pub struct Experiment {
     /// How many seeds, counted from 1, or a list of them. Stacks see the same seeds.
     #[serde(default)]
     pub seeds: Seeds,
+    /// Seeds are added until the goodput of every stack is known this well at every point: half the
+    /// 95 % confidence interval of its mean, as a share of the mean. `seeds` are the first ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Probability>,
+    /// The most seeds that `precision` may take; 200 if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds_max: Option<u32>,
     /// Simulated time of a run.
     #[serde(default = "default_duration")]
     pub duration: Delay,
@@ -261,6 +268,8 @@ impl Experiment {
             stacks,
             dialect: Dialect::default(),
             seeds: Seeds::default(),
+            precision: None,
+            seeds_max: None,
             duration: default_duration(),
             warm_up: Delay::default(),
             starts: None,

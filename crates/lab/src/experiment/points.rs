@@ -188,6 +188,7 @@ fn bounded(points: usize, place: &str, source: &Source) -> Result<(), Experiment
 fn sweepable(key: &str, place: &str, source: &Source) -> Result<(), ExperimentError> {
     let help = match split(key)[0].as_str() {
         "stacks" => "list every stack in `stacks`: they are compared at every point",
+        "precision" | "seeds_max" => "they hold for every point",
         "seeds" => "give the seeds in `seeds`: every point is run with all of them",
         "title" | "description" | "sweep" | "points" | "names" | "define" | "claim" => {
             "sweep over what the runs depend on"

@@ -11,7 +11,12 @@ use crate::experiment::{
 };
 use crate::units::Buffer;
 
-fn fail<T>(source: &Source, key: &str, message: String, help: &str) -> Result<T, ExperimentError> {
+pub(super) fn fail<T>(
+    source: &Source,
+    key: &str,
+    message: String,
+    help: &str,
+) -> Result<T, ExperimentError> {
     let help = (!help.is_empty()).then(|| help.to_owned());
     Err(ExperimentError::at(source, key, message, help))
 }
@@ -85,9 +90,8 @@ const MOST_SEEDS: u32 = 100_000;
 
 /// The seeds.
 pub(super) fn seeds(e: &Experiment, source: &Source) -> Result<Vec<u64>, ExperimentError> {
-    if matches!(e.seeds, Seeds::Count(count) if count > MOST_SEEDS) {
-        let message = format!("more than {MOST_SEEDS} seeds are no better than fewer");
-        return fail(source, "seeds", message, "ten are usual");
+    if let Seeds::Count(count) = e.seeds {
+        number_of_seeds(count, "seeds", source)?;
     }
     let seeds = e.seeds.to_vec();
     if seeds.is_empty() {
@@ -106,6 +110,19 @@ pub(super) fn seeds(e: &Experiment, source: &Source) -> Result<Vec<u64>, Experim
         return fail(source, "seeds", message, "");
     }
     Ok(seeds)
+}
+
+/// A number of seeds, which stands at `key`.
+pub(super) fn number_of_seeds(
+    count: u32,
+    key: &str,
+    source: &Source,
+) -> Result<(), ExperimentError> {
+    if count > MOST_SEEDS {
+        let message = format!("more than {MOST_SEEDS} seeds are no better than fewer");
+        return fail(source, key, message, "ten are usual");
+    }
+    Ok(())
 }
 
 /// Whatever is impossible at a point.

@@ -50,6 +50,11 @@ impl Interrupt {
 pub trait Progress: Sync {
     /// One more run is done.
     fn run_done(&self);
+
+    /// There are so many more runs to do than was known, as a precision takes more seeds.
+    fn runs_added(&self, runs: usize) {
+        let _ = runs;
+    }
 }
 
 impl Progress for () {
@@ -114,7 +119,8 @@ const CHUNK: Duration = Duration::from_secs(1);
 
 impl Plan {
     /// Does every run, on as many threads as `execution` says; without the feature `parallel`, one
-    /// after the other. The order in which runs finish makes no difference to the results.
+    /// after the other. The order in which runs finish makes no difference to the results. Where the
+    /// experiment asks for a precision, it does as many more as that takes.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -125,15 +131,42 @@ impl Plan {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Results {
-        let mut runs = execution.each(&self.jobs(), |&job| {
-            let run = self.run(job, interrupt)?;
-            progress.run_done();
-            Some(run)
-        });
-        runs.sort_by_key(|run| (run.point, run.stack, run.seed));
         let mut results = self.empty_results();
-        results.runs = runs;
+        let mut jobs = self.jobs();
+        while !jobs.is_empty() {
+            let runs = execution.each(&jobs, |&job| {
+                let run = self.run(job, interrupt)?;
+                progress.run_done();
+                Some(run)
+            });
+            results.runs.extend(runs);
+            results
+                .runs
+                .sort_by_key(|run| (run.point, run.stack, run.seed));
+            if interrupt.is_asked() {
+                return results;
+            }
+            jobs = self.more_jobs(&results);
+            progress.runs_added(jobs.len());
+            results.planned += jobs.len();
+        }
+        let shortfall = self.precision.and_then(|rule| rule.shortfall(&results));
+        results.warnings.extend(shortfall);
         results
+    }
+
+    /// The runs that the experiment's precision takes beside those that there are: none if it asks for
+    /// none, or has it.
+    fn more_jobs(&self, results: &Results) -> Vec<Job> {
+        let Some(rule) = self.precision else {
+            return Vec::new();
+        };
+        let wanted = (0..results.points.len()).filter_map(|point| {
+            let wanted = rule.wanted(results, point)? as u64;
+            let seeds = results.seeds_at(point).len() as u64 + 1..=wanted;
+            Some(seeds.flat_map(move |seed| self.jobs_of(point, seed)))
+        });
+        wanted.flatten().collect()
     }
 
     /// Does one run; `None` if it was interrupted.

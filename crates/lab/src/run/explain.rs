@@ -83,6 +83,12 @@ fn run(e: &Experiment, out: &mut Vec<Parameter>) {
     ] {
         push(out, "run", key, value, origin(e, key, is_default));
     }
+    if let Some(precision) = e.precision {
+        push(out, "run", "precision", precision.to_string(), "given");
+    }
+    if let Some(most) = e.seeds_max {
+        push(out, "run", "seeds_max", most.to_string(), "given");
+    }
     for (key, values) in &e.sweep {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         push(out, "sweep", key, values.join(", "), "given");

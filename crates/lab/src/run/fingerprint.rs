@@ -75,6 +75,7 @@ impl Plan {
         bare.description.clear();
         bare.stacks = vec![scenario.stack.to_string()];
         bare.seeds = Seeds::List(vec![job.seed]);
+        (bare.precision, bare.seeds_max) = (None, None);
         let mut text = format!(
             "{} {}\n{}",
             env!("CARGO_PKG_VERSION"),

@@ -8,6 +8,7 @@ mod execute;
 mod explain;
 mod fingerprint;
 mod plan;
+mod precision;
 mod program;
 mod timeline;
 

@@ -9,6 +9,7 @@ use dupack_net::link::DeliveryTrace;
 use dupack_tcp::sender::WindowLog;
 
 use super::build::{Scenario, recordings};
+use super::precision::Precision;
 use super::{check, explain};
 use crate::experiment::Experiment;
 use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
@@ -26,6 +27,7 @@ pub struct Plan {
     scenarios: Vec<Scenario>,
     warnings: Vec<String>,
     parameters: Vec<Parameter>,
+    pub(super) precision: Option<Precision>,
 }
 
 /// One run to do.
@@ -66,6 +68,7 @@ impl Plan {
         let points = points(&experiment, source)?;
         let stacks = check::stacks(&experiment, source, catalog)?;
         let seeds = check::seeds(&experiment, source)?;
+        let precision = Precision::of(&experiment, source)?;
         let traces = traces(&points, source, files)?;
         let mut scenarios = Vec::new();
         let mut warnings = Vec::new();
@@ -100,22 +103,25 @@ impl Plan {
             scenarios,
             warnings,
             parameters,
+            precision,
         })
     }
 
-    /// The runs to do: all stacks of a seed at a point together, so that what is finished early
-    /// can be compared.
+    /// The runs to do, without those that `precision` may add: all stacks of a seed at a point
+    /// together, so that what is finished early can be compared.
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
-        let mut jobs = Vec::new();
-        for &seed in &self.seeds {
-            for point in 0..self.points.len() {
-                for stack in 0..self.stacks.len() {
-                    jobs.push(Job { point, stack, seed });
-                }
-            }
-        }
-        jobs
+        let points = 0..self.points.len();
+        let all = self.seeds.iter().flat_map(|&seed| {
+            let points = points.clone();
+            points.flat_map(move |point| self.jobs_of(point, seed))
+        });
+        all.collect()
+    }
+
+    /// A run of every stack at `point` with `seed`.
+    pub(super) fn jobs_of(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
+        (0..self.stacks.len()).map(move |stack| Job { point, stack, seed })
     }
 
     /// What a run of `job` consists of.

@@ -1,0 +1,274 @@
+//! As many seeds as a precision takes: `precision = "2%"`.
+//!
+//! After the first seeds, points at which the goodput of a stack is not yet known well enough get
+//! more, all stacks alike, in rounds: as many as the spread so far asks for, at most four times as many
+//! as there are. What is decided rests on whole rounds, so that it does not depend on which run was
+//! finished first. As the rule looks at the intervals that it then reports, they hold the truth a
+//! little less often than 95 % of the time (Chow and Robbins 1965: the less, the more seeds).
+
+use super::check::{self, fail};
+use crate::experiment::load::{ExperimentError, Source};
+use crate::experiment::{Experiment, Seeds};
+use crate::results::{Measure, Results};
+use crate::units::Probability;
+
+/// The most seeds if the file says nothing.
+const SEEDS_MAX: u32 = 200;
+
+/// A round has at least this share more seeds than the one before, …
+const LEAST_GROWTH: f64 = 1.25;
+/// … and at most this many times as many, as the spread of few seeds is a guess.
+const MOST_GROWTH: f64 = 4.0;
+
+/// Until when there are more seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Precision {
+    /// What the half width of each interval may be, as asked for.
+    share: Probability,
+    seeds_max: usize,
+}
+
+/// A stack that is not known well enough.
+struct Coarse {
+    stack: usize,
+    /// Half its interval as a share of its mean; infinite without an interval.
+    share: f64,
+}
+
+impl Precision {
+    /// What `e` asks for.
+    pub(super) fn of(e: &Experiment, source: &Source) -> Result<Option<Self>, ExperimentError> {
+        let Some(share) = e.precision else {
+            return match e.seeds_max {
+                None => Ok(None),
+                Some(_) => fail(
+                    source,
+                    "seeds_max",
+                    "without a precision there are as many seeds as `seeds` says".to_owned(),
+                    "add precision = \"2%\", for example, or leave seeds_max out",
+                ),
+            };
+        };
+        if share.as_fraction() == 0.0 {
+            let message = "no number of seeds has a precision of 0%".to_owned();
+            return fail(source, "precision", message, "for example \"2%\"");
+        }
+        let Seeds::Count(first) = e.seeds else {
+            let message = "a precision adds seeds, and these are listed one by one".to_owned();
+            return fail(source, "seeds", message, "give their number: seeds = 10");
+        };
+        let seeds_max = e.seeds_max.unwrap_or(SEEDS_MAX.max(first));
+        if seeds_max < first {
+            let message = format!("there are {first} seeds to begin with, and at most {seeds_max}");
+            return fail(source, "seeds_max", message, "at least as many as `seeds`");
+        }
+        check::number_of_seeds(seeds_max, "seeds_max", source)?;
+        Ok(Some(Self {
+            share,
+            seeds_max: seeds_max as usize,
+        }))
+    }
+
+    /// How many seeds `point` is to have next, if those that it has are too few and more are allowed.
+    pub(super) fn wanted(self, results: &Results, point: usize) -> Option<usize> {
+        let has = results.seeds_at(point).len();
+        let coarsest = self.coarse(results, point);
+        let coarsest = coarsest.iter().map(|coarse| coarse.share);
+        let coarsest = coarsest.max_by(f64::total_cmp)?;
+        // Half widths shrink with the root of the number of seeds.
+        let times = (coarsest / self.share.as_fraction()).powi(2);
+        let times = times.clamp(LEAST_GROWTH, MOST_GROWTH);
+        let next = (has as f64 * times).ceil() as usize;
+        let next = next.max(has + 1).min(self.seeds_max);
+        (next > has).then_some(next)
+    }
+
+    /// The stacks that are not known well enough at `point`. Where every seed gives the same run, more
+    /// seeds tell nothing more.
+    fn coarse(self, results: &Results, point: usize) -> Vec<Coarse> {
+        let stacks = 0..results.stacks.len();
+        let stacks = stacks.filter(|stack| !results.is_without_chance(point, *stack));
+        let shares = stacks.filter_map(|stack| {
+            let summary = results.summary(point, stack, Measure::Goodput)?;
+            let share = match summary.half_width_95 {
+                // Nothing got across, for certain.
+                Some(0.0) => 0.0,
+                Some(half) => half / summary.mean,
+                None => f64::INFINITY,
+            };
+            Some(Coarse { stack, share })
+        });
+        shares
+            .filter(|coarse| coarse.share > self.share.as_fraction())
+            .collect()
+    }
+
+    /// What there is to say where as many seeds as are allowed were too few.
+    pub(super) fn shortfall(self, results: &Results) -> Option<String> {
+        let points = 0..results.points.len();
+        let missed: Vec<String> = points
+            .filter_map(|point| {
+                let coarse = self.coarse(results, point);
+                let worst = coarse.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+                let stack = &results.stacks[worst.stack];
+                let label = results.points[point].label();
+                let at = match label.as_str() {
+                    "" => stack.clone(),
+                    label => format!("{label}: {stack}"),
+                };
+                Some(match worst.share.is_finite() {
+                    true => format!("{at} ±{:.1} %", worst.share * 100.0),
+                    false => format!("{at} has no interval"),
+                })
+            })
+            .collect();
+        (!missed.is_empty()).then(|| {
+            format!(
+                "With {} seeds the precision of {} is not reached everywhere ({}).",
+                self.seeds_max,
+                self.share,
+                missed.join("; ")
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_algorithms::catalog::Catalog;
+
+    use super::*;
+    use crate::results::{Run, Values};
+    use crate::run::{Execution, Interrupt, Plan};
+
+    const TEXT: &str = "stacks = [\"sack/reno\", \"rack/cubic\"]\nduration = \"5s\"\n\
+        [path]\nrate = \"2Mbit/s\"\ndelay = \"10ms\"\n";
+
+    fn source(head: &str, tail: &str) -> Source {
+        Source::new("test.toml", format!("{head}{TEXT}{tail}"))
+    }
+
+    fn plan(head: &str, tail: &str) -> Result<Plan, String> {
+        let source = source(head, tail);
+        let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin());
+        plan.map_err(|error| error.to_string())
+    }
+
+    /// Results in which each stack has these goodputs, a seed each.
+    fn results(goodputs: [&[f64]; 2]) -> Results {
+        let mut results = plan("", "").unwrap().empty_results();
+        for (stack, goodputs) in goodputs.into_iter().enumerate() {
+            for (seed, &goodput) in (1..).zip(goodputs) {
+                let mut values = Values::default();
+                values.set(Measure::Goodput, goodput);
+                results.runs.push(Run {
+                    point: 0,
+                    stack,
+                    seed,
+                    values,
+                    flow_goodputs: vec![goodput],
+                    // Those of the same goodput are the same run.
+                    trace_hash: goodput.to_bits(),
+                });
+            }
+        }
+        results
+    }
+
+    fn wanted(percent: &str, seeds_max: usize, goodputs: [&[f64]; 2]) -> Option<usize> {
+        let rule = Precision {
+            share: percent.parse().unwrap(),
+            seeds_max,
+        };
+        rule.wanted(&results(goodputs), 0)
+    }
+
+    #[test]
+    fn it_is_half_the_interval_as_a_share_of_the_mean() {
+        // 9, 10, 11: deviation 1, t = 4.303 for two degrees of freedom: 4.303/√3 = 2.484 on a mean of 10.
+        let spread: &[f64] = &[9.0, 10.0, 11.0];
+        let same: &[f64] = &[5.0; 3];
+        assert_eq!(wanted("24.9%", 100, [spread, same]), None);
+        // (24.84/24.8)² is hardly more than 1: a quarter more than three seeds, at least one.
+        assert_eq!(wanted("24.8%", 100, [spread, same]), Some(4));
+        // (24.84/15)² = 2.74 times as many.
+        assert_eq!(wanted("15%", 100, [same, spread]), Some(9));
+        // At most four times as many, and at most as many as allowed.
+        assert_eq!(wanted("1%", 100, [spread, same]), Some(12));
+        assert_eq!(wanted("1%", 8, [spread, same]), Some(8));
+        assert_eq!(wanted("1%", 3, [spread, same]), None);
+    }
+
+    #[test]
+    fn more_seeds_of_the_same_run_are_not_asked_for() {
+        assert_eq!(wanted("1%", 100, [&[5.0; 3], &[7.0; 3]]), None);
+        assert_eq!(wanted("1%", 100, [&[0.0; 3], &[7.0; 3]]), None);
+        // One seed has no interval.
+        assert_eq!(wanted("1%", 100, [&[5.0], &[7.0]]), Some(4));
+    }
+
+    #[test]
+    fn a_run_has_as_many_seeds_as_it_takes_and_no_more() {
+        let head = "seeds = 3\nprecision = \"4%\"\nseeds_max = 60\n";
+        let tail = "[sweep]\n\"path.loss\" = [\"0%\", \"3%\"]\n";
+        let plan = plan(head, tail).unwrap();
+        let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+        let half = |point, stack| {
+            let summary = results.summary(point, stack, Measure::Goodput).unwrap();
+            summary.half_width_95.unwrap() / summary.mean
+        };
+        // Without loss every seed is the same run.
+        assert!(results.is_without_chance(0, 0) && results.is_without_chance(0, 1));
+        let seeds = [0, 1].map(|point| results.seeds_at(point).len());
+        assert_eq!(seeds[0], 3);
+        assert!((4..60).contains(&seeds[1]), "{seeds:?}");
+        assert!(half(1, 0) <= 0.04 && half(1, 1) <= 0.04);
+        assert_eq!(results.planned, 2 * (seeds[0] + seeds[1]));
+        assert_eq!(results.missing(), 0);
+        assert!(results.warnings.is_empty(), "{:?}", results.warnings);
+        // The seeds are the first ones, and their runs those that they are by themselves.
+        assert!(results.seeds_at(1).into_iter().eq(1..=seeds[1] as u64));
+        let alone = plan.jobs()[0];
+        let alone = plan.run(alone, &Interrupt::new()).unwrap();
+        assert!(results.runs.contains(&alone));
+    }
+
+    #[test]
+    fn a_precision_that_is_not_reached_is_said() {
+        let plan = plan(
+            "seeds = 2\nprecision = \"0.01%\"\nseeds_max = 5\n",
+            "loss = \"3%\"\n",
+        );
+        let results = plan
+            .unwrap()
+            .execute(Execution::default(), &(), &Interrupt::new());
+        assert_eq!(results.seeds_at(0).len(), 5);
+        let said = &results.warnings[0];
+        assert!(said.contains("5 seeds") && said.contains("0.01%"), "{said}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_an_error() {
+        for (head, part) in [
+            ("precision = \"0%\"\n", "0%"),
+            ("seeds_max = 20\n", "without a precision"),
+            ("precision = \"2%\"\nseeds = [1, 2]\n", "one by one"),
+            (
+                "precision = \"2%\"\nseeds = 10\nseeds_max = 5\n",
+                "at most 5",
+            ),
+            ("precision = \"2%\"\nseeds_max = 1000000\n", "100000"),
+        ] {
+            let error = plan(head, "").unwrap_err();
+            assert!(error.contains(part), "{head}: {error}");
+        }
+        // Runs are the same however many there are.
+        let print = |head: &str| {
+            let plan = plan(head, "").unwrap();
+            plan.fingerprint(plan.jobs()[0])
+        };
+        assert_eq!(print("precision = \"2%\"\nseeds_max = 20\n"), print(""));
+        let swept = plan("", "[sweep]\nprecision = [\"1%\", \"2%\"]\n").unwrap_err();
+        assert!(swept.contains("cannot be swept"), "{swept}");
+    }
+}
