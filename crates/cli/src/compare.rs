@@ -11,7 +11,7 @@ use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 use miette::Result;
 
 use crate::deliver::carry_out;
-use crate::flags::{OutputArgs, StackList, dialect, percent, whole_path};
+use crate::flags::{OutputArgs, StackList, dialect, whole_path};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -39,10 +39,20 @@ pub struct CompareArgs {
     #[arg(long, default_value = "50pkt", allow_hyphen_values = true)]
     buffer: Buffer,
     /// Loss probabilities of data packets, compared one after the other
-    #[arg(long, value_delimiter = ',', default_value = "0%,0.5%,1%,2%,5%", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "0%,0.5%,1%,2%,5%",
+        allow_hyphen_values = true
+    )]
     loss: Vec<Probability>,
     /// Loss probability of ACKs
-    #[arg(long, value_name = "PROBABILITY", default_value = "0%", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "PROBABILITY",
+        default_value = "0%",
+        allow_hyphen_values = true
+    )]
     ack_loss: Probability,
     /// Recorded delivery opportunities in Mahimahi's format, instead of a rate; every seed begins at
     /// a moment of it that it draws, and sees as much as --duration says
@@ -69,7 +79,7 @@ pub struct CompareArgs {
     seeds: u32,
     /// Add seeds until every mean goodput is known this well: half its 95 % confidence interval, as a
     /// share of the mean, for every stack at every point
-    #[arg(long, value_name = "SHARE", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     precision: Option<Probability>,
     /// The most seeds that --precision may take [default: 200]
     #[arg(long, value_name = "N", requires = "precision", value_parser = clap::value_parser!(u32).range(1..=100_000))]

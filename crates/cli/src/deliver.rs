@@ -29,6 +29,11 @@ pub fn carry_out(
 ) -> Result<ExitCode> {
     let plan = Plan::new(experiment, source, catalog)?;
     let rules = Rules::of_plan(&plan, source, catalog)?;
+    if output.explain {
+        let (_, width) = terminal();
+        print(&table::parameters(&plan.empty_results(), width))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(output.out.as_deref(), name)?;
     folder.write(EXPERIMENT, source.text.as_bytes())?;
@@ -50,19 +55,15 @@ pub fn carry_out(
         .into_diagnostic()?
         .write(&folder)?;
     match output.format {
-        Format::Table => tables(&results, &judged, output)?,
+        Format::Table => tables(&results, &judged)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(&results)))?,
         Format::Json => print(&claims::json_text(&results, &judged))?,
     }
     conclude(&results, &folder)
 }
 
-fn tables(results: &Results, judged: &[Judged], args: &OutputArgs) -> Result<()> {
+fn tables(results: &Results, judged: &[Judged]) -> Result<()> {
     let (colour, width) = terminal();
-    if args.explain {
-        print(&table::parameters(results, width))?;
-        print("")?;
-    }
     print(&table::comparison(results, colour, width))?;
     if judged.is_empty() {
         return Ok(());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Dialect;
-use dupack_lab::units::{Delay, Probability};
+use dupack_lab::units::Delay;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -35,7 +35,7 @@ pub struct OutputArgs {
     /// How results are printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Print every effective parameter, defaults included, and where it comes from
+    /// Print every effective parameter, defaults included, and where it comes from, and run nothing
     #[arg(long)]
     pub explain: bool,
     /// Runs at a time [default: one per processor]
@@ -52,18 +52,6 @@ pub fn jobs(text: &str) -> Result<usize, String> {
         Ok(jobs) if (1..=MOST_JOBS).contains(&jobs) => Ok(jobs),
         _ => Err(format!("write a number of runs, 1 to {MOST_JOBS}")),
     }
-}
-
-/// A loss probability on the command line, where a bare number would be a guess.
-pub fn percent(text: &str) -> Result<Probability, String> {
-    let probability: Probability = text.parse().map_err(|e| format!("{e}"))?;
-    if probability.as_fraction() > 0.0 && !text.contains('%') {
-        let number = text.trim();
-        return Err(format!(
-            "`{number}` could be a share or a percentage: write {probability} or {number}%"
-        ));
-    }
-    Ok(probability)
 }
 
 /// A time in which something can happen.

@@ -21,7 +21,7 @@ use dupack_testbed::{
 use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result};
 
-use crate::flags::{Format, StackList, dialect, lasting, percent, whole_path};
+use crate::flags::{Format, StackList, dialect, lasting, whole_path};
 use crate::output::{INTERRUPTED, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
@@ -76,7 +76,7 @@ pub struct TestbedArgs {
     loss: LossList,
     /// Probability that a packet towards the receiver is held back at the end of the path, where
     /// others overtake it
-    #[arg(long, value_name = "PROBABILITY", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PROBABILITY", allow_hyphen_values = true)]
     reorder: Option<Probability>,
     /// For how long such a packet is held back
     #[arg(long, value_name = "TIME", default_value = "5ms", requires = "reorder", value_parser = lasting, allow_hyphen_values = true)]
@@ -171,9 +171,15 @@ impl std::str::FromStr for LossList {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let in_percent = text.trim_end().ends_with('%');
-        let one = |item: &str| match item.trim() {
-            item if in_percent && !item.contains('%') => percent(&format!("{item}%")),
-            item => percent(item),
+        let one = |item: &str| {
+            let item = item.trim();
+            let sign = if in_percent && !item.contains('%') {
+                "%"
+            } else {
+                ""
+            };
+            let probability: Result<Probability, _> = format!("{item}{sign}").parse();
+            probability.map_err(|error| error.to_string())
         };
         text.split(',').map(one).collect::<Result<_, _>>().map(Self)
     }

@@ -18,7 +18,7 @@ use dupack_report::trace::{Asked, Detail, Drawn, Sketch, Span, summary};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::flags::{dialect, percent};
+use crate::flags::dialect;
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
 
@@ -40,7 +40,7 @@ pub struct TraceArgs {
     #[arg(long, value_delimiter = ',')]
     drop: Vec<DropRule>,
     /// Loss probability of data packets, beside the list
-    #[arg(long, default_value = "0%", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(long, default_value = "0%", allow_hyphen_values = true)]
     loss: Probability,
     /// Rate of the bottleneck
     #[arg(long, default_value = "1Mbit/s", allow_hyphen_values = true)]

@@ -69,6 +69,7 @@ const RATE: Family = Family {
         Unit::alias("Tbps", 1_000_000_000_000),
     ],
     default_unit: "Mbit/s",
+    bare_unit: "Mbit/s",
     finest: "1bit/s",
     zero_needs_unit: true,
     diagnose: diagnose_rate,
@@ -85,6 +86,7 @@ const DELAY: Family = Family {
         Unit::alias("min", 60_000_000_000),
     ],
     default_unit: "ms",
+    bare_unit: "ms",
     finest: "1ns",
     zero_needs_unit: false,
     diagnose: diagnose_delay,
@@ -103,6 +105,7 @@ const BYTES: Family = Family {
         Unit::new("TiB", 1 << 40),
     ],
     default_unit: "kB",
+    bare_unit: "B",
     finest: "1B",
     zero_needs_unit: false,
     diagnose: diagnose_bytes,
@@ -116,6 +119,7 @@ const PACKETS: Family = Family {
         Unit::alias("packets", 1),
     ],
     default_unit: "pkt",
+    bare_unit: "pkt",
     finest: "1pkt",
     zero_needs_unit: true,
     diagnose: |_, _| None,
@@ -129,6 +133,7 @@ const DISTANCE: Family = Family {
         Unit::alias("cm", 10),
     ],
     default_unit: "m",
+    bare_unit: "m",
     finest: "1mm",
     zero_needs_unit: true,
     diagnose: |_, _| None,
@@ -501,14 +506,14 @@ quantity_in_files!(Distance, "a distance such as \"200m\"", {
     "examples": ["200m", "1.5km"],
 });
 
-quantity_in_files!(Probability, "a probability such as \"1%\" or 0.01", {
-    "description": "A probability: a percentage as text, or a fraction between 0 and 1.",
+quantity_in_files!(Probability, "a probability such as \"1%\"", {
+    "description": "A probability: a percentage as text; 0 needs no sign.",
     "anyOf": [
         {
             "type": "string",
-            "pattern": r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?\s*$",
+            "pattern": r"^\s*(0+|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%|([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+)\s*$",
         },
-        { "type": "number", "minimum": 0, "maximum": 1 },
+        { "type": "number", "const": 0 },
     ],
-    "examples": ["1%", "0.5%", 0.01],
+    "examples": ["1%", "0.5%"],
 });

@@ -72,6 +72,17 @@ impl ExperimentError {
         }))
     }
 
+    /// A complaint about the last key of `path` in `source`, whatever its value.
+    #[must_use]
+    pub fn at_key(source: &Source, path: &str, message: String, help: Option<String>) -> Self {
+        Self::Invalid(Box::new(Complaint {
+            message,
+            file: NamedSource::new(&source.name, source.text.clone()),
+            at: source.spans_of(path).map(|(key, _)| key),
+            help,
+        }))
+    }
+
     /// A complaint about a part of the text at `path` in `source`: where in it, as bytes.
     #[must_use]
     pub fn inside(
@@ -174,7 +185,7 @@ impl Source {
     /// If it is not TOML, or has a key or a value that experiments do not have.
     pub fn parse(&self) -> Result<Experiment, ExperimentError> {
         toml::from_str(&self.text).map_err(|error| {
-            let message = error.message().to_owned();
+            let message = in_words(error.message());
             ExperimentError::Invalid(Box::new(Complaint {
                 help: meant(&message),
                 message,
@@ -187,6 +198,11 @@ impl Source {
     /// Where the value at `path` stands in the text. Where it is left out, the nearest table
     /// that would hold it.
     fn span_of(&self, path: &str) -> Option<SourceSpan> {
+        self.spans_of(path).map(|(_, whole)| whole)
+    }
+
+    /// The same, behind the place of its key alone; an item of a list has none of its own.
+    fn spans_of(&self, path: &str) -> Option<(SourceSpan, SourceSpan)> {
         let table = DeTable::parse(&self.text).ok()?;
         let mut span = None;
         let mut here: Option<&DeTable<'_>> = Some(table.get_ref());
@@ -197,22 +213,24 @@ impl Source {
                 (Some(table), _) => table
                     .iter()
                     .find(|(name, _)| name.get_ref().as_ref() == key.as_str())
-                    .map(|(name, value)| (name.span().start..value.span().end, value)),
+                    .map(|(name, value)| (name.span(), name.span().start..value.span().end, value)),
                 (None, Some(DeValue::Array(items))) => {
                     let item = key.parse::<usize>().ok().and_then(|i| items.get(i));
-                    item.map(|value| (value.span(), value))
+                    item.map(|value| (value.span(), value.span(), value))
                 }
                 _ => None,
             };
-            let Some((at, found)) = next else { break };
-            span = Some(at);
+            let Some((key, whole, found)) = next else {
+                break;
+            };
+            span = Some((SourceSpan::from(key), SourceSpan::from(whole)));
             here = match found.get_ref() {
                 DeValue::Table(table) => Some(table),
                 _ => None,
             };
             value = Some(found);
         }
-        span.map(SourceSpan::from)
+        span
     }
 }
 
@@ -231,8 +249,24 @@ pub fn split(path: &str) -> Vec<String> {
     keys
 }
 
+/// A message of the parser without Rust's names of kinds of numbers.
+pub(super) fn in_words(message: &str) -> String {
+    let Some((before, kind)) = message.rsplit_once("expected ") else {
+        return message.to_owned();
+    };
+    let words = match kind {
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number, 0 or more",
+        "f64" => "a number",
+        other => other,
+    };
+    format!("{before}expected {words}")
+}
+
 /// A guess at what was meant, from a message that lists what would have been right.
-fn meant(message: &str) -> Option<String> {
+pub(super) fn meant(message: &str) -> Option<String> {
     let mut words = message.split('`').skip(1).step_by(2);
     let wrong = words.next()?;
     let kind = if message.starts_with("unknown field") {
@@ -275,6 +309,31 @@ mod tests {
         let out = rendered(&source(text).parse().unwrap_err());
         assert!(out.contains("did you mean the key `delay`"), "{out}");
         assert!(out.contains("line 4"), "{out}");
+    }
+
+    #[test]
+    fn a_key_of_a_sweep_that_there_is_not_is_pointed_at() {
+        let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.los\" = [\"1%\"]\n";
+        let source = source(text);
+        let experiment = source.parse().unwrap();
+        let error = crate::experiment::points::points(&experiment, &source).unwrap_err();
+        let out = rendered(&error);
+        assert!(out.contains("did you mean the key `loss`"), "{out}");
+        let ExperimentError::Invalid(complaint) = error else {
+            panic!("{error}");
+        };
+        let at = complaint.at.unwrap();
+        assert_eq!(&text[at.offset()..at.offset() + at.len()], "\"path.los\"");
+    }
+
+    #[test]
+    fn a_number_of_the_wrong_kind_is_told_in_words() {
+        let text = "stacks = [\"sack/reno\"]\n[[flows]]\ncount = -2\n";
+        let out = rendered(&source(text).parse().unwrap_err());
+        assert!(
+            out.contains("expected a whole number from 0 to 4294967295"),
+            "{out}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use toml::{Table, Value};
 
-use super::load::{ExperimentError, Source, split};
+use super::load::{ExperimentError, Source, in_words, meant, split};
 use super::{Experiment, SweepValue};
 
 /// One combination of swept values.
@@ -86,8 +86,21 @@ fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point,
         set(&mut table, key, value).map_err(|m| fail(m, None))?;
         // One at a time, so that a value that does not fit is the one pointed at.
         if let Err(error) = table.clone().try_into::<Experiment>() {
+            let message = in_words(error.message());
+            // Of a key that there is not the value says nothing.
+            if message.starts_with("unknown field")
+                && let Some(meant) = meant(&message)
+            {
+                let end = place.rfind('"').map_or(place.len(), |quote| quote + 1);
+                return Err(ExperimentError::at_key(
+                    source,
+                    &place[..end],
+                    message,
+                    Some(meant),
+                ));
+            }
             let help = format!("`{key}` is set to `{value}` here");
-            return Err(fail(error.message().to_owned(), Some(help)));
+            return Err(fail(message, Some(help)));
         }
     }
     Ok(Point {

@@ -48,6 +48,8 @@ pub enum Problem {
     TooLarge,
     /// Finer than the quantity's step.
     TooFine,
+    /// A bare number that may be a share or a percentage.
+    ShareOrPercentage,
     /// A fraction above one.
     AboveOne,
     /// A percentage above one hundred.
@@ -73,6 +75,7 @@ impl fmt::Display for Problem {
             Self::Negative => "is negative",
             Self::TooLarge => "is too large",
             Self::TooFine => "is finer than can be held",
+            Self::ShareOrPercentage => "could be a share or a percentage",
             Self::AboveOne => "is above 1",
             Self::AboveHundredPercent => "is above 100%",
         })
@@ -145,6 +148,8 @@ pub(super) struct Family {
     pub(super) units: &'static [Unit],
     /// What is proposed where the text gives no hint.
     pub(super) default_unit: &'static str,
+    /// What is proposed for a number alone.
+    pub(super) bare_unit: &'static str,
     /// The step of the quantity, for messages.
     pub(super) finest: &'static str,
     /// Whether a bare `0` is ambiguous.
@@ -183,7 +188,7 @@ impl Family {
             if decimal.is_zero() && !self.zero_needs_unit {
                 return Ok(0);
             }
-            let remedy = format!("{number}{}", self.default_unit);
+            let remedy = format!("{number}{}", self.bare_unit);
             return Err(UnitError::new(text, Problem::NoUnit, remedy));
         }
         match self.units.iter().find(|known| known.name == unit) {
@@ -395,6 +400,11 @@ pub(super) fn probability(text: &str) -> Result<f64, UnitError> {
         return error(Problem::NotANumber, "a percentage, for example \"1%\"");
     };
     if (0.0..=1.0).contains(&fraction) && !number.starts_with('-') {
+        // With an exponent nobody means a percentage.
+        if !percent && fraction > 0.0 && !number.contains(['e', 'E']) {
+            let remedy = format!("{} or {number}%", print_probability(fraction));
+            return error(Problem::ShareOrPercentage, &remedy);
+        }
         return Ok(fraction);
     }
     if percent && fraction > 1.0 {
