@@ -112,6 +112,14 @@ pub trait Recovery: Debug + Send {
     fn phase(&self) -> Option<Phase> {
         None
     }
+
+    /// Bytes by which the window of the textbook is larger than that of the sender now, for
+    /// whoever watches: RFC 5681 §3.2 and RFC 6582 §3.2 inflate `cwnd` for what has left the
+    /// network, and here [`in_flight`](Self::in_flight) is smaller by as much. Below zero where
+    /// partial ACKs deflated it by more; zero for those that inflate nothing.
+    fn inflation(&self) -> i64 {
+        0
+    }
 }
 
 /// Where a sender stands, in the words of Linux's `tcpi_ca_state`. Recoveries know `Open`,

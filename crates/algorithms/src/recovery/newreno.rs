@@ -338,6 +338,10 @@ impl Recovery for NewReno {
         })
     }
 
+    fn inflation(&self) -> i64 {
+        self.recovery.map_or(0, |recovery| recovery.inflation)
+    }
+
     // Asked for each segment, by `allowance`.
     #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {

@@ -142,6 +142,10 @@ impl Recovery for Reno {
         Reversal::Done(None)
     }
 
+    fn inflation(&self) -> i64 {
+        self.inflation.unwrap_or_default() as i64
+    }
+
     fn in_flight(&self, view: &View<'_>) -> u64 {
         let departed = self.inflation.unwrap_or_else(|| {
             self.dup_acks

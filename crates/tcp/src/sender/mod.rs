@@ -271,6 +271,20 @@ impl Sender {
         }
     }
 
+    /// Duplicate ACKs in a row since the last ACK of new data or timeout, as the sender counts
+    /// them.
+    #[must_use]
+    pub const fn duplicate_acks(&self) -> u32 {
+        self.state.dup_acks
+    }
+
+    /// Bytes by which the textbook's `cwnd` is larger than the sender's now
+    /// ([`Recovery::inflation`](crate::recovery::Recovery::inflation)).
+    #[must_use]
+    pub fn inflation(&self) -> i64 {
+        self.stack.recovery.inflation()
+    }
+
     /// Outstanding segments.
     #[must_use]
     pub const fn scoreboard(&self) -> &Scoreboard {
