@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Dialect;
-use dupack_lab::units::Delay;
+use dupack_lab::experiment::BurstLoss;
+use dupack_lab::units::{Delay, Probability};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -52,6 +53,26 @@ pub fn jobs(text: &str) -> Result<usize, String> {
         Ok(jobs) if (1..=MOST_JOBS).contains(&jobs) => Ok(jobs),
         _ => Err(format!("write a number of runs, 1 to {MOST_JOBS}")),
     }
+}
+
+/// Losses in bursts on the command line: the probabilities that a burst begins and that it ends.
+pub fn burst(text: &str) -> Result<BurstLoss, String> {
+    let Some((enter, leave)) = text.split_once(',') else {
+        return Err(format!(
+            "`{text}` is one probability: write two, that a burst begins and that it ends, as 0.5%,30%"
+        ));
+    };
+    let share = |text: &str| text.parse().map_err(|e| format!("{e}"));
+    let (enter, leave): (Probability, Probability) = (share(enter.trim())?, share(leave.trim())?);
+    if enter.as_fraction() > 0.0 && leave.as_fraction() == 0.0 {
+        return Err("a burst that never ends loses all that follows: write 0.5%,30%".to_owned());
+    }
+    Ok(BurstLoss {
+        enter,
+        leave,
+        good: Probability::default(),
+        bad: Probability::new(1.0).expect("it lies between 0 and 1"),
+    })
 }
 
 /// A time in which something can happen.

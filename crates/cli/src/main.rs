@@ -41,7 +41,7 @@ enum Command {
     /// Run an experiment file
     Run(run::RunArgs),
     /// Follow one flow packet by packet: time–sequence figure, pcapng, CSV
-    Trace(trace::TraceArgs),
+    Trace(Box<trace::TraceArgs>),
     /// Rerun a paper's experiments and judge its claims
     Papers(papers::PapersArgs),
     /// Send standard input to a TCP server, and print what comes back

@@ -1,56 +1,96 @@
-//! `dupack trace`: one flow, packet by packet.
+//! `dupack trace`: flows packet by packet, of one stack or of several under the same losses.
+
+mod losses;
+mod setting;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, Dialect};
-use dupack_lab::experiment::load::Source;
-use dupack_lab::experiment::{Access, DropRule, Experiment, LinkOptions, Seeds};
-use dupack_lab::run::Plan;
-use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream};
+use dupack_lab::experiment::{BurstLoss, DropRule};
+use dupack_lab::run::{Plan, Role, Scenario};
+use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream, watch};
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
-use dupack_report::figure::TimeSequence;
+use dupack_report::figure::Arrangement;
 use dupack_report::files::{EXPERIMENT, FIGURE_ENDINGS, Files};
 use dupack_report::folder::OutputFolder;
 use dupack_report::table;
-use dupack_report::trace::{Asked, Detail, Drawn, Sketch, Span, summary};
+use dupack_report::trace::{
+    Asked, Detail, Extent, Figures, Followed, Found, Inflation, Rungs, Sketch, Span, Style,
+    figures, summary,
+};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::flags::dialect;
+use crate::flags::{StackList, burst, dialect};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
+use setting::{Flows, Setting};
 
-/// The figure's file, without its ending.
-const FIGURE: &str = "time-sequence";
+/// The figures' files, without their endings.
+const TIME_SEQUENCE: &str = "time-sequence";
+const LADDER: &str = "ladder";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupack trace momentary/reno --drop 24-30
-  dupack trace le/reno --drop 10-20 --drop 12#2 --drop 'ack 5' --until 3s
-  dupack trace sack/reno --loss 2% --seed 7 --from 1s --until 2s
+  dupack trace sack/reno rack/cubic le/reno --drop 24-30
+  dupack trace newreno/reno sack/reno --drop 10-16 --drop 12#2 --drop 'ack 30' \\
+               --until 5s
+  dupack trace sack/reno --loss 2% --seed 3 --from 1s --until 4s
+  dupack trace sack/reno rack/cubic --burst-loss 0.5%,30% --flows 2
+  dupack trace --experiment examples/fairness.toml --duration 20s
 
-Without further options this is the setting of the Momentary paper's figure 3.")]
+Without further options this is the setting of the Momentary paper's figure 3.
+Several stacks meet the same losses: those of a list by packet number; those at
+random by place, as the n-th packet that a link carries meets the same draw for
+every stack. docs/trace.md says how to read the figures.")]
 pub struct TraceArgs {
-    /// The stack to follow
-    stack: String,
-    /// Losses by list: 24, 24-30, 26#2 (second transmission), '5 of 40-71' (at random), 'ack 3', 1.5s..2s; may be repeated
+    /// The stacks to follow, each in a run of its own under the same losses
+    #[arg(value_name = "STACK", required_unless_present = "experiment")]
+    stacks: Vec<StackList>,
+    /// An experiment file, whose path, flows and stacks are taken instead of those of the options
+    #[arg(long, value_name = "FILE", conflicts_with_all = setting::NOT_WITH_A_FILE)]
+    experiment: Option<PathBuf>,
+    /// Which point of the file's sweep, from 1 [default: the first]
+    #[arg(long, value_name = "N", requires = "experiment")]
+    point: Option<usize>,
+    /// Losses by list, for each flow: 24, 24-30, 26#2 (second transmission), '5 of 40-71' (at random), 'ack 3', 1.5s..2s; may be repeated
     #[arg(long, value_delimiter = ',')]
     drop: Vec<DropRule>,
     /// Loss probability of data packets, beside the list
     #[arg(long, default_value = "0%", allow_hyphen_values = true)]
     loss: Probability,
+    /// Losses in bursts: probabilities per packet that a burst begins and that it ends; in a burst
+    /// every packet is lost
+    #[arg(long, value_name = "BEGIN,END", value_parser = burst)]
+    burst_loss: Option<BurstLoss>,
     /// Rate of the bottleneck
-    #[arg(long, default_value = "1Mbit/s", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        default_value = "1Mbit/s",
+        conflicts_with = "trace",
+        allow_hyphen_values = true
+    )]
     rate: Rate,
-    /// One-way propagation delay
-    #[arg(long, default_value = "98ms", allow_hyphen_values = true)]
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// One-way propagation delay from end to end; up to 2ms of it are on the access links at both
+    /// ends
+    #[arg(long, default_value = "100ms", allow_hyphen_values = true)]
     delay: Delay,
     /// Buffer of the bottleneck
     #[arg(long, default_value = "1000pkt", allow_hyphen_values = true)]
     buffer: Buffer,
+    /// Flows of the same stack that share the bottleneck
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    flows: u32,
+    /// Which flows to follow, counted from 1: 1,3 or all [default: the first of the stack]
+    #[arg(long, value_name = "FLOWS")]
+    follow: Option<Flows>,
     /// Initial congestion window; with one packet, packet 0 takes the place that ns-2 gives the
     /// SYN, and packets have the numbers of the papers' figures
     #[arg(long, value_name = "WINDOW", default_value = "1pkt")]
@@ -67,18 +107,24 @@ pub struct TraceArgs {
     /// Payload bytes of a full segment
     #[arg(long, value_name = "BYTES", default_value = "1000B")]
     segment: ByteCount,
-    /// Seed of the random losses
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Simulated time of the run
-    #[arg(long, default_value = "10s", allow_hyphen_values = true)]
-    duration: Delay,
-    /// Beginning of the figure [default: just before the first loss]
+    /// Seed of the random losses [default: 1, or the file's first]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Simulated time of the run [default: 10s, or the file's]
+    #[arg(long, allow_hyphen_values = true)]
+    duration: Option<Delay>,
+    /// Beginning of the figures [default: just before the first loss]
     #[arg(long, value_name = "TIME")]
     from: Option<Delay>,
-    /// End of the figure [default: when the losses are repaired and a little more]
+    /// End of the figures [default: when the losses are repaired and a little more]
     #[arg(long, value_name = "TIME")]
     until: Option<Delay>,
+    /// Where the plots of several stacks are
+    #[arg(long, value_enum, default_value_t)]
+    arrange: Arrange,
+    /// Show cwnd as textbooks have it, too: inflated during Reno's and NewReno's fast recovery
+    #[arg(long)]
+    inflation: bool,
     /// Folder for the files; must be empty or new [default: dupack-out/trace, numbered if taken]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -87,96 +133,178 @@ pub struct TraceArgs {
     explain: bool,
 }
 
+/// Where several plots are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Arrange {
+    /// Above one another: the same time is at the same place
+    #[default]
+    Above,
+    /// Beside one another: the same packet is at the same height
+    Beside,
+}
+
+/// A flow to follow, in a run of its stack.
+struct Run<'p> {
+    scenario: &'p Scenario,
+    /// Its place among the scenario's flows, from 0.
+    flow: usize,
+    /// What it is called.
+    name: String,
+    /// The folder for its files in that of the trace; empty if it is the only one.
+    place: String,
+}
+
+/// What came of it.
+struct Done {
+    account: Account,
+    found: Found,
+}
+
 pub fn run(args: &TraceArgs, catalog: &Catalog) -> Result<ExitCode> {
-    let experiment = experiment(args);
-    let source = Source::of_flags(&experiment);
-    let plan = Plan::new(experiment, &source, catalog)?;
-    let asked = asked(args)?;
+    let setting = Setting::of(args)?;
+    let plan = setting.plan(catalog)?;
+    let asked = asked(args, setting.experiment.duration)?;
+    let runs = runs(&plan, args.follow.as_ref())?;
     let folder = folder(args.out.as_deref(), "trace")?;
-    folder.write(EXPERIMENT, source.text.as_bytes())?;
-    let (account, drawn) = write(&plan, asked, &folder)?;
-    let figure = figure(args, &account, &drawn, &folder)?;
-    let svg = figure.svg().into_diagnostic()?;
-    let mut pictures = Files::new();
-    pictures.add_figure(FIGURE, svg);
-    pictures.write(&folder)?;
+    folder.write(EXPERIMENT, setting.source.text.as_bytes())?;
+    let done = write_all(&runs, setting.seed, &folder)?;
+    let runs = &runs[..done.len()];
 
     if args.explain {
         let (_, width) = terminal();
         print(&table::parameters(&plan.empty_results(), width))?;
     }
-    for warning in plan.warnings() {
+    for warning in plan.warnings().iter().chain(&setting.remarks) {
         eprintln!("warning: {warning}");
     }
-    print(&summary(&account))?;
-    print(&files(&drawn, &folder))?;
-    Ok(if interrupt().is_asked() {
-        eprintln!("interrupted at {} of {}", account.end, args.duration);
-        ExitCode::from(INTERRUPTED)
-    } else {
-        ExitCode::SUCCESS
-    })
+    for (run, done) in runs.iter().zip(&done) {
+        if run.name != done.account.stack {
+            print(&format!("{}:", run.name))?;
+        }
+        print(&summary(&done.account))?;
+    }
+    if !interrupt().is_asked() {
+        losses::check(args, &setting, &folder, runs, &done)?;
+    }
+    let found = shown(&done, asked, &folder)?;
+    let figures = draw(args, &setting, runs, &found)?;
+    let mut pictures = Files::new();
+    let svg = figures.time_sequence.svg().into_diagnostic()?;
+    pictures.add_figure(TIME_SEQUENCE, svg);
+    pictures.add_figure(LADDER, figures.ladder.svg().into_diagnostic()?);
+    pictures.write(&folder)?;
+    print(&files(&figures, &found, runs, &folder))?;
+    Ok(conclude(&setting, &done))
 }
 
-/// Does the run, and writes what happens while it does.
-fn write(plan: &Plan, asked: Asked, folder: &OutputFolder) -> Result<(Account, Drawn)> {
-    let job = plan.jobs()[0];
-    let file = |file: TraceFile| folder.make(file.name());
+fn conclude(setting: &Setting, done: &[Done]) -> ExitCode {
+    if !interrupt().is_asked() {
+        return ExitCode::SUCCESS;
+    }
+    let end = done.last().map_or(Instant::ZERO, |done| done.account.end);
+    eprintln!("interrupted at {end} of {}", setting.experiment.duration);
+    ExitCode::from(INTERRUPTED)
+}
+
+/// The flows to follow, stack by stack.
+fn runs<'p>(plan: &'p Plan, follow: Option<&Flows>) -> Result<Vec<Run<'p>>> {
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    let jobs = plan.jobs();
+    let stacks = jobs.len();
+    for job in jobs {
+        let scenario = plan.scenario(job);
+        let flows = scenario.tcp_flows();
+        let own = flows.iter().position(|flow| flow.role == Role::Compared);
+        let chosen = match follow {
+            None => vec![own.unwrap_or_default()],
+            Some(follow) => follow.among(flows.len()).map_err(|e| miette!("{e}"))?,
+        };
+        let several = chosen.len() > 1;
+        for flow in chosen {
+            let stack = scenario.stack.to_string();
+            let name = match flows[flow].role {
+                _ if flows.len() == 1 => stack.clone(),
+                Role::Compared => format!("{stack}, flow {}", flow + 1),
+                Role::Other => {
+                    let other = flows[flow].stack;
+                    format!("flow {}: {other}, beside {stack}", flow + 1)
+                }
+            };
+            let mut place = Vec::new();
+            if stacks > 1 {
+                place.push(folder_of(&stack));
+            }
+            if several {
+                place.push(format!("flow-{}", flow + 1));
+            }
+            let mut place = place.join("/");
+            if runs.iter().any(|run| run.place == place) {
+                place = format!("{place}-{}", job.stack + 1);
+            }
+            runs.push(Run {
+                scenario,
+                flow,
+                name,
+                place,
+            });
+        }
+    }
+    Ok(runs)
+}
+
+/// A stack's name as that of a folder: `sack/reno` is `sack-reno`.
+fn folder_of(stack: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = stack.chars().map(plain).collect();
+    name.trim_matches('-').to_owned()
+}
+
+/// Does the runs, one after the other, and writes what happens while they last; asked to stop, it
+/// ends with the run under way.
+fn write_all(runs: &[Run<'_>], seed: u64, folder: &OutputFolder) -> Result<Vec<Done>> {
+    let mut all = Vec::new();
+    for run in runs {
+        all.push(write(run, seed, folder)?);
+        if interrupt().is_asked() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+fn write(run: &Run<'_>, seed: u64, folder: &OutputFolder) -> Result<Done> {
+    let name = |file: TraceFile| match run.place.as_str() {
+        "" => file.name().to_owned(),
+        place => format!("{place}/{}", file.name()),
+    };
+    let file = |file: TraceFile| folder.make(&name(file));
     let outputs = Outputs {
         packets: file(TraceFile::Packets)?,
         windows: file(TraceFile::Windows)?,
         capture: file(TraceFile::Capture)?,
     };
-    let mut sketch = Sketch::new(asked);
-    let scenario = plan.scenario(job);
-    let account = match stream(scenario, job.seed, outputs, &mut sketch, interrupt()) {
+    let mut extent = Extent::default();
+    let flow = (seed, run.flow);
+    let account = match stream(run.scenario, flow, outputs, &mut extent, interrupt()) {
         Err(StreamError::Write { file, source }) => {
-            return Err(folder.unwritten(file.name(), &source).into());
+            return Err(folder.unwritten(&name(file), &source).into());
         }
         result => result.into_diagnostic()?,
     };
     let end = account.end;
-    let drawn = sketch.finish(end);
-    let drawn = drawn.ok_or_else(|| miette!("the run had ended at {end} before it began"))?;
-    Ok((account, drawn))
+    let found = extent.found(end);
+    let found = found.ok_or_else(|| miette!("the run had ended at {end} before it began"))?;
+    Ok(Done { account, found })
 }
 
-/// One flow over a bottleneck between access links of 10 Mbit/s and 1 ms, as in the Momentary
-/// paper's figure 3, or faster ones if the bottleneck is.
-fn experiment(args: &TraceArgs) -> Experiment {
-    let mut experiment = Experiment::new(vec![args.stack.clone()]);
-    experiment.title = format!("{}, packet by packet", args.stack);
-    experiment.dialect = args.dialect;
-    experiment.seeds = Seeds::List(vec![args.seed]);
-    experiment.duration = args.duration;
-    let access = args.rate.as_bits_per_second().saturating_mul(10);
-    experiment.access = Some(Access {
-        rate: Rate::from_bits_per_second(access.max(10_000_000)),
-        delay: Delay::from_nanos(1_000_000),
-    });
-    experiment.path = Some(LinkOptions {
-        rate: Some(args.rate),
-        delay: args.delay,
-        buffer: Some(args.buffer),
-        loss: args.loss,
-        drop: args.drop.clone(),
-        ..LinkOptions::default()
-    });
-    experiment.sender.segment = Some(args.segment);
-    experiment.sender.initial_window = Some(args.initial_window);
-    experiment.sender.initial_ssthresh = Some(args.initial_ssthresh);
-    experiment.receiver.delayed_ack = args.delayed_ack;
-    experiment
-}
-
-/// The part that the figure is to show, as far as that is said.
-fn asked(args: &TraceArgs) -> Result<Asked> {
+/// The part that the figures are to show, as far as that is said.
+fn asked(args: &TraceArgs, duration: Delay) -> Result<Asked> {
     let at = |delay: Delay| Instant::ZERO + Duration::from_nanos(delay.as_nanos());
     let asked = Asked {
         from: args.from.map(at),
         until: args.until.map(at),
     };
-    let end = at(args.duration);
+    let end = at(duration);
     let span = Span {
         from: asked.from.unwrap_or(Instant::ZERO),
         until: asked.until.unwrap_or(end),
@@ -199,57 +327,113 @@ fn nothing(span: Span, help: &str) -> miette::Report {
     )
 }
 
-/// The figure, unless the run turned out to have nothing to show where it was asked for.
-fn figure(
-    args: &TraceArgs,
-    account: &Account,
-    drawn: &Drawn,
-    folder: &OutputFolder,
-) -> Result<TimeSequence> {
-    if !drawn.span.shows_something(account.end) {
-        let help = format!(
-            "--from must lie before --until, and within the run; give both, to a new folder: {} has all but the figure",
-            folder.path().display()
-        );
-        return Err(nothing(drawn.span, &help));
+/// What the figures show, unless the runs turned out to have nothing to show where it was asked
+/// for.
+fn shown(done: &[Done], asked: Asked, folder: &OutputFolder) -> Result<Found> {
+    let all: Vec<Found> = done.iter().map(|done| done.found).collect();
+    let ends = done.iter().map(|done| done.account.end);
+    let end = ends.max().unwrap_or(Instant::ZERO);
+    let found = Found::of_all(&all, asked, end).ok_or_else(|| miette!("nothing was run"))?;
+    if found.span.shows_something(end) {
+        return Ok(found);
     }
-    let mut subtitle = subtitle(args);
-    if drawn.detail == Detail::Thinned {
-        subtitle += " · points thinned out";
-    }
-    Ok(TimeSequence {
-        title: account.stack.clone(),
-        subtitle,
-        ..drawn.figure.clone()
-    })
+    let help = format!(
+        "--from must lie before --until, and within the run; give both, to a new folder: {} has all but the figure",
+        folder.path().display()
+    );
+    Err(nothing(found.span, &help))
 }
 
-fn subtitle(args: &TraceArgs) -> String {
-    let mut parts = vec![
-        args.rate.to_string(),
-        format!("{} one way", args.delay),
-        format!("buffer {}", args.buffer),
-    ];
-    if !args.drop.is_empty() {
-        let rules: Vec<String> = args.drop.iter().map(ToString::to_string).collect();
-        parts.push(format!("lost: {}", rules.join(", ")));
+/// Does the runs again as far as the figures go, and draws what they show.
+fn draw(args: &TraceArgs, setting: &Setting, runs: &[Run<'_>], found: &Found) -> Result<Figures> {
+    let mut followed = Vec::new();
+    for run in runs {
+        let until = found.span.until.max(found.ladder.until);
+        let mut gathered = (Sketch::new(found.span), Rungs::new(found.ladder));
+        let flow = (setting.seed, run.flow);
+        watch(run.scenario, flow, until, &mut gathered).into_diagnostic()?;
+        followed.push(Followed {
+            name: run.name.clone(),
+            drawn: gathered.0.finish(),
+            ladder: gathered.1.finish(&run.name),
+            others: others(run, runs, setting.seed, found.span)?,
+        });
     }
-    if args.loss.as_fraction() > 0.0 {
-        parts.push(format!("loss {}, seed {}", args.loss, args.seed));
-    }
-    parts.join(" · ")
+    let style = Style {
+        title: setting.title(),
+        subtitle: setting.subtitle(),
+        arrangement: match args.arrange {
+            Arrange::Above => Arrangement::Above,
+            Arrange::Beside => Arrangement::Beside,
+        },
+        inflation: match args.inflation {
+            true => Inflation::Shown,
+            false => Inflation::Hidden,
+        },
+    };
+    Ok(figures(&style, found, followed))
 }
 
-fn files(drawn: &Drawn, folder: &OutputFolder) -> String {
-    let thinned = match drawn.detail {
+/// Windows over time, in seconds and packets, by their names.
+type Windows = Vec<(String, Vec<(f64, f64)>)>;
+
+/// The most flows whose windows are shown beside those of one that is followed.
+const MOST_OTHERS: usize = 4;
+
+/// The windows of the first other flows that no plot of their own shows.
+fn others(run: &Run<'_>, runs: &[Run<'_>], seed: u64, span: Span) -> Result<Windows> {
+    let flows = run.scenario.tcp_flows();
+    let followed = |flow: &usize| runs.iter().any(|run| run.flow == *flow);
+    let places = (0..flows.len()).filter(|flow| !followed(flow));
+    let mut others = Vec::new();
+    for flow in places.take(MOST_OTHERS) {
+        let mut sketch = Sketch::new(span);
+        watch(run.scenario, (seed, flow), span.until, &mut sketch).into_diagnostic()?;
+        let name = match flows[flow].role {
+            Role::Compared => format!("cwnd of flow {}", flow + 1),
+            Role::Other => format!("cwnd of flow {}, {}", flow + 1, flows[flow].stack),
+        };
+        others.push((name, sketch.finish().figure.cwnd));
+    }
+    Ok(others)
+}
+
+fn files(figures: &Figures, found: &Found, runs: &[Run<'_>], folder: &OutputFolder) -> String {
+    let thinned = match figures.detail {
         Detail::Full => "",
         Detail::Thinned => ", thinned out as it cannot show every point",
     };
-    format!(
-        "files: {}\n  {:<24} the figure, {:.3} s to {:.3} s{thinned}\n  flow.pcapng              for tshark, Wireshark and tcptrace; comments say why\n  packets.csv, windows.csv every packet; cwnd, ssthresh, in flight, RTT",
-        folder.path().display(),
-        format!("{FIGURE}{FIGURE_ENDINGS}"),
-        drawn.span.from.as_secs_f64(),
-        drawn.span.until.as_secs_f64(),
-    )
+    let mut lines = vec![format!("files: {}", folder.path().display())];
+    let mut add = |file: String, what: String| lines.push(format!("  {file:<24} {what}"));
+    let seconds = Instant::as_secs_f64;
+    let Span { from, until } = found.span;
+    add(
+        format!("{TIME_SEQUENCE}{FIGURE_ENDINGS}"),
+        format!(
+            "the figure, {:.3} s to {:.3} s{thinned}",
+            seconds(from),
+            seconds(until)
+        ),
+    );
+    let (from, until) = figures.ladder.shown();
+    add(
+        format!("{LADDER}{FIGURE_ENDINGS}"),
+        format!("every segment and ACK between the hosts, {from:.3} s to {until:.3} s"),
+    );
+    let places = runs.iter().map(|run| run.place.as_str());
+    let places: Vec<&str> = places.filter(|place| !place.is_empty()).collect();
+    if !places.is_empty() {
+        let all = places.join("/, ");
+        lines.push(format!("in each of {all}/:"));
+    }
+    let mut add = |file: &str, what: &str| lines.push(format!("  {file:<24} {what}"));
+    add(
+        "flow.pcapng",
+        "for tshark, Wireshark and tcptrace; comments say why",
+    );
+    add(
+        "packets.csv, windows.csv",
+        "every packet; cwnd, ssthresh, in flight, RTT, phase",
+    );
+    lines.join("\n")
 }

@@ -262,7 +262,12 @@ fn trace_writes_its_files() {
     assert!(output.status.success(), "{}", errors(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("cwnd 11.408 → 5.704"), "{text}");
-    for file in ["time-sequence.svg", "flow.pcapng", "packets.csv"] {
+    for file in [
+        "time-sequence.svg",
+        "ladder.svg",
+        "flow.pcapng",
+        "packets.csv",
+    ] {
         assert!(
             folder.path().join("dupack-out/trace").join(file).is_file(),
             "{file}"
@@ -301,7 +306,7 @@ fn trace_writes_while_it_runs_and_ends_its_files_at_ctrl_c() {
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", errors(&stopped));
     assert!(errors(&stopped).contains("interrupted at"));
-    for (file, columns) in [("packets.csv", 7), ("windows.csv", 9)] {
+    for (file, columns) in [("packets.csv", 7), ("windows.csv", 12)] {
         let text = std::fs::read_to_string(out.join(file)).unwrap();
         let last = text.strip_suffix('\n').and_then(|text| text.lines().last());
         assert_eq!(last.unwrap().split(',').count(), columns, "{file}");

@@ -5,9 +5,13 @@ use std::io::{self, Write};
 
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Interrupt, Plan};
-use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream};
+use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream, watch};
 use dupack_lab::trace::{Trace, capture, packets_csv, windows_csv};
-use dupack_report::trace::{Asked, Detail, Drawn, Sketch, time_sequence};
+use dupack_report::figure::RungEnd;
+use dupack_report::trace::{
+    Asked, Detail, Drawn, Extent, Found, Rungs, Sketch, Span, annotated, figures,
+};
+use dupack_report::trace::{Followed, Style};
 
 fn plan(stack: &str, duration: &str, path: &str) -> Plan {
     let text = format!("stacks = [\"{stack}\"]\nseeds = 1\nduration = \"{duration}\"\n{path}");
@@ -15,17 +19,21 @@ fn plan(stack: &str, duration: &str, path: &str) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
+/// Writes the files, and then draws what is found: as `dupack trace` does.
 fn streamed<W: Write>(
     plan: &Plan,
-    asked: Asked,
     outputs: Outputs<W>,
-) -> Result<(Account, Drawn), StreamError> {
+) -> Result<(Account, Found, Drawn), StreamError> {
     let job = plan.jobs()[0];
     let never = Interrupt::new();
-    let mut sketch = Sketch::new(asked);
-    let account = stream(plan.scenario(job), job.seed, outputs, &mut sketch, &never)?;
-    let drawn = sketch.finish(account.end).unwrap();
-    Ok((account, drawn))
+    let mut extent = Extent::default();
+    let scenario = plan.scenario(job);
+    let account = stream(scenario, (job.seed, 0), outputs, &mut extent, &never)?;
+    let found = extent.found(account.end).unwrap();
+    let found = Found::of_all(&[found], Asked::default(), account.end).unwrap();
+    let mut sketch = Sketch::new(found.span);
+    watch(scenario, (job.seed, 0), found.span.until, &mut sketch)?;
+    Ok((account, found, sketch.finish()))
 }
 
 #[test]
@@ -53,7 +61,7 @@ fn files_and_figure_are_those_of_the_trace_in_memory() {
             windows: &mut windows,
             capture: &mut captured,
         };
-        let (account, drawn) = streamed(&plan, Asked::default(), outputs).unwrap();
+        let (account, found, drawn) = streamed(&plan, outputs).unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         assert!(text(packets) == packets_csv(&trace), "{stack}");
         assert!(text(windows) == windows_csv(&trace), "{stack}");
@@ -61,12 +69,71 @@ fn files_and_figure_are_those_of_the_trace_in_memory() {
         assert_eq!(account.stats, trace.stats);
         assert_eq!(account.end, trace.end);
         assert_eq!(drawn.detail, Detail::Full);
-        let figure = time_sequence(&trace, drawn.span, "", "");
-        assert!(
-            drawn.figure.svg().unwrap() == figure.svg().unwrap(),
-            "{stack}"
-        );
+        assert!(drawn.figure == annotated(&trace, found.span), "{stack}");
     }
+}
+
+/// Two stacks, the second of which repairs later: one part shows both, and says what is seen.
+#[test]
+fn figures_of_several_stacks_share_their_axes() {
+    let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\ndrop = [\"24-30\"]";
+    let plans = ["sack/reno", "reno/reno"].map(|stack| plan(stack, "12s", path));
+    let parts = plans.each_ref().map(|plan| {
+        let sinks = || Outputs {
+            packets: io::sink(),
+            windows: io::sink(),
+            capture: io::sink(),
+        };
+        let (account, found, _) = streamed(plan, sinks()).unwrap();
+        (account.end, found)
+    });
+    let end = parts[0].0.max(parts[1].0);
+    let founds = parts.map(|part| part.1);
+    let found = Found::of_all(&founds, Asked::default(), end).unwrap();
+    assert!(founds[0].span.until < founds[1].span.until);
+    assert_eq!(
+        found.span.from,
+        founds[0].span.from.min(founds[1].span.from)
+    );
+    assert_eq!(found.span.until, founds[1].span.until);
+    let followed = plans.iter().map(|plan| {
+        let job = plan.jobs()[0];
+        let scenario = plan.scenario(job);
+        let mut gathered = (Sketch::new(found.span), Rungs::new(found.ladder));
+        let until = found.span.until.max(found.ladder.until);
+        watch(scenario, (job.seed, 0), until, &mut gathered).unwrap();
+        let name = scenario.stack.to_string();
+        Followed {
+            drawn: gathered.0.finish(),
+            ladder: gathered.1.finish(&name),
+            others: Vec::new(),
+            name,
+        }
+    });
+    let drawn = figures(&Style::default(), &found, followed.collect());
+    let plots = &drawn.time_sequence.plots;
+    assert_eq!(plots[0].time_range, plots[1].time_range);
+    for (plot, column) in plots.iter().zip(&drawn.ladder.columns) {
+        let lost: Vec<f64> = plot.drops.iter().take(7).map(|drop| drop.1).collect();
+        assert_eq!(lost, [24.0, 25.0, 26.0, 27.0, 28.0, 29.0, 30.0]);
+        let lost = column.rungs.iter();
+        let lost = lost.filter(|rung| matches!(rung.end, RungEnd::Lost(_)));
+        assert_eq!(lost.take(7).count(), 7);
+        assert!(plot.duplicates.iter().any(|row| row.count >= 3));
+    }
+    let words = &drawn.time_sequence.description;
+    for part in [
+        "sack/reno, ",
+        "(24 to 30)",
+        "recovery ",
+        "reno/reno, ",
+        "timeout ",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    let svg = drawn.time_sequence.svg().unwrap();
+    assert!(svg.contains("(24 to 30)"));
+    assert!(drawn.ladder.svg().unwrap().contains("24"));
 }
 
 /// Takes some bytes, and says then that the disk is full.
@@ -122,7 +189,7 @@ fn each_full_disk_is_told<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
             windows: disk(TraceFile::Windows),
             capture: disk(TraceFile::Capture),
         };
-        match streamed(plan, Asked::default(), outputs) {
+        match streamed(plan, outputs) {
             Err(StreamError::Write { file, source }) => {
                 assert_eq!(file, full);
                 assert_eq!(source.kind(), io::ErrorKind::StorageFull);
@@ -163,16 +230,23 @@ mod memory {
     fn trace(seconds: u64) {
         let path = "[path]\nrate = \"50Mbit/s\"\ndelay = \"5ms\"\nbuffer = \"50pkt\"";
         let plan = plan("sack/cubic", &format!("{seconds}s"), path);
-        let asked = Asked {
-            from: Some(Instant::ZERO),
-            until: Some(Instant::ZERO + Duration::from_secs(seconds)),
+        let span = Span {
+            from: Instant::ZERO,
+            until: Instant::ZERO + Duration::from_secs(seconds),
         };
         let outputs = Outputs {
             packets: io::sink(),
             windows: io::sink(),
             capture: io::sink(),
         };
-        let (account, drawn) = streamed(&plan, asked, outputs).unwrap();
+        let job = plan.jobs()[0];
+        let mut gathered = (Sketch::new(span), Rungs::new(span));
+        let never = Interrupt::new();
+        let flow = (job.seed, 0);
+        let account = stream(plan.scenario(job), flow, outputs, &mut gathered, &never).unwrap();
+        let ladder = gathered.1.finish("all of it");
+        assert!(ladder.full_at.is_some(), "{} rungs", ladder.rungs.len());
+        let drawn = gathered.0.finish();
         assert!(
             account.stats.segments_sent > 2500 * seconds,
             "{:?}",

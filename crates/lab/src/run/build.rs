@@ -72,6 +72,27 @@ pub struct Built {
     pub measured_links: Vec<LinkId>,
 }
 
+/// A TCP flow of a scenario, in words.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct TcpFlow<'a> {
+    /// The name of its group; may be empty.
+    pub group: &'a str,
+    /// Its stack.
+    pub stack: &'a StackSpec,
+    /// Whose stack it is.
+    pub role: Role,
+}
+
+/// Whose stack a flow runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The one under comparison.
+    Compared,
+    /// One of its own.
+    Other,
+}
+
 /// One TCP flow to be.
 struct Flow<'a> {
     group: &'a FlowGroup,
@@ -118,6 +139,21 @@ impl Scenario {
             compared,
             measured_links: map.measured,
         })
+    }
+
+    /// The TCP flows, in the order of their numbers.
+    #[must_use]
+    pub fn tcp_flows(&self) -> Vec<TcpFlow<'_>> {
+        let flows = self.flows().into_iter();
+        let named = flows.map(|flow| TcpFlow {
+            group: &flow.group.name,
+            stack: flow.stack,
+            role: match flow.group.stack {
+                None => Role::Compared,
+                Some(_) => Role::Other,
+            },
+        });
+        named.collect()
     }
 
     /// Every flow, group by group; one of the compared stack if no group is given.

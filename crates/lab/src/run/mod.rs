@@ -12,7 +12,7 @@ mod precision;
 mod program;
 mod timeline;
 
-pub use build::{BuildError, Built, Endpoints, Scenario};
+pub use build::{BuildError, Built, Endpoints, Role, Scenario, TcpFlow};
 pub use course::{Course, Moment};
 pub use execute::{Execution, Interrupt, Progress};
 pub use fingerprint::Fingerprint;

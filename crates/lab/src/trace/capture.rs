@@ -77,7 +77,7 @@ impl<W: Write> Capture<W> {
                     comment.as_deref(),
                 )
             }
-            What::AckArrived(ack) => self.flow.ack(&mut self.writer, event.at, ack, None),
+            What::AckArrived { ack, .. } => self.flow.ack(&mut self.writer, event.at, ack, None),
             _ => Ok(()),
         }
     }

@@ -5,14 +5,16 @@ use std::io::{self, Write};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
+use super::phase::{Phase, Phases};
 use super::{Event, Fate, Flow, Repeated, Sent, State, Trace, What};
 
 /// cwnd, ssthresh, in flight and RTT over time: a line per change, with the cause of the last
-/// window change at that time.
+/// window change at that time, the duplicate ACKs in a row, the textbook's inflation and the
+/// [`Phase`].
 #[must_use]
 pub fn windows_csv(trace: &Trace) -> String {
     text(trace, |out| {
-        let mut csv = WindowsCsv::new(out)?;
+        let mut csv = WindowsCsv::new(out, &trace.flow())?;
         trace.events.iter().try_for_each(|event| csv.event(event))
     })
 }
@@ -39,26 +41,32 @@ pub(super) struct WindowsCsv<W> {
     out: W,
     /// Of the last window change since the last line.
     cause: String,
-    last: Option<State>,
+    phases: Phases,
+    last: Option<(State, Phase)>,
 }
 
 impl<W: Write> WindowsCsv<W> {
-    pub fn new(mut out: W) -> io::Result<Self> {
-        out.write_all(b"time_s,cwnd_bytes,ssthresh_bytes,in_flight_bytes,in_flight_true_bytes,rtt_s,srtt_s,rto_s,window_cause\n")?;
+    pub fn new(mut out: W, flow: &Flow) -> io::Result<Self> {
+        out.write_all(b"time_s,cwnd_bytes,ssthresh_bytes,in_flight_bytes,in_flight_true_bytes,rtt_s,srtt_s,rto_s,window_cause,duplicate_acks,inflation_bytes,phase\n")?;
         Ok(Self {
             out,
             cause: String::new(),
+            phases: Phases::new(flow),
             last: None,
         })
     }
 
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.phases.event(event);
         match &event.what {
             What::Window(change) => self.cause = change.cause.to_string(),
-            What::State(state) if self.last != Some(*state) => {
-                self.last = Some(*state);
-                self.line(event.at, state)?;
-                self.cause.clear();
+            What::State(state) => {
+                let line = Some((*state, self.phases.now()));
+                if self.last != line {
+                    self.last = line;
+                    self.line(event.at, state)?;
+                    self.cause.clear();
+                }
             }
             _ => {}
         }
@@ -75,7 +83,7 @@ impl<W: Write> WindowsCsv<W> {
         };
         writeln!(
             self.out,
-            "{:.9},{},{ssthresh},{},{},{},{},{:.9},{}",
+            "{:.9},{},{ssthresh},{},{},{},{},{:.9},{},{},{},{}",
             at.as_secs_f64(),
             state.cwnd,
             state.in_flight,
@@ -84,6 +92,9 @@ impl<W: Write> WindowsCsv<W> {
             seconds(state.srtt),
             state.rto.as_secs_f64(),
             self.cause,
+            state.dup_acks,
+            state.inflation,
+            self.phases.now(),
         )
     }
 
@@ -118,7 +129,7 @@ impl<W: Write> PacketsCsv<W> {
             What::DataArrived { number, order } => {
                 writeln!(out, "{time:.9},arrive,{number},{order},,,")
             }
-            What::AckArrived(ack) => {
+            What::AckArrived { ack, .. } => {
                 let (isn, smss) = (self.flow.sender.isn, self.flow.segment_bytes());
                 let packet = |seq: SeqNumber| f64::from(seq.0.wrapping_sub(isn.0)) / smss;
                 let blocks = ack.sacks.as_slice().iter();
@@ -131,7 +142,7 @@ impl<W: Write> PacketsCsv<W> {
             What::AckDropped { number, cause } => {
                 writeln!(out, "{time:.9},drop ack,{number},,{},,", cause.name())
             }
-            What::Window(_) | What::State(_) => Ok(()),
+            What::AckSent { .. } | What::Window(_) | What::State(_) => Ok(()),
         }
     }
 

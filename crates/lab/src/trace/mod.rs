@@ -7,11 +7,14 @@
 mod capture;
 mod csv;
 mod pending;
+pub mod phase;
+mod reach;
 mod record;
 pub mod stream;
 
 pub use capture::capture;
 pub use csv::{packets_csv, windows_csv};
+pub use reach::{Reach, Unreached};
 
 use dupack_net::link::DropCause;
 use dupack_tcp::facts::SendReason;
@@ -90,8 +93,20 @@ pub enum What {
         /// Which transmission.
         order: u64,
     },
+    /// The receiver sent an ACK.
+    AckSent {
+        /// The ACK's place in the order of sending, from 0.
+        number: u64,
+        /// What it says.
+        ack: Ack,
+    },
     /// An ACK reached the sender.
-    AckArrived(Ack),
+    AckArrived {
+        /// The ACK's place in the order of sending, from 0.
+        number: u64,
+        /// What it says.
+        ack: Ack,
+    },
     /// The network dropped an ACK.
     AckDropped {
         /// The ACK's place in the order of sending, from 0.
@@ -164,6 +179,24 @@ pub struct State {
     pub srtt: Option<Duration>,
     /// Retransmission timeout.
     pub rto: Duration,
+    /// Duplicate ACKs in a row, as the sender counts them.
+    pub dup_acks: u32,
+    /// Bytes by which the textbook's window is larger than `cwnd`
+    /// ([`Sender::inflation`](dupack_tcp::Sender::inflation)).
+    pub inflation: i64,
+    /// How the window grows if nothing is lost.
+    pub growth: Growth,
+}
+
+/// How a window grows if nothing is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// It is below the slow start threshold.
+    SlowStart,
+    /// It is not.
+    Avoidance,
+    /// The control goes by a model of the path and not by the window (BBR).
+    Model,
 }
 
 impl Trace {
@@ -209,7 +242,7 @@ impl Trace {
     /// The cumulative acknowledgments that reached the sender, as packets, and their blocks.
     pub fn acks(&self) -> impl Iterator<Item = (Instant, &Ack)> {
         self.events.iter().filter_map(|event| match &event.what {
-            What::AckArrived(ack) => Some((event.at, ack)),
+            What::AckArrived { ack, .. } => Some((event.at, ack)),
             _ => None,
         })
     }

@@ -7,11 +7,12 @@ use dupack_net::observer::{Happening, Observer, PacketEvent};
 use dupack_net::packet::{Body, Copy, Data};
 use dupack_net::simulation::Simulation;
 use dupack_tcp::Sender;
+use dupack_tcp::congestion::Governance;
 use dupack_tcp::sender::{WindowChange, WindowLog};
 use dupack_tcp::time::Instant;
 use dupack_wire::Marking;
 
-use super::{Event, Fate, Flow, Repeated, Sent, State, Trace, What};
+use super::{Event, Fate, Flow, Growth, Repeated, Sent, State, Trace, What};
 use crate::run::{BuildError, Interrupt, Scenario};
 
 /// The most events that a trace in memory keeps.
@@ -34,10 +35,11 @@ impl Trace {
     ) -> Result<Self, BuildError> {
         let logging = logging(scenario);
         let mut simulation = logging.build(seed)?.simulation;
-        let mut recorder = Recorder::new(Kept::default());
+        let first = FlowId(0);
+        let mut recorder = Recorder::new(first, Kept::default());
         logging.advance(&mut simulation, &mut recorder, interrupt);
-        let Flow { sender, receiver } = Flow::of(&simulation);
-        let flow = simulation.tcp(FlowId(0)).expect(HAS_A_FLOW);
+        let Flow { sender, receiver } = Flow::of(&simulation, first);
+        let flow = simulation.tcp(first).expect(HAS_A_FLOW);
         let mut trace = Self {
             stack: scenario.stack.to_string(),
             sender,
@@ -80,9 +82,9 @@ impl Trace {
 pub(super) const HAS_A_FLOW: &str = "an experiment has at least one TCP flow";
 
 impl Flow {
-    /// The first flow of a simulation.
-    pub(super) fn of(simulation: &Simulation) -> Self {
-        let flow = simulation.tcp(FlowId(0)).expect(HAS_A_FLOW);
+    /// That flow of a simulation.
+    pub(super) fn of(simulation: &Simulation, flow: FlowId) -> Self {
+        let flow = simulation.tcp(flow).expect(HAS_A_FLOW);
         Self {
             sender: *flow.sender().config(),
             receiver: *flow.receiver().config(),
@@ -122,17 +124,19 @@ impl Sink for Kept {
     }
 }
 
-/// Watches the first flow of a simulation and hands its events on.
+/// Watches one flow of a simulation and hands its events on.
 #[derive(Debug)]
 pub(super) struct Recorder<S> {
     pub sink: S,
+    flow: FlowId,
     in_flight_true: u64,
 }
 
 impl<S: Sink> Recorder<S> {
-    pub fn new(sink: S) -> Self {
+    pub fn new(flow: FlowId, sink: S) -> Self {
         Self {
             sink,
+            flow,
             in_flight_true: 0,
         }
     }
@@ -190,16 +194,19 @@ impl<S: Sink> Recorder<S> {
 
 impl<S: Sink> Observer for Recorder<S> {
     fn packet(&mut self, event: &PacketEvent<'_>) {
-        if event.packet.flow != FlowId(0) {
+        if event.packet.flow != self.flow {
             return;
         }
+        let number = event.packet.number;
         match (&event.packet.body, event.what) {
             (Body::Data(data), _) => self.data(event, data),
             (Body::Ack(ack), Happening::Delivered) => {
-                self.hand_on(event.at, What::AckArrived(*ack));
+                self.hand_on(event.at, What::AckArrived { number, ack: *ack });
+            }
+            (Body::Ack(ack), Happening::Sent) => {
+                self.hand_on(event.at, What::AckSent { number, ack: *ack });
             }
             (Body::Ack(_), Happening::Dropped { cause, .. }) => {
-                let number = event.packet.number;
                 self.hand_on(event.at, What::AckDropped { number, cause });
             }
             (Body::Ack(_) | Body::Udp, _) => {}
@@ -207,10 +214,15 @@ impl<S: Sink> Observer for Recorder<S> {
     }
 
     fn sender(&mut self, at: Instant, flow: FlowId, sender: &Sender) {
-        if flow != FlowId(0) {
+        if flow != self.flow {
             return;
         }
         let window = sender.window();
+        let growth = match sender.stack().control.governance() {
+            Governance::Model => Growth::Model,
+            _ if window.in_slow_start() => Growth::SlowStart,
+            _ => Growth::Avoidance,
+        };
         let state = State {
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,
@@ -219,12 +231,15 @@ impl<S: Sink> Observer for Recorder<S> {
             rtt: sender.rtt().latest(),
             srtt: sender.rtt().srtt(),
             rto: sender.rtt().rto(),
+            dup_acks: sender.duplicate_acks(),
+            inflation: sender.inflation(),
+            growth,
         };
         self.hand_on(at, What::State(state));
     }
 
     fn window_change(&mut self, flow: FlowId, change: &WindowChange) {
-        if flow == FlowId(0) {
+        if flow == self.flow {
             self.hand_on(change.at, What::Window(*change));
         }
     }

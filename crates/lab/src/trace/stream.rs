@@ -15,7 +15,7 @@ use super::capture::Capture;
 use super::csv::{PacketsCsv, WindowsCsv};
 use super::pending::Pending;
 use super::record::{HAS_A_FLOW, Recorder, Sink, logging};
-use super::{Event, Flow, What};
+use super::{Event, Flow, Reach, What};
 use crate::run::{BuildError, Interrupt, Scenario};
 
 /// The most window changes that a summary holds: more than anyone reads.
@@ -110,9 +110,12 @@ pub struct Account {
     pub changes: Vec<WindowChange>,
     /// How many more there were.
     pub more_changes: u64,
+    /// How far the flow came: what a list of losses could have named.
+    pub reach: Reach,
 }
 
-/// Sees the events of a trace in the order of time while they are written, such as to draw them.
+/// Sees the events of a trace in the order of time while they are written, such as to draw them. A
+/// pair of onlookers is one.
 pub trait Onlooker {
     /// Called once, before the first event: the flow, and its first estimate of the round-trip
     /// time if it ever had one.
@@ -122,8 +125,20 @@ pub trait Onlooker {
     fn event(&mut self, event: &Event);
 }
 
-/// Runs `scenario` with `seed` and writes what happens to its first flow, while it happens. Asked
-/// to stop, it ends the files there.
+impl<A: Onlooker, B: Onlooker> Onlooker for (A, B) {
+    fn begin(&mut self, flow: &Flow, srtt: Option<Duration>) {
+        self.0.begin(flow, srtt);
+        self.1.begin(flow, srtt);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+        self.1.event(event);
+    }
+}
+
+/// Runs `scenario` with `seed` and writes what happens to one of its flows, by its place from 0
+/// ([`Scenario::tcp_flows`]), while it happens. Asked to stop, it ends the files there.
 ///
 /// Nothing is written before the first round-trip sample, as a capture begins with a handshake,
 /// which takes as long. A transmission and what comes after it is written when its fate is known;
@@ -133,21 +148,23 @@ pub trait Onlooker {
 /// If the network cannot be built, or a file does not take what is written: the run ends then.
 ///
 /// # Panics
-/// If the scenario has no TCP flow, which no checked experiment lacks.
+/// If the scenario has no such TCP flow.
 pub fn stream<W: Write, O: Onlooker>(
     scenario: &Scenario,
-    seed: u64,
+    (seed, flow): (u64, usize),
     outputs: Outputs<W>,
     onlooker: &mut O,
     interrupt: &Interrupt,
 ) -> Result<Account, StreamError> {
     let logging = logging(scenario);
     let mut simulation = logging.build(seed)?.simulation;
-    let flow = Flow::of(&simulation);
+    let id = FlowId(flow as u32);
+    let stack = scenario.tcp_flows()[flow].stack.to_string();
+    let flow = Flow::of(&simulation, id);
     let failure = Interrupt::new();
     let writing = Writing {
         files: Files::begin(outputs, &flow)?,
-        stack: scenario.stack.to_string(),
+        stack,
         flow,
         onlooker,
         start: Start::default(),
@@ -155,18 +172,67 @@ pub fn stream<W: Write, O: Onlooker>(
         stage: Stage::Before,
         changes: Vec::new(),
         more_changes: 0,
+        reach: Reach::default(),
         outcome: Ok(()),
         failure: &failure,
     };
-    let mut recorder = Recorder::new(writing);
+    let mut recorder = Recorder::new(id, writing);
     let stop = || interrupt.is_asked() || failure.is_asked();
     logging.advance_unless(&mut simulation, &mut recorder, &stop);
     let (stats, delivered_bytes) = {
-        let flow = simulation.tcp(FlowId(0)).expect(HAS_A_FLOW);
+        let flow = simulation.tcp(id).expect(HAS_A_FLOW);
         (flow.sender().stats(), flow.receiver().in_order_bytes())
     };
     let end = simulation.now();
     recorder.sink.finish(stats, delivered_bytes, end)
+}
+
+/// As [`stream`], but writes nothing, and ends soon after `until`: for what only the onlooker makes
+/// of it.
+///
+/// # Errors
+/// If the network cannot be built.
+///
+/// # Panics
+/// If the scenario has no such TCP flow.
+pub fn watch<O: Onlooker>(
+    scenario: &Scenario,
+    run: (u64, usize),
+    until: Instant,
+    onlooker: &mut O,
+) -> Result<Account, StreamError> {
+    let enough = Interrupt::new();
+    let outputs = Outputs {
+        packets: io::sink(),
+        windows: io::sink(),
+        capture: io::sink(),
+    };
+    let mut onlooker = Until {
+        onlooker,
+        until,
+        enough: &enough,
+    };
+    stream(scenario, run, outputs, &mut onlooker, &enough)
+}
+
+/// Asks for the end of a run after a time.
+struct Until<'o, O> {
+    onlooker: &'o mut O,
+    until: Instant,
+    enough: &'o Interrupt,
+}
+
+impl<O: Onlooker> Onlooker for Until<'_, O> {
+    fn begin(&mut self, flow: &Flow, srtt: Option<Duration>) {
+        self.onlooker.begin(flow, srtt);
+    }
+
+    fn event(&mut self, event: &Event) {
+        if event.at > self.until {
+            self.enough.ask();
+        }
+        self.onlooker.event(event);
+    }
 }
 
 /// Takes the events of a run, and writes those of which all is known.
@@ -180,6 +246,7 @@ struct Writing<'i, W: Write, O: Onlooker> {
     stage: Stage,
     changes: Vec<WindowChange>,
     more_changes: u64,
+    reach: Reach,
     /// The first error.
     outcome: Result<(), StreamError>,
     /// Asked when there is an error: the run is of no use any more.
@@ -226,6 +293,7 @@ impl<W: Write, O: Onlooker> Sink for Writing<'_, W, O> {
             return;
         }
         self.start.see(&event);
+        self.reach.see(&event);
         self.pending.push(event);
         if self.start.is_known() {
             self.outcome = self.write_settled();
@@ -298,6 +366,7 @@ impl<W: Write, O: Onlooker> Writing<'_, W, O> {
             end,
             changes: self.changes,
             more_changes: self.more_changes,
+            reach: self.reach,
         })
     }
 }
@@ -311,7 +380,7 @@ struct Files<W: Write> {
 impl<W: Write> Files<W> {
     fn begin(outputs: Outputs<W>, flow: &Flow) -> Result<Self, StreamError> {
         let packets = PacketsCsv::new(BufWriter::new(outputs.packets), flow);
-        let windows = WindowsCsv::new(BufWriter::new(outputs.windows));
+        let windows = WindowsCsv::new(BufWriter::new(outputs.windows), flow);
         Ok(Self {
             packets: packets.map_err(failed(TraceFile::Packets))?,
             windows: windows.map_err(failed(TraceFile::Windows))?,

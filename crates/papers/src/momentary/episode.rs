@@ -181,7 +181,7 @@ fn least_rtt(trace: &Trace, until: Instant) -> Option<Duration> {
     for event in trace.events.iter().take_while(|event| event.at < until) {
         match &event.what {
             What::Sent(sent) => waiting.push_back((sent.number, event.at)),
-            What::AckArrived(ack) => {
+            What::AckArrived { ack, .. } => {
                 while let Some(&(number, at)) = waiting.front()
                     && number < packet(trace, ack)
                 {

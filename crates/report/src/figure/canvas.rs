@@ -10,7 +10,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle, TextStyle};
 
 use super::FigureError;
-use super::style::{Dash, Marker};
+use super::style::{Dash, IN_THE_DARK, Marker};
 
 /// Drawing units per pixel.
 const UNITS_PER_PX: f64 = 10.0;
@@ -78,10 +78,30 @@ impl Lettering {
     }
 }
 
+/// On which ground a picture is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Theme {
+    /// On white.
+    Light,
+    /// On white, or on dark where the reader's system asks for it.
+    LightAndDark,
+}
+
 /// Draws a picture of `size` px; `name` is what a screen reader calls it.
 pub(super) fn picture(
     size: (f64, f64),
     name: &str,
+    draw: impl FnOnce(&Canvas<'_>) -> Result<(), FigureError>,
+) -> Result<String, FigureError> {
+    picture_of(size, (name, ""), Theme::Light, draw)
+}
+
+/// Draws a picture of `size` px with a name and a description of what is seen, for those who do
+/// not see it; the description may be empty.
+pub(super) fn picture_of(
+    size: (f64, f64),
+    (name, description): (&str, &str),
+    theme: Theme,
     draw: impl FnOnce(&Canvas<'_>) -> Result<(), FigureError>,
 ) -> Result<String, FigureError> {
     let mut body = String::new();
@@ -98,16 +118,40 @@ pub(super) fn picture(
     }
     let head = body.find('>').map_or(0, |end| end + 1);
     let (width, height) = size;
+    let (name, description) = (escape(name), escape(description));
+    let words = match description.as_str() {
+        "" => String::new(),
+        text => format!("<title>{name}</title><desc>{text}</desc>"),
+    };
+    let label = match description.as_str() {
+        "" => name,
+        text => format!("{name}. {text}"),
+    };
+    let style = match theme {
+        Theme::Light => String::new(),
+        Theme::LightAndDark => dark_style(),
+    };
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" \
+         viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{label}\" \
          style=\"max-width:100%;height:auto\" stroke-linejoin=\"round\" \
-         stroke-linecap=\"butt\">{}",
+         stroke-linecap=\"butt\">{words}{style}{}",
         units.0,
         units.1,
-        escape(name),
         &body[head..],
     ))
+}
+
+/// Every colour of [`style`](super::style) in the dark, by its attribute: the backend writes no
+/// classes.
+fn dark_style() -> String {
+    let hex = |color: RGBColor| format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
+    let rules = IN_THE_DARK.map(|(light, dark)| {
+        let (light, dark) = (hex(light), hex(dark));
+        format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}")
+    });
+    let rules = rules.concat();
+    format!("<style>@media (prefers-color-scheme:dark){{{rules}}}</style>")
 }
 
 impl Canvas<'_> {

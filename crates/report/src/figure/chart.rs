@@ -25,7 +25,12 @@ pub(super) struct Heading {
 
 impl Heading {
     pub(super) fn new(title: &str, subtitle: &str) -> Self {
-        let width = WIDTH - 2.0 * MARGIN;
+        Self::of_width(title, subtitle, WIDTH)
+    }
+
+    /// For a picture of this width in px.
+    pub(super) fn of_width(title: &str, subtitle: &str, width: f64) -> Self {
+        let width = width - 2.0 * MARGIN;
         Self {
             title: fold(title, TITLE, width),
             subtitle: fold(subtitle, SUBTITLE, width),

@@ -4,7 +4,8 @@ use plotters::style::RGBColor;
 
 use super::FigureError;
 use super::canvas::{Canvas, Lettering, Stroke, fold, text_width};
-use super::style::{INK, LEGEND, Look, Marker};
+use super::chart::MARGIN;
+use super::style::{INK, LEGEND, Look, Marker, VALUE};
 
 const SAMPLE_WIDTH: f64 = 30.0;
 const GAP: f64 = 8.0;
@@ -28,6 +29,10 @@ pub(super) enum Sample {
     Mark(Marker, RGBColor, f64),
     /// A thin vertical bar.
     Bar(RGBColor),
+    /// A filled box of this opacity.
+    Tint(RGBColor, f64),
+    /// A word as it stands in the figure.
+    Word(&'static str, RGBColor),
 }
 
 /// Names and their samples, from top to bottom.
@@ -43,6 +48,51 @@ impl Legend {
             lines.push("\u{2014}".to_owned());
         }
         self.entries.push((sample, lines));
+    }
+
+    /// An entry whose name is not broken: for [`draw_flowing`](Self::draw_flowing).
+    pub(super) fn add_whole(&mut self, name: &str, sample: Sample) {
+        self.entries.push((sample, vec![name.to_owned()]));
+    }
+
+    /// Where the entries stand beside one another, in lines of at most `width` px: from the left,
+    /// and in which line.
+    fn flow(&self, width: f64) -> Vec<(f64, usize)> {
+        const BETWEEN: f64 = 22.0;
+        let (mut left, mut line) = (0.0, 0);
+        let mut places = Vec::new();
+        for (_, lines) in &self.entries {
+            let own = SAMPLE_WIDTH + GAP + text_width(&lines.join(" "), LEGEND);
+            if left > 0.0 && left + own > width {
+                (left, line) = (0.0, line + 1);
+            }
+            places.push((left, line));
+            left += own + BETWEEN;
+        }
+        places
+    }
+
+    /// The height in px of the entries beside one another in lines of at most `width` px.
+    pub(super) fn flow_height(&self, width: f64) -> f64 {
+        let last = self.flow(width).last().map(|place| place.1 + 1);
+        last.unwrap_or_default() as f64 * (LINE_HEIGHT + ENTRY_GAP)
+    }
+
+    /// Draws the entries beside one another, in lines of at most `width` px.
+    pub(super) fn draw_flowing(
+        &self,
+        canvas: &Canvas<'_>,
+        top: f64,
+        width: f64,
+    ) -> Result<(), FigureError> {
+        for ((sample, lines), (left, line)) in self.entries.iter().zip(self.flow(width)) {
+            let y = top + LINE_HEIGHT / 2.0 + line as f64 * (LINE_HEIGHT + ENTRY_GAP);
+            let left = MARGIN + left;
+            sample.draw(canvas, left, y)?;
+            let place = (left + SAMPLE_WIDTH + GAP, y);
+            canvas.text(&lines.join(" "), place, &Lettering::left(LEGEND, INK))?;
+        }
+        Ok(())
     }
 
     /// Width in px; zero without entries.
@@ -101,6 +151,13 @@ impl Sample {
                 color,
                 1.0,
             ),
+            Self::Tint(color, opacity) => {
+                let right = left + SAMPLE_WIDTH;
+                canvas.rectangle((left + 6.0, y - 6.0), (right, y + 6.0), color, opacity)
+            }
+            Self::Word(word, color) => {
+                canvas.text(word, (middle, y), &Lettering::centre(VALUE, color))
+            }
             Self::Mark(marker, color, radius) => canvas.marker(marker, (middle, y), radius, color),
             Self::Bar(color) => canvas.line(
                 &[(middle, y - 7.0), (middle, y + 7.0)],

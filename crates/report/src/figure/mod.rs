@@ -7,13 +7,17 @@
 //! or not positive on a logarithmic axis, are left out; a chart without any draws an empty
 //! frame that says so.
 
+mod aligned;
 mod axis;
 mod bar;
 mod canvas;
 mod chart;
+mod flow_panels;
+mod ladder;
 mod legend;
 mod line;
 mod panel;
+pub(crate) mod phases;
 #[cfg(feature = "png")]
 mod png;
 mod step;
@@ -24,13 +28,15 @@ mod time_sequence;
 #[cfg(test)]
 mod tests;
 
+pub use aligned::{Aligned, Arrangement};
 pub use axis::Scale;
 pub use bar::{Bar, BarChart, BarSeries, Reference};
+pub use ladder::{Ladder, LadderColumn, Rung, RungEnd, RungKind};
 pub use line::{LineChart, Point, Series};
 #[cfg(feature = "png")]
 pub use png::png;
 pub use step::{StepChart, StepSeries};
-pub use time_sequence::{Retransmissions, SackBlock, TimeSequence};
+pub use time_sequence::{Duplicates, Retransmissions, SackBlock, TimeSequence};
 
 use thiserror::Error;
 

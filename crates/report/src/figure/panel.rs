@@ -53,12 +53,14 @@ impl Frame {
             (MARGIN, self.top - 19.0),
             &Lettering::left(LABEL, INK),
         )?;
+        self.draw_x_name(canvas, x_name)
+    }
+
+    /// The name of the horizontal axis alone.
+    pub(super) fn draw_x_name(&self, canvas: &Canvas<'_>, name: &str) -> Result<(), FigureError> {
         let middle = f64::midpoint(self.left, self.right);
-        canvas.text(
-            x_name,
-            (middle, self.bottom + 39.0),
-            &Lettering::centre(LABEL, INK),
-        )
+        let place = (middle, self.bottom + 39.0);
+        canvas.text(name, place, &Lettering::centre(LABEL, INK))
     }
 
     /// An empty frame that says that it is one.

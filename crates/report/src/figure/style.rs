@@ -28,6 +28,25 @@ pub(super) const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 pub(super) const BLACK: RGBColor = RGBColor(0x00, 0x00, 0x00);
 pub(super) const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
+/// The colours above, and what each becomes on a dark ground: as far from it as the light one is
+/// from white.
+pub(super) const IN_THE_DARK: [(RGBColor, RGBColor); 14] = [
+    (plotters::style::WHITE, RGBColor(0x14, 0x16, 0x1a)),
+    (INK, RGBColor(0xe8, 0xe8, 0xe8)),
+    (SOFT_INK, RGBColor(0xb8, 0xb8, 0xb8)),
+    (AXIS, RGBColor(0x9a, 0x9a, 0x9a)),
+    (GRID, RGBColor(0x36, 0x39, 0x40)),
+    (FINE_GRID, RGBColor(0x26, 0x28, 0x2e)),
+    (BLUE, RGBColor(0x4a, 0xa8, 0xe8)),
+    (VERMILLION, RGBColor(0xff, 0x82, 0x33)),
+    (GREEN, RGBColor(0x2c, 0xc7, 0x9a)),
+    (PURPLE, RGBColor(0xe0, 0x9b, 0xc4)),
+    (ORANGE, RGBColor(0xf2, 0xb6, 0x26)),
+    (SKY, RGBColor(0x7a, 0xc8, 0xf5)),
+    (BLACK, RGBColor(0xff, 0xff, 0xff)),
+    (GREY, RGBColor(0x9a, 0x9a, 0x9a)),
+];
+
 /// Okabe and Ito's palette, the most different first. Their yellow cannot be seen as a thin
 /// line on white; grey takes its place.
 const PALETTE: [RGBColor; 8] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY];

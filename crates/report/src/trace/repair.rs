@@ -3,9 +3,10 @@
 use dupack_tcp::segment::Ack;
 use dupack_tcp::time::{Duration, Instant};
 
+use dupack_lab::trace::stream::Onlooker;
 use dupack_lab::trace::{Event, Flow, What};
 
-use super::Span;
+use super::{Asked, Span};
 
 /// The round-trip time of a run without an estimate.
 const RTT_IF_UNKNOWN: Duration = Duration::from_millis(100);
@@ -19,9 +20,12 @@ const ROUND_TRIPS_AFTER: u64 = 3;
 /// Round trips shown of a run without a loss.
 const ROUND_TRIPS_CALM: u64 = 20;
 
+/// Round trips that the ladder of a run without a loss shows.
+const ROUND_TRIPS_OF_LADDER: u64 = 5;
+
 /// Follows the first loss, and those that follow it before it is repaired.
 #[derive(Debug)]
-pub(super) struct Repair {
+struct Repair {
     flow: Flow,
     rtt: Duration,
     losses: Option<Losses>,
@@ -38,7 +42,7 @@ struct Losses {
 }
 
 impl Repair {
-    pub fn new(flow: &Flow, srtt: Option<Duration>) -> Self {
+    fn new(flow: &Flow, srtt: Option<Duration>) -> Self {
         Self {
             flow: *flow,
             rtt: srtt.unwrap_or(RTT_IF_UNKNOWN),
@@ -47,7 +51,7 @@ impl Repair {
     }
 
     /// Takes the next event.
-    pub fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event) {
         let at = event.at;
         match (&event.what, &mut self.losses) {
             (&What::DataDropped { number, .. }, None) => {
@@ -66,7 +70,7 @@ impl Repair {
                 losses.highest = losses.highest.max(number);
                 losses.repaired = None;
             }
-            (What::AckArrived(ack), Some(losses))
+            (What::AckArrived { ack, .. }, Some(losses))
                 if losses.repaired.is_none()
                     && at > losses.last
                     && is_beyond(ack, losses.highest, &self.flow) =>
@@ -77,47 +81,112 @@ impl Repair {
         }
     }
 
-    /// Where the figure would begin if the first loss were now.
-    pub fn start_if_lost(&self, now: Instant) -> Instant {
-        now - self.rtt * ROUND_TRIPS_BEFORE
-    }
-
-    /// Where the figure begins, once something is lost.
-    pub fn from(&self) -> Option<Instant> {
-        self.losses.map(|losses| self.start_if_lost(losses.first))
-    }
-
-    /// Where the figure ends, once the losses are repaired and, `now`, no more can belong to them.
-    pub fn until(&self, now: Instant) -> Option<Instant> {
-        let losses = self.losses?;
-        let repaired = losses.repaired.filter(|&repaired| now > repaired)?;
-        Some(self.end_of(losses, repaired))
-    }
-
     fn end_of(&self, losses: Losses, repaired: Instant) -> Instant {
         let least = self.rtt * ROUND_TRIPS_AFTER;
         let part = Duration::from_nanos(repaired.since(losses.first).as_nanos() / 8);
         repaired + least.max(part)
     }
 
-    /// What is shown of a run without a loss.
-    pub fn calm(&self) -> Span {
-        Span {
-            from: Instant::ZERO,
-            until: Instant::ZERO + self.rtt * ROUND_TRIPS_CALM,
+    /// What to show of a run that ended at `end`.
+    fn found(&self, end: Instant) -> Found {
+        let within = |from: Instant, until: Instant| Span {
+            from,
+            until: until.min(end),
+        };
+        let begin = Instant::ZERO;
+        match self.losses {
+            None => Found {
+                about: About::Beginning,
+                span: within(begin, begin + self.rtt * ROUND_TRIPS_CALM),
+                ladder: within(begin, begin + self.rtt * ROUND_TRIPS_OF_LADDER),
+            },
+            Some(losses) => {
+                let repaired = losses.repaired.unwrap_or(end);
+                let before = |round_trips: u64| losses.first - self.rtt * round_trips;
+                Found {
+                    about: About::Losses,
+                    span: within(before(ROUND_TRIPS_BEFORE), self.end_of(losses, repaired)),
+                    ladder: within(before(1), repaired + self.rtt),
+                }
+            }
         }
     }
+}
 
-    /// From just before the first loss until the last of the losses that followed each other is
-    /// repaired, and a little more; the beginning of the run if nothing was lost.
-    pub fn span(&self, end: Instant) -> Span {
-        let span = self.losses.map_or(self.calm(), |losses| Span {
-            from: self.start_if_lost(losses.first),
-            until: self.end_of(losses, losses.repaired.unwrap_or(end)),
-        });
-        Span {
-            until: end.min(span.until),
-            ..span
+/// The parts of a run that its figures show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    about: About,
+    /// Of the time–sequence figure: from just before the first loss until the last of the losses
+    /// that followed each other is repaired, and a little more; the beginning of the run if
+    /// nothing was lost.
+    pub span: Span,
+    /// Of the ladder: from a round trip before the first loss until one after the repair.
+    pub ladder: Span,
+}
+
+/// What a run has to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    Losses,
+    Beginning,
+}
+
+impl Found {
+    /// What the figures of several runs show, on one time axis: the losses of all, or the
+    /// beginnings if none lost anything; but what is `asked` for where something is, and no more
+    /// than until the last of them ended. `None` without a run.
+    #[must_use]
+    pub fn of_all(runs: &[Self], asked: Asked, end: Instant) -> Option<Self> {
+        let lost = |found: &&Self| found.about == About::Losses;
+        let about = match runs.iter().any(|found| lost(&found)) {
+            true => About::Losses,
+            false => About::Beginning,
+        };
+        let shown = || runs.iter().filter(|found| found.about == about);
+        let whole = |part: fn(&Self) -> Span| {
+            let from = shown().map(|found| part(found).from).min()?;
+            let until = shown().map(|found| part(found).until).max()?;
+            Some(Span {
+                from: asked.from.unwrap_or(from),
+                until: asked.until.unwrap_or(until).min(end),
+            })
+        };
+        let span = whole(|found| found.span)?;
+        let ladder = whole(|found| found.ladder)?;
+        Some(Self {
+            about,
+            span,
+            // What was asked for may lie beside the losses.
+            ladder: if ladder.from < ladder.until {
+                ladder
+            } else {
+                span
+            },
+        })
+    }
+}
+
+/// Finds the parts of a trace that its figures are to show.
+#[derive(Debug, Default)]
+pub struct Extent(Option<Repair>);
+
+impl Extent {
+    /// The parts of a run that ended at `end`; `None` if the trace never began.
+    #[must_use]
+    pub fn found(&self, end: Instant) -> Option<Found> {
+        Some(self.0.as_ref()?.found(end))
+    }
+}
+
+impl Onlooker for Extent {
+    fn begin(&mut self, flow: &Flow, srtt: Option<Duration>) {
+        self.0 = Some(Repair::new(flow, srtt));
+    }
+
+    fn event(&mut self, event: &Event) {
+        if let Some(repair) = &mut self.0 {
+            repair.event(event);
         }
     }
 }

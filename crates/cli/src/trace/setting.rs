@@ -1,0 +1,291 @@
+//! What is traced: the experiment that the flags describe, or one from a file.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::experiment::points::points;
+use dupack_lab::experiment::{Access, DropRule, Experiment, FlowGroup, LinkOptions, Seeds};
+use dupack_lab::run::Plan;
+use dupack_lab::units::{Delay, Rate};
+use dupack_report::trace;
+use miette::{Result, miette};
+
+use super::TraceArgs;
+use crate::flags::whole_path;
+
+/// The options of [`TraceArgs`] whose place the file takes.
+pub(super) const NOT_WITH_A_FILE: [&str; 12] = [
+    "loss",
+    "burst_loss",
+    "rate",
+    "trace",
+    "delay",
+    "buffer",
+    "flows",
+    "initial_window",
+    "initial_ssthresh",
+    "delayed_ack",
+    "dialect",
+    "segment",
+];
+
+/// What is traced.
+pub(super) struct Setting {
+    pub experiment: Experiment,
+    pub source: Source,
+    pub seed: u64,
+    /// What is said of the point, if the file has several.
+    point: String,
+    /// The file's own text, to be checked as it stands.
+    file: Option<(Experiment, Source)>,
+    /// What the reader should know of what was taken from the file.
+    pub remarks: Vec<String>,
+}
+
+impl Setting {
+    pub fn of(args: &TraceArgs) -> Result<Self> {
+        match &args.experiment {
+            Some(file) => Self::of_file(args, file),
+            None => {
+                let experiment = of_flags(args);
+                let source = Source::of_flags(&experiment);
+                Ok(Self {
+                    experiment,
+                    source,
+                    seed: args.seed.unwrap_or(DEFAULT_SEED),
+                    point: String::new(),
+                    file: None,
+                    remarks: Vec::new(),
+                })
+            }
+        }
+    }
+
+    fn of_file(args: &TraceArgs, file: &Path) -> Result<Self> {
+        let own = Source::read(file)?;
+        let whole = own.parse()?;
+        let points = points(&whole, &own)?;
+        let number = args.point.unwrap_or(1);
+        let Some(point) = number.checked_sub(1).and_then(|n| points.get(n)) else {
+            let labels = points.iter().enumerate();
+            let labels = labels.map(|(n, point)| format!("{}: {}", n + 1, point.label()));
+            let help = labels.collect::<Vec<String>>().join("\n");
+            return Err(miette!(
+                help = help,
+                "the file has no point {number}; it has {}",
+                points.len()
+            ));
+        };
+        let mut remarks = Vec::new();
+        if points.len() > 1 && args.point.is_none() {
+            let (count, label) = (points.len(), point.label());
+            remarks.push(format!(
+                "the file has {count} points; this is the first, {label} (--point 1 to {count} chooses)"
+            ));
+        }
+        let mut e = point.experiment.clone();
+        let seed = args.seed.or_else(|| e.seeds.to_vec().first().copied());
+        let seed = seed.unwrap_or(DEFAULT_SEED);
+        e.seeds = Seeds::List(vec![seed]);
+        e.duration = args.duration.unwrap_or(e.duration);
+        // Nothing is measured here that a warm-up could spoil.
+        e.warm_up = Delay::default();
+        let stacks = stacks(args);
+        if !stacks.is_empty() {
+            e.stacks = stacks;
+        }
+        add_drops(args, file, &mut e)?;
+        for link in e.path.iter_mut().chain(&mut e.links) {
+            let from_root = |name: &PathBuf| whole_path(&own.folder.join(name));
+            link.trace = link.trace.as_ref().map(from_root);
+        }
+        let mut source = Source::of_flags(&e);
+        source.name = format!("{}, as it is traced", own.name);
+        Ok(Self {
+            experiment: e,
+            source,
+            seed,
+            point: point.label(),
+            file: Some((whole, own)),
+            remarks,
+        })
+    }
+
+    /// A plan of one run for each stack. A file must be sound as it stands, so that its mistakes
+    /// are pointed at in its own text.
+    pub fn plan(&self, catalog: &Catalog) -> Result<Plan> {
+        if let Some((whole, own)) = &self.file {
+            Plan::new(whole.clone(), own, catalog)?;
+        }
+        Ok(Plan::new(self.experiment.clone(), &self.source, catalog)?)
+    }
+
+    pub fn title(&self) -> String {
+        let name = match (&self.file, self.experiment.title.as_str()) {
+            (Some(_), title) if !title.is_empty() => title.to_owned(),
+            _ => self.experiment.stacks.join(", "),
+        };
+        format!("{name} · dialect {}", self.experiment.dialect)
+    }
+
+    pub fn subtitle(&self) -> String {
+        let setting = trace::setting(&self.experiment, self.seed);
+        match self.point.as_str() {
+            "" => setting,
+            point => format!("{point} · {setting}"),
+        }
+    }
+}
+
+/// The seed if none is said.
+const DEFAULT_SEED: u64 = 1;
+
+/// Simulated time of a run that no file describes, if nothing is said.
+const DEFAULT_DURATION: Delay = Delay::from_nanos(10_000_000_000);
+
+fn stacks(args: &TraceArgs) -> Vec<String> {
+    let lists = args.stacks.iter();
+    lists.flat_map(|list| list.0.iter().cloned()).collect()
+}
+
+/// Adds the losses of the command line to those of the file.
+fn add_drops(args: &TraceArgs, file: &Path, e: &mut Experiment) -> Result<()> {
+    match &mut e.path {
+        Some(path) => lose(path, &args.drop),
+        None if args.drop.is_empty() => {}
+        None => {
+            return Err(miette!(
+                help = "write `drop = [\"24-30\"]` to the link that is to lose them",
+                "`--drop` is for the bottleneck of a [path], and {} has none",
+                file.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Has the path lose what the rules name: data on the way there, ACKs on the way back.
+fn lose(path: &mut LinkOptions, rules: &[DropRule]) {
+    let is_ack = |rule: &&DropRule| matches!(rule, DropRule::Ack { .. });
+    path.drop.extend(rules.iter().filter(|rule| !is_ack(rule)));
+    let mut acks = rules.iter().filter(is_ack).peekable();
+    if acks.peek().is_some() {
+        let back = path.reverse.get_or_insert_default();
+        back.drop.extend(acks);
+    }
+}
+
+/// One bottleneck between access links of 10 Mbit/s and 1 ms, as in the Momentary paper's figure
+/// 3, or faster ones if the bottleneck is, and shorter ones if the path is.
+fn of_flags(args: &TraceArgs) -> Experiment {
+    let mut e = Experiment::new(stacks(args));
+    e.title = format!("{}, packet by packet", e.stacks.join(", "));
+    e.dialect = args.dialect;
+    e.seeds = Seeds::List(vec![args.seed.unwrap_or(DEFAULT_SEED)]);
+    e.duration = args.duration.unwrap_or(DEFAULT_DURATION);
+    let access = Access {
+        rate: access_rate(args),
+        delay: Delay::from_nanos((args.delay.as_nanos() / 4).min(1_000_000)),
+    };
+    e.access = Some(access);
+    let bottleneck = args.delay.as_nanos() - 2 * access.delay.as_nanos();
+    let mut path = LinkOptions {
+        rate: args.trace.is_none().then_some(args.rate),
+        trace: args.trace.as_deref().map(whole_path),
+        delay: Delay::from_nanos(bottleneck),
+        buffer: Some(args.buffer),
+        loss: args.loss,
+        burst_loss: args.burst_loss,
+        ..LinkOptions::default()
+    };
+    lose(&mut path, &args.drop);
+    e.path = Some(path);
+    if args.flows > 1 {
+        e.flows.push(FlowGroup {
+            count: args.flows,
+            ..FlowGroup::default()
+        });
+    }
+    e.sender.segment = Some(args.segment);
+    e.sender.initial_window = Some(args.initial_window);
+    e.sender.initial_ssthresh = Some(args.initial_ssthresh);
+    e.receiver.delayed_ack = args.delayed_ack;
+    e
+}
+
+/// So fast that the access links never hold up what the bottleneck lets through.
+fn access_rate(args: &TraceArgs) -> Rate {
+    const LEAST: u64 = 10_000_000;
+    /// What a recorded link may deliver is not known before it is read.
+    const BESIDE_A_TRACE: u64 = 1_000_000_000;
+    let rate = match args.trace {
+        Some(_) => BESIDE_A_TRACE,
+        None => args.rate.as_bits_per_second().saturating_mul(10),
+    };
+    Rate::from_bits_per_second(rate.max(LEAST))
+}
+
+/// Flows, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Flows {
+    /// Every one.
+    All,
+    /// These, by their numbers.
+    These(Vec<usize>),
+}
+
+impl FromStr for Flows {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "all" {
+            return Ok(Self::All);
+        }
+        let number = |part: &str| match part.trim().parse::<usize>() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(format!("`{}` is no flow: write 1, 1,3 or all", part.trim())),
+        };
+        let mut numbers = text.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+        numbers.sort_unstable();
+        numbers.dedup();
+        Ok(Self::These(numbers))
+    }
+}
+
+impl Flows {
+    /// Their places from 0 among so many flows.
+    pub fn among(&self, count: usize) -> Result<Vec<usize>, String> {
+        match self {
+            Self::All if count > MOST_FOLLOWED => Err(format!(
+                "there are {count} flows, and {MOST_FOLLOWED} are the most that figures have room for: name them with --follow"
+            )),
+            Self::All => Ok((0..count).collect()),
+            Self::These(numbers) => match numbers.iter().find(|&&number| number > count) {
+                Some(number) => Err(format!(
+                    "there is no flow {number} to follow: the flows are 1 to {count}"
+                )),
+                None => Ok(numbers.iter().map(|number| number - 1).collect()),
+            },
+        }
+    }
+}
+
+/// The most flows that `all` follows.
+const MOST_FOLLOWED: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_counted_from_1_and_those_that_are_not_there_are_named() {
+        let flows: Flows = "3, 1,1".parse().unwrap();
+        assert_eq!(flows.among(3), Ok(vec![0, 2]));
+        assert!(flows.among(2).unwrap_err().contains("no flow 3"));
+        assert_eq!("all".parse::<Flows>().unwrap().among(2), Ok(vec![0, 1]));
+        assert!("0".parse::<Flows>().unwrap_err().contains("1,3 or all"));
+        assert!(Flows::All.among(13).unwrap_err().contains("--follow"));
+    }
+}

@@ -1,0 +1,233 @@
+//! Several time–sequence plots on the same axes: what different senders make of the same losses.
+
+use super::FigureError;
+use super::axis::Axis;
+use super::canvas::{Canvas, Lettering, Theme, picture_of};
+use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
+use super::flow_panels::{Looks, legends, packet_axis, window_axis};
+use super::legend::Legend;
+use super::panel::{Frame, Panel};
+use super::phases;
+use super::steps;
+use super::style::{INK, LABEL, WIDTH};
+use super::time_sequence::TimeSequence;
+
+/// Height of the line with a plot's name, in px.
+const NAME: f64 = 26.0;
+/// Height of the strip of phases and of what is below it, in px.
+const STRIP: f64 = 14.0;
+const BELOW_STRIP: f64 = 4.0;
+/// Between the packets and the windows of a plot, in px.
+const GAP: f64 = 10.0;
+/// Between two plots, in px.
+const BETWEEN: f64 = 34.0;
+/// The least width of a plot that stands beside another, in px.
+const WIDTH_MIN: f64 = 330.0;
+
+/// Where several plots are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Above one another, so that the same time is at the same place.
+    #[default]
+    Above,
+    /// Beside one another, so that the same packet is at the same height.
+    Beside,
+}
+
+/// Time–sequence plots with the same axes and one legend.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Aligned {
+    /// What the figure shows, in a few words.
+    pub title: String,
+    /// What one must know to read it.
+    pub subtitle: String,
+    /// What is to be seen, for those who do not see it.
+    pub description: String,
+    /// Where the plots are.
+    pub arrangement: Arrangement,
+    /// The plots, each with its title; they have the same time range.
+    pub plots: Vec<TimeSequence>,
+}
+
+/// Heights of the parts of a plot, in px.
+#[derive(Clone, Copy)]
+struct Heights {
+    packets: f64,
+    windows: f64,
+}
+
+/// Where a plot is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Where its name is.
+    top: f64,
+    strip: Frame,
+    packets: Frame,
+    windows: Frame,
+}
+
+/// What all plots have in common.
+struct Common {
+    looks: Looks,
+    time: Option<Axis>,
+    packets: Option<Axis>,
+    windows: Option<Axis>,
+}
+
+impl Aligned {
+    /// The figure as an SVG picture: 900 px wide, or wider where several plots stand beside one
+    /// another.
+    ///
+    /// # Errors
+    /// If the drawing backend fails.
+    pub fn svg(&self) -> Result<String, FigureError> {
+        let plots: Vec<&TimeSequence> = self.plots.iter().collect();
+        let times = plots.iter().flat_map(|plot| plot.times());
+        let asked = plots.first().and_then(|plot| plot.time_range);
+        let range = steps::window(asked, times);
+        let looks = Looks::of(&plots);
+        let (mut packets, windows) = legends(&plots, &looks, range);
+        if let Some((from, until)) = range {
+            let spans = plots
+                .iter()
+                .flat_map(|plot| phases::spans(&plot.phases, from, until));
+            phases::add_to(&mut packets, spans.map(|span| span.2));
+        }
+        let heights = self.heights();
+        let mut common = Common {
+            looks,
+            time: None,
+            packets: range.and_then(|range| packet_axis(&plots, range, heights.packets)),
+            windows: range.and_then(|range| window_axis(&plots, range, heights.windows)),
+        };
+        let width = self.width(&[&packets, &windows]);
+        let heading = Heading::of_width(&self.title, &self.subtitle, width);
+        let right = width - WIDTH + panel_right(&[&packets, &windows]);
+        let places = self.places(&common, heights, heading.bottom(), right);
+        let (first, last) = (places.first(), places.last());
+        let frame = first.map(|place| place.packets);
+        common.time = range
+            .zip(frame)
+            .map(|((from, until), frame)| Axis::exact(from, until, frame.width()));
+        let legend_top = first.map_or(heading.bottom(), |place| place.strip.top);
+        let bottom = last.map_or(legend_top, |place| place.windows.bottom);
+        let between = 24.0;
+        let legends_bottom = legend_top + packets.height() + between + windows.height();
+        let height = bottom.max(legends_bottom - X_NAMES_HEIGHT) + X_NAMES_HEIGHT + MARGIN / 2.0;
+        let words = (self.title.as_str(), self.description.as_str());
+        picture_of((width, height), words, Theme::LightAndDark, |canvas| {
+            heading.draw(canvas)?;
+            packets.draw(canvas, right + 20.0, legend_top)?;
+            let windows_top = legend_top + packets.height() + between;
+            windows.draw(canvas, right + 20.0, windows_top)?;
+            for (plot, place) in self.plots.iter().zip(&places) {
+                common.draw(canvas, plot, place)?;
+            }
+            // Where plots are above one another, the last names the axis of all.
+            let lowest = places.iter().filter(|place| place.windows.bottom >= bottom);
+            { lowest }.try_for_each(|place| place.windows.draw_x_name(canvas, "time (s)"))
+        })
+    }
+
+    /// The more plots are above one another, the lower each is.
+    fn heights(&self) -> Heights {
+        let [packets, windows] = match (self.arrangement, self.plots.len()) {
+            (Arrangement::Beside, _) | (_, 0..=1) => [350.0, 160.0],
+            (Arrangement::Above, 2) => [260.0, 120.0],
+            (Arrangement::Above, _) => [210.0, 100.0],
+        };
+        Heights { packets, windows }
+    }
+
+    fn columns(&self) -> usize {
+        match self.arrangement {
+            Arrangement::Above => 1,
+            Arrangement::Beside => self.plots.len().max(1),
+        }
+    }
+
+    fn width(&self, legends: &[&Legend]) -> f64 {
+        let columns = self.columns() as f64;
+        let beside = WIDTH - panel_right(legends) + MARGIN;
+        WIDTH.max(beside + columns * (WIDTH_MIN + 50.0))
+    }
+
+    fn places(&self, common: &Common, heights: Heights, top: f64, right: f64) -> Vec<Place> {
+        let room =
+            Panel::left_of(common.packets.as_ref()).max(Panel::left_of(common.windows.as_ref()));
+        let columns = self.columns();
+        let column = (right - room + MARGIN) / columns as f64;
+        let place = |index: usize| {
+            let (row, nth) = (index / columns, index % columns);
+            let whole = NAME
+                + Y_NAME_HEIGHT
+                + STRIP
+                + BELOW_STRIP
+                + heights.packets
+                + GAP
+                + Y_NAME_HEIGHT
+                + heights.windows;
+            let top = top + row as f64 * (whole + BETWEEN);
+            // The first has room for its numbers on the left anyway.
+            let left = room + nth as f64 * column;
+            let right = left + column - if columns > 1 { room } else { MARGIN };
+            let frame = |top: f64, height: f64| Frame {
+                left,
+                top,
+                right,
+                bottom: top + height,
+            };
+            let strip = frame(top + NAME + Y_NAME_HEIGHT, STRIP);
+            let packets = frame(strip.bottom + BELOW_STRIP, heights.packets);
+            let windows = frame(packets.bottom + GAP + Y_NAME_HEIGHT, heights.windows);
+            Place {
+                top,
+                strip,
+                packets,
+                windows,
+            }
+        };
+        (0..self.plots.len()).map(place).collect()
+    }
+}
+
+impl Common {
+    fn draw(
+        &self,
+        canvas: &Canvas<'_>,
+        plot: &TimeSequence,
+        place: &Place,
+    ) -> Result<(), FigureError> {
+        let Frame { left, .. } = place.packets;
+        let name_left = left - Panel::left_of(self.packets.as_ref()) + MARGIN;
+        let name = (name_left, place.top + NAME / 2.0);
+        canvas.text(&plot.title, name, &Lettering::left(LABEL + 2.0, INK))?;
+        let small = Lettering::left(LABEL, INK);
+        let y_names = [
+            ("packet number", place.strip.top),
+            ("window (packets)", place.windows.top),
+        ];
+        for (y_name, top) in y_names {
+            canvas.text(y_name, (name_left, top - 17.0), &small)?;
+        }
+        let axes = self.time.clone().zip(self.packets.clone());
+        let Some(((x, y), below)) = axes.zip(self.windows.clone()) else {
+            place.packets.draw_empty(canvas)?;
+            return place.windows.draw_empty(canvas);
+        };
+        let packets = Panel {
+            frame: place.packets,
+            x: x.clone(),
+            y,
+        };
+        let windows = Panel {
+            frame: place.windows,
+            x,
+            y: below,
+        };
+        let both = [&packets, &windows];
+        phases::draw(canvas, &place.strip, &both, &plot.phases)?;
+        plot.draw_packets(canvas, &packets, &self.looks)?;
+        plot.draw_windows(canvas, &windows, &self.looks)
+    }
+}

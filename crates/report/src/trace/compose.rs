@@ -1,0 +1,117 @@
+//! The two figures of a trace, from what was gathered of each flow.
+
+use super::words::{ladder_in_words, plot_in_words};
+use super::{Detail, Drawn, Found};
+use crate::figure::{Aligned, Arrangement, Ladder, LadderColumn, TimeSequence};
+
+/// What was gathered of one flow.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// What it is called.
+    pub name: String,
+    /// Its packets and windows.
+    pub drawn: Drawn,
+    /// The ladder between its sender and its receiver.
+    pub ladder: LadderColumn,
+    /// The congestion windows of other flows of the same run, by their names.
+    pub others: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+/// Which congestion window is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inflation {
+    /// The sender's.
+    #[default]
+    Hidden,
+    /// That of the textbook as well, inflated during fast recovery.
+    Shown,
+}
+
+/// What the figures are called, and how they look.
+#[derive(Clone, Debug, Default)]
+pub struct Style {
+    /// What they show, in a few words.
+    pub title: String,
+    /// Under which conditions.
+    pub subtitle: String,
+    /// Where the plots of several flows are.
+    pub arrangement: Arrangement,
+    /// Which congestion window they show.
+    pub inflation: Inflation,
+}
+
+/// The figures of a trace.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Figures {
+    /// Packets and windows over time.
+    pub time_sequence: Aligned,
+    /// What went between senders and receivers.
+    pub ladder: Ladder,
+    /// Whether the first has every point.
+    pub detail: Detail,
+}
+
+/// The figures of the parts that were found.
+#[must_use]
+pub fn figures(style: &Style, found: &Found, followed: Vec<Followed>) -> Figures {
+    let thinned = followed
+        .iter()
+        .any(|flow| flow.drawn.detail == Detail::Thinned);
+    let (mut plots, mut columns) = (Vec::new(), Vec::new());
+    for flow in followed {
+        let inflated = match style.inflation {
+            Inflation::Hidden => Vec::new(),
+            Inflation::Shown => flow.drawn.figure.inflated,
+        };
+        plots.push(TimeSequence {
+            title: flow.name,
+            others: flow.others,
+            inflated,
+            ..flow.drawn.figure
+        });
+        columns.push(flow.ladder);
+    }
+    let time_sequence = Aligned {
+        title: style.title.clone(),
+        subtitle: match thinned {
+            true => format!("{} · points thinned out", style.subtitle),
+            false => style.subtitle.clone(),
+        },
+        description: sentences(plots.iter().map(plot_in_words)),
+        arrangement: style.arrangement,
+        plots,
+    };
+    Figures {
+        time_sequence,
+        ladder: ladder(style, found, columns),
+        detail: match thinned {
+            true => Detail::Thinned,
+            false => Detail::Full,
+        },
+    }
+}
+
+fn ladder(style: &Style, found: &Found, columns: Vec<LadderColumn>) -> Ladder {
+    let span = found.ladder;
+    let mut ladder = Ladder {
+        title: style.title.clone(),
+        subtitle: style.subtitle.clone(),
+        description: String::new(),
+        time_range: (span.from.as_secs_f64(), span.until.as_secs_f64()),
+        columns,
+    };
+    let shown = ladder.shown();
+    if shown.1 < ladder.time_range.1 {
+        let (end, whole) = (shown.1, ladder.time_range.1);
+        let note = format!("cut off at {end:.3} s, as all until {whole:.3} s is too long to read");
+        ladder.subtitle = format!("{} · {note}", ladder.subtitle);
+    }
+    let words = ladder.columns.iter();
+    ladder.description = sentences(words.map(|column| ladder_in_words(column, shown)));
+    ladder
+}
+
+fn sentences(all: impl Iterator<Item = String>) -> String {
+    all.collect::<Vec<String>>().join(" ")
+}

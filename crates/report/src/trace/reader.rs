@@ -1,0 +1,111 @@
+//! What a figure shows of the events of a trace.
+
+use dupack_lab::trace::phase::{Phase, Phases};
+use dupack_lab::trace::{Event, Flow, Repeated, Sent, State, What};
+use dupack_tcp::facts::SendReason;
+use dupack_tcp::segment::Ack;
+use dupack_tcp::time::Instant;
+
+/// Something that a figure shows. Packets and windows in segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub at: Instant,
+    pub what: Shown,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shown {
+    Sent(f64),
+    Again(SendReason, f64),
+    Dropped(f64),
+    Acked(f64),
+    Sacked(f64, f64),
+    /// So many duplicate ACKs in a row, and for which packet.
+    Duplicates(u32, f64),
+    State(Windows),
+}
+
+/// A sender's state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    pub cwnd: f64,
+    /// cwnd as the textbook has it.
+    pub inflated: f64,
+    pub ssthresh: f64,
+    pub in_flight: f64,
+    pub phase: Phase,
+}
+
+/// Reads off events what a figure shows.
+#[derive(Debug)]
+pub(super) struct Reader {
+    flow: Flow,
+    phases: Phases,
+    /// The highest cumulative acknowledgment: its offset in the stream.
+    una: u64,
+    /// Duplicate ACKs in a row.
+    dup_acks: u32,
+}
+
+impl Reader {
+    pub fn new(flow: &Flow) -> Self {
+        Self {
+            flow: *flow,
+            phases: Phases::new(flow),
+            una: 0,
+            dup_acks: 0,
+        }
+    }
+
+    pub fn read(&mut self, event: &Event, mut show: impl FnMut(Entry)) {
+        self.phases.event(event);
+        let at = event.at;
+        let mut show = |what| show(Entry { at, what });
+        match &event.what {
+            What::State(state) => self.state(state, show),
+            What::Sent(Sent {
+                number,
+                why,
+                repeated,
+                ..
+            }) => show(match repeated {
+                Repeated::First => Shown::Sent(*number as f64),
+                Repeated::Needed | Repeated::Needless => Shown::Again(*why, *number as f64),
+            }),
+            What::DataDropped { number, .. } => show(Shown::Dropped(*number as f64)),
+            What::AckArrived { ack, .. } => self.ack(ack, show),
+            _ => {}
+        }
+    }
+
+    fn state(&mut self, state: &State, mut show: impl FnMut(Shown)) {
+        let smss = self.flow.segment_bytes();
+        if state.dup_acks > self.dup_acks {
+            show(Shown::Duplicates(state.dup_acks, self.una as f64 / smss));
+        }
+        self.dup_acks = state.dup_acks;
+        show(Shown::State(Windows {
+            cwnd: state.cwnd / smss,
+            inflated: (state.cwnd + state.inflation as f64) / smss,
+            ssthresh: state.ssthresh / smss,
+            in_flight: state.in_flight as f64 / smss,
+            phase: self.phases.now(),
+        }));
+    }
+
+    fn ack(&mut self, ack: &Ack, mut show: impl FnMut(Shown)) {
+        let (isn, smss) = (self.flow.sender.isn, self.flow.segment_bytes());
+        let Some(offset) = ack.ack.offset(isn, self.una) else {
+            return;
+        };
+        self.una = self.una.max(offset);
+        show(Shown::Acked(offset as f64 / smss));
+        for block in ack.sacks.as_slice() {
+            let first = block.start.offset(isn, offset);
+            let end = block.end.offset(isn, offset);
+            if let Some((first, end)) = first.zip(end) {
+                show(Shown::Sacked(first as f64 / smss, end as f64 / smss));
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A trace in words: what it was run on, and what its figures show to those who see it.
+
+use dupack_lab::experiment::{Experiment, LinkOptions};
+use dupack_lab::trace::phase::Phase;
+
+use crate::figure::phases::spans;
+use crate::figure::{LadderColumn, RungEnd, RungKind, TimeSequence};
+
+/// Under which conditions an experiment runs, in a line; with the seed if there is chance in it.
+#[must_use]
+pub fn setting(experiment: &Experiment, seed: u64) -> String {
+    let e = experiment;
+    let mut parts = Vec::new();
+    match &e.path {
+        Some(path) => parts.extend(path_in_words(path, e)),
+        None if e.radio.is_some() => parts.push("a chain of 802.11 stations".to_owned()),
+        None => parts.push(format!("{} links", e.links.len())),
+    }
+    let flows: u32 = e.flows.iter().map(|group| group.count).sum();
+    if flows > 1 {
+        parts.push(format!("{flows} flows"));
+    }
+    if has_chance(e) {
+        parts.push(format!("seed {seed}"));
+    }
+    parts.join(" · ")
+}
+
+fn path_in_words(path: &LinkOptions, e: &Experiment) -> Vec<String> {
+    let mut parts = Vec::new();
+    match (&path.rate, &path.trace) {
+        (Some(rate), _) => parts.push(rate.to_string()),
+        (None, Some(file)) => {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            parts.push(format!("recorded link {name}"));
+        }
+        (None, None) => {}
+    }
+    let access = e.access.map_or(0, |access| access.delay.as_nanos());
+    let delay = path.delay.as_nanos() + 2 * access;
+    let delay = dupack_lab::units::Delay::from_nanos(delay);
+    parts.push(format!("{delay} one way"));
+    if let Some(buffer) = path.buffer {
+        parts.push(format!("buffer {buffer}"));
+    }
+    let back = path.reverse.iter().flat_map(|back| &back.drop);
+    let rules = path.drop.iter().chain(back).map(ToString::to_string);
+    let rules: Vec<String> = rules.collect();
+    if !rules.is_empty() {
+        parts.push(format!("lost: {}", rules.join(", ")));
+    }
+    if path.loss.as_fraction() > 0.0 {
+        parts.push(format!("loss {}", path.loss));
+    }
+    if let Some(burst) = path.burst_loss {
+        let (enter, leave) = (burst.enter, burst.leave);
+        parts.push(format!("bursts of loss: begin {enter}, end {leave}"));
+    }
+    parts
+}
+
+/// Whether anything depends on the seed that a reader would want to know.
+fn has_chance(e: &Experiment) -> bool {
+    let links = e.path.iter().chain(&e.links);
+    let by_chance = |link: &LinkOptions| {
+        let back = link.reverse.as_ref();
+        link.loss.as_fraction() > 0.0
+            || link.burst_loss.is_some()
+            || link.reorder.is_some()
+            || link.jitter.as_nanos() > 0
+            || back.is_some_and(|b| b.loss.as_fraction() > 0.0 || b.burst_loss.is_some())
+    };
+    let spread = e
+        .flows
+        .iter()
+        .any(|group| group.start_spread.as_nanos() > 0);
+    { links }.any(by_chance) || spread || e.radio.is_some()
+}
+
+/// What a time–sequence plot shows.
+pub(super) fn plot_in_words(plot: &TimeSequence) -> String {
+    let (from, until) = plot.time_range.unwrap_or_default();
+    let inside = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        let points = points.iter().copied();
+        points.filter(|p| (from..=until).contains(&p.0)).collect()
+    };
+    let mut parts = vec![format!("{} packets sent", inside(&plot.sends).len())];
+    let drops = inside(&plot.drops);
+    if let (Some(first), Some(last)) = (drops.first(), drops.last()) {
+        let packets = drops.iter().map(|point| point.1);
+        let packets = numbers(packets);
+        let when = times(first.0, last.0);
+        parts.push(format!("{} dropped {when} ({packets})", drops.len()));
+    } else {
+        parts.push("none dropped".to_owned());
+    }
+    for kind in &plot.retransmissions {
+        let again = inside(&kind.points);
+        if let (Some(first), Some(last)) = (again.first(), again.last()) {
+            let when = times(first.0, last.0);
+            parts.push(format!(
+                "{} sent again {when} ({})",
+                again.len(),
+                kind.reason
+            ));
+        }
+    }
+    parts.extend(phases_in_words(&plot.phases, (from, until)));
+    let cwnd = inside(&plot.cwnd);
+    if let (Some(first), Some(last)) = (cwnd.first(), cwnd.last()) {
+        let least = cwnd
+            .iter()
+            .map(|point| point.1)
+            .fold(f64::INFINITY, f64::min);
+        let most = cwnd.iter().map(|point| point.1).fold(0.0, f64::max);
+        let (first, last) = (first.1, last.1);
+        parts.push(format!(
+            "cwnd begins at {first:.1} packets, ends at {last:.1}, and lies between {least:.1} and {most:.1}"
+        ));
+    }
+    format!(
+        "{}, {from:.3} s to {until:.3} s: {}.",
+        plot.title,
+        parts.join("; ")
+    )
+}
+
+fn phases_in_words(changes: &[(f64, Phase)], (from, until): (f64, f64)) -> Vec<String> {
+    const MOST: usize = 4;
+    let spans = spans(changes, from, until);
+    let mut parts = Vec::new();
+    for phase in [Phase::SlowStart, Phase::Recovery, Phase::Timeout] {
+        let own = spans.iter().filter(|span| span.2 == phase);
+        let mut told: Vec<String> = own
+            .map(|(start, end, _)| format!("{start:.3} s to {end:.3} s"))
+            .collect();
+        if told.len() > MOST {
+            let more = told.len() - MOST;
+            told.truncate(MOST);
+            told.push(format!("and {more} more"));
+        }
+        if !told.is_empty() {
+            parts.push(format!("{phase} {}", told.join(", ")));
+        }
+    }
+    parts
+}
+
+/// What a ladder shows from one time to another.
+pub(super) fn ladder_in_words(column: &LadderColumn, (from, until): (f64, f64)) -> String {
+    let shown = || {
+        let rungs = column.rungs.iter();
+        rungs.filter(|rung| (from..=until).contains(&rung.sent))
+    };
+    let count = |kind: fn(RungKind) -> bool| shown().filter(|rung| kind(rung.kind)).count();
+    let lost = |acks: bool| {
+        let lost = shown().filter(|rung| matches!(rung.end, RungEnd::Lost(_)));
+        let is_ack = |kind| matches!(kind, RungKind::Ack | RungKind::Duplicate(_));
+        let own = lost.filter(move |rung| is_ack(rung.kind) == acks);
+        own.map(|rung| rung.packet).collect::<Vec<f64>>()
+    };
+    let mut parts = vec![
+        format!("{} new segments", count(|k| k == RungKind::Segment)),
+        format!("{} sent again", count(|k| k == RungKind::Again)),
+    ];
+    match lost(false).as_slice() {
+        [] => parts.push("none is lost".to_owned()),
+        packets => parts.push(format!(
+            "{} lost ({})",
+            packets.len(),
+            numbers(packets.iter().copied())
+        )),
+    }
+    let duplicates = count(|k| matches!(k, RungKind::Duplicate(_)));
+    let acks = count(|k| k == RungKind::Ack) + duplicates;
+    parts.push(format!(
+        "{acks} ACKs, {duplicates} of them duplicates, {} lost",
+        lost(true).len()
+    ));
+    format!(
+        "{}, {from:.3} s to {until:.3} s: {}.",
+        column.name,
+        parts.join("; ")
+    )
+}
+
+fn times(first: f64, last: f64) -> String {
+    if last - first < 5e-4 {
+        format!("at {first:.3} s")
+    } else {
+        format!("between {first:.3} s and {last:.3} s")
+    }
+}
+
+/// Packet numbers, rows of them as ranges: `24 to 30, 35`.
+fn numbers(packets: impl Iterator<Item = f64>) -> String {
+    const MOST: usize = 8;
+    let mut packets: Vec<u64> = packets.map(|packet| packet as u64).collect();
+    packets.sort_unstable();
+    packets.dedup();
+    let rows = packets.chunk_by(|a, b| a + 1 == *b);
+    let mut told: Vec<String> = rows
+        .filter_map(|row| match row {
+            [one] => Some(one.to_string()),
+            [first, .., last] => Some(format!("{first} to {last}")),
+            [] => None,
+        })
+        .collect();
+    if told.len() > MOST {
+        let more = told.len() - MOST;
+        told.truncate(MOST);
+        told.push(format!("and {more} more"));
+    }
+    told.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Retransmissions;
+
+    #[test]
+    fn rows_of_packets_are_told_as_ranges() {
+        let of = |packets: &[u64]| numbers(packets.iter().map(|&n| n as f64));
+        assert_eq!(of(&[26, 24, 25, 30, 30]), "24 to 26, 30");
+        assert_eq!(of(&[]), "");
+        let apart: Vec<u64> = (0..20).step_by(2).collect();
+        assert_eq!(of(&apart), "0, 2, 4, 6, 8, 10, 12, 14, and 2 more");
+    }
+
+    #[test]
+    fn a_plot_is_told_as_it_is_seen() {
+        let plot = TimeSequence {
+            title: "sack/reno".to_owned(),
+            time_range: Some((1.0, 2.0)),
+            sends: vec![(0.5, 1.0), (1.1, 2.0), (1.2, 3.0)],
+            drops: vec![(1.25, 3.0)],
+            retransmissions: vec![Retransmissions {
+                reason: "scoreboard".to_owned(),
+                points: vec![(1.5, 3.0)],
+            }],
+            cwnd: vec![(0.9, 9.0), (1.0, 4.0), (1.5, 2.0)],
+            phases: vec![(0.2, Phase::SlowStart), (1.5, Phase::Recovery)],
+            ..TimeSequence::default()
+        };
+        assert_eq!(
+            plot_in_words(&plot),
+            "sack/reno, 1.000 s to 2.000 s: 2 packets sent; 1 dropped at 1.250 s (3); \
+             1 sent again at 1.500 s (scoreboard); slow start 1.000 s to 1.500 s; \
+             recovery 1.500 s to 2.000 s; \
+             cwnd begins at 4.0 packets, ends at 2.0, and lies between 2.0 and 4.0."
+        );
+    }
+}
