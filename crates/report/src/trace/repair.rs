@@ -4,7 +4,7 @@ use dupack_tcp::segment::Ack;
 use dupack_tcp::time::{Duration, Instant};
 
 use dupack_lab::trace::stream::Onlooker;
-use dupack_lab::trace::{Event, Flow, What};
+use dupack_lab::trace::{Event, Fate, Flow, What};
 
 use super::{Asked, Span};
 
@@ -28,6 +28,8 @@ const ROUND_TRIPS_OF_LADDER: u64 = 5;
 struct Repair {
     flow: Flow,
     rtt: Duration,
+    /// When the first was sent that was lost: where queues are long, well before it was dropped.
+    lost_sent: Option<Instant>,
     losses: Option<Losses>,
 }
 
@@ -46,6 +48,7 @@ impl Repair {
         Self {
             flow: *flow,
             rtt: srtt.unwrap_or(RTT_IF_UNKNOWN),
+            lost_sent: None,
             losses: None,
         }
     }
@@ -53,6 +56,11 @@ impl Repair {
     /// Takes the next event.
     fn event(&mut self, event: &Event) {
         let at = event.at;
+        if let What::Sent(sent) = &event.what
+            && matches!(sent.fate, Fate::Dropped(_))
+        {
+            self.lost_sent = self.lost_sent.or(Some(at));
+        }
         match (&event.what, &mut self.losses) {
             (&What::DataDropped { number, .. }, None) => {
                 self.losses = Some(Losses {
@@ -102,11 +110,12 @@ impl Repair {
             },
             Some(losses) => {
                 let repaired = losses.repaired.unwrap_or(end);
-                let before = |round_trips: u64| losses.first - self.rtt * round_trips;
+                let before = losses.first - self.rtt * ROUND_TRIPS_BEFORE;
+                let sent = self.lost_sent.unwrap_or(losses.first);
                 Found {
                     about: About::Losses,
-                    span: within(before(ROUND_TRIPS_BEFORE), self.end_of(losses, repaired)),
-                    ladder: within(before(1), repaired + self.rtt),
+                    span: within(before, self.end_of(losses, repaired)),
+                    ladder: within(sent - self.rtt, repaired + self.rtt),
                 }
             }
         }
@@ -121,7 +130,8 @@ pub struct Found {
     /// that followed each other is repaired, and a little more; the beginning of the run if
     /// nothing was lost.
     pub span: Span,
-    /// Of the ladder: from a round trip before the first loss until one after the repair.
+    /// Of the ladder: from a round trip before the first packet that is lost is sent until one after
+    /// the repair.
     pub ladder: Span,
 }
 
