@@ -121,6 +121,9 @@ impl Aligned {
             let windows_top = legend_top + packets.height() + between;
             windows.draw(canvas, right + 20.0, windows_top)?;
             for (plot, place) in self.plots.iter().zip(&places) {
+                if self.name_height() > 0.0 {
+                    common.draw_name(canvas, plot, place)?;
+                }
                 common.draw(canvas, plot, place)?;
             }
             // Where plots are above one another, the last names the axis of all.
@@ -139,6 +142,14 @@ impl Aligned {
         Heights { packets, windows }
     }
 
+    /// A plot by itself needs no name that the title gives already.
+    fn name_height(&self) -> f64 {
+        match self.plots.as_slice() {
+            [one] if self.title.starts_with(&one.title) => 0.0,
+            _ => NAME,
+        }
+    }
+
     fn columns(&self) -> usize {
         match self.arrangement {
             Arrangement::Above => 1,
@@ -155,11 +166,12 @@ impl Aligned {
     fn places(&self, common: &Common, heights: Heights, top: f64, right: f64) -> Vec<Place> {
         let room =
             Panel::left_of(common.packets.as_ref()).max(Panel::left_of(common.windows.as_ref()));
+        let name = self.name_height();
         let columns = self.columns();
         let column = (right - room + MARGIN) / columns as f64;
         let place = |index: usize| {
             let (row, nth) = (index / columns, index % columns);
-            let whole = NAME
+            let whole = name
                 + Y_NAME_HEIGHT
                 + STRIP
                 + BELOW_STRIP
@@ -177,7 +189,7 @@ impl Aligned {
                 right,
                 bottom: top + height,
             };
-            let strip = frame(top + NAME + Y_NAME_HEIGHT, STRIP);
+            let strip = frame(top + name + Y_NAME_HEIGHT, STRIP);
             let packets = frame(strip.bottom + BELOW_STRIP, heights.packets);
             let windows = frame(packets.bottom + GAP + Y_NAME_HEIGHT, heights.windows);
             Place {
@@ -192,16 +204,28 @@ impl Aligned {
 }
 
 impl Common {
+    /// Where the names of a plot and of its axes begin.
+    fn left(&self, place: &Place) -> f64 {
+        place.packets.left - Panel::left_of(self.packets.as_ref()) + MARGIN
+    }
+
+    fn draw_name(
+        &self,
+        canvas: &Canvas<'_>,
+        plot: &TimeSequence,
+        place: &Place,
+    ) -> Result<(), FigureError> {
+        let at = (self.left(place), place.top + NAME / 2.0);
+        canvas.text(&plot.title, at, &Lettering::left(LABEL + 2.0, INK))
+    }
+
     fn draw(
         &self,
         canvas: &Canvas<'_>,
         plot: &TimeSequence,
         place: &Place,
     ) -> Result<(), FigureError> {
-        let Frame { left, .. } = place.packets;
-        let name_left = left - Panel::left_of(self.packets.as_ref()) + MARGIN;
-        let name = (name_left, place.top + NAME / 2.0);
-        canvas.text(&plot.title, name, &Lettering::left(LABEL + 2.0, INK))?;
+        let name_left = self.left(place);
         let small = Lettering::left(LABEL, INK);
         let y_names = [
             ("packet number", place.strip.top),
