@@ -1,6 +1,6 @@
 //! A trace in words: what it was run on, and what its figures show to those who see it.
 
-use dupack_lab::experiment::{Experiment, LinkOptions};
+use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Starts};
 use dupack_lab::trace::phase::Phase;
 
 use crate::figure::phases::spans;
@@ -70,11 +70,12 @@ fn has_chance(e: &Experiment) -> bool {
             || link.jitter.as_nanos() > 0
             || back.is_some_and(|b| b.loss.as_fraction() > 0.0 || b.burst_loss.is_some())
     };
-    let spread = e
-        .flows
-        .iter()
-        .any(|group| group.start_spread.as_nanos() > 0);
-    { links }.any(by_chance) || spread || e.radio.is_some()
+    let spread = |group: &FlowGroup| group.start_spread.is_some_and(|s| s.as_nanos() > 0);
+    let flows: u32 = e.flows.iter().map(|group| group.count).sum();
+    let recorded = links.clone().any(|link| link.trace.is_some());
+    let drawn = e.starts() == Starts::Drawn && (flows > 1 || recorded);
+    let chance = { links }.any(by_chance) || e.flows.iter().any(spread);
+    chance || drawn || e.radio.is_some()
 }
 
 /// What a time–sequence plot shows.
