@@ -305,9 +305,9 @@ mod tests {
 
     #[test]
     fn as_many_duplicate_acks_as_were_set_make_a_loss() {
-        for threshold in [2, 3, 5] {
+        for (written, threshold) in [("2", 2), ("3", 3), ("5", 5)] {
             let mut t = Setup::new(entry())
-                .set("dup_threshold", &threshold.to_string())
+                .set("dup_threshold", written)
                 .set("limited_transmit", "off")
                 .window(8.0)
                 .start(100);
