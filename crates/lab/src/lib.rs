@@ -3,6 +3,7 @@
 pub mod experiment;
 pub mod results;
 pub mod run;
+pub mod significance;
 pub mod stats;
 pub mod trace;
 pub mod units;

@@ -1,0 +1,110 @@
+//! Whether a difference between paired samples can be put down to chance, and what many such
+//! questions asked at once do to the answer.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The share of sets of comparisons in which any difference may be found that is none.
+pub const LEVEL: f64 = 0.05;
+
+/// The two-sided p-value of the paired t-test: how likely a mean at least as far from zero is, if
+/// the pairs differ by nothing but chance.
+///
+/// Differences that are all the same have nothing to do with chance: 1 if they are all zero, 0 if
+/// they are all something else. None below two pairs, and where a difference is not finite.
+#[must_use]
+pub fn paired_p(differences: &[f64]) -> Option<f64> {
+    let n = differences.len();
+    if n < 2 || !differences.iter().all(|d| d.is_finite()) {
+        return None;
+    }
+    if differences.iter().all(|d| *d == differences[0]) {
+        return Some(if differences[0] == 0.0 { 1.0 } else { 0.0 });
+    }
+    let mean = differences.iter().sum::<f64>() / n as f64;
+    let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();
+    let error = (squares / (n - 1) as f64 / n as f64).sqrt();
+    let t = (mean / error).abs();
+    let student = StudentsT::new(0.0, 1.0, (n - 1) as f64).ok()?;
+    let p = 2.0 * student.sf(t);
+    p.is_finite().then_some(p.min(1.0))
+}
+
+/// The p-values of several comparisons, each corrected for there being the others: Holm's step-down
+/// procedure (S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian
+/// Journal of Statistics 6, 1979). Of *m* of them, in ascending order, the *i*-th (from 0) is
+/// multiplied by *m* − *i*; none becomes less than one before it, nor more than 1.
+///
+/// A corrected value below [`LEVEL`] is a difference; the chance that any of these is none is at most
+/// that level, however the comparisons depend on one another.
+#[must_use]
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    let mut corrected = vec![1.0; p.len()];
+    let mut least = 0.0_f64;
+    for (i, &place) in order.iter().enumerate() {
+        least = least.max(p[place] * (p.len() - i) as f64).min(1.0);
+        corrected[place] = least;
+    }
+    corrected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+    }
+
+    #[test]
+    fn p_values_agree_with_the_tables() {
+        // Mean 1, standard deviation 1, t = √4 = 2 at 3 degrees of freedom: p = 0.139326.
+        let half = 1.5_f64.sqrt() / 2.0_f64.sqrt();
+        let differences = [1.0 - half, 1.0 + half, 1.0 - half, 1.0 + half];
+        close(paired_p(&differences).unwrap(), 0.139_325_6);
+        // At one degree of freedom Student's t is Cauchy's: p = 1 − 2/π · atan(t), here t = 3.
+        let cauchy = 1.0 - 2.0 / std::f64::consts::PI * 3.0_f64.atan();
+        close(paired_p(&[1.0, 2.0]).unwrap(), cauchy);
+    }
+
+    #[test]
+    fn a_p_value_does_not_care_which_side_is_called_which() {
+        let p = paired_p(&[0.3, 0.1, 0.5, -0.1]);
+        assert_eq!(p, paired_p(&[-0.3, -0.1, -0.5, 0.1]));
+        assert!(p.unwrap() > 0.05);
+    }
+
+    #[test]
+    fn differences_without_spread_are_exact() {
+        assert_eq!(paired_p(&[0.0, 0.0, 0.0]), Some(1.0));
+        assert_eq!(paired_p(&[0.25, 0.25, 0.25]), Some(0.0));
+    }
+
+    #[test]
+    fn one_pair_says_nothing() {
+        assert_eq!(paired_p(&[]), None);
+        assert_eq!(paired_p(&[7.0]), None);
+        assert_eq!(paired_p(&[7.0, f64::NAN]), None);
+    }
+
+    #[test]
+    fn holm_multiplies_step_by_step() {
+        // 0.01 × 4, 0.02 × 3, 0.03 × 2 (less than the one before it), 0.5 × 1.
+        let corrected = holm(&[0.02, 0.5, 0.01, 0.03]);
+        for (found, wanted) in corrected.iter().zip([0.06, 0.5, 0.04, 0.06]) {
+            close(*found, wanted);
+        }
+        assert_eq!(holm(&[0.6, 0.7]), [1.0, 1.0]);
+        assert_eq!(holm(&[]), [] as [f64; 0]);
+    }
+
+    #[test]
+    fn what_is_one_difference_alone_is_none_among_many() {
+        let alone = holm(&[0.03]);
+        let among = holm(&[0.03, 0.8, 0.4, 0.9]);
+        assert!(alone[0] < LEVEL);
+        close(among[0], 0.12);
+    }
+}
