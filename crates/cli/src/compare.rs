@@ -21,6 +21,7 @@ Examples:
   dupack compare --trace cellular.down --trace-up cellular.up --delay 30ms \\
                  --stacks sack/reno,le/westwood,rack/cubic
   dupack compare --loss 1% --precision 2%
+  dupack compare --rate 20Mbit/s --buffer 67pkt --loss 0,1% --prefer friendly
   dupack compare --delayed-ack 200ms \\
       --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'")]
 pub struct CompareArgs {
@@ -67,7 +68,7 @@ pub struct CompareArgs {
     /// Stacks to compare, recovery/control[/lda/response]; the first is the measure of the others
     #[arg(
         long,
-        default_value = "newreno/reno,sack/reno,fack/reno,momentary/reno,le/reno,le/westwood,rack/cubic"
+        default_value = "newreno/reno,sack/reno,fack/reno,momentary/reno,le/reno,le/westwood,le/reno/veno/24,sack/westwood,rack/cubic,rack/bbr"
     )]
     stacks: StackList,
     /// Which rules the endpoints follow where TCPs differ

@@ -27,7 +27,10 @@ pub fn carry_out(
     output: &OutputArgs,
     catalog: &Catalog,
 ) -> Result<ExitCode> {
-    let plan = Plan::new(experiment, source, catalog)?;
+    let mut plan = Plan::new(experiment, source, catalog)?;
+    if !output.no_harm {
+        plan = plan.measuring_harm(catalog);
+    }
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if output.explain {
         let (_, width) = terminal();
@@ -37,9 +40,10 @@ pub fn carry_out(
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(output.out.as_deref(), name)?;
     folder.write(EXPERIMENT, source.text.as_bytes())?;
-    let bar = Bar::new(plan.jobs().len(), name);
+    let bar = Bar::new(plan.work(), name);
     let execution = Execution { jobs: output.jobs };
-    let results = plan.execute(execution, &bar, interrupt());
+    let mut results = plan.execute(execution, &bar, interrupt());
+    results.prefer = output.prefer;
     bar.finish();
     if results.runs.is_empty() {
         eprintln!("interrupted before the first run was finished: there is nothing to show");

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Dialect;
 use dupack_lab::experiment::BurstLoss;
+use dupack_lab::results::Prefer;
 use dupack_lab::units::{Delay, Probability};
 
 /// How results are printed.
@@ -27,6 +28,20 @@ pub fn dialect() -> impl TypedValueParser<Value = Dialect> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Dialect>())
 }
 
+/// Reads what counts most to the reader.
+pub fn prefer() -> impl TypedValueParser<Value = Prefer> {
+    let meaning = |prefer| match prefer {
+        Prefer::Goodput => "The most goodput",
+        Prefer::Delay => "The shortest queue: the 95th percentile of its delay",
+        _ => "The least harm to a standing flow's goodput",
+    };
+    let names = Prefer::ALL.map(|prefer| PossibleValue::new(prefer.name()).help(meaning(prefer)));
+    PossibleValuesParser::new(names).map(|name| {
+        let named = Prefer::ALL.into_iter().find(|prefer| prefer.name() == name);
+        named.expect("only these names are possible")
+    })
+}
+
 /// What every command that runs something has in common.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
@@ -39,6 +54,12 @@ pub struct OutputArgs {
     /// Print every effective parameter, defaults included, and where it comes from, and run nothing
     #[arg(long)]
     pub explain: bool,
+    /// What counts most: orders the answer, and gives one where too many stacks have their merits
+    #[arg(long, value_name = "WHAT", value_parser = prefer())]
+    pub prefer: Option<Prefer>,
+    /// Do not measure harm to a standing flow, which takes about as long as all else
+    #[arg(long)]
+    pub no_harm: bool,
     /// Runs at a time [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
+use dupack_lab::results::Prefer;
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
 use dupack_lab::run::{Execution, Plan};
@@ -21,7 +22,7 @@ use dupack_testbed::{
 use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result};
 
-use crate::flags::{Format, StackList, dialect, lasting, whole_path};
+use crate::flags::{Format, StackList, dialect, lasting, prefer, whole_path};
 use crate::output::{INTERRUPTED, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
@@ -130,6 +131,9 @@ pub struct TestbedArgs {
     /// How results are printed
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// What counts most: orders the answer, and gives one where too many senders have their merits
+    #[arg(long, value_name = "WHAT", value_parser = prefer())]
+    prefer: Option<Prefer>,
 }
 
 /// Over which IP packets go.
@@ -200,7 +204,8 @@ pub fn run(args: &TestbedArgs, catalog: &Catalog) -> Result<ExitCode> {
         }
     };
     let bar = Bar::new(testbed.jobs().len(), "testbed");
-    let outcome = testbed.run(&bar, interrupt());
+    let mut outcome = testbed.run(&bar, interrupt());
+    outcome.results.prefer = args.prefer;
     bar.finish();
     if outcome.passages.is_empty() {
         folder.abandon();

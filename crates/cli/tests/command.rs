@@ -34,7 +34,8 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
     assert!(output.status.success(), "{}", errors(&output));
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(
-        table.contains("★") && table.contains("le/westwood"),
+        // Two seeds tell little.
+        table.contains("☆ le/westwood") && table.contains("no answer by these measures"),
         "{table}"
     );
     let made = folder.path().join("dupack-out/compare");
@@ -42,6 +43,8 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
         "report.html",
         "runs.csv",
         "summary.csv",
+        "verdicts.csv",
+        "comparisons.csv",
         "parameters.csv",
         "results.json",
         "figures/goodput_mbit_s.svg",
@@ -65,6 +68,41 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
         runs(made),
         runs(folder.path().join("again")),
         "the same packets"
+    );
+}
+
+/// The case for which goodput alone is no answer: LE over Westwood, ten flows on one queue.
+#[test]
+fn what_starves_or_wastes_has_a_warning_and_no_star() {
+    let folder = Folder::new("starves");
+    let file = "stacks = [\"sack/reno\", \"le/westwood\", \"rack/cubic\", \"newreno/reno\"]\n\
+                dialect = \"linux\"\nseeds = 3\nduration = \"20s\"\n[path]\nrate = \"10Mbit/s\"\n\
+                delay = \"20ms\"\nbuffer = \"50pkt\"\n[[flows]]\ncount = 10\nstart_spread = \"1s\"\n";
+    std::fs::write(folder.path().join("ten.toml"), file).unwrap();
+    for (more, prefer) in [(&[][..], "null"), (&["--prefer", "goodput"], "\"goodput\"")] {
+        let run = ["run", "ten.toml", "--format", "json"];
+        let output = dupack(folder.path(), &[&run[..], more].concat());
+        assert!(output.status.success(), "{}", errors(&output));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let verdicts = &json["verdicts"];
+        assert_eq!(verdicts["prefer"].to_string(), prefer);
+        let point = &verdicts["points"][0];
+        let westwood = &point["stacks"][1];
+        assert_eq!(westwood["mark"], "warned", "{point:#}");
+        assert_eq!(westwood["warnings"].as_array().unwrap().len(), 2);
+        let sentence = westwood["sentence"].as_str().unwrap();
+        assert!(sentence.contains("starves CUBIC: harm 0."), "{sentence}");
+        let stars = point["stars"].as_array().unwrap();
+        assert!(!stars.contains(&"le/westwood".into()), "{stars:?}");
+        let comparisons = point["comparisons"].as_array().unwrap();
+        assert!(!comparisons.is_empty() && comparisons.iter().all(|c| c["pairs"] == 3));
+    }
+    let without = dupack(folder.path(), &["run", "ten.toml", "--no-harm"]);
+    let table = String::from_utf8_lossy(&without.stdout).into_owned();
+    assert!(table.contains("Harm was not measured"), "{table}");
+    assert!(
+        table.contains("! le/westwood"),
+        "it wastes all the same: {table}"
     );
 }
 

@@ -2,6 +2,7 @@
 
 use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
 
+use crate::answer;
 use crate::claims;
 use crate::figure::{
     Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
@@ -11,7 +12,7 @@ use crate::notes::{notes, range, seed_counts};
 use crate::page::{Block, Cell, Emphasis, Page, Section};
 use crate::theory::Connection;
 use dupack_claims::Judged;
-use dupack_lab::results::{Comparison, Measure, Medium, Results, Standing, scaled};
+use dupack_lab::results::{Comparison, Measure, Medium, Results, Verdict, scaled, verdict};
 use dupack_lab::run::{OverTime, Timeline};
 use dupack_lab::stats::{spread, times};
 
@@ -26,12 +27,14 @@ pub struct Figure {
     pub caption: String,
 }
 
-const FIGURES: [Measure; 8] = [
+const FIGURES: [Measure; 10] = [
     Measure::Goodput,
     Measure::Retransmissions,
     Measure::Timeouts,
     Measure::DelayP95,
     Measure::Fairness,
+    Measure::HarmGoodput,
+    Measure::HarmDelay,
     Measure::Completion,
     Measure::FramesInTime,
     Measure::StallTime,
@@ -108,6 +111,10 @@ pub fn files<'r>(
     }
     files.add_page(page);
     files.add_numbers(results);
+    if !results.runs.is_empty() {
+        files.add("verdicts.csv", || verdict::verdicts_csv(results));
+        files.add("comparisons.csv", || verdict::comparisons_csv(results));
+    }
     let judged = beside.judged.clone();
     files.add("results.json", move || claims::json_text(results, &judged));
     if !beside.judged.is_empty() {
@@ -378,7 +385,7 @@ fn page(results: &Results, figures: &[Figure]) -> Page {
         title,
         lead: lead(results),
         sections: vec![
-            answer(results),
+            answer::section(results),
             Section {
                 heading: "Figures".to_owned(),
                 blocks: figures
@@ -409,77 +416,7 @@ fn lead(results: &Results) -> String {
     )
 }
 
-fn answer(results: &Results) -> Section {
-    let mut blocks: Vec<Block> = results
-        .warnings
-        .iter()
-        .map(|w| Block::Warning { text: w.clone() })
-        .collect();
-    if results.missing() > 0 {
-        blocks.push(Block::Warning {
-            text: format!(
-                "{} of {} runs are missing, and what follows rests on the others.",
-                results.missing(),
-                results.planned
-            ),
-        });
-    }
-    let rows = (0..results.points.len()).filter_map(|point| {
-        let comparison = Comparison::of(results, point, Measure::Goodput);
-        let Some(winner) = comparison.winner() else {
-            return comparison.no_best.map(|reason| {
-                let label = Cell::new(results.points[point].label(), Emphasis::Group);
-                let [best, goodput, ratio, tied] = [reason.text(), "–", "–", ""].map(Cell::from);
-                vec![label, best, goodput, ratio, tied]
-            });
-        };
-        let tied: Vec<&str> = comparison
-            .cells
-            .iter()
-            .filter(|c| c.standing == Standing::Tied)
-            .map(|c| results.stacks[c.stack].as_str())
-            .collect();
-        let ratio = match (&winner.ratio, winner.stack) {
-            (_, 0) => "–".to_owned(),
-            (Some(ratio), _) => format!("×{}", times(ratio)),
-            (None, _) => "–".to_owned(),
-        };
-        Some(vec![
-            Cell::new(results.points[point].label(), Emphasis::Group),
-            Cell::new(
-                format!("★ {}", results.stacks[winner.stack]),
-                Emphasis::Best,
-            ),
-            Cell::new(
-                winner
-                    .summary
-                    .as_ref()
-                    .map_or(String::new(), |s| spread(s, 3)),
-                Emphasis::Number,
-            ),
-            Cell::new(ratio, Emphasis::Number),
-            tied.join(", ").into(),
-        ])
-    });
-    blocks.push(Block::Table {
-        caption: "The best stack by goodput at each point. “Not told apart”: over the seeds, the 95 % interval of its ratio to the best holds 1.".to_owned(),
-        header: vec![
-            String::new(),
-            "best".to_owned(),
-            "goodput (Mbit/s)".to_owned(),
-            format!("ratio to {}", results.stacks.first().map_or("", |s| s)),
-            "not told apart from it".to_owned(),
-        ],
-        rows: rows.collect(),
-    });
-    Section {
-        heading: "The answer".to_owned(),
-        blocks,
-        ..Section::default()
-    }
-}
-
-const NUMBERS: [Measure; 8] = [
+const NUMBERS: [Measure; 11] = [
     Measure::Goodput,
     Measure::Retransmissions,
     Measure::RetransmissionShare,
@@ -488,7 +425,17 @@ const NUMBERS: [Measure; 8] = [
     Measure::DelayMedian,
     Measure::DelayP95,
     Measure::Fairness,
+    Measure::HarmGoodput,
+    Measure::HarmDelay,
+    Measure::HarmDelayShare,
 ];
+
+const NUMBERS_CAPTION: &str = "Mean over the seeds ± half the 95 % confidence interval. Ratios are \
+    geometric means over pairs of the same seed, with their intervals. Where there is no ±, every seed \
+    gave the same run: nothing was left to chance.";
+
+const MARKS_CAPTION: &str = "★: nothing beats it; ☆: so, but of more than half of the stacks; ≈: beaten, \
+    but not told from the best; !: it harms or wastes too much.";
 
 fn numbers(results: &Results) -> Section {
     let measures: Vec<Measure> = NUMBERS
@@ -504,19 +451,17 @@ fn numbers(results: &Results) -> Section {
     }
     let mut rows = Vec::new();
     for point in 0..results.points.len() {
+        let verdict = Verdict::of(results, point);
         for cell in Comparison::of(results, point, Measure::Goodput).cells {
-            let emphasis = match cell.standing {
-                Standing::Best => Emphasis::Best,
-                Standing::Tied => Emphasis::Tied,
-                Standing::Behind => Emphasis::Number,
-            };
+            let mark = verdict.stacks[cell.stack].mark;
+            let emphasis = answer::emphasis(mark);
             let label = match cell.stack {
                 0 => results.points[point].label(),
                 _ => String::new(),
             };
             let mut row = vec![
                 Cell::new(label, Emphasis::Group),
-                Cell::new(results.name_at(point, cell.stack), emphasis),
+                Cell::new(answer::marked(results, point, cell.stack, mark), emphasis),
             ];
             for &measure in &measures {
                 let text = results
@@ -535,7 +480,10 @@ fn numbers(results: &Results) -> Section {
         }
     }
     let table = Block::Table {
-        caption: "Mean over the seeds ± half the 95 % confidence interval. Ratios are geometric means over pairs of the same seed, with their intervals.".to_owned(),
+        caption: match results.is_worthless() {
+            true => NUMBERS_CAPTION.to_owned(),
+            false => format!("{NUMBERS_CAPTION} {MARKS_CAPTION}"),
+        },
         header,
         rows,
     };
@@ -549,7 +497,7 @@ fn numbers(results: &Results) -> Section {
 
 const fn decimals(measure: Measure) -> usize {
     match measure {
-        Measure::Goodput | Measure::TotalGoodput | Measure::Fairness => 3,
+        Measure::Goodput | Measure::TotalGoodput | Measure::Fairness | Measure::HarmGoodput => 3,
         Measure::Retransmissions | Measure::LossEvents => 0,
         _ => 1,
     }

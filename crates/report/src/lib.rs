@@ -1,5 +1,6 @@
 //! What is made of results for people to read: figures, tables, one HTML page.
 
+mod answer;
 pub mod catalog;
 pub mod claims;
 pub mod comparison;

@@ -160,7 +160,8 @@ mod tests {
 
     use dupack_algorithms::catalog::Catalog;
     use dupack_lab::experiment::load::Source;
-    use dupack_lab::results::{NoBest, Run, Values, store};
+    use dupack_lab::results::verdict::Answer;
+    use dupack_lab::results::{Run, Values, Verdict, store};
     use dupack_lab::run::{Execution, Interrupt, Plan};
 
     use super::*;
@@ -210,9 +211,7 @@ mod tests {
     #[test]
     fn identical_runs_have_no_interval_and_no_star() {
         let results = run("seeds = 3\n[path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n");
-        let comparison = Comparison::of(&results, 0, Measure::Goodput);
-        assert_eq!(comparison.no_best, Some(NoBest::SameRun));
-        assert!(comparison.winner().is_none());
+        assert_eq!(Verdict::of(&results, 0).answer, Answer::SameRuns);
         let text = table::comparison(&results, Colour::No, Some(100));
         for marked in ["★ sack", "★ rack", "≈ sack", "≈ rack"] {
             assert!(!text.contains(marked), "{text}");
@@ -228,10 +227,10 @@ mod tests {
 
     #[test]
     fn one_run_has_no_star() {
-        let comparison = Comparison::of(&made_up([&[1.0], &[2.0]]), 0, Measure::Goodput);
-        assert_eq!(comparison.no_best, Some(NoBest::OneRun));
-        let comparison = Comparison::of(&made_up([&[1.0; 2], &[2.0; 2]]), 0, Measure::Goodput);
-        assert_eq!(comparison.winner().unwrap().stack, 1);
+        let answer = |results: &Results| Verdict::of(results, 0).answer;
+        assert_eq!(answer(&made_up([&[1.0], &[2.0]])), Answer::OneRun);
+        let several = made_up([&[1.0; 4], &[2.0; 4]]);
+        assert_eq!(answer(&several), Answer::Stars(vec![1]));
     }
 
     #[test]

@@ -58,6 +58,14 @@ pub enum Measure {
     AccuracyCongestion,
     /// Data packets that arrived with a mark of congestion (CE), where flows use ECN.
     Marks,
+    /// Share of its goodput that a standing flow loses beside this stack, against beside as many
+    /// flows of its own kind: 0 is no harm, 1 is all of it, below 0 it gains. See
+    /// [`Harm`](crate::run::Harm).
+    HarmGoodput,
+    /// What is added to the 95th percentile of the queueing delay that such a flow shares, in ms.
+    HarmDelay,
+    /// The same, in percent of what it is beside its own kind.
+    HarmDelayShare,
 }
 
 /// Which way a measure is better.
@@ -73,7 +81,7 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 28] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
@@ -99,6 +107,9 @@ impl Measure {
         Self::AccuracyWireless,
         Self::AccuracyCongestion,
         Self::Marks,
+        Self::HarmGoodput,
+        Self::HarmDelay,
+        Self::HarmDelayShare,
     ];
 
     /// The measure whose column is called `key`.
@@ -136,6 +147,9 @@ impl Measure {
             Self::AccuracyWireless => "accuracy_wireless_percent",
             Self::AccuracyCongestion => "accuracy_congestion_percent",
             Self::Marks => "marked_packets",
+            Self::HarmGoodput => "harm_goodput_share",
+            Self::HarmDelay => "harm_delay_p95_ms",
+            Self::HarmDelayShare => "harm_delay_p95_percent",
         }
     }
 
@@ -168,6 +182,9 @@ impl Measure {
             Self::AccuracyWireless => "wireless losses judged rightly (%)",
             Self::AccuracyCongestion => "congestion losses judged rightly (%)",
             Self::Marks => "marked packets (ECN)",
+            Self::HarmGoodput => "harm: share of a CUBIC flow's goodput",
+            Self::HarmDelay => "harm: added queueing delay, 95th percentile (ms)",
+            Self::HarmDelayShare => "harm: added queueing delay, 95th percentile (%)",
         }
     }
 
@@ -187,7 +204,10 @@ impl Measure {
             | Self::DelayP95
             | Self::Completion
             | Self::Stalls
-            | Self::StallTime => Better::Lower,
+            | Self::StallTime
+            | Self::HarmGoodput
+            | Self::HarmDelay
+            | Self::HarmDelayShare => Better::Lower,
             Self::Retransmissions
             | Self::RetransmissionShare
             | Self::LossEvents

@@ -5,11 +5,13 @@ pub mod medium;
 pub mod recorded;
 pub mod store;
 pub mod summary;
+pub mod verdict;
 
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
 pub use recorded::{Beginning, Recorded};
-pub use summary::{Cell, Comparison, NoBest, Standing};
+pub use summary::{Cell, Comparison};
+pub use verdict::{Prefer, Verdict};
 
 use crate::experiment::points::Point;
 use crate::experiment::{Experiment, SweepValue};
@@ -46,6 +48,21 @@ pub struct Parameter {
     pub source: String,
 }
 
+/// What is known of the harm that stacks do ([`crate::run::Harm`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HarmRecord {
+    /// Nobody asked.
+    #[default]
+    NotAsked,
+    /// It says nothing here.
+    Senseless {
+        /// Why, for people.
+        why: String,
+    },
+    /// It is among the measures.
+    Measured,
+}
+
 /// An experiment with everything that came out of it.
 #[derive(Clone, Debug)]
 pub struct Results {
@@ -67,6 +84,10 @@ pub struct Results {
     pub parameters: Vec<Parameter>,
     /// The recorded traces that links follow, point by point.
     pub recorded: Vec<Recorded>,
+    /// What is known of harm.
+    pub harm: HarmRecord,
+    /// What counts most to the reader, if it was said: it orders the verdicts.
+    pub prefer: Option<Prefer>,
 }
 
 impl Results {
@@ -127,6 +148,13 @@ impl Results {
     pub fn has_runs_without_chance(&self) -> bool {
         (0..self.points.len())
             .any(|point| (0..self.stacks.len()).any(|stack| self.is_without_chance(point, stack)))
+    }
+
+    /// Whether there are several TCP flows.
+    #[must_use]
+    pub fn has_several_flows(&self) -> bool {
+        let first = self.runs.first();
+        first.is_some_and(|run| run.flow_goodputs.len() > 1)
     }
 
     /// A run's hash, if its medium has one.

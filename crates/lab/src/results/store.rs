@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Comparison, Measure, Results};
+use super::{Cell, Comparison, Measure, Results, verdict};
 use crate::stats::{Ratio, Summary};
 
 /// Every run, a line each.
@@ -183,6 +183,7 @@ pub fn json(results: &Results) -> Value {
         "parameters": results.parameters.iter().map(|p| json!({
             "owner": p.owner, "name": p.name, "value": p.value, "source": p.source,
         })).collect::<Vec<_>>(),
+        "verdicts": verdict::json(results),
         "runs": runs.collect::<Vec<_>>(),
         "summary": summary.collect::<Vec<_>>(),
         "traces": traces.collect::<Vec<_>>(),
@@ -217,13 +218,13 @@ pub fn json_text(results: &Results) -> String {
     format!("{:#}", json(results))
 }
 
-fn put<'a>(out: &mut csv::Writer<Vec<u8>>, row: impl IntoIterator<Item = &'a str>) {
+pub(super) fn put<'a>(out: &mut csv::Writer<Vec<u8>>, row: impl IntoIterator<Item = &'a str>) {
     out.write_record(row)
         .expect("rows have equal length and memory does not fail");
 }
 
 /// The keys that vary from point to point.
-fn keys(results: &Results) -> Vec<&str> {
+pub(super) fn keys(results: &Results) -> Vec<&str> {
     let first = results.points.first();
     let values = first.map_or(&[][..], |point| &point.values);
     values.iter().map(|(key, _)| key.as_str()).collect()
@@ -236,12 +237,12 @@ fn point_object(results: &Results, point: usize) -> Map<String, Value> {
         .collect()
 }
 
-fn point_values(results: &Results, point: usize) -> Vec<String> {
+pub(super) fn point_values(results: &Results, point: usize) -> Vec<String> {
     let values = results.points[point].values.iter();
     values.map(|(_, value)| value.to_string()).collect()
 }
 
 /// The shortest decimal that reads back to the same number.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     format!("{value}")
 }

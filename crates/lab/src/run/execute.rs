@@ -1,5 +1,6 @@
 //! Carrying out the runs of a plan.
 
+use std::collections::BTreeSet;
 #[cfg(feature = "parallel")]
 use std::sync::Mutex;
 #[cfg(feature = "parallel")]
@@ -19,6 +20,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::build::{Built, Scenario, span};
 use super::course::Course;
+use super::harm::HarmRun;
 use super::plan::{Job, Plan};
 use crate::results::{Measure, Results, Run, Values};
 use crate::stats::jain_index;
@@ -132,26 +134,39 @@ impl Plan {
         interrupt: &Interrupt,
     ) -> Results {
         let mut results = self.empty_results();
-        let mut jobs = self.jobs();
+        let (mut jobs, mut harm_runs) = (self.jobs(), Vec::new());
         while !jobs.is_empty() {
-            let runs = execution.each(&jobs, |&job| {
-                let run = self.run(job, interrupt)?;
+            let done = execution.each(&self.tasks(&jobs), |&task| {
+                let done = match task {
+                    Task::Compared(job) => Done::Compared(Box::new(self.run(job, interrupt)?)),
+                    Task::Harm(job) => Done::Harm(self.harm_run(job, interrupt)?),
+                };
                 progress.run_done();
-                Some(run)
+                Some(done)
             });
-            results.runs.extend(runs);
+            for done in done {
+                match done {
+                    Done::Compared(run) => results.runs.push(*run),
+                    Done::Harm(run) => harm_runs.push(run),
+                }
+            }
             results
                 .runs
                 .sort_by_key(|run| (run.point, run.stack, run.seed));
             if interrupt.is_asked() {
-                return results;
+                break;
             }
             jobs = self.more_jobs(&results);
-            progress.runs_added(jobs.len());
+            progress.runs_added(self.tasks(&jobs).len());
             results.planned += jobs.len();
         }
-        let shortfall = self.precision.and_then(|rule| rule.shortfall(&results));
-        results.warnings.extend(shortfall);
+        if let Some(harm) = &self.harm {
+            harm.enter(&mut results.runs, &harm_runs);
+        }
+        if !interrupt.is_asked() {
+            let shortfall = self.precision.and_then(|rule| rule.shortfall(&results));
+            results.warnings.extend(shortfall);
+        }
         results
     }
 
@@ -167,6 +182,30 @@ impl Plan {
             Some(seeds.flat_map(move |seed| self.jobs_of(point, seed)))
         });
         wanted.flatten().collect()
+    }
+
+    /// All that `jobs` take, and what measures harm beside them: all of a seed together, so that what
+    /// is finished early can be compared.
+    fn tasks(&self, jobs: &[Job]) -> Vec<Task> {
+        let mut tasks: Vec<Task> = jobs.iter().copied().map(Task::Compared).collect();
+        if let Some(harm) = &self.harm {
+            let places: BTreeSet<(u64, usize)> =
+                jobs.iter().map(|job| (job.seed, job.point)).collect();
+            let beside = places.into_iter().flat_map(|(seed, point)| {
+                let jobs = harm.jobs(seed);
+                jobs.filter(move |job| job.point == point).map(Task::Harm)
+            });
+            tasks.extend(beside);
+            tasks.sort_by_key(|task| task.job().seed);
+        }
+        tasks
+    }
+
+    /// One of the runs that measure harm; `None` if it was interrupted.
+    fn harm_run(&self, job: Job, interrupt: &Interrupt) -> Option<HarmRun> {
+        let scenario = self.harm.as_ref()?.scenario(job);
+        let (run, _) = run(scenario, job, Followed::No, interrupt)?;
+        Some(HarmRun::of(&run))
     }
 
     /// Does one run; `None` if it was interrupted.
@@ -190,6 +229,29 @@ impl Plan {
         let course = Course::of(&built);
         Some((run, course))
     }
+}
+
+/// A run to do.
+#[derive(Clone, Copy)]
+enum Task {
+    /// One under comparison.
+    Compared(Job),
+    /// One that measures harm.
+    Harm(Job),
+}
+
+impl Task {
+    const fn job(&self) -> &Job {
+        match self {
+            Self::Compared(job) | Self::Harm(job) => job,
+        }
+    }
+}
+
+/// A run that was done.
+enum Done {
+    Compared(Box<Run>),
+    Harm(HarmRun),
 }
 
 /// Whether a run is followed over time.

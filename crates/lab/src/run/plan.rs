@@ -9,12 +9,13 @@ use dupack_net::link::DeliveryTrace;
 use dupack_tcp::sender::WindowLog;
 
 use super::build::{Scenario, recordings};
+use super::harm::Harm;
 use super::precision::Precision;
 use super::{check, explain};
 use crate::experiment::Experiment;
 use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{Point, points};
-use crate::results::{Medium, Parameter, Recorded, Results};
+use crate::results::{HarmRecord, Medium, Parameter, Recorded, Results};
 
 /// An experiment that can be run.
 #[derive(Clone, Debug)]
@@ -28,6 +29,9 @@ pub struct Plan {
     warnings: Vec<String>,
     parameters: Vec<Parameter>,
     pub(super) precision: Option<Precision>,
+    /// What measures harm, if it is asked for and makes sense.
+    pub(super) harm: Option<Harm>,
+    pub(super) harm_record: HarmRecord,
 }
 
 /// One run to do.
@@ -104,6 +108,8 @@ impl Plan {
             warnings,
             parameters,
             precision,
+            harm: None,
+            harm_record: HarmRecord::NotAsked,
         })
     }
 
@@ -128,6 +134,16 @@ impl Plan {
     #[must_use]
     pub fn scenario(&self, job: Job) -> &Scenario {
         &self.scenarios[job.point * self.stacks.len() + job.stack]
+    }
+
+    /// The stacks under comparison.
+    pub(super) fn stacks(&self) -> &[StackSpec] {
+        &self.stacks
+    }
+
+    /// The seeds, in their order.
+    pub(super) fn seeds(&self) -> &[u64] {
+        &self.seeds
     }
 
     /// The points.
@@ -161,6 +177,8 @@ impl Plan {
             warnings: self.warnings.clone(),
             parameters: self.parameters.clone(),
             recorded: self.recorded(),
+            harm: self.harm_record.clone(),
+            prefer: None,
         }
     }
 

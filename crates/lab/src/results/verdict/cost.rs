@@ -1,0 +1,217 @@
+//! What a verdict says, in plain sentences.
+
+use super::contrast::{better_side, paired};
+use super::limits::{HARM_MOST, Margins, WASTE_MOST_PERCENT};
+use super::{Answer, JUDGED, Prefer, Verdict};
+use crate::results::medium::NO_ANSWER_HERE;
+use crate::results::{Better, HarmRecord, Measure, Medium, Results};
+use crate::run::STANDING;
+use crate::stats::{ratio, times};
+
+impl Verdict {
+    /// What a stack gains and what that costs: `2.89 × (2.85–2.94) the goodput of newreno/reno; packets
+    /// wait 7.1 ms, 5.9 more than with le/reno`. The costs are the measures by which another stack
+    /// that neither harms nor wastes too much is better for certain.
+    #[must_use]
+    pub fn sentence(&self, stack: usize) -> String {
+        let mut parts: Vec<String> = self.gain(stack).into_iter().collect();
+        let warnings = &self.stacks[stack].warnings;
+        parts.extend(warnings.iter().map(ToString::to_string));
+        let warned = !warnings.is_empty();
+        let costs: Vec<String> = JUDGED
+            .into_iter()
+            .filter_map(|measure| self.cost(stack, measure))
+            .collect();
+        if costs.is_empty() && !warned {
+            parts.push("costs nothing by these measures".to_owned());
+        }
+        parts.extend(costs);
+        parts.join("; ")
+    }
+
+    /// The goodput against that of the first stack.
+    fn gain(&self, stack: usize) -> Option<String> {
+        let first = &self.contenders[0].name;
+        let pairs = paired(
+            &self.contenders[0],
+            &self.contenders[stack],
+            Measure::Goodput,
+        );
+        let (base, other): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let ratio = ratio(&base, &other)?;
+        let mut here = self.contrasts.iter();
+        let same = here.any(|c| {
+            c.measure == Measure::Goodput
+                && c.is_of(0, stack)
+                && !c.is_won_by(0)
+                && !c.is_won_by(stack)
+        });
+        Some(match (stack, same) {
+            (0, _) => "the stack that the others are measured against".to_owned(),
+            (_, true) => format!("as much goodput as {first}"),
+            (_, false) => {
+                let text = times(&ratio);
+                match text.split_once(' ') {
+                    Some((mean, interval)) => format!("{mean} × {interval} the goodput of {first}"),
+                    None => format!("{text} × the goodput of {first}"),
+                }
+            }
+        })
+    }
+
+    /// What is worse with `stack` by `measure` than with the best of those that are better for certain.
+    fn cost(&self, stack: usize, measure: Measure) -> Option<String> {
+        let better = |other: &usize| {
+            let mut here = self.contrasts.iter();
+            self.stacks[*other].warnings.is_empty()
+                && here
+                    .any(|c| c.measure == measure && c.is_of(stack, *other) && c.is_won_by(*other))
+        };
+        let others = (0..self.stacks.len()).filter(|other| *other != stack);
+        let others: Vec<usize> = others.filter(better).collect();
+        let mean = |stack: usize| self.contenders[stack].mean(measure).unwrap_or(f64::NAN);
+        let best = others.into_iter().reduce(|best, other| {
+            let is_more = mean(other) > mean(best);
+            match (better_side(measure) == Better::Higher) == is_more {
+                true => other,
+                false => best,
+            }
+        })?;
+        let name = &self.contenders[best].name;
+        let (own, best) = (mean(stack), mean(best));
+        let more = own - best;
+        let warned = !self.stacks[stack].warnings.is_empty();
+        Some(match measure {
+            Measure::Goodput => format!("{:.2} × the goodput of {name}", own / best),
+            // Said by the 95th percentile, if that is worse, too.
+            Measure::DelayMedian if self.cost(stack, Measure::DelayP95).is_some() => return None,
+            Measure::DelayMedian => {
+                format!("half of its packets wait {own:.1} ms or more, {more:.1} ms above {name}")
+            }
+            Measure::DelayP95 => {
+                format!("its queue: {own:.1} ms (95th percentile), {more:.1} ms above {name}")
+            }
+            Measure::RetransmissionShare if warned => return None,
+            Measure::RetransmissionShare => format!("resends {own:.1} %, {name} {best:.1} %"),
+            Measure::Timeouts => format!("{own:.1} timeouts a run, {name} {best:.1}"),
+            Measure::Fairness => {
+                format!("shares less evenly among its own: {own:.2}, {name} {best:.2}")
+            }
+            Measure::HarmGoodput if own > HARM_MOST => return None,
+            Measure::HarmGoodput if own > 0.0 => {
+                format!("takes {:.0} % of a CUBIC flow's goodput", own * 100.0)
+            }
+            Measure::HarmDelay if own > 0.0 => {
+                format!("makes a CUBIC flow wait {own:.1} ms longer (95th percentile)")
+            }
+            // Less good than others, and no harm.
+            Measure::HarmGoodput | Measure::HarmDelay => return None,
+            Measure::FramesInTime => format!("{own:.1} % of frames in time, {name} {best:.1} %"),
+            Measure::StallTime => format!("stands still for {own:.1} s, {name} {best:.1} s"),
+            _ => return None,
+        })
+    }
+
+    /// What stands in the place of a ★ where there is none.
+    #[must_use]
+    pub fn no_answer(&self) -> Option<String> {
+        Some(match &self.answer {
+            Answer::Stars(_) => return None,
+            Answer::TooMany(front) => {
+                let leads = Prefer::ALL.into_iter().filter_map(|prefer| {
+                    let first = &self.contenders[self.first_by(prefer)?].name;
+                    Some(format!("--prefer {} leads to {first}", prefer.name()))
+                });
+                let leads: Vec<String> = leads.collect();
+                format!(
+                    "no answer by these measures: {} of {} stacks are beaten by none (☆). Say what \
+                     counts: {}",
+                    front.len(),
+                    self.stacks.len(),
+                    leads.join(", ")
+                )
+            }
+            Answer::SameRuns => {
+                "no ★: every seed gave the same run, as nothing was left to chance".to_owned()
+            }
+            Answer::OneRun => "no ★: one run of each stack says nothing about chance".to_owned(),
+            Answer::Alone => "no ★: there is no other stack to compare with".to_owned(),
+            Answer::Nobody => {
+                "no ★: every stack is beaten by another, harms or wastes too much, or left nothing to \
+                 chance"
+                    .to_owned()
+            }
+            Answer::Worthless => NO_ANSWER_HERE.to_owned(),
+        })
+    }
+}
+
+/// How verdicts on `results` were found, in a few sentences: measures, thresholds, harm.
+#[must_use]
+pub fn rules(results: &Results) -> Vec<String> {
+    let mut rules = vec![
+        format!(
+            "★: no other stack is as good by all of these measures and better by one: goodput, queueing delay \
+             (median and 95th percentile), resent share, timeouts{}{}. Better is what the seeds tell, \
+             paired (t-test, Holm's correction for all comparisons at a point, 5 %), and is more than \
+             {}. ≈: beaten, but not told from the best by {}.",
+            match results.has_several_flows() {
+                true => ", fairness among its own",
+                false => "",
+            },
+            match results.harm {
+                HarmRecord::Measured => ", harm (goodput and delay)",
+                _ => "",
+            },
+            margins(results),
+            results.prefer.unwrap_or(Prefer::Goodput).name(),
+        ),
+        format!(
+            "!: harm above {HARM_MOST}, or more than {WASTE_MOST_PERCENT} % resent beyond what the links lost \
+             (thresholds of ours); never a ★."
+        ),
+    ];
+    rules.push(harm(results));
+    rules
+}
+
+fn margins(results: &Results) -> String {
+    let at = |point| Margins::at(results, point);
+    let delays: Vec<f64> = (0..results.points.len()).map(|p| at(p).delay_ms).collect();
+    let least = delays.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = delays.iter().copied().fold(0.0, f64::max);
+    let delay = match least < most {
+        true => format!("{least}–{most} ms"),
+        false => format!("{most} ms"),
+    };
+    let Margins {
+        goodput,
+        waste_percent,
+        timeouts,
+        share,
+        ..
+    } = Margins::default();
+    format!(
+        "{} % of goodput, {delay}, {waste_percent} % resent, {timeouts} timeouts a run, {share} of fairness or harm",
+        goodput * 100.0
+    )
+}
+
+/// What harm is, or why there is none.
+fn harm(results: &Results) -> String {
+    match (&results.harm, &results.medium) {
+        (HarmRecord::Measured, _) => format!(
+            "Harm: the share of its goodput that one standing {STANDING} flow loses beside these flows, against \
+             beside as many of {STANDING} (0: none, 1: all, below 0: it gains), and the delay added at the \
+             95th percentile of the queue that they share. After Ware et al. (HotNets 2019), who compare with \
+             being alone."
+        ),
+        (HarmRecord::Senseless { why }, _) => format!("Harm was not measured: {why}."),
+        (HarmRecord::NotAsked, Medium::Wire(_)) => {
+            "Harm was not measured: that is done in the simulator only.".to_owned()
+        }
+        (HarmRecord::NotAsked, Medium::Simulated) => {
+            "Harm was not measured: it was not asked for.".to_owned()
+        }
+    }
+}

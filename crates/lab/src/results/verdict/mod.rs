@@ -1,0 +1,456 @@
+//! The verdict at a point: which stacks nothing else beats, by several measures.
+//!
+//! A stack *beats* another if it is better by one of the [`JUDGED`] measures and worse by none. Better
+//! is what can be told over the seeds, paired, with the p-values of all comparisons at the point
+//! corrected together ([`crate::significance`]), and is more than a [`Margins`]. A stack that nothing
+//! beats gets a ★, unless it harms or wastes too much ([`limits`]), or chance had no part in its
+//! runs. Those that harm or waste too much beat nobody. Where more than half would get a ★, there is
+//! no answer: the reader must say what counts ([`Prefer`]).
+
+mod contrast;
+mod cost;
+pub mod limits;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use contrast::{Contrast, Effect, Side};
+pub use cost::rules;
+pub use limits::Margins;
+pub use store::{comparisons_csv, json, verdicts_csv};
+
+use self::contrast::better_side;
+use self::limits::{HARM_MOST, WASTE_MOST_PERCENT};
+use super::{Better, Measure, Results};
+use crate::stats;
+
+/// What is judged by, where it was measured.
+pub const JUDGED: [Measure; 10] = [
+    Measure::Goodput,
+    Measure::DelayMedian,
+    Measure::DelayP95,
+    Measure::RetransmissionShare,
+    Measure::Timeouts,
+    Measure::Fairness,
+    Measure::HarmGoodput,
+    Measure::HarmDelay,
+    Measure::FramesInTime,
+    Measure::StallTime,
+];
+
+/// What counts most to the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Prefer {
+    /// Goodput.
+    Goodput,
+    /// A short queue: the 95th percentile of its delay.
+    Delay,
+    /// Little harm to a standing flow.
+    Friendly,
+}
+
+impl Prefer {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Goodput, Self::Delay, Self::Friendly];
+
+    /// Its name, as `--prefer` takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput",
+            Self::Delay => "delay",
+            Self::Friendly => "friendly",
+        }
+    }
+
+    /// The measure that it goes by.
+    #[must_use]
+    pub const fn measure(self) -> Measure {
+        match self {
+            Self::Goodput => Measure::Goodput,
+            Self::Delay => Measure::DelayP95,
+            Self::Friendly => Measure::HarmGoodput,
+        }
+    }
+}
+
+/// Whether chance had a part in a stack's runs at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chance {
+    /// Its runs differ.
+    Had,
+    /// There is one run.
+    OneRun,
+    /// Every seed gave the same run.
+    SameRuns,
+}
+
+/// A stack at a point, with what was measured of it.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// Its name.
+    pub name: String,
+    /// Whether chance had a part.
+    pub chance: Chance,
+    /// Seeds and values by measure, the seeds ascending.
+    pub measured: Vec<(Measure, Vec<(u64, f64)>)>,
+    /// The share of its segments that it resent beyond what the links lost, in percent.
+    pub own_waste_percent: Option<f64>,
+}
+
+impl Contender {
+    /// The seeds and values of `measure`.
+    #[must_use]
+    pub fn samples(&self, measure: Measure) -> &[(u64, f64)] {
+        let found = self.measured.iter().find(|(m, _)| *m == measure);
+        found.map_or(&[], |(_, samples)| samples)
+    }
+
+    /// The mean of `measure`.
+    #[must_use]
+    pub fn mean(&self, measure: Measure) -> Option<f64> {
+        let values: Vec<f64> = self.samples(measure).iter().map(|(_, v)| *v).collect();
+        stats::mean(&values)
+    }
+
+    fn of(results: &Results, point: usize, stack: usize) -> Self {
+        let runs = results
+            .runs
+            .iter()
+            .filter(|run| run.point == point && run.stack == stack && results.is_sound(run));
+        let runs: Vec<_> = runs.collect();
+        let chance = match runs.as_slice() {
+            [] | [_] => Chance::OneRun,
+            [first, others @ ..] => {
+                let hash = results.hash_of(first);
+                let same = |run: &&super::Run| hash.is_some() && results.hash_of(run) == hash;
+                match others.iter().all(same) {
+                    true => Chance::SameRuns,
+                    false => Chance::Had,
+                }
+            }
+        };
+        let flows = runs.first().map_or(0, |run| run.flow_goodputs.len());
+        let judged = JUDGED.into_iter();
+        // Of one flow there is nothing to be fair among.
+        let judged = judged.filter(|m| *m != Measure::Fairness || flows > 1);
+        let samples = |measure| {
+            let values = runs.iter();
+            let values = values.filter_map(|run| Some((run.seed, run.values.get(measure)?)));
+            (measure, values.collect::<Vec<_>>())
+        };
+        let own_waste: Vec<f64> = runs.iter().filter_map(|run| own_waste(run)).collect();
+        Self {
+            name: results.stacks[stack].clone(),
+            chance,
+            measured: judged.map(samples).collect(),
+            own_waste_percent: stats::mean(&own_waste),
+        }
+    }
+}
+
+/// What a run resent beyond what links lost, in percent of the segments that it sent.
+fn own_waste(run: &super::Run) -> Option<f64> {
+    let share = run.values.get(Measure::RetransmissionShare)?;
+    let resent = run.values.get(Measure::Retransmissions)?;
+    let lost = run.values.get(Measure::LinkLosses).unwrap_or(0.0);
+    // share = resent / sent.
+    let lost_share = if resent > 0.0 {
+        share * lost / resent
+    } else {
+        0.0
+    };
+    Some((share - lost_share).max(0.0))
+}
+
+/// Something that a stack does too much of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// A standing flow loses this share of its goodput.
+    Harm(f64),
+    /// It resends this much beyond what the links lost, in percent of what it sends.
+    Waste(f64),
+}
+
+/// How a stack stands at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// ★: nothing beats it.
+    Star,
+    /// ☆: nothing beats it, but that is so of more than half, and says nothing.
+    Open,
+    /// !: it harms or wastes too much.
+    Warned,
+    /// ≈: something beats it, but it cannot be told from the best by the preferred measure.
+    Tied,
+    /// Something beats it, or chance had no part in its runs.
+    Plain,
+}
+
+impl Mark {
+    /// What stands for it before a stack's name.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Star => "★",
+            Self::Open => "☆",
+            Self::Warned => "!",
+            Self::Tied => "≈",
+            Self::Plain => " ",
+        }
+    }
+
+    /// Its name in CSV and JSON.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Star => "star",
+            Self::Open => "open",
+            Self::Warned => "warned",
+            Self::Tied => "tied",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+/// A stack that is better by some measures and worse by none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeatenBy {
+    /// Which.
+    pub stack: usize,
+    /// By what it is better.
+    pub measures: Vec<Measure>,
+}
+
+/// What is said of a stack.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Judgement {
+    /// How it stands.
+    pub mark: Mark,
+    /// What it does too much of.
+    pub warnings: Vec<Warning>,
+    /// Who beats it.
+    pub beaten_by: Vec<BeatenBy>,
+}
+
+/// What the verdict comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// These, the preferred ones first.
+    Stars(Vec<usize>),
+    /// Nothing beats these, but they are more than half. The preferred ones first.
+    TooMany(Vec<usize>),
+    /// Chance had no part in any run: each seed gave the same.
+    SameRuns,
+    /// One run of each stack says nothing about chance.
+    OneRun,
+    /// There is one stack, and nothing to compare it with.
+    Alone,
+    /// Every stack is beaten, harms or wastes too much, or left nothing to chance.
+    Nobody,
+    /// No run can be trusted.
+    Worthless,
+}
+
+/// All stacks at a point, by all measures.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// The stacks with what was measured.
+    pub contenders: Vec<Contender>,
+    /// Every two of them by every measure.
+    pub contrasts: Vec<Contrast>,
+    /// What is said of each.
+    pub stacks: Vec<Judgement>,
+    /// What it comes to.
+    pub answer: Answer,
+    /// What the reader prefers, if it was said.
+    pub prefer: Option<Prefer>,
+}
+
+impl Verdict {
+    /// The verdict on all stacks at `point`.
+    #[must_use]
+    pub fn of(results: &Results, point: usize) -> Self {
+        let stacks = 0..results.stacks.len();
+        let contenders: Vec<_> = stacks.map(|s| Contender::of(results, point, s)).collect();
+        Self::among(contenders, &Margins::at(results, point), results.prefer)
+    }
+
+    /// The verdict on `contenders`.
+    #[must_use]
+    pub fn among(contenders: Vec<Contender>, margins: &Margins, prefer: Option<Prefer>) -> Self {
+        let contrasts = contrast::contrasts(&contenders, margins);
+        let judged = |stack: usize| Judgement {
+            mark: Mark::Plain,
+            warnings: warnings(&contenders[stack]),
+            beaten_by: beaten_by(stack, contenders.len(), &contrasts),
+        };
+        let mut verdict = Self {
+            stacks: (0..contenders.len()).map(judged).collect(),
+            contenders,
+            contrasts,
+            answer: Answer::Nobody,
+            prefer,
+        };
+        verdict.answer = verdict.find_answer();
+        verdict.set_marks();
+        verdict
+    }
+
+    /// The stacks that nothing beats, without those that harm or waste too much: the preferred ones
+    /// first.
+    fn front(&self) -> Vec<usize> {
+        let is_sound = |stack: usize| self.stacks[stack].warnings.is_empty();
+        let stays = |stack: &usize| {
+            let mut beaten_by = self.stacks[*stack].beaten_by.iter();
+            is_sound(*stack)
+                && !self.contenders[*stack].samples(Measure::Goodput).is_empty()
+                && !beaten_by.any(|beaten| is_sound(beaten.stack))
+        };
+        let front: Vec<usize> = (0..self.stacks.len()).filter(stays).collect();
+        self.ordered(front, self.prefer.unwrap_or(Prefer::Goodput))
+    }
+
+    /// `stacks` by what is preferred, the best first.
+    fn ordered(&self, mut stacks: Vec<usize>, prefer: Prefer) -> Vec<usize> {
+        let measure = prefer.measure();
+        let worth = |stack: &usize| {
+            let mean = self.contenders[*stack].mean(measure);
+            let mean = mean.unwrap_or(f64::NAN);
+            match better_side(measure) {
+                Better::Lower => -mean,
+                Better::Higher | Better::Neither => mean,
+            }
+        };
+        // Those without a value come last.
+        stacks.sort_by(|a, b| match (worth(a), worth(b)) {
+            (a, b) if a.is_nan() || b.is_nan() => a.is_nan().cmp(&b.is_nan()),
+            (a, b) => b.total_cmp(&a),
+        });
+        stacks
+    }
+
+    /// Which of the stacks that nothing beats comes first if `prefer` counts; nobody where its
+    /// measure was not taken.
+    #[must_use]
+    pub fn first_by(&self, prefer: Prefer) -> Option<usize> {
+        let first = self.ordered(self.front(), prefer).into_iter().next()?;
+        self.contenders[first].mean(prefer.measure())?;
+        Some(first)
+    }
+
+    fn find_answer(&self) -> Answer {
+        let with_runs = |c: &&Contender| !c.samples(Measure::Goodput).is_empty();
+        let there: Vec<&Contender> = self.contenders.iter().filter(with_runs).collect();
+        if there.is_empty() {
+            return Answer::Worthless;
+        }
+        if self.contenders.len() == 1 {
+            return Answer::Alone;
+        }
+        let all = |chance| there.iter().all(|c| c.chance == chance);
+        if all(Chance::OneRun) {
+            return Answer::OneRun;
+        }
+        if there.iter().all(|c| c.chance != Chance::Had) {
+            return Answer::SameRuns;
+        }
+        let mut front = self.front();
+        front.retain(|stack| self.contenders[*stack].chance == Chance::Had);
+        match front.len() {
+            0 => Answer::Nobody,
+            count if 2 * count <= there.len() => Answer::Stars(front),
+            // Who says what counts has the answer: those that are not told from the first by that.
+            _ if self.prefer.is_some() => Answer::Stars(self.as_good_as_first(front)),
+            _ => Answer::TooMany(front),
+        }
+    }
+
+    /// The first of `front` and those that cannot be told from it by what is preferred.
+    fn as_good_as_first(&self, mut front: Vec<usize>) -> Vec<usize> {
+        if let Some(&first) = front.first() {
+            front.retain(|stack| *stack == first || !self.is_better(first, *stack));
+        }
+        front
+    }
+
+    /// Whether `one` is better than `other` by what is preferred.
+    fn is_better(&self, one: usize, other: usize) -> bool {
+        let measure = self.prefer.unwrap_or(Prefer::Goodput).measure();
+        let mut here = self.contrasts.iter();
+        here.any(|c| c.measure == measure && c.is_of(one, other) && c.is_won_by(one))
+    }
+
+    fn set_marks(&mut self) {
+        let everybody = (0..self.stacks.len()).filter(|s| self.stacks[*s].warnings.is_empty());
+        let everybody = self.ordered(everybody.collect(), self.prefer.unwrap_or(Prefer::Goodput));
+        let best = everybody.first().copied();
+        let marks: Vec<Mark> = (0..self.stacks.len())
+            .map(|stack| match &self.answer {
+                _ if !self.stacks[stack].warnings.is_empty() => Mark::Warned,
+                Answer::Stars(stars) if stars.contains(&stack) => Mark::Star,
+                Answer::TooMany(front) if front.contains(&stack) => Mark::Open,
+                Answer::Stars(_) | Answer::TooMany(_)
+                    if best.is_some_and(|best| self.is_tied(best, stack)) =>
+                {
+                    Mark::Tied
+                }
+                _ => Mark::Plain,
+            })
+            .collect();
+        for (stack, mark) in self.stacks.iter_mut().zip(marks) {
+            stack.mark = mark;
+        }
+    }
+
+    /// Whether `stack` is `best`, or cannot be told from it by what is preferred.
+    fn is_tied(&self, best: usize, stack: usize) -> bool {
+        let measure = self.prefer.unwrap_or(Prefer::Goodput).measure();
+        let mut here = self.contrasts.iter();
+        let here = here.find(|c| c.measure == measure && c.is_of(best, stack));
+        stack == best || here.is_some_and(|c| c.better == Side::Neither)
+    }
+}
+
+fn warnings(contender: &Contender) -> Vec<Warning> {
+    let harm = contender.mean(Measure::HarmGoodput);
+    let harm = harm.filter(|harm| *harm > HARM_MOST).map(Warning::Harm);
+    let waste = contender.own_waste_percent;
+    let waste = waste.filter(|own| *own > WASTE_MOST_PERCENT);
+    harm.into_iter().chain(waste.map(Warning::Waste)).collect()
+}
+
+/// Who of `count` stacks is better than `stack` by one measure, and worse by none.
+fn beaten_by(stack: usize, count: usize, contrasts: &[Contrast]) -> Vec<BeatenBy> {
+    let by = |other: usize| {
+        let here = || contrasts.iter().filter(|c| c.is_of(stack, other));
+        let won = here().filter(|c| c.is_won_by(other));
+        let measures: Vec<Measure> = won.map(|c| c.measure).collect();
+        let beats = !measures.is_empty() && !here().any(|c| c.is_won_by(stack));
+        beats.then_some(BeatenBy {
+            stack: other,
+            measures,
+        })
+    };
+    let others = (0..count).filter(|other| *other != stack);
+    others.filter_map(by).collect()
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Harm(harm) => write!(f, "starves CUBIC: harm {harm:.2}"),
+            Self::Waste(own) => write!(
+                f,
+                "wastes: {own:.1} % of what it sends it sends again for no loss of the link's"
+            ),
+        }
+    }
+}

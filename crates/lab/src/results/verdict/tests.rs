@@ -1,0 +1,358 @@
+use super::*;
+
+/// What one stack is made of: its mean and spread by measure.
+struct Made {
+    name: &'static str,
+    /// Goodput in Mbit/s.
+    goodput: f64,
+    /// 95th percentile of the queueing delay in ms.
+    delay: f64,
+    /// Resent share in percent.
+    waste: f64,
+    /// Harm to a standing flow's goodput.
+    harm: f64,
+}
+
+const fn made(name: &'static str, goodput: f64, delay: f64, waste: f64, harm: f64) -> Made {
+    Made {
+        name,
+        goodput,
+        delay,
+        waste,
+        harm,
+    }
+}
+
+/// Ten seeds; each value wanders by `spread` of itself, every stack in its own order, so that a
+/// difference of several times `spread` can be told and a smaller one cannot.
+fn contender(n: usize, made: &Made, spread: f64) -> Contender {
+    // Every multiplier visits all ten digits, so that the mean stays where it is.
+    let times = [3, 7, 9, 1][n % 4];
+    let wander = |seed: u64| ((seed * times + n as u64) % 10) as f64 / 4.5 - 1.0;
+    let samples = |value: f64| {
+        let seeds = 1..=10_u64;
+        seeds
+            .map(|seed| (seed, value * (1.0 + spread * wander(seed))))
+            .collect::<Vec<_>>()
+    };
+    Contender {
+        name: made.name.to_owned(),
+        chance: Chance::Had,
+        measured: vec![
+            (Measure::Goodput, samples(made.goodput)),
+            (Measure::DelayP95, samples(made.delay)),
+            (Measure::RetransmissionShare, samples(made.waste)),
+            (Measure::HarmGoodput, samples(made.harm)),
+        ],
+        own_waste_percent: Some(made.waste),
+    }
+}
+
+fn verdict_of(all: &[Made], prefer: Option<Prefer>) -> Verdict {
+    let contenders = all.iter().enumerate();
+    let contenders = contenders.map(|(n, made)| contender(n, made, 0.01));
+    Verdict::among(contenders.collect(), &Margins::default(), prefer)
+}
+
+fn marks(verdict: &Verdict) -> String {
+    let marks = verdict.stacks.iter();
+    marks.map(|judgement| judgement.mark.sign()).collect()
+}
+
+#[test]
+fn who_is_worse_by_one_measure_and_better_by_none_is_out() {
+    let verdict = verdict_of(
+        &[
+            made("slow", 5.0, 20.0, 1.0, 0.2),
+            made("fast", 9.0, 20.0, 1.0, 0.2),
+            made("slower", 3.0, 20.0, 1.0, 0.2),
+        ],
+        None,
+    );
+    assert_eq!(marks(&verdict), " ★ ");
+    assert_eq!(verdict.answer, Answer::Stars(vec![1]));
+    let beaten = &verdict.stacks[2].beaten_by;
+    let by: Vec<usize> = beaten.iter().map(|beaten| beaten.stack).collect();
+    assert_eq!(by, [0, 1]);
+    assert_eq!(beaten[0].measures, [Measure::Goodput]);
+}
+
+#[test]
+fn a_trade_is_two_stars_the_preferred_first() {
+    let all = [
+        made("slow and long", 5.0, 60.0, 1.0, 0.2),
+        made("slow and short", 5.0, 10.0, 1.0, 0.2),
+        made("fast and long", 9.0, 60.0, 1.0, 0.2),
+        made("slower", 3.0, 70.0, 1.0, 0.2),
+    ];
+    let of = |prefer| verdict_of(&all, prefer).answer;
+    assert_eq!(of(None), Answer::Stars(vec![2, 1]));
+    assert_eq!(of(Some(Prefer::Goodput)), Answer::Stars(vec![2, 1]));
+    assert_eq!(of(Some(Prefer::Delay)), Answer::Stars(vec![1, 2]));
+}
+
+#[test]
+fn where_more_than_half_would_have_one_there_is_no_answer_until_it_is_said_what_counts() {
+    let all = [
+        made("a", 3.0, 10.0, 1.0, 0.3),
+        made("b", 6.0, 30.0, 1.0, 0.2),
+        made("c", 9.0, 60.0, 1.0, 0.1),
+        made("d", 2.0, 70.0, 1.0, 0.4),
+    ];
+    let verdict = verdict_of(&all, None);
+    assert_eq!(marks(&verdict), "☆☆☆ ");
+    let text = verdict.no_answer().unwrap();
+    for part in [
+        "no answer by these measures: 3 of 4",
+        "--prefer goodput leads to c",
+        "--prefer delay leads to a",
+        "--prefer friendly leads to c",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let preferred = verdict_of(&all, Some(Prefer::Delay));
+    assert_eq!(preferred.answer, Answer::Stars(vec![0]));
+    assert_eq!(marks(&preferred), "★   ");
+}
+
+#[test]
+fn exactly_half_is_an_answer() {
+    let verdict = verdict_of(
+        &[
+            made("short", 5.0, 10.0, 1.0, 0.2),
+            made("fast", 9.0, 60.0, 1.0, 0.2),
+            made("worse", 4.0, 61.5, 1.0, 0.2),
+            made("worst", 3.0, 70.0, 1.0, 0.2),
+        ],
+        None,
+    );
+    assert_eq!(verdict.answer, Answer::Stars(vec![1, 0]));
+}
+
+#[test]
+fn who_starves_or_wastes_is_warned_of_and_beats_nobody() {
+    let verdict = verdict_of(
+        &[
+            made("starves", 9.5, 10.0, 1.0, 0.9),
+            made("wastes", 9.0, 10.0, 23.7, 0.1),
+            made("sound", 8.0, 10.0, 1.0, 0.1),
+            made("slow", 6.0, 10.0, 1.0, 0.1),
+        ],
+        None,
+    );
+    assert_eq!(marks(&verdict), "!!★ ");
+    assert_eq!(
+        verdict.stacks[0].warnings,
+        [Warning::Harm(
+            verdict.contenders[0].mean(Measure::HarmGoodput).unwrap()
+        )]
+    );
+    assert!(matches!(verdict.stacks[1].warnings[..], [Warning::Waste(own)] if own == 23.7));
+    assert!(verdict.sentence(0).contains("starves CUBIC: harm 0.90"));
+    assert!(verdict.sentence(1).contains("23.7 %"));
+    // Better by goodput than all, and no reason not to have a ★.
+    let greedy = verdict_of(
+        &[
+            made("harmful and best by all else", 9.5, 5.0, 0.5, 0.51),
+            made("sound", 8.0, 10.0, 1.0, 0.51 - 0.02),
+            made("worse", 6.0, 20.0, 1.0, 0.49),
+        ],
+        None,
+    );
+    assert_eq!(marks(&greedy), "!★ ");
+}
+
+#[test]
+fn what_links_lose_is_no_waste_of_the_sender_s() {
+    let mut run = super::super::Run {
+        point: 0,
+        stack: 0,
+        seed: 1,
+        values: super::super::Values::default(),
+        flow_goodputs: vec![1.0],
+        trace_hash: 0,
+    };
+    // 120 of 1000 segments were sent again; 100 were lost on a link.
+    run.values.set(Measure::Retransmissions, 120.0);
+    run.values.set(Measure::RetransmissionShare, 12.0);
+    run.values.set(Measure::LinkLosses, 100.0);
+    assert!((own_waste(&run).unwrap() - 2.0).abs() < 1e-9);
+    run.values.set(Measure::LinkLosses, 200.0);
+    assert_eq!(own_waste(&run), Some(0.0));
+}
+
+#[test]
+fn what_the_seeds_do_not_tell_is_no_difference() {
+    // By 3 %, while each run wanders by up to 10 %.
+    let all = [
+        made("first", 5.0, 20.0, 1.0, 0.2),
+        made("second", 5.15, 20.0, 1.0, 0.2),
+        made("third", 3.0, 20.0, 1.0, 0.2),
+        made("fourth", 3.0, 20.0, 1.0, 0.2),
+    ];
+    let contenders = all.iter().enumerate();
+    let noisy = contenders.map(|(n, made)| contender(n, made, 0.1));
+    let verdict = Verdict::among(noisy.collect(), &Margins::default(), None);
+    assert_eq!(verdict.answer, Answer::Stars(vec![1, 0]));
+    // The same means without noise are told apart.
+    assert_eq!(verdict_of(&all, None).answer, Answer::Stars(vec![1]));
+}
+
+#[test]
+fn many_comparisons_ask_for_more_than_one_does() {
+    let pair = |pairs: usize| {
+        let all: Vec<Contender> = (0..pairs * 2)
+            .map(|n| {
+                // Of each two the second is ahead by 1 ± 1: p is about 0.03 by itself.
+                let values = [0.4, 2.0, 0.6, 1.4, 2.2, 0.0];
+                let ahead = |v: f64| if n % 2 == 1 { 50.0 + v } else { 50.0 };
+                let samples = values.iter().zip(1..).map(|(v, seed)| (seed, ahead(*v)));
+                Contender {
+                    name: n.to_string(),
+                    chance: Chance::Had,
+                    measured: vec![(Measure::DelayP95, samples.collect())],
+                    own_waste_percent: None,
+                }
+            })
+            .collect();
+        let verdict = Verdict::among(
+            all,
+            &Margins {
+                delay_ms: 0.1,
+                ..Margins::default()
+            },
+            None,
+        );
+        verdict.contrasts[0]
+    };
+    let (alone, among) = (pair(1), pair(3));
+    assert_eq!(alone.p, among.p);
+    assert!(alone.p.unwrap() < 0.05 && alone.better == Side::One);
+    assert!(among.corrected_p.unwrap() > 0.05 && among.better == Side::Neither);
+}
+
+#[test]
+fn exact_ties_are_ties_and_exact_differences_differences() {
+    let same = contender(0, &made("a", 5.0, 20.0, 1.0, 0.2), 0.0);
+    let twin = Contender {
+        name: "b".to_owned(),
+        ..same.clone()
+    };
+    let faster = contender(0, &made("c", 6.0, 20.0, 1.0, 0.2), 0.0);
+    let verdict = Verdict::among(
+        vec![same.clone(), twin, faster.clone(), faster],
+        &Margins::default(),
+        None,
+    );
+    let of = |a, b| {
+        let mut here = verdict.contrasts.iter();
+        *here
+            .find(|c| c.is_of(a, b) && c.measure == Measure::Goodput)
+            .unwrap()
+    };
+    assert_eq!(
+        (of(0, 1).effect, of(0, 1).p),
+        (Effect::Ratio(1.0), Some(1.0))
+    );
+    assert_eq!(of(0, 1).better, Side::Neither);
+    assert_eq!((of(0, 2).p, of(0, 2).better), (Some(0.0), Side::Other));
+    assert_eq!(verdict.answer, Answer::Stars(vec![2, 3]));
+}
+
+#[test]
+fn a_difference_that_nobody_acts_on_is_none() {
+    let contender = |name, goodput| contender(0, &made(name, goodput, 20.0, 1.0, 0.2), 0.0001);
+    let verdict = Verdict::among(
+        vec![
+            contender("a", 9.643),
+            contender("b", 9.637),
+            contender("c", 9.0),
+            contender("d", 8.0),
+        ],
+        &Margins::default(),
+        None,
+    );
+    let here = &verdict.contrasts[0];
+    assert_eq!(
+        (here.one, here.other, here.measure),
+        (0, 1, Measure::Goodput)
+    );
+    assert!(here.is_told() && here.better == Side::Neither);
+    assert_eq!(verdict.answer, Answer::Stars(vec![0, 1]));
+}
+
+#[test]
+fn without_chance_there_is_no_star() {
+    let of = |chance: [Chance; 3]| {
+        let all = [
+            made("slow", 5.0, 20.0, 1.0, 0.2),
+            made("fast", 9.0, 20.0, 1.0, 0.2),
+            made("slower", 3.0, 20.0, 1.0, 0.2),
+        ];
+        let contenders = all.iter().zip(chance).map(|(made, chance)| Contender {
+            chance,
+            ..contender(0, made, 0.01)
+        });
+        Verdict::among(contenders.collect(), &Margins::default(), None)
+    };
+    assert_eq!(of([Chance::SameRuns; 3]).answer, Answer::SameRuns);
+    assert_eq!(of([Chance::OneRun; 3]).answer, Answer::OneRun);
+    let fastest = of([Chance::Had, Chance::SameRuns, Chance::Had]);
+    assert_eq!(fastest.answer, Answer::Nobody);
+    assert!(!marks(&fastest).contains('★'));
+}
+
+#[test]
+fn only_the_seeds_that_both_have_are_compared() {
+    let mut one = contender(0, &made("a", 5.0, 20.0, 1.0, 0.2), 0.01);
+    let other = contender(1, &made("b", 6.0, 20.0, 1.0, 0.2), 0.01);
+    one.measured[0].1.retain(|(seed, _)| seed % 2 == 0);
+    let verdict = Verdict::among(vec![one, other], &Margins::default(), None);
+    let pairs: Vec<usize> = verdict.contrasts.iter().map(|c| c.pairs).collect();
+    assert_eq!(pairs, [5, 10, 10, 10]);
+}
+
+#[test]
+fn a_goodput_of_zero_is_compared_as_a_difference() {
+    let mut stuck = contender(0, &made("stuck", 5.0, 20.0, 1.0, 0.2), 0.01);
+    for (_, value) in &mut stuck.measured[0].1 {
+        *value = 0.0;
+    }
+    let moving = contender(1, &made("moving", 0.004, 20.0, 1.0, 0.2), 0.01);
+    let verdict = Verdict::among(vec![stuck, moving], &Margins::default(), None);
+    let here = &verdict.contrasts[0];
+    assert!(matches!(here.effect, Effect::Difference(_)));
+    assert_eq!((here.pairs, here.better), (10, Side::Other));
+}
+
+#[test]
+fn a_sentence_says_what_a_star_costs() {
+    let verdict = verdict_of(
+        &[
+            made("base", 4.0, 10.0, 1.0, 0.05),
+            made("fast", 8.0, 50.0, 4.0, 0.3),
+            made("dominated", 3.0, 60.0, 4.0, 0.3),
+            made("worst", 2.0, 70.0, 4.0, 0.3),
+        ],
+        None,
+    );
+    assert_eq!(verdict.answer, Answer::Stars(vec![1, 0]));
+    let fast = verdict.sentence(1);
+    for part in [
+        "2.00 × (",
+        "the goodput of base",
+        "its queue: 50.0 ms (95th percentile), 40.0 ms above base",
+        "resends 4.0 %, base 1.0 %",
+        "takes 30 % of a CUBIC flow's goodput",
+    ] {
+        assert!(fast.contains(part), "{part}: {fast}");
+    }
+    assert!(verdict.sentence(0).contains("0.50 × the goodput of fast"));
+}
+
+#[test]
+fn one_stack_alone_has_nothing_to_beat() {
+    let verdict = verdict_of(&[made("only", 5.0, 20.0, 1.0, 0.2)], None);
+    assert_eq!(verdict.answer, Answer::Alone);
+    assert_eq!(marks(&verdict), " ");
+}

@@ -1,0 +1,326 @@
+//! Harm: what a standing flow loses beside each stack.
+//!
+//! Ware et al. ("Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion
+//! Control Algorithms", HotNets 2019) measure what a flow loses by another's being there, against
+//! being alone, and ask whether it is more than the flow's own kind would take. Here both are one
+//! number: one [`STANDING`] flow beside the flows under comparison, against the same flow, under the
+//! same seed, beside as many flows of [`STANDING`].
+
+use std::collections::HashMap;
+
+use dupack_algorithms::catalog::{Catalog, StackSpec};
+
+use super::build::Scenario;
+use super::plan::{Job, Plan};
+use crate::experiment::{Experiment, FlowGroup};
+use crate::results::{HarmRecord, Measure, Run};
+use crate::units::Delay;
+
+/// The stack of the flow that bears the harm: what most servers send with, as Linux has it.
+pub const STANDING: &str = "rack/cubic";
+
+/// The standing flow starts within this much time, at random by the seed, so that there is chance
+/// in these runs where the experiment leaves nothing to it.
+const STANDING_START_SPREAD: Delay = Delay::from_nanos(1_000_000_000);
+
+/// The runs that measure harm, beside those of a plan.
+#[derive(Clone, Debug)]
+pub struct Harm {
+    /// A scenario per point and companion, companions varying fastest.
+    scenarios: Vec<Scenario>,
+    companions: usize,
+    /// Which companion is the standing flow's own kind.
+    own_kind: usize,
+}
+
+/// What one run of these says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HarmRun {
+    /// Its point, its companion in the place of the stack, its seed.
+    pub(super) job: Job,
+    /// The standing flow's goodput in Mbit/s.
+    goodput: f64,
+    /// 95th percentile of the queueing delay in ms.
+    delay: Option<f64>,
+}
+
+impl HarmRun {
+    pub(super) fn of(run: &Run) -> Self {
+        Self {
+            job: Job {
+                point: run.point,
+                stack: run.stack,
+                seed: run.seed,
+            },
+            goodput: run.flow_goodputs.last().copied().unwrap_or(f64::NAN),
+            delay: run.values.get(Measure::DelayP95),
+        }
+    }
+}
+
+impl Harm {
+    /// What measures harm for `plan`, whose stacks are of `catalog`; why it makes no sense there, if
+    /// it does not.
+    pub(super) fn of(plan: &Plan, catalog: &Catalog) -> Result<Self, String> {
+        for point in plan.points() {
+            objection(&point.experiment)?;
+        }
+        let standing = StackSpec::parse(STANDING, catalog).map_err(|x| x.to_string())?;
+        let mut companions = plan.stacks().to_vec();
+        let own_kind = match companions.iter().position(|stack| *stack == standing) {
+            Some(place) => place,
+            None => {
+                companions.push(standing.clone());
+                companions.len() - 1
+            }
+        };
+        let mut scenarios = Vec::new();
+        for point in 0..plan.points().len() {
+            let model = plan.scenario(Job {
+                point,
+                stack: 0,
+                seed: 0,
+            });
+            for companion in &companions {
+                let scenario = beside(model, companion, &standing);
+                scenario.build(1).map_err(|fault| fault.message)?;
+                scenarios.push(scenario);
+            }
+        }
+        Ok(Self {
+            scenarios,
+            companions: companions.len(),
+            own_kind,
+        })
+    }
+
+    /// The runs to do under `seed`; a companion is in the place of the stack.
+    pub(super) fn jobs(&self, seed: u64) -> impl Iterator<Item = Job> + '_ {
+        (0..self.scenarios.len()).map(move |n| Job {
+            point: n / self.companions,
+            stack: n % self.companions,
+            seed,
+        })
+    }
+
+    pub(super) fn scenario(&self, job: Job) -> &Scenario {
+        &self.scenarios[job.point * self.companions + job.stack]
+    }
+
+    /// Gives each of `runs` the harm that its stack does at its point under its seed.
+    pub(super) fn enter(&self, runs: &mut [Run], measured: &[HarmRun]) {
+        let by_job: HashMap<(usize, usize, u64), &HarmRun> = measured
+            .iter()
+            .map(|run| ((run.job.point, run.job.stack, run.job.seed), run))
+            .collect();
+        for run in runs {
+            let find = |stack| by_job.get(&(run.point, stack, run.seed));
+            let (Some(beside), Some(own)) = (find(run.stack), find(self.own_kind)) else {
+                continue;
+            };
+            // What is over nothing is not finite, and not set.
+            let share = 1.0 - beside.goodput / own.goodput;
+            run.values.set(Measure::HarmGoodput, share);
+            if let (Some(beside), Some(own)) = (beside.delay, own.delay) {
+                run.values.set(Measure::HarmDelay, beside - own);
+                let percent = (beside / own - 1.0) * 100.0;
+                run.values.set(Measure::HarmDelayShare, percent);
+            }
+        }
+    }
+}
+
+/// Why harm says nothing at a point, if it does not.
+fn objection(e: &Experiment) -> Result<(), String> {
+    let no = |why: &str| Err(why.to_owned());
+    if e.radio.is_some() {
+        return no("on a radio chain the flows share more than a queue");
+    }
+    if e.flows.iter().any(|group| group.stack.is_some()) {
+        return no("the experiment has other flows already");
+    }
+    if e.flows.iter().any(|group| group.bytes.is_some()) {
+        return no("its flows end, and the standing flow would have the path for itself");
+    }
+    let ends = |group: &FlowGroup| (group.from.clone(), group.to.clone(), group.reverse);
+    match e.flows.first() {
+        Some(first) if e.flows.iter().any(|group| ends(group) != ends(first)) => {
+            no("its flows take several ways")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `model` with `companion` under comparison and a standing flow beside.
+fn beside(model: &Scenario, companion: &StackSpec, standing: &StackSpec) -> Scenario {
+    let mut scenario = model.clone();
+    scenario.stack = companion.clone();
+    let flows = &mut scenario.experiment.flows;
+    if flows.is_empty() {
+        flows.push(FlowGroup::default());
+    }
+    scenario.group_stacks = vec![companion.clone(); flows.len()];
+    flows.push(FlowGroup {
+        name: "standing".to_owned(),
+        stack: Some(STANDING.to_owned()),
+        from: flows[0].from.clone(),
+        to: flows[0].to.clone(),
+        reverse: flows[0].reverse,
+        start_spread: Some(STANDING_START_SPREAD),
+        ..FlowGroup::default()
+    });
+    scenario.group_stacks.push(standing.clone());
+    scenario
+}
+
+impl Plan {
+    /// The same plan, whose execution measures harm as well, as far as it makes sense: its results
+    /// say if it does not. That takes as many runs again.
+    #[must_use]
+    pub fn measuring_harm(mut self, catalog: &Catalog) -> Self {
+        self.harm = match Harm::of(&self, catalog) {
+            Ok(harm) => {
+                self.harm_record = HarmRecord::Measured;
+                Some(harm)
+            }
+            Err(why) => {
+                self.harm_record = HarmRecord::Senseless { why };
+                None
+            }
+        };
+        self
+    }
+
+    /// How many runs an execution does, those that measure harm included.
+    #[must_use]
+    pub fn work(&self) -> usize {
+        let harm = self.harm.as_ref().map_or(0, |harm| harm.scenarios.len());
+        self.jobs().len() + harm * self.seeds().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::load::Source;
+    use crate::results::Results;
+    use crate::run::{Execution, Interrupt, Progress};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn plan(stacks: &str, more: &str) -> Plan {
+        let text = format!(
+            "stacks = [{stacks}]\nseeds = 2\nduration = \"10s\"\n[path]\nrate = \"5Mbit/s\"\n\
+             delay = \"10ms\"\nbuffer = \"20pkt\"\n{more}"
+        );
+        let source = Source::new("test.toml", &text);
+        let catalog = Catalog::builtin();
+        let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+        plan.measuring_harm(&catalog)
+    }
+
+    fn run(plan: &Plan) -> Results {
+        plan.execute(Execution::default(), &(), &Interrupt::new())
+    }
+
+    fn harm(results: &Results, stack: usize, measure: Measure) -> Vec<f64> {
+        results.samples(0, stack, measure).map(|(_, v)| v).collect()
+    }
+
+    /// The path on which two flows of LE over Westwood leave two of CUBIC nearly nothing.
+    #[test]
+    fn beside_its_own_kind_a_flow_bears_no_harm_and_beside_a_greedy_one_much() {
+        let text = "stacks = [\"sack/reno\", \"rack/cubic\", \"le/westwood\"]\nseeds = 2\n\
+                    duration = \"30s\"\ndialect = \"linux\"\n[path]\nrate = \"20Mbit/s\"\n\
+                    delay = \"20ms\"\nbuffer = \"67pkt\"\n[[flows]]\ncount = 2\n";
+        let source = Source::new("test.toml", text);
+        let catalog = Catalog::builtin();
+        let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+        let results = run(&plan.measuring_harm(&catalog));
+        assert_eq!(results.harm, HarmRecord::Measured);
+        assert_eq!(harm(&results, 1, Measure::HarmGoodput), [0.0, 0.0]);
+        assert_eq!(harm(&results, 1, Measure::HarmDelay), [0.0, 0.0]);
+        let greedy = harm(&results, 2, Measure::HarmGoodput);
+        assert!(greedy.iter().all(|h| *h > 0.5), "{greedy:?}");
+        let reno = harm(&results, 0, Measure::HarmGoodput);
+        assert!(reno.iter().all(|h| *h < 0.2), "{reno:?}");
+    }
+
+    #[test]
+    fn it_does_not_matter_whether_the_own_kind_is_compared_too() {
+        let with = run(&plan("\"sack/reno\", \"rack/cubic\"", ""));
+        let without = run(&plan("\"sack/reno\"", ""));
+        for measure in [
+            Measure::HarmGoodput,
+            Measure::HarmDelay,
+            Measure::HarmDelayShare,
+        ] {
+            let values = harm(&with, 0, measure);
+            assert_eq!(values.len(), 2);
+            assert_eq!(values, harm(&without, 0, measure));
+        }
+    }
+
+    #[test]
+    fn the_runs_under_comparison_are_the_same_without() {
+        let plan = plan("\"sack/reno\"", "[[flows]]\ncount = 2\n");
+        let with = run(&plan);
+        let mut bare = plan.clone();
+        bare.harm = None;
+        let without = run(&bare);
+        let hash = |results: &Results| {
+            results
+                .runs
+                .iter()
+                .map(|r| r.trace_hash)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(hash(&with), hash(&without));
+        assert_eq!(with.runs[0].flow_goodputs.len(), 2);
+    }
+
+    #[test]
+    fn every_run_is_told_of() {
+        struct Count(AtomicUsize);
+        impl Progress for Count {
+            fn run_done(&self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let plan = plan("\"sack/reno\", \"le/reno\"", "");
+        let count = Count(AtomicUsize::new(0));
+        let results = plan.execute(Execution::default(), &count, &Interrupt::new());
+        // Two stacks and two seeds; three companions and two seeds.
+        assert_eq!((plan.work(), count.0.into_inner()), (10, 10));
+        assert_eq!((results.runs.len(), results.missing()), (4, 0));
+    }
+
+    #[test]
+    fn where_it_makes_no_sense_the_results_say_why() {
+        for (more, why) in [
+            (
+                "[[flows]]\n[[flows]]\nstack = \"sack/reno\"\n",
+                "other flows",
+            ),
+            ("[[flows]]\nbytes = \"1MB\"\n", "end"),
+            ("[[flows]]\n[[flows]]\nreverse = true\n", "several ways"),
+        ] {
+            let plan = plan("\"sack/reno\"", more);
+            let HarmRecord::Senseless { why: said } = run(&plan).harm else {
+                panic!("{more}");
+            };
+            assert!(said.contains(why), "{said}");
+            assert_eq!(plan.work(), 2);
+        }
+    }
+
+    #[test]
+    fn flows_over_links_meet_it_on_their_own_way() {
+        let text = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"5s\"\n[[links]]\n\
+                    between = [\"a\", \"b\"]\nrate = \"5Mbit/s\"\n[[flows]]\nfrom = \"a\"\nto = \"b\"\n";
+        let source = Source::new("test.toml", text);
+        let catalog = Catalog::builtin();
+        let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+        let results = run(&plan.measuring_harm(&catalog));
+        assert_eq!(harm(&results, 0, Measure::HarmGoodput).len(), 1);
+    }
+}

@@ -1,0 +1,157 @@
+//! The answer of a comparison: per point the stacks with a ★, what each gains and costs, and those
+//! with a warning.
+
+use crate::page::{Block, Cell, Emphasis, Section};
+use crate::table::{self, Colour, Ink};
+use dupack_lab::results::medium::NO_ANSWER;
+use dupack_lab::results::verdict::{Answer, Mark, rules};
+use dupack_lab::results::{Comparison, Measure, Results, Verdict};
+use dupack_lab::stats::{spread, times};
+
+/// How a stack stands out in a table of a page.
+pub(crate) const fn emphasis(mark: Mark) -> Emphasis {
+    match mark {
+        Mark::Star => Emphasis::Best,
+        Mark::Open | Mark::Tied => Emphasis::Tied,
+        Mark::Warned => Emphasis::Fails,
+        Mark::Plain => Emphasis::Number,
+    }
+}
+
+/// How it does in the terminal, where there is colour.
+pub(crate) const fn ink(mark: Mark) -> Option<Ink> {
+    match mark {
+        Mark::Star => Some(Ink::Green),
+        Mark::Warned => Some(Ink::Red),
+        Mark::Open | Mark::Tied | Mark::Plain => None,
+    }
+}
+
+/// A stack's name after its mark: `★ le/westwood`.
+pub(crate) fn marked(results: &Results, point: usize, stack: usize, mark: Mark) -> String {
+    format!("{} {}", mark.sign(), results.name_at(point, stack))
+}
+
+/// The stacks of which something is to be said: those with a ★ in their order, then those with a
+/// warning.
+fn spoken_of(verdict: &Verdict) -> Vec<(usize, Mark)> {
+    let stars = match &verdict.answer {
+        Answer::Stars(stars) => stars.as_slice(),
+        _ => &[],
+    };
+    let stars = stars.iter().map(|stack| (*stack, Mark::Star));
+    let all = verdict.stacks.iter().enumerate();
+    let warned = all.filter(|(_, judgement)| judgement.mark == Mark::Warned);
+    stars
+        .chain(warned.map(|(stack, _)| (stack, Mark::Warned)))
+        .collect()
+}
+
+/// The answer for the terminal.
+pub(crate) fn text(results: &Results, colour: Colour, width: Option<u16>) -> String {
+    let mut text = String::from("The answer, and what it costs:\n");
+    for point in 0..results.points.len() {
+        let verdict = Verdict::of(results, point);
+        let label = results.points[point].label();
+        let line = match (label.as_str(), verdict.no_answer()) {
+            ("", None) => String::new(),
+            ("", Some(why)) => why,
+            (label, None) => label.to_owned(),
+            (label, Some(why)) => format!("{label}: {why}"),
+        };
+        if !line.is_empty() {
+            text += &table::paragraph(&line, width);
+        }
+        let rows = spoken_of(&verdict).into_iter().map(|(stack, mark)| {
+            let name = format!("  {}", marked(results, point, stack, mark));
+            (ink(mark), [name, verdict.sentence(stack)])
+        });
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            text += &table::beside(rows, colour, width);
+        }
+    }
+    for rule in rules(results) {
+        text.push('\n');
+        text += &table::paragraph(&rule, width);
+    }
+    text
+}
+
+/// What is to be read first on the page.
+pub(crate) fn section(results: &Results) -> Section {
+    let mut blocks: Vec<Block> = results
+        .warnings
+        .iter()
+        .map(|w| Block::Warning { text: w.clone() })
+        .collect();
+    if results.missing() > 0 {
+        blocks.push(Block::Warning {
+            text: format!(
+                "{} of {} runs are missing, and what follows rests on the others.",
+                results.missing(),
+                results.planned
+            ),
+        });
+    }
+    let is_worthless = results.is_worthless();
+    blocks.push(Block::Table {
+        caption: match is_worthless {
+            true => NO_ANSWER,
+            false => {
+                "The stacks with a ★ at each point, and those with a warning (!). The sentence says what \
+                 each gains and what it costs."
+            }
+        }
+        .to_owned(),
+        header: vec![
+            String::new(),
+            "stack".to_owned(),
+            "goodput (Mbit/s)".to_owned(),
+            format!("ratio to {}", results.stacks.first().map_or("", |s| s)),
+            "gain and cost".to_owned(),
+        ],
+        rows: (0..results.points.len())
+            .flat_map(|point| rows(results, point))
+            .collect(),
+    });
+    if !is_worthless {
+        blocks.extend(rules(results).into_iter().map(Block::text));
+    }
+    Section {
+        heading: "The answer".to_owned(),
+        blocks,
+        ..Section::default()
+    }
+}
+
+fn rows(results: &Results, point: usize) -> Vec<Vec<Cell>> {
+    let verdict = Verdict::of(results, point);
+    let goodput = Comparison::of(results, point, Measure::Goodput);
+    let mut label = Some(results.points[point].label());
+    let mut group = || Cell::new(label.take().unwrap_or_default(), Emphasis::Group);
+    let mut rows = Vec::new();
+    if let Some(why) = verdict.no_answer() {
+        let nothing = || Cell::from("–");
+        rows.push(vec![group(), nothing(), nothing(), nothing(), why.into()]);
+    }
+    for (stack, mark) in spoken_of(&verdict) {
+        let cell = &goodput.cells[stack];
+        let mean = cell.summary.as_ref();
+        let ratio = cell.ratio.filter(|_| stack > 0);
+        rows.push(vec![
+            group(),
+            Cell::new(marked(results, point, stack, mark), emphasis(mark)),
+            Cell::new(
+                mean.map_or("–".to_owned(), |s| spread(s, 3)),
+                Emphasis::Number,
+            ),
+            Cell::new(
+                ratio.map_or("–".to_owned(), |ratio| format!("×{}", times(&ratio))),
+                Emphasis::Number,
+            ),
+            verdict.sentence(stack).into(),
+        ]);
+    }
+    rows
+}
