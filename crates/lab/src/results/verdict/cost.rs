@@ -9,8 +9,8 @@ use crate::run::STANDING;
 use crate::stats::{ratio, times};
 
 impl Verdict {
-    /// What a stack gains and what that costs: `2.89 × (2.85–2.94) the goodput of newreno/reno; packets
-    /// wait 7.1 ms, 5.9 more than with le/reno`. The costs are the measures by which another stack
+    /// What a stack gains and what that costs: `2.89 × (2.85–2.94) the goodput of newreno/reno; takes
+    /// 24 % of a CUBIC flow's goodput`. The costs are the measures by which another stack
     /// that neither harms nor wastes too much is better for certain.
     #[must_use]
     pub fn sentence(&self, stack: usize) -> String {
@@ -18,15 +18,22 @@ impl Verdict {
         let warnings = &self.stacks[stack].warnings;
         parts.extend(warnings.iter().map(ToString::to_string));
         let warned = !warnings.is_empty();
+        let costs_goodput = self.is_won(0, stack, Measure::Goodput);
         let costs: Vec<String> = JUDGED
             .into_iter()
             .filter_map(|measure| self.cost(stack, measure))
             .collect();
-        if costs.is_empty() && !warned {
+        if costs.is_empty() && !warned && !costs_goodput {
             parts.push("costs nothing by these measures".to_owned());
         }
         parts.extend(costs);
         parts.join("; ")
+    }
+
+    /// Whether `one` is better than `other` by `measure` for certain.
+    pub(super) fn is_won(&self, one: usize, other: usize, measure: Measure) -> bool {
+        let mut here = self.contrasts.iter();
+        here.any(|c| c.measure == measure && c.is_of(one, other) && c.is_won_by(one))
     }
 
     /// The goodput against that of the first stack.
@@ -39,16 +46,11 @@ impl Verdict {
         );
         let (base, other): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         let ratio = ratio(&base, &other)?;
-        let mut here = self.contrasts.iter();
-        let same = here.any(|c| {
-            c.measure == Measure::Goodput
-                && c.is_of(0, stack)
-                && !c.is_won_by(0)
-                && !c.is_won_by(stack)
-        });
+        let same =
+            !self.is_won(0, stack, Measure::Goodput) && !self.is_won(stack, 0, Measure::Goodput);
         Some(match (stack, same) {
             (0, _) => "the stack that the others are measured against".to_owned(),
-            (_, true) => format!("as much goodput as {first}"),
+            (_, true) => format!("goodput not told apart from {first}"),
             (_, false) => {
                 let text = times(&ratio);
                 match text.split_once(' ') {
@@ -62,10 +64,7 @@ impl Verdict {
     /// What is worse with `stack` by `measure` than with the best of those that are better for certain.
     fn cost(&self, stack: usize, measure: Measure) -> Option<String> {
         let better = |other: &usize| {
-            let mut here = self.contrasts.iter();
-            self.stacks[*other].warnings.is_empty()
-                && here
-                    .any(|c| c.measure == measure && c.is_of(stack, *other) && c.is_won_by(*other))
+            self.stacks[*other].warnings.is_empty() && self.is_won(*other, stack, measure)
         };
         let others = (0..self.stacks.len()).filter(|other| *other != stack);
         let others: Vec<usize> = others.filter(better).collect();
@@ -78,6 +77,10 @@ impl Verdict {
             }
         })?;
         let name = &self.contenders[best].name;
+        // The gain has said it.
+        if measure == Measure::Goodput && best == 0 {
+            return None;
+        }
         let (own, best) = (mean(stack), mean(best));
         let more = own - best;
         let warned = !self.stacks[stack].warnings.is_empty();
@@ -164,7 +167,11 @@ pub fn rules(results: &Results) -> Vec<String> {
                 _ => "",
             },
             margins(results),
-            results.prefer.unwrap_or(Prefer::Goodput).name(),
+            match results.prefer.unwrap_or(Prefer::Goodput) {
+                Prefer::Goodput => "goodput",
+                Prefer::Delay => "delay (95th percentile)",
+                Prefer::Friendly => "harm to goodput",
+            },
         ),
         format!(
             "!: harm above {HARM_MOST}, or more than {WASTE_MOST_PERCENT} % resent beyond what the links lost \

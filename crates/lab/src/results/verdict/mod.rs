@@ -384,8 +384,7 @@ impl Verdict {
     /// Whether `one` is better than `other` by what is preferred.
     fn is_better(&self, one: usize, other: usize) -> bool {
         let measure = self.prefer.unwrap_or(Prefer::Goodput).measure();
-        let mut here = self.contrasts.iter();
-        here.any(|c| c.measure == measure && c.is_of(one, other) && c.is_won_by(one))
+        self.is_won(one, other, measure)
     }
 
     fn set_marks(&mut self) {
