@@ -34,8 +34,7 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
     assert!(output.status.success(), "{}", errors(&output));
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(
-        // Two seeds tell little.
-        table.contains("☆ le/westwood") && table.contains("no answer by these measures"),
+        table.contains("★ le/westwood") && table.contains("The answer, and what it costs"),
         "{table}"
     );
     let made = folder.path().join("dupack-out/compare");
