@@ -409,8 +409,12 @@ impl Verdict {
         }
     }
 
-    /// Whether `stack` is `best`, or cannot be told from it by what is preferred.
+    /// Whether `stack` is `best`, or cannot be told from it by what is preferred. One in whose runs chance
+    /// had no part is never so.
     fn is_tied(&self, best: usize, stack: usize) -> bool {
+        if self.contenders[stack].chance != Chance::Had {
+            return false;
+        }
         let measure = self.prefer.unwrap_or(Prefer::Goodput).measure();
         let mut here = self.contrasts.iter();
         let here = here.find(|c| c.measure == measure && c.is_of(best, stack));
