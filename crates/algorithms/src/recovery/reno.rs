@@ -278,7 +278,7 @@ pub fn entry() -> Entry<dyn Recovery> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Dialect;
+    use crate::catalog::{Dialect, Value};
     use crate::testing::{Setup, ack, agrees_with_ns2};
 
     #[test]
@@ -305,16 +305,17 @@ mod tests {
 
     #[test]
     fn as_many_duplicate_acks_as_were_set_make_a_loss() {
-        for (written, threshold) in [("2", 2), ("3", 3), ("5", 5)] {
+        for threshold in [2, 3, 5] {
             let mut t = Setup::new(entry())
-                .set("dup_threshold", written)
+                .set_value("dup_threshold", Value::Integer(threshold))
                 .set("limited_transmit", "off")
                 .window(8.0)
                 .start(100);
             for ms in 1..threshold {
                 assert_eq!(t.receive(100 + ms, ack(0)), "");
             }
-            assert_eq!(t.receive(110, ack(0)), "dupacks:0", "{threshold}");
+            let sent = t.receive(110, ack(0));
+            assert!(sent.starts_with("dupacks:0"), "{threshold}: {sent}");
         }
     }
 
