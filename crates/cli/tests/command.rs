@@ -175,7 +175,7 @@ fn identical_runs_have_no_star() {
     let output = dupack(folder.path(), &args);
     assert!(output.status.success(), "{}", errors(&output));
     let table = String::from_utf8_lossy(&output.stdout);
-    assert!(table.contains("no answer: every seed gave the same run"));
+    assert!(table.contains("no ★: every seed gave the same run"));
     for marked in ["★ sack", "★ le", "≈ sack", "≈ le"] {
         assert!(!table.contains(marked), "{table}");
     }
