@@ -212,7 +212,7 @@ fn row_object(results: &Results, row: &Row) -> Value {
     })
 }
 
-/// [`json`] as text.
+/// [`json()`] as text.
 #[must_use]
 pub fn json_text(results: &Results) -> String {
     format!("{:#}", json(results))
