@@ -1,5 +1,6 @@
 //! What commands print, and where they put their files.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -27,6 +28,34 @@ pub fn folder(named: Option<&Path>, name: &str) -> Result<OutputFolder> {
         Some(path) => OutputFolder::create(path, IfPresent::Refuse)?,
         None => OutputFolder::create(&Path::new("dupack-out").join(name), IfPresent::Number)?,
     })
+}
+
+/// The command that was given with `args`, without `flags` and their values, as words for a shell.
+pub fn command_without(args: impl Iterator<Item = OsString>, flags: &[&str]) -> Vec<String> {
+    let mut words = vec!["dupack".to_owned()];
+    let mut args = args.skip(1).map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = args.next() {
+        let (flag, value) = match word.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (&*word, None),
+        };
+        if !flags.contains(&flag) {
+            words.push(quoted(&word));
+        } else if value.is_none() {
+            args.next();
+        }
+    }
+    words
+}
+
+/// `word` as a shell takes it: the command in which it stands can be pasted.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Whether, and how wide, the terminal shows tables.

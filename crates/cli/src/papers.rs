@@ -11,7 +11,7 @@ use dupack_report::folder::OutputFolder;
 use miette::Result;
 
 use crate::flags::jobs;
-use crate::output::{INTERRUPTED, folder, print, terminal};
+use crate::output::{INTERRUPTED, folder, print, quoted, terminal};
 use crate::progress::{Board, interrupt};
 
 #[derive(Debug, Args)]
@@ -134,13 +134,7 @@ fn begin(args: &PapersArgs, chosen: &[&'static Paper]) -> Result<(CampaignFolder
 
 /// The command that goes on with `folder`.
 fn go_on(folder: &Path, args: &PapersArgs) -> String {
-    let folder = folder.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
-    let folder = if folder.chars().all(plain) {
-        folder
-    } else {
-        format!("'{}'", folder.replace('\'', r"'\''"))
-    };
+    let folder = quoted(&folder.display().to_string());
     let jobs = args.jobs.map(|jobs| format!(" --jobs {jobs}"));
     let readings = if args.readings { " --readings" } else { "" };
     format!(

@@ -1,5 +1,8 @@
 //! `dupack testbed`: senders on real packets.
 
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -23,13 +26,13 @@ use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result};
 
 use crate::flags::{Format, StackList, dialect, lasting, prefer, whole_path};
-use crate::output::{INTERRUPTED, folder, print, terminal, warn};
+use crate::output::{INTERRUPTED, command_without, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
 /// Exit code of a command of which a run failed, as of one that cannot begin.
 const FAILED: u8 = 2;
 
-/// Exit code of a command that did its runs, of which none can be trusted.
+/// Exit code of a command that did its runs, of which too few can be trusted for an answer.
 const NO_ANSWER: u8 = 3;
 
 #[derive(Debug, Args)]
@@ -38,7 +41,8 @@ Every transfer has two network namespaces of its own, which vanish with it;
 every byte is checked by its hash. It takes root, or a system that lets ordinary
 users make user namespaces, and a machine with nothing else to do: a run during
 which packets left too late, or were lost beside the path's links, is marked and
-worth nothing.
+worth nothing. With `chrt --fifo 40` before the command, as root, it goes before
+all else on the machine.
 
 Examples:
   dupack testbed
@@ -50,9 +54,10 @@ Examples:
                  --repeat 1 --pcap captures
 
 Exit codes:
-  0    all runs were done, and at least one of them can be trusted
+  0    all runs were done, and every point has enough that can be trusted
   2    wrong flags, or a run failed; the table and the report have the others
-  3    all runs were done, and every one is marked: there is no answer
+  3    all runs were done, and a point has no answer: fewer than 3 runs of a
+       sender, or than half of them, can be trusted there
   130  interrupted; the table and the report have what was done")]
 pub struct TestbedArgs {
     /// Rate of the path, both ways
@@ -258,7 +263,7 @@ fn verdict(outcome: &Outcome) -> ExitCode {
         ExitCode::from(INTERRUPTED)
     } else if !failures.is_empty() {
         ExitCode::from(FAILED)
-    } else if results.is_worthless() {
+    } else if !results.points_of_too_few().is_empty() {
         ExitCode::from(NO_ANSWER)
     } else {
         ExitCode::SUCCESS
@@ -344,7 +349,54 @@ fn deliver(
         Format::Json => print(&store::json_text(results))?,
     }
     warn(results, folder);
+    if results.runs.iter().any(|run| !results.is_sound(run)) {
+        eprintln!("{}", remedy(std::env::args_os(), Standing::now()));
+    }
     Ok(())
+}
+
+/// What the system grants this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It goes before others already.
+    Precedence,
+    /// It may ask to.
+    Root,
+    /// It may not.
+    User,
+}
+
+impl Standing {
+    /// As `/proc` says it.
+    fn now() -> Self {
+        // Fields 40 and 41 are the real-time priority and the policy; the second ends at the last `)`.
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+        let policy = fields.split_whitespace().nth(41 - 3);
+        let is_real_time = matches!(policy, Some("1" | "2"));
+        match fs::metadata("/proc/self").map(|own| own.uid()) {
+            _ if is_real_time => Self::Precedence,
+            Ok(0) => Self::Root,
+            _ => Self::User,
+        }
+    }
+}
+
+/// What to do where the machine did not keep up with the command that was given with `args`.
+fn remedy(args: impl Iterator<Item = OsString>, standing: Standing) -> String {
+    let command = command_without(args, &["--out", "--pcap"]).join(" ");
+    let first = match standing {
+        Standing::Precedence => {
+            return "remedy: it went before all else already; let nothing else run on this machine, take a lower --rate, or \
+                    allow more with --tolerance, if a delay of that much does not matter"
+                .to_owned();
+        }
+        Standing::Root => "chrt --fifo 40",
+        Standing::User => "sudo chrt --fifo 40",
+    };
+    format!(
+        "remedy: let nothing else run on this machine, or have this go before it (chrt is of util-linux):\n  {first} {command}"
+    )
 }
 
 fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> Result<()> {
@@ -373,6 +425,21 @@ fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_remedy_is_a_command_that_can_be_pasted() {
+        let words = "target/dupack testbed --loss 0,2% --senders sack(dup_threshold=4)/reno --out a --pcap=b";
+        let with = |standing| remedy(words.split(' ').map(OsString::from), standing);
+        let command = "dupack testbed --loss 0,2% --senders 'sack(dup_threshold=4)/reno'";
+        for (standing, before) in [
+            (Standing::Root, "\n  chrt --fifo 40 "),
+            (Standing::User, "\n  sudo chrt --fifo 40 "),
+        ] {
+            let text = with(standing);
+            assert!(text.ends_with(&format!("{before}{command}")), "{text}");
+        }
+        assert!(!with(Standing::Precedence).contains("chrt"));
+    }
 
     #[test]
     fn a_percent_sign_at_the_end_stands_for_the_whole_list() {

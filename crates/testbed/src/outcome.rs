@@ -7,7 +7,7 @@ use dupack_wire::path::{PathReport, Trust};
 use dupack_wire::transfer::{Extent, TransferError};
 
 use super::{Testbed, TestbedError, Watch, captures};
-use dupack_lab::results::medium::NO_ANSWER;
+use dupack_lab::results::medium::{DOUBT, NO_ANSWER, SOUND_LEAST};
 use dupack_lab::results::{Doubt, Medium, Results, Run, WireRecord};
 use dupack_lab::run::Job;
 
@@ -107,9 +107,7 @@ impl Testbed {
             bytes: self.options.bytes,
             doubts,
         });
-        if results.is_worthless() {
-            results.warnings.push(NO_ANSWER.to_owned());
-        }
+        results.warnings.extend(summary(&results));
         results
     }
 
@@ -123,14 +121,34 @@ impl Testbed {
                 "{run}: cut off after {limit}, before the last byte."
             ));
         }
-        if let Trust::Worthless { reasons } = &passage.trust {
-            complaints.push(format!(
-                "{run}: the machine did not keep up, and the run is worth nothing: {}.",
-                reasons.join("; ")
-            ));
-        }
         complaints
     }
+}
+
+/// What is to be said of the runs that cannot be trusted, all together: their reasons are in `path.csv`.
+fn summary(results: &Results) -> Vec<String> {
+    let unsound = results.runs.iter().filter(|run| !results.is_sound(run));
+    let (unsound, all) = (unsound.count(), results.runs.len());
+    if unsound == 0 {
+        return Vec::new();
+    }
+    let mut said = vec![format!(
+        "{unsound} of {all} runs are worth nothing, as the machine did not keep up ({DOUBT}); path.csv says why, run by \
+         run."
+    )];
+    let (without, points) = (results.points_of_too_few().len(), results.points.len());
+    if results.is_worthless() {
+        said.push(NO_ANSWER.to_owned());
+    } else if without > 0 {
+        let at = match points {
+            1 => String::new(),
+            _ => format!(" at {without} of {points} points"),
+        };
+        said.push(format!(
+            "There is no answer{at}: it takes {SOUND_LEAST} runs of each sender that can be trusted, and half of its runs."
+        ));
+    }
+    said
 }
 
 /// An error with what is behind it, as far as it does not say so itself.
@@ -157,7 +175,8 @@ mod tests {
     use super::*;
     use crate::{Family, SackCompression, SenderSpec, TestbedOptions};
     use dupack_lab::experiment::{Experiment, LinkOptions, Seeds};
-    use dupack_lab::results::{Measure, Values};
+    use dupack_lab::results::verdict::{Answer, Mark};
+    use dupack_lab::results::{Measure, Values, Verdict};
     use dupack_lab::units::Delay;
     use dupack_wire::path::NetworkError;
 
@@ -202,7 +221,8 @@ mod tests {
 
     fn done(job: Job, trust: Trust) -> (Run, Passage) {
         let mut values = Values::default();
-        values.set(Measure::Goodput, 1.0 + job.stack as f64);
+        let spread = 1.0 + 0.01 * job.seed as f64;
+        values.set(Measure::Goodput, (1.0 + job.stack as f64) * spread);
         let run = Run {
             point: job.point,
             stack: job.stack,
@@ -281,6 +301,55 @@ mod tests {
             let said = warnings.iter().any(|text| text.contains("no answer"));
             assert_eq!(said, !sound, "{warnings:?}");
         }
+    }
+
+    /// What is said of so many sound runs of each sender, of five.
+    fn with_sound(sound: [u64; 2]) -> Outcome {
+        let mut testbed = testbed(Delay::from_nanos(1)).unwrap();
+        testbed.experiment.seeds = Seeds::Count(5);
+        testbed.run_each(&Count::default(), &mut |job| {
+            let trust = match job.seed <= sound[job.stack] {
+                true => Trust::Sound,
+                false => Trust::Worthless {
+                    reasons: vec!["late".to_owned()],
+                },
+            };
+            Ok(done(job, trust))
+        })
+    }
+
+    #[test]
+    fn a_point_has_an_answer_only_if_enough_runs_of_every_sender_are_sound() {
+        let answer = |sound| {
+            let results = with_sound(sound).results;
+            let answer = Verdict::of(&results, 0).answer;
+            let none = matches!(answer, Answer::TooFew(_) | Answer::Worthless);
+            assert_eq!(none, !results.points_of_too_few().is_empty());
+            (answer, results.warnings.len())
+        };
+        assert_eq!(answer([5, 5]), (Answer::Stars(vec![1]), 0));
+        assert_eq!(answer([5, 3]), (Answer::Stars(vec![1]), 1));
+        assert_eq!(answer([5, 2]), (Answer::TooFew(vec![1]), 2));
+        assert_eq!(answer([0, 5]), (Answer::TooFew(vec![0]), 2));
+        assert_eq!(answer([2, 1]), (Answer::TooFew(vec![0, 1]), 2));
+        assert_eq!(answer([0, 0]), (Answer::Worthless, 2));
+    }
+
+    /// A sender that is far ahead in the only run that is left has no mark, and the line says why.
+    #[test]
+    fn a_survivor_is_not_crowned() {
+        let results = with_sound([0, 1]).results;
+        let verdict = Verdict::of(&results, 0);
+        assert!(verdict.stacks.iter().all(|stack| stack.mark == Mark::Plain));
+        let why = verdict.no_answer().unwrap();
+        for part in ["0 of sack/reno, 1 of kernel:reno", "it takes 3 of each"] {
+            assert!(why.contains(part), "{why}");
+        }
+        let [count, none] = &results.warnings[..] else {
+            panic!("{:?}", results.warnings);
+        };
+        assert!(count.starts_with("9 of 10 runs are worth nothing"), "{count}");
+        assert!(none.starts_with("There is no answer:"), "{none}");
     }
 
     #[test]

@@ -8,6 +8,11 @@ pub const DOUBT: &str = "†";
 /// What is said where all runs are such.
 pub const NO_ANSWER: &str = "There is no answer: every run is worth nothing, and marked †.";
 
+/// Where runs cannot be trusted, a point has an answer only if at least so many of each stack can, and at
+/// least half: the interval of two runs is so wide that it tells nothing, and what is left of many is
+/// chosen by when the machine was idle.
+pub const SOUND_LEAST: usize = 3;
+
 /// Stands in the place of the best stack at a point where all runs are such.
 pub const NO_ANSWER_HERE: &str = "no answer: every run is marked †";
 

@@ -185,11 +185,27 @@ impl Results {
         !doubts.any(|doubt| doubt.seed == run.seed)
     }
 
-    /// Whether there are runs at `point` and none of them can be trusted.
+    /// The stacks of which so many runs at `point` cannot be trusted that there is no answer: fewer than
+    /// [`SOUND_LEAST`](medium::SOUND_LEAST) are left, or fewer than half. A stack of which all can be
+    /// trusted is none of these, however few they are.
     #[must_use]
-    pub fn is_worthless_at(&self, point: usize) -> bool {
-        let mut here = self.runs.iter().filter(|run| run.point == point).peekable();
-        here.peek().is_some() && !here.any(|run| self.is_sound(run))
+    pub fn too_few_at(&self, point: usize) -> Vec<usize> {
+        let is_one = |stack: &usize| {
+            let here = |run: &&Run| run.point == point && run.stack == *stack;
+            let all = self.runs.iter().filter(here).count();
+            let here = self.runs.iter().filter(here);
+            let sound = here.filter(|run| self.is_sound(run)).count();
+            sound < all && (sound < medium::SOUND_LEAST || 2 * sound < all)
+        };
+        (0..self.stacks.len()).filter(is_one).collect()
+    }
+
+    /// The points that have no answer because runs cannot be trusted.
+    #[must_use]
+    pub fn points_of_too_few(&self) -> Vec<usize> {
+        let points = 0..self.points.len();
+        let of_too_few = points.filter(|point| !self.too_few_at(*point).is_empty());
+        of_too_few.collect()
     }
 
     /// Whether there are runs and none of them can be trusted.

@@ -3,7 +3,7 @@
 use super::contrast::{better_side, paired};
 use super::limits::{HARM_MOST, Margins, WASTE_MOST_PERCENT};
 use super::{Answer, JUDGED, Prefer, Verdict};
-use crate::results::medium::NO_ANSWER_HERE;
+use crate::results::medium::{NO_ANSWER_HERE, SOUND_LEAST};
 use crate::results::{Better, HarmRecord, Measure, Medium, Results};
 use crate::run::STANDING;
 use crate::stats::{ratio, times};
@@ -145,6 +145,19 @@ impl Verdict {
                     .to_owned()
             }
             Answer::Worthless => NO_ANSWER_HERE.to_owned(),
+            Answer::TooFew(few) => {
+                let few = few.iter().map(|stack| {
+                    let contender = &self.contenders[*stack];
+                    let left = contender.samples(Measure::Goodput).len();
+                    format!("{left} of {}", contender.name)
+                });
+                let few: Vec<String> = few.collect();
+                format!(
+                    "no answer: too few runs can be trusted, {} (†); it takes {SOUND_LEAST} of each stack, and half of \
+                     its runs",
+                    few.join(", ")
+                )
+            }
         })
     }
 }

@@ -256,6 +256,8 @@ pub enum Answer {
     Nobody,
     /// No run can be trusted.
     Worthless,
+    /// Too few runs of these can be trusted ([`Results::too_few_at`]).
+    TooFew(Vec<usize>),
 }
 
 /// All stacks at a point, by all measures.
@@ -280,7 +282,22 @@ impl Verdict {
     pub fn of(results: &Results, point: usize) -> Self {
         let stacks = 0..results.stacks.len();
         let contenders: Vec<_> = stacks.map(|s| Contender::of(results, point, s)).collect();
-        Self::among(contenders, &Margins::at(results, point), results.prefer)
+        let verdict = Self::among(contenders, &Margins::at(results, point), results.prefer);
+        verdict.without(results.too_few_at(point))
+    }
+
+    /// There is no answer if of `few` too few runs can be trusted, and no mark: what is left may be the
+    /// runs that the machine happened to have time for.
+    fn without(mut self, few: Vec<usize>) -> Self {
+        if few.is_empty() || self.answer == Answer::Worthless {
+            return self;
+        }
+        self.answer = Answer::TooFew(few);
+        for judgement in &mut self.stacks {
+            judgement.mark = Mark::Plain;
+            judgement.warnings.clear();
+        }
+        self
     }
 
     /// The verdict on `contenders`.

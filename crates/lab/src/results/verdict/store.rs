@@ -53,6 +53,7 @@ const fn answer_key(answer: &Answer) -> &'static str {
         Answer::Alone => "alone",
         Answer::Nobody => "nobody",
         Answer::Worthless => "worthless",
+        Answer::TooFew(_) => "too_few_runs",
     }
 }
 
