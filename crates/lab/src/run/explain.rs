@@ -6,6 +6,7 @@ use dupack_algorithms::catalog::{Axis, Origin, StackSpec};
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario};
 use crate::experiment::{Experiment, LinkOptions, Starts};
 use crate::results::Parameter;
+use crate::run::Plan;
 
 /// The parameters of an experiment, for the stacks of its first point.
 pub(super) fn parameters(e: &Experiment, scenarios: &[Scenario]) -> Vec<Parameter> {
@@ -44,6 +45,35 @@ fn origin(e: &Experiment, key: &str, is_default: bool) -> &'static str {
     } else {
         "given"
     }
+}
+
+impl Plan {
+    /// The same plan, whose parameters say `source` of the value that the file has under `key`
+    /// (`path.rate`, `sweep.path.loss`), where they would say that it was given: somebody else than
+    /// the user has set it.
+    #[must_use]
+    pub fn not_given(mut self, key: &str, source: &str) -> Self {
+        let parameters = self.parameters.iter_mut();
+        for p in parameters.filter(|p| p.source == GIVEN && is_of(p, key)) {
+            source.clone_into(&mut p.source);
+        }
+        self
+    }
+}
+
+const GIVEN: &str = "given";
+
+/// Whether `p` is what the file has under `key`.
+fn is_of(p: &Parameter, key: &str) -> bool {
+    let below = |owner: &str| {
+        let name = key.strip_prefix(owner).and_then(|key| key.strip_prefix('.'));
+        p.owner == owner && name == Some(&p.name)
+    };
+    let is_endpoints = p.owner.ends_with(": endpoints");
+    p.name == key
+        || below("path")
+        || below("sweep")
+        || is_endpoints && p.name == "segment" && key == "sender.segment"
 }
 
 fn push(out: &mut Vec<Parameter>, owner: &str, name: &str, value: String, source: &str) {
@@ -259,6 +289,42 @@ mod tests {
 
     use crate::experiment::load::Source;
     use crate::run::Plan;
+
+    #[test]
+    fn what_nobody_gave_is_not_said_to_be_given() {
+        let source = Source::new(
+            "test",
+            "stacks = [\"sack/reno\"]\nseeds = 3\n[path]\nrate = \"1Mbit/s\"\n[access]\n\
+             rate = \"10Mbit/s\"\ndelay = \"1ms\"\n[sender]\nsegment = \"1000B\"\n[sweep]\n\
+             \"path.loss\" = [\"0%\", \"1%\"]\n",
+        );
+        let mut plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+        let sources = |plan: &Plan| {
+            let parameters = plan.empty_results().parameters;
+            let given = parameters.iter().filter(|p| p.source == "given");
+            let given = given.map(|p| p.name.clone()).collect::<Vec<_>>();
+            let built_in = parameters.iter().filter(|p| p.source == "built in");
+            (given, built_in.count())
+        };
+        let all = [
+            "seeds",
+            "path.loss",
+            "rate",
+            "access.delay",
+            "access.rate",
+            "segment",
+            "sender.segment",
+        ];
+        let (mut given, none) = sources(&plan);
+        given.sort_unstable();
+        let mut expected = all.to_vec();
+        expected.sort_unstable();
+        assert_eq!((given, none), (expected.iter().map(ToString::to_string).collect(), 0));
+        for key in ["seeds", "sweep.path.loss", "path.rate", "access.delay", "sender.segment"] {
+            plan = plan.not_given(key, "built in");
+        }
+        assert_eq!(sources(&plan), (vec!["access.rate".to_owned()], 6));
+    }
 
     #[test]
     fn a_value_is_default_given_or_swept_and_none_is_left_out() {

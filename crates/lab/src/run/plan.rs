@@ -27,7 +27,7 @@ pub struct Plan {
     /// A scenario per point and stack, stacks varying fastest.
     scenarios: Vec<Scenario>,
     warnings: Vec<String>,
-    parameters: Vec<Parameter>,
+    pub(super) parameters: Vec<Parameter>,
     pub(super) precision: Option<Precision>,
     /// What measures harm, if it is asked for and makes sense.
     pub(super) harm: Option<Harm>,
