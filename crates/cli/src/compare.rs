@@ -7,11 +7,12 @@ use clap::Args;
 use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts};
+use dupack_lab::run::Plan;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 use miette::Result;
 
 use crate::deliver::carry_out;
-use crate::flags::{OutputArgs, StackList, dialect, whole_path};
+use crate::flags::{Given, OutputArgs, StackList, dialect, whole_path};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -23,7 +24,10 @@ Examples:
   dupack compare --loss 1% --precision 2%
   dupack compare --rate 20Mbit/s --buffer 67pkt --loss 0,1% --prefer friendly
   dupack compare --delayed-ack 200ms \\
-      --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'")]
+      --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'
+
+Finished runs are kept at once in the folder's runs.jsonl, until all of them are
+done. After an interruption, or a crash, repeat the command with --resume DIR.")]
 pub struct CompareArgs {
     /// Rate of the bottleneck
     #[arg(
@@ -33,7 +37,7 @@ pub struct CompareArgs {
         allow_hyphen_values = true
     )]
     rate: Rate,
-    /// One-way propagation delay
+    /// One-way propagation delay from end to end
     #[arg(long, default_value = "20ms", allow_hyphen_values = true)]
     delay: Delay,
     /// Buffer of the bottleneck, in packets or bytes
@@ -98,11 +102,24 @@ pub struct CompareArgs {
     output: OutputArgs,
 }
 
-pub fn run(args: &CompareArgs, catalog: &Catalog) -> Result<ExitCode> {
+pub fn run(args: &CompareArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
     let experiment = experiment(args);
     let source = Source::of_flags(&experiment);
-    carry_out(experiment, &source, "compare", &args.output, catalog)
+    let plan = Plan::new(experiment, &source, catalog)?;
+    let plan = given.mark(plan, &DEFAULTS).not_given("starts", "built in");
+    carry_out(plan, &source, "compare", &args.output, catalog)
 }
+
+/// The flags that always have a value, and what they set in the experiment.
+const DEFAULTS: [(&str, &[&str]); 7] = [
+    ("rate", &["path.rate"]),
+    ("delay", &["path.delay"]),
+    ("buffer", &["path.buffer"]),
+    ("loss", &["path.loss", "sweep.path.loss"]),
+    ("dialect", &["dialect"]),
+    ("seeds", &["seeds"]),
+    ("duration", &["duration"]),
+];
 
 /// The experiment that the flags describe; it is stored with the results, so that `dupack run`
 /// can repeat it.

@@ -1,33 +1,33 @@
 //! From an experiment to its folder and the terminal.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::{Judged, Rules};
-use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
 use dupack_lab::run::{Execution, Plan};
+use dupack_report::begun::Begun;
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
-use dupack_report::files::EXPERIMENT;
 use dupack_report::folder::OutputFolder;
 use dupack_report::table;
 use miette::{IntoDiagnostic, Result};
 
 use crate::flags::{Format, OutputArgs};
-use crate::output::{INTERRUPTED, folder, print, terminal, warn};
+use crate::output::{INTERRUPTED, command_without, folder, print, quoted, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
-/// Checks an experiment, runs it with a progress bar, and delivers the results.
+/// Runs the plan of an experiment with a progress bar, and delivers the results.
 pub fn carry_out(
-    experiment: Experiment,
+    mut plan: Plan,
     source: &Source,
     name: &str,
     output: &OutputArgs,
     catalog: &Catalog,
 ) -> Result<ExitCode> {
-    let mut plan = Plan::new(experiment, source, catalog)?;
     if !output.no_harm {
         plan = plan.measuring_harm(catalog);
     }
@@ -38,32 +38,63 @@ pub fn carry_out(
         return Ok(ExitCode::SUCCESS);
     }
     // Made before the work, so that a folder that cannot be had costs no time.
-    let folder = folder(output.out.as_deref(), name)?;
-    folder.write(EXPERIMENT, source.text.as_bytes())?;
+    let begun = match &output.resume {
+        Some(path) => Begun::again(path, &plan.empty_results().experiment)?,
+        None => Begun::new(folder(output.out.as_deref(), name)?, source)?,
+    };
+    for complaint in begun.journal.complaints() {
+        eprintln!("note: {complaint}");
+    }
     let bar = Bar::new(plan.work(), name);
     let execution = Execution { jobs: output.jobs };
-    let mut results = plan.execute(execution, &bar, interrupt());
+    let mut results = plan.execute_keeping(&begun.journal, execution, &bar, interrupt());
     results.prefer = output.prefer;
     bar.finish();
+    let done = deliver(&results, &plan, &rules, output, catalog, &begun.folder);
+    if done.is_err() || results.missing() > 0 {
+        let go_on = go_on(std::env::args_os(), begun.folder.path());
+        eprintln!("the finished runs are kept; go on with: {go_on}");
+    } else if let Err(error) = begun.complete() {
+        eprintln!("warning: {error}");
+    }
+    done
+}
+
+/// Writes every file, prints what was asked for, and says what there is to warn of.
+fn deliver(
+    results: &Results,
+    plan: &Plan,
+    rules: &Rules,
+    output: &OutputArgs,
+    catalog: &Catalog,
+    folder: &OutputFolder,
+) -> Result<ExitCode> {
     if results.runs.is_empty() {
         eprintln!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let judged = rules.judge_results(&results);
+    let judged = rules.judge_results(results);
     let beside = Beside {
         judged: judged.clone(),
         over_time: Some(plan.over_time(interrupt())),
         ..Beside::default()
     };
-    comparison::files(&results, catalog, beside)
+    comparison::files(results, catalog, beside)
         .into_diagnostic()?
-        .write(&folder)?;
+        .write(folder)?;
     match output.format {
-        Format::Table => tables(&results, &judged)?,
-        Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(&results)))?,
-        Format::Json => print(&claims::json_text(&results, &judged))?,
+        Format::Table => tables(results, &judged)?,
+        Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
+        Format::Json => print(&claims::json_text(results, &judged))?,
     }
-    conclude(&results, &folder)
+    conclude(results, folder)
+}
+
+/// The command that was given with `args`, going on with `folder`.
+fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
+    let mut words = command_without(args, &["--out", "--resume"]);
+    words.extend(["--resume".to_owned(), quoted(&folder.display().to_string())]);
+    words.join(" ")
 }
 
 fn tables(results: &Results, judged: &[Judged]) -> Result<()> {
@@ -92,4 +123,29 @@ fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_to_go_on_is_the_same_with_another_folder() {
+        let line = |words: &[&str], folder: &str| {
+            let words = words.iter().map(OsString::from);
+            go_on(words, Path::new(folder))
+        };
+        assert_eq!(
+            line(&["/x/dupack", "run", "a b.toml", "--no-harm"], "out/a-2"),
+            "dupack run 'a b.toml' --no-harm --resume out/a-2"
+        );
+        let stacks = "newreno(full_ack=alg2)/reno";
+        assert_eq!(
+            line(&["d", "compare", "--out", "x", "--stacks", stacks, "--loss=1%"], "x"),
+            "dupack compare --stacks 'newreno(full_ack=alg2)/reno' --loss=1% --resume x"
+        );
+        for before in [&["d", "run", "f", "--resume", "y"][..], &["d", "run", "f", "--resume=y"]] {
+            assert_eq!(line(before, "it's"), r"dupack run f --resume 'it'\''s'");
+        }
+    }
 }

@@ -1,13 +1,42 @@
 //! Arguments that several commands share.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Id, ValueEnum};
 use dupack_algorithms::catalog::Dialect;
 use dupack_lab::experiment::BurstLoss;
 use dupack_lab::results::Prefer;
+use dupack_lab::run::Plan;
 use dupack_lab::units::{Delay, Probability};
+
+/// The flags that somebody wrote, by their identifiers: others have their defaults.
+#[derive(Debug, Default)]
+pub struct Given(HashSet<String>);
+
+impl Given {
+    /// Those of the command that `matches` chose.
+    pub fn of(matches: &ArgMatches) -> Self {
+        let Some((_, chosen)) = matches.subcommand() else {
+            return Self::default();
+        };
+        let written = |id: &&Id| chosen.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        let ids = chosen.ids().filter(written);
+        Self(ids.map(ToString::to_string).collect())
+    }
+
+    /// `plan`, whose parameters do not say of a default that it was given: for each flag the keys that
+    /// it sets in an experiment file.
+    pub fn mark(&self, mut plan: Plan, flags: &[(&str, &[&str])]) -> Plan {
+        let defaults = flags.iter().filter(|(flag, _)| !self.0.contains(*flag));
+        for key in defaults.flat_map(|(_, keys)| *keys) {
+            plan = plan.not_given(key, "default");
+        }
+        plan
+    }
+}
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -48,6 +77,10 @@ pub struct OutputArgs {
     /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/NAME, numbered if taken]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Go on with the folder of the same command that was interrupted: its finished runs are not done
+    /// again
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "explain"])]
+    pub resume: Option<PathBuf>,
     /// How results are printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

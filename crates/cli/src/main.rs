@@ -22,8 +22,10 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use dupack_algorithms::catalog::Catalog;
+
+use flags::Given;
 
 /// TCP loss recovery, from paper to packets: which sender should this path have, and what would
 /// it gain?
@@ -63,10 +65,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let catalog = Catalog::builtin();
-    let result = match Cli::parse().command {
-        Command::Compare(args) => compare::run(&args, &catalog),
+    let matches = Cli::command().get_matches();
+    let given = Given::of(&matches);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let result = match cli.command {
+        Command::Compare(args) => compare::run(&args, &given, &catalog),
         Command::Run(args) => run::run(&args, &catalog),
-        Command::Trace(args) => trace::run(&args, &catalog),
+        Command::Trace(args) => trace::run(&args, &given, &catalog),
         #[cfg(target_os = "linux")]
         Command::Send(args) => send::run(&args, &catalog),
         #[cfg(target_os = "linux")]
@@ -90,7 +95,6 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_sound() {

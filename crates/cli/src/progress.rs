@@ -72,6 +72,10 @@ impl Progress for Bar {
     fn runs_added(&self, runs: usize) {
         self.0.inc_length(runs as u64);
     }
+
+    fn note(&self, text: &str) {
+        self.0.suspend(|| eprintln!("note: {text}"));
+    }
 }
 
 /// Where no bar can be shown, a line is printed this often.

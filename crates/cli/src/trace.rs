@@ -23,7 +23,7 @@ use dupack_report::trace::{
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::flags::{StackList, burst, dialect};
+use crate::flags::{Given, StackList, burst, dialect};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
 use setting::{Flows, Setting};
@@ -128,7 +128,7 @@ pub struct TraceArgs {
     /// Folder for the files; must be empty or new [default: dupack-out/trace, numbered if taken]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print every effective parameter, defaults included
+    /// Print every effective parameter, defaults included, and where it comes from, and run nothing
     #[arg(long)]
     explain: bool,
 }
@@ -160,20 +160,25 @@ struct Done {
     found: Found,
 }
 
-pub fn run(args: &TraceArgs, catalog: &Catalog) -> Result<ExitCode> {
+pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
     let setting = Setting::of(args)?;
     let plan = setting.plan(catalog)?;
+    let plan = match args.experiment {
+        None => setting::say_what_was_given(plan, given),
+        Some(_) => plan,
+    };
     let asked = asked(args, setting.experiment.duration)?;
     let runs = runs(&plan, args.follow.as_ref())?;
+    if args.explain {
+        let (_, width) = terminal();
+        print(&table::parameters(&plan.empty_results(), width))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let folder = folder(args.out.as_deref(), "trace")?;
     folder.write(EXPERIMENT, setting.source.text.as_bytes())?;
     let done = write_all(&runs, setting.seed, &folder)?;
     let runs = &runs[..done.len()];
 
-    if args.explain {
-        let (_, width) = terminal();
-        print(&table::parameters(&plan.empty_results(), width))?;
-    }
     for warning in plan.warnings().iter().chain(&setting.remarks) {
         eprintln!("warning: {warning}");
     }

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::evidence::{Evidence, Followed, Part, Traced};
-use super::journal::{Done, Journal, JournalError};
 use super::judge::{Cells, Prepared};
 use super::readings::Way;
 use super::reproduction::Account;
@@ -16,6 +15,7 @@ use super::{Extent, Observe, Paper, Reproduction};
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::Seeds;
 use dupack_lab::experiment::load::ExperimentError;
+use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
 use dupack_lab::results::Results;
 use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
 use dupack_lab::trace::Trace;
@@ -169,7 +169,7 @@ pub(super) fn run_campaigns(
         let outcome = part.run(task, conduct)?;
         let journal = &journals[task.campaign][task.part];
         if let (Outcome::Measured(done, None), Some(journal)) = (&outcome, journal)
-            && let Err(error) = part.note(journal, task, done)
+            && let Err(error) = part.plan.keep(journal, task.job, done)
             && !broken.swap(true, Ordering::Relaxed)
         {
             let lost = "the runs go on, but after an interruption they begin anew";
@@ -207,12 +207,8 @@ fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Journals, J
             _ => return Ok(None),
         };
         let journal = Journal::open(&folder)?;
-        if journal.unreadable() > 0 {
-            conduct.watch.note(&format!(
-                "{}: {} line(s) torn or unreadable: these runs are done again",
-                journal.path().display(),
-                journal.unreadable()
-            ));
+        for complaint in journal.complaints() {
+            conduct.watch.note(&complaint);
         }
         Ok(Some(journal))
     };
@@ -260,24 +256,12 @@ const fn group(task: &Task) -> Group {
 
 /// The stacks whose shortest journalled run does not come out the same again.
 fn stale(held: &[(Task, Done)], campaigns: &[Campaign], conduct: &Conduct<'_>) -> Vec<Group> {
-    let mut shortest: Vec<&(Task, Done)> = Vec::new();
-    for entry in held {
-        match shortest.iter_mut().find(|s| group(&s.0) == group(&entry.0)) {
-            Some(known) if entry.0.packets < known.0.packets => *known = entry,
-            Some(_) => {}
-            None => shortest.push(entry),
-        }
-    }
-    let samples = shortest.iter().map(|(task, _)| *task).collect();
-    let again = run_all(samples, conduct.execution, conduct.interrupt, |task| {
+    let held = held.iter().map(|(task, done)| (*task, done));
+    let costs = (group, |task: &Task| task.packets);
+    let changed = changed(held, costs, conduct.execution, |task| {
         let part = &campaigns[task.campaign].parts[task.part];
         part.plan.run(task.job, conduct.interrupt)
     });
-    let changed = again.iter().filter(|(task, run)| {
-        let before = shortest.iter().find(|s| group(&s.0) == group(task));
-        before.is_some_and(|(_, done)| done.run != *run)
-    });
-    let changed: Vec<Group> = changed.map(|(task, _)| group(task)).collect();
     for &(campaign, part, stack) in &changed {
         let campaign = &campaigns[campaign];
         let part = &campaign.parts[part];
@@ -319,13 +303,17 @@ impl Planned {
                     course,
                 };
                 Some(Outcome::Measured(
-                    Done { run, cpu: spent() },
+                    Done {
+                        run,
+                        cpu: Some(spent()),
+                    },
                     Some(followed),
                 ))
             }
             Observe::Measures | Observe::Series => {
                 let run = self.plan.run(task.job, conduct.interrupt)?;
-                Some(Outcome::Measured(Done { run, cpu: spent() }, None))
+                let cpu = Some(spent());
+                Some(Outcome::Measured(Done { run, cpu }, None))
             }
             Observe::Packets => {
                 let scenario = self.plan.scenario(task.job);
@@ -339,13 +327,6 @@ impl Planned {
         }
     }
 
-    fn note(&self, journal: &Journal, task: &Task, done: &Done) -> Result<(), JournalError> {
-        let scenario = self.plan.scenario(task.job);
-        let place = (self.plan.label(task.job.point), scenario.stack.to_string());
-        let fingerprint = self.plan.fingerprint(task.job);
-        journal.append(fingerprint, (&place.0, &place.1), done)
-    }
-
     /// What came out of it, in an order that does not depend on which run was finished first.
     fn conclude(&self, outcomes: Vec<Outcome>) -> (Part, Account) {
         let mut results = self.plan.empty_results();
@@ -355,7 +336,7 @@ impl Planned {
         for outcome in outcomes {
             match outcome {
                 Outcome::Measured(done, course) => {
-                    cpu += done.cpu;
+                    cpu += done.cpu.unwrap_or_default();
                     results.runs.push(done.run);
                     followed.extend(course);
                 }

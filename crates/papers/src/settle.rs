@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::campaign::{Campaign, Conduct, run_campaigns};
 use super::claims::{Judged, Verdict};
 use super::evidence::Part;
-use super::journal::JournalError;
+use dupack_lab::run::JournalError;
 use super::judge::Cells;
 use super::readings::Way;
 use super::reproduction::Settled;

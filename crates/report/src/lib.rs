@@ -1,6 +1,7 @@
 //! What is made of results for people to read: figures, tables, one HTML page.
 
 mod answer;
+pub mod begun;
 pub mod catalog;
 pub mod claims;
 pub mod comparison;

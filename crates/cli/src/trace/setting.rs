@@ -13,7 +13,7 @@ use dupack_report::trace;
 use miette::{Result, miette};
 
 use super::TraceArgs;
-use crate::flags::whole_path;
+use crate::flags::{Given, whole_path};
 
 /// The options of [`TraceArgs`] whose place the file takes.
 pub(super) const NOT_WITH_A_FILE: [&str; 12] = [
@@ -214,6 +214,29 @@ fn of_flags(args: &TraceArgs) -> Experiment {
     e.receiver.delayed_ack = args.delayed_ack;
     e
 }
+
+/// `plan` of the flags, whose parameters tell what was given from defaults, and from what is always so.
+pub(super) fn say_what_was_given(plan: Plan, given: &Given) -> Plan {
+    given
+        .mark(plan, &DEFAULTS)
+        .not_given("access.rate", "built in")
+        .not_given("access.delay", "built in")
+        .not_given("path.delay", "what --delay leaves for the bottleneck")
+}
+
+/// The flags that always have a value, and what they set in the experiment. The delay is not among
+/// them, as the access links have a part of it.
+const DEFAULTS: [(&str, &[&str]); 9] = [
+    ("rate", &["path.rate"]),
+    ("buffer", &["path.buffer"]),
+    ("loss", &["path.loss"]),
+    ("segment", &["sender.segment"]),
+    ("initial_window", &["sender.initial_window"]),
+    ("initial_ssthresh", &["sender.initial_ssthresh"]),
+    ("dialect", &["dialect"]),
+    ("duration", &["duration"]),
+    ("seed", &["seeds"]),
+];
 
 /// So fast that the access links never hold up what the bottleneck lets through.
 fn access_rate(args: &TraceArgs) -> Rate {

@@ -20,6 +20,7 @@
 //! ```
 
 pub mod claim;
+mod difference;
 pub mod drop;
 pub mod endpoint;
 pub mod link;

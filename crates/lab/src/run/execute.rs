@@ -1,6 +1,5 @@
 //! Carrying out the runs of a plan.
 
-use std::collections::BTreeSet;
 #[cfg(feature = "parallel")]
 use std::sync::Mutex;
 #[cfg(feature = "parallel")]
@@ -21,6 +20,8 @@ use dupack_tcp::time::{Duration, Instant};
 use super::build::{Built, Scenario, span};
 use super::course::Course;
 use super::harm::HarmRun;
+use super::journal::Journal;
+use super::kept::{Kept, Task};
 use super::plan::{Job, Plan};
 use crate::results::{Measure, Results, Run, Values};
 use crate::stats::jain_index;
@@ -56,6 +57,11 @@ pub trait Progress: Sync {
     /// There are so many more runs to do than was known, as a precision takes more seeds.
     fn runs_added(&self, runs: usize) {
         let _ = runs;
+    }
+
+    /// Something has to be said, for people.
+    fn note(&self, text: &str) {
+        let _ = text;
     }
 }
 
@@ -133,21 +139,51 @@ impl Plan {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Results {
+        self.execute_with(&Kept::nowhere(self), execution, progress, interrupt)
+    }
+
+    /// The same, and every finished run is kept in `journal` at once. Runs that it holds are not done
+    /// again, those that a precision added and those that measure harm included: the results are the
+    /// same to the last bit. Of these, the shortest of each stack is done again, and where it does not come
+    /// out the same, none of that stack is taken.
+    ///
+    /// # Panics
+    /// If the threads cannot be started.
+    #[must_use]
+    pub fn execute_keeping(
+        &self,
+        journal: &Journal,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Results {
+        let kept = Kept::within(self, journal, execution, progress, interrupt);
+        self.execute_with(&kept, execution, progress, interrupt)
+    }
+
+    fn execute_with(
+        &self,
+        kept: &Kept<'_>,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Results {
         let mut results = self.empty_results();
-        let (mut jobs, mut harm_runs) = (self.jobs(), Vec::new());
-        while !jobs.is_empty() {
-            let done = execution.each(&self.tasks(&jobs), |&task| {
-                let done = match task {
-                    Task::Compared(job) => Done::Compared(Box::new(self.run(job, interrupt)?)),
-                    Task::Harm(job) => Done::Harm(self.harm_run(job, interrupt)?),
-                };
+        let mut harm_runs = Vec::new();
+        let mut tasks = self.tasks(&self.jobs());
+        while !tasks.is_empty() {
+            let done = execution.each(&tasks, |&task| {
+                let run = kept.run(task, progress, interrupt)?;
                 progress.run_done();
-                Some(done)
+                Some(match task {
+                    Task::Compared(_) => Outcome::Compared(Box::new(run)),
+                    Task::Harm(_) => Outcome::Harm(HarmRun::of(&run)),
+                })
             });
             for done in done {
                 match done {
-                    Done::Compared(run) => results.runs.push(*run),
-                    Done::Harm(run) => harm_runs.push(run),
+                    Outcome::Compared(run) => results.runs.push(*run),
+                    Outcome::Harm(run) => harm_runs.push(run),
                 }
             }
             results
@@ -156,8 +192,9 @@ impl Plan {
             if interrupt.is_asked() {
                 break;
             }
-            jobs = self.more_jobs(&results);
-            progress.runs_added(self.tasks(&jobs).len());
+            let jobs = self.more_jobs(&results);
+            tasks = self.tasks(&jobs);
+            progress.runs_added(tasks.len());
             results.planned += jobs.len();
         }
         if let Some(harm) = &self.harm {
@@ -184,28 +221,11 @@ impl Plan {
         wanted.flatten().collect()
     }
 
-    /// All that `jobs` take, and what measures harm beside them: all of a seed together, so that what
-    /// is finished early can be compared.
-    fn tasks(&self, jobs: &[Job]) -> Vec<Task> {
-        let mut tasks: Vec<Task> = jobs.iter().copied().map(Task::Compared).collect();
-        if let Some(harm) = &self.harm {
-            let places: BTreeSet<(u64, usize)> =
-                jobs.iter().map(|job| (job.seed, job.point)).collect();
-            let beside = places.into_iter().flat_map(|(seed, point)| {
-                let jobs = harm.jobs(seed);
-                jobs.filter(move |job| job.point == point).map(Task::Harm)
-            });
-            tasks.extend(beside);
-            tasks.sort_by_key(|task| task.job().seed);
-        }
-        tasks
-    }
-
-    /// One of the runs that measure harm; `None` if it was interrupted.
-    fn harm_run(&self, job: Job, interrupt: &Interrupt) -> Option<HarmRun> {
+    /// One of the runs that measure harm; `None` if it was interrupted, or there are none.
+    pub(super) fn harm_run(&self, job: Job, interrupt: &Interrupt) -> Option<Run> {
         let scenario = self.harm.as_ref()?.scenario(job);
         let (run, _) = run(scenario, job, Followed::No, interrupt)?;
-        Some(HarmRun::of(&run))
+        Some(run)
     }
 
     /// Does one run; `None` if it was interrupted.
@@ -231,25 +251,8 @@ impl Plan {
     }
 }
 
-/// A run to do.
-#[derive(Clone, Copy)]
-enum Task {
-    /// One under comparison.
-    Compared(Job),
-    /// One that measures harm.
-    Harm(Job),
-}
-
-impl Task {
-    const fn job(&self) -> &Job {
-        match self {
-            Self::Compared(job) | Self::Harm(job) => job,
-        }
-    }
-}
-
 /// A run that was done.
-enum Done {
+enum Outcome {
     Compared(Box<Run>),
     Harm(HarmRun),
 }

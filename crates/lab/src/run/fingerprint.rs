@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 use dupack_algorithms::catalog::StackSpec;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::plan::{Job, Plan};
+use super::build::Scenario;
 use super::{explain, program};
 use crate::experiment::Seeds;
 
@@ -57,49 +58,70 @@ impl TryFrom<String> for Fingerprint {
     }
 }
 
-impl Plan {
-    /// The fingerprint of `job`.
-    ///
-    /// # Panics
-    /// If `job` is none of this plan's.
-    #[must_use]
-    pub fn fingerprint(&self, job: Job) -> Fingerprint {
-        Fingerprint(xxh3_64(self.identity(job).as_bytes()))
+/// The engine that makes the runs of this program, as a journal names it: its version, and a hash of
+/// all its sources.
+pub(super) fn engine() -> String {
+    let sources = xxh3_64(ENGINE.join(" ").as_bytes());
+    format!("{} {sources:016x}", env!("CARGO_PKG_VERSION"))
+}
+
+/// What runs depend on beside their seed, each scenario's as one number that is made when it is asked
+/// for: a run is short, and the text behind the number is not.
+#[derive(Clone, Debug)]
+pub(super) struct Identities(Vec<OnceLock<u64>>);
+
+impl Identities {
+    /// Those of so many scenarios.
+    pub(super) fn new(scenarios: usize) -> Self {
+        Self(vec![OnceLock::new(); scenarios])
     }
 
-    /// What a fingerprint is made of, as text.
-    fn identity(&self, job: Job) -> String {
-        let scenario = self.scenario(job);
-        let mut bare = scenario.experiment.clone();
-        bare.title.clear();
-        bare.description.clear();
-        bare.stacks = vec![scenario.stack.to_string()];
-        bare.seeds = Seeds::List(vec![job.seed]);
-        (bare.precision, bare.seeds_max) = (None, None);
-        let mut text = format!(
-            "{} {}\n{}",
-            env!("CARGO_PKG_VERSION"),
-            ENGINE.join(" "),
-            toml::to_string(&bare).unwrap_or_default()
-        );
-        let mut line = |what: fmt::Arguments<'_>| {
-            writeln!(text, "{what}").expect("memory does not fail");
-        };
-        for stack in &scenario.group_stacks {
-            line(format_args!("{stack}"));
-        }
-        for p in explain::parameters(&bare, std::slice::from_ref(scenario)) {
-            line(format_args!("{} {} {}", p.owner, p.name, p.value));
-        }
-        for (path, trace) in &scenario.traces {
-            line(format_args!("{} {trace:?}", path.display()));
-        }
-        let mut stacks = std::iter::once(&scenario.stack).chain(&scenario.group_stacks);
-        if !stacks.all(StackSpec::is_builtin) {
-            line(format_args!("program {:016x}", program::hash()));
-        }
-        text
+    /// The fingerprint of a run of `scenario`, which is at `place`, with `seed`.
+    pub(super) fn fingerprint(&self, place: usize, scenario: &Scenario, seed: u64) -> Fingerprint {
+        let hash = self.0[place].get_or_init(|| xxh3_64(identity(scenario).as_bytes()));
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&hash.to_le_bytes());
+        bytes[8..].copy_from_slice(&seed.to_le_bytes());
+        Fingerprint(xxh3_64(&bytes))
     }
+}
+
+/// What a run of `scenario` depends on beside its seed, as text.
+fn identity(scenario: &Scenario) -> String {
+    let mut bare = scenario.experiment.clone();
+    bare.title.clear();
+    bare.description.clear();
+    bare.stacks = vec![scenario.stack.to_string()];
+    bare.seeds = Seeds::Count(1);
+    (bare.precision, bare.seeds_max) = (None, None);
+    let mut text = format!(
+        "{} {}\n{}",
+        env!("CARGO_PKG_VERSION"),
+        ENGINE.join(" "),
+        toml::to_string(&bare).unwrap_or_default()
+    );
+    let mut line = |what: fmt::Arguments<'_>| {
+        writeln!(text, "{what}").expect("memory does not fail");
+    };
+    for stack in &scenario.group_stacks {
+        line(format_args!("{stack}"));
+    }
+    for p in explain::parameters(&bare, std::slice::from_ref(scenario)) {
+        line(format_args!("{} {} {}", p.owner, p.name, p.value));
+    }
+    for (path, trace) in &scenario.traces {
+        let mut hash = Xxh3Default::new();
+        for time in trace.times_ms() {
+            hash.update(&time.to_le_bytes());
+        }
+        let (begin, times) = (trace.begin_ms(), hash.digest());
+        line(format_args!("{} {begin} {times:016x}", path.display()));
+    }
+    let mut stacks = std::iter::once(&scenario.stack).chain(&scenario.group_stacks);
+    if !stacks.all(StackSpec::is_builtin) {
+        line(format_args!("program {:016x}", program::hash()));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -109,6 +131,7 @@ mod tests {
 
     use super::*;
     use crate::experiment::load::Source;
+    use crate::run::Plan;
 
     fn plan(text: &str) -> Plan {
         plan_of(text, &Catalog::builtin())
@@ -158,7 +181,7 @@ mod tests {
             assert_eq!(hash, format!("{:016x}", now.unwrap()), "{name}");
         }
         let plan = plan(BASE);
-        let identity = plan.identity(plan.jobs()[0]);
+        let identity = identity(plan.scenario(plan.jobs()[0]));
         assert!(ENGINE.iter().all(|hash| identity.contains(hash)));
     }
 
@@ -173,7 +196,7 @@ mod tests {
         let names_it = |text: &str| {
             let plan = plan_of(text, &catalog);
             let jobs = plan.jobs().into_iter();
-            let named = jobs.map(|job| plan.identity(job).contains(&line));
+            let named = jobs.map(|job| identity(plan.scenario(job)).contains(&line));
             named.collect::<Vec<bool>>()
         };
         assert_eq!(names_it(text), [false, true]);

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 
 use super::build::Scenario;
+use super::fingerprint::{Fingerprint, Identities};
 use super::plan::{Job, Plan};
 use crate::experiment::{Experiment, FlowGroup};
 use crate::results::{HarmRecord, Measure, Run};
@@ -28,6 +29,7 @@ const STANDING_START_SPREAD: Delay = Delay::from_nanos(1_000_000_000);
 pub struct Harm {
     /// A scenario per point and companion, companions varying fastest.
     scenarios: Vec<Scenario>,
+    identities: Identities,
     companions: usize,
     /// Which companion is the standing flow's own kind.
     own_kind: usize,
@@ -88,6 +90,7 @@ impl Harm {
             }
         }
         Ok(Self {
+            identities: Identities::new(scenarios.len()),
             scenarios,
             companions: companions.len(),
             own_kind,
@@ -104,7 +107,17 @@ impl Harm {
     }
 
     pub(super) fn scenario(&self, job: Job) -> &Scenario {
-        &self.scenarios[job.point * self.companions + job.stack]
+        &self.scenarios[self.place(job)]
+    }
+
+    const fn place(&self, job: Job) -> usize {
+        job.point * self.companions + job.stack
+    }
+
+    pub(super) fn fingerprint(&self, job: Job) -> Fingerprint {
+        let place = self.place(job);
+        self.identities
+            .fingerprint(place, &self.scenarios[place], job.seed)
     }
 
     /// Gives each of `runs` the harm that its stack does at its point under its seed.

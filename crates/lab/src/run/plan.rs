@@ -9,6 +9,7 @@ use dupack_net::link::DeliveryTrace;
 use dupack_tcp::sender::WindowLog;
 
 use super::build::{Scenario, recordings};
+use super::fingerprint::{Fingerprint, Identities};
 use super::harm::Harm;
 use super::precision::Precision;
 use super::{check, explain};
@@ -26,6 +27,7 @@ pub struct Plan {
     seeds: Vec<u64>,
     /// A scenario per point and stack, stacks varying fastest.
     scenarios: Vec<Scenario>,
+    identities: Identities,
     warnings: Vec<String>,
     pub(super) parameters: Vec<Parameter>,
     pub(super) precision: Option<Precision>,
@@ -104,6 +106,7 @@ impl Plan {
             points,
             stacks,
             seeds,
+            identities: Identities::new(scenarios.len()),
             scenarios,
             warnings,
             parameters,
@@ -133,7 +136,22 @@ impl Plan {
     /// What a run of `job` consists of.
     #[must_use]
     pub fn scenario(&self, job: Job) -> &Scenario {
-        &self.scenarios[job.point * self.stacks.len() + job.stack]
+        &self.scenarios[self.place(job)]
+    }
+
+    const fn place(&self, job: Job) -> usize {
+        job.point * self.stacks.len() + job.stack
+    }
+
+    /// The fingerprint of `job`.
+    ///
+    /// # Panics
+    /// If `job` is none of this plan's.
+    #[must_use]
+    pub fn fingerprint(&self, job: Job) -> Fingerprint {
+        let place = self.place(job);
+        let scenario = &self.scenarios[place];
+        self.identities.fingerprint(place, scenario, job.seed)
     }
 
     /// The stacks under comparison.

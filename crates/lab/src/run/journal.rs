@@ -1,0 +1,524 @@
+//! The journal of an experiment: every finished run on a line of its own, written at once, so
+//! that what was interrupted goes on where it stopped.
+//!
+//! A line is a JSON object: the run's [`Fingerprint`], what it is in words (point, stack, seed),
+//! the processor time that it took if somebody measured that, and everything else that was. Numbers
+//! read back to the same bits. Before the runs of an engine stands a line that names it. A line that a
+//! crash has torn is ignored, and the run done again.
+
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use miette::Diagnostic;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::execute::Execution;
+use super::fingerprint::{Fingerprint, engine};
+use super::plan::Job;
+use crate::results::{Measure, Run, Values};
+
+/// The file's name, in the experiment's folder.
+pub const NAME: &str = "runs.jsonl";
+
+/// The journal of one experiment. It is locked as long as this lives.
+#[derive(Debug)]
+pub struct Journal {
+    done: HashMap<Fingerprint, Line>,
+    unreadable: usize,
+    of_others: usize,
+    path: PathBuf,
+    file: Mutex<Appended>,
+}
+
+/// The file, and how much of it is whole lines.
+#[derive(Debug)]
+struct Appended {
+    file: File,
+    whole: u64,
+}
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    /// What came out of it.
+    pub run: Run,
+    /// The processor time that it took, if somebody measured it.
+    pub cpu: Option<Duration>,
+}
+
+/// What went wrong with a journal.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The system refuses it.
+    #[error("cannot {what} the journal {path}: {cause}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// Why not, in the system's words.
+        cause: String,
+        /// What to do.
+        #[help]
+        remedy: &'static str,
+    },
+    /// Another process works with it.
+    #[error("another dupack is at work in {folder}")]
+    #[diagnostic(help("wait for it, or begin a new folder with --out"))]
+    Busy {
+        /// Its folder.
+        folder: String,
+    },
+    /// There is none.
+    #[error("there is nothing to go on with in {folder}: it has no {NAME}")]
+    #[diagnostic(help(
+        "name the folder of an interrupted run; where all runs were done, there is no {NAME} any more"
+    ))]
+    Missing {
+        /// The folder.
+        folder: String,
+    },
+}
+
+/// Says which engine made the runs on the lines after it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Maker {
+    engine: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Line {
+    fingerprint: Fingerprint,
+    point: String,
+    stack: String,
+    seed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpu_seconds: Option<f64>,
+    measures: BTreeMap<String, f64>,
+    flow_goodputs_mbit_s: Vec<f64>,
+    trace_hash: String,
+}
+
+/// What a journal holds.
+#[derive(Default)]
+struct Held {
+    done: HashMap<Fingerprint, Line>,
+    unreadable: usize,
+    of_others: usize,
+    /// Which engine is named last.
+    engine: Option<String>,
+}
+
+impl Journal {
+    /// Opens the journal in `folder`, or begins one there.
+    ///
+    /// # Errors
+    /// If it can be neither read nor written, or somebody else has it open.
+    pub fn open(folder: &Path) -> Result<Self, JournalError> {
+        let path = folder.join(NAME);
+        let fail = |what, cause: io::Error| system(what, &path, &cause);
+        fs::create_dir_all(folder).map_err(|e| fail("make", e))?;
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(fail("read", e)),
+        };
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(|e| fail("write", e))?;
+        // Two that write at a time would do all runs twice. Where files cannot be locked, nothing keeps
+        // them from it.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(JournalError::Busy {
+                folder: folder.display().to_string(),
+            });
+        }
+        // What follows the last line break is torn: the next line must not be glued to it.
+        let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
+        let mut held = read(&bytes[..whole]);
+        if whole < bytes.len() {
+            held.unreadable += 1;
+            file.set_len(whole as u64).map_err(|e| fail("mend", e))?;
+        }
+        let journal = Self {
+            done: held.done,
+            unreadable: held.unreadable,
+            of_others: held.of_others,
+            file: Mutex::new(Appended {
+                file,
+                whole: whole as u64,
+            }),
+            path: path.clone(),
+        };
+        let engine = engine();
+        if held.engine.as_deref() != Some(&engine) {
+            journal.put(&Maker { engine })?;
+        }
+        Ok(journal)
+    }
+
+    /// Opens the journal that is in `folder`.
+    ///
+    /// # Errors
+    /// If there is none, and as [`open`](Self::open).
+    pub fn reopen(folder: &Path) -> Result<Self, JournalError> {
+        match folder.join(NAME).is_file() {
+            true => Self::open(folder),
+            false => Err(JournalError::Missing {
+                folder: folder.display().to_string(),
+            }),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What there is to say of its lines, for people: those that cannot be used.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<String> {
+        let path = self.path.display();
+        let mut said = Vec::new();
+        if self.unreadable > 0 {
+            let lines = self.unreadable;
+            said.push(format!(
+                "{path}: {lines} line(s) torn or unreadable: these runs are done again"
+            ));
+        }
+        if self.of_others > 0 {
+            let (runs, version) = (self.of_others, env!("CARGO_PKG_VERSION"));
+            said.push(format!(
+                "{path}: {runs} run(s) were made by another build of dupack than this one ({version}), whose code differs: \
+                 they are done again"
+            ));
+        }
+        said
+    }
+
+    /// Whether it holds no run that was done before and can be used.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.done.is_empty()
+    }
+
+    /// The run with `fingerprint`, as `job`, if it was done before.
+    #[must_use]
+    pub fn find(&self, fingerprint: Fingerprint, job: Job) -> Option<Done> {
+        self.done.get(&fingerprint)?.done(job)
+    }
+
+    /// Notes a finished run, with its point and its stack in words. It is in the system's hands when this
+    /// returns: only a crash of the machine, not one of the program, can lose it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append(
+        &self,
+        fingerprint: Fingerprint,
+        (point, stack): (&str, &str),
+        done: &Done,
+    ) -> Result<(), JournalError> {
+        self.put(&Line::of(fingerprint, (point, stack), done))
+    }
+
+    /// Takes it away: everything that rests on its runs is written.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn remove(self) -> Result<(), JournalError> {
+        fs::remove_file(&self.path).map_err(|e| system("remove", &self.path, &e))
+    }
+
+    fn put(&self, line: &impl Serialize) -> Result<(), JournalError> {
+        let mut text = serde_json::to_vec(line)
+            .map_err(|e| system("write", &self.path, &io::Error::other(e)))?;
+        text.push(b'\n');
+        let mut to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = to.file.write_all(&text) {
+            // A full disk takes a part of a line: without that, the next one is whole again.
+            let _ = to.file.set_len(to.whole);
+            return Err(system("write", &self.path, &error));
+        }
+        to.whole += text.len() as u64;
+        Ok(())
+    }
+}
+
+fn system(what: &'static str, path: &Path, error: &io::Error) -> JournalError {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    JournalError::System {
+        what,
+        path: path.display().to_string(),
+        cause: error.to_string(),
+        remedy: match error.kind() {
+            StorageFull | QuotaExceeded | FileTooLarge => {
+                "make room: the runs are kept there, so that an interruption loses none"
+            }
+            _ => "the runs are kept there; choose another folder with --out",
+        },
+    }
+}
+
+/// What stands on whole lines.
+fn read(lines: &[u8]) -> Held {
+    let ours = engine();
+    let mut held = Held::default();
+    for line in lines.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+        if let Ok(run) = serde_json::from_slice::<Line>(line) {
+            match &held.engine {
+                Some(engine) if *engine != ours => held.of_others += 1,
+                _ => {
+                    held.done.insert(run.fingerprint, run);
+                }
+            }
+        } else if let Ok(maker) = serde_json::from_slice::<Maker>(line) {
+            held.engine = Some(maker.engine);
+        } else {
+            held.unreadable += 1;
+        }
+    }
+    held
+}
+
+/// The groups of runs of which the shortest of `held` does not come out again as it is held. The
+/// fingerprints say that the code is the same; this says that what was made of it is, by this
+/// machine and this compiler. `group` is what a run stands for, `cost` how long it takes in any unit,
+/// and `again` does it; `None` where it was interrupted.
+pub fn changed<T, D, G>(
+    held: impl Iterator<Item = (T, D)>,
+    (group, cost): (impl Fn(&T) -> G, impl Fn(&T) -> u64),
+    execution: Execution,
+    again: impl Fn(&T) -> Option<Run> + Sync,
+) -> Vec<G>
+where
+    T: Sync,
+    D: Borrow<Done> + Sync,
+    G: Ord + Copy + Send + Sync,
+{
+    let mut shortest: BTreeMap<G, (T, D)> = BTreeMap::new();
+    for (task, done) in held {
+        let of = group(&task);
+        let known = shortest.get(&of).map(|(known, _)| cost(known));
+        if known.is_none_or(|known| cost(&task) < known) {
+            shortest.insert(of, (task, done));
+        }
+    }
+    let samples: Vec<(G, (T, D))> = shortest.into_iter().collect();
+    let mut changed = execution.each(&samples, |(group, (task, done))| {
+        let run = again(task)?;
+        (done.borrow().run != run).then_some(*group)
+    });
+    changed.sort_unstable();
+    changed
+}
+
+impl Line {
+    fn of(fingerprint: Fingerprint, (point, stack): (&str, &str), done: &Done) -> Self {
+        let run = &done.run;
+        let measures = Measure::ALL
+            .into_iter()
+            .filter_map(|m| Some((m.key().to_owned(), run.values.get(m)?)));
+        Self {
+            fingerprint,
+            point: point.to_owned(),
+            stack: stack.to_owned(),
+            seed: run.seed,
+            cpu_seconds: done.cpu.map(|cpu| cpu.as_secs_f64()),
+            measures: measures.collect(),
+            flow_goodputs_mbit_s: run.flow_goodputs.clone(),
+            trace_hash: format!("{:016x}", run.trace_hash),
+        }
+    }
+
+    /// `None` if it speaks of measures that are not known here.
+    fn done(&self, job: Job) -> Option<Done> {
+        let mut values = Values::default();
+        for (key, value) in &self.measures {
+            values.set(Measure::of_key(key)?, *value);
+        }
+        let cpu = self.cpu_seconds.map(Duration::try_from_secs_f64);
+        Some(Done {
+            run: Run {
+                point: job.point,
+                stack: job.stack,
+                seed: job.seed,
+                values,
+                flow_goodputs: self.flow_goodputs_mbit_s.clone(),
+                trace_hash: u64::from_str_radix(&self.trace_hash, 16).ok()?,
+            },
+            cpu: cpu.transpose().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("dupack-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        path
+    }
+
+    const JOB: Job = Job {
+        point: 1,
+        stack: 2,
+        seed: 3,
+    };
+
+    fn done(goodput: f64) -> Done {
+        let mut values = Values::default();
+        values.set(Measure::Goodput, goodput);
+        values.set(Measure::DelayP95, 1e-300 / 3.0);
+        Done {
+            run: Run {
+                point: JOB.point,
+                stack: JOB.stack,
+                seed: JOB.seed,
+                values,
+                flow_goodputs: vec![goodput, 0.1 + 0.2, -0.0],
+                trace_hash: u64::MAX - 1,
+            },
+            cpu: Some(Duration::from_millis(1500)),
+        }
+    }
+
+    fn print(n: u64) -> Fingerprint {
+        Fingerprint::try_from(format!("{n:x}")).unwrap()
+    }
+
+    #[test]
+    fn what_was_noted_reads_back_to_the_last_bit() {
+        let path = folder("journal-bits");
+        // Numbers that need all of their digits.
+        let goodputs = [1.0 / 3.0, 0.1 + 0.2, 1e22 / 3.0, f64::MIN_POSITIVE];
+        let journal = Journal::open(&path).unwrap();
+        for (n, goodput) in goodputs.into_iter().enumerate() {
+            let place = ("loss 1%", "sack/reno");
+            journal
+                .append(print(n as u64), place, &done(goodput))
+                .unwrap();
+        }
+        drop(journal);
+        let again = Journal::open(&path).unwrap();
+        assert_eq!(again.complaints(), Vec::<String>::new());
+        for (n, goodput) in goodputs.into_iter().enumerate() {
+            let read = again.find(print(n as u64), JOB).unwrap();
+            assert_eq!(read, done(goodput));
+            let bits = |d: &Done| d.run.values.get(Measure::Goodput).unwrap().to_bits();
+            assert_eq!(bits(&read), goodput.to_bits());
+        }
+        assert!(again.find(print(99), JOB).is_none());
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_torn_last_line_is_ignored_and_the_next_is_not_glued_to_it() {
+        let path = folder("journal-torn");
+        let place = ("", "sack/reno");
+        let journal = Journal::open(&path).unwrap();
+        journal.append(print(1), place, &done(1.0)).unwrap();
+        journal.append(print(2), place, &done(2.0)).unwrap();
+        drop(journal);
+        let file = path.join(NAME);
+        let whole = fs::read(&file).unwrap();
+        // Torn anywhere in its last line, the break at its end included.
+        let breaks: Vec<usize> = (0..whole.len()).filter(|&n| whole[n] == b'\n').collect();
+        let last = breaks[breaks.len() - 2] + 1;
+        for end in [last + 1, last + 40, whole.len() - 1] {
+            fs::write(&file, &whole[..end]).unwrap();
+            let torn = Journal::open(&path).unwrap();
+            assert!(torn.complaints()[0].contains("1 line(s) torn"));
+            assert!(torn.find(print(1), JOB).is_some());
+            assert!(torn.find(print(2), JOB).is_none());
+            torn.append(print(3), place, &done(3.0)).unwrap();
+            drop(torn);
+            let mended = Journal::open(&path).unwrap();
+            assert!(mended.complaints().is_empty());
+            assert_eq!(mended.find(print(3), JOB), Some(done(3.0)));
+        }
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn two_at_a_time_are_refused_and_so_is_a_folder_without_one() {
+        let path = folder("journal-busy");
+        assert!(matches!(
+            Journal::reopen(&path),
+            Err(JournalError::Missing { .. })
+        ));
+        let first = Journal::open(&path).unwrap();
+        assert!(matches!(
+            Journal::reopen(&path),
+            Err(JournalError::Busy { .. })
+        ));
+        drop(first);
+        Journal::reopen(&path).unwrap().remove().unwrap();
+        assert!(Journal::reopen(&path).is_err());
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn runs_of_another_engine_do_not_count_and_it_says_so() {
+        let path = folder("journal-engine");
+        let place = ("", "sack/reno");
+        let journal = Journal::open(&path).unwrap();
+        journal.append(print(1), place, &done(1.0)).unwrap();
+        drop(journal);
+        let file = path.join(NAME);
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace(&engine(), "0.0.1 0123456789abcdef")).unwrap();
+        let other = Journal::open(&path).unwrap();
+        assert!(other.find(print(1), JOB).is_none() && other.is_empty());
+        assert!(other.complaints()[0].contains("1 run(s) were made by another build"));
+        // What is done now is found again, beside what is of no use.
+        other.append(print(1), place, &done(2.0)).unwrap();
+        drop(other);
+        let again = Journal::open(&path).unwrap();
+        assert_eq!(again.find(print(1), JOB), Some(done(2.0)));
+        assert_eq!(again.complaints().len(), 1);
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn the_shortest_of_a_group_is_done_again_and_what_differs_is_told() {
+        let held = [(5, 1, 1.0), (3, 1, 2.0), (9, 2, 3.0)];
+        let held = held.map(|(cost, group, goodput)| ((cost, group), done(goodput)));
+        let group = |task: &(u64, u32)| task.1;
+        let cost = |task: &(u64, u32)| task.0;
+        let again = |of: fn(u64) -> f64| {
+            let held = held.iter().map(|(task, done)| (*task, done));
+            let once = Execution { jobs: Some(1) };
+            changed(held, (group, cost), once, |task| Some(done(of(task.0)).run))
+        };
+        let as_it_was = |cost| if cost == 3 { 2.0 } else { 3.0 };
+        assert!(again(as_it_was).is_empty());
+        assert_eq!(again(|_| 3.0), [1]);
+        assert_eq!(again(|_| 1.0), [1, 2]);
+    }
+
+    #[test]
+    fn a_line_of_another_making_does_not_count() {
+        let path = folder("journal-other");
+        Journal::open(&path).unwrap();
+        let other = "{\"fingerprint\":\"1\",\"point\":\"\",\"stack\":\"a/b\",\"seed\":1,\"cpu_seconds\":1.0,\
+                     \"measures\":{\"beauty\":1.0},\"flow_goodputs_mbit_s\":[],\"trace_hash\":\"0\"}";
+        fs::write(path.join(NAME), format!("{other}\nnonsense\n")).unwrap();
+        let journal = Journal::open(&path).unwrap();
+        assert!(journal.complaints()[0].contains("1 line(s)"));
+        assert!(journal.find(print(1), JOB).is_none());
+        fs::remove_dir_all(&path).unwrap();
+    }
+}

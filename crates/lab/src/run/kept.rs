@@ -1,0 +1,196 @@
+//! What an execution has to do, and what of it was done before: runs that a [`Journal`] holds are
+//! taken from it, and those that are done are kept there.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::execute::{Execution, Interrupt, Progress};
+use super::fingerprint::Fingerprint;
+use super::harm::STANDING;
+use super::journal::{Done, Journal, JournalError, changed};
+use super::plan::{Job, Plan};
+use crate::results::Run;
+
+/// A run to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Task {
+    /// One under comparison.
+    Compared(Job),
+    /// One that measures harm; its companion is in the place of the stack.
+    Harm(Job),
+}
+
+impl Task {
+    const fn job(&self) -> &Job {
+        match self {
+            Self::Compared(job) | Self::Harm(job) => job,
+        }
+    }
+
+    /// What of it stands for others when it is done again: whether it measures harm, and its stack.
+    const fn group(&self) -> Group {
+        (matches!(self, Self::Harm(_)), self.job().stack)
+    }
+}
+
+type Group = (bool, usize);
+
+impl Plan {
+    /// All that `jobs` take, and what measures harm beside them: all of a seed together, so that what
+    /// is finished early can be compared.
+    pub(super) fn tasks(&self, jobs: &[Job]) -> Vec<Task> {
+        let mut tasks: Vec<Task> = jobs.iter().copied().map(Task::Compared).collect();
+        if let Some(harm) = &self.harm {
+            let places: BTreeSet<(u64, usize)> =
+                jobs.iter().map(|job| (job.seed, job.point)).collect();
+            let beside = places.into_iter().flat_map(|(seed, point)| {
+                let jobs = harm.jobs(seed);
+                jobs.filter(move |job| job.point == point).map(Task::Harm)
+            });
+            tasks.extend(beside);
+            tasks.sort_by_key(|task| task.job().seed);
+        }
+        tasks
+    }
+
+    /// Keeps a finished run of `job` in `journal`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    ///
+    /// # Panics
+    /// If `job` is none of this plan's.
+    pub fn keep(&self, journal: &Journal, job: Job, done: &Done) -> Result<(), JournalError> {
+        let stack = self.scenario(job).stack.to_string();
+        let place = (&*self.label(job.point), &*stack);
+        journal.append(self.fingerprint(job), place, done)
+    }
+
+    /// Does `task`, whichever it is; `None` if it was interrupted.
+    fn perform(&self, task: Task, interrupt: &Interrupt) -> Option<Run> {
+        match task {
+            Task::Compared(job) => self.run(job, interrupt),
+            Task::Harm(job) => self.harm_run(job, interrupt),
+        }
+    }
+
+    fn fingerprint_of(&self, task: Task) -> Option<Fingerprint> {
+        Some(match task {
+            Task::Compared(job) => self.fingerprint(job),
+            Task::Harm(job) => self.harm.as_ref()?.fingerprint(job),
+        })
+    }
+
+    fn keep_task(&self, journal: &Journal, task: Task, done: &Done) -> Result<(), JournalError> {
+        let (Task::Harm(job), Some(harm)) = (task, &self.harm) else {
+            return self.keep(journal, *task.job(), done);
+        };
+        let pair = format!("{STANDING} beside {}", harm.scenario(job).stack);
+        let place = (&*self.label(job.point), &*pair);
+        journal.append(harm.fingerprint(job), place, done)
+    }
+}
+
+/// The runs of a plan, those that were done before included.
+pub(super) struct Kept<'k> {
+    plan: &'k Plan,
+    journal: Option<&'k Journal>,
+    /// The runs that the journal holds of these are not taken.
+    changed: Vec<Group>,
+    /// Whether somebody was told that nothing can be kept.
+    broken: AtomicBool,
+}
+
+impl<'k> Kept<'k> {
+    /// Keeps nothing.
+    pub(super) const fn nowhere(plan: &'k Plan) -> Self {
+        Self {
+            plan,
+            journal: None,
+            changed: Vec::new(),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Keeps runs in `journal`. Of those that it holds, the shortest of each stack is done again: if it
+    /// does not come out the same, none of that stack is taken.
+    pub(super) fn within(
+        plan: &'k Plan,
+        journal: &'k Journal,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Self {
+        let mut kept = Self {
+            journal: Some(journal),
+            ..Self::nowhere(plan)
+        };
+        if journal.is_empty() {
+            return kept;
+        }
+        let tasks = plan.tasks(&plan.jobs());
+        let find = |task: &Task| kept.find(*task);
+        let held = |task: Task| Some((task, find(&task)?)).map(|(task, run)| (task, unmeasured(run)));
+        let cost = |task: &Task| {
+            let point = &plan.points()[task.job().point];
+            point.experiment.duration.as_nanos()
+        };
+        let found = tasks.iter().filter(|task| find(task).is_some()).count();
+        let changed = changed(
+            tasks.iter().copied().filter_map(held),
+            (Task::group, cost),
+            execution,
+            |task| plan.perform(*task, interrupt),
+        );
+        progress.note(&format!(
+            "{found} of {} runs were done before",
+            tasks.len()
+        ));
+        for (_, stack) in &changed {
+            progress.note(&format!(
+                "a run of {} does not come out as the journal says: its runs are done again",
+                plan.scenario(Job { point: 0, stack: *stack, seed: 0 }).stack
+            ));
+        }
+        kept.changed = changed;
+        kept
+    }
+
+    /// The run of `task`: one that was done before, or done now and kept. `None` if it was interrupted.
+    pub(super) fn run(
+        &self,
+        task: Task,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Option<Run> {
+        if let Some(run) = self.find(task) {
+            return Some(run);
+        }
+        let run = self.plan.perform(task, interrupt)?;
+        let Some(journal) = self.journal else {
+            return Some(run);
+        };
+        let done = unmeasured(run);
+        if let Err(error) = self.plan.keep_task(journal, task, &done)
+            && !self.broken.swap(true, Ordering::Relaxed)
+        {
+            let lost = "the runs go on, but an interruption would lose them";
+            progress.note(&format!("{error}; {lost}"));
+        }
+        Some(done.run)
+    }
+
+    fn find(&self, task: Task) -> Option<Run> {
+        let journal = self.journal.filter(|journal| !journal.is_empty())?;
+        if self.changed.contains(&task.group()) {
+            return None;
+        }
+        let done = journal.find(self.plan.fingerprint_of(task)?, *task.job())?;
+        Some(done.run)
+    }
+}
+
+/// Nobody here looks at a clock.
+const fn unmeasured(run: Run) -> Done {
+    Done { run, cpu: None }
+}

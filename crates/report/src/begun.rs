@@ -1,0 +1,150 @@
+//! The folder of an experiment, begun once and gone on with after an interruption.
+
+use std::path::Path;
+
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Journal, JournalError};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::files::EXPERIMENT;
+use crate::folder::{OutputFolder, StoreError};
+
+/// The folder of an experiment, with the runs that are finished. As long as they are not all, and what
+/// is made of them is not written, the journal stays in it.
+#[derive(Debug)]
+pub struct Begun {
+    /// Where everything goes.
+    pub folder: OutputFolder,
+    /// The finished runs.
+    pub journal: Journal,
+}
+
+/// A folder in which an experiment cannot be begun or gone on with.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum BegunError {
+    /// It cannot be written to.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Store(#[from] StoreError),
+    /// Its journal is of no use.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Journal(#[from] JournalError),
+    /// There is no experiment in it.
+    #[error("no experiment was begun in {folder}: {EXPERIMENT} in it {cause}")]
+    #[diagnostic(help("name the folder of an interrupted run"))]
+    NoExperiment {
+        /// The folder.
+        folder: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// The experiment in it is another one.
+    #[error("{folder} was begun for another experiment: {difference}")]
+    #[diagnostic(help(
+        "repeat the command that was interrupted, with --resume; for another experiment take a new folder, with --out"
+    ))]
+    Other {
+        /// The folder.
+        folder: String,
+        /// Where they differ first.
+        difference: String,
+    },
+}
+
+impl Begun {
+    /// Begins the experiment of `source` in `folder`, which is empty. The experiment is written
+    /// before its runs, so that it is there whatever becomes of them.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to.
+    pub fn new(folder: OutputFolder, source: &Source) -> Result<Self, BegunError> {
+        folder.write(EXPERIMENT, source.text.as_bytes())?;
+        let journal = Journal::open(folder.path())?;
+        Ok(Self { folder, journal })
+    }
+
+    /// Goes on with `experiment` in the folder at `path`.
+    ///
+    /// # Errors
+    /// If nothing was begun there, or another experiment, or somebody else is at work in it.
+    pub fn again(path: &Path, experiment: &Experiment) -> Result<Self, BegunError> {
+        let folder = path.display().to_string();
+        let no_experiment = |cause: String| BegunError::NoExperiment {
+            folder: folder.clone(),
+            cause,
+        };
+        let text = std::fs::read_to_string(path.join(EXPERIMENT))
+            .map_err(|e| no_experiment(format!("cannot be read: {e}")))?;
+        let before: Experiment = Source::new(EXPERIMENT, &text)
+            .parse()
+            .map_err(|e| no_experiment(format!("is none: {e}")))?;
+        if let Some(difference) = experiment.difference(&before) {
+            return Err(BegunError::Other { folder, difference });
+        }
+        Ok(Self {
+            journal: Journal::reopen(path)?,
+            folder: OutputFolder::reopen(path),
+        })
+    }
+
+    /// Everything is done and written: the folder is as if nothing had been interrupted.
+    ///
+    /// # Errors
+    /// If the journal cannot be taken away.
+    pub fn complete(self) -> Result<OutputFolder, BegunError> {
+        self.journal.remove()?;
+        Ok(self.folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::IfPresent;
+
+    const TEXT: &str = "stacks = [\"sack/reno\"]\nseeds = 3\n[path]\nrate = \"1Mbit/s\"\n";
+
+    fn refused(path: &Path, text: &str) -> String {
+        let experiment = Source::new("test.toml", text).parse().unwrap();
+        let error = Begun::again(path, &experiment).unwrap_err();
+        assert!(error.help().is_some(), "{error}");
+        error.to_string()
+    }
+
+    #[test]
+    fn only_the_same_experiment_is_gone_on_with_until_it_is_complete() {
+        let base = std::env::temp_dir().join(format!("dupack-begun-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&base);
+        let path = base.join("out");
+        assert!(refused(&path, TEXT).contains("no experiment was begun"));
+        let source = Source::new("test.toml", TEXT);
+        let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
+        let begun = Begun::new(folder, &source).unwrap();
+        assert!(refused(&path, TEXT).contains("another dupack is at work"));
+        drop(begun);
+        for (from, to, difference) in [
+            ("seeds = 3", "seeds = 4", "seeds is 4, and was 3"),
+            (
+                "1Mbit/s",
+                "2Mbit/s",
+                "path.rate is \"2Mbit/s\", and was \"1Mbit/s\"",
+            ),
+            ("seeds = 3", "seeds = 3\nprecision = \"2%\"", "precision is"),
+        ] {
+            let words = refused(&path, &TEXT.replace(from, to));
+            assert!(words.contains(difference), "{words}");
+        }
+        // Comments are not the experiment.
+        let commented = format!("# as before\n{TEXT}");
+        let same = Source::new("test.toml", &commented).parse().unwrap();
+        Begun::again(&path, &same).unwrap().complete().unwrap();
+        let left: Vec<_> = std::fs::read_dir(&path).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert!(refused(&path, TEXT).contains("nothing to go on with"));
+        std::fs::remove_dir_all(&base).unwrap();
+    }
+}
