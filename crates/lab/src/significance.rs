@@ -52,11 +52,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn close(a: f64, b: f64) {
-        assert!((a - b).abs() < 1e-6, "{a} is not {b}");
-    }
+    use crate::stats::tests::close;
 
     #[test]
     fn p_values_agree_with_the_tables() {

@@ -133,11 +133,11 @@ pub fn spread(summary: &Summary, decimals: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[track_caller]
-    fn close(a: f64, b: f64) {
+    pub(crate) fn close(a: f64, b: f64) {
         assert!((a - b).abs() < 1e-6, "{a} is not {b}");
     }
 

@@ -13,10 +13,9 @@ use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
 use super::{Extent, Observe, Paper, Reproduction};
 use dupack_algorithms::catalog::Catalog;
-use dupack_lab::experiment::Seeds;
 use dupack_lab::experiment::load::ExperimentError;
-use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
 use dupack_lab::results::Results;
+use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
 use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
 use dupack_lab::trace::Trace;
 
@@ -98,13 +97,15 @@ impl Paper {
             let Some(cells) = cells.get(prepared.name) else {
                 continue;
             };
-            let seeds = &mut prepared.experiment.seeds;
-            let listed = matches!(seeds, Seeds::List(_));
-            if listed || !prepared.more_seeds || prepared.observe == Observe::Packets {
+            if !prepared.more_seeds || prepared.observe == Observe::Packets {
                 continue;
             }
+            let seeds = &mut prepared.experiment.seeds;
+            let Some(more) = seeds.times(times) else {
+                continue;
+            };
             let own = seeds.to_vec();
-            *seeds = seeds.times(times);
+            *seeds = more;
             let mut part = Planned::new(prepared)?;
             part.jobs
                 .retain(|job| cells.contains(&(job.point, job.stack)) && !own.contains(&job.seed));

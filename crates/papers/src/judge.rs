@@ -162,11 +162,8 @@ impl Paper {
         claims: &BTreeSet<usize>,
     ) -> Result<BTreeMap<usize, Cells>, ExperimentError> {
         let book = self.book();
-        let (rules, mut world) = (self.rules(&book)?, self.world(&book)?);
-        for part in &evidence.parts {
-            let facts = (self.facts)(part.name, Some(part));
-            world.add(part.name, &part.results, facts);
-        }
+        let rules = self.rules(&book)?;
+        let world = self.world_with(&book, &evidence.parts)?;
         let asked = claims
             .iter()
             .map(|&claim| (claim, rules.cells_of(&book.claims[claim], &world)));
@@ -183,14 +180,7 @@ impl Paper {
         parts: &[&Part],
     ) -> Result<Vec<Judged>, ExperimentError> {
         let book = self.book_as(way);
-        let mut world = self.world(&book)?;
-        for part in parts {
-            world.add(
-                part.name,
-                &part.results,
-                (self.facts)(part.name, Some(part)),
-            );
-        }
+        let world = self.world_with(&book, parts.iter().copied())?;
         let missing = parts.iter().map(|part| part.missing()).sum();
         Ok(self.rules(&book)?.judge_all(&world, missing))
     }
@@ -227,6 +217,20 @@ impl Paper {
         Ok(world)
     }
 
+    /// What its rules may ask about: what came out of `parts`.
+    fn world_with<'p>(
+        &self,
+        book: &Book,
+        parts: impl IntoIterator<Item = &'p Part>,
+    ) -> Result<World<'p>, ExperimentError> {
+        let mut world = self.world(book)?;
+        for part in parts {
+            let facts = (self.facts)(part.name, Some(part));
+            world.add(part.name, &part.results, facts);
+        }
+        Ok(world)
+    }
+
     /// Whether its rules, figures and tables ask for what its experiments have.
     ///
     /// # Errors
@@ -254,11 +258,7 @@ impl Paper {
         evidence: &Evidence,
     ) -> Result<(Vec<Judged>, Vec<Exhibit>), ExperimentError> {
         let rules = self.rules(book)?;
-        let mut world = self.world(book)?;
-        for part in &evidence.parts {
-            let facts = (self.facts)(part.name, Some(part));
-            world.add(part.name, &part.results, facts);
-        }
+        let world = self.world_with(book, &evidence.parts)?;
         let judged = rules.judge_all(&world, evidence.missing());
         let exhibits = match self.exhibits()? {
             Some((declared, source)) => {

@@ -180,17 +180,13 @@ impl Seeds {
         }
     }
 
-    /// These, and others until there are `times` as many.
+    /// `times` as many, these among them; `None` where they are listed: what is made for each of them has
+    /// no others.
     #[must_use]
-    pub fn times(&self, times: u32) -> Self {
+    pub const fn times(&self, times: u32) -> Option<Self> {
         match self {
-            Self::Count(count) => Self::Count(count.saturating_mul(times)),
-            Self::List(seeds) => {
-                let known = |seed: &u64| !seeds.contains(seed);
-                let others = (1..).filter(known);
-                let wanted = seeds.len() * times as usize;
-                Self::List(seeds.iter().copied().chain(others).take(wanted).collect())
-            }
+            Self::Count(count) => Some(Self::Count(count.saturating_mul(times))),
+            Self::List(_) => None,
         }
     }
 }
