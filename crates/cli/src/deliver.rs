@@ -141,10 +141,24 @@ mod tests {
         );
         let stacks = "newreno(full_ack=alg2)/reno";
         assert_eq!(
-            line(&["d", "compare", "--out", "x", "--stacks", stacks, "--loss=1%"], "x"),
+            line(
+                &[
+                    "d",
+                    "compare",
+                    "--out",
+                    "x",
+                    "--stacks",
+                    stacks,
+                    "--loss=1%"
+                ],
+                "x"
+            ),
             "dupack compare --stacks 'newreno(full_ack=alg2)/reno' --loss=1% --resume x"
         );
-        for before in [&["d", "run", "f", "--resume", "y"][..], &["d", "run", "f", "--resume=y"]] {
+        for before in [
+            &["d", "run", "f", "--resume", "y"][..],
+            &["d", "run", "f", "--resume=y"],
+        ] {
             assert_eq!(line(before, "it's"), r"dupack run f --resume 'it'\''s'");
         }
     }

@@ -12,8 +12,8 @@ use std::process::{Command, Output, Stdio};
 use common::{Folder, comes_true, errors, text};
 
 /// Runs of which each takes a moment, and seeds that a precision adds.
-const FILE: &str = "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 12\nprecision = \"2%\"\nseeds_max = 15\n\
-    duration = \"40s\"\n[path]\nrate = \"30Mbit/s\"\ndelay = \"5ms\"\nbuffer = \"50pkt\"\n\
+const FILE: &str = "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 10\nprecision = \"2%\"\nseeds_max = 12\n\
+    duration = \"20s\"\n[path]\nrate = \"20Mbit/s\"\ndelay = \"5ms\"\nbuffer = \"50pkt\"\n\
     [sweep]\n\"path.loss\" = [\"0.5%\", \"5%\"]\n";
 
 fn dupack(folder: &Path, args: &[&str]) -> Command {
@@ -89,7 +89,11 @@ fn what_was_interrupted_goes_on_and_the_folder_is_the_same_to_the_last_byte() {
     assert_eq!(stopped.status.code(), Some(130), "{}", errors(&stopped));
     let again = told(folder.path(), &errors(&stopped));
     assert!(again.status.success(), "{}", errors(&again));
-    assert!(errors(&again).contains("runs were done before"), "{}", errors(&again));
+    assert!(
+        errors(&again).contains("runs were done before"),
+        "{}",
+        errors(&again)
+    );
     assert_eq!(text(&again.stdout), text(&whole.stdout));
     let part = files(&folder.path().join("part"));
     assert_eq!(
@@ -109,7 +113,11 @@ fn what_was_interrupted_goes_on_and_the_folder_is_the_same_to_the_last_byte() {
     let resume = ["run", "a file.toml", "--resume", "killed"];
     let again = dupack(folder.path(), &resume).output().unwrap();
     assert!(again.status.success(), "{}", errors(&again));
-    assert!(errors(&again).contains("1 line(s) torn"), "{}", errors(&again));
+    assert!(
+        errors(&again).contains("1 line(s) torn"),
+        "{}",
+        errors(&again)
+    );
     assert!(files(&folder.path().join("killed")) == expected);
 }
 
@@ -118,7 +126,9 @@ fn compare_goes_on_too_and_its_flags_are_those_of_before() {
     let folder = Folder::new("compare");
     let args = "compare --stacks sack/reno,newreno(full_ack=alg2)/reno --loss 1% --seeds 12 --duration 40s --rate 30Mbit/s";
     let args: Vec<&str> = args.split(' ').collect();
-    let whole = dupack(folder.path(), &args).args(["--out", "whole"]).output();
+    let whole = dupack(folder.path(), &args)
+        .args(["--out", "whole"])
+        .output();
     assert!(whole.unwrap().status.success());
     let stopped = interrupted(folder.path(), &args, "it's part", "-TERM");
     let again = told(folder.path(), &errors(&stopped));
@@ -136,9 +146,17 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
     fs::create_dir(folder.path().join("empty")).unwrap();
     let before = files(&folder.path().join("part"));
     for (file, resume, says) in [
-        ("other.toml", "part", "path.delay is \"6ms\", and was \"5ms\""),
+        (
+            "other.toml",
+            "part",
+            "path.delay is \"6ms\", and was \"5ms\"",
+        ),
         ("a file.toml", "empty", "no experiment was begun in empty"),
-        ("a file.toml", "nowhere", "no experiment was begun in nowhere"),
+        (
+            "a file.toml",
+            "nowhere",
+            "no experiment was begun in nowhere",
+        ),
     ] {
         let output = dupack(folder.path(), &["run", file, "--resume", resume]);
         let output = { output }.output().unwrap();
@@ -152,5 +170,9 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
     fs::remove_file(folder.path().join("part/runs.jsonl")).unwrap();
     let output = dupack(folder.path(), &["run", "a file.toml", "--resume", "part"]);
     let output = { output }.output().unwrap();
-    assert!(errors(&output).contains("nothing to go on with"), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("nothing to go on with"),
+        "{}",
+        errors(&output)
+    );
 }

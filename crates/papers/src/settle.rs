@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use super::campaign::{Campaign, Conduct, run_campaigns};
 use super::claims::{Judged, Verdict};
 use super::evidence::Part;
-use dupack_lab::run::JournalError;
 use super::judge::Cells;
 use super::readings::Way;
 use super::reproduction::Settled;
 use super::{Extent, Reproduction, find};
+use dupack_lab::run::JournalError;
 
 /// How many times the seeds of the files a claim has that they cannot tell.
 const TIMES: u32 = 4;

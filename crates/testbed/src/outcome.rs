@@ -348,7 +348,10 @@ mod tests {
         let [count, none] = &results.warnings[..] else {
             panic!("{:?}", results.warnings);
         };
-        assert!(count.starts_with("9 of 10 runs are worth nothing"), "{count}");
+        assert!(
+            count.starts_with("9 of 10 runs are worth nothing"),
+            "{count}"
+        );
         assert!(none.starts_with("There is no answer:"), "{none}");
     }
 

@@ -49,5 +49,9 @@ fn first(key: &str, ours: Option<&Value>, theirs: Option<&Value>) -> Option<Stri
         None | Some(Value::Null) => "not there".to_owned(),
         Some(value) => value.to_string(),
     };
-    Some(format!("{key} is {}, and was {}", words(ours), words(theirs)))
+    Some(format!(
+        "{key} is {}, and was {}",
+        words(ours),
+        words(theirs)
+    ))
 }

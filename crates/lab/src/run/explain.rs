@@ -66,7 +66,9 @@ const GIVEN: &str = "given";
 /// Whether `p` is what the file has under `key`.
 fn is_of(p: &Parameter, key: &str) -> bool {
     let below = |owner: &str| {
-        let name = key.strip_prefix(owner).and_then(|key| key.strip_prefix('.'));
+        let name = key
+            .strip_prefix(owner)
+            .and_then(|key| key.strip_prefix('.'));
         p.owner == owner && name == Some(&p.name)
     };
     let is_endpoints = p.owner.ends_with(": endpoints");
@@ -319,8 +321,17 @@ mod tests {
         given.sort_unstable();
         let mut expected = all.to_vec();
         expected.sort_unstable();
-        assert_eq!((given, none), (expected.iter().map(ToString::to_string).collect(), 0));
-        for key in ["seeds", "sweep.path.loss", "path.rate", "access.delay", "sender.segment"] {
+        assert_eq!(
+            (given, none),
+            (expected.iter().map(ToString::to_string).collect(), 0)
+        );
+        for key in [
+            "seeds",
+            "sweep.path.loss",
+            "path.rate",
+            "access.delay",
+            "sender.segment",
+        ] {
             plan = plan.not_given(key, "built in");
         }
         assert_eq!(sources(&plan), (vec!["access.rate".to_owned()], 6));

@@ -130,7 +130,8 @@ impl<'k> Kept<'k> {
         }
         let tasks = plan.tasks(&plan.jobs());
         let find = |task: &Task| kept.find(*task);
-        let held = |task: Task| Some((task, find(&task)?)).map(|(task, run)| (task, unmeasured(run)));
+        let held =
+            |task: Task| Some((task, find(&task)?)).map(|(task, run)| (task, unmeasured(run)));
         let cost = |task: &Task| {
             let point = &plan.points()[task.job().point];
             point.experiment.duration.as_nanos()
@@ -142,14 +143,16 @@ impl<'k> Kept<'k> {
             execution,
             |task| plan.perform(*task, interrupt),
         );
-        progress.note(&format!(
-            "{found} of {} runs were done before",
-            tasks.len()
-        ));
+        progress.note(&format!("{found} of {} runs were done before", tasks.len()));
         for (_, stack) in &changed {
             progress.note(&format!(
                 "a run of {} does not come out as the journal says: its runs are done again",
-                plan.scenario(Job { point: 0, stack: *stack, seed: 0 }).stack
+                plan.scenario(Job {
+                    point: 0,
+                    stack: *stack,
+                    seed: 0
+                })
+                .stack
             ));
         }
         kept.changed = changed;

@@ -8,8 +8,8 @@ use super::{Readings, Way};
 use crate::campaign::{Campaign, Conduct, run_campaigns};
 use crate::claims::{Judged, Verdict};
 use crate::evidence::{Evidence, Part};
-use dupack_lab::run::JournalError;
 use crate::{Extent, Paper, Reproduction, find};
+use dupack_lab::run::JournalError;
 
 /// Reruns every claim of `reproductions` under the readings of their papers.
 ///
