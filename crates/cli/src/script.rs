@@ -13,7 +13,7 @@ use dupack_report::folder::{IfPresent, OutputFolder};
 use dupack_script::suite::{Played, Suite, play, play_traced, scripts};
 use dupack_script::{Options, Trace};
 use dupack_tcp::time::Duration;
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Report, Result, miette};
 
 use crate::flags::{Format, dialect};
 use crate::output::print;
@@ -37,7 +37,8 @@ Examples:
 Exit codes:
   0  every script passed, or was skipped
   1  a script failed
-  2  wrong flags, or a file that cannot be read: the others are played")]
+  2  wrong flags, a file that cannot be read, or a trace that cannot be written:
+     the others are played all the same")]
 pub struct ScriptArgs {
     /// Scripts, and folders that are searched for files that end in .pkt
     #[arg(value_name = "FILE", required = true)]
@@ -68,8 +69,13 @@ pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
     }
     let mut traces = args.trace.as_deref().map(Traces::new).transpose()?;
     let mut suite = Suite::default();
+    let mut missing = Vec::new();
     for path in &paths {
-        let played = played(path, &options, traces.as_mut())?;
+        let (played, untraced) = played(path, &options, traces.as_mut());
+        if let Some(error) = untraced {
+            eprintln!("{error:?}");
+            missing.push(path);
+        }
         if args.format == Format::Table {
             print(&text(&played, paths.len()))?;
         }
@@ -81,10 +87,16 @@ pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
         Format::Csv => print(&suite.csv())?,
         Format::Json => print(&format!("{:#}", suite.json()))?,
     }
+    if !missing.is_empty() {
+        let (missing, all) = (missing.len(), paths.len());
+        eprintln!(
+            "error: of {missing} of {all} scripts the trace is missing or not whole; all were played"
+        );
+    }
     let counts = suite.counts();
     Ok(match (counts.unread, counts.failed) {
-        (0, 0) => ExitCode::SUCCESS,
-        (0, _) => ExitCode::from(FAILED),
+        (0, 0) if missing.is_empty() => ExitCode::SUCCESS,
+        (0, 1..) if missing.is_empty() => ExitCode::from(FAILED),
         _ => ExitCode::from(UNREAD),
     })
 }
@@ -161,15 +173,14 @@ impl Traces {
     }
 }
 
-fn played(path: &Path, options: &Options, traces: Option<&mut Traces>) -> Result<Played> {
+/// How a script went, and why its trace is not there, if one was wanted and cannot be had.
+fn played(path: &Path, options: &Options, traces: Option<&mut Traces>) -> (Played, Option<Report>) {
     let Some(traces) = traces else {
-        return Ok(play(path, options));
+        return (play(path, options), None);
     };
     let (played, trace) = play_traced(path, options);
-    if let Some(trace) = trace {
-        traces.write(path, &trace)?;
-    }
-    Ok(played)
+    let error = trace.and_then(|trace| traces.write(path, &trace).err());
+    (played, error)
 }
 
 /// What is printed of a script: a line, and how it failed if it is the only one.

@@ -22,7 +22,10 @@ use dupack_tcp::sender::{IdleRule, WindowLog};
 use dupack_tcp::time::Duration;
 
 use queue::{HostQueue, queue};
-pub(crate) use socket::{Connected, SocketSettings, is_harmless, is_no_control, is_out_of_range};
+pub(crate) use socket::{
+    Connected, SocketSettings, is_harmless, is_no_control, is_out_of_range, system_user_timeout,
+    user_timeout,
+};
 
 use crate::syntax::Setting;
 

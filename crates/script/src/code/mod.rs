@@ -3,6 +3,7 @@
 
 mod evaluate;
 mod format;
+mod lex;
 mod parse;
 mod value;
 

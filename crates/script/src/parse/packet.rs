@@ -194,6 +194,16 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
         }
         options.push(option);
         if cursor.take_sign('>') {
+            if bytes % WORD > 0 {
+                let short = WORD - bytes % WORD;
+                return Err(cursor.wrong_at(
+                    start,
+                    &format!(
+                        "the options have {bytes} bytes, and a header ends at a multiple of {WORD}: add nop or eol, \
+                         {short} in all"
+                    ),
+                ));
+            }
             return Ok(Some(options));
         }
         cursor.sign(',', "another option, or `>`")?;
@@ -202,6 +212,10 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
 
 /// Bytes of options that a header has room for (RFC 9293 §3.1).
 const OPTION_ROOM: usize = 40;
+
+/// Bytes of a word, in which a header's length is counted (RFC 9293 §3.1). packetdrill refuses what is no
+/// whole number of them, too.
+const WORD: usize = 4;
 
 /// Bytes of an option on the wire.
 fn length(option: &TcpOption) -> usize {

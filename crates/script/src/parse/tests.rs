@@ -73,7 +73,7 @@ fn a_packet_has_flags_numbers_and_options() {
             ]),
         }
     );
-    let syn = packet("< SEW 0:0(0) win 1 <mss 1460,sackOK,wscale 7,eol>");
+    let syn = packet("< SEW 0:0(0) win 1 <mss 1460,sackOK,nop,nop,nop,wscale 7,eol>");
     assert_eq!(syn.flags, Packet::SYN | Packet::ECE | Packet::CWR);
     assert_eq!(packet("> . 1:1(0) <...>").options, None);
     assert_eq!(packet("> - 1:1(0)").flags, 0);
@@ -192,6 +192,22 @@ fn options_are_no_more_than_a_header_has_room_for() {
     let (_, column, message) = wrong("0 < . 1:1(0) <nop,nop,sack 1:2 3:4 5:6 7:8 9:10>");
     assert_eq!(column, 23);
     assert!(message.contains("44 bytes"), "{message}");
+}
+
+#[test]
+fn options_fill_whole_words() {
+    for direction in ['<', '>'] {
+        let with = |options: &str| format!("0 {direction} S 0:0(0) <{options}>");
+        assert!(parse(&with("mss 1460,nop,wscale 7")).is_ok());
+        assert!(parse(&with("sackOK,eol,eol")).is_ok());
+        let (_, column, message) = wrong(&with("mss 1460,wscale 7"));
+        assert_eq!(column, "0 < S 0:0(0) <mss 1460,".len() + 1);
+        assert!(
+            message.contains("7 bytes") && message.contains("1 in all"),
+            "{message}"
+        );
+        assert!(wrong(&with("TS val 1 ecr 2")).2.contains("2 in all"));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Socket options.
 
-use dupack_tcp::connection::KeepAlive;
+use dupack_tcp::connection::{Config, KeepAlive};
 use dupack_tcp::time::Duration;
 
 use super::known_control;
@@ -52,6 +52,17 @@ pub(crate) fn is_out_of_range(name: &str, value: i64) -> bool {
     let range = RANGES.iter().find(|(option, _)| *option == name);
     let taken_back = (name, value) == ("TCP_MAXSEG", 0);
     range.is_some_and(|(_, range)| !range.contains(&value)) && !taken_back
+}
+
+/// How long a connection waits if nobody asks for another time: that does not depend on its segments.
+pub(crate) fn system_user_timeout() -> Duration {
+    const ANY_MSS: u16 = 536;
+    Config::new(ANY_MSS).user_timeout
+}
+
+/// What `TCP_USER_TIMEOUT` asks for; 0 takes back what was set, and the system's holds (tcp(7)).
+pub(crate) fn user_timeout(millis: u64) -> Option<Duration> {
+    (millis > 0).then(|| Duration::from_millis(millis))
 }
 
 /// Congestion controls of Linux, there or once, and of versions that are built beside it: a kernel
@@ -162,7 +173,7 @@ impl SocketSettings {
             "SO_SNDBUF" => self.send_buffer = Some(unsigned),
             "TCP_NOTSENT_LOWAT" => self.unsent = Some(unsigned),
             "TCP_USER_TIMEOUT" => {
-                self.user_timeout = Some(Duration::from_millis(u64::from(unsigned)));
+                self.user_timeout = user_timeout(u64::from(unsigned));
             }
             "SO_KEEPALIVE" => self.keep_alive = value != 0,
             "TCP_KEEPIDLE" => self.keep_idle = Some(seconds),

@@ -202,6 +202,21 @@ fn a_connection_that_is_there_is_not_changed() {
 }
 
 #[test]
+fn a_user_timeout_of_nothing_is_the_systems() {
+    let mut socket = SocketSettings::default();
+    let mut timeout = |millis| {
+        let set = socket.set("TCP_USER_TIMEOUT", millis, Connected::No);
+        set.expect("known");
+        let made = settings().connection(&socket, Opened::Here);
+        made.expect("a stack").0.user_timeout
+    };
+    let system = system_user_timeout();
+    assert_eq!(timeout(3000), Duration::from_secs(3));
+    assert_eq!(timeout(0), system);
+    assert!(system > Duration::from_secs(60));
+}
+
+#[test]
 fn the_mtu_over_ipv6_is_the_runners_unless_the_script_says() {
     let mss = |options: &[(&str, &str)]| {
         let mut settings = settings();

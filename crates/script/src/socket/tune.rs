@@ -1,10 +1,10 @@
 //! Socket options, and questions to the socket.
 
-use dupack_tcp::time::Duration;
-
 use super::arguments::{flag, member, number, words};
 use super::{Answer, Attempt, Attempted, Refusal, beyond, error, value};
-use crate::settings::{Connected, is_harmless, is_no_control, is_out_of_range};
+use crate::settings::{
+    Connected, is_harmless, is_no_control, is_out_of_range, system_user_timeout, user_timeout,
+};
 use crate::stage::{Role, Stage};
 use crate::syntax::Expression;
 
@@ -67,7 +67,8 @@ impl Stage {
         if let (Role::Connected(index), "TCP_USER_TIMEOUT", Some(millis)) =
             (&socket.role, name, number(set))
         {
-            let timeout = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+            let timeout = user_timeout(u64::try_from(millis).unwrap_or(0));
+            let timeout = timeout.unwrap_or_else(system_user_timeout);
             let line = &mut self.lines[*index];
             line.connection.set_user_timeout(timeout);
             return value(0);
