@@ -69,6 +69,11 @@ pub enum Block {
         /// Its rows.
         rows: Vec<Vec<Cell>>,
     },
+    /// Files beside the page that belong to what stands before: its numbers, its picture.
+    Files {
+        /// The files.
+        links: Vec<Link>,
+    },
     /// Text as it stands, such as a file.
     Listing {
         /// What it is.
@@ -76,6 +81,26 @@ pub enum Block {
         /// The text.
         text: String,
     },
+}
+
+/// A file beside the page.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Link {
+    /// Its place, from the page's folder on.
+    pub file: String,
+    /// What it is called.
+    pub name: String,
+}
+
+impl Link {
+    /// To a file by its own name, which may stand in a folder below the page's.
+    #[must_use]
+    pub fn to(file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            name: file.rsplit('/').next().unwrap_or(file).to_owned(),
+        }
+    }
 }
 
 /// A cell of a table.
@@ -142,6 +167,31 @@ impl Block {
     }
 }
 
+/// `text` as HTML that may be broken where a reader would break a stack's name: after slashes and
+/// commas, and before brackets; never between a mark and the name that it marks.
+fn breakable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '(' if before.is_alphanumeric() => out.push_str("<wbr>("),
+            ' ' if matches!(before, '★' | '☆' | '≈' | '!') => out.push('\u{a0}'),
+            _ => out.push(letter),
+        }
+        let between = |c: &char| !c.is_whitespace();
+        if matches!(letter, '/' | ',') && letters.peek().is_some_and(between) {
+            out.push_str("<wbr>");
+        }
+        before = letter;
+    }
+    out
+}
+
 const TEMPLATE: &str = include_str!("page.html");
 
 /// The page as one HTML document.
@@ -152,6 +202,9 @@ const TEMPLATE: &str = include_str!("page.html");
 pub fn html(page: &Page) -> String {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_filter("breakable", |text: String| {
+        minijinja::Value::from_safe_string(breakable(&text))
+    });
     environment
         .add_template("page", TEMPLATE)
         .expect("the template is valid");
@@ -164,6 +217,34 @@ pub fn html(page: &Page) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stack_breaks_between_its_parts_and_stays_with_its_mark() {
+        assert_eq!(
+            breakable("★ rack/bbr(a=0.9,b=1)"),
+            "★\u{a0}rack/<wbr>bbr<wbr>(a=0.9,<wbr>b=1)"
+        );
+        assert_eq!(breakable("1, 2 (3) a/"), "1, 2 (3) a/");
+        assert_eq!(breakable("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
+    }
+
+    #[test]
+    fn what_stands_on_the_page_links_to_its_files() {
+        let links = vec![Link::to("figures/a.csv"), Link::to("summary.csv")];
+        let page = Page {
+            sections: vec![Section {
+                blocks: vec![Block::Files { links }],
+                ..Section::default()
+            }],
+            ..Page::default()
+        };
+        let html = html(&page);
+        assert!(
+            html.contains("<a href=\"figures/a.csv\">a.csv</a>"),
+            "{html}"
+        );
+        assert!(html.contains("<a href=\"summary.csv\">summary.csv</a>"));
+    }
 
     #[test]
     fn text_is_escaped_and_pictures_are_not() {
@@ -191,6 +272,7 @@ mod tests {
         assert!(html.contains("a &lt; b") && html.contains("x &amp; y"));
         assert!(html.contains("<svg></svg>") && !html.contains("<script>"));
         assert!(html.contains("class=\"best\""));
+        assert!(html.contains("prefers-color-scheme: dark"));
         assert!(
             !html.contains("http://") && !html.contains("src="),
             "it fetches nothing"
