@@ -1,9 +1,10 @@
 //! Pictures for reports: charts of measures, windows over time, and the time-sequence plot.
 //!
 //! Each chart is a plain struct of labels and numbers whose `svg` method draws it; with the
-//! feature `png`, the function of that name turns the result into a bitmap with a built-in font, so
-//! that a picture is the same on every machine. Dark ink on white, and Okabe and Ito's colours, told apart by markers and dashes as
-//! well. Units belong into the axis labels (`"goodput (Mbit/s)"`). Points that are not finite,
+//! features `png` and `pdf`, the functions of those names turn the result into such with a built-in
+//! font, so that a picture is the same on every machine. Dark ink on white (or light on black, where the
+//! reader's system asks for that), and Okabe and Ito's colours, told apart by markers and dashes as
+//! well. Each picture says in words what is seen in it ([`in_words`]). Units belong into the axis labels (`"goodput (Mbit/s)"`). Points that are not finite,
 //! or not positive on a logarithmic axis, are left out; a chart without any draws an empty
 //! frame that says so.
 
@@ -17,12 +18,16 @@ mod ladder;
 mod legend;
 mod line;
 mod panel;
+#[cfg(feature = "pdf")]
+mod pdf;
 pub(crate) mod phases;
 #[cfg(feature = "png")]
 mod png;
 mod step;
 mod steps;
 mod style;
+#[cfg(any(feature = "png", feature = "pdf"))]
+mod svg;
 mod time_sequence;
 
 #[cfg(test)]
@@ -33,6 +38,8 @@ pub use axis::Scale;
 pub use bar::{Bar, BarChart, BarSeries, Reference};
 pub use ladder::{Ladder, LadderColumn, Rung, RungEnd, RungKind};
 pub use line::{LineChart, Point, Series};
+#[cfg(feature = "pdf")]
+pub use pdf::pdf;
 #[cfg(feature = "png")]
 pub use png::png;
 pub use step::{StepChart, StepSeries};
@@ -48,7 +55,7 @@ pub enum FigureError {
     #[error("the chart could not be drawn: {0}")]
     Draw(String),
     /// The text is not an SVG picture.
-    #[cfg(feature = "png")]
+    #[cfg(any(feature = "png", feature = "pdf"))]
     #[error("the picture is not valid SVG: {0}")]
     Svg(#[from] resvg::usvg::Error),
     /// The scale makes a bitmap of an impossible size.
@@ -58,8 +65,8 @@ pub enum FigureError {
         /// The scale as given: bitmap pixels per SVG pixel.
         scale: f32,
     },
-    /// The bitmap could not be written as PNG.
-    #[cfg(feature = "png")]
-    #[error("the bitmap could not be encoded: {0}")]
+    /// The picture could not be written as PNG or PDF.
+    #[cfg(any(feature = "png", feature = "pdf"))]
+    #[error("the picture could not be encoded: {0}")]
     Encode(String),
 }
