@@ -1,18 +1,20 @@
 //! The report of a comparison: its figures, the page around them, and all its files.
 
-use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
+mod charts;
+
+use dupack_algorithms::catalog::Catalog;
+
+pub use charts::theory;
+use charts::{Charts, charts, tells_something};
 
 use crate::answer;
 use crate::claims;
-use crate::figure::{
-    Bar, BarChart, BarSeries, FigureError, LineChart, Point, Scale, Series, StepChart, StepSeries,
-};
-use crate::files::Files;
+use crate::figure::{FigureError, StepChart, StepSeries};
+use crate::files::{FIGURE_KINDS, Files};
 use crate::notes::{notes, range, seed_counts};
-use crate::page::{Block, Cell, Emphasis, Page, Section};
-use crate::theory::Connection;
+use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
 use dupack_claims::Judged;
-use dupack_lab::results::{Comparison, Measure, Medium, Results, Verdict, scaled, verdict};
+use dupack_lab::results::{Comparison, Measure, Medium, Results, Verdict, verdict};
 use dupack_lab::run::{OverTime, Timeline};
 use dupack_lab::stats::{spread, times};
 
@@ -25,54 +27,6 @@ pub struct Figure {
     pub svg: String,
     /// What it shows.
     pub caption: String,
-}
-
-const FIGURES: [Measure; 10] = [
-    Measure::Goodput,
-    Measure::Retransmissions,
-    Measure::Timeouts,
-    Measure::DelayP95,
-    Measure::Fairness,
-    Measure::HarmGoodput,
-    Measure::HarmDelay,
-    Measure::Completion,
-    Measure::FramesInTime,
-    Measure::StallTime,
-];
-
-/// What is said of the lines of [`theory`].
-const THEORY: &str = " Grey: what Mathis et al. (1997) and Padhye et al. (1998) say of Reno at this loss, with the \
-     propagation of both directions and the transmission of one packet as the round trip; they \
-     know neither the queue nor the rate of the link, and Padhye et al. take the rest of a round as \
-     lost with its first lost packet.";
-
-/// The figures of a comparison: one per measure that says something.
-///
-/// # Errors
-/// If a picture cannot be drawn.
-fn figures(results: &Results, catalog: &Catalog) -> Result<Vec<Figure>, FigureError> {
-    FIGURES
-        .into_iter()
-        .filter(|&measure| tells_something(results, measure))
-        .map(|measure| {
-            let svg = match results.axis() {
-                Some(axis) => lines(results, measure, &axis, catalog).svg()?,
-                None => bars(results, measure).svg()?,
-            };
-            let mut caption = format!(
-                "{}, mean over the seeds; the whiskers are 95 % confidence intervals.",
-                title(measure)
-            );
-            if !theory(results, measure, catalog).is_empty() {
-                caption.push_str(THEORY);
-            }
-            Ok(Figure {
-                name: measure.key().to_owned(),
-                svg,
-                caption,
-            })
-        })
-        .collect()
 }
 
 /// What is reported beside the results themselves.
@@ -96,20 +50,14 @@ pub fn files<'r>(
     catalog: &Catalog,
     beside: Beside,
 ) -> Result<Files<'r>, FigureError> {
-    let mut figures = figures(results, catalog)?;
+    let Charts { mut figures, note } = charts(results, catalog)?;
     if let Some(runs) = &beside.over_time {
         figures.extend(over_time(results, runs)?);
     }
-    let mut page = page(results, &figures);
-    let record = page.sections.len().saturating_sub(1);
-    let claims = (!beside.judged.is_empty()).then(|| claims::section(&beside.judged));
-    let own = claims.into_iter().chain(beside.sections);
-    page.sections.splice(record..record, own);
     let mut files = Files::new();
-    for figure in figures {
-        files.add_figure(&format!("figures/{}", figure.name), figure.svg);
+    for figure in &figures {
+        files.add_figure(&format!("figures/{}", figure.name), figure.svg.clone());
     }
-    files.add_page(page);
     files.add_numbers(results);
     if !results.runs.is_empty() {
         files.add("verdicts.csv", || verdict::verdicts_csv(results));
@@ -117,9 +65,18 @@ pub fn files<'r>(
     }
     let judged = beside.judged.clone();
     files.add("results.json", move || claims::json_text(results, &judged));
+    let claims = (!beside.judged.is_empty()).then(|| claims::section(&beside.judged));
     if !beside.judged.is_empty() {
         files.add("claims.csv", move || claims::csv(&beside.judged));
     }
+    // Last, as it links to the others.
+    let links = Links::of(&files);
+    let mut page = page(results, (&figures, note), &links);
+    let record = page.sections.len().saturating_sub(1);
+    let claims = claims.map(|section| links.after(section, &["claims.csv"]));
+    let own = claims.into_iter().chain(beside.sections);
+    page.sections.splice(record..record, own);
+    files.add_page(page);
     Ok(files)
 }
 
@@ -187,127 +144,6 @@ fn over_time(results: &Results, runs: &OverTime) -> Result<Vec<Figure>, FigureEr
     ])
 }
 
-/// Fairness of a single flow, or the completion of endless ones, is no figure.
-fn tells_something(results: &Results, measure: Measure) -> bool {
-    let flows = results.runs.first().map_or(0, |r| r.flow_goodputs.len());
-    results.has(measure) && (measure != Measure::Fairness || flows > 1)
-}
-
-fn lines(results: &Results, measure: Measure, axis: &str, catalog: &Catalog) -> LineChart {
-    let mut unit = "";
-    let mut series = Vec::new();
-    // A line per stack and per combination of the other swept values.
-    for (s, stack) in results.stacks.iter().enumerate() {
-        let mut lines: Vec<(String, Vec<Point>)> = Vec::new();
-        for (p, point) in results.points.iter().enumerate() {
-            let Some((x, in_unit)) = point
-                .values
-                .iter()
-                .find(|(key, _)| key == axis)
-                .and_then(|(_, value)| scaled(value))
-            else {
-                continue;
-            };
-            unit = in_unit;
-            let others = point.values.iter().filter(|(key, _)| key != axis);
-            let others: Vec<String> = others.map(|(_, value)| value.to_string()).collect();
-            let name = match others.is_empty() {
-                true => stack.clone(),
-                false => format!("{stack}, {}", others.join(", ")),
-            };
-            let Some(summary) = results.summary(p, s, measure) else {
-                continue;
-            };
-            let at = Point {
-                x,
-                mean: summary.mean,
-                half_width: summary.half_width_95,
-            };
-            match lines.iter_mut().find(|(n, _)| *n == name) {
-                Some((_, points)) => points.push(at),
-                None => lines.push((name, vec![at])),
-            }
-        }
-        series.extend(
-            lines
-                .into_iter()
-                .map(|(name, points)| Series { name, points }),
-        );
-    }
-    LineChart {
-        title: title(measure),
-        subtitle: subtitle(results),
-        x_label: axis_label(axis, unit),
-        y_label: measure.label().to_owned(),
-        x_scale: Scale::default(),
-        y_scale: Scale::default(),
-        y_from_zero: true,
-        series,
-        references: theory(results, measure, catalog),
-    }
-}
-
-/// What formulas say of the goodput, where they apply: Reno's control, one flow, and loss the
-/// only thing swept. The stacks are those of `catalog`.
-#[must_use]
-pub fn theory(results: &Results, measure: Measure, catalog: &Catalog) -> Vec<Series> {
-    let sweep = &results.experiment.sweep;
-    if measure != Measure::Goodput || sweep.len() != 1 {
-        return Vec::new();
-    }
-    let Some(losses) = sweep.get("path.loss") else {
-        return Vec::new();
-    };
-    let percents: Vec<f64> = losses.iter().filter_map(scaled).map(|(p, _)| p).collect();
-    let connection =
-        reno(results, catalog).and_then(|stack| Connection::of(&results.experiment, &stack));
-    connection.map_or_else(Vec::new, |connection| connection.lines(&percents))
-}
-
-/// The first stack whose congestion control is Reno's.
-fn reno(results: &Results, catalog: &Catalog) -> Option<StackSpec> {
-    let stacks = results.stacks.iter();
-    let mut stacks = stacks.filter_map(|text| StackSpec::parse(text, catalog).ok());
-    stacks.find(|stack| stack.name(Axis::Control) == "reno")
-}
-
-fn bars(results: &Results, measure: Measure) -> BarChart {
-    let one_point = results.points.len() == 1;
-    let bar = |point: usize, stack: usize| {
-        results.summary(point, stack, measure).map(|s| Bar {
-            mean: s.mean,
-            half_width: s.half_width_95,
-        })
-    };
-    let (categories, series) = if one_point {
-        let bars = (0..results.stacks.len()).map(|s| bar(0, s)).collect();
-        let name = measure.label().to_owned();
-        (results.stacks.clone(), vec![BarSeries { name, bars }])
-    } else {
-        let labels = results
-            .points
-            .iter()
-            .map(dupack_lab::experiment::points::Point::label);
-        let series = results
-            .stacks
-            .iter()
-            .enumerate()
-            .map(|(s, name)| BarSeries {
-                name: name.clone(),
-                bars: (0..results.points.len()).map(|p| bar(p, s)).collect(),
-            });
-        (labels.collect(), series.collect())
-    };
-    BarChart {
-        title: title(measure),
-        subtitle: subtitle(results),
-        value_label: measure.label().to_owned(),
-        categories,
-        series,
-        reference: None,
-    }
-}
-
 /// What a reader must know of the path to read a figure.
 fn subtitle(results: &Results) -> String {
     let e = &results.experiment;
@@ -348,35 +184,8 @@ fn subtitle(results: &Results) -> String {
     parts.join(" · ")
 }
 
-fn axis_label(key: &str, unit: &str) -> String {
-    let name = match key {
-        "path.loss" => "packet loss",
-        "path.delay" => "one-way delay",
-        "path.rate" => "rate of the bottleneck",
-        "path.buffer" => "buffer of the bottleneck",
-        other => other,
-    };
-    if unit.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{name} ({unit})")
-    }
-}
-
-/// A measure's name without its unit, which the axis has.
-fn title(measure: Measure) -> String {
-    let label = measure.label();
-    capitalised(label.split(" (").next().unwrap_or(label))
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
-}
-
 /// The page of a comparison.
-fn page(results: &Results, figures: &[Figure]) -> Page {
+fn page(results: &Results, (figures, note): (&[Figure], Option<String>), links: &Links) -> Page {
     let title = match results.experiment.title.as_str() {
         "" => "Which sender should this path have?".to_owned(),
         given => given.to_owned(),
@@ -385,21 +194,69 @@ fn page(results: &Results, figures: &[Figure]) -> Page {
         title,
         lead: lead(results),
         sections: vec![
-            answer::section(results),
+            links.after(
+                answer::section(results),
+                &["verdicts.csv", "comparisons.csv"],
+            ),
             Section {
                 heading: "Figures".to_owned(),
-                blocks: figures
-                    .iter()
-                    .map(|f| Block::Figure {
-                        svg: f.svg.clone(),
-                        caption: f.caption.clone(),
-                    })
+                blocks: { figures.iter() }
+                    .flat_map(|figure| links.figure(figure))
+                    .chain(note.map(Block::text))
                     .collect(),
                 ..Section::default()
             },
-            numbers(results),
-            record(results),
+            links.after(
+                numbers(results),
+                &["summary.csv", "runs.csv", "results.json"],
+            ),
+            links.after(record(results), &["parameters.csv", "traces.csv"]),
         ],
+    }
+}
+
+/// The files of a report, to link to.
+struct Links {
+    names: Vec<String>,
+}
+
+impl Links {
+    fn of(files: &Files<'_>) -> Self {
+        Self {
+            names: files.names().map(str::to_owned).collect(),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// A section, and below it those of the files that there are.
+    fn after(&self, mut section: Section, names: &[&str]) -> Section {
+        let there = names.iter().filter(|name| self.has(name));
+        let links: Vec<Link> = there.map(|name| Link::to(name)).collect();
+        if !links.is_empty() {
+            section.blocks.push(Block::Files { links });
+        }
+        section
+    }
+
+    /// A figure, and below it the files with its numbers and the picture itself: its own if it has
+    /// one, else those of all measures.
+    fn figure(&self, figure: &Figure) -> [Block; 2] {
+        let own = format!("figures/{}.csv", figure.name);
+        let numbers = match self.has(&own) {
+            true => vec![own],
+            false => vec!["summary.csv".to_owned(), "runs.csv".to_owned()],
+        };
+        let pictures = FIGURE_KINDS.map(|kind| format!("figures/{}.{kind}", figure.name));
+        let there = { numbers.iter().chain(&pictures) }.filter(|name| self.has(name));
+        let links = there.map(|name| Link::to(name)).collect();
+        let picture = Block::Figure {
+            svg: figure.svg.clone(),
+            caption: figure.caption.clone(),
+        };
+        [picture, Block::Files { links }]
     }
 }
 

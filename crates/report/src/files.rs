@@ -23,6 +23,9 @@ pub const PAGE: &str = "report.html";
 #[cfg(feature = "png")]
 const PNG_SCALE: f32 = 2.0;
 
+/// What a figure's files may end in: the first always, the others if `dupack` is built so.
+pub(crate) const FIGURE_KINDS: [&str; 3] = ["svg", "png", "pdf"];
+
 /// What a figure's files end in, as a list for people.
 pub const FIGURE_ENDINGS: &str = match (cfg!(feature = "png"), cfg!(feature = "pdf")) {
     (false, false) => ".svg",

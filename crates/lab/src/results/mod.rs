@@ -219,24 +219,6 @@ impl Results {
     pub fn missing(&self) -> usize {
         self.planned.saturating_sub(self.runs.len())
     }
-
-    /// The swept key that makes the best horizontal axis: the one with the most numeric values.
-    #[must_use]
-    pub fn axis(&self) -> Option<String> {
-        let numeric = |values: &[SweepValue]| values.iter().all(|v| number_of(v).is_some());
-        self.experiment
-            .sweep
-            .iter()
-            .filter(|(_, values)| values.len() > 1 && numeric(values))
-            .max_by_key(|(_, values)| values.len())
-            .map(|(key, _)| key.clone())
-    }
-}
-
-/// The number in a swept value, whatever its unit: `"1%"` is 1, `"20ms"` is 20. Values of one
-/// axis are scaled to one unit by [`scaled`].
-fn number_of(value: &SweepValue) -> Option<f64> {
-    scaled(value).map(|(number, _)| number)
 }
 
 /// The number in a swept value and the unit it is in: percent, ms, Mbit/s, kB, packets.

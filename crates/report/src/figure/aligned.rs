@@ -2,7 +2,7 @@
 
 use super::FigureError;
 use super::axis::Axis;
-use super::canvas::{Canvas, Lettering, Theme, picture_of};
+use super::canvas::{Canvas, Lettering, picture};
 use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
 use super::flow_panels::{Looks, legends, packet_axis, window_axis};
 use super::legend::Legend;
@@ -115,7 +115,7 @@ impl Aligned {
         let legends_bottom = legend_top + packets.height() + between + windows.height();
         let height = bottom.max(legends_bottom - X_NAMES_HEIGHT) + X_NAMES_HEIGHT + MARGIN / 2.0;
         let words = (self.title.as_str(), self.description.as_str());
-        picture_of((width, height), words, Theme::LightAndDark, |canvas| {
+        picture((width, height), words, |canvas| {
             heading.draw(canvas)?;
             packets.draw(canvas, right + 20.0, legend_top)?;
             let windows_top = legend_top + packets.height() + between;

@@ -12,7 +12,16 @@ pub enum Scale {
     Linear,
     /// Equal ratios are equally far apart; values that are not positive are left out.
     Log,
+    /// As [`Log`](Self::Log), and zero has a place of its own at the low end, where a break in the axis
+    /// says that its distance means nothing.
+    LogAndZero,
 }
+
+/// Parts of an axis on which zero stands apart: where zero is, where the break, and where the
+/// logarithmic part begins.
+const ZERO_AT: f64 = 0.03;
+const BREAK_AT: f64 = 0.075;
+const LOG_FROM: f64 = 0.12;
 
 /// A labelled place on an axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +34,7 @@ pub(super) struct Tick {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     scale: Scale,
+    /// The least and the greatest value; on a logarithmic axis of those that are positive.
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) ticks: Vec<Tick>,
@@ -33,13 +43,78 @@ pub(super) struct Axis {
 }
 
 impl Scale {
+    /// The scale on which the settings of a sweep can best be told apart. It is logarithmic if
+    /// they span more than a decade and the closest two of them are further apart there: evenly
+    /// spaced settings stay linear however far they reach.
+    #[must_use]
+    pub fn of_settings(values: &[f64]) -> Self {
+        const SPAN_MIN: f64 = 20.0;
+        let mut values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let positive: Vec<f64> = values.iter().copied().filter(|&v| v > 0.0).collect();
+        let (Some(low), Some(high)) = (positive.first(), positive.last()) else {
+            return Self::Linear;
+        };
+        let is_negative = values.first().is_some_and(|&v| v < 0.0);
+        let logs: Vec<f64> = positive.iter().map(|v| v.ln()).collect();
+        if is_negative || high / low < SPAN_MIN || closest(&logs) <= closest(&values) {
+            return Self::Linear;
+        }
+        Self::with_zero(positive.len() < values.len())
+    }
+
+    /// The scale for what was measured: logarithmic if the positive values span so much that the
+    /// least could not be told from zero on a linear one.
+    #[must_use]
+    pub fn of_measured(values: &[f64]) -> Self {
+        const SPAN_MIN: f64 = 50.0;
+        let values = || values.iter().copied().filter(|v| v.is_finite());
+        let positive = || values().filter(|&v| v > 0.0);
+        let low = positive().fold(f64::INFINITY, f64::min);
+        let high = positive().fold(0.0, f64::max);
+        if values().any(|v| v < 0.0) || high / low < SPAN_MIN {
+            return Self::Linear;
+        }
+        Self::with_zero(values().any(|v| v == 0.0))
+    }
+
+    const fn with_zero(there_is_zero: bool) -> Self {
+        match there_is_zero {
+            true => Self::LogAndZero,
+            false => Self::Log,
+        }
+    }
+
+    /// What is to be said of it after the name of an axis.
+    #[must_use]
+    pub const fn note(self) -> &'static str {
+        match self {
+            Self::Linear => "",
+            Self::Log => ", logarithmic",
+            Self::LogAndZero => ", logarithmic; 0 stands apart, at the break",
+        }
+    }
+
     /// Whether the axis has a place for `value`.
     pub(super) fn shows(self, value: f64) -> bool {
         // Beyond these the arithmetic of a range could overflow; nothing we measure comes near.
         const MAGNITUDE_MAX: f64 = 1e100;
         const POSITIVE_MIN: f64 = 1e-100;
-        value.abs() <= MAGNITUDE_MAX && (self == Self::Linear || value >= POSITIVE_MIN)
+        value.abs() <= MAGNITUDE_MAX
+            && match self {
+                Self::Linear => true,
+                Self::Log => value >= POSITIVE_MIN,
+                Self::LogAndZero => value == 0.0 || value >= POSITIVE_MIN,
+            }
     }
+}
+
+/// The least distance between neighbours among sorted `values`, as a share of their range.
+fn closest(values: &[f64]) -> f64 {
+    let range = values.last().unwrap_or(&0.0) - values.first().unwrap_or(&0.0);
+    let gaps = values.windows(2).map(|pair| pair[1] - pair[0]);
+    gaps.fold(f64::INFINITY, f64::min) / range
 }
 
 impl Axis {
@@ -51,9 +126,10 @@ impl Axis {
         from_zero: bool,
         length: f64,
     ) -> Option<Self> {
-        let (mut low, mut high) = extent(values, scale)?;
-        if scale == Scale::Log {
-            return Some(Self::log(low / 1.05, high * 1.05, length / 40.0));
+        let (scale, (mut low, mut high)) = fitting(values, scale)?;
+        if scale != Scale::Linear {
+            let axis = Self::log(low / 1.05, high * 1.05, length / 40.0);
+            return Some(axis.of_scale(scale));
         }
         if from_zero {
             (low, high) = (low.min(0.0), high.max(0.0));
@@ -69,7 +145,7 @@ impl Axis {
 
     /// A vertical axis of `length` px that fits the data closely, for plots of many points.
     pub(super) fn snug(values: impl Iterator<Item = f64>, length: f64) -> Option<Self> {
-        let (low, high) = extent(values, Scale::Linear)?;
+        let (_, (low, high)) = fitting(values, Scale::Linear)?;
         let (low, high) = apart(low, high, false);
         let margin = (high - low) * 0.03;
         let step = round_step((high - low) / (length / 52.0));
@@ -84,7 +160,7 @@ impl Axis {
         length: f64,
     ) -> Option<Self> {
         let mut values: Vec<f64> = values.filter(|&value| scale.shows(value)).collect();
-        let (low, high) = extent(values.iter().copied(), scale)?;
+        let (scale, (low, high)) = fitting(values.iter().copied(), scale)?;
         let mut axis = match scale {
             Scale::Linear => {
                 let (low, high) = apart(low, high, false);
@@ -92,9 +168,9 @@ impl Axis {
                 let step = round_step((high - low) / (length / 85.0));
                 Self::linear(low - margin, high + margin, step)
             }
-            Scale::Log => {
+            Scale::Log | Scale::LogAndZero => {
                 let margin = (high / low).max(2.0).powf(0.03);
-                Self::log(low / margin, high * margin, length / 70.0)
+                Self::log(low / margin, high * margin, length / 70.0).of_scale(scale)
             }
         };
         values.sort_unstable_by(f64::total_cmp);
@@ -120,13 +196,48 @@ impl Axis {
     pub(super) fn position(&self, value: f64) -> f64 {
         let position = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Log => self.position_of_log(value),
+            Scale::LogAndZero if value == 0.0 => ZERO_AT,
+            // What is below the logarithmic part, such as the end of an interval, is at its end.
+            Scale::LogAndZero => LOG_FROM + (1.0 - LOG_FROM) * self.position_of_log(value).max(0.0),
         };
         if position.is_nan() {
             0.0
         } else {
             position.clamp(-1.0, 2.0)
         }
+    }
+
+    fn position_of_log(&self, value: f64) -> f64 {
+        (value / self.low).ln() / (self.high / self.low).ln()
+    }
+
+    /// Where the axis is broken, if it is, in the measure of [`position`](Self::position).
+    pub(super) fn broken_at(&self) -> Option<f64> {
+        (self.scale == Scale::LogAndZero).then_some(BREAK_AT)
+    }
+
+    /// Whether the axis is broken between two values.
+    pub(super) fn breaks_between(&self, one: f64, other: f64) -> bool {
+        self.scale == Scale::LogAndZero && (one == 0.0) != (other == 0.0)
+    }
+
+    /// Whether `value` is where distances mean something: everywhere, unless the axis is broken.
+    pub(super) fn is_beyond_break(&self, value: f64) -> bool {
+        self.scale != Scale::LogAndZero || value >= self.low
+    }
+
+    /// A logarithmic axis with zero or without.
+    fn of_scale(mut self, scale: Scale) -> Self {
+        self.scale = scale;
+        if scale == Scale::LogAndZero {
+            let zero = Tick {
+                value: 0.0,
+                label: "0".to_owned(),
+            };
+            self.ticks.insert(0, zero);
+        }
+        self
     }
 
     /// The width of the widest tick label, in px.
@@ -218,12 +329,25 @@ impl Axis {
     }
 }
 
-/// The smallest and the largest value that the scale shows.
-fn extent(values: impl Iterator<Item = f64>, scale: Scale) -> Option<(f64, f64)> {
-    values
-        .filter(|&value| scale.shows(value))
-        .map(|value| (value, value))
-        .reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
+/// The scale, and the smallest and the largest value that it shows; zero stands apart where it
+/// may. Where nothing else is left, the scale is linear.
+fn fitting(values: impl Iterator<Item = f64>, scale: Scale) -> Option<(Scale, (f64, f64))> {
+    let mut zero = None;
+    let mut range: Option<(f64, f64)> = None;
+    for value in values.filter(|&value| scale.shows(value)) {
+        if value == 0.0 && scale == Scale::LogAndZero {
+            zero = Some((Scale::Linear, (0.0, 0.0)));
+            continue;
+        }
+        range = Some(range.map_or((value, value), |(low, high)| {
+            (low.min(value), high.max(value))
+        }));
+    }
+    let scale = match (scale, zero) {
+        (Scale::LogAndZero, None) => Scale::Log,
+        _ => scale,
+    };
+    range.map(|range| (scale, range)).or(zero)
 }
 
 /// Keeps a range from being a point, or narrower than its numbers can tell.
@@ -306,7 +430,7 @@ pub(super) fn plain(value: f64) -> String {
 }
 
 /// A number by itself, to so many significant digits.
-fn shortened(value: f64, digits: i32) -> String {
+pub(super) fn shortened(value: f64, digits: i32) -> String {
     let magnitude = value.abs();
     let (scaled, suffix) = match magnitude {
         m if m >= 1e15 => return format!("{value:.1e}").replace(".0e", "e"),
@@ -328,4 +452,60 @@ fn shortened(value: f64, digits: i32) -> String {
         &text
     };
     format!("{text}{suffix}").replace('-', "\u{2212}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_span_decades_get_a_logarithmic_axis_and_even_ones_do_not() {
+        let scale = Scale::of_settings;
+        assert_eq!(scale(&[0.0, 0.5, 1.0, 2.0, 5.0]), Scale::Linear);
+        assert_eq!(scale(&[0.0, 0.1, 1.0, 10.0]), Scale::LogAndZero);
+        assert_eq!(scale(&[5.0, 20.0, 100.0, 600.0]), Scale::Log);
+        let even: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(scale(&even), Scale::Linear, "even steps");
+        for none in [&[][..], &[0.0], &[3.0], &[-1.0, 1.0, 1000.0], &[f64::NAN]] {
+            assert_eq!(scale(none), Scale::Linear, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn measured_values_get_one_where_the_least_could_not_be_seen() {
+        let scale = Scale::of_measured;
+        assert_eq!(scale(&[0.3, 9.0]), Scale::Linear);
+        assert_eq!(scale(&[0.1, 2.0, 9.0]), Scale::Log);
+        assert_eq!(scale(&[0.0, 0.1, 9.0]), Scale::LogAndZero);
+        assert_eq!(scale(&[0.0, 9.0]), Scale::Linear);
+        assert_eq!(scale(&[-0.1, 0.1, 9.0]), Scale::Linear);
+    }
+
+    #[test]
+    fn zero_stands_apart_below_a_break() {
+        let values = [0.0, 0.1, 1.0, 10.0];
+        let axis = Axis::horizontal(values.into_iter(), Scale::LogAndZero, 600.0).unwrap();
+        let [zero, a, b, c] = values.map(|value| axis.position(value));
+        let broken = axis.broken_at().unwrap();
+        assert!(0.0 < zero && zero < broken && broken < a);
+        assert!(((b - a) - (c - b)).abs() < 1e-9, "decades are alike");
+        assert!(c < 1.0);
+        let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.label.as_str()).collect();
+        assert_eq!(labels, ["0", "0.1", "1", "10"]);
+        assert!(axis.breaks_between(0.0, 0.1) && !axis.breaks_between(0.1, 1.0));
+        // A formula's line below the least value is not drawn as if it were near zero.
+        assert!(axis.is_beyond_break(0.1) && !axis.is_beyond_break(0.01));
+        assert!(axis.position(1e-9) > broken);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_without_zero_has_no_break_and_one_of_zeros_is_linear() {
+        let of = |values: &[f64]| {
+            Axis::vertical(values.iter().copied(), Scale::LogAndZero, true, 300.0).unwrap()
+        };
+        assert_eq!(of(&[0.1, 10.0]).broken_at(), None);
+        let zeros = of(&[0.0, 0.0]);
+        assert_eq!(zeros.broken_at(), None);
+        assert_eq!(zeros.position(0.0), 0.0);
+    }
 }

@@ -1,6 +1,7 @@
 //! The bar chart: a measure by category, grouped by series, with its confidence.
 //!
-//! Bars stand if the categories' names fit below them and lie if they do not, so that a dozen
+//! A bar's length is its value, so the axis of values always begins at zero and is never
+//! logarithmic. Bars stand if the categories' names fit below them and lie if they do not, so that a dozen
 //! stacks with long names can be read without turning one's head.
 
 use super::FigureError;
@@ -12,6 +13,7 @@ use super::panel::{Frame, Panel};
 use super::style::{
     AXIS, Dash, GRID, INK, LABEL, Look, Marker, SOFT_INK, TICK, VALUE, WIDTH, look,
 };
+use super::words;
 
 const STANDING_HEIGHT: f64 = 320.0;
 const LYING_BAR: f64 = 20.0;
@@ -106,6 +108,8 @@ impl BarChart {
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let legend = self.legend();
+        let seen = words::of_bars(self);
+        let words = (self.title.as_str(), seen.as_str());
         let top = heading.bottom() + Y_NAME_HEIGHT;
         let right = panel_right(&[&legend]);
         let Some(layout) = self.layout(top, right, legend.height()) else {
@@ -115,7 +119,7 @@ impl BarChart {
                 right,
                 bottom: top + STANDING_HEIGHT,
             };
-            return picture((WIDTH, frame.bottom + MARGIN), &self.title, |canvas| {
+            return picture((WIDTH, frame.bottom + MARGIN), words, |canvas| {
                 heading.draw(canvas)?;
                 frame.draw_names(canvas, "", &self.value_label)?;
                 frame.draw_empty(canvas)
@@ -126,7 +130,7 @@ impl BarChart {
             Orientation::Lying => X_NAMES_HEIGHT - 4.0,
         };
         let bottom = (layout.frame.bottom + below).max(layout.frame.top + legend.height());
-        picture((WIDTH, bottom + MARGIN / 2.0), &self.title, |canvas| {
+        picture((WIDTH, bottom + MARGIN / 2.0), words, |canvas| {
             heading.draw(canvas)?;
             legend.draw(canvas, right + 20.0, layout.frame.top)?;
             layout.draw_axes(canvas, &self.value_label)?;
@@ -165,7 +169,7 @@ impl BarChart {
     }
 
     /// The bars of a series that can be drawn, with their categories.
-    fn bars<'c>(&self, series: &'c BarSeries) -> impl Iterator<Item = (usize, &'c Bar)> {
+    pub(super) fn bars<'c>(&self, series: &'c BarSeries) -> impl Iterator<Item = (usize, &'c Bar)> {
         let bars = series.bars.iter().take(self.categories.len()).enumerate();
         bars.filter_map(|(category, bar)| Some((category, bar.as_ref()?)))
             .filter(|(_, bar)| bar.mean.is_finite())

@@ -3,6 +3,8 @@
 //! The backend knows whole numbers only. The picture is therefore drawn ten times too large,
 //! and its `viewBox` brings it back to size: positions are exact to a tenth of a pixel.
 
+use std::sync::LazyLock;
+
 use plotters::coord::Shift;
 use plotters::element::{Circle, DashedPathElement, PathElement, Polygon, Rectangle};
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
@@ -78,30 +80,12 @@ impl Lettering {
     }
 }
 
-/// On which ground a picture is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Theme {
-    /// On white.
-    Light,
-    /// On white, or on dark where the reader's system asks for it.
-    LightAndDark,
-}
-
-/// Draws a picture of `size` px; `name` is what a screen reader calls it.
+/// Draws a picture of `size` px. A screen reader calls it `name` and reads the description, which
+/// says what is seen and may be empty. It is read on white, or on dark where the reader's system
+/// asks for that.
 pub(super) fn picture(
     size: (f64, f64),
-    name: &str,
-    draw: impl FnOnce(&Canvas<'_>) -> Result<(), FigureError>,
-) -> Result<String, FigureError> {
-    picture_of(size, (name, ""), Theme::Light, draw)
-}
-
-/// Draws a picture of `size` px with a name and a description of what is seen, for those who do
-/// not see it; the description may be empty.
-pub(super) fn picture_of(
-    size: (f64, f64),
     (name, description): (&str, &str),
-    theme: Theme,
     draw: impl FnOnce(&Canvas<'_>) -> Result<(), FigureError>,
 ) -> Result<String, FigureError> {
     let mut body = String::new();
@@ -127,10 +111,7 @@ pub(super) fn picture_of(
         "" => name,
         text => format!("{name}. {text}"),
     };
-    let style = match theme {
-        Theme::Light => String::new(),
-        Theme::LightAndDark => dark_style(),
-    };
+    let style = dark_style();
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{label}\" \
@@ -144,14 +125,29 @@ pub(super) fn picture_of(
 
 /// Every colour of [`style`](super::style) in the dark, by its attribute: the backend writes no
 /// classes.
-fn dark_style() -> String {
-    let hex = |color: RGBColor| format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
-    let rules = IN_THE_DARK.map(|(light, dark)| {
-        let (light, dark) = (hex(light), hex(dark));
-        format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}")
+fn dark_style() -> &'static str {
+    static STYLE: LazyLock<String> = LazyLock::new(|| {
+        let hex = |color: RGBColor| format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
+        let rules = IN_THE_DARK.iter().map(|&(light, dark)| {
+            let (light, dark) = (hex(light), hex(dark));
+            format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}")
+        });
+        let rules: String = rules.collect();
+        format!("<style>@media (prefers-color-scheme:dark){{{rules}}}</style>")
     });
-    let rules = rules.concat();
-    format!("<style>@media (prefers-color-scheme:dark){{{rules}}}</style>")
+    &STYLE
+}
+
+/// What is seen in a picture of ours, in words, after its name: the text for those who do not see
+/// it. None if `svg` is no picture of ours.
+#[must_use]
+pub fn in_words(svg: &str) -> Option<String> {
+    const BEFORE: &str = " aria-label=\"";
+    let head = svg.get(..svg.find('>')?)?;
+    let label = head.get(head.find(BEFORE)? + BEFORE.len()..)?;
+    let label = label.get(..label.find('"')?)?;
+    let plain = label.replace("&quot;", "\"").replace("&lt;", "<");
+    Some(plain.replace("&gt;", ">").replace("&amp;", "&"))
 }
 
 impl Canvas<'_> {
@@ -321,6 +317,7 @@ fn escape(text: &str) -> String {
     legible(text)
         .replace('&', "&amp;")
         .replace('<', "&lt;")
+        .replace('>', "&gt;")
         .replace('"', "&quot;")
 }
 
@@ -338,16 +335,58 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// Breaks `text` into lines of at most `width` px, after blanks, slashes and commas; a word
-/// that is too long by itself stays whole.
+/// Breaks `text` into lines of at most `width` px, where a reader would: after blanks, slashes and
+/// commas, and before brackets. A piece that is too long by itself stays whole.
 pub(super) fn wrap(text: &str, size: f64, width: f64) -> Vec<String> {
+    fill(pieces(text, &[' ', '/', ',']), size, width)
+}
+
+/// Like `wrap`, but a piece that is too long is broken after its other signs (`=`, `_`, `-`, `.`),
+/// and if that is not enough anywhere.
+pub(super) fn fold(text: &str, size: f64, width: f64) -> Vec<String> {
+    let fits = |line: &String| text_width(line, size) <= width;
+    let mut lines = Vec::new();
+    for long in wrap(text, size, width) {
+        if fits(&long) {
+            lines.push(long);
+            continue;
+        }
+        for piece in fill(pieces(&long, &['=', '_', '-', '.']), size, width) {
+            if fits(&piece) {
+                lines.push(piece);
+                continue;
+            }
+            let letters = piece.char_indices();
+            let letters = letters.map(|(at, c)| &piece[at..at + c.len_utf8()]);
+            lines.extend(fill(letters.collect(), size, width));
+        }
+    }
+    lines
+}
+
+/// `text` cut after each of `ends` and before each opening bracket.
+fn pieces<'t>(text: &'t str, ends: &[char]) -> Vec<&'t str> {
+    let mut pieces = Vec::new();
+    for word in text.split_inclusive(ends) {
+        let mut from = 0;
+        for (at, _) in word.match_indices('(').filter(|(at, _)| *at > 0) {
+            pieces.push(&word[from..at]);
+            from = at;
+        }
+        pieces.push(&word[from..]);
+    }
+    pieces
+}
+
+/// Puts `pieces` into lines of at most `width` px, as many as fit in each.
+fn fill(pieces: Vec<&str>, size: f64, width: f64) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split_inclusive([' ', '/', ',']) {
-        let longer = format!("{line}{word}");
+    for piece in pieces {
+        let longer = format!("{line}{piece}");
         if !line.is_empty() && text_width(longer.trim_end(), size) > width {
             lines.push(line.trim_end().to_owned());
-            line = word.to_owned();
+            piece.clone_into(&mut line);
         } else {
             line = longer;
         }
@@ -358,19 +397,36 @@ pub(super) fn wrap(text: &str, size: f64, width: f64) -> Vec<String> {
     lines
 }
 
-/// Like `wrap`, but a word that is too long is broken anywhere.
-pub(super) fn fold(text: &str, size: f64, width: f64) -> Vec<String> {
-    let mut lines = Vec::new();
-    for long in wrap(text, size, width) {
-        let mut line = String::new();
-        for c in long.chars() {
-            line.push(c);
-            if text_width(&line, size) > width {
-                line.pop();
-                lines.push(std::mem::replace(&mut line, c.to_string()));
-            }
-        }
-        lines.push(line);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A long name is broken between its parts, never inside of a word, as long as that can be.
+    #[test]
+    fn a_stack_is_broken_where_its_parts_end() {
+        let name = "rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
+        assert_eq!(
+            fold(name, 14.0, 150.0),
+            ["rack/bbr", "(loss_thresh=0.9,", "beta=0.99,", "headroom=0)"]
+        );
+        let word = "a_very_long_parameter_of_somebody=1";
+        let lines = fold(word, 14.0, 100.0);
+        assert!(lines.len() > 1 && lines.concat() == word, "{lines:?}");
+        let ends = lines.iter().rev().skip(1);
+        assert!({ ends }.all(|line| line.ends_with('_') || line.ends_with('=')));
+        let endless = "x".repeat(60);
+        let lines = fold(&endless, 14.0, 100.0);
+        assert_eq!(lines.concat(), endless);
+        assert!(lines.iter().all(|line| text_width(line, 14.0) <= 100.0));
     }
-    lines
+
+    #[test]
+    fn a_picture_says_what_is_seen_in_it() {
+        let words = ("a < \"b\"", "c > d & e");
+        let svg = picture((10.0, 10.0), words, |_| Ok(())).unwrap();
+        let found = in_words(&svg);
+        assert_eq!(found.as_deref(), Some("a < \"b\". c > d & e"));
+        assert_eq!(in_words("<svg>"), None);
+        assert!(svg.contains("prefers-color-scheme:dark"));
+    }
 }

@@ -9,7 +9,7 @@ use dupack_lab::trace::phase::Phase;
 
 use super::FigureError;
 use super::axis::Axis;
-use super::canvas::{Canvas, Lettering, Place, Stroke, Theme, picture_of, text_width};
+use super::canvas::{Canvas, Lettering, Place, Stroke, picture, text_width};
 use super::chart::{Heading, MARGIN};
 use super::legend::{Legend, Sample};
 use super::phases::{self, tint};
@@ -215,7 +215,7 @@ impl Ladder {
         };
         let size = (width, bottom + MARGIN * 1.5);
         let words = (self.title.as_str(), self.description.as_str());
-        picture_of(size, words, Theme::LightAndDark, |canvas| {
+        picture(size, words, |canvas| {
             heading.draw(canvas)?;
             legend.draw_flowing(canvas, legend_top, width - 2.0 * MARGIN)?;
             layout.draw_times(canvas)?;

@@ -3,9 +3,9 @@
 use plotters::style::RGBColor;
 
 use super::FigureError;
-use super::canvas::{Canvas, Lettering, Stroke, fold, text_width};
+use super::canvas::{Canvas, Lettering, Place, Stroke, fold, text_width};
 use super::chart::MARGIN;
-use super::style::{INK, LEGEND, Look, Marker, VALUE};
+use super::style::{INK, LEGEND, Look, Marker, VALUE, WIDTH};
 
 const SAMPLE_WIDTH: f64 = 30.0;
 const GAP: f64 = 8.0;
@@ -50,56 +50,54 @@ impl Legend {
         self.entries.push((sample, lines));
     }
 
-    /// An entry whose name is not broken: for [`draw_flowing`](Self::draw_flowing).
+    /// An entry for [`draw_flowing`](Self::draw_flowing): its name is broken only where it is wider
+    /// than the whole figure.
     pub(super) fn add_whole(&mut self, name: &str, sample: Sample) {
-        self.entries.push((sample, vec![name.to_owned()]));
+        let lines = fold(name, LEGEND, WIDTH - 2.0 * MARGIN - SAMPLE_WIDTH - GAP);
+        self.entries.push((sample, lines));
     }
 
-    /// Where the entries stand beside one another, in lines of at most `width` px: from the left,
-    /// and in which line.
-    fn flow(&self, width: f64) -> Vec<(f64, usize)> {
+    /// Where the entries stand beside one another, in rows of at most `width` px: each from the left
+    /// and from the top, and where the last row ends.
+    fn flow(&self, width: f64) -> (Vec<Place>, f64) {
         const BETWEEN: f64 = 22.0;
-        let (mut left, mut line) = (0.0, 0);
+        let (mut left, mut top, mut bottom) = (0.0, 0.0, 0.0_f64);
         let mut places = Vec::new();
         for (_, lines) in &self.entries {
-            let own = SAMPLE_WIDTH + GAP + text_width(&lines.join(" "), LEGEND);
+            let own = SAMPLE_WIDTH + GAP + widest(lines);
             if left > 0.0 && left + own > width {
-                (left, line) = (0.0, line + 1);
+                (left, top) = (0.0, bottom);
             }
-            places.push((left, line));
+            places.push((left, top));
             left += own + BETWEEN;
+            bottom = bottom.max(top + lines.len() as f64 * LINE_HEIGHT + ENTRY_GAP);
         }
-        places
+        (places, bottom)
     }
 
-    /// The height in px of the entries beside one another in lines of at most `width` px.
+    /// The height in px of the entries beside one another in rows of at most `width` px.
     pub(super) fn flow_height(&self, width: f64) -> f64 {
-        let last = self.flow(width).last().map(|place| place.1 + 1);
-        last.unwrap_or_default() as f64 * (LINE_HEIGHT + ENTRY_GAP)
+        self.flow(width).1
     }
 
-    /// Draws the entries beside one another, in lines of at most `width` px.
+    /// Draws the entries beside one another, in rows of at most `width` px.
     pub(super) fn draw_flowing(
         &self,
         canvas: &Canvas<'_>,
         top: f64,
         width: f64,
     ) -> Result<(), FigureError> {
-        for ((sample, lines), (left, line)) in self.entries.iter().zip(self.flow(width)) {
-            let y = top + LINE_HEIGHT / 2.0 + line as f64 * (LINE_HEIGHT + ENTRY_GAP);
-            let left = MARGIN + left;
-            sample.draw(canvas, left, y)?;
-            let place = (left + SAMPLE_WIDTH + GAP, y);
-            canvas.text(&lines.join(" "), place, &Lettering::left(LEGEND, INK))?;
-        }
-        Ok(())
+        let (places, _) = self.flow(width);
+        { self.entries.iter().zip(places) }.try_for_each(|(entry, (left, down))| {
+            draw_entry(canvas, entry, (MARGIN + left, top + down))
+        })
     }
 
     /// Width in px; zero without entries.
     pub(super) fn width(&self) -> f64 {
-        let names = self.entries.iter().flat_map(|(_, lines)| lines);
-        names
-            .map(|line| SAMPLE_WIDTH + GAP + text_width(line, LEGEND))
+        let widths = self.entries.iter().map(|(_, lines)| widest(lines));
+        widths
+            .map(|name| SAMPLE_WIDTH + GAP + name)
             .fold(0.0, f64::max)
     }
 
@@ -112,18 +110,34 @@ impl Legend {
     }
 
     pub(super) fn draw(&self, canvas: &Canvas<'_>, left: f64, top: f64) -> Result<(), FigureError> {
-        let mut y = top + LINE_HEIGHT / 2.0;
-        for (sample, lines) in &self.entries {
-            sample.draw(canvas, left, y)?;
-            for line in lines {
-                let place = (left + SAMPLE_WIDTH + GAP, y);
-                canvas.text(line, place, &Lettering::left(LEGEND, INK))?;
-                y += LINE_HEIGHT;
-            }
-            y += ENTRY_GAP;
+        let mut top = top;
+        for entry in &self.entries {
+            draw_entry(canvas, entry, (left, top))?;
+            top += entry.1.len() as f64 * LINE_HEIGHT + ENTRY_GAP;
         }
         Ok(())
     }
+}
+
+/// A sample, and beside it the lines of its name.
+fn draw_entry(
+    canvas: &Canvas<'_>,
+    (sample, lines): &(Sample, Vec<String>),
+    (left, top): Place,
+) -> Result<(), FigureError> {
+    let mut y = top + LINE_HEIGHT / 2.0;
+    sample.draw(canvas, left, y)?;
+    for line in lines {
+        let place = (left + SAMPLE_WIDTH + GAP, y);
+        canvas.text(line, place, &Lettering::left(LEGEND, INK))?;
+        y += LINE_HEIGHT;
+    }
+    Ok(())
+}
+
+fn widest(lines: &[String]) -> f64 {
+    let widths = lines.iter().map(|line| text_width(line, LEGEND));
+    widths.fold(0.0, f64::max)
 }
 
 impl Sample {

@@ -7,6 +7,7 @@ use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
 use super::legend::{Legend, Sample};
 use super::panel::{Frame, Labels, Panel};
 use super::style::{Look, WIDTH, look, reference_look};
+use super::words;
 
 const PANEL_HEIGHT: f64 = 360.0;
 const LINE_WIDTH: f64 = 2.0;
@@ -102,7 +103,7 @@ impl LineChart {
         let x = Axis::horizontal(xs, self.x_scale, frame.width());
         picture(
             (WIDTH, bottom + X_NAMES_HEIGHT + MARGIN / 2.0),
-            &self.title,
+            (&self.title, &words::of_lines(self)),
             |canvas| {
                 heading.draw(canvas)?;
                 frame.draw_names(canvas, &self.x_label, &self.y_label)?;
@@ -126,7 +127,7 @@ impl LineChart {
         )
     }
 
-    fn legend(&self) -> Legend {
+    pub(super) fn legend(&self) -> Legend {
         let mut legend = Legend::default();
         // A single line without a name needs none.
         let nameless = self.series.iter().all(|series| series.name.is_empty());
@@ -157,32 +158,42 @@ impl LineChart {
         legend
     }
 
-    fn shows(&self, point: &Point) -> bool {
+    pub(super) fn shows(&self, point: &Point) -> bool {
         self.x_scale.shows(point.x) && self.y_scale.shows(point.mean)
     }
 
-    fn visible(&self) -> impl Iterator<Item = Point> {
+    pub(super) fn visible(&self) -> impl Iterator<Item = Point> {
         let points = self.series.iter().flat_map(|series| &series.points);
         points.filter(|point| self.shows(point)).copied()
     }
 
     /// The axis holds the whiskers too, but they do not pull it below zero where no mean is,
     /// nor (on a logarithmic one) far below the lowest mean.
-    fn y_axis(&self, length: f64) -> Option<Axis> {
+    pub(super) fn y_axis(&self, length: f64) -> Option<Axis> {
         let lowest = self.visible().map(|point| point.mean).reduce(f64::min)?;
+        let positive = self
+            .visible()
+            .map(|point| point.mean)
+            .filter(|&mean| mean > 0.0);
         let floor = match self.y_scale {
             Scale::Linear if lowest >= 0.0 => 0.0,
             Scale::Linear => f64::NEG_INFINITY,
-            Scale::Log => lowest / 10.0,
+            Scale::Log | Scale::LogAndZero => positive.fold(f64::INFINITY, f64::min) / 10.0,
         };
         let values = self.visible().flat_map(|point| {
             let (low, high) = point.interval().unwrap_or((point.mean, point.mean));
-            [low.max(floor), point.mean, high]
+            // A mean of zero stands apart with the low end of its interval.
+            let low = if point.mean == 0.0 {
+                0.0
+            } else {
+                low.max(floor)
+            };
+            [low, point.mean, high]
         });
         Axis::vertical(values, self.y_scale, self.y_from_zero, length)
     }
 
-    fn draw_spread(
+    pub(super) fn draw_spread(
         &self,
         canvas: &Canvas<'_>,
         panel: &Panel,
@@ -221,7 +232,7 @@ impl LineChart {
         Ok(())
     }
 
-    fn draw_line(
+    pub(super) fn draw_line(
         &self,
         canvas: &Canvas<'_>,
         panel: &Panel,
@@ -238,7 +249,24 @@ impl LineChart {
                 .iter()
                 .map(|point| panel.at(point.x, point.mean))
                 .collect();
-            canvas.line(&places, &stroke)?;
+            let is_whole =
+                |a: &Point, b: &Point| !panel.breaks_between((a.x, a.mean), (b.x, b.mean));
+            let mut drawn = 0;
+            for part in run.chunk_by(is_whole) {
+                canvas.line(&places[drawn..drawn + part.len()], &stroke)?;
+                drawn += part.len();
+                // Across a break the line only shows what belongs together: how steep it is says
+                // nothing.
+                if let Some(over) = places.get(drawn - 1..=drawn) {
+                    canvas.line(
+                        over,
+                        &Stroke {
+                            opacity: 0.45,
+                            ..Stroke::solid(look.color, 1.0)
+                        },
+                    )?;
+                }
+            }
             if series.points.len() <= MARKED_POINTS_MAX || places.len() == 1 {
                 for &place in &places {
                     canvas.marker(look.marker, place, 4.0, look.color)?;
@@ -261,17 +289,15 @@ fn draw_reference(
         dash: look.dash,
         ..Stroke::solid(look.color, REFERENCE_WIDTH)
     };
-    let places: Vec<_> = reference
-        .points
-        .iter()
-        .map(|point| panel.at(point.x, point.mean))
-        .collect();
-    let inside = |&(x, y): &(f64, f64)| {
+    let inside = |point: &Point| {
+        let (x, y) = panel.at(point.x, point.mean);
         (frame.left - 1.0..=frame.right + 1.0).contains(&x)
             && (frame.top..=frame.bottom).contains(&y)
+            && panel.x.is_beyond_break(point.x)
     };
-    for run in places.split(|place| !inside(place)) {
-        canvas.line(run, &stroke)?;
+    for run in reference.points.split(|point| !inside(point)) {
+        let places = run.iter().map(|point| panel.at(point.x, point.mean));
+        canvas.line(&places.collect::<Vec<_>>(), &stroke)?;
     }
     Ok(())
 }

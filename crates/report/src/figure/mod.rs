@@ -13,7 +13,9 @@ mod axis;
 mod bar;
 mod canvas;
 mod chart;
+mod facets;
 mod flow_panels;
+mod heat;
 mod ladder;
 mod legend;
 mod line;
@@ -29,6 +31,7 @@ mod style;
 #[cfg(any(feature = "png", feature = "pdf"))]
 mod svg;
 mod time_sequence;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +39,9 @@ mod tests;
 pub use aligned::{Aligned, Arrangement};
 pub use axis::Scale;
 pub use bar::{Bar, BarChart, BarSeries, Reference};
+pub use canvas::in_words;
+pub use facets::{Facet, Facets};
+pub use heat::{HeatCell, HeatMap, HeatPanel, Shades};
 pub use ladder::{Ladder, LadderColumn, Rung, RungEnd, RungKind};
 pub use line::{LineChart, Point, Series};
 #[cfg(feature = "pdf")]

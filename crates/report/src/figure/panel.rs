@@ -1,5 +1,7 @@
 //! A panel: the rectangle that data is drawn in, with its grid, ticks and axis names.
 
+use plotters::style::WHITE;
+
 use super::FigureError;
 use super::axis::Axis;
 use super::canvas::{Canvas, Lettering, Place, Stroke};
@@ -20,8 +22,12 @@ pub(super) struct Frame {
 pub(super) enum Labels {
     /// Grid, tick labels and all.
     Shown,
-    /// Grid only: the panel below has the labels.
+    /// Grid and the labels on the left: the panel below has the others.
     Hidden,
+    /// Grid and the labels below: the panel on the left has the others.
+    Below,
+    /// Grid only.
+    None,
 }
 
 /// A frame and the axes that place values in it.
@@ -105,6 +111,11 @@ impl Panel {
         self.frame.bottom - self.y.position(y) * self.frame.height()
     }
 
+    /// Whether one of the axes is broken between two data points.
+    pub(super) fn breaks_between(&self, one: (f64, f64), other: (f64, f64)) -> bool {
+        self.x.breaks_between(one.0, other.0) || self.y.breaks_between(one.1, other.1)
+    }
+
     /// Like `up`, but never outside the frame.
     pub(super) fn up_within(&self, y: f64) -> f64 {
         self.up(y).clamp(self.frame.top, self.frame.bottom)
@@ -131,7 +142,7 @@ impl Panel {
         for tick in &self.x.ticks {
             let x = self.across(tick.value);
             canvas.line(&[(x, top), (x, bottom)], &grid)?;
-            if labels == Labels::Shown {
+            if matches!(labels, Labels::Shown | Labels::Below) {
                 canvas.line(&[(x, bottom), (x, bottom + 5.0)], &Stroke::solid(AXIS, 1.0))?;
                 let lettering = Lettering::centre(TICK, SOFT_INK);
                 canvas.text(&tick.label, (x, bottom + 16.0), &lettering)?;
@@ -140,15 +151,38 @@ impl Panel {
         for tick in &self.y.ticks {
             let y = self.up(tick.value);
             canvas.line(&[(left, y), (right, y)], &grid)?;
-            canvas.text(
-                &tick.label,
-                (left - 8.0, y),
-                &Lettering::right(TICK, SOFT_INK),
-            )?;
+            if matches!(labels, Labels::Shown | Labels::Hidden) {
+                let lettering = Lettering::right(TICK, SOFT_INK);
+                canvas.text(&tick.label, (left - 8.0, y), &lettering)?;
+            }
         }
         canvas.line(
             &[(left, bottom), (right, bottom)],
             &Stroke::solid(AXIS, 1.2),
-        )
+        )?;
+        self.draw_breaks(canvas)
+    }
+
+    /// Two strokes across an axis where it is broken.
+    fn draw_breaks(&self, canvas: &Canvas<'_>) -> Result<(), FigureError> {
+        const HALF: f64 = 5.0;
+        let Frame { left, bottom, .. } = self.frame;
+        let across = self.x.broken_at();
+        let across = across.map(|at| (left + at * self.frame.width(), bottom));
+        let up = self.y.broken_at();
+        let up = up.map(|at| (left, bottom - at * self.frame.height()));
+        let ink = Stroke::solid(SOFT_INK, 1.4);
+        if let Some((x, y)) = across {
+            canvas.rectangle((x - 2.5, y - 2.0), (x + 2.5, y + 2.0), WHITE, 1.0)?;
+            for x in [x - 2.5, x + 2.5] {
+                canvas.line(&[(x - 2.0, y + HALF), (x + 2.0, y - HALF)], &ink)?;
+            }
+        }
+        if let Some((x, y)) = up {
+            for y in [y - 2.5, y + 2.5] {
+                canvas.line(&[(x - HALF, y + 2.0), (x + HALF, y - 2.0)], &ink)?;
+            }
+        }
+        Ok(())
     }
 }

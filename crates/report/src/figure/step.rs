@@ -8,6 +8,7 @@ use super::legend::{Legend, Sample};
 use super::panel::{Frame, Labels, Panel};
 use super::steps;
 use super::style::{Dash, Look, WIDTH, look};
+use super::words;
 
 const PANEL_HEIGHT: f64 = 330.0;
 const LINE_WIDTH: f64 = 1.6;
@@ -55,17 +56,12 @@ impl StepChart {
             right: panel_right(&[&legend]),
             bottom,
         };
-        let times = self
-            .series
-            .iter()
-            .flat_map(|series| &series.points)
-            .map(|point| point.0);
-        let range = steps::window(self.time_range, times);
+        let range = self.range();
         let y = range.and_then(|range| self.y_axis(range, frame.height()));
         frame.left = Panel::left_of(y.as_ref());
         picture(
             (WIDTH, bottom + X_NAMES_HEIGHT + MARGIN / 2.0),
-            &self.title,
+            (&self.title, &words::of_steps(self, range)),
             |canvas| {
                 heading.draw(canvas)?;
                 frame.draw_names(canvas, &self.x_label, &self.y_label)?;
@@ -91,6 +87,12 @@ impl StepChart {
                 Ok(())
             },
         )
+    }
+
+    /// The part to show.
+    fn range(&self) -> Option<(f64, f64)> {
+        let points = self.series.iter().flat_map(|series| &series.points);
+        steps::window(self.time_range, points.map(|point| point.0))
     }
 
     fn legend(&self) -> Legend {

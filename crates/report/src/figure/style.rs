@@ -28,9 +28,28 @@ pub(super) const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 pub(super) const BLACK: RGBColor = RGBColor(0x00, 0x00, 0x00);
 pub(super) const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
+/// Shades of ratios, from far below one to far above it: orange and blue, which the colour-blind can
+/// tell apart, and grey for what is neither.
+pub(super) const RATIOS: [RGBColor; 9] = [
+    RGBColor(0xa6, 0x3c, 0x01),
+    RGBColor(0xde, 0x7c, 0x3c),
+    RGBColor(0xf2, 0xb0, 0x86),
+    RGBColor(0xfa, 0xdf, 0xce),
+    RGBColor(0xf2, 0xf2, 0xf3),
+    RGBColor(0xd2, 0xe6, 0xf4),
+    RGBColor(0x98, 0xc7, 0xe6),
+    RGBColor(0x52, 0xa0, 0xd6),
+    RGBColor(0x00, 0x54, 0x88),
+];
+/// Shades of amounts, from little to much.
+pub(super) const AMOUNTS: [RGBColor; 5] = [RATIOS[4], RATIOS[5], RATIOS[6], RATIOS[7], RATIOS[8]];
+/// Ink on the shades before the last, which is dark in the dark, too, and on the last.
+pub(super) const ON_MIDDLE: RGBColor = RGBColor(0x11, 0x11, 0x12);
+pub(super) const ON_STRONG: RGBColor = RGBColor(0xfd, 0xfd, 0xfe);
+
 /// The colours above, and what each becomes on a dark ground: as far from it as the light one is
 /// from white.
-pub(super) const IN_THE_DARK: [(RGBColor, RGBColor); 14] = [
+pub(super) const IN_THE_DARK: [(RGBColor, RGBColor); 24] = [
     (plotters::style::WHITE, RGBColor(0x14, 0x16, 0x1a)),
     (INK, RGBColor(0xe8, 0xe8, 0xe8)),
     (SOFT_INK, RGBColor(0xb8, 0xb8, 0xb8)),
@@ -45,6 +64,16 @@ pub(super) const IN_THE_DARK: [(RGBColor, RGBColor); 14] = [
     (SKY, RGBColor(0x7a, 0xc8, 0xf5)),
     (BLACK, RGBColor(0xff, 0xff, 0xff)),
     (GREY, RGBColor(0x9a, 0x9a, 0x9a)),
+    (RATIOS[0], RGBColor(0xff, 0xab, 0x73)),
+    (RATIOS[1], RGBColor(0xd0, 0x72, 0x36)),
+    (RATIOS[2], RGBColor(0x7c, 0x43, 0x20)),
+    (RATIOS[3], RGBColor(0x48, 0x30, 0x22)),
+    (RATIOS[4], RGBColor(0x2c, 0x2f, 0x35)),
+    (RATIOS[5], RGBColor(0x20, 0x38, 0x4a)),
+    (RATIOS[6], RGBColor(0x22, 0x5a, 0x82)),
+    (RATIOS[7], RGBColor(0x44, 0x98, 0xd2)),
+    (RATIOS[8], RGBColor(0x9a, 0xd2, 0xfa)),
+    (ON_STRONG, RGBColor(0x10, 0x10, 0x11)),
 ];
 
 /// Okabe and Ito's palette, the most different first. Their yellow cannot be seen as a thin

@@ -14,6 +14,11 @@ fn assert_picture(svg: Result<String, FigureError>) -> String {
         let bitmap = png(&svg, 1.0).expect("valid SVG");
         assert!(bitmap.starts_with(b"\x89PNG\r\n"));
     }
+    #[cfg(feature = "pdf")]
+    {
+        let page = pdf(&svg).expect("valid SVG");
+        assert!(page.starts_with(b"%PDF-") && page == pdf(&svg).expect("again"));
+    }
     svg
 }
 
@@ -46,10 +51,185 @@ fn empty_charts_say_so() {
         assert_picture(BarChart::default().svg()),
         assert_picture(StepChart::default().svg()),
         assert_picture(TimeSequence::default().svg()),
+        assert_picture(
+            Facets {
+                panels: vec![Facet::default(); 3],
+                ..Facets::default()
+            }
+            .svg(),
+        ),
     ];
     for svg in empty {
         assert!(svg.contains("no data"));
+        assert!(in_words(&svg).is_some_and(|words| words.contains("There is no data.")));
     }
+    assert_picture(Facets::default().svg());
+    assert_picture(HeatMap::default().svg());
+}
+
+/// Every text of a picture.
+fn texts(svg: &str) -> Vec<String> {
+    let document = roxmltree::Document::parse(svg).expect("valid XML");
+    let all = document.descendants().filter(|n| n.has_tag_name("text"));
+    all.filter_map(|n| n.text().map(|text| text.trim().to_owned()))
+        .collect()
+}
+
+#[test]
+fn shades_leave_nonsense_out() {
+    for shades in [Shades::Ratio, Shades::Amount] {
+        let cells = nasty().into_iter().map(|value| {
+            let interval = Some((value - 1.0, value + 1.0));
+            Some(HeatCell { value, interval })
+        });
+        let cells: Vec<Option<HeatCell>> = cells.chain([None]).collect();
+        let map = HeatMap {
+            shades,
+            columns: vec!["c".into(); 10],
+            rows: vec!["r".into(); 2],
+            panels: vec![HeatPanel {
+                name: "<&>".into(),
+                cells: vec![cells.clone(), cells, Vec::new()],
+            }],
+            ..HeatMap::default()
+        };
+        assert_picture(map.svg());
+    }
+}
+
+#[test]
+fn amounts_are_darker_the_more_and_the_scale_says_where() {
+    let cells = [1.0, 2.0, 3.0, 4.0, 5.0].map(|value| {
+        Some(HeatCell {
+            value,
+            interval: None,
+        })
+    });
+    let map = HeatMap {
+        shades: Shades::Amount,
+        columns: ["a", "b", "c", "d", "e"].map(Into::into).to_vec(),
+        rows: vec!["r".into()],
+        panels: vec![HeatPanel {
+            name: "p".into(),
+            cells: vec![cells.to_vec()],
+        }],
+        ..HeatMap::default()
+    };
+    let svg = assert_picture(map.svg());
+    // Once on the scale, once in the table.
+    for shade in style::AMOUNTS {
+        let hex = format!("fill=\"#{:02X}{:02X}{:02X}\"", shade.0, shade.1, shade.2);
+        assert_eq!(svg.matches(&hex).count(), 2, "{hex}");
+    }
+    for edge in ["1.80", "2.60", "3.40", "4.20"] {
+        assert!(texts(&svg).iter().any(|text| text == edge), "{edge}");
+    }
+}
+
+#[test]
+fn panels_have_one_scale_and_the_labels_of_the_outer_ones() {
+    let facet = |name: &str, most: f64| Facet {
+        name: name.into(),
+        series: vec![Series {
+            name: "sack/reno".into(),
+            points: vec![(0.0, most / 2.0, None).into(), (5.0, most, None).into()],
+        }],
+    };
+    let facets = Facets {
+        y_label: "goodput (Mbit/s)".into(),
+        x_label: "loss (%)".into(),
+        panels: vec![facet("near", 8.0), facet("far", 2.0)],
+        ..Facets::default()
+    };
+    let svg = assert_picture(facets.svg());
+    let texts = texts(&svg);
+    let count = |wanted: &str| texts.iter().filter(|text| *text == wanted).count();
+    assert_eq!((count("near"), count("far")), (1, 1));
+    // Both panels reach to 8, and the left one says so; each has its own numbers below.
+    assert_eq!((count("8"), count("5")), (1, 2), "{texts:?}");
+    let words = in_words(&svg).expect("words");
+    assert!(
+        words.contains("2 panels of lines of goodput (Mbit/s), 1 to 8, over loss (%), 0 to 5.")
+    );
+    assert!(
+        words.contains("near: sack/reno: 4 at 0, 8 at 5."),
+        "{words}"
+    );
+}
+
+#[test]
+fn zero_stands_beyond_a_break_and_is_joined_faintly() {
+    let points = [0.0, 0.1, 1.0, 10.0].map(|x| Point::from((x, 5.0 - x / 5.0, None)));
+    let chart = |x_scale| LineChart {
+        x_scale,
+        series: vec![Series {
+            name: "a".into(),
+            points: points.to_vec(),
+        }],
+        ..LineChart::default()
+    };
+    let with_zero = assert_picture(chart(Scale::LogAndZero).svg());
+    assert!(texts(&with_zero).iter().any(|text| text == "0.1"));
+    let faint = |svg: &str| svg.matches("opacity=\"0.45\"").count();
+    assert_eq!(faint(&with_zero), 1, "from 0 to 0.1");
+    assert_eq!(faint(&assert_picture(chart(Scale::Linear).svg())), 0);
+    let markers = |svg: &str| svg.matches("<circle").count();
+    let without = assert_picture(chart(Scale::Log).svg());
+    assert_eq!(markers(&with_zero) - markers(&without), 1, "zero is shown");
+}
+
+#[test]
+fn pictures_say_in_words_what_is_seen() {
+    let bars = |values: &[f64]| -> Vec<Option<Bar>> {
+        let bars = values.iter().map(|&mean| {
+            Some(Bar {
+                mean,
+                half_width: None,
+            })
+        });
+        bars.collect()
+    };
+    let series = |name: &str, values: &[f64]| BarSeries {
+        name: name.into(),
+        bars: bars(values),
+    };
+    let mut chart = BarChart {
+        title: "Goodput".into(),
+        value_label: "goodput (Mbit/s)".into(),
+        categories: ["x", "y", "z"].map(Into::into).to_vec(),
+        series: vec![series("", &[2.0, 8.5, 4.0])],
+        reference: None,
+    };
+    let said = |chart: &BarChart| in_words(&assert_picture(chart.svg())).expect("words");
+    assert_eq!(
+        said(&chart),
+        "Goodput. Bars of goodput (Mbit/s), between 2.00 and 8.50. From the highest: y 8.50, z 4.00, x 2.00."
+    );
+    chart.series = vec![series("a", &[1.0, 2.0, 3.0]), series("b", &[3.0, 2.0, 1.0])];
+    let words = said(&chart);
+    assert!(
+        words.contains("x: highest b 3.00, lowest a 1.00."),
+        "{words}"
+    );
+    assert!(
+        words.contains("y: highest all alike 2.00, lowest all alike 2.00."),
+        "{words}"
+    );
+    let steps = StepChart {
+        title: "Windows".into(),
+        x_label: "time (s)".into(),
+        y_label: "cwnd (packets)".into(),
+        time_range: Some((0.0, 10.0)),
+        series: vec![StepSeries {
+            name: "a".into(),
+            points: vec![(0.0, 10.0), (5.0, 20.0)],
+        }],
+        ..StepChart::default()
+    };
+    let words = in_words(&assert_picture(steps.svg())).expect("words");
+    let wanted =
+        "cwnd (packets) over time (s), from 0 to 10. a: between 10.0 and 20.0, on average 15.0.";
+    assert!(words.ends_with(wanted), "{words}");
 }
 
 #[test]

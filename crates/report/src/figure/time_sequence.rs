@@ -3,6 +3,8 @@
 
 use dupack_lab::trace::phase::Phase;
 
+use crate::trace::part_in_words;
+
 use super::FigureError;
 use super::axis::Axis;
 use super::canvas::picture;
@@ -11,6 +13,7 @@ use super::flow_panels::{Looks, legends, packet_axis, window_axis};
 use super::panel::{Frame, Panel};
 use super::steps;
 use super::style::WIDTH;
+use super::words;
 
 const PACKETS_HEIGHT: f64 = 350.0;
 const WINDOWS_HEIGHT: f64 = 160.0;
@@ -95,6 +98,8 @@ impl TimeSequence {
         let heading = Heading::new(&self.title, &self.subtitle);
         let range = steps::window(self.time_range, self.times());
         let looks = Looks::of(&[self]);
+        let seen = range.map(|range| part_in_words(self, range));
+        let seen = seen.unwrap_or_else(|| words::NOTHING.to_owned());
         let (packets_legend, windows_legend) = legends(&[self], &looks, range);
         let right = panel_right(&[&packets_legend, &windows_legend]);
         let top = heading.bottom() + Y_NAME_HEIGHT;
@@ -119,7 +124,7 @@ impl TimeSequence {
         let time = range.map(|(start, end)| Axis::exact(start, end, upper.width()));
         picture(
             (WIDTH, lower_bottom + X_NAMES_HEIGHT + MARGIN / 2.0),
-            &self.title,
+            (&self.title, &seen),
             |canvas| {
                 heading.draw(canvas)?;
                 upper.draw_names(canvas, "", "packet number")?;

@@ -22,6 +22,7 @@ mod words;
 pub use compose::{Figures, Followed, Inflation, Style, figures};
 pub use ladder::Rungs;
 pub use repair::{Extent, Found};
+pub(crate) use words::part_in_words;
 pub use words::setting;
 
 use crate::figure::TimeSequence;

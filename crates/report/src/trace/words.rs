@@ -78,9 +78,14 @@ fn has_chance(e: &Experiment) -> bool {
     chance || drawn || e.radio.is_some()
 }
 
-/// What a time–sequence plot shows.
+/// What a time–sequence plot shows, after its title.
 pub(super) fn plot_in_words(plot: &TimeSequence) -> String {
-    let (from, until) = plot.time_range.unwrap_or_default();
+    let range = plot.time_range.unwrap_or_default();
+    format!("{}, {}", plot.title, part_in_words(plot, range))
+}
+
+/// What a time–sequence plot shows from a time until another, in seconds.
+pub(crate) fn part_in_words(plot: &TimeSequence, (from, until): (f64, f64)) -> String {
     let inside = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         let points = points.iter().copied();
         points.filter(|p| (from..=until).contains(&p.0)).collect()
@@ -119,11 +124,7 @@ pub(super) fn plot_in_words(plot: &TimeSequence) -> String {
             "cwnd begins at {first:.1} packets, ends at {last:.1}, and lies between {least:.1} and {most:.1}"
         ));
     }
-    format!(
-        "{}, {from:.3} s to {until:.3} s: {}.",
-        plot.title,
-        parts.join("; ")
-    )
+    format!("{from:.3} s to {until:.3} s: {}.", parts.join("; "))
 }
 
 fn phases_in_words(changes: &[(f64, Phase)], (from, until): (f64, f64)) -> Vec<String> {

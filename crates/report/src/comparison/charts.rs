@@ -1,0 +1,382 @@
+//! Which figures a comparison has: what kind of chart suits the sweep, one per measure.
+//!
+//! | swept | figure |
+//! | --- | --- |
+//! | nothing, or points one by one | bars |
+//! | one key of numbers | lines over it |
+//! | one key of words | bars by its values |
+//! | two keys, one of them of numbers | lines over that with more values, a panel for each value of the other |
+//! | two keys of words, or more panels than can be read | a shaded table of the values per stack |
+//! | more keys | the same for each value of those left over |
+//!
+//! Panels come before shaded tables because they show intervals, and all stacks on one scale. What they
+//! do not show at a glance is where a stack gains: for that there is one shaded table more, of the
+//! ratio of its goodput to the first stack's.
+
+mod grid;
+#[cfg(test)]
+mod tests;
+
+use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
+use dupack_lab::results::{Comparison, Measure, Results, scaled};
+
+use super::{Figure, subtitle};
+use crate::figure::{
+    Bar, BarChart, BarSeries, Facet, Facets, FigureError, HeatCell, HeatMap, HeatPanel, LineChart,
+    Point, Scale, Series, Shades,
+};
+use crate::theory::Connection;
+use grid::{Grid, Key};
+
+/// What there are figures of.
+const FIGURES: [Measure; 10] = [
+    Measure::Goodput,
+    Measure::Retransmissions,
+    Measure::Timeouts,
+    Measure::DelayP95,
+    Measure::Fairness,
+    Measure::HarmGoodput,
+    Measure::HarmDelay,
+    Measure::Completion,
+    Measure::FramesInTime,
+    Measure::StallTime,
+];
+
+/// More panels than this are too small to be read.
+const PANELS_MAX: usize = 9;
+/// Of so many combinations of further keys there are figures; the others are in the files.
+const SLICES_MAX: usize = 4;
+
+const WHISKERS: &str = "mean over the seeds; the whiskers are 95 % confidence intervals.";
+
+/// What is said of the lines of [`theory`].
+const THEORY: &str = " Grey: what Mathis et al. (1997) and Padhye et al. (1998) say of Reno at this loss, with the \
+     propagation of both directions and the transmission of one packet as the round trip; they \
+     know neither the queue nor the rate of the link, and Padhye et al. take the rest of a round as \
+     lost with its first lost packet.";
+
+/// The figures, and what is to be said of those that are left out.
+#[derive(Debug, Default)]
+pub(super) struct Charts {
+    pub(super) figures: Vec<Figure>,
+    pub(super) note: Option<String>,
+}
+
+/// The figures of a comparison: one per measure that says something, for each slice of the sweep.
+///
+/// # Errors
+/// If a picture cannot be drawn.
+pub(super) fn charts(results: &Results, catalog: &Catalog) -> Result<Charts, FigureError> {
+    let measures = FIGURES
+        .into_iter()
+        .filter(|&measure| tells_something(results, measure));
+    let mut charts = Charts::default();
+    let Some(grid) = Grid::of(results) else {
+        for measure in measures {
+            let svg = bars(results, measure).svg()?;
+            let caption = format!("{}, {WHISKERS}", title(measure));
+            charts.add(measure.key(), svg, caption);
+        }
+        return Ok(charts);
+    };
+    let slices = grid.slices();
+    for measure in measures {
+        for slice in slices.iter().take(SLICES_MAX) {
+            let place = Place {
+                results,
+                grid: &grid,
+                slice,
+                measure,
+            };
+            place.draw(catalog, &mut charts)?;
+        }
+    }
+    charts.note = (slices.len() > SLICES_MAX).then(|| {
+        format!(
+            "There are figures for the first {SLICES_MAX} of the {} values of {}: the numbers of all are in \
+             summary.csv.",
+            slices.len(),
+            grid.others()
+        )
+    });
+    Ok(charts)
+}
+
+impl Charts {
+    fn add(&mut self, name: &str, svg: String, caption: String) {
+        self.figures.push(Figure {
+            name: name.to_owned(),
+            svg,
+            caption,
+        });
+    }
+}
+
+/// Fairness of a single flow, or the completion of endless ones, is no figure.
+pub(super) fn tells_something(results: &Results, measure: Measure) -> bool {
+    let flows = results.runs.first().map_or(0, |r| r.flow_goodputs.len());
+    results.has(measure) && (measure != Measure::Fairness || flows > 1)
+}
+
+/// One measure in one slice of a sweep.
+struct Place<'r> {
+    results: &'r Results,
+    grid: &'r Grid,
+    slice: &'r grid::Slice,
+    measure: Measure,
+}
+
+impl Place<'_> {
+    fn draw(&self, catalog: &Catalog, charts: &mut Charts) -> Result<(), FigureError> {
+        let name = match self.slice.slug.as_str() {
+            "" => self.measure.key().to_owned(),
+            slug => format!("{}-{slug}", self.measure.key()),
+        };
+        let title = title(self.measure);
+        let Some(second) = &self.grid.second else {
+            let (svg, theory) = match self.grid.first.scale {
+                Some(_) => {
+                    let chart = self.lines(catalog);
+                    (chart.svg()?, !chart.references.is_empty())
+                }
+                None => (bars(self.results, self.measure).svg()?, false),
+            };
+            let more = if theory { THEORY } else { "" };
+            charts.add(&name, svg, format!("{title}, {WHISKERS}{more}"));
+            return Ok(());
+        };
+        let (x, y) = (&self.grid.first.label, &second.label);
+        if self.grid.first.scale.is_some() && second.values.len() <= PANELS_MAX {
+            let svg = self.facets(second).svg()?;
+            charts.add(&name, svg, format!("{title} by {y}, {WHISKERS}"));
+        } else {
+            let svg = self.table_of_amounts(second).svg()?;
+            let caption = format!("{title} by {x} and {y}, mean over the seeds.");
+            charts.add(&name, svg, caption);
+        }
+        if self.measure == Measure::Goodput && self.results.stacks.len() > 1 {
+            let svg = self.table_of_ratios(second).svg()?;
+            let caption = format!(
+                "Goodput over that of {}, by {x} and {y}: the mean over pairs of the same seed. Blue is more, \
+                 orange is less; grey with ≈ cannot be told from 1 by its 95 % confidence interval.",
+                self.results.stacks[0]
+            );
+            charts.add(&format!("{name}-ratio"), svg, caption);
+        }
+        Ok(())
+    }
+
+    fn subtitle(&self) -> String {
+        match self.slice.label.as_str() {
+            "" => subtitle(self.results),
+            label => format!("{label} · {}", subtitle(self.results)),
+        }
+    }
+
+    /// A line per stack, over the first key; those of the `row`-th value of the second, if any.
+    fn series(&self, row: usize) -> Vec<Series> {
+        let series = self.results.stacks.iter().enumerate().map(|(stack, name)| {
+            let points = self.grid.first.values.iter().enumerate();
+            let points = points.filter_map(|(column, value)| {
+                let point = self.slice.points[row][column]?;
+                let summary = self.results.summary(point, stack, self.measure)?;
+                Some(Point {
+                    x: scaled(value)?.0,
+                    mean: summary.mean,
+                    half_width: summary.half_width_95,
+                })
+            });
+            Series {
+                points: points.collect(),
+                name: name.clone(),
+            }
+        });
+        series.collect()
+    }
+
+    /// The scale of the vertical axis: logarithmic only for what can be many times as much at one
+    /// point as at another. Delays and counts near zero are of no interest, however many times they
+    /// differ.
+    fn y_scale(&self, series: &[Series]) -> Scale {
+        if !matches!(self.measure, Measure::Goodput | Measure::Completion) {
+            return Scale::Linear;
+        }
+        let means = series.iter().flat_map(|line| &line.points);
+        Scale::of_measured(&means.map(|point| point.mean).collect::<Vec<f64>>())
+    }
+
+    fn lines(&self, catalog: &Catalog) -> LineChart {
+        let series = self.series(0);
+        let x_scale = self.grid.first.scale.unwrap_or_default();
+        let y_scale = self.y_scale(&series);
+        LineChart {
+            title: title(self.measure),
+            subtitle: self.subtitle(),
+            x_label: format!("{}{}", self.grid.first.with_unit(), x_scale.note()),
+            y_label: format!("{}{}", self.measure.label(), y_scale.note()),
+            x_scale,
+            y_scale,
+            y_from_zero: true,
+            series,
+            references: theory(self.results, self.measure, catalog),
+        }
+    }
+
+    fn facets(&self, second: &Key) -> Facets {
+        let panels = second.values.iter().enumerate().map(|(row, value)| Facet {
+            name: format!("{} {value}", second.label),
+            series: self.series(row),
+        });
+        let panels: Vec<Facet> = panels.collect();
+        let all: Vec<Series> = panels.iter().flat_map(|p| p.series.clone()).collect();
+        let x_scale = self.grid.first.scale.unwrap_or_default();
+        let y_scale = self.y_scale(&all);
+        Facets {
+            title: format!("{} by {}", title(self.measure), second.label),
+            subtitle: self.subtitle(),
+            x_label: format!("{}{}", self.grid.first.with_unit(), x_scale.note()),
+            y_label: format!("{}{}", self.measure.label(), y_scale.note()),
+            x_scale,
+            y_scale,
+            panels,
+        }
+    }
+
+    fn table_of_ratios(&self, second: &Key) -> HeatMap {
+        let first = &self.results.stacks[0];
+        let points = self.slice.points.iter().flatten().flatten();
+        let compared = points.map(|&point| Comparison::of(self.results, point, self.measure));
+        let compared: Vec<Comparison> = compared.collect();
+        let ratio = |point: usize, stack: usize| {
+            let here = compared.iter().find(|here| here.point == point)?;
+            let ratio = here.cells[stack].ratio?;
+            Some(HeatCell {
+                value: ratio.mean,
+                interval: ratio.interval_95,
+            })
+        };
+        let stacks = 1..self.results.stacks.len();
+        HeatMap {
+            title: format!("{} over that of {first}", title(self.measure)),
+            value_label: format!("times the goodput of {first}"),
+            shades: Shades::Ratio,
+            ..self.table(second, stacks, &ratio)
+        }
+    }
+
+    fn table_of_amounts(&self, second: &Key) -> HeatMap {
+        let amount = |point: usize, stack: usize| {
+            let summary = self.results.summary(point, stack, self.measure)?;
+            Some(HeatCell {
+                value: summary.mean,
+                interval: None,
+            })
+        };
+        HeatMap {
+            title: title(self.measure),
+            value_label: self.measure.label().to_owned(),
+            shades: Shades::Amount,
+            ..self.table(second, 0..self.results.stacks.len(), &amount)
+        }
+    }
+
+    /// A table per stack: the first key from left to right, the second from top to bottom.
+    fn table(
+        &self,
+        second: &Key,
+        stacks: std::ops::Range<usize>,
+        cell: &dyn Fn(usize, usize) -> Option<HeatCell>,
+    ) -> HeatMap {
+        let panels = stacks.map(|stack| {
+            let rows = self.slice.points.iter();
+            let rows = rows.map(|row| { row.iter() }.map(|point| cell((*point)?, stack)).collect());
+            HeatPanel {
+                name: self.results.stacks[stack].clone(),
+                cells: rows.collect(),
+            }
+        });
+        let names = |key: &Key| key.values.iter().map(ToString::to_string).collect();
+        HeatMap {
+            subtitle: self.subtitle(),
+            x_label: self.grid.first.label.clone(),
+            y_label: second.label.clone(),
+            columns: names(&self.grid.first),
+            rows: names(second),
+            panels: panels.collect(),
+            ..HeatMap::default()
+        }
+    }
+}
+
+/// What formulas say of the goodput, where they apply: Reno's control, one flow, and loss the
+/// only thing swept. The stacks are those of `catalog`.
+#[must_use]
+pub fn theory(results: &Results, measure: Measure, catalog: &Catalog) -> Vec<Series> {
+    let sweep = &results.experiment.sweep;
+    if measure != Measure::Goodput || sweep.len() != 1 {
+        return Vec::new();
+    }
+    let Some(losses) = sweep.get("path.loss") else {
+        return Vec::new();
+    };
+    let percents: Vec<f64> = losses.iter().filter_map(scaled).map(|(p, _)| p).collect();
+    let connection =
+        reno(results, catalog).and_then(|stack| Connection::of(&results.experiment, &stack));
+    connection.map_or_else(Vec::new, |connection| connection.lines(&percents))
+}
+
+/// The first stack whose congestion control is Reno's.
+fn reno(results: &Results, catalog: &Catalog) -> Option<StackSpec> {
+    let stacks = results.stacks.iter();
+    let mut stacks = stacks.filter_map(|text| StackSpec::parse(text, catalog).ok());
+    stacks.find(|stack| stack.name(Axis::Control) == "reno")
+}
+
+fn bars(results: &Results, measure: Measure) -> BarChart {
+    let one_point = results.points.len() == 1;
+    let bar = |point: usize, stack: usize| {
+        results.summary(point, stack, measure).map(|s| Bar {
+            mean: s.mean,
+            half_width: s.half_width_95,
+        })
+    };
+    let (categories, series) = if one_point {
+        let bars = (0..results.stacks.len()).map(|s| bar(0, s)).collect();
+        let name = measure.label().to_owned();
+        (results.stacks.clone(), vec![BarSeries { name, bars }])
+    } else {
+        let labels = results
+            .points
+            .iter()
+            .map(dupack_lab::experiment::points::Point::label);
+        let series = results
+            .stacks
+            .iter()
+            .enumerate()
+            .map(|(s, name)| BarSeries {
+                name: name.clone(),
+                bars: (0..results.points.len()).map(|p| bar(p, s)).collect(),
+            });
+        (labels.collect(), series.collect())
+    };
+    BarChart {
+        title: title(measure),
+        subtitle: subtitle(results),
+        value_label: measure.label().to_owned(),
+        categories,
+        series,
+        reference: None,
+    }
+}
+
+/// A measure's name without its unit, which the axis has.
+pub(super) fn title(measure: Measure) -> String {
+    let label = measure.label();
+    capitalised(label.split(" (").next().unwrap_or(label))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}

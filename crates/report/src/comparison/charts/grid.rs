@@ -1,0 +1,167 @@
+//! The points of a sweep as a table: which key lies along the figures, which across, and what is
+//! left over.
+
+use dupack_lab::experiment::SweepValue;
+use dupack_lab::results::{Results, scaled};
+
+use crate::figure::Scale;
+
+/// A swept key.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    /// As the experiment has it: `path.loss`.
+    name: String,
+    /// As people say it: `packet loss`.
+    pub(super) label: String,
+    /// The unit of its numbers; empty if they have none.
+    unit: &'static str,
+    pub(super) values: Vec<SweepValue>,
+    /// How its values are placed on an axis; none if they are not all numbers.
+    pub(super) scale: Option<Scale>,
+}
+
+/// The keys of a sweep that have several values.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    /// The one along the figures.
+    pub(super) first: Key,
+    /// The one across them.
+    pub(super) second: Option<Key>,
+    others: Vec<Key>,
+    points: Vec<Vec<(String, SweepValue)>>,
+}
+
+/// The points that have the same values of all keys but the first two.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slice {
+    /// Those values in words; empty if there is one slice.
+    pub(super) label: String,
+    /// The same, as part of a file name.
+    pub(super) slug: String,
+    /// The points, by the value of the second key, then of the first; none if one is missing.
+    pub(super) points: Vec<Vec<Option<usize>>>,
+}
+
+impl Key {
+    fn of(name: &str, values: &[SweepValue]) -> Self {
+        let numbers: Option<Vec<(f64, &'static str)>> = values.iter().map(scaled).collect();
+        let unit = numbers.as_ref().and_then(|all| all.first()).map(|n| n.1);
+        // "20pkt" beside "50kB" is no axis.
+        let alike = numbers.filter(|all| all.iter().all(|number| Some(number.1) == unit));
+        let scale = alike.map(|all| {
+            let numbers: Vec<f64> = all.iter().map(|number| number.0).collect();
+            Scale::of_settings(&numbers)
+        });
+        let label = match name {
+            "path.loss" => "packet loss",
+            "path.delay" => "one-way delay",
+            "path.rate" => "rate of the bottleneck",
+            "path.buffer" => "buffer of the bottleneck",
+            other => other,
+        };
+        Self {
+            name: name.to_owned(),
+            label: label.to_owned(),
+            unit: unit.unwrap_or_default(),
+            values: values.to_vec(),
+            scale,
+        }
+    }
+
+    pub(super) fn with_unit(&self) -> String {
+        match self.unit {
+            "" => self.label.clone(),
+            unit => format!("{} ({unit})", self.label),
+        }
+    }
+}
+
+impl Grid {
+    /// None without a sweep over several values. Along the figures is the key with the most
+    /// numbers, of those with equally many the last; across, the longest of the others.
+    pub(super) fn of(results: &Results) -> Option<Self> {
+        let sweep = results.experiment.sweep.iter();
+        let several = sweep.filter(|(_, values)| values.len() > 1);
+        let mut keys: Vec<Key> = several.map(|(key, values)| Key::of(key, values)).collect();
+        let take = |keys: &mut Vec<Key>| {
+            let by_length = |n: &usize| (keys[*n].scale.is_some(), keys[*n].values.len());
+            let longest = (0..keys.len()).max_by_key(by_length)?;
+            Some(keys.remove(longest))
+        };
+        let first = take(&mut keys)?;
+        let second = take(&mut keys);
+        Some(Self {
+            first,
+            second,
+            others: keys,
+            points: results.points.iter().map(|p| p.values.clone()).collect(),
+        })
+    }
+
+    /// The keys that are left over, for people.
+    pub(super) fn others(&self) -> String {
+        let labels: Vec<&str> = self.others.iter().map(|key| key.label.as_str()).collect();
+        labels.join(" and ")
+    }
+
+    /// A slice per combination of the other keys' values.
+    pub(super) fn slices(&self) -> Vec<Slice> {
+        let mut settings: Vec<Vec<(&Key, &SweepValue)>> = vec![Vec::new()];
+        for key in &self.others {
+            let each = settings.iter().flat_map(|done| {
+                key.values.iter().map(move |value| {
+                    let mut next = done.clone();
+                    next.push((key, value));
+                    next
+                })
+            });
+            settings = each.collect();
+        }
+        let mut slices: Vec<Slice> = settings.iter().map(|fixed| self.slice(fixed)).collect();
+        for n in 1..slices.len() {
+            let (before, rest) = slices.split_at_mut(n);
+            // Signs that no file name has may be all that differs.
+            while { before.iter() }.any(|other| other.slug == rest[0].slug) {
+                rest[0].slug += &format!("-{}", n + 1);
+            }
+        }
+        slices
+    }
+
+    fn slice(&self, fixed: &[(&Key, &SweepValue)]) -> Slice {
+        let at = |row: Option<(&Key, &SweepValue)>| -> Vec<Option<usize>> {
+            let columns = self.first.values.iter().map(|value| {
+                let own = [(&self.first, value)];
+                let wanted = || own.iter().chain(fixed).chain(&row);
+                self.points.iter().position(|point| {
+                    wanted().all(|(key, value)| {
+                        point
+                            .iter()
+                            .any(|(name, set)| *name == key.name && set == *value)
+                    })
+                })
+            });
+            columns.collect()
+        };
+        let label = fixed
+            .iter()
+            .map(|(key, value)| format!("{} {value}", key.label));
+        let slug = fixed.iter().map(|(key, value)| {
+            let end = key.name.rsplit('.').next().unwrap_or_default();
+            let text = format!("{end}-{value}");
+            text.replace(|c: char| !(c.is_ascii_alphanumeric() || c == '.'), "-")
+        });
+        Slice {
+            label: label.collect::<Vec<String>>().join(", "),
+            slug: slug.collect::<Vec<String>>().join("-"),
+            points: match &self.second {
+                Some(second) => second
+                    .values
+                    .iter()
+                    .map(|v| at(Some((second, v))))
+                    .collect(),
+                None => vec![at(None)],
+            },
+        }
+    }
+}

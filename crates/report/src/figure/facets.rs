@@ -1,0 +1,213 @@
+//! Small charts side by side on shared axes, one per value of a second swept key. What differs between two of them is the data, never the scale.
+
+use super::FigureError;
+use super::axis::{Axis, Scale};
+use super::canvas::{Canvas, Lettering, fold, picture};
+use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, X_TICKS_HEIGHT, Y_NAME_HEIGHT};
+use super::legend::{Legend, Sample};
+use super::line::{LineChart, Series};
+use super::panel::{Frame, Labels, Panel};
+use super::style::{INK, LABEL, WIDTH, look};
+use super::words;
+
+/// Between two panels beside one another, in px.
+const GAP: f64 = 18.0;
+const NAME_LINE: f64 = 18.0;
+
+/// Line charts side by side: the measure over one quantity, a chart per value of another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facets {
+    /// What the figure shows, in a few words.
+    pub title: String,
+    /// What one must know to read it. May be empty.
+    pub subtitle: String,
+    /// The horizontal quantity of all panels with its unit.
+    pub x_label: String,
+    /// The measure with its unit.
+    pub y_label: String,
+    /// How the horizontal quantity is placed.
+    pub x_scale: Scale,
+    /// How the measure is placed.
+    pub y_scale: Scale,
+    /// The panels, in the order of reading.
+    pub panels: Vec<Facet>,
+}
+
+/// A panel of [`Facets`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facet {
+    /// What is the same in all of it: `"one-way delay 25ms"`.
+    pub name: String,
+    /// Its lines: in all panels the same, in the same order, also where one has no points.
+    pub series: Vec<Series>,
+}
+
+/// Where panels are that share their axes.
+struct Grid {
+    frames: Vec<Frame>,
+    /// The lines of each panel's name.
+    names: Vec<Vec<String>>,
+    columns: usize,
+}
+
+impl Grid {
+    /// Panels of `height` px below `top`, with room for the labels of `y` on the left.
+    fn new(names: &[String], columns: usize, top: f64, height: f64, y: Option<&Axis>) -> Self {
+        let left = Panel::left_of(y);
+        let count = columns as f64;
+        let width = (WIDTH - MARGIN - left - GAP * (count - 1.0)) / count;
+        let names: Vec<Vec<String>> = names.iter().map(|name| fold(name, LABEL, width)).collect();
+        let mut frames = Vec::new();
+        let mut top = top;
+        for row in names.chunks(columns) {
+            let lines = row.iter().map(Vec::len).max().unwrap_or_default() as f64;
+            top += lines * NAME_LINE + 6.0;
+            for column in 0..row.len() {
+                let left = left + column as f64 * (width + GAP);
+                frames.push(Frame {
+                    left,
+                    top,
+                    right: left + width,
+                    bottom: top + height,
+                });
+            }
+            top += height + X_TICKS_HEIGHT;
+        }
+        Self {
+            frames,
+            names,
+            columns,
+        }
+    }
+
+    fn bottom(&self) -> f64 {
+        self.frames.last().map_or(0.0, |frame| frame.bottom)
+    }
+
+    fn width(&self) -> f64 {
+        self.frames.first().map_or(WIDTH, Frame::width)
+    }
+
+    /// Which labels a panel has: those of the vertical axis on the left, those of the horizontal one
+    /// where there is no panel below.
+    fn labels(&self, index: usize) -> Labels {
+        let is_left = index.is_multiple_of(self.columns);
+        let is_lowest = index + self.columns >= self.frames.len();
+        match (is_left, is_lowest) {
+            (true, true) => Labels::Shown,
+            (true, false) => Labels::Hidden,
+            (false, true) => Labels::Below,
+            (false, false) => Labels::None,
+        }
+    }
+
+    fn draw_names(&self, canvas: &Canvas<'_>) -> Result<(), FigureError> {
+        for (lines, frame) in self.names.iter().zip(&self.frames) {
+            let mut y = frame.top - 12.0 - NAME_LINE * (lines.len() as f64 - 1.0);
+            for line in lines {
+                canvas.text(line, (frame.left, y), &Lettering::left(LABEL, INK))?;
+                y += NAME_LINE;
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of the horizontal axis, below the middle of all panels.
+    fn draw_x_name(&self, canvas: &Canvas<'_>, name: &str) -> Result<(), FigureError> {
+        let (Some(first), Some(last)) = (self.frames.first(), self.frames.last()) else {
+            return Ok(());
+        };
+        let all = Frame {
+            left: first.left,
+            right: WIDTH - MARGIN,
+            ..*last
+        };
+        all.draw_x_name(canvas, name)
+    }
+}
+
+impl Facets {
+    /// The figure as an SVG picture 900 px wide.
+    ///
+    /// # Errors
+    /// If the drawing backend fails.
+    pub fn svg(&self) -> Result<String, FigureError> {
+        let whole = self.whole();
+        let heading = Heading::new(&self.title, &self.subtitle);
+        let legend = self.legend();
+        let room = WIDTH - 2.0 * MARGIN;
+        let top = heading.bottom() + legend.flow_height(room) + Y_NAME_HEIGHT;
+        let (columns, height) = self.arrangement();
+        let y = whole.y_axis(height);
+        let names: Vec<String> = self.panels.iter().map(|panel| panel.name.clone()).collect();
+        let grid = Grid::new(&names, columns, top, height, y.as_ref());
+        let xs = whole.visible().map(|point| point.x);
+        let x = Axis::horizontal(xs, self.x_scale, grid.width());
+        let size = (
+            WIDTH,
+            grid.bottom().max(top) + X_NAMES_HEIGHT + MARGIN / 2.0,
+        );
+        let seen = words::of_facets(self);
+        picture(size, (&self.title, &seen), |canvas| {
+            heading.draw(canvas)?;
+            legend.draw_flowing(canvas, heading.bottom() + 4.0, room)?;
+            let name = (MARGIN, top - 16.0);
+            canvas.text(&self.y_label, name, &Lettering::left(LABEL, INK))?;
+            grid.draw_names(canvas)?;
+            grid.draw_x_name(canvas, &self.x_label)?;
+            for (index, (facet, frame)) in self.panels.iter().zip(&grid.frames).enumerate() {
+                let Some((x, y)) = x.clone().zip(y.clone()) else {
+                    frame.draw_empty(canvas)?;
+                    continue;
+                };
+                let frame = *frame;
+                let panel = Panel { frame, x, y };
+                panel.draw_grid(canvas, grid.labels(index))?;
+                for (index, series) in facet.series.iter().enumerate() {
+                    whole.draw_spread(canvas, &panel, series, look(index))?;
+                }
+                for (index, series) in facet.series.iter().enumerate() {
+                    whole.draw_line(canvas, &panel, series, look(index))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// All lines in one chart, whose axes are those of every panel.
+    pub(super) fn whole(&self) -> LineChart {
+        let series = self.panels.iter().flat_map(|panel| &panel.series);
+        LineChart {
+            x_label: self.x_label.clone(),
+            y_label: self.y_label.clone(),
+            x_scale: self.x_scale,
+            y_scale: self.y_scale,
+            y_from_zero: true,
+            series: series.cloned().collect(),
+            ..LineChart::default()
+        }
+    }
+
+    /// How many panels stand beside one another, and how high each is.
+    const fn arrangement(&self) -> (usize, f64) {
+        match self.panels.len() {
+            0 | 1 => (1, 340.0),
+            2 | 4 => (2, 250.0),
+            _ => (3, 210.0),
+        }
+    }
+
+    fn legend(&self) -> Legend {
+        let mut legend = Legend::default();
+        let series = self.panels.first().map_or(&[][..], |panel| &panel.series);
+        for (index, series) in series.iter().enumerate() {
+            let sample = Sample::Line {
+                look: look(index),
+                width: 2.0,
+                marked: true,
+            };
+            legend.add_whole(&series.name, sample);
+        }
+        legend
+    }
+}

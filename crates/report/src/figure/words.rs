@@ -1,0 +1,335 @@
+//! What is seen in a figure, in words, for those who do not see it: which line is highest where, and
+//! between what the values lie. All of it is read off the data.
+
+use super::axis::{in_company, plain};
+use super::bar::{Bar, BarChart};
+use super::facets::Facets;
+use super::heat::{HeatCell, HeatMap, HeatPanel, Shades};
+use super::line::{LineChart, Point, Series};
+use super::step::StepChart;
+use super::steps;
+
+/// Of a figure without data.
+pub(super) const NOTHING: &str = "There is no data.";
+
+/// Up to so many series each is told by itself.
+const SERIES_TOLD_MAX: usize = 12;
+/// Up to so many places are named one by one.
+const PLACES_TOLD_MAX: usize = 8;
+
+/// What a line chart shows.
+pub(super) fn of_lines(chart: &LineChart) -> String {
+    let shown = shown(chart, &chart.series);
+    let Some(range) = ranges(&shown, chart) else {
+        return NOTHING.to_owned();
+    };
+    let mut told = vec![format!("Lines of {range}."), extremes(&shown)];
+    if shown.len() <= SERIES_TOLD_MAX {
+        told.extend(shown.iter().filter_map(course));
+    }
+    if !chart.references.is_empty() {
+        let names = chart.references.iter().map(|line| line.name.clone());
+        told.push(format!("To compare with: {}.", and(names.collect())));
+    }
+    joined(told)
+}
+
+/// What panels of lines show.
+pub(super) fn of_facets(facets: &Facets) -> String {
+    let chart = &facets.whole();
+    let all = shown(chart, &chart.series);
+    let Some(range) = ranges(&all, chart) else {
+        return NOTHING.to_owned();
+    };
+    let panels = facets.panels.iter().map(|panel| {
+        let shown = shown(chart, &panel.series);
+        let what = match extremes(&shown).as_str() {
+            "" if shown.iter().all(|series| series.points.is_empty()) => NOTHING.to_owned(),
+            // A line by itself.
+            "" => joined(shown.iter().filter_map(course).collect()),
+            told => told.to_owned(),
+        };
+        format!("{}: {what}", panel.name)
+    });
+    let count = facets.panels.len();
+    let first = format!("{count} panels of lines of {range}.");
+    joined(std::iter::once(first).chain(panels).collect())
+}
+
+/// What bars show.
+pub(super) fn of_bars(chart: &BarChart) -> String {
+    let bars: Vec<(&str, &str, f64)> = chart
+        .series
+        .iter()
+        .flat_map(|series| {
+            let own = chart.bars(series);
+            own.map(|(at, bar): (usize, &Bar)| {
+                (
+                    chart.categories[at].as_str(),
+                    series.name.as_str(),
+                    bar.mean,
+                )
+            })
+        })
+        .collect();
+    let most = bars.iter().map(|bar| bar.2.abs()).fold(0.0, f64::max);
+    let number = |value: f64| in_company(value, most);
+    let Some((low, high)) = range(bars.iter().map(|bar| bar.2)) else {
+        return NOTHING.to_owned();
+    };
+    let label = &chart.value_label;
+    let mut told = vec![format!(
+        "Bars of {label}, between {} and {}.",
+        number(low),
+        number(high)
+    )];
+    if chart.series.len() == 1 {
+        let mut sorted = bars.clone();
+        sorted.sort_by(|a, b| b.2.total_cmp(&a.2));
+        let more = sorted.len().saturating_sub(SERIES_TOLD_MAX);
+        sorted.truncate(SERIES_TOLD_MAX);
+        let each = sorted
+            .iter()
+            .map(|bar| format!("{} {}", bar.0, number(bar.2)));
+        let mut each: Vec<String> = each.collect();
+        if more > 0 {
+            each.push(format!("{more} that are lower"));
+        }
+        told.push(format!("From the highest: {}.", each.join(", ")));
+    } else {
+        let places = chart.categories.iter().take(PLACES_TOLD_MAX);
+        told.extend(places.filter_map(|category| {
+            let here: Vec<(&str, f64)> = { bars.iter() }
+                .filter(|bar| bar.0 == category)
+                .map(|bar| (bar.1, bar.2))
+                .collect();
+            let (low, high) = ends(&here)?;
+            let told = |(names, value): (String, f64)| format!("{names} {}", number(value));
+            Some(format!(
+                "{category}: highest {}, lowest {}.",
+                told(high),
+                told(low)
+            ))
+        }));
+    }
+    if let Some(line) = &chart.reference {
+        told.push(format!("A line at {}: {}.", plain(line.value), line.name));
+    }
+    joined(told)
+}
+
+/// What values over time show, in the part that is shown.
+pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
+    let Some(part) = part else {
+        return NOTHING.to_owned();
+    };
+    let told = chart.series.iter().filter_map(|series| {
+        let points = steps::within(&series.points, part);
+        let values = || points.iter().map(|point| point.1).filter(|v| v.is_finite());
+        let (low, high) = range(values())?;
+        let mean = over_time(points, part.1)?;
+        let number = |value| in_company(value, high.abs());
+        let name = match series.name.as_str() {
+            "" => &chart.y_label,
+            name => name,
+        };
+        let [low, high, mean] = [low, high, mean].map(number);
+        Some(format!(
+            "{name}: between {low} and {high}, on average {mean}."
+        ))
+    });
+    let first = format!(
+        "{} over {}, from {} to {}.",
+        chart.y_label,
+        chart.x_label,
+        plain(part.0),
+        plain(part.1)
+    );
+    joined(std::iter::once(first).chain(told).collect())
+}
+
+/// What the shades of a table show.
+pub(super) fn of_heat(map: &HeatMap) -> String {
+    let panels = map.panels.iter().map(|panel| of_heat_panel(map, panel));
+    let first = format!(
+        "Tables in shades of {}: {} from left to right ({}), {} from top to bottom ({}).",
+        map.value_label,
+        map.x_label,
+        map.columns.join(", "),
+        map.y_label,
+        map.rows.join(", ")
+    );
+    joined(std::iter::once(first).chain(panels).collect())
+}
+
+fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {
+    let cells = || {
+        panel.cells.iter().enumerate().flat_map(|(row, cells)| {
+            let cells = cells.iter().enumerate();
+            cells.filter_map(move |(column, cell)| Some((row, column, cell.as_ref()?)))
+        })
+    };
+    type Place<'c> = (usize, usize, &'c HeatCell);
+    let by_value = |a: &Place<'_>, b: &Place<'_>| a.2.value.total_cmp(&b.2.value);
+    let (low, high) = (cells().min_by(by_value), cells().max_by(by_value));
+    let (Some(low), Some(high)) = (low, high) else {
+        return format!("{}: {NOTHING}", panel.name);
+    };
+    let place = |cell: &Place<'_>| {
+        let (row, column) = (&map.rows[cell.0], &map.columns[cell.1]);
+        format!("{} ({column}, {row})", map.number(cell.2.value))
+    };
+    let mut told = format!("{}: from {} to {}", panel.name, place(&low), place(&high));
+    if map.shades == Shades::Ratio {
+        let count = |is: fn(f64) -> bool| {
+            { cells() }
+                .filter(|(_, _, cell)| cell.is_told() && is(cell.value))
+                .count()
+        };
+        let all = cells().count();
+        let (above, below) = (count(|v| v > 1.0), count(|v| v < 1.0));
+        told += &format!(
+            "; above 1 in {above} of {all}, below in {below}, not told from 1 in {}",
+            all - above - below
+        );
+    }
+    told + "."
+}
+
+/// The series with the points that the chart shows.
+fn shown(chart: &LineChart, all: &[Series]) -> Vec<Series> {
+    let series = all.iter().map(|series| Series {
+        name: series.name.clone(),
+        points: { series.points.iter() }
+            .filter(|point| chart.shows(point))
+            .copied()
+            .collect(),
+    });
+    series.collect()
+}
+
+/// The measure and its range, over the quantity and its range.
+fn ranges(shown: &[Series], chart: &LineChart) -> Option<String> {
+    let points = || shown.iter().flat_map(|series| &series.points);
+    let (from, to) = range(points().map(|point| point.x))?;
+    let (low, high) = range(points().map(|point| point.mean))?;
+    let (x, y) = (&chart.x_label, &chart.y_label);
+    let [from, to, low, high] = [from, to, low, high].map(brief);
+    Some(format!("{y}, {low} to {high}, over {x}, {from} to {to}"))
+}
+
+/// Which line is highest where, and which lowest; empty if there is one alone.
+fn extremes(shown: &[Series]) -> String {
+    if shown.len() < 2 {
+        return String::new();
+    }
+    let mut xs: Vec<f64> = shown.iter().flat_map(|s| &s.points).map(|p| p.x).collect();
+    xs.sort_unstable_by(f64::total_cmp);
+    xs.dedup();
+    let mut found: [Vec<(String, Vec<f64>)>; 2] = Default::default();
+    for &x in &xs {
+        let here: Vec<(&str, f64)> = { shown.iter() }
+            .filter_map(|series| {
+                let point = series.points.iter().find(|point| point.x == x)?;
+                Some((series.name.as_str(), point.mean))
+            })
+            .collect();
+        let Some((low, high)) = ends(&here) else {
+            continue;
+        };
+        for (list, (names, _)) in found.iter_mut().zip([high, low]) {
+            match list.iter_mut().find(|(known, _)| *known == names) {
+                Some((_, places)) => places.push(x),
+                None => list.push((names, vec![x])),
+            }
+        }
+    }
+    let told = |list: &[(String, Vec<f64>)]| {
+        let each = list.iter().map(|(names, places)| match places.len() {
+            n if n == xs.len() => format!("{names} everywhere"),
+            n if n > PLACES_TOLD_MAX => format!("{names} at {n} of {} places", xs.len()),
+            _ => {
+                let places = places.iter().map(|&x| brief(x)).collect();
+                format!("{names} at {}", and(places))
+            }
+        });
+        each.collect::<Vec<String>>().join("; ")
+    };
+    let [high, low] = found;
+    format!("Highest: {}. Lowest: {}.", told(&high), told(&low))
+}
+
+/// The names of the lowest and of the highest, with their values; several if they are the same in
+/// three digits.
+fn ends(values: &[(&str, f64)]) -> Option<((String, f64), (String, f64))> {
+    let (low, high) = range(values.iter().map(|value| value.1))?;
+    let named = |end: f64| {
+        let own = values.iter().filter(|value| brief(value.1) == brief(end));
+        let own: Vec<String> = own.map(|value| value.0.to_owned()).collect();
+        let names = match own.len() {
+            n if n == values.len() && n > 1 => "all alike".to_owned(),
+            n if n > 4 => format!("{n} alike"),
+            _ => and(own),
+        };
+        (names, end)
+    };
+    Some((named(low), named(high)))
+}
+
+/// Where a line begins and ends, and what it reaches between.
+fn course(series: &Series) -> Option<String> {
+    let (first, last) = (series.points.first()?, series.points.last()?);
+    let at = |point: &Point| format!("{} at {}", brief(point.mean), brief(point.x));
+    let mut told = format!("{}: {}", series.name, at(first));
+    if series.points.len() > 1 {
+        told += &format!(", {}", at(last));
+    }
+    let by_mean = |a: &&Point, b: &&Point| a.mean.total_cmp(&b.mean);
+    let highest = series.points.iter().max_by(by_mean)?;
+    let lowest = series.points.iter().min_by(by_mean)?;
+    if highest.mean > first.mean.max(last.mean) {
+        told += &format!(", at most {}", at(highest));
+    }
+    if lowest.mean < first.mean.min(last.mean) {
+        told += &format!(", at least {}", at(lowest));
+    }
+    Some(told + ".")
+}
+
+/// The mean over time of values that hold until the next, up to the end.
+fn over_time(points: &[(f64, f64)], end: f64) -> Option<f64> {
+    let (mut sum, mut time) = (0.0, 0.0);
+    for (index, &(from, value)) in points.iter().enumerate() {
+        let until = points.get(index + 1).map_or(end, |next| next.0);
+        if value.is_finite() && until > from {
+            sum += value * (until - from);
+            time += until - from;
+        }
+    }
+    (time > 0.0).then(|| sum / time)
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values
+        .filter(|value| value.is_finite())
+        .map(|value| (value, value))
+        .reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
+}
+
+/// To three digits.
+fn brief(value: f64) -> String {
+    super::axis::shortened(value, 3)
+}
+
+/// `a, b and c`.
+fn and(mut names: Vec<String>) -> String {
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
+fn joined(told: Vec<String>) -> String {
+    let told: Vec<String> = told.into_iter().filter(|text| !text.is_empty()).collect();
+    told.join(" ")
+}
