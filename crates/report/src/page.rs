@@ -167,6 +167,12 @@ impl Block {
     }
 }
 
+/// `text` as HTML in which slashes stay what they are.
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// `text` as HTML that may be broken where a reader would break a stack's name: after slashes and
 /// commas, and before brackets; never between a mark and the name that it marks.
 fn breakable(text: &str) -> String {
@@ -202,6 +208,9 @@ const TEMPLATE: &str = include_str!("page.html");
 pub fn html(page: &Page) -> String {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_filter("place", |text: String| {
+        minijinja::Value::from_safe_string(escaped(&text))
+    });
     environment.add_filter("breakable", |text: String| {
         minijinja::Value::from_safe_string(breakable(&text))
     });

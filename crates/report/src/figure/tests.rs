@@ -118,7 +118,7 @@ fn amounts_are_darker_the_more_and_the_scale_says_where() {
     let svg = assert_picture(map.svg());
     // Once on the scale, once in the table.
     for shade in style::AMOUNTS {
-        let hex = format!("fill=\"#{:02X}{:02X}{:02X}\"", shade.0, shade.1, shade.2);
+        let hex = format!(" fill=\"#{:02X}{:02X}{:02X}\"", shade.0, shade.1, shade.2);
         assert_eq!(svg.matches(&hex).count(), 2, "{hex}");
     }
     for edge in ["1.80", "2.60", "3.40", "4.20"] {
@@ -195,6 +195,7 @@ fn pictures_say_in_words_what_is_seen() {
     };
     let mut chart = BarChart {
         title: "Goodput".into(),
+        subtitle: String::new(),
         value_label: "goodput (Mbit/s)".into(),
         categories: ["x", "y", "z"].map(Into::into).to_vec(),
         series: vec![series("", &[2.0, 8.5, 4.0])],
@@ -217,6 +218,7 @@ fn pictures_say_in_words_what_is_seen() {
     );
     let steps = StepChart {
         title: "Windows".into(),
+        subtitle: String::new(),
         x_label: "time (s)".into(),
         y_label: "cwnd (packets)".into(),
         time_range: Some((0.0, 10.0)),
@@ -224,7 +226,6 @@ fn pictures_say_in_words_what_is_seen() {
             name: "a".into(),
             points: vec![(0.0, 10.0), (5.0, 20.0)],
         }],
-        ..StepChart::default()
     };
     let words = in_words(&assert_picture(steps.svg())).expect("words");
     let wanted =

@@ -166,17 +166,22 @@ fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {
     let cells = || {
         panel.cells.iter().enumerate().flat_map(|(row, cells)| {
             let cells = cells.iter().enumerate();
-            cells.filter_map(move |(column, cell)| Some((row, column, cell.as_ref()?)))
+            cells.filter_map(move |(column, cell)| {
+                let cell = cell.as_ref().filter(|cell| !cell.value.is_nan())?;
+                Some((row, column, cell))
+            })
         })
     };
     type Place<'c> = (usize, usize, &'c HeatCell);
-    let by_value = |a: &Place<'_>, b: &Place<'_>| a.2.value.total_cmp(&b.2.value);
-    let (low, high) = (cells().min_by(by_value), cells().max_by(by_value));
+    // Of equals the first.
+    let low = cells().reduce(|a, b| if b.2.value < a.2.value { b } else { a });
+    let high = cells().reduce(|a, b| if b.2.value > a.2.value { b } else { a });
     let (Some(low), Some(high)) = (low, high) else {
         return format!("{}: {NOTHING}", panel.name);
     };
     let place = |cell: &Place<'_>| {
-        let (row, column) = (&map.rows[cell.0], &map.columns[cell.1]);
+        let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_default();
+        let (row, column) = (name(&map.rows, cell.0), name(&map.columns, cell.1));
         format!("{} ({column}, {row})", map.number(cell.2.value))
     };
     let mut told = format!("{}: from {} to {}", panel.name, place(&low), place(&high));
@@ -214,6 +219,9 @@ fn ranges(shown: &[Series], chart: &LineChart) -> Option<String> {
     let (from, to) = range(points().map(|point| point.x))?;
     let (low, high) = range(points().map(|point| point.mean))?;
     let (x, y) = (&chart.x_label, &chart.y_label);
+    // How they are placed is for those who see it.
+    let x = x.strip_suffix(chart.x_scale.note()).unwrap_or(x);
+    let y = y.strip_suffix(chart.y_scale.note()).unwrap_or(y);
     let [from, to, low, high] = [from, to, low, high].map(brief);
     Some(format!("{y}, {low} to {high}, over {x}, {from} to {to}"))
 }

@@ -169,7 +169,7 @@ fn a_third_key_makes_a_figure_for_each_of_its_first_values() {
     assert_eq!(names(&two), wanted);
     let many: Vec<String> = (1..=4).map(|n| format!("\"{n}pkt\"")).collect();
     let sweep = format!(
-        "\"path.delay\" = [\"5ms\", \"25ms\"]\n\"path.loss\" = [\"0%\", \"1%\"]\n\"path.rate\" = [\"1Mbit/s\", \"2Mbit/s\", \
+        "\"path.delay\" = [\"5ms\", \"25ms\"]\n\"path.loss\" = [\"0%\", \"1%\", \"2%\"]\n\"path.rate\" = [\"1Mbit/s\", \"2Mbit/s\", \
          \"3Mbit/s\"]\n\"path.buffer\" = [{}]",
         many.join(", ")
     );
@@ -177,7 +177,9 @@ fn a_third_key_makes_a_figure_for_each_of_its_first_values() {
     assert_eq!(charts.figures.len(), 2 * SLICES_MAX);
     let note = charts.note.unwrap();
     assert!(
-        note.starts_with("There are figures for the first 4 of the "),
+        note.starts_with(
+            "There are figures for the first 4 of the 6 values of one-way delay and packet loss"
+        ),
         "{note}"
     );
 }
