@@ -162,20 +162,25 @@ fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Se
     );
     Section {
         heading: "How late the path was".to_owned(),
-        blocks: vec![Block::Table {
-            caption,
-            header: [
-                "",
-                "sender",
-                "forward",
-                "backward",
-                "unattended",
-                "not to be trusted",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            rows,
-        }],
+        blocks: vec![
+            Block::Table {
+                caption,
+                header: [
+                    "",
+                    "sender",
+                    "forward",
+                    "backward",
+                    "unattended",
+                    "not to be trusted",
+                ]
+                .map(str::to_owned)
+                .to_vec(),
+                rows,
+            },
+            Block::Files {
+                links: vec![dupack_report::page::Link::to("path.csv")],
+            },
+        ],
         ..Section::default()
     }
 }
