@@ -82,11 +82,14 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
         journals: Some(folder.path()),
     };
     let mut reproductions = dupack_papers::carry_out(&campaigns, &conduct);
+    board.says_how_long("the runs of the files");
     if (begun.readings() || args.readings)
         && let Ok(reproductions) = &mut reproductions
     {
         dupack_papers::settle(reproductions, &conduct)?;
+        board.says_how_long("more seeds for what cannot be told");
         dupack_papers::reread(reproductions, &conduct)?;
+        board.says_how_long("the readings");
     }
     board.finish();
     let reproductions = reproductions?;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dupack_lab::run::{Interrupt, Progress};
 use dupack_papers::{Amount, Watch};
@@ -87,6 +87,8 @@ pub struct Board {
     bar: ProgressBar,
     state: Mutex<State>,
     last_line_ms: AtomicU64,
+    /// Since when the present part of the work is under way.
+    since: Mutex<Instant>,
 }
 
 #[derive(Default)]
@@ -108,12 +110,24 @@ impl Board {
             bar,
             state: Mutex::default(),
             last_line_ms: AtomicU64::new(0),
+            since: Mutex::new(Instant::now()),
         }
     }
 
     /// Takes the bar away.
     pub fn finish(self) {
         self.bar.finish_and_clear();
+    }
+
+    /// A part of the work is done: says how long it took, if that was long enough to ask.
+    pub fn says_how_long(&self, what: &str) {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let took = since.elapsed();
+        *since = Instant::now();
+        if took >= LINE_EVERY {
+            let took = in_words(took.as_secs_f64());
+            self.bar.suspend(|| eprintln!("{what}: {took}"));
+        }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

@@ -4,6 +4,7 @@
 //! [`Receiver::handle_timeout`], reads by [`Receiver::read`]; after each, ACKs are taken with
 //! [`Receiver::poll_ack`] until there are none.
 
+mod bandwidth;
 mod marks;
 mod timing;
 
@@ -14,6 +15,8 @@ use crate::reassembly::Reassembly;
 use crate::segment::{Ack, Bit, Codepoint, DataSegment, EcnEcho, SackBlock, SackBlocks};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
+use bandwidth::Arrivals;
+pub use bandwidth::BandwidthWindow;
 use marks::{Answered, CountedPacket};
 pub(crate) use marks::{MarkCounts, Wanted};
 use timing::{Adaptive, Answer, Compressed, Timing};
@@ -69,6 +72,8 @@ pub struct ReceiverConfig {
     pub ecn: Ecn,
     /// Who empties the buffer.
     pub application: Reading,
+    /// The window follows the bandwidth, as far as the buffer permits (Westwood §II).
+    pub bandwidth_window: Option<BandwidthWindow>,
 }
 
 impl ReceiverConfig {
@@ -89,6 +94,7 @@ impl ReceiverConfig {
             order_echo: OrderEcho::Absent,
             ecn: Ecn::Absent,
             application: Reading::OnDemand,
+            bandwidth_window: None,
         }
     }
 }
@@ -241,7 +247,20 @@ impl Receiver {
         } else {
             self.beyond_gap(now, from, until, &mut accepted);
         }
+        if self.timing.is_some() {
+            self.measure(now, until - start - accepted.duplicate_bytes);
+        }
         accepted
+    }
+
+    /// `bytes` arrived that had not been there before.
+    #[inline(never)]
+    fn measure(&mut self, now: Instant, bytes: u64) {
+        if let Some(timing) = &mut self.timing
+            && let Some(arrivals) = &mut timing.arrivals
+        {
+            arrivals.take(now, bytes);
+        }
     }
 
     /// On a connection that uses ECN: the ECN field of the packet that carried `segment`, which is
@@ -535,9 +554,14 @@ impl Receiver {
         edge.saturating_sub(self.next) >> self.window_shift << self.window_shift
     }
 
-    /// The right edge that the buffer permits now; never left of what was advertised.
+    /// The right edge that the buffer permits now, and the bandwidth if the window follows that; never
+    /// left of what was advertised.
     fn edge_now(&self) -> u64 {
-        (self.read + u64::from(self.config.buffer)).max(self.edge)
+        let permitted = self.read + u64::from(self.config.buffer);
+        let arrivals = self.timing.as_ref().and_then(|t| t.arrivals.as_ref());
+        let followed = arrivals.and_then(Arrivals::window);
+        let edge = followed.map_or(permitted, |window| permitted.min(self.next + window));
+        edge.max(self.edge)
     }
 
     /// Whether an ACK is due.
@@ -708,12 +732,17 @@ fn timing_of(config: &ReceiverConfig) -> Option<Box<Timing>> {
     let compression = config.sack_compression.filter(|_| config.sack.is_on());
     let compressed = compression.map(Compressed::new);
     let marks = (config.ecn == Ecn::Accurate).then(MarkCounts::default);
-    (adaptive.is_some() || compressed.is_some() || marks.is_some()).then(|| {
+    let arrivals = config
+        .bandwidth_window
+        .map(|w| Arrivals::new(w, config.mss));
+    let any = adaptive.is_some() || compressed.is_some() || marks.is_some() || arrivals.is_some();
+    any.then(|| {
         Box::new(Timing {
             adaptive,
             compressed,
             round_trip: None,
             marks,
+            arrivals,
         })
     })
 }

@@ -92,6 +92,10 @@ pub struct ReceiverOptions {
     /// receive coalescing have it (Linux: GRO). Left out, each does by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coalescing: Option<Delay>,
+    /// The receiver measures the bandwidth as TCP Westwood's sender does, and its window is no more than
+    /// that times this least round-trip time (Westwood, section II). Left out or `"0s"`, it is the buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_window: Option<Delay>,
 }
 
 /// What ACKs of data in order go by.
@@ -157,7 +161,8 @@ impl ReceiverOptions {
             dsack,
             acks,
             sack_compression,
-            coalescing
+            coalescing,
+            bandwidth_window
         )
     }
 }

@@ -339,6 +339,7 @@ impl Connection {
             order_echo: OrderEcho::Absent,
             ecn: negotiated.ecn,
             application: Reading::OnDemand,
+            bandwidth_window: None,
         }
     }
 

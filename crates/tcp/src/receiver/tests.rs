@@ -20,6 +20,7 @@ fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
         order_echo: OrderEcho::Absent,
         ecn: crate::options::Ecn::Absent,
         application: Reading::AtOnce,
+        bandwidth_window: None,
     };
     change(&mut config);
     Receiver::new(config)

@@ -13,6 +13,7 @@
 //!   beyond a gap the first three ACKs leave at once, for they are what a sender's fast retransmit
 //!   waits for; of those after them one says what several would have said.
 
+use super::bandwidth::Arrivals;
 use super::marks::MarkCounts;
 use crate::time::{Duration, Instant};
 
@@ -97,6 +98,8 @@ pub(super) struct Timing {
     pub(super) round_trip: Option<Duration>,
     /// Accurate ECN's counts, which have little to do with time, but are as rare.
     pub(super) marks: Option<MarkCounts>,
+    /// The bandwidth by which the window goes.
+    pub(super) arrivals: Option<Arrivals>,
 }
 
 impl Timing {

@@ -170,6 +170,7 @@ impl Setup {
             order_echo: config.order_echo,
             ecn: config.ecn,
             application: Reading::AtOnce,
+            bandwidth_window: None,
         });
         debug_assert_eq!(config.isn, SeqNumber(0), "what timelines count from");
         Loopback {

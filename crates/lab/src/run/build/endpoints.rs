@@ -4,7 +4,7 @@ use dupack_algorithms::catalog::dialect::{Headers, WIDE_OPEN, receiver_config, s
 use dupack_algorithms::catalog::{Dialect, Needs, StackSpec};
 use dupack_net::flow::HeaderSizes;
 use dupack_tcp::options::{Dsack, Ecn, Sack};
-use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, SackCompression};
+use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, BandwidthWindow, SackCompression};
 use dupack_tcp::sender::{CreditRule, TimestampClock, TimestampValues};
 use dupack_tcp::time::Duration;
 use dupack_tcp::{ReceiverConfig, SenderConfig};
@@ -134,6 +134,8 @@ impl Endpoints {
         }
         let coalescing = options.coalescing.filter(|wait| wait.as_nanos() > 0);
         self.coalescing = coalescing.map(span);
+        let followed = options.bandwidth_window.filter(|rtt| rtt.as_nanos() > 0);
+        self.receiver.bandwidth_window = followed.map(|rtt| BandwidthWindow::new(span(rtt)));
     }
 }
 

@@ -210,3 +210,50 @@ fn neither_a_byte_nor_what_a_step_hides_makes_an_update() {
     r.read(24);
     assert!(r.is_ack_due());
 }
+
+/// 1000 B every 10 ms and a round trip of 50 ms: 5000 B (Westwood §II, RTTmin · BWE).
+#[test]
+fn a_window_follows_the_bandwidth_from_both_sides() {
+    let follows = |c: &mut ReceiverConfig| {
+        c.buffer = 20 * MSS;
+        c.bandwidth_window = Some(BandwidthWindow::new(Duration::from_millis(50)));
+    };
+    let window = |n: u32, r: &mut Receiver| arrive(r, 10 * u64::from(n), n).unwrap().window;
+    let mut r = receiver(follows);
+    // What was told once is not taken back: the right edge stays until the window is small enough.
+    assert_eq!(window(0, &mut r), 20 * MSS);
+    for n in 1..10 {
+        assert_eq!(window(n, &mut r), (19 - n) * MSS + MSS);
+    }
+    let last = (10..300).map(|n| window(n, &mut r)).last();
+    assert!(last.is_some_and(|w| w.abs_diff(5 * MSS) <= MSS), "{last:?}");
+    // Twice as fast: twice the window.
+    let faster = (300..900).map(|n| {
+        let at = 3000 + 5 * u64::from(n - 300);
+        arrive(&mut r, at, n).unwrap().window
+    });
+    let last = faster.last();
+    assert!(
+        last.is_some_and(|w| w.abs_diff(10 * MSS) <= MSS),
+        "{last:?}"
+    );
+}
+
+#[test]
+fn what_arrives_behind_a_gap_counts_for_the_bandwidth_and_what_comes_twice_does_not() {
+    let window = |order: &[u32]| {
+        let mut r = receiver(|c| {
+            c.bandwidth_window = Some(BandwidthWindow::new(Duration::from_millis(50)));
+        });
+        for (n, segment) in order.iter().enumerate() {
+            arrive(&mut r, 10 * n as u64, *segment);
+        }
+        r.timing.unwrap().arrivals.unwrap().window()
+    };
+    let in_order: Vec<u32> = (0..50).collect();
+    let behind_a_gap: Vec<u32> = (1..51).collect();
+    assert_eq!(window(&in_order), window(&behind_a_gap));
+    // The 50th arrival is the first one again, and counts for nothing.
+    let twice: Vec<u32> = (0..49).chain([0]).collect();
+    assert!(window(&twice) < window(&in_order));
+}
