@@ -180,7 +180,9 @@ impl Watch for Board {
             before: done,
             done,
         };
+        // Its clock starts anew, and that of the lines with it.
         self.bar.reset();
+        self.last_line_ms.store(0, Ordering::Relaxed);
         self.bar.set_length(total.packets);
         self.bar.set_position(done.packets);
         if done.runs > 0 {
