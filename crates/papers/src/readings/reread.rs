@@ -184,27 +184,28 @@ impl Around<'_> {
             turned.map(|(claim, _)| claim).collect::<Vec<usize>>()
         };
         let turned: Vec<Vec<usize>> = outcomes.iter().map(turned).collect();
-        let campaigns = ways.iter().zip(&turned).map(|(way, claims)| {
+        let (mut missing, mut runs) = (0, 0);
+        for (n, (way, claims)) in ways.iter().zip(&turned).enumerate() {
             let asked = |name: &str| {
                 claims
                     .iter()
                     .any(|&claim| asked[claim].iter().any(|a| a == name))
             };
             let campaign = self.paper.plan_as(Extent::Full, way).expect(CHECKED);
-            campaign
+            let campaign = campaign
                 .beyond(&ours, asked)
-                .in_folder(self.folder(Extent::Full, way))
-        });
-        let campaigns: Vec<Campaign> = campaigns.collect();
-        let came = run_campaigns(&campaigns, self.conduct)?;
-        let mut missing = 0;
-        for (n, (own, _)) in came.iter().enumerate() {
+                .in_folder(self.folder(Extent::Full, way));
+            runs += campaign.runs();
+            // One way at a time: the packets of all would not fit into memory.
+            let came = run_campaigns(&[campaign], self.conduct)?;
+            let own = came.into_iter().next().map(|(own, _)| own);
+            let own = own.unwrap_or_default();
             missing += own.missing();
             if own.parts.is_empty() || own.missing() > 0 {
                 continue;
             }
-            let judged = self.judge(&ways[n], &self.reproduction.evidence, own);
-            for &claim in &turned[n] {
+            let judged = self.judge(way, &self.reproduction.evidence, &own);
+            for &claim in claims {
                 outcomes[n].seen[claim] = Seen {
                     verdict: judged[claim].finding.verdict,
                     scale: Scale::Full,
@@ -212,7 +213,7 @@ impl Around<'_> {
                 };
             }
         }
-        Ok((missing, campaigns.iter().map(Campaign::runs).sum()))
+        Ok((missing, runs))
     }
 }
 
