@@ -47,6 +47,10 @@ struct Around<'a> {
     conduct: &'a Conduct<'a>,
 }
 
+/// So many ways are run together at quick scale: enough that no processor waits for long, and few
+/// enough that their packets fit into memory.
+const AT_A_TIME: usize = 4;
+
 const CHECKED: &str = "the tests hold every way to read a paper against its experiments";
 
 impl Around<'_> {
@@ -54,21 +58,24 @@ impl Around<'_> {
         let ways = readings.ways().expect(CHECKED);
         let others = &ways[1..];
         let asked = self.paper.asked().expect(CHECKED);
-        let (ours, mut came, mut runs) = self.quick(others)?;
-        let mut missing = ours.missing() + came.iter().map(Evidence::missing).sum::<usize>();
+        let (ours, mut runs) = self.quick_of_ours()?;
+        let mut missing = ours.missing();
         let at_first = self.judge(&Way::default(), &ours, &Evidence::default());
         let mut outcomes: Vec<WayOutcome> = Vec::new();
-        for (way, own) in others.iter().zip(&mut came) {
-            let judged = self.judge(way, &ours, own);
-            outcomes.push(WayOutcome {
-                name: way.name(),
-                is: way.is(),
-                experiments: own.parts.iter().map(|part| part.name).collect(),
-                seen: self.at_quick_scale(&asked, own, &at_first, &judged),
-                quick: verdicts(&judged),
-            });
-            // The runs are not needed any more, and packets take much memory.
-            *own = Evidence::default();
+        for ways in others.chunks(AT_A_TIME) {
+            let (came, made) = self.quick(ways)?;
+            runs += made;
+            for (way, own) in ways.iter().zip(came) {
+                missing += own.missing();
+                let judged = self.judge(way, &ours, &own);
+                outcomes.push(WayOutcome {
+                    name: way.name(),
+                    is: way.is(),
+                    experiments: own.parts.iter().map(|part| part.name).collect(),
+                    seen: self.at_quick_scale(&asked, &own, &at_first, &judged),
+                    quick: verdicts(&judged),
+                });
+            }
         }
         if self.reproduction.extent == Extent::Full && !self.conduct.interrupt.is_asked() {
             let (lacking, more) = self.confirm(others, &asked, &at_first, &mut outcomes)?;
@@ -84,9 +91,18 @@ impl Around<'_> {
         })
     }
 
-    /// Ours and the experiments of every other way that are not ours, at quick scale; and how many
-    /// runs that were.
-    fn quick(&self, ways: &[Way<'_>]) -> Result<(Evidence, Vec<Evidence>, usize), JournalError> {
+    /// Ours at quick scale, and how many runs that were.
+    fn quick_of_ours(&self) -> Result<(Evidence, usize), JournalError> {
+        let ours = self.paper.plan(Extent::Quick).expect(CHECKED);
+        let ours = ours.in_folder(self.folder(Extent::Quick, &Way::default()));
+        let runs = ours.runs();
+        let came = run_campaigns(&[ours], self.conduct)?;
+        let own = came.into_iter().next().map(|(own, _)| own);
+        Ok((own.unwrap_or_default(), runs))
+    }
+
+    /// The experiments of every way that are not ours, at quick scale; and how many runs that were.
+    fn quick(&self, ways: &[Way<'_>]) -> Result<(Vec<Evidence>, usize), JournalError> {
         let ours = self.paper.plan(Extent::Quick).expect(CHECKED);
         let others = ways.iter().map(|way| {
             let campaign = self.paper.plan_as(Extent::Quick, way).expect(CHECKED);
@@ -94,14 +110,10 @@ impl Around<'_> {
                 .beyond(&ours, |_| true)
                 .in_folder(self.folder(Extent::Quick, way))
         });
-        let others: Vec<Campaign> = others.collect();
-        let ours = ours.in_folder(self.folder(Extent::Quick, &Way::default()));
-        let mut all = vec![ours];
-        all.extend(others);
+        let all: Vec<Campaign> = others.collect();
         let runs = all.iter().map(Campaign::runs).sum();
         let came = run_campaigns(&all, self.conduct)?;
-        let mut came = came.into_iter().map(|(evidence, _)| evidence);
-        Ok((came.next().unwrap_or_default(), came.collect(), runs))
+        Ok((came.into_iter().map(|(own, _)| own).collect(), runs))
     }
 
     fn folder(&self, extent: Extent, way: &Way<'_>) -> PathBuf {
@@ -196,7 +208,7 @@ impl Around<'_> {
                 .beyond(&ours, asked)
                 .in_folder(self.folder(Extent::Full, way));
             runs += campaign.runs();
-            // One way at a time: the packets of all would not fit into memory.
+            // One by one, as at full scale a way has many packets.
             let came = run_campaigns(&[campaign], self.conduct)?;
             let own = came.into_iter().next().map(|(own, _)| own);
             let own = own.unwrap_or_default();
