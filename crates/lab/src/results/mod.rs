@@ -1,5 +1,6 @@
 //! What came out of an experiment: every run, and what the runs of a stack say together.
 
+pub mod coordinate;
 pub mod measure;
 pub mod medium;
 pub mod recorded;
@@ -7,6 +8,7 @@ pub mod store;
 pub mod summary;
 pub mod verdict;
 
+pub use coordinate::Coordinate;
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
 pub use recorded::{Beginning, Recorded};

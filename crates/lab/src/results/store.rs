@@ -1,21 +1,24 @@
 //! Results as text for other programs: CSV and JSON.
+//!
+//! Where a row is in the sweep is told by numbers: a column per swept key, one with its unit beside it,
+//! and `point` for people, which is empty in no row of a sweep and is no column without one.
 
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Comparison, Measure, Results, verdict};
+use super::{Cell, Comparison, Coordinate, Measure, Results, verdict};
+use crate::experiment::points::Point;
 use crate::stats::{Ratio, Summary};
 
 /// Every run, a line each.
 #[must_use]
 pub fn runs_csv(results: &Results) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut header: Vec<&str> = keys(results);
-    header.extend(["stack", "seed"]);
-    header.extend(Measure::ALL.map(Measure::key));
-    header.push("trace_hash");
-    put(&mut out, header.iter().copied());
+    let places = Places::of(results);
+    let measures = Measure::ALL.map(Measure::key);
+    let own = ["stack", "seed"].into_iter().chain(measures);
+    places.head(&mut out, own.chain(["trace_hash"]));
     for run in &results.runs {
-        let mut row: Vec<String> = point_values(results, run.point);
+        let mut row = places.at(run.point);
         row.push(results.stacks[run.stack].clone());
         row.push(run.seed.to_string());
         row.extend(Measure::ALL.map(|m| run.values.get(m).map_or(String::new(), number)));
@@ -63,8 +66,8 @@ fn centre(ratio: Option<Ratio>) -> &'static str {
 #[must_use]
 pub fn summary_csv(results: &Results) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut header: Vec<&str> = keys(results);
-    header.extend([
+    let places = Places::of(results);
+    let own = [
         "stack",
         "measure",
         "runs",
@@ -78,13 +81,13 @@ pub fn summary_csv(results: &Results) -> Vec<u8> {
         "ratio_ci95_high",
         "ratio_pairs",
         "ratio_is",
-    ]);
-    put(&mut out, header.iter().copied());
+    ];
+    places.head(&mut out, own);
     for row in rows(results) {
         let Row { cell, summary, .. } = row;
         let ends = cell.ratio.and_then(|r| r.interval_95);
         let opt = |v: Option<f64>| v.map_or(String::new(), number);
-        let mut line = point_values(results, row.point);
+        let mut line = places.at(row.point);
         line.extend([
             results.stacks[cell.stack].clone(),
             row.measure.key().to_owned(),
@@ -110,12 +113,12 @@ pub fn summary_csv(results: &Results) -> Vec<u8> {
 #[must_use]
 pub fn traces_csv(results: &Results) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut header: Vec<&str> = keys(results);
-    header.extend(["key", "trace", "seed", "from_s", "seen_s", "length_s"]);
-    put(&mut out, header.iter().copied());
+    let places = Places::of(results);
+    let own = ["key", "trace", "seed", "from_s", "seen_s", "length_s"];
+    places.head(&mut out, own);
     for recorded in &results.recorded {
         for seed in results.seeds_at(recorded.point) {
-            let mut line = point_values(results, recorded.point);
+            let mut line = places.at(recorded.point);
             line.extend([
                 recorded.key.clone(),
                 recorded.file.display().to_string(),
@@ -144,13 +147,14 @@ pub fn parameters_csv(results: &Results) -> Vec<u8> {
 /// The whole of the results as JSON.
 #[must_use]
 pub fn json(results: &Results) -> Value {
+    let points = point_objects(results);
     let runs = results.runs.iter().map(|run| {
         let measures: Map<String, Value> = Measure::ALL
             .into_iter()
             .filter_map(|m| Some((m.key().to_owned(), run.values.get(m)?.into())))
             .collect();
         json!({
-            "point": point_object(results, run.point),
+            "point": points[run.point],
             "stack": results.stacks[run.stack],
             "seed": run.seed,
             "measures": measures,
@@ -159,12 +163,12 @@ pub fn json(results: &Results) -> Value {
         })
     });
     let summary = rows(results).into_iter();
-    let summary = summary.map(|row| row_object(results, &row));
+    let summary = summary.map(|row| row_object(results, &points, &row));
     let traces = results.recorded.iter().flat_map(|recorded| {
         let seeds = results.seeds_at(recorded.point).into_iter();
         seeds.map(|seed| {
             json!({
-                "point": point_object(results, recorded.point),
+                "point": points[recorded.point],
                 "key": recorded.key,
                 "trace": recorded.file,
                 "seed": seed,
@@ -191,11 +195,11 @@ pub fn json(results: &Results) -> Value {
 }
 
 /// A line of [`summary_csv`]. An end of an interval that is infinite is null: JSON has none.
-fn row_object(results: &Results, row: &Row) -> Value {
+fn row_object(results: &Results, points: &[Map<String, Value>], row: &Row) -> Value {
     let Row { cell, summary, .. } = row;
     let ends = cell.ratio.and_then(|r| r.interval_95);
     json!({
-        "point": point_object(results, row.point),
+        "point": points[row.point],
         "stack": results.stacks[cell.stack],
         "measure": row.measure.key(),
         "runs": summary.n,
@@ -223,26 +227,186 @@ pub(super) fn put<'a>(out: &mut csv::Writer<Vec<u8>>, row: impl IntoIterator<Ite
         .expect("rows have equal length and memory does not fail");
 }
 
-/// The keys that vary from point to point.
-pub(super) fn keys(results: &Results) -> Vec<&str> {
-    let first = results.points.first();
-    let values = first.map_or(&[][..], |point| &point.values);
-    values.iter().map(|(key, _)| key.as_str()).collect()
+/// The columns that say where a row is in the sweep.
+pub(super) struct Places {
+    header: Vec<String>,
+    /// What stands in them at each point.
+    rows: Vec<Vec<String>>,
 }
 
-fn point_object(results: &Results, point: usize) -> Map<String, Value> {
-    let values = results.points[point].values.iter();
-    values
-        .map(|(key, value)| (key.clone(), value.to_string().into()))
-        .collect()
+impl Places {
+    pub(super) fn of(results: &Results) -> Self {
+        let mut header = Vec::new();
+        if let Some(first) = results.points.first().filter(|p| !p.values.is_empty()) {
+            header.push("point".to_owned());
+            for (key, _) in &first.values {
+                header.extend([key.clone(), format!("{key}_unit")]);
+            }
+        }
+        let points = results.points.iter().zip(results.coordinates());
+        let rows = points.map(|(point, coordinates)| {
+            let mut row = Vec::new();
+            if !coordinates.is_empty() {
+                row.push(point.label());
+            }
+            for coordinate in coordinates {
+                row.extend([cell(&coordinate), coordinate.unit().to_owned()]);
+            }
+            row
+        });
+        Self {
+            rows: rows.collect(),
+            header,
+        }
+    }
+
+    /// Writes the header: these columns, then a file's `own`.
+    pub(super) fn head<'a>(
+        &self,
+        out: &mut csv::Writer<Vec<u8>>,
+        own: impl IntoIterator<Item = &'a str>,
+    ) {
+        let own = own.into_iter().map(str::to_owned);
+        let header: Vec<String> = self.header.iter().cloned().chain(own).collect();
+        put(out, header.iter().map(String::as_str));
+    }
+
+    /// The beginning of a row at `point`.
+    pub(super) fn at(&self, point: usize) -> Vec<String> {
+        self.rows[point].clone()
+    }
 }
 
-pub(super) fn point_values(results: &Results, point: usize) -> Vec<String> {
-    let values = results.points[point].values.iter();
-    values.map(|(_, value)| value.to_string()).collect()
+fn cell(coordinate: &Coordinate) -> String {
+    match coordinate {
+        Coordinate::Number { number: value, .. } => number(*value),
+        Coordinate::Switch(on) => on.to_string(),
+        Coordinate::Word(word) => word.clone(),
+    }
+}
+
+/// Where each point is in the sweep: for each key the value, its unit, and how it was written.
+fn point_objects(results: &Results) -> Vec<Map<String, Value>> {
+    let points = results.points.iter().zip(results.coordinates());
+    let object = |(point, coordinates): (&Point, Vec<Coordinate>)| {
+        let values = point.values.iter().zip(coordinates);
+        let entries = values.map(|((key, written), coordinate)| {
+            let value: Value = match &coordinate {
+                Coordinate::Number { number, .. } => (*number).into(),
+                Coordinate::Switch(on) => (*on).into(),
+                Coordinate::Word(word) => word.as_str().into(),
+            };
+            let entry = json!({
+                "value": value,
+                "unit": coordinate.unit(),
+                "text": written.to_string(),
+            });
+            (key.clone(), entry)
+        });
+        entries.collect()
+    };
+    points.map(object).collect()
 }
 
 /// The shortest decimal that reads back to the same number.
 pub(super) fn number(value: f64) -> String {
     format!("{value}")
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_algorithms::catalog::Catalog;
+
+    use super::*;
+    use crate::experiment::load::Source;
+    use crate::run::{Execution, Interrupt, Plan};
+
+    fn results(sweep: &str) -> Results {
+        let text = format!(
+            "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 2\nduration = \"2s\"\n[path]\n\
+             rate = \"1Mbit/s\"\nloss = \"1%\"\n{sweep}"
+        );
+        let source = Source::new("test.toml", text);
+        let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+        plan.execute(Execution::default(), &(), &Interrupt::new())
+    }
+
+    /// The columns of a CSV file by their heads.
+    fn columns(csv: &[u8]) -> Vec<(String, Vec<String>)> {
+        let mut reader = csv::Reader::from_reader(csv);
+        let heads = reader.headers().unwrap().clone();
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        let column = |n: usize| rows.iter().map(|row| row[n].to_owned()).collect();
+        let heads = heads.iter().enumerate();
+        heads
+            .map(|(n, head)| (head.to_owned(), column(n)))
+            .collect()
+    }
+
+    fn column(csv: &[u8], head: &str) -> Vec<String> {
+        let mut columns = columns(csv).into_iter();
+        let found = columns.find(|(name, _)| name == head);
+        found.unwrap_or_else(|| panic!("there is no {head}")).1
+    }
+
+    const SWEEP: &str =
+        "[sweep]\n\"path.delay\" = [\"500us\", \"20ms\"]\n\"path.rate\" = [\"900kbit/s\"]\n";
+
+    #[test]
+    fn every_file_has_the_swept_keys_as_numbers_with_a_unit() {
+        let results = results(SWEEP);
+        for csv in [
+            runs_csv(&results),
+            summary_csv(&results),
+            verdict::verdicts_csv(&results),
+            verdict::comparisons_csv(&results),
+        ] {
+            let delays = column(&csv, "path.delay");
+            let delays: Vec<f64> = delays.iter().map(|text| text.parse().unwrap()).collect();
+            assert!(
+                delays.contains(&0.5) && delays.contains(&20.0),
+                "{delays:?}"
+            );
+            let all_are = |head: &str, text: &str| {
+                let cells = column(&csv, head);
+                !cells.is_empty() && cells.iter().all(|cell| cell == text)
+            };
+            assert!(all_are("path.delay_unit", "ms"));
+            assert!(all_are("path.rate", "0.9") && all_are("path.rate_unit", "Mbit/s"));
+            assert_eq!(column(&csv, "point")[0], "delay 500us, rate 900kbit/s");
+        }
+        let json = json(&results);
+        for part in ["runs", "summary"] {
+            let delay = &json[part][0]["point"]["path.delay"];
+            assert_eq!(delay["value"], 0.5, "{part}");
+            assert_eq!(delay["unit"], "ms", "{part}");
+            assert_eq!(delay["text"], "500us", "{part}");
+        }
+    }
+
+    #[test]
+    fn without_a_sweep_there_is_no_place_to_tell() {
+        let results = results("");
+        assert_eq!(columns(&summary_csv(&results))[0].0, "stack");
+        assert_eq!(json(&results)["runs"][0]["point"], json!({}));
+    }
+
+    #[test]
+    fn ratios_are_written_with_the_count_of_their_pairs() {
+        let results = results(SWEEP);
+        // A stack that had no loss to judge has no pair by that measure.
+        let all_are_two = |csv: &[u8], head: &str| {
+            let cells = column(csv, head).into_iter().zip(column(csv, "measure"));
+            let goodput: Vec<_> = cells.filter(|(_, m)| m == "goodput_mbit_s").collect();
+            !goodput.is_empty() && goodput.iter().all(|(cell, _)| cell == "2")
+        };
+        assert!(all_are_two(&summary_csv(&results), "ratio_pairs"));
+        assert!(all_are_two(&verdict::comparisons_csv(&results), "pairs"));
+        let pairs = column(&verdict::verdicts_csv(&results), "pairs");
+        assert_eq!(pairs, ["2"; 4]);
+        let json = json(&results);
+        assert_eq!(json["summary"][1]["ratio_pairs"], 2);
+        let point = &json["verdicts"]["points"][0];
+        assert_eq!(point["stacks"][1]["pairs"], 2);
+    }
 }

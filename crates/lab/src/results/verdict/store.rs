@@ -6,8 +6,8 @@ use super::contrast::Effect;
 use super::cost::rules;
 use super::limits::{HARM_MOST, WASTE_MOST_PERCENT};
 use super::{Answer, Contrast, Margins, Side, Verdict, Warning};
-use crate::results::store::{keys, number, point_values, put};
-use crate::results::{Measure, Results};
+use crate::results::store::{Places, number, put};
+use crate::results::{Comparison, Measure, Results};
 use crate::significance::LEVEL;
 
 /// The verdicts at all points, and by what rules they were found.
@@ -17,13 +17,15 @@ pub fn json(results: &Results) -> Value {
         let verdict = Verdict::of(results, point);
         let name = |stack: usize| verdict.contenders[stack].name.as_str();
         let contrasts = verdict.contrasts.iter();
+        let pairs = pairs(results, point);
+        let stacks = (0..verdict.stacks.len()).map(|s| stack(&verdict, s, pairs[s]));
         json!({
             "point": results.points[point].label(),
             "answer": answer_key(&verdict.answer),
             "stars": stars(&verdict).map(name).collect::<Vec<_>>(),
             "no_answer": verdict.no_answer(),
             "delay_margin_ms": Margins::at(results, point).delay_ms,
-            "stacks": (0..verdict.stacks.len()).map(|s| stack(&verdict, s)).collect::<Vec<_>>(),
+            "stacks": stacks.collect::<Vec<_>>(),
             "comparisons": contrasts.map(|c| comparison(&verdict, c)).collect::<Vec<_>>(),
         })
     });
@@ -35,6 +37,12 @@ pub fn json(results: &Results) -> Value {
         "prefer": results.prefer.map(super::Prefer::name),
         "points": at.collect::<Vec<_>>(),
     })
+}
+
+/// Over how many pairs of runs with the same seed the ratio to the first stack is, for each stack.
+fn pairs(results: &Results, point: usize) -> Vec<usize> {
+    let cells = Comparison::of(results, point, Measure::Goodput).cells;
+    cells.iter().map(|cell| cell.pairs).collect()
 }
 
 fn stars(verdict: &Verdict) -> impl Iterator<Item = usize> {
@@ -57,7 +65,7 @@ const fn answer_key(answer: &Answer) -> &'static str {
     }
 }
 
-fn stack(verdict: &Verdict, stack: usize) -> Value {
+fn stack(verdict: &Verdict, stack: usize, pairs: usize) -> Value {
     let judgement = &verdict.stacks[stack];
     let beaten = judgement.beaten_by.iter().map(|beaten| {
         let by: Vec<&str> = beaten.measures.iter().map(|m| m.key()).collect();
@@ -73,6 +81,7 @@ fn stack(verdict: &Verdict, stack: usize) -> Value {
         "sentence": verdict.sentence(stack),
         "warnings": judgement.warnings.iter().map(warning).collect::<Vec<_>>(),
         "beaten_by": beaten.collect::<Vec<_>>(),
+        "pairs": pairs,
     })
 }
 
@@ -108,22 +117,25 @@ fn better<'v>(verdict: &'v Verdict, contrast: &Contrast) -> Option<&'v str> {
     Some(&verdict.contenders[stack].name)
 }
 
-/// A line per point and stack: its mark, its warnings, who beats it, and the sentence.
+/// A line per point and stack: its mark, its warnings, who beats it, over how many pairs of runs its
+/// ratio to the first stack is, and the sentence.
 #[must_use]
 pub fn verdicts_csv(results: &Results) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut header = keys(results);
-    header.extend([
+    let places = Places::of(results);
+    let own = [
         "stack",
         "answer",
         "mark",
         "warnings",
         "beaten_by",
+        "pairs",
         "sentence",
-    ]);
-    put(&mut out, header.iter().copied());
+    ];
+    places.head(&mut out, own);
     for point in 0..results.points.len() {
         let verdict = Verdict::of(results, point);
+        let pairs = pairs(results, point);
         for (stack, judgement) in verdict.stacks.iter().enumerate() {
             let warnings: Vec<String> =
                 judgement.warnings.iter().map(ToString::to_string).collect();
@@ -131,13 +143,14 @@ pub fn verdicts_csv(results: &Results) -> Vec<u8> {
             let beaten: Vec<&str> = beaten
                 .map(|beaten| verdict.contenders[beaten.stack].name.as_str())
                 .collect();
-            let mut row = point_values(results, point);
+            let mut row = places.at(point);
             row.extend([
                 verdict.contenders[stack].name.clone(),
                 answer_key(&verdict.answer).to_owned(),
                 judgement.mark.key().to_owned(),
                 warnings.join("; "),
                 beaten.join(" "),
+                pairs[stack].to_string(),
                 verdict.sentence(stack),
             ]);
             put(&mut out, row.iter().map(String::as_str));
@@ -151,8 +164,8 @@ pub fn verdicts_csv(results: &Results) -> Vec<u8> {
 #[must_use]
 pub fn comparisons_csv(results: &Results) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut header = keys(results);
-    header.extend([
+    let places = Places::of(results);
+    let own = [
         "one",
         "other",
         "measure",
@@ -162,15 +175,15 @@ pub fn comparisons_csv(results: &Results) -> Vec<u8> {
         "p",
         "p_corrected",
         "better",
-    ]);
-    put(&mut out, header.iter().copied());
+    ];
+    places.head(&mut out, own);
     for point in 0..results.points.len() {
         let verdict = Verdict::of(results, point);
         for contrast in &verdict.contrasts {
             let name = |stack: usize| verdict.contenders[stack].name.clone();
             let opt = |value: Option<f64>| value.map_or(String::new(), number);
             let (ratio, difference) = effect(contrast);
-            let mut row = point_values(results, point);
+            let mut row = places.at(point);
             row.extend([
                 name(contrast.one),
                 name(contrast.other),
