@@ -106,7 +106,7 @@ fn tables(results: &Results, judged: &[Judged]) -> Result<()> {
     print("")?;
     print(&claims::table(judged, colour, width))?;
     match claims::caution(results) {
-        Some(caution) => print(caution),
+        Some(caution) => print(&table::paragraph(caution, width)),
         None => Ok(()),
     }
 }

@@ -58,14 +58,20 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Whether, and how wide, the terminal shows tables.
+/// How wide tables are where there is no terminal, and nobody says.
+const WIDTH: u16 = 120;
+
+/// Whether the terminal shows colours, and how wide tables are; none where the terminal says it. Into a
+/// file or a pipe they are as wide as the variable `COLUMNS` says.
 pub fn terminal() -> (Colour, Option<u16>) {
-    let stdout = io::stdout();
-    if stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        (Colour::Yes, None)
-    } else {
-        (Colour::No, Some(120))
-    }
+    let is_terminal = io::stdout().is_terminal();
+    let colour = match is_terminal && std::env::var_os("NO_COLOR").is_none() {
+        true => Colour::Yes,
+        false => Colour::No,
+    };
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let said = || said().filter(|columns| *columns > 0).unwrap_or(WIDTH);
+    (colour, (!is_terminal).then(said))
 }
 
 /// Says what there is to warn of, and where the report is.

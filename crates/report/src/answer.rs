@@ -1,6 +1,7 @@
 //! The answer of a comparison: per point the stacks with a ★, what each gains and costs, and those
 //! with a warning.
 
+use crate::notes::pair_counts;
 use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table::{self, Colour, Ink};
 use dupack_lab::results::medium::NO_ANSWER;
@@ -108,7 +109,7 @@ pub(crate) fn section(results: &Results) -> Section {
             String::new(),
             "stack".to_owned(),
             "goodput (Mbit/s)".to_owned(),
-            format!("ratio to {}", results.stacks.first().map_or("", |s| s)),
+            ratio_head(results),
             "gain and cost".to_owned(),
         ],
         rows: (0..results.points.len())
@@ -122,6 +123,15 @@ pub(crate) fn section(results: &Results) -> Section {
         heading: "The answer".to_owned(),
         blocks,
         ..Section::default()
+    }
+}
+
+/// Against which stack, and over how many pairs of runs.
+fn ratio_head(results: &Results) -> String {
+    let first = results.stacks.first().map_or("", |s| s);
+    match pair_counts(results) {
+        Some(pairs) => format!("ratio to {first} (over {pairs})"),
+        None => format!("ratio to {first}"),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod page;
 pub mod table;
 pub mod theory;
 pub mod trace;
+mod wrap;
 
 /// The example of the README is compiled and run.
 #[cfg(doctest)]

@@ -23,15 +23,20 @@ pub fn notes(results: &Results) -> Vec<String> {
 
 /// Over how many pairs the ratios to the first stack are.
 fn pairs(results: &Results) -> Option<String> {
+    let pairs = pair_counts(results)?;
+    Some(format!(
+        "× first: over {pairs} of runs with the same seed, per stack."
+    ))
+}
+
+/// How many pairs a ratio to the first stack is over: `10 pairs`; nothing where there is none.
+pub(crate) fn pair_counts(results: &Results) -> Option<String> {
     let counts: Vec<usize> = goodputs(results)
         .flat_map(|comparison| comparison.cells)
         .filter(|cell| cell.stack > 0 && cell.ratio.is_some())
         .map(|cell| cell.pairs)
         .collect();
-    let pairs = range(&counts, "pair", "pairs")?;
-    Some(format!(
-        "× first: over {pairs} of runs with the same seed, per stack."
-    ))
+    range(&counts, "pair", "pairs")
 }
 
 /// Where a pair has a zero.

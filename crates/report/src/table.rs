@@ -3,15 +3,17 @@
 use comfy_table::presets::NOTHING;
 #[cfg(feature = "terminal")]
 use comfy_table::{Attribute, Color};
-use comfy_table::{Cell as TableCell, CellAlignment, ContentArrangement, Table};
-use comfy_table::{LineStyle, TableStyle};
+use comfy_table::{Cell as TableCell, CellAlignment, ColumnConstraint, ContentArrangement};
+use comfy_table::{LineStyle, Table, TableStyle, Width};
+
+mod detailed;
+mod names;
 
 use crate::answer;
 use crate::notes::notes;
+use crate::wrap::{columns, indented, wrap};
+use dupack_lab::results::Results;
 use dupack_lab::results::medium::NO_ANSWER;
-use dupack_lab::results::verdict::Mark;
-use dupack_lab::results::{Cell, Comparison, Measure, Medium, Results, Verdict};
-use dupack_lab::stats::{Summary, spread, times};
 
 /// Whether the terminal shows colour. Without the feature `terminal` nothing does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,75 +27,10 @@ pub enum Colour {
 /// A line below the header and nothing else: blocks are set apart by empty rows.
 const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// A column of the table of all stacks, after the stack's name.
-#[derive(Clone, Copy)]
-struct Column {
-    /// Its head, in lines.
-    head: &'static str,
-    shows: Shows,
-    /// Where there is no room, the columns with the largest go first. Zero stays.
-    spare: u8,
-}
-
-#[derive(Clone, Copy)]
-enum Shows {
-    /// The mean over the seeds with its interval.
-    Goodput,
-    /// The goodput against that of the first stack, with its interval.
-    Ratio,
-    /// The same without.
-    ShortRatio,
-    /// The mean over the seeds.
-    Mean(Measure),
-}
-
-const fn column(head: &'static str, shows: Shows, spare: u8) -> Column {
-    Column { head, shows, spare }
-}
-
-/// All columns in their order.
-const COLUMNS: [Column; 15] = [
-    column("goodput\nMbit/s", Shows::Goodput, 0),
-    column("× first", Shows::Ratio, 9),
-    column("×\nfirst", Shows::ShortRatio, 1),
-    column("in time\n%", Shows::Mean(Measure::FramesInTime), 0),
-    column("stalled\ns", Shows::Mean(Measure::StallTime), 0),
-    column("queue ms\nmedian", Shows::Mean(Measure::DelayMedian), 6),
-    column("queue ms\n95th", Shows::Mean(Measure::DelayP95), 0),
-    column("resent\n%", Shows::Mean(Measure::RetransmissionShare), 0),
-    column("resent", Shows::Mean(Measure::Retransmissions), 7),
-    column("time-\nouts", Shows::Mean(Measure::Timeouts), 3),
-    column("fair", Shows::Mean(Measure::Fairness), 2),
-    column("harm", Shows::Mean(Measure::HarmGoodput), 0),
-    column("harm\n+ms", Shows::Mean(Measure::HarmDelay), 5),
-    column("A_w\n%", Shows::Mean(Measure::AccuracyWireless), 10),
-    column("A_c\n%", Shows::Mean(Measure::AccuracyCongestion), 10),
-];
-
-/// The columns that say something here. How rightly losses are judged says nothing while nobody
-/// judges: a sender without differentiation takes all for congestion.
-fn columns(results: &Results) -> Vec<Column> {
-    let judges = |stack: &String| stack.matches('/').count() == 3;
-    let judged = results.stacks.iter().any(judges);
-    let speaks = |measure: Measure| match measure {
-        // Where a kernel gives no share.
-        Measure::Retransmissions => results.medium != Medium::Simulated,
-        Measure::AccuracyWireless | Measure::AccuracyCongestion => judged,
-        Measure::Fairness => results.has_several_flows(),
-        _ => true,
-    };
-    let all = COLUMNS.into_iter();
-    all.filter(|column| match column.shows {
-        Shows::Mean(measure) => speaks(measure) && results.has(measure),
-        Shows::Goodput | Shows::Ratio | Shows::ShortRatio => true,
-    })
-    .collect()
-}
-
 /// All that is to be read of a comparison: the table of all stacks, and the answer.
 #[must_use]
 pub fn comparison(results: &Results, colour: Colour, width: Option<u16>) -> String {
-    let mut text = detailed(results, colour, width);
+    let mut text = detailed::detailed(results, colour, room(width));
     if results.is_worthless() {
         return format!("{}\n\n{NO_ANSWER}", text.trim_end());
     }
@@ -107,161 +44,56 @@ pub fn comparison(results: &Results, colour: Colour, width: Option<u16>) -> Stri
     text
 }
 
-/// A row of the table of all stacks: a point's label alone, or a stack with its numbers.
-struct Row {
-    mark: Mark,
-    cells: Vec<String>,
+/// Text in lines that are broken between words.
+#[must_use]
+pub fn paragraph(text: &str, width: Option<u16>) -> String {
+    let room = room(width).unwrap_or(usize::MAX);
+    format!("{}\n", wrap(text, room))
 }
 
-/// The table for reading: a block per point, a row per stack, each with its mark.
-fn detailed(results: &Results, colour: Colour, width: Option<u16>) -> String {
-    let mut table = base(width);
-    let mut columns = columns(results);
-    let mut rows = rows(results, &columns);
-    let room = table.width().map_or(usize::MAX, usize::from);
-    fit(&mut columns, &mut rows, room);
-    let heads = columns.iter().map(|column| column.head);
-    table.set_header(["stack"].into_iter().chain(heads));
-    for row in rows {
-        let mut cells: Vec<TableCell> = row.cells.iter().map(TableCell::new).collect();
-        if let (Some(ink), Colour::Yes) = (answer::ink(row.mark), colour) {
-            let name = cells.remove(0);
-            cells.insert(0, painted(name, ink));
-        }
-        table.add_row(cells);
-    }
-    align_numbers(&mut table, 1);
-    for index in 0..table.column_count() {
-        if let Some(column) = table.column_mut(index) {
-            column.set_padding((0, 0));
-        }
-    }
-    let text = table.to_string();
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    lines.join("\n")
+/// How many columns of text there are: as many as was said, or as the terminal has; none if nobody
+/// counts.
+fn room(width: Option<u16>) -> Option<usize> {
+    base(width).width().map(usize::from)
 }
 
-/// Room that the table leaves between two columns.
-const GAP: usize = 1;
+/// A sentence narrower than this stands below its name, not beside it.
+const SENTENCE_MIN: usize = 30;
 
-/// Leaves out columns, the most dispensable first, until the rest fits into `room`.
-fn fit(columns: &mut Vec<Column>, rows: &mut [Row], room: usize) {
-    let length = |text: &str| text.lines().map(|line| line.chars().count()).max();
-    loop {
-        let heads = ["stack"].into_iter().chain(columns.iter().map(|c| c.head));
-        let widths = heads.enumerate().map(|(n, head)| {
-            let cells = rows.iter().filter_map(|row| length(row.cells.get(n)?));
-            cells.chain(length(head)).max().unwrap_or(0) + GAP
-        });
-        let has_both = columns
-            .iter()
-            .filter(|c| matches!(c.shows, Shows::Ratio | Shows::ShortRatio))
-            .count()
-            == 2;
-        let too_much = widths.sum::<usize>() > room;
-        let most = columns.iter().map(|column| column.spare).max().unwrap_or(0);
-        let goes = if too_much && most > 0 {
-            columns.iter().position(|column| column.spare == most)
-        } else if has_both {
-            let is_short = |column: &Column| matches!(column.shows, Shows::ShortRatio);
-            columns.iter().position(is_short)
-        } else {
-            None
-        };
-        let Some(goes) = goes else {
-            return;
-        };
-        columns.remove(goes);
-        for row in rows.iter_mut().filter(|row| row.cells.len() > 1) {
-            row.cells.remove(goes + 1);
-        }
-    }
-}
-
-fn rows(results: &Results, columns: &[Column]) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for point in 0..results.points.len() {
-        let label = results.points[point].label();
-        if !label.is_empty() {
-            rows.push(Row {
-                mark: Mark::Plain,
-                cells: vec![label],
-            });
-        }
-        let verdict = Verdict::of(results, point);
-        for cell in Comparison::of(results, point, Measure::Goodput).cells {
-            let mark = verdict.stacks[cell.stack].mark;
-            let name = answer::marked(results, point, cell.stack, mark);
-            let values = columns
-                .iter()
-                .map(|column| value(results, point, &cell, column.shows));
-            rows.push(Row {
-                mark,
-                cells: [name].into_iter().chain(values).collect(),
-            });
-        }
-        if point + 1 < results.points.len() {
-            rows.push(Row {
-                mark: Mark::Plain,
-                cells: vec![String::new()],
-            });
-        }
-    }
-    rows
-}
-
-fn value(results: &Results, point: usize, cell: &Cell, shows: Shows) -> String {
-    let nothing = || "–".to_owned();
-    match (shows, cell.ratio) {
-        (Shows::Goodput, _) => cell.summary.as_ref().map_or_else(nothing, |s| spread(s, 2)),
-        (Shows::Ratio | Shows::ShortRatio, _) if cell.stack == 0 => "1".to_owned(),
-        (Shows::Ratio, ratio) => ratio.as_ref().map_or_else(nothing, times),
-        (Shows::ShortRatio, ratio) => ratio.map_or_else(nothing, |r| format!("{:.2}", r.mean)),
-        (Shows::Mean(measure), _) => {
-            let samples = results.samples(point, cell.stack, measure);
-            let samples: Vec<f64> = samples.map(|(_, v)| v).collect();
-            Summary::of(&samples).map_or_else(nothing, |s| match measure {
-                Measure::HarmGoodput | Measure::Fairness => format!("{:.2}", s.mean),
-                Measure::HarmDelay => format!("{:+.1}", s.mean),
-                Measure::Retransmissions
-                | Measure::AccuracyWireless
-                | Measure::AccuracyCongestion => format!("{:.0}", s.mean),
-                _ => format!("{:.1}", s.mean),
-            })
-        }
-    }
-}
-
-/// Text that is broken between words.
-pub(crate) fn paragraph(text: &str, width: Option<u16>) -> String {
-    let mut table = base(width);
-    table.load_style(NOTHING);
-    table.add_row([text]);
-    if let Some(column) = table.column_mut(0) {
-        column.set_padding((0, 0));
-    }
-    lines_of(&table)
-}
-
-/// Names with sentences beside them.
+/// Names with sentences beside them, or below where there is no room.
 pub(crate) fn beside(
     rows: Vec<(Option<Ink>, [String; 2])>,
     colour: Colour,
     width: Option<u16>,
 ) -> String {
-    let mut table = base(width);
-    table.load_style(NOTHING);
+    let room = room(width).unwrap_or(usize::MAX);
+    let names = rows.iter().map(|(_, [name, _])| columns(name));
+    let names = names.max().unwrap_or(0);
+    let left = room.saturating_sub(names + 1);
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
     for (ink, [name, sentence]) in rows {
-        let name = TableCell::new(name);
-        let name = match (ink, colour) {
-            (Some(ink), Colour::Yes) => painted(name, ink),
-            _ => name,
+        let cell = |text: String| {
+            let cell = TableCell::new(text);
+            match (ink, colour) {
+                (Some(ink), Colour::Yes) => painted(cell, ink),
+                _ => cell,
+            }
         };
-        table.add_row([name, TableCell::new(sentence)]);
+        if left >= SENTENCE_MIN {
+            let sentence = TableCell::new(wrap(&sentence, left));
+            table.add_row([cell(name), sentence]);
+        } else {
+            let indent = name.len() - name.trim_start().len();
+            table.add_row([cell(indented(name.trim_start(), indent, room))]);
+            table.add_row([TableCell::new(indented(&sentence, indent + 2, room))]);
+        }
     }
     for index in 0..table.column_count() {
         if let Some(column) = table.column_mut(index) {
-            column.set_padding((0, 1));
+            column.set_padding((0, u16::from(index == 0)));
         }
     }
     lines_of(&table)
@@ -305,11 +137,16 @@ pub enum Ink {
     Yellow,
 }
 
-/// A table of text in the style of the others.
+/// Columns that a cell has beside its text.
+const PADDING: usize = 2;
+
+/// A table of text in the style of the others. No word in it is broken.
 #[derive(Debug)]
 pub struct Plain {
     table: Table,
     numbers_from: usize,
+    /// The longest word of each column: it is no narrower.
+    words: Vec<usize>,
 }
 
 impl Plain {
@@ -318,19 +155,35 @@ impl Plain {
     pub fn new<H: AsRef<str>>(header: &[H], numbers_from: usize, width: Option<u16>) -> Self {
         let mut table = base(width);
         table.set_header(header.iter().map(AsRef::as_ref));
-        Self {
+        let mut this = Self {
             table,
             numbers_from,
+            words: Vec::new(),
+        };
+        this.count(header);
+        this
+    }
+
+    /// Takes note of the longest word of each cell.
+    fn count<C: AsRef<str>>(&mut self, row: &[C]) {
+        self.words.resize(self.words.len().max(row.len()), 0);
+        for (longest, cell) in self.words.iter_mut().zip(row) {
+            let words = cell.as_ref().split_whitespace().map(columns);
+            *longest = words.chain([*longest]).max().unwrap_or(0);
         }
     }
 
     /// Adds a row.
     pub fn add(&mut self, row: impl IntoIterator<Item = String>) {
+        let row: Vec<String> = row.into_iter().collect();
+        self.count(&row);
         self.table.add_row(row);
     }
 
     /// Adds a row whose first cell stands out, bold and in `ink`, where there is colour.
     pub fn add_marked(&mut self, ink: Ink, colour: Colour, row: impl IntoIterator<Item = String>) {
+        let row: Vec<String> = row.into_iter().collect();
+        self.count(&row);
         let cells = row.into_iter().enumerate().map(|(column, text)| {
             let cell = TableCell::new(text);
             match (column, colour) {
@@ -345,6 +198,10 @@ impl Plain {
     #[must_use]
     pub fn text(mut self) -> String {
         align_numbers(&mut self.table, self.numbers_from);
+        for (column, longest) in self.table.column_iter_mut().zip(self.words) {
+            let least = u16::try_from(longest + PADDING).unwrap_or(u16::MAX);
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+        }
         self.table.to_string()
     }
 }
@@ -390,52 +247,194 @@ mod tests {
     use super::*;
     use dupack_algorithms::catalog::Catalog;
     use dupack_lab::experiment::load::Source;
+    use dupack_lab::results::{Measure, Run, Values};
     use dupack_lab::run::{Execution, Interrupt, Plan};
 
-    fn results() -> Results {
-        let text = "stacks = [\"newreno/reno\", \"reno/reno/veno/24\", \"rack/cubic\"]\nseeds = 3\n\
-                    duration = \"5s\"\n[path]\nrate = \"5Mbit/s\"\nloss = \"1%\"\n[[flows]]\ncount = 2\n";
+    const LONG: &str = "rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
+
+    const WIDTHS: [u16; 6] = [40, 60, 80, 100, 120, 160];
+
+    fn plan(stacks: &[&str]) -> Plan {
+        let text = format!(
+            "stacks = {stacks:?}\nseeds = 3\nduration = \"5s\"\n[path]\nrate = \"5Mbit/s\"\n\
+             loss = \"1%\"\n[[flows]]\ncount = 2\n"
+        );
         let source = Source::new("test.toml", text);
         let catalog = Catalog::builtin();
         let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
-        let plan = plan.measuring_harm(&catalog);
-        plan.execute(Execution::default(), &(), &Interrupt::new())
+        plan.measuring_harm(&catalog)
     }
 
-    /// Columns go, and what stays is whole: no name is broken, no line too long.
+    fn results(stacks: &[&str]) -> Results {
+        plan(stacks).execute(Execution::default(), &(), &Interrupt::new())
+    }
+
+    fn usual() -> Results {
+        results(&["newreno/reno", "reno/reno/veno/24", "rack/cubic"])
+    }
+
+    #[track_caller]
+    fn no_line_is_longer(text: &str, width: u16) {
+        let too_long = text.lines().find(|line| columns(line) > width.into());
+        assert_eq!(too_long, None, "{width}: {text}");
+    }
+
+    /// The first part of the output: the table without what is said below.
+    fn table(text: &str) -> &str {
+        text.split("\n\n").next().unwrap()
+    }
+
+    /// Columns go, those that do are named, and what stays is whole.
     #[test]
-    fn a_narrow_table_has_fewer_columns_and_all_of_each_name() {
-        let results = results();
-        for (width, has, has_not) in [
-            (
-                140,
-                ["× first", "A_w", "fair", "harm"],
-                "nothing is left out",
-            ),
-            (80, ["queue ms", "time-", "fair", "harm"], "A_w"),
-            (60, ["95th", "resent", "goodput", "harm"], "median"),
-        ] {
+    fn a_narrow_table_has_fewer_columns_and_says_which_went() {
+        let results = usual();
+        let all = [
+            ("× first ", "the interval of × first"),
+            ("median", "median queue wait"),
+            ("95th %", "95th percentile of the queue wait"),
+            ("resent", "resent %"),
+            ("time-", "timeouts"),
+            ("fair", "fair"),
+        ];
+        let mut last = 0;
+        for width in WIDTHS {
             let text = comparison(&results, Colour::No, Some(width));
-            let too_long = text
-                .lines()
-                .find(|line| line.chars().count() > width.into());
-            assert_eq!(too_long, None, "{width}: {text}");
-            for part in has
-                .into_iter()
-                .chain(results.stacks.iter().map(String::as_str))
-            {
-                assert!(text.contains(part), "{width}: {part} in {text}");
+            no_line_is_longer(&text, width);
+            for name in &results.stacks {
+                assert!(text.contains(name.as_str()), "{width}: {name} in {text}");
             }
-            let table = text.split("The answer").next().unwrap();
-            assert!(!table.contains(has_not), "{width}: {has_not} in {text}");
+            let said: String = text.replace('\n', " ");
+            let lost = said.split_once("Left out, as there is no room: ");
+            let lost = lost.map_or("", |(_, rest)| rest.split_once(". ").unwrap().0);
+            let head = table(&text).split('─').next().unwrap().to_owned();
+            for (shown, name) in all {
+                assert_ne!(
+                    head.contains(shown),
+                    lost.split(", ")
+                        .any(|one| name.ends_with(one) && !one.is_empty()),
+                    "{width}: {name} is either shown or said to be left out: {text}"
+                );
+            }
+            let shown = table(&text).lines().map(columns).max().unwrap();
+            assert!(shown >= last, "{width}: more room is made use of");
+            last = shown;
         }
+        let wide = comparison(&results, Colour::No, Some(160));
+        assert!(!wide.contains("Left out"), "{wide}");
+    }
+
+    #[test]
+    fn the_width_that_is_named_has_room_for_all() {
+        let results = usual();
+        let narrow = comparison(&results, Colour::No, Some(60));
+        let said = narrow.replace('\n', " ");
+        let (before, _) = said.split_once(" columns have room for all").unwrap();
+        let wanted: u16 = before.rsplit(' ').next().unwrap().parse().unwrap();
+        let lost = |width| comparison(&results, Colour::No, Some(width)).contains("Left out");
+        assert!(!lost(wanted) && lost(wanted - 1), "{wanted}");
+    }
+
+    /// A long name is not broken in the table: it has a letter there, and stands in full below.
+    #[test]
+    fn long_names_are_never_broken_within_a_word() {
+        let results = results(&["rack/cubic", LONG, "newreno(full_ack=alg1)/reno"]);
+        for width in WIDTHS {
+            let text = comparison(&results, Colour::No, Some(width));
+            no_line_is_longer(&text, width);
+            let whole = text.contains(&format!(" {LONG} "));
+            assert!(whole || text.contains("rack/bbr(A) "), "{width}: {text}");
+            // What is on two lines for want of room goes on after a joint.
+            let together: String = text.lines().map(str::trim).collect();
+            assert!(together.contains(LONG), "{width}: {text}");
+            for line in text.lines().map(str::trim_end) {
+                let last = line.split(' ').next_back().unwrap();
+                let cut = LONG
+                    .match_indices(['_', '=', '.'])
+                    .any(|(at, _)| last.ends_with(&LONG[..=at]) || last == &LONG[..at]);
+                assert!(!cut, "{width}: {line}");
+            }
+        }
+        let at_60 = comparison(&results, Colour::No, Some(60));
+        assert!(
+            at_60.contains(&format!("rack/bbr(A) is\n  {LONG}")),
+            "{at_60}"
+        );
+        assert!(at_60.contains("newreno(B)/reno is"), "{at_60}");
+    }
+
+    #[test]
+    fn how_losses_are_judged_is_shown_where_several_stacks_judge() {
+        let results = usual();
+        let head = |results: &Results| {
+            let text = comparison(results, Colour::No, Some(200));
+            text.split('─').next().unwrap().to_owned()
+        };
+        assert!(!head(&results).contains("A_w"));
+        let two = results_of_two();
+        assert!(head(&two).contains("A_w"));
+    }
+
+    /// Two stacks that tell losses apart, with made-up numbers.
+    fn results_of_two() -> Results {
+        let mut results = plan(&["reno/reno/veno/24", "le/reno/veno/24"]).empty_results();
+        for stack in 0..2 {
+            let mut values = Values::default();
+            values.set(Measure::Goodput, 1.0);
+            values.set(Measure::AccuracyWireless, 80.0);
+            results.runs.push(Run {
+                point: 0,
+                stack,
+                seed: 1,
+                values,
+                flow_goodputs: vec![0.5, 0.5],
+                trace_hash: 1,
+            });
+        }
+        results
+    }
+
+    #[test]
+    fn the_heads_say_of_what_the_delay_is() {
+        let text = comparison(&usual(), Colour::No, Some(200));
+        for part in ["queue\n", "wait ms", "median", "95th %", "CUBIC's"] {
+            let head = text.split('─').next().unwrap();
+            assert!(head.contains(part.trim_end()), "{part} in {head}");
+        }
+        assert!(
+            text.contains("Queue wait: how long packets, of whatever flow, wait at the bottleneck"),
+            "{text}"
+        );
     }
 
     #[test]
     fn the_rules_and_thresholds_stand_below() {
-        let text = comparison(&results(), Colour::No, Some(200));
-        for part in ["Holm", "0.5", "10 %", "Ware et al.", "rack/cubic flow"] {
+        let text = comparison(&usual(), Colour::No, Some(200));
+        for part in [
+            "Holm",
+            "0.5",
+            "10 %",
+            "Ware et al.",
+            "rack/cubic flow",
+            "3 pairs",
+        ] {
             assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_text_breaks_no_word_either() {
+        for width in [20, 40, 80] {
+            let mut table = Plain::new(&["claim", "what became of it"], 2, Some(width));
+            let name = "a-name-of-one-long-word".to_owned();
+            table.add([
+                name.clone(),
+                "it holds under every reading of the text".to_owned(),
+            ]);
+            let text = table.text();
+            assert!(text.contains(&name), "{text}");
+            for word in ["holds", "reading", "became"] {
+                assert!(text.contains(word), "{width}: {word} in {text}");
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use dupack_report::comparison;
 use dupack_report::figure::FigureError;
 use dupack_report::files::Files;
 use dupack_report::page::{Block, Cell, Emphasis, Section};
-use dupack_report::table::Plain;
+use dupack_report::table::{Plain, paragraph};
 
 /// The share of packets whose lateness is told, as [`dupack_wire::path::PathReport::trust`]
 /// judges it.
@@ -218,7 +218,7 @@ pub fn beside_text(results: &Results, all: &[Beside], width: Option<u16>) -> Str
         let name = results.name_at(beside.point, beside.sender);
         table.add([point, name, wire, simulated, difference]);
     }
-    format!("{BESIDE}\n\n{}", table.text())
+    format!("{}\n{}", paragraph(BESIDE, width), table.text())
 }
 
 const HEADER: [&str; 5] = [
