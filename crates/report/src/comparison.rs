@@ -9,13 +9,14 @@ use charts::{Charts, charts, tells_something};
 
 use crate::answer;
 use crate::claims;
-use crate::figure::{FigureError, StepChart, StepSeries};
+use crate::figure::FigureError;
 use crate::files::{FIGURE_KINDS, Files};
 use crate::notes::{notes, range, seed_counts};
+use crate::over_time;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
 use dupack_claims::Judged;
 use dupack_lab::results::{Comparison, Measure, Medium, Results, Verdict, verdict};
-use dupack_lab::run::{OverTime, Timeline};
+use dupack_lab::run::OverTime;
 use dupack_lab::stats::{spread, times};
 
 /// A figure with the name of its file.
@@ -52,11 +53,14 @@ pub fn files<'r>(
 ) -> Result<Files<'r>, FigureError> {
     let Charts { mut figures, note } = charts(results, catalog)?;
     if let Some(runs) = &beside.over_time {
-        figures.extend(over_time(results, runs)?);
+        figures.extend(over_time::figures(results, runs)?);
     }
     let mut files = Files::new();
     for figure in &figures {
         files.add_figure(&format!("figures/{}", figure.name), figure.svg.clone());
+    }
+    if let Some(runs) = beside.over_time {
+        over_time::add_files(&mut files, runs);
     }
     files.add_numbers(results);
     if !results.runs.is_empty() {
@@ -80,72 +84,8 @@ pub fn files<'r>(
     Ok(files)
 }
 
-/// The figures over time of one run per stack: goodput, beside what a recorded trace carries,
-/// and the window.
-fn over_time(results: &Results, runs: &OverTime) -> Result<Vec<Figure>, FigureError> {
-    let OverTime {
-        point,
-        timelines,
-        capacity,
-        ..
-    } = runs;
-    if timelines.is_empty() {
-        return Ok(Vec::new());
-    }
-    let label = results.points[*point].label();
-    let at = match label.as_str() {
-        "" => String::new(),
-        label => format!(" ({label})"),
-    };
-    let subtitle = match label.as_str() {
-        "" => subtitle(results),
-        label => format!("{label} · {}", subtitle(results)),
-    };
-    let chart = |title: &str, y_label: &str, series| StepChart {
-        title: title.to_owned(),
-        subtitle: subtitle.clone(),
-        x_label: "time (s)".to_owned(),
-        y_label: y_label.to_owned(),
-        time_range: None,
-        series,
-    };
-    let lines = |of: fn(&Timeline) -> &Vec<(f64, f64)>| -> Vec<StepSeries> {
-        let lines = timelines.iter().map(|t| StepSeries {
-            name: t.stack.clone(),
-            points: of(t).clone(),
-        });
-        lines.collect()
-    };
-    let mut goodput = lines(|t| &t.goodput_mbit_s);
-    let mut beside = "";
-    if !capacity.is_empty() {
-        beside = " beside what the recorded link carries";
-        goodput.push(StepSeries {
-            name: "the link carries".to_owned(),
-            points: capacity.clone(),
-        });
-    }
-    Ok(vec![
-        Figure {
-            name: "goodput_over_time".to_owned(),
-            svg: chart("Goodput over time", "goodput (Mbit/s)", goodput).svg()?,
-            caption: format!("Goodput{beside}, in the run with the first seed{at}."),
-        },
-        Figure {
-            name: "cwnd_over_time".to_owned(),
-            svg: chart(
-                "Congestion window over time",
-                "cwnd (segments)",
-                lines(|t| &t.cwnd_segments),
-            )
-            .svg()?,
-            caption: format!("Congestion window in the same run{at}, sampled at each step."),
-        },
-    ])
-}
-
 /// What a reader must know of the path to read a figure.
-fn subtitle(results: &Results) -> String {
+pub(crate) fn subtitle(results: &Results) -> String {
     let e = &results.experiment;
     let mut parts = Vec::new();
     let fixed = |key: &str| !e.varies(key);

@@ -10,6 +10,7 @@ pub mod files;
 pub mod folder;
 pub mod markdown;
 pub mod notes;
+pub mod over_time;
 pub mod page;
 pub mod table;
 pub mod theory;

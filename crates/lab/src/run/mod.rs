@@ -22,4 +22,4 @@ pub use fingerprint::Fingerprint;
 pub use harm::{Harm, STANDING};
 pub use journal::{Journal, JournalError};
 pub use plan::{Job, Plan};
-pub use timeline::{OverTime, Timeline};
+pub use timeline::{FlowTimeline, OverTime, Timeline};

@@ -5,12 +5,32 @@ use dupack_net::observer::Unobserved;
 use dupack_net::sampling::SamplingConfig;
 use dupack_tcp::time::Duration;
 
-use super::build::{Scenario, span};
+use super::build::{Built, Scenario, span};
 use super::execute::Interrupt;
 use super::plan::Plan;
 
-/// How many samples a run is cut into.
-const SAMPLES: u64 = 60;
+/// The most samples of a flow in a run.
+const SAMPLES_MOST: u64 = 6000;
+
+/// The fewest, where there are so many flows that more would not fit into memory.
+const SAMPLES_LEAST: u64 = 60;
+
+/// The most samples of all flows of a run together that are kept in memory.
+const IN_MEMORY: u64 = 250_000;
+
+/// How many samples a round trip has, as far as the other bounds allow: a sawtooth takes many round
+/// trips, its edge less than one.
+const PER_ROUND_TRIP: f64 = 2.0;
+
+/// So many samples together make one value of goodput. Within a round trip or two it would show the
+/// bursts in which data become complete after a loss.
+const PER_GOODPUT: usize = 10;
+
+/// The most samples of all runs' flows together: what a file over time has at most.
+const ROWS_MOST: usize = 100_000;
+
+/// So many flows of a run are followed one by one; all others count in the sum.
+const FLOWS_MOST: usize = 8;
 
 /// One run over time. Times are seconds; each value holds from its time on.
 #[derive(Clone, Debug)]
@@ -18,12 +38,24 @@ const SAMPLES: u64 = 60;
 pub struct Timeline {
     /// The stack.
     pub stack: String,
-    /// Goodput of the compared flows in Mbit/s.
+    /// Goodput of all compared flows together, in Mbit/s.
     pub goodput_mbit_s: Vec<(f64, f64)>,
-    /// Congestion window of the first compared flow in segments.
-    pub cwnd_segments: Vec<(f64, f64)>,
-    /// Packets waiting at the bottleneck.
+    /// The first compared flows, one by one.
+    pub flows: Vec<FlowTimeline>,
+    /// Packets waiting at the bottleneck; empty if there is no link that is measured.
     pub queue_packets: Vec<(f64, f64)>,
+}
+
+/// One flow over time.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FlowTimeline {
+    /// Its place among the flows of the run, from 1 on.
+    pub flow: usize,
+    /// Its goodput in Mbit/s.
+    pub goodput_mbit_s: Vec<(f64, f64)>,
+    /// Its congestion window in segments.
+    pub cwnd_segments: Vec<(f64, f64)>,
 }
 
 /// One run of every stack over time, at one point.
@@ -32,7 +64,17 @@ pub struct Timeline {
 pub struct OverTime {
     /// The point, by its place.
     pub point: usize,
-    /// The runs, all with the first seed.
+    /// The seed of the runs.
+    pub seed: u64,
+    /// Seconds between two samples of window and queue.
+    pub interval_s: f64,
+    /// Seconds over which goodput is taken.
+    pub goodput_interval_s: f64,
+    /// The least round trip of all runs in seconds, if there was one.
+    pub round_trip_s: Option<f64>,
+    /// The compared flows of a run; each timeline has the first of them.
+    pub flows: usize,
+    /// The runs, all with the same seed.
     pub timelines: Vec<Timeline>,
     /// What the path's recorded trace carries over the time of a run, in Mbit/s; empty if its rate
     /// is constant.
@@ -40,32 +82,41 @@ pub struct OverTime {
 }
 
 impl Plan {
-    /// A run of every stack over time, in the middle of the sweep, which says more over time than
-    /// its ends; what an interrupt cuts off is missing.
+    /// A run of every stack over time with the first seed, in the middle of the sweep, which says more
+    /// over time than its ends; what an interrupt cuts off is missing.
     #[must_use]
     pub fn over_time(&self, interrupt: &Interrupt) -> OverTime {
         let point = self.points().len() / 2;
+        let jobs = self.jobs();
+        let seed = jobs.first().map_or(1, |job| job.seed);
+        let here = jobs
+            .into_iter()
+            .filter(|job| job.point == point && job.seed == seed);
+        let runs: Vec<Sampled> = here
+            .filter_map(|job| Sampled::of(self.scenario(job), seed, interrupt))
+            .collect();
+        let step = step(&runs);
+        let sampled_s = runs.first().map_or(0.0, |run| run.interval_s);
+        let interval_s = sampled_s * step as f64;
+        let goodput_interval_s = interval_s * PER_GOODPUT as f64;
         OverTime {
             point,
-            timelines: self.timelines(point, interrupt),
-            capacity: self.capacity(point),
+            seed,
+            interval_s,
+            goodput_interval_s,
+            round_trip_s: round_trip(&runs),
+            flows: runs.first().map_or(0, |run| run.compared),
+            capacity: match goodput_interval_s > 0.0 {
+                true => self.capacity(point, goodput_interval_s),
+                false => Vec::new(),
+            },
+            timelines: runs.into_iter().map(|run| run.timeline(step)).collect(),
         }
     }
 
-    /// A run of every stack at `point` with the first seed, over time; what an interrupt cuts
-    /// off is missing.
-    fn timelines(&self, point: usize, interrupt: &Interrupt) -> Vec<Timeline> {
-        let jobs = self.jobs();
-        let seed = jobs.first().map_or(1, |job| job.seed);
-        jobs.into_iter()
-            .filter(|job| job.point == point && job.seed == seed)
-            .filter_map(|job| timeline(self.scenario(job), seed, interrupt))
-            .collect()
-    }
-
-    /// What the path's recorded trace carries over the time of a run at `point`, in Mbit/s; empty
-    /// if its rate is constant.
-    fn capacity(&self, point: usize) -> Vec<(f64, f64)> {
+    /// What the path's recorded trace carries over the time of a run at `point`, in Mbit/s, every
+    /// `interval_s` seconds; empty if its rate is constant.
+    fn capacity(&self, point: usize, interval_s: f64) -> Vec<(f64, f64)> {
         let Some(job) = self.jobs().into_iter().find(|job| job.point == point) else {
             return Vec::new();
         };
@@ -75,60 +126,145 @@ impl Plan {
         trace.map_or_else(Vec::new, |trace| {
             let trace = trace.clone();
             let trace = trace.beginning_at(scenario.beginning().ms(job.seed));
-            opportunities(&trace, span(scenario.experiment.duration))
+            let duration = span(scenario.experiment.duration);
+            opportunities(&trace, duration, interval_s * 1e3)
         })
     }
 }
 
-fn timeline(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Option<Timeline> {
-    let mut built = scenario.build(seed).ok()?;
-    let interval = span(scenario.experiment.duration) / SAMPLES;
-    let mut sampling = SamplingConfig::new(interval, SAMPLES as usize + 2);
-    sampling.flows.clone_from(&built.compared);
-    sampling.links = built.measured_links.iter().copied().take(1).collect();
-    built.simulation.sample(&sampling);
-    scenario.advance(&mut built.simulation, &mut Unobserved, interrupt)?;
-    let samples = built.simulation.samples()?;
-    let mut goodput: Vec<(f64, f64)> = Vec::new();
-    for (_, series) in samples.flows() {
-        for (n, pair) in series.samples().windows(2).enumerate() {
-            let elapsed = pair[1].at.since(pair[0].at).as_secs_f64();
-            let bytes = pair[1].value.delivered_bytes - pair[0].value.delivered_bytes;
-            let rate = bytes as f64 * 8.0 / elapsed.max(1e-9) / 1e6;
-            match goodput.get_mut(n) {
-                Some((_, sum)) => *sum += rate,
-                None => goodput.push((pair[0].at.as_secs_f64(), rate)),
-            }
-        }
-    }
-    let first = samples.flows().first();
-    let smss = built
-        .compared
-        .first()
-        .and_then(|&id| built.simulation.tcp(id))
-        .map_or(1.0, |flow| f64::from(flow.sender().config().smss));
-    let cwnd = first.iter().flat_map(|(_, series)| series.samples());
-    let queue = samples.links().first();
-    let queue = queue.iter().flat_map(|(_, series)| series.samples());
-    Some(Timeline {
-        stack: scenario.stack.to_string(),
-        goodput_mbit_s: goodput,
-        cwnd_segments: cwnd
-            .map(|s| (s.at.as_secs_f64(), s.value.cwnd / smss))
-            .collect(),
-        queue_packets: queue
-            .map(|s| (s.at.as_secs_f64(), s.value.backlog_packets as f64))
-            .collect(),
-    })
+/// One run as finely as it was sampled.
+struct Sampled {
+    stack: String,
+    interval_s: f64,
+    round_trip_s: Option<f64>,
+    /// How many flows were compared.
+    compared: usize,
+    times_s: Vec<f64>,
+    /// Megabits delivered in order so far, all compared flows together.
+    delivered: Vec<f64>,
+    flows: Vec<SampledFlow>,
+    queue: Vec<f64>,
 }
 
-/// The rate of a trace over `duration`, as finely as timelines are sampled.
-fn opportunities(trace: &DeliveryTrace, duration: Duration) -> Vec<(f64, f64)> {
-    let bin_ms = (duration.as_nanos() as f64 / 1e6 / SAMPLES as f64).max(1.0);
-    let mut bins = vec![0_u32; SAMPLES as usize];
+struct SampledFlow {
+    flow: usize,
+    /// Megabits delivered in order so far.
+    delivered: Vec<f64>,
+    cwnd_segments: Vec<f64>,
+}
+
+impl Sampled {
+    fn of(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Option<Self> {
+        let mut built = scenario.build(seed).ok()?;
+        let flows = built.compared.len().max(1) as u64;
+        let samples = (IN_MEMORY / flows).clamp(SAMPLES_LEAST, SAMPLES_MOST);
+        let interval = span(scenario.experiment.duration) / samples;
+        let mut sampling = SamplingConfig::new(interval, samples as usize + 2);
+        sampling.flows.clone_from(&built.compared);
+        sampling.links = built.measured_links.iter().copied().take(1).collect();
+        built.simulation.sample(&sampling);
+        scenario.advance(&mut built.simulation, &mut Unobserved, interrupt)?;
+        Self::read(&built, scenario.stack.to_string())
+    }
+
+    fn read(built: &Built, stack: String) -> Option<Self> {
+        let samples = built.simulation.samples()?;
+        let senders = built.compared.iter();
+        let senders = senders.filter_map(|&id| Some(built.simulation.tcp(id)?.sender()));
+        let least = senders.filter_map(|sender| sender.rtt().min()).min();
+        let megabits = |bytes: u64| bytes as f64 * 8.0 / 1e6;
+        let (first, series) = (samples.flows().first(), samples.flows());
+        let times = first.map_or(&[][..], |(_, series)| series.samples());
+        let mut delivered = vec![0.0; times.len()];
+        for (_, series) in series {
+            for (sum, sample) in delivered.iter_mut().zip(series.samples()) {
+                *sum += megabits(sample.value.delivered_bytes);
+            }
+        }
+        let flows = series.iter().take(FLOWS_MOST).map(|(id, series)| {
+            let flow = built.simulation.tcp(*id);
+            let smss = flow.map_or(1.0, |flow| f64::from(flow.sender().config().smss));
+            let values = || series.samples().iter().map(|sample| sample.value);
+            SampledFlow {
+                flow: id.index() + 1,
+                delivered: values().map(|v| megabits(v.delivered_bytes)).collect(),
+                cwnd_segments: values().map(|v| v.cwnd / smss).collect(),
+            }
+        });
+        let queue = samples.links().first();
+        let queue = queue.iter().flat_map(|(_, series)| series.samples());
+        Some(Self {
+            stack,
+            interval_s: first.map_or(0.0, |(_, series)| series.interval().as_secs_f64()),
+            round_trip_s: least.map(Duration::as_secs_f64),
+            compared: built.compared.len(),
+            times_s: times.iter().map(|s| s.at.as_secs_f64()).collect(),
+            delivered,
+            flows: flows.collect(),
+            queue: queue.map(|s| s.value.backlog_packets as f64).collect(),
+        })
+    }
+
+    /// Every `step`-th sample of it.
+    fn timeline(self, step: usize) -> Timeline {
+        let times = &self.times_s;
+        let thin = |values: Vec<f64>| -> Vec<(f64, f64)> {
+            let samples = times.iter().copied().zip(values);
+            samples.step_by(step).collect()
+        };
+        let flows = self.flows.into_iter().map(|flow| FlowTimeline {
+            flow: flow.flow,
+            goodput_mbit_s: goodput(times, &flow.delivered, step * PER_GOODPUT),
+            cwnd_segments: thin(flow.cwnd_segments),
+        });
+        Timeline {
+            flows: flows.collect(),
+            goodput_mbit_s: goodput(times, &self.delivered, step * PER_GOODPUT),
+            queue_packets: thin(self.queue),
+            stack: self.stack,
+        }
+    }
+}
+
+/// What was delivered from each `step`-th sample to the next, per second.
+fn goodput(times_s: &[f64], delivered: &[f64], step: usize) -> Vec<(f64, f64)> {
+    let samples: Vec<(f64, f64)> = { times_s.iter().copied() }
+        .zip(delivered.iter().copied())
+        .step_by(step)
+        .collect();
+    let rate = |pair: &[(f64, f64)]| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0).max(1e-9);
+    samples
+        .windows(2)
+        .map(|pair| (pair[0].0, rate(pair)))
+        .collect()
+}
+
+/// The least round trip of all runs.
+fn round_trip(runs: &[Sampled]) -> Option<f64> {
+    let all = runs.iter().filter_map(|run| run.round_trip_s);
+    all.min_by(f64::total_cmp)
+}
+
+/// Which samples are kept: every so-manieth, the same in all runs.
+fn step(runs: &[Sampled]) -> usize {
+    let interval_s = runs.first().map_or(0.0, |run| run.interval_s);
+    let wanted = round_trip(runs).map_or(1.0, |rtt| rtt / PER_ROUND_TRIP / interval_s.max(1e-9));
+    let rows: usize = runs
+        .iter()
+        .map(|run| run.times_s.len() * run.flows.len())
+        .sum();
+    (wanted as usize).max(rows.div_ceil(ROWS_MOST)).max(1)
+}
+
+/// The rate of a trace over `duration`, every `bin_ms` milliseconds.
+fn opportunities(trace: &DeliveryTrace, duration: Duration, bin_ms: f64) -> Vec<(f64, f64)> {
+    // A trace tells milliseconds apart.
+    let bin_ms = bin_ms.max(1.0);
+    let count = (duration.as_nanos() as f64 / 1e6 / bin_ms).ceil() as usize;
+    let mut bins = vec![0_u32; count.min(SAMPLES_MOST as usize)];
     let period = f64::from(trace.period_ms());
     let mut offset = -f64::from(trace.begin_ms());
-    while offset < bin_ms * SAMPLES as f64 {
+    while offset < bin_ms * bins.len() as f64 {
         for &at in trace.times_ms() {
             let since = offset + f64::from(at);
             if since < 0.0 {
@@ -150,7 +286,74 @@ fn opportunities(trace: &DeliveryTrace, duration: Duration) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use dupack_algorithms::catalog::Catalog;
+
     use super::*;
+    use crate::experiment::load::Source;
+
+    fn over_time(lines: &str) -> OverTime {
+        let text = format!(
+            "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 1\n[path]\nrate = \"10Mbit/s\"\n\
+             delay = \"20ms\"\nbuffer = \"50pkt\"\n{lines}"
+        );
+        let source = Source::new("test.toml", text);
+        let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+        plan.over_time(&Interrupt::new())
+    }
+
+    /// Reno on a path without other losses than its queue's: half a window after each, then one segment
+    /// a round trip.
+    #[test]
+    fn a_sawtooth_is_seen_at_two_samples_a_round_trip() {
+        let over_time = over_time("");
+        let round_trip = over_time.round_trip_s.unwrap();
+        assert!(over_time.interval_s <= round_trip / 2.0);
+        assert!(
+            over_time.interval_s > round_trip / 3.0,
+            "no finer than it need be"
+        );
+        let cwnd = &over_time.timelines[0].flows[0].cwnd_segments;
+        let after_slow_start = || cwnd.windows(2).filter(|pair| pair[0].0 > 10.0);
+        let falls = after_slow_start().filter(|pair| pair[1].1 < 0.7 * pair[0].1);
+        assert!(falls.count() >= 3, "teeth in 50 s");
+        let steepest = after_slow_start().map(|pair| pair[1].1 - pair[0].1);
+        let steepest = steepest.fold(0.0, f64::max);
+        assert!(
+            steepest < 2.0,
+            "no step of the way up is missed: {steepest}"
+        );
+        let queue = &over_time.timelines[0].queue_packets;
+        let fullest = queue.iter().map(|sample| sample.1).fold(0.0, f64::max);
+        assert!((40.0..=50.0).contains(&fullest), "{fullest}");
+    }
+
+    #[test]
+    fn goodput_over_time_adds_up_to_what_was_delivered() {
+        let over_time = over_time("[[flows]]\ncount = 3\n");
+        for timeline in &over_time.timelines {
+            let numbers: Vec<usize> = timeline.flows.iter().map(|flow| flow.flow).collect();
+            assert_eq!(numbers, [1, 2, 3]);
+            for (n, (time, all)) in timeline.goodput_mbit_s.iter().enumerate() {
+                let each = timeline.flows.iter().map(|flow| flow.goodput_mbit_s[n]);
+                let sum: f64 = each.map(|(_, rate)| rate).sum();
+                assert!((sum - all).abs() < 1e-9, "{time}: {sum} {all}");
+            }
+        }
+    }
+
+    #[test]
+    fn however_many_flows_there_are_the_samples_are_bounded() {
+        let over_time = over_time("[[flows]]\ncount = 100\n");
+        assert_eq!(over_time.flows, 100);
+        let samples: usize = over_time
+            .timelines
+            .iter()
+            .flat_map(|timeline| &timeline.flows)
+            .map(|flow| flow.cwnd_segments.len())
+            .sum();
+        assert_eq!(over_time.timelines[0].flows.len(), FLOWS_MOST);
+        assert!((1000..=ROWS_MOST).contains(&samples), "{samples}");
+    }
 
     #[test]
     fn what_a_trace_carries_is_read_from_where_the_run_begins() {
@@ -159,7 +362,7 @@ mod tests {
         let trace = DeliveryTrace::new(times).unwrap();
         let in_first_second = |trace: &DeliveryTrace| {
             // 60 bins in 2 s: the first 30 are the first second.
-            let rates = opportunities(trace, Duration::from_secs(2));
+            let rates = opportunities(trace, Duration::from_secs(2), 2000.0 / 60.0);
             let sum: f64 = rates[..30].iter().map(|(_, rate)| rate).sum();
             // A packet of 12000 bits in a bin of 1/30 s.
             (sum * 1e6 / 30.0 / 12000.0).round()

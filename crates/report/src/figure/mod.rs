@@ -30,6 +30,7 @@ mod steps;
 mod style;
 #[cfg(any(feature = "png", feature = "pdf"))]
 mod svg;
+mod time_panels;
 mod time_sequence;
 mod words;
 
@@ -49,6 +50,7 @@ pub use pdf::pdf;
 #[cfg(feature = "png")]
 pub use png::png;
 pub use step::{StepChart, StepSeries};
+pub use time_panels::{TimePanel, TimePanels};
 pub use time_sequence::{Duplicates, Retransmissions, SackBlock, TimeSequence};
 
 use thiserror::Error;
