@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use dupack_algorithms::catalog::Catalog;
     use dupack_lab::experiment::load::Source;
-    use dupack_lab::results::{Measure, Run, Values};
+    use dupack_lab::results::{Doubt, Measure, Medium, Run, Values, WireRecord};
     use dupack_lab::run::{Execution, Interrupt, Plan};
 
     const LONG: &str = "rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
@@ -391,6 +391,54 @@ mod tests {
             });
         }
         results
+    }
+
+    /// As of `dupack testbed`: kernels beside our own senders, and runs that cannot be trusted.
+    #[test]
+    fn a_table_of_real_packets_is_whole_and_its_columns_are_named() {
+        let mut results = plan(&["sack/reno", "rack/cubic"]).empty_results();
+        results.stacks[1] = "kernel:a_control_with_a_long_name".to_owned();
+        let doubt = Doubt {
+            point: 0,
+            stack: 1,
+            seed: 2,
+            reasons: Vec::new(),
+        };
+        results.medium = Medium::Wire(WireRecord {
+            doubts: vec![doubt],
+            ..WireRecord::default()
+        });
+        for (stack, seed) in [(0, 1), (0, 2), (1, 1), (1, 2)] {
+            let mut values = Values::default();
+            for measure in [
+                Measure::Goodput,
+                Measure::Retransmissions,
+                Measure::RetransmissionShare,
+                Measure::Timeouts,
+                Measure::DelayMedian,
+                Measure::DelayP95,
+            ] {
+                values.set(measure, 100.0 + seed as f64);
+            }
+            results.runs.push(Run {
+                point: 0,
+                stack,
+                seed,
+                values,
+                flow_goodputs: vec![1.0],
+                trace_hash: 0,
+            });
+        }
+        for width in [60, 80, 120] {
+            let text = comparison(&results, Colour::No, Some(width));
+            no_line_is_longer(&text, width);
+            let name = "kernel:a_control_with_a_long_name †1/2 ";
+            assert!(text.contains(name), "{width}: {text}");
+        }
+        let text = comparison(&results, Colour::No, Some(120));
+        for head in ["segs", "resent", "queue", "wait ms", "median", "95th %"] {
+            assert!(table(&text).contains(head), "{head} in {text}");
+        }
     }
 
     #[test]

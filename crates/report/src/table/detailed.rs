@@ -78,7 +78,7 @@ const COLUMNS: [Column; 14] = [
     ),
     mean("resent\n%", Measure::RetransmissionShare, "resent %", 5),
     mean(
-        "resent",
+        "resent\nsegs",
         Measure::Retransmissions,
         "count of resent segments",
         12,
