@@ -22,7 +22,7 @@ pub enum Coordinate {
     },
     /// A switch.
     Switch(bool),
-    /// A word, such as the name of a queue.
+    /// A word, such as a dialect.
     Word(String),
 }
 
@@ -92,8 +92,7 @@ impl Coordinate {
 
 impl Results {
     /// Where each point is on each axis of the sweep, in the order of its keys. What counts is what the
-    /// experiment made of a value, not how it was written: `0.01` for a probability is 1 %, and a zero
-    /// has the unit of its neighbours.
+    /// experiment made of a value, not how it was written, and a zero has the unit of its neighbours.
     #[must_use]
     pub fn coordinates(&self) -> Vec<Vec<Coordinate>> {
         let mut all: Vec<Vec<Coordinate>> = self.points.iter().map(coordinates).collect();
@@ -171,8 +170,8 @@ mod tests {
         );
         let delays = numbers("\"path.delay\" = [\"0\", \"200us\", \"1.5s\"]");
         assert_eq!(delays, [(0.0, "ms"), (0.2, "ms"), (1500.0, "ms")]);
-        let losses = numbers("\"path.loss\" = [\"0\", \"0.01\", \"7%\"]");
-        assert_eq!(losses, [(0.0, "%"), (1.0, "%"), (7.0, "%")]);
+        let losses = numbers("\"path.loss\" = [\"0\", \"0.5%\", \"7%\"]");
+        assert_eq!(losses, [(0.0, "%"), (0.5, "%"), (7.0, "%")]);
         let counts = numbers("\"flows.0.count\" = [1, 5]");
         assert_eq!(counts, [(1.0, ""), (5.0, "")]);
         let rooms = numbers("\"path.buffer\" = [\"50pkt\", \"64kB\", \"1MiB\"]");
@@ -181,9 +180,9 @@ mod tests {
 
     #[test]
     fn what_is_no_number_stays_what_it_is() {
-        let queues = along("\"path.queue\" = [\"droptail\", \"red\"]");
+        let dialects = along("\"dialect\" = [\"rfc\", \"linux\"]");
         let word = |text: &str| Coordinate::Word(text.to_owned());
-        assert_eq!(queues, [word("droptail"), word("red")]);
+        assert_eq!(dialects, [word("rfc"), word("linux")]);
         let switches = along("\"receiver.sack_compression\" = [false, true]");
         assert_eq!(
             switches,
