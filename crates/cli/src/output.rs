@@ -69,7 +69,7 @@ pub fn terminal() -> (Colour, Option<u16>) {
         true => Colour::Yes,
         false => Colour::No,
     };
-    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let said = || std::env::var("COLUMNS").ok()?.parse::<u16>().ok();
     let said = || said().filter(|columns| *columns > 0).unwrap_or(WIDTH);
     (colour, (!is_terminal).then(said))
 }
