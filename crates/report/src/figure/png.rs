@@ -1,9 +1,28 @@
-//! From SVG to PNG.
+//! From SVG to PNG with one built-in font, whatever is installed on the machine.
+
+use std::sync::{Arc, LazyLock};
 
 use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::{Options, Tree, fontdb};
 
 use super::FigureError;
-use super::svg::tree;
+
+/// Ubuntu Light alone, standing in for every generic family.
+static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
+    let mut fonts = fontdb::Database::new();
+    fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
+    let family = fonts
+        .faces()
+        .flat_map(|face| &face.families)
+        .map(|(name, _)| name.clone())
+        .next();
+    if let Some(family) = family {
+        fonts.set_serif_family(&family);
+        fonts.set_sans_serif_family(&family);
+        fonts.set_monospace_family(&family);
+    }
+    Arc::new(fonts)
+});
 
 /// Draws an SVG picture as PNG on white; `scale` is bitmap pixels per SVG pixel (2 suits
 /// print and dense screens).
@@ -13,7 +32,14 @@ use super::svg::tree;
 /// megapixels.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, FigureError> {
     const PIXELS_MAX: f32 = 64e6;
-    let tree = tree(svg)?;
+    let fonts = Arc::clone(&FONTS);
+    let family = fonts.family_name(&fontdb::Family::SansSerif).to_owned();
+    let options = Options {
+        font_family: family,
+        fontdb: fonts,
+        ..Options::default()
+    };
+    let tree = Tree::from_str(svg, &options)?;
     let (width, height) = (tree.size().width() * scale, tree.size().height() * scale);
     if !(width >= 1.0 && height >= 1.0 && width * height <= PIXELS_MAX) {
         return Err(FigureError::Scale { scale });
