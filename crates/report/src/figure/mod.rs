@@ -2,8 +2,9 @@
 //!
 //! Each chart is a plain struct of labels and numbers whose `svg` method draws it; with the
 //! feature `png`, the function of that name turns the result into a bitmap with a built-in font, so
-//! that a picture is the same on every machine. Dark ink on white, and Okabe and Ito's colours, told apart by markers and dashes as
-//! well. Units belong into the axis labels (`"goodput (Mbit/s)"`). Points that are not finite,
+//! that a picture is the same on every machine. Dark ink on white (light on black where
+//! the reader's system asks for that), and Okabe and Ito's colours, told apart by markers and dashes
+//! as well. Each picture says in words what is seen in it ([`in_words`]). Units belong into the axis labels (`"goodput (Mbit/s)"`). Points that are not finite,
 //! or not positive on a logarithmic axis, are left out; a chart without any draws an empty
 //! frame that says so.
 
