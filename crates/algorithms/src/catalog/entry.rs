@@ -31,6 +31,7 @@ use dupack_tcp::response::Response;
 
 use super::axis::Axis;
 use super::dialect::Dialect;
+use super::linux::{Linux, Missing};
 use super::needs::Needs;
 use super::parameter::{ParameterSpec, Text, Values};
 use super::refusal::{RegisterError, RegisterProblem};
@@ -82,6 +83,8 @@ pub struct Description {
     pub conflicts: Vec<Conflict>,
     /// Whose sources it is in.
     pub home: Home,
+    /// What of it Linux has.
+    pub linux: Linux,
 }
 
 /// In whose sources an algorithm is.
@@ -329,6 +332,7 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
                 parameters: Arc::default(),
                 conflicts: Vec::new(),
                 home: Home::Elsewhere,
+                linux: Linux::Missing(Missing::default()),
             },
             needs: Arc::new(|_| Needs::NONE),
             without_sack: None,
@@ -360,6 +364,13 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
             with,
             why: why.into(),
         });
+        self
+    }
+
+    /// What of it Linux has, and what turns it on; that Linux does not have it, if this is not
+    /// called.
+    pub fn linux(mut self, linux: impl Into<Linux>) -> Self {
+        self.description.linux = linux.into();
         self
     }
 

@@ -8,9 +8,11 @@
 
 mod axis;
 mod builtin;
+pub mod deploy;
 pub mod dialect;
 mod entry;
 mod error;
+pub mod linux;
 mod nearest;
 mod needs;
 mod offer;
@@ -24,9 +26,11 @@ mod tests;
 pub mod typed;
 
 pub use axis::Axis;
+pub use deploy::{Deployment, Obstacle};
 pub use dialect::Dialect;
 pub use entry::{Conflict, Context, Description, Draft, Entry, Home, Opponent, Plugin};
 pub use error::{KnownName, StackError, StackProblem};
+pub use linux::{InLinux, Linux};
 pub use needs::Needs;
 pub use offer::offer;
 pub use parameter::{

@@ -17,7 +17,7 @@ use dupack_tcp::response::Response;
 
 use super::axis::Axis;
 use super::dialect::Dialect;
-use super::entry::{Context, Entry, Home, Plugin};
+use super::entry::{Context, Description, Entry, Home, Plugin};
 use super::error::{KnownName, StackError, StackProblem};
 use super::needs::Needs;
 use super::parameter::{ParameterSpec, Value, Values};
@@ -125,6 +125,17 @@ impl StackSpec {
         ]
         .into_iter()
         .fold(Needs::NONE, Needs::union)
+    }
+
+    /// What the catalog says of its entries, in the order of [`Axis::ALL`], each with the parameters
+    /// that were given: their places among the entry's, and their values.
+    pub(super) fn described(&self) -> [(&Description, Vec<(usize, &Value)>); 4] {
+        [
+            self.recovery.described(),
+            self.control.described(),
+            self.differentiation.described(),
+            self.response.described(),
+        ]
     }
 
     /// Every parameter of every entry as it holds in `dialect`, defaults included.
@@ -335,6 +346,11 @@ impl<P: Plugin + ?Sized> Chosen<P> {
 
     fn home(&self) -> Home {
         self.entry.description().home
+    }
+
+    fn described(&self) -> (&Description, Vec<(usize, &Value)>) {
+        let given = self.given.iter().map(|(index, value)| (*index, value));
+        (self.entry.description(), given.collect())
     }
 
     fn build(&self, dialect: Dialect, context: &Context) -> Box<P> {

@@ -1,5 +1,6 @@
 //! Tests over the whole catalog, and of a stack as text.
 
+mod deploy;
 mod transfer;
 
 use std::collections::BTreeSet;

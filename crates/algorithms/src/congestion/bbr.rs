@@ -98,7 +98,7 @@ use self::probe_bw::Cycle;
 use self::probe_rtt::ProbeRtt;
 use self::sampler::{RateSample, Sampler, Supply};
 use self::startup::FullPipe;
-use crate::catalog::{Axis, Context, Entry, Opponent};
+use crate::catalog::{Axis, Context, Entry, Linux, Opponent};
 
 /// The entry in the catalog.
 #[must_use]
@@ -119,6 +119,9 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             Opponent::AnyButNull,
             "BBR answers rates of loss, not single losses: the cause of one changes nothing",
         )
+        .linux(Linux::missing(
+            "its `bbr` is version 1, another algorithm; version 3 is in Google's kernels only",
+        ))
         .build(|parameters, context| Box::new(Bbr::new(parameters, context)))
 }
 

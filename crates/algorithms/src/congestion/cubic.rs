@@ -54,11 +54,12 @@ use dupack_tcp::window::Window;
 
 use self::counted::{Counted, Curve};
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{Pace, PacingParameters};
+use super::pacing::{self, Pace, PacingParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters, SlowStartRule};
-use super::undo::UndoParameters;
+use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
-use crate::catalog::{Choice, Context, Entry, Parameters};
+use crate::catalog::linux::{Knob, Place};
+use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
 
 /// Where the window aims after a loss below its last maximum (§4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -152,12 +153,39 @@ pub struct CubicParameters {
     undo_curve: UndoCurve,
 }
 
+/// Linux's, whose parameters can be set where it is built in, too.
+fn linux() -> InLinux {
+    let own = |parameter: &'static str| Place::module("tcp_cubic", parameter);
+    let switch = &[("on", "1"), ("off", "0")];
+    let low_window = "hystart_low_window";
+    InLinux::module(
+        "the congestion control `cubic`, Linux's default since 2.6.19",
+        "cubic",
+        "tcp_cubic",
+    )
+    .knobs([
+        Knob::words("fast_convergence", switch, own("fast_convergence")),
+        Knob::words("reno_friendly", switch, own("tcp_friendliness")),
+        Knob::words("slow_start", &[("standard", "0")], own("hystart")),
+        Knob::words(
+            "hystart_detect",
+            &[("ack-train", "1"), ("delay", "2"), ("both", "3")],
+            own("hystart_detect"),
+        ),
+        Knob::number(low_window, 1.0, own(low_window)),
+        Knob::microseconds("hystart_ack_delta", own("hystart_ack_delta_us")),
+    ])
+    .knobs(pacing::knobs())
+    .knobs(undo::knobs())
+}
+
 /// The entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("cubic", file!())
         .summary("the window follows a cubic function of the time since the last loss")
         .citation("RFC 9438")
+        .linux(linux())
         .build(|parameters: &CubicParameters, context| {
             let control = Box::new(Cubic::new(parameters, context));
             validating(control, &parameters.increase, context)

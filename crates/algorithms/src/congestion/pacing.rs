@@ -11,6 +11,7 @@ use alloc::boxed::Box;
 
 use dupack_tcp::congestion::{Pacing, WindowPacing};
 
+use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Parameters, Switch};
 
 /// How a window is spread over the round-trip time.
@@ -52,6 +53,21 @@ pub struct PacingParameters {
         default = 10,
     )]
     pub pacing_from: u64,
+}
+
+/// What of the group Linux sets. It paces where the interface has the queueing discipline fq; a program can
+/// have it for a socket by SO_MAX_PACING_RATE.
+pub fn knobs() -> [Knob; 4] {
+    let ratio = |parameter: &'static str, key: &'static str| {
+        Knob::number(parameter, 100.0, Place::sysctl(key))
+    };
+    let burst = Place::sysctl("net.ipv4.tcp_min_tso_segs");
+    [
+        Knob::words("pacing", &[("on", "fq")], Place::Qdisc),
+        ratio("pacing_slow_start", "net.ipv4.tcp_pacing_ss_ratio"),
+        ratio("pacing_avoidance", "net.ipv4.tcp_pacing_ca_ratio"),
+        Knob::number("pacing_burst", 1.0, burst),
+    ]
 }
 
 /// What a control keeps of the group: nothing, if it does not pace.

@@ -27,11 +27,11 @@ use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{Pace, PacingParameters};
+use super::pacing::{self, Pace, PacingParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters};
-use super::undo::UndoParameters;
+use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
-use crate::catalog::{Context, Entry, Parameters};
+use crate::catalog::{Context, Entry, InLinux, Parameters};
 
 /// Reno's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -54,6 +54,11 @@ pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("reno", file!())
         .summary("AIMD: one segment more per round trip, half the window at a loss")
         .citation("RFC 5681")
+        .linux(
+            InLinux::control("the congestion control `reno`, in every kernel", "reno")
+                .knobs(pacing::knobs())
+                .knobs(undo::knobs()),
+        )
         .build(|parameters: &RenoParameters, context| {
             let control = Box::new(Reno::new(parameters, context));
             validating(control, &parameters.increase, context)

@@ -12,6 +12,7 @@
 
 use dupack_tcp::undo::{DsackRule, EifelRule, FrtoRule, PriorThreshold, UndoRules};
 
+use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Parameters, Switch};
 
 /// Which ACKs may show by their timestamps that a reduction was needless.
@@ -43,6 +44,12 @@ pub enum Threshold {
     Before,
     /// the same, but at least three quarters of the window before
     ThreeQuarters,
+}
+
+/// What of the group Linux sets.
+pub fn knobs() -> [Knob; 1] {
+    let place = Place::sysctl("net.ipv4.tcp_frto");
+    [Knob::words("undo_frto", &[("off", "0")], place)]
 }
 
 /// What a control takes for proof.

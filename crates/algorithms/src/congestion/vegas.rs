@@ -37,10 +37,11 @@ use dupack_tcp::window::Window;
 
 use super::aimd::{Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
-use super::pacing::{Pace, PacingParameters};
-use super::undo::UndoParameters;
+use super::pacing::{self, Pace, PacingParameters};
+use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
-use crate::catalog::{Choice, Context, Entry, Parameters};
+use crate::catalog::linux::{Knob, Place};
+use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
 
 /// Which round-trip time is that of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -138,10 +139,28 @@ pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("vegas", file!())
         .summary("keeps one to three segments in the queue, by the round-trip time")
         .citation("Brakmo, Peterson, TCP Vegas, IEEE JSAC 13(8), 1995")
+        .linux(linux())
         .build(|parameters: &VegasParameters, context| {
             let control = Box::new(Vegas::new(parameters, context));
             validating(control, &parameters.increase, context)
         })
+}
+
+/// Linux's, whose parameters can be set once its module is there.
+fn linux() -> InLinux {
+    let own = |parameter: &'static str| {
+        let place = Place::module("tcp_vegas", parameter);
+        Knob::number(parameter, 1.0, place)
+    };
+    InLinux::module(
+        "the congestion control `vegas`, since 2.6.13",
+        "vegas",
+        "tcp_vegas",
+    )
+    .differs("Linux counts the queue by the least round-trip time, ours by the present one")
+    .knobs(["alpha", "beta", "gamma"].map(own))
+    .knobs(pacing::knobs())
+    .knobs(undo::knobs())
 }
 
 /// What slow start does in a round.

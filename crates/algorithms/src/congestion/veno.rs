@@ -29,10 +29,10 @@ use dupack_tcp::window::Window;
 
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::backlog::backlog;
-use super::pacing::{Pace, PacingParameters};
-use super::undo::UndoParameters;
+use super::pacing::{self, Pace, PacingParameters};
+use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
-use crate::catalog::{Choice, Context, Entry, Parameters};
+use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
 
 /// Which round-trip time is compared with the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -71,6 +71,17 @@ pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("veno", file!())
         .summary("Reno that grows half as fast at a backlog, and without one gives up only a fifth")
         .citation("Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003")
+        .linux(
+            InLinux::module(
+                "the congestion control `veno`, since 2.6.18",
+                "veno",
+                "tcp_veno",
+            )
+            .fixed("rtt", "latest")
+            .differs("Linux tells the queue by the last round-trip times, ours by the smoothed one")
+            .knobs(pacing::knobs())
+            .knobs(undo::knobs()),
+        )
         .build(|parameters: &VenoParameters, context| {
             let control = Box::new(Veno::new(parameters, context));
             validating(control, &parameters.increase, context)

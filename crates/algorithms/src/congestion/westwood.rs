@@ -62,7 +62,7 @@ use dupack_tcp::window::Window;
 use super::aimd::{self, Increase};
 use super::pacing::Pace;
 use super::window_validation::validating;
-use crate::catalog::{Context, Entry};
+use crate::catalog::{Context, Entry, Linux};
 
 mod estimate;
 mod functions;
@@ -83,6 +83,12 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             "AIMD growth; a loss sets the window to the measured bandwidth times the least RTT",
         )
         .citation("Mascolo et al., TCP Westwood, UCLA CSD TR 200017, 2000")
+        .linux(
+            Linux::missing(
+                "its `westwood` is Westwood+, which estimates otherwise: `westwood-linux` here",
+            )
+            .near("westwood-linux"),
+        )
         .build(|parameters: &WestwoodParameters, context| {
             let control = Box::new(Westwood::new(parameters, context));
             validating(control, &parameters.increase, context)

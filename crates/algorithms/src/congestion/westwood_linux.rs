@@ -33,10 +33,10 @@ use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{Pace, PacingParameters};
-use super::undo::UndoParameters;
+use super::pacing::{self, Pace, PacingParameters};
+use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
-use crate::catalog::{Context, Entry, Parameters};
+use crate::catalog::{Context, Entry, InLinux, Parameters};
 
 /// What the kernel leaves of a window at least, in segments.
 const LEAST_WINDOW: f64 = 2.0;
@@ -73,6 +73,17 @@ pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("westwood-linux", file!())
         .summary("Westwood+ of Linux 2.6.17: a sample per round trip, two filters, smoothed RTTs")
         .citation("Linux 2.6.17, tcp_westwood.c; Dell'Aera, Grieco, Mascolo, ICC 2004")
+        .linux(
+            InLinux::module(
+                "the congestion control `westwood` (Westwood+), since 2.6.13",
+                "westwood",
+                "tcp_westwood",
+            )
+            .differs("after a timeout today's module takes ssthresh from its estimate; ours halves")
+            .differs("Linux reaches the window at the end of a recovery, ours at its beginning")
+            .knobs(pacing::knobs())
+            .knobs(undo::knobs()),
+        )
         .build(|parameters: &WestwoodLinuxParameters, context| {
             let control = Box::new(WestwoodLinux::new(parameters, context));
             validating(control, &parameters.increase, context)

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::{Axis, Entry, Opponent};
+use crate::catalog::{Axis, Entry, InLinux, Opponent};
 
 /// The entry in the catalog.
 #[must_use]
@@ -22,6 +22,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
             "the response is asked only about losses judged to be the link's, and `none` \
              judges none so: name a loss differentiation, or leave both out",
         )
+        .linux(InLinux::always("what Linux does: every loss is congestion"))
         .build(|(), _| Box::new(NoDifferentiation))
 }
 

@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::Entry;
+use crate::catalog::{Entry, Linux};
 
 /// The entry in the catalog.
 #[must_use]
@@ -18,6 +18,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("oracle", file!())
         .summary("the true cause, which only a simulation knows")
         .citation("Park et al., A comparative study on responding methods, §4")
+        .linux(Linux::missing("no real machine knows the cause of a loss"))
         .build(|(), _| Box::new(Oracle))
 }
 

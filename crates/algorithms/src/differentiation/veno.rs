@@ -21,7 +21,7 @@ use alloc::boxed::Box;
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
-use crate::catalog::{Choice, Context, Entry, Parameters};
+use crate::catalog::{Choice, Context, Entry, Linux, Parameters};
 use crate::congestion::backlog::backlog;
 
 /// Which round-trip time is compared with the least.
@@ -55,6 +55,9 @@ pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("veno", file!())
         .summary("wireless if fewer than 3 segments are estimated to wait in the queue")
         .citation("Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003")
+        .linux(Linux::missing(
+            "its module tcp_veno tells losses apart only within its own congestion control",
+        ))
         .build(|parameters, context| Box::new(Veno::new(parameters, context)))
 }
 

@@ -55,7 +55,7 @@ use dupack_tcp::recovery::{
 use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::newreno::{NewReno, NewRenoParameters};
-use crate::catalog::{Axis, Choice, Context, Entry, Opponent, Parameters};
+use crate::catalog::{Axis, Choice, Context, Entry, Linux, Opponent, Parameters};
 
 /// Bulk Repeat's recovery. See the [module](self).
 #[derive(Debug)]
@@ -234,6 +234,7 @@ pub fn entry() -> Entry<dyn Recovery> {
             "it repeats in bulk only what a loss differentiation ascribes to the link; without \
              one it would be NewReno",
         )
+        .linux(Linux::missing("without SACK it has NewReno").near("newreno"))
         .build(|parameters, context| Box::new(BulkRepeat::new(parameters, context)))
 }
 

@@ -39,7 +39,7 @@ use dupack_tcp::undo::{Reversal, Spurious};
 use super::hole_cursor::HoleCursor;
 use super::sack::{Rfc6675, Rfc6675Parameters};
 use super::shared::SACKED_ABOVE;
-use crate::catalog::{Choice, Context, Entry, Needs, Parameters};
+use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters};
 
 /// Delayed Fast Recovery. See the [module](self).
 #[derive(Debug)]
@@ -195,6 +195,7 @@ pub fn entry() -> Entry<dyn Recovery> {
              J. Gambhava and D. Dasgupta, 2007",
         )
         .needs(|_| Needs::SACK)
+        .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))
         .build(|parameters, context| Box::new(DelayedFast::new(parameters, context)))
 }
 

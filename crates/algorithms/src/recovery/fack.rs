@@ -50,7 +50,7 @@ use super::go_back_n::GoBackN;
 use super::hole_cursor::HoleCursor;
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::{DupThreshold, LimitedTransmit};
-use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
+use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters, Switch};
 
 /// The rule: the forward ACK is more than three segments ahead.
 pub const FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
@@ -487,5 +487,8 @@ pub fn entry() -> Entry<dyn Recovery> {
              Control, SIGCOMM 1996",
         )
         .needs(|_| Needs::SACK)
+        .linux(
+            Linux::missing("it was taken out in 4.15; net.ipv4.tcp_fack does nothing").near("rack"),
+        )
         .build(|parameters, context| Box::new(Fack::new(parameters, context)))
 }

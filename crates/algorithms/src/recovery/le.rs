@@ -82,7 +82,7 @@ use super::ambiguity::last_transmission_arrived;
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::DupThreshold;
 use super::two_lists::TwoLists;
-use crate::catalog::{Choice, Entry, Needs, Parameters};
+use crate::catalog::{Choice, Entry, Linux, Needs, Parameters};
 
 mod by_sequence;
 mod reordering;
@@ -566,6 +566,7 @@ pub fn entry() -> Entry<dyn Recovery> {
         )
         .citation("Kang, Park, Mo, EURASIP JWCN 2012:149")
         .needs(needs)
+        .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))
         .without_sack(
             "le, whose duplicate ACKs stand for the oldest transmissions",
             |parameters, _| Box::new(WithoutSack::new(parameters)),

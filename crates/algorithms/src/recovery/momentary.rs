@@ -48,7 +48,7 @@ use dupack_tcp::undo::{Reduction, Reversal, Spurious};
 use super::hole_cursor::HoleCursor;
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::{DupThreshold, LimitedTransmit};
-use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
+use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters, Switch};
 
 /// The rule: a hole below the forward ACK after three duplicate ACKs (Momentary §3.1).
 pub const HOLE_BELOW_FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
@@ -300,5 +300,6 @@ pub fn entry() -> Entry<dyn Recovery> {
              Commun. E92-B(12), 2009",
         )
         .needs(|_| Needs::SACK)
+        .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))
         .build(|parameters, context| Box::new(Momentary::new(parameters, context)))
 }

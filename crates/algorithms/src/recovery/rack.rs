@@ -54,7 +54,8 @@ use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::DupThreshold;
 use super::tlp::{Tail, Tlp, Verdict, in_ticks};
 use super::two_lists::{Transmission, TwoLists};
-use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
+use crate::catalog::linux::{Knob, Place};
+use crate::catalog::{Choice, Context, Entry, InLinux, Needs, Parameters, Switch};
 
 /// The rule: a segment sent sufficiently later was delivered (RFC 8985 §6.2).
 pub const OVERTAKEN: LossRule = LossRule::new(&RuleWords {
@@ -660,6 +661,24 @@ struct RackParameters {
     max_ack_delay: Duration,
 }
 
+/// What Linux does on every connection with SACK: RACK since 4.4, alone since 4.18; TLP since 3.10; PRR
+/// since 3.2. Since 6.17 it has no other recovery for them (`tcp_recovery` without 0x1 does nothing).
+fn linux() -> InLinux {
+    let recovery = || Place::sysctl("net.ipv4.tcp_recovery");
+    let probes = || Place::sysctl("net.ipv4.tcp_early_retrans");
+    InLinux::always("RACK-TLP with PRR: what Linux does with SACK, as its default since 4.18")
+        .usual(Place::sysctl("net.ipv4.tcp_sack"), "1")
+        .usual(recovery(), "1")
+        .usual(probes(), "3")
+        .knob(Knob::words("reo_wnd", &[("static", "3")], recovery()))
+        .knob(Knob::words("tlp", &[("off", "0")], probes()))
+        .knob(Knob::number(
+            "dup_threshold",
+            1.0,
+            Place::sysctl("net.ipv4.tcp_reordering"),
+        ))
+}
+
 /// RACK-TLP in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
@@ -667,5 +686,6 @@ pub fn entry() -> Entry<dyn Recovery> {
         .summary("loss by time of transmission, tail loss probes, proportional rate reduction")
         .citation("RFC 8985, RFC 9937")
         .needs(|_| Needs::SACK.and_dsack())
+        .linux(linux())
         .build(|parameters, context| Box::new(RackTlp::new(parameters, context)))
 }

@@ -37,7 +37,7 @@ use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::duplicate_acks::{Careful, DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
-use crate::catalog::{Choice, Context, Entry, Parameters, Switch};
+use crate::catalog::{Choice, Context, Entry, Linux, Parameters, Switch};
 
 /// Reno's recovery. See the [module](self).
 #[derive(Debug)]
@@ -255,6 +255,7 @@ pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("reno", file!())
         .summary("fast retransmit and fast recovery, left at the first new ACK")
         .citation("RFC 5681 §3.2")
+        .linux(Linux::missing("without SACK it has NewReno").near("newreno"))
         .build(|parameters: &RenoParameters, context: &Context| {
             Box::new(Reno {
                 dup_acks: DuplicateAcks::new(&parameters.duplicates, context),

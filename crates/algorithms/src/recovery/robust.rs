@@ -60,7 +60,7 @@ use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAck
 use super::go_back_n::GoBackN;
 use super::newreno::PARTIAL_ACK;
 use super::reno::TimerParameters;
-use crate::catalog::{Context, Entry, Parameters};
+use crate::catalog::{Context, Entry, Linux, Parameters};
 
 /// What the window is left at least, in segments (RFC 5681 §3.1).
 const LEAST_WINDOW: u64 = 2;
@@ -334,6 +334,7 @@ pub fn entry() -> Entry<dyn Recovery> {
             "H. Wang and K. G. Shin, Robust TCP Congestion Recovery, Journal of High Speed \
              Networks 13(2), 2004",
         )
+        .linux(Linux::missing("without SACK it has NewReno").near("newreno"))
         .build(|parameters, context| Box::new(Robust::new(parameters, context)))
 }
 

@@ -38,7 +38,7 @@ use dupack_tcp::recovery::{self, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::sack::{Rfc6675, Rfc6675Parameters};
-use crate::catalog::{Context, Entry, Needs, Parameters};
+use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 
 /// Repaired segments of which a DSACK may still tell, as in `le/reordering.rs`.
 const REMEMBERED: usize = 16;
@@ -207,6 +207,7 @@ pub fn entry() -> Entry<dyn Recovery> {
         .summary("SACK whose threshold is a percentile of how far segments came late")
         .citation("M. Zhang, B. Karp, S. Floyd and L. Peterson, RR-TCP, ICNP 2003")
         .needs(|_| Needs::SACK.and_dsack())
+        .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))
         .build(|parameters, context| Box::new(RrTcp::new(parameters, context)))
 }
 

@@ -49,7 +49,7 @@ use super::hole_cursor::HoleCursor;
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::sack_fall_floyd::{FallFloyd, FallFloydParameters};
 use super::shared::{DupThreshold, LimitedTransmit, SACKED_ABOVE};
-use crate::catalog::{Choice, Context, Entry, Needs, Parameters, Switch};
+use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters, Switch};
 
 /// The recovery of RFC 6675.
 #[derive(Debug)]
@@ -418,5 +418,12 @@ pub fn entry() -> Entry<dyn Recovery> {
              of Tahoe, Reno and SACK TCP, CCR 26(3), 1996",
         )
         .needs(|_| Needs::SACK)
+        .linux(
+            Linux::missing(
+                "RACK-TLP took its place in 4.18; net.ipv4.tcp_recovery=0 brought it back until 6.16, \
+                 and does nothing since 6.17",
+            )
+            .near("rack"),
+        )
         .build(build)
 }

@@ -24,7 +24,7 @@ use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
-use crate::catalog::{Context, Entry, Parameters};
+use crate::catalog::{Context, Entry, Linux, Parameters};
 
 /// Tahoe's recovery. See the [module](self).
 #[derive(Debug)]
@@ -117,6 +117,7 @@ pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("tahoe", file!())
         .summary("fast retransmit, then slow start from one segment")
         .citation("Jacobson, Congestion Avoidance and Control, SIGCOMM 1988")
+        .linux(Linux::missing("without SACK it has NewReno").near("newreno"))
         .build(|parameters: &TahoeParameters, context: &Context| {
             Box::new(Tahoe {
                 dup_acks: DuplicateAcks::new(&parameters.duplicates, context),

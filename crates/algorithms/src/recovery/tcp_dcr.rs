@@ -33,7 +33,7 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::undo::{Reversal, Spurious};
 
 use super::sack::{Rfc6675, Rfc6675Parameters};
-use crate::catalog::{Context, Entry, Needs, Parameters};
+use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 
 /// TCP-DCR. See the [module](self).
 #[derive(Debug)]
@@ -134,6 +134,7 @@ pub fn entry() -> Entry<dyn Recovery> {
             "S. Bhandarkar, N. E. Sadry, A. L. N. Reddy and N. H. Vaidya, TCP-DCR, IEEE TMC 4(5), 2005",
         )
         .needs(|_| Needs::SACK)
+        .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))
         .build(|parameters, context| Box::new(TcpDcr::new(parameters, context)))
 }
 

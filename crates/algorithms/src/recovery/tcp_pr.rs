@@ -38,7 +38,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::ambiguity::last_transmission_arrived;
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::two_lists::TwoLists;
-use crate::catalog::{Context, Entry, Needs, Parameters};
+use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 
 /// The rule: it is out for longer than any round trip takes (TCP-PR).
 pub const TOO_LONG: LossRule = LossRule::new(&RuleWords {
@@ -222,6 +222,7 @@ pub fn entry() -> Entry<dyn Recovery> {
         .summary("what is out for longer than any round trip is lost; duplicate ACKs mean nothing")
         .citation("S. Bohacek, J. Hespanha, J. Lee, C. Lim and K. Obraczka, TCP-PR, ICDCS 2003")
         .needs(|_| Needs::SACK)
+        .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))
         .build(|parameters, context| Box::new(TcpPr::new(parameters, context)))
 }
 

@@ -12,7 +12,7 @@ use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::response::Response;
 use dupack_tcp::window::Window;
 
-use crate::catalog::Entry;
+use crate::catalog::{Entry, InLinux};
 
 /// The entry in the catalog.
 #[must_use]
@@ -21,6 +21,9 @@ pub fn entry() -> Entry<dyn Response> {
         .summary("method 0 (`tcp`): as if it had been congestion")
         .citation("Park et al., A comparative study on responding methods, Table 1")
         .alias("tcp")
+        .linux(InLinux::always(
+            "what Linux does: its congestion control answers every loss",
+        ))
         .build(|(), _| Box::new(Tcp))
 }
 

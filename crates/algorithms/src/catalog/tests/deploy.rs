@@ -1,0 +1,291 @@
+//! What of the catalog Linux has, what turns a stack on, and the same of catalogs that are made up.
+
+use std::path::Path;
+
+use dupack_tcp::congestion::CongestionControl;
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::recovery::Recovery;
+use dupack_tcp::response::Response;
+
+use super::*;
+use crate::catalog::linux::{Knob, Place, Setting};
+
+fn deployment(text: &str) -> Deployment {
+    Deployment::of(&parse(text))
+}
+
+fn obstacles(text: &str) -> Vec<String> {
+    let deployment = deployment(text);
+    let obstacles = deployment.obstacles.iter().map(ToString::to_string);
+    obstacles.collect()
+}
+
+#[test]
+fn what_linux_has_of_the_catalog() {
+    let stacks = CATALOG.deployable();
+    let stacks: Vec<String> = stacks.iter().map(ToString::to_string).collect();
+    let controls = ["reno", "westwood-linux", "cubic", "vegas", "veno"];
+    let of = |recovery: &str| controls.map(|control| format!("{recovery}/{control}"));
+    assert_eq!(stacks, [of("newreno"), of("rack")].concat());
+}
+
+#[test]
+fn algorithms_that_share_a_name_with_linux_are_not_taken_for_its() {
+    // Linux's `bbr` is version 1, its `westwood` Westwood+; its recoveries are RACK-TLP and NewReno.
+    for stack in [
+        "rack/bbr",
+        "rack/westwood",
+        "sack/cubic",
+        "fack/reno",
+        "reno/reno",
+        "momentary/reno",
+        "le/cubic",
+        "rack/reno/veno/24",
+        "rack/veno/veno/1",
+    ] {
+        assert!(!deployment(stack).is_possible(), "{stack}");
+        assert_eq!(deployment(stack).commands(), Vec::<String>::new());
+    }
+    assert!(obstacles("rack/bbr")[0].contains("version 1"));
+    assert_eq!(deployment("rack/bbr").counterpart(), None);
+}
+
+#[test]
+fn commands_turn_it_on() {
+    let rack = [
+        "modprobe tcp_westwood",
+        "sysctl -w net.ipv4.tcp_sack=1",
+        "sysctl -w net.ipv4.tcp_recovery=1",
+        "sysctl -w net.ipv4.tcp_early_retrans=3",
+        "sysctl -w net.ipv4.tcp_congestion_control=westwood",
+    ];
+    let westwood = deployment("rack/westwood-linux");
+    assert_eq!(westwood.commands(), rack);
+    let route = westwood.route_command().unwrap();
+    assert!(route.ends_with(" congctl westwood"), "{route}");
+    let call = "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"westwood\", 8)";
+    assert_eq!(westwood.socket_option().as_deref(), Some(call));
+    // Every kernel has `reno`, so it needs no module; NewReno is what is left without SACK.
+    let newreno = [
+        "sysctl -w net.ipv4.tcp_sack=0",
+        "sysctl -w net.ipv4.tcp_congestion_control=reno",
+    ];
+    assert_eq!(deployment("newreno/reno").commands(), newreno);
+}
+
+#[test]
+fn parameters_need_something_that_sets_them() {
+    let tuned = deployment("rack(tlp=off,reo_wnd=static)/cubic(fast_convergence=off,pacing=on)");
+    assert!(tuned.is_possible());
+    let commands = tuned.commands().join("\n");
+    for wanted in [
+        "tcp_recovery=3",
+        "tcp_early_retrans=0",
+        "echo 0 > /sys/module/tcp_cubic/parameters/fast_convergence",
+        " root fq",
+    ] {
+        assert!(commands.contains(wanted), "{wanted}: {commands}");
+    }
+    assert!(!commands.contains("tcp_recovery=1"), "{commands}");
+    let checks = tuned.checks().join("\n");
+    assert!(checks.contains("tc qdisc show"), "{checks}");
+    // Nothing sets C; and Linux has no PRR-CRB to choose.
+    let fixed = obstacles("rack(prr=crb)/cubic(c=0.5)");
+    assert_eq!(fixed.len(), 2);
+    assert!(fixed[1].contains("cubic(c=0.5)"), "{fixed:?}");
+    // What is Linux's own value is no obstacle, given or not.
+    assert!(deployment("rack(timer_tick=1ms)/cubic(slow_start=hystart)").is_possible());
+    // Another dialect's is.
+    assert!(!deployment("rack(timer_tick=0s)/cubic").is_possible());
+    // Linux's Veno looks at the last delay, and so does ours if it is told so.
+    assert!(deployment("rack/veno(rtt=latest)").is_possible());
+    assert!(!deployment("rack/veno(rtt=smoothed)").is_possible());
+}
+
+#[test]
+fn a_kernels_sender_is_like_a_stack_only_if_nothing_else_is_changed() {
+    let counterpart = |text| {
+        let deployment = deployment(text);
+        deployment
+            .counterpart()
+            .map(|control| control.name.to_string())
+    };
+    assert_eq!(counterpart("rack/cubic").as_deref(), Some("cubic"));
+    assert_eq!(
+        counterpart("rack/westwood-linux").as_deref(),
+        Some("westwood")
+    );
+    // A new namespace has SACK, and its own sysctls; modules are the whole machine's.
+    assert_eq!(counterpart("newreno/reno"), None);
+    assert_eq!(counterpart("rack(tlp=off)/cubic"), None);
+    let module = "rack/cubic(fast_convergence=off)";
+    assert_eq!(counterpart(module).as_deref(), Some("cubic"));
+    assert_eq!(counterpart("le/cubic"), None);
+}
+
+#[test]
+fn what_comes_nearest_can_be_turned_on() {
+    let near = |text| {
+        CATALOG
+            .nearest_deployable(&parse(text))
+            .map(|s| s.to_string())
+    };
+    assert_eq!(near("le/westwood").as_deref(), Some("rack/westwood-linux"));
+    assert_eq!(near("reno/reno").as_deref(), Some("newreno/reno"));
+    assert_eq!(near("le/reno/veno/24").as_deref(), Some("rack/reno"));
+    assert_eq!(near("rack/cubic(c=0.5)").as_deref(), Some("rack/cubic"));
+    // Nothing stands for BBRv3, and a stack that is there needs no other.
+    assert_eq!(near("rack/bbr"), None);
+    assert_eq!(near("rack/cubic"), None);
+}
+
+#[test]
+fn entries_name_what_there_is() {
+    for entry in CATALOG.descriptions() {
+        match &entry.linux {
+            Linux::Missing(missing) => {
+                let Some(near) = missing.near.as_deref() else {
+                    continue;
+                };
+                let near = CATALOG.find(entry.axis, near).unwrap();
+                assert!(matches!(near.linux, Linux::Has(_)), "{}", entry.name);
+            }
+            Linux::Has(has) => {
+                let parameters = has.knobs.iter().map(|knob| &knob.parameter);
+                let parameters = parameters.chain(has.fixed.iter().map(|(name, _)| name));
+                for parameter in parameters {
+                    let mut specs = entry.parameters.iter();
+                    let spec = specs.find(|spec| spec.name == *parameter);
+                    assert!(spec.is_some(), "{}({parameter})", entry.name);
+                }
+                for knob in &has.knobs {
+                    let spec = entry.parameters.iter().find(|p| p.name == knob.parameter);
+                    words_are_known(&spec.unwrap().kind, knob);
+                }
+            }
+        }
+    }
+}
+
+/// A knob's words are words of its parameter.
+fn words_are_known(kind: &Kind, knob: &Knob) {
+    let crate::catalog::linux::Scale::Words(words) = &knob.scale else {
+        return;
+    };
+    for (word, _) in words.iter() {
+        let value = kind.parse(word);
+        assert!(value.is_ok(), "{}: {word}", knob.parameter);
+    }
+}
+
+/// Every file that a command of the catalog writes to is there on a Linux with what it needs, and what
+/// is said to be Linux's default is that of a new network namespace or has been changed here.
+#[test]
+fn this_machines_kernel_has_what_is_set() {
+    if !Path::new("/proc/sys/net/ipv4/tcp_congestion_control").exists() {
+        eprintln!("*** skipped: no Linux, or its /proc/sys is not to be seen");
+        return;
+    }
+    let mut seen = 0;
+    for entry in CATALOG.descriptions() {
+        let Linux::Has(has) = &entry.linux else {
+            continue;
+        };
+        let places = has.settings.iter().map(|setting: &Setting| &setting.place);
+        for place in places.chain(has.knobs.iter().map(|knob| &knob.place)) {
+            let Some(file) = place.file() else {
+                continue;
+            };
+            // What is neither built in nor loaded shows no parameters.
+            let module = matches!(place, Place::Module { module, .. }
+                if !Path::new("/sys/module").join(&**module).exists());
+            if !module {
+                assert!(Path::new(&file).exists(), "{}: {file}", entry.name);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+/// A catalog of somebody else's: one control in a module of theirs, two recoveries that do not agree.
+fn theirs() -> Catalog {
+    let mut catalog = Catalog::empty();
+    let sack = |value: &'static str| {
+        InLinux::always("a recovery of theirs").changed(Place::sysctl("net.their.sack"), value)
+    };
+    let newreno = crate::recovery::newreno::entry();
+    let newreno = std::sync::Arc::new(newreno);
+    let recovery = |name: &'static str, linux: Linux| -> Entry<dyn Recovery> {
+        let newreno = std::sync::Arc::clone(&newreno);
+        Entry::recovery(name, file!())
+            .linux(linux)
+            .build(move |(), context| newreno.build(&newreno.defaults(Dialect::Rfc), context))
+    };
+    let reno = std::sync::Arc::new(crate::congestion::reno::entry());
+    let control = |name: &'static str, linux: Linux| -> Entry<dyn CongestionControl> {
+        let reno = std::sync::Arc::clone(&reno);
+        Entry::control(name, file!())
+            .linux(linux)
+            .build(move |(), context| reno.build(&reno.defaults(Dialect::Rfc), context))
+    };
+    let none: Entry<dyn Differentiation> = crate::differentiation::none::entry();
+    let zero: Entry<dyn Response> = crate::response::tcp::entry();
+    let half = InLinux::module("a module of theirs", "half", "tcp_half")
+        .changed(Place::sysctl("net.their.sack"), "1");
+    catalog
+        .register(recovery("with", sack("1").into()))
+        .unwrap();
+    catalog
+        .register(recovery("without", sack("0").into()))
+        .unwrap();
+    catalog
+        .register(recovery("paper", Linux::missing("").into()))
+        .unwrap();
+    catalog.register(control("half", half.into())).unwrap();
+    catalog
+        .register(control(
+            "plain",
+            InLinux::always("no control at all").into(),
+        ))
+        .unwrap();
+    catalog.register(none).unwrap();
+    catalog.register(zero).unwrap();
+    catalog
+}
+
+#[test]
+fn all_parts_must_be_there_together() {
+    let catalog = theirs();
+    let deployment = |text| Deployment::of(&StackSpec::parse(text, &catalog).unwrap());
+    let commands = [
+        "modprobe tcp_half",
+        "sysctl -w net.their.sack=1",
+        "sysctl -w net.ipv4.tcp_congestion_control=half",
+    ];
+    assert_eq!(deployment("with/half").commands(), commands);
+    // One wants SACK on, the other off.
+    let clash = deployment("without/half");
+    assert!(
+        matches!(clash.obstacles.as_slice(), [Obstacle::Clash { .. }]),
+        "{clash:?}"
+    );
+    let text = clash.obstacles[0].to_string();
+    assert!(text.contains("net.their.sack") && text.contains('0') && text.contains('1'));
+    // No control of a kernel: nothing to choose.
+    assert_eq!(deployment("with/plain").obstacles, [Obstacle::NoControl]);
+    assert_eq!(deployment("paper/half").obstacles.len(), 1);
+    let all: Vec<String> = catalog
+        .deployable()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(all, ["with/half"]);
+}
+
+#[test]
+fn who_says_nothing_is_not_in_linux() {
+    let entry: Entry<dyn Differentiation> = Entry::differentiation("mine", file!())
+        .build(|(), _| Box::new(crate::differentiation::always::Always));
+    assert_eq!(entry.description().linux, Linux::missing("").into());
+}
