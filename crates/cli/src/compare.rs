@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use dupack_algorithms::catalog::{Catalog, Dialect};
+use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
-use miette::Result;
+use miette::{Result, miette};
 
 use crate::deliver::carry_out;
 use crate::flags::{Given, OutputArgs, StackList, dialect, whole_path};
@@ -23,6 +23,7 @@ Examples:
                  --stacks sack/reno,le/westwood,rack/cubic
   dupack compare --loss 1% --precision 2%
   dupack compare --rate 20Mbit/s --buffer 67pkt --loss 0,1% --prefer friendly
+  dupack compare --deployable --loss 0,1%
   dupack compare --delayed-ack 200ms \\
       --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'
 
@@ -72,11 +73,21 @@ pub struct CompareArgs {
     /// Stacks to compare, recovery/control[/lda/response]; the first is the measure of the others
     #[arg(
         long,
-        default_value = "newreno/reno,sack/reno,fack/reno,momentary/reno,le/reno,le/westwood,le/reno/veno/24,sack/westwood,rack/cubic,rack/bbr"
+        default_value = "newreno/reno,sack/reno,fack/reno,momentary/reno,le/reno,le/westwood,le/reno/veno/24,sack/westwood,rack/cubic,rack/bbr",
+        default_value_if("deployable", "true", None)
     )]
-    stacks: StackList,
+    stacks: Option<StackList>,
+    /// Only stacks that can be turned on in Linux: those of --stacks that can, or all that there are; by the
+    /// dialect linux, unless --dialect names another
+    #[arg(long)]
+    deployable: bool,
     /// Which rules the endpoints follow where TCPs differ
-    #[arg(long, value_parser = dialect(), default_value_t)]
+    #[arg(
+        long,
+        value_parser = dialect(),
+        default_value_t,
+        default_value_if("deployable", "true", "linux")
+    )]
     dialect: Dialect,
     /// Seeds per stack and point. Each draws the losses and, where there is more than one flow, when
     /// they start within the first second; all stacks have the same
@@ -103,7 +114,7 @@ pub struct CompareArgs {
 }
 
 pub fn run(args: &CompareArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
-    let experiment = experiment(args);
+    let experiment = experiment(args, stacks(args, catalog)?);
     let source = Source::of_flags(&experiment);
     let plan = Plan::new(experiment, &source, catalog)?;
     let plan = given.mark(plan, &DEFAULTS).not_given("starts", "built in");
@@ -121,10 +132,52 @@ const DEFAULTS: [(&str, &[&str]); 7] = [
     ("duration", &["duration"]),
 ];
 
+/// The stacks to compare.
+fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
+    let given = args.stacks.as_ref().map(|list| list.0.clone());
+    if !args.deployable {
+        return Ok(given.unwrap_or_default());
+    }
+    let Some(given) = given else {
+        let all = catalog.deployable();
+        return Ok(all.iter().map(ToString::to_string).collect());
+    };
+    let (kept, left_out) = deployable(&given, catalog);
+    if kept.is_empty() {
+        return Err(miette!(
+            help = "`dupack stacks STACK` says of a stack what is missing; without --stacks, --deployable compares \
+                    all that can be turned on",
+            "none of these stacks can be turned on in Linux:\n{}",
+            left_out.join("\n")
+        ));
+    }
+    for stack in left_out {
+        eprintln!("left out: {stack}");
+    }
+    Ok(kept)
+}
+
+/// Those of `stacks` that can be turned on in Linux, and the others with the reason. What is no stack
+/// stays: the error about it is for whoever reads the experiment.
+fn deployable(stacks: &[String], catalog: &Catalog) -> (Vec<String>, Vec<String>) {
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    for text in stacks {
+        let spec = StackSpec::parse(text, catalog).ok();
+        let obstacles = spec.map_or_else(Vec::new, |spec| Deployment::of(&spec).obstacles);
+        if obstacles.is_empty() {
+            kept.push(text.clone());
+            continue;
+        }
+        let why: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+        left_out.push(format!("{text}: {}", why.join("; ")));
+    }
+    (kept, left_out)
+}
+
 /// The experiment that the flags describe; it is stored with the results, so that `dupack run`
 /// can repeat it.
-fn experiment(args: &CompareArgs) -> Experiment {
-    let mut experiment = Experiment::new(args.stacks.0.clone());
+fn experiment(args: &CompareArgs, stacks: Vec<String>) -> Experiment {
+    let mut experiment = Experiment::new(stacks);
     experiment.title = "Which sender should this path have?".to_owned();
     experiment.dialect = args.dialect;
     experiment.seeds = Seeds::Count(args.seeds);

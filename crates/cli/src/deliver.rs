@@ -12,6 +12,7 @@ use dupack_lab::run::{Execution, Plan};
 use dupack_report::begun::Begun;
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
+use dupack_report::deploy::answer;
 use dupack_report::folder::OutputFolder;
 use dupack_report::table;
 use miette::{IntoDiagnostic, Result};
@@ -83,9 +84,9 @@ fn deliver(
         .into_diagnostic()?
         .write(folder)?;
     match output.format {
-        Format::Table => tables(results, &judged)?,
+        Format::Table => tables(results, &judged, catalog)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
-        Format::Json => print(&claims::json_text(results, &judged))?,
+        Format::Json => print(&comparison::json_text(results, &judged, catalog))?,
     }
     conclude(results, folder)
 }
@@ -97,9 +98,12 @@ fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
     words.join(" ")
 }
 
-fn tables(results: &Results, judged: &[Judged]) -> Result<()> {
+fn tables(results: &Results, judged: &[Judged], catalog: &Catalog) -> Result<()> {
     let (colour, width) = terminal();
     print(&table::comparison(results, colour, width))?;
+    if let Some(text) = answer::text(results, catalog, width) {
+        print(&format!("\n{text}"))?;
+    }
     if judged.is_empty() {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use dupack_algorithms::catalog::{
     Axis, Catalog, Choice, Description, Dialect, Kind, Opponent, ParameterSpec, Switch,
 };
 
+use crate::deploy;
 use crate::table::Colour;
 
 /// Some or all of the catalog.
@@ -60,7 +61,10 @@ impl Listing {
             }
         }
         if self.detail == Detail::Brief {
-            out.push_str("\n`dupack stacks NAME` says what each parameter does and takes.\n");
+            out.push_str(
+                "\n`dupack stacks NAME` says what each parameter does and takes,\n\
+                 `dupack stacks rack/cubic` what turns a stack on in Linux, or what is missing.\n",
+            );
         }
         out
     }
@@ -100,6 +104,7 @@ fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option
         Colour::No => format!("\n  {name}  {}\n", entry.summary),
     };
     let _ = writeln!(out, "    {}", entry.citation);
+    let _ = writeln!(out, "    {}", deploy::line(entry, detail == Detail::Full));
     for conflict in &entry.conflicts {
         let with = match &conflict.with {
             Opponent::AnyButNull => format!("any {}", conflict.axis),
@@ -222,6 +227,7 @@ fn entry_json(entry: &Description) -> serde_json::Value {
         "summary": entry.summary,
         "citation": entry.citation,
         "file": entry.file,
+        "linux": deploy::entry_json(entry),
         "parameters": parameters.collect::<Vec<_>>(),
         "conflicts": conflicts.collect::<Vec<_>>(),
     })

@@ -9,6 +9,7 @@ use charts::{Charts, charts, tells_something};
 
 use crate::answer;
 use crate::claims;
+use crate::deploy;
 use crate::figure::FigureError;
 use crate::files::{FIGURE_KINDS, Files};
 use crate::notes::{notes, range, seed_counts};
@@ -68,7 +69,10 @@ pub fn files<'r>(
         files.add("comparisons.csv", || verdict::comparisons_csv(results));
     }
     let judged = beside.judged.clone();
-    files.add("results.json", move || claims::json_text(results, &judged));
+    let linux = deploy::answer::json(results, catalog);
+    files.add("results.json", move || {
+        with_linux(claims::json(results, &judged), linux.clone())
+    });
     let claims = (!beside.judged.is_empty()).then(|| claims::section(&beside.judged));
     if !beside.judged.is_empty() {
         files.add("claims.csv", move || claims::csv(&beside.judged));
@@ -78,12 +82,29 @@ pub fn files<'r>(
     let mut page = page(results, (&figures, note), &links);
     let record = page.sections.len().saturating_sub(1);
     let claims = claims.map(|section| links.after(section, &["claims.csv"]));
-    let own = claims.into_iter().chain(beside.sections);
+    let deploy = deploy::answer::section(results, catalog);
+    let own = claims.into_iter().chain(beside.sections).chain(deploy);
     page.sections.splice(record..record, own);
     files.add_page(page);
     Ok(files)
 }
 
+/// Everything of a comparison in one object, as `results.json` has it.
+#[must_use]
+pub fn json_text(results: &Results, judged: &[Judged], catalog: &Catalog) -> String {
+    with_linux(
+        claims::json(results, judged),
+        deploy::answer::json(results, catalog),
+    )
+}
+
+/// Results with what of their stacks Linux has.
+fn with_linux(mut json: serde_json::Value, linux: Vec<serde_json::Value>) -> String {
+    if !linux.is_empty() {
+        json["linux"] = linux.into();
+    }
+    format!("{json:#}")
+}
 /// What a reader must know of the path to read a figure.
 pub(crate) fn subtitle(results: &Results) -> String {
     let e = &results.experiment;

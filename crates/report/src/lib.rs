@@ -5,6 +5,7 @@ pub mod begun;
 pub mod catalog;
 pub mod claims;
 pub mod comparison;
+pub mod deploy;
 pub mod figure;
 pub mod files;
 pub mod folder;

@@ -1,0 +1,326 @@
+//! What of a comparison's answer can be turned on in Linux: below the table, in the page, in JSON.
+
+use dupack_algorithms::catalog::linux::{Place, Setting, Usual};
+use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
+use dupack_lab::experiment::{EcnKind, SenderOptions};
+use dupack_lab::results::verdict::Answer;
+use dupack_lab::results::{Medium, Results, Verdict};
+use dupack_lab::units::Buffer;
+use serde_json::Value;
+
+use super::wire::WireCheck;
+use super::{stack_json, ways};
+use crate::page::{Block, Cell, Emphasis, Section};
+use crate::table;
+
+/// What Linux's senders are measured against where none of the stacks is in Linux: its default.
+const LINUX_DEFAULT: &str = "kernel:cubic";
+
+/// A stack of a comparison, and what of it Linux has.
+struct Candidate {
+    spec: StackSpec,
+    deployment: Deployment,
+    /// The points at which it has a ★.
+    stars: Vec<String>,
+}
+
+/// The stacks of a comparison in their order. Those of a testbed are none: they were on real packets.
+fn candidates(results: &Results, catalog: &Catalog) -> Vec<Candidate> {
+    if results.medium != Medium::Simulated {
+        return Vec::new();
+    }
+    let verdicts = (0..results.points.len()).map(|point| (point, Verdict::of(results, point)));
+    let verdicts: Vec<_> = verdicts.collect();
+    let stars = |stack: usize| {
+        let starred = verdicts
+            .iter()
+            .filter(|(_, verdict)| match &verdict.answer {
+                Answer::Stars(stars) => stars.contains(&stack),
+                _ => false,
+            });
+        starred
+            .map(|(point, _)| results.points[*point].label())
+            .collect()
+    };
+    let all = results.stacks.iter().enumerate();
+    all.filter_map(|(index, text)| {
+        let spec = StackSpec::parse(text, catalog).ok()?;
+        Some(Candidate {
+            deployment: Deployment::of(&spec),
+            stars: stars(index),
+            spec,
+        })
+    })
+    .collect()
+}
+
+/// What is to be said below the table: of the stacks with a ★, which can be turned on, and the command
+/// that checks it. Nothing, if no stack has a ★.
+#[must_use]
+pub fn text(results: &Results, catalog: &Catalog, width: Option<u16>) -> Option<String> {
+    let candidates = candidates(results, catalog);
+    let starred = || {
+        candidates
+            .iter()
+            .filter(|candidate| !candidate.stars.is_empty())
+    };
+    let named = |possible: bool| -> Vec<String> {
+        let those = starred().filter(|c| c.deployment.is_possible() == possible);
+        those.map(|candidate| candidate.spec.to_string()).collect()
+    };
+    let line = match (named(true).as_slice(), named(false).as_slice()) {
+        ([], []) => return None,
+        ([], missing) => format!(
+            "★ on Linux: none of {} is there; `dupack stacks {}` says what is missing.",
+            missing.join(", "),
+            missing[0]
+        ),
+        (there, []) => format!(
+            "★ on Linux: {} can be turned on; `dupack stacks {}` says how.",
+            there.join(", "),
+            there[0]
+        ),
+        (there, missing) => format!(
+            "★ on Linux: {} can be turned on (`dupack stacks {}` says how); not there: {}.",
+            there.join(", "),
+            there[0],
+            missing.join(", ")
+        ),
+    };
+    let mut text = table::paragraph(&line, width);
+    if let Some(check) = wire_check(results, &candidates) {
+        text += "On real packets:\n";
+        text += &check.lines(width);
+        text.push('\n');
+    }
+    Some(text)
+}
+
+/// The command that has the stacks with a ★ that Linux has beside the kernel's own; where it has none of
+/// them, all with a ★ beside the kernel's default.
+fn wire_check(results: &Results, candidates: &[Candidate]) -> Option<WireCheck> {
+    let starred = || {
+        candidates
+            .iter()
+            .filter(|candidate| !candidate.stars.is_empty())
+    };
+    starred().next()?;
+    let mut senders = Vec::new();
+    for candidate in starred() {
+        let Some(control) = candidate.deployment.counterpart() else {
+            continue;
+        };
+        for sender in [
+            candidate.spec.to_string(),
+            format!("kernel:{}", control.name),
+        ] {
+            if !senders.contains(&sender) {
+                senders.push(sender);
+            }
+        }
+    }
+    if senders.is_empty() {
+        senders.extend(starred().map(|candidate| candidate.spec.to_string()));
+        senders.push(LINUX_DEFAULT.to_owned());
+    }
+    WireCheck::of(&results.experiment, &senders)
+}
+
+/// The section of the page; nothing, if none of the senders is a stack.
+#[must_use]
+pub fn section(results: &Results, catalog: &Catalog) -> Option<Section> {
+    let candidates = candidates(results, catalog);
+    if candidates.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![overview(&candidates, catalog)];
+    let starred = candidates.iter().filter(|c| !c.stars.is_empty());
+    for candidate in starred.filter(|c| c.deployment.is_possible()) {
+        blocks.push(recipe(candidate));
+    }
+    blocks.extend(of_the_experiment(results));
+    if let Some(check) = wire_check(results, &candidates) {
+        blocks.push(Block::Listing {
+            caption: format!(
+                "The check on real packets, with the path of this comparison. A kernel that says a congestion \
+                 control is not there wants its module first (modprobe). {}",
+                check.caution()
+            ),
+            text: check.lines(None),
+        });
+    }
+    Some(Section {
+        heading: "Turning it on".to_owned(),
+        blocks,
+        ..Section::default()
+    })
+}
+
+/// Every stack: where it has a ★, and whether Linux has it.
+fn overview(candidates: &[Candidate], catalog: &Catalog) -> Block {
+    let row = |candidate: &Candidate| {
+        let Candidate {
+            spec,
+            deployment,
+            stars,
+        } = candidate;
+        let (answer, emphasis) = match deployment.is_possible() {
+            true => ("yes", Emphasis::Holds),
+            false => ("no", Emphasis::Plain),
+        };
+        let stars = match (stars.len(), stars.concat().is_empty()) {
+            (0, _) => String::new(),
+            (_, true) => "★".to_owned(),
+            _ => format!("★ {}", stars.join(", ")),
+        };
+        vec![
+            Cell::from(spec.to_string()),
+            stars.into(),
+            Cell::new(answer, emphasis),
+            told(spec, deployment, catalog).into(),
+        ]
+    };
+    Block::Table {
+        caption:
+            "What of these stacks Linux has today. All parts of a stack must be there together. \
+                  `dupack stacks STACK` says the same of any stack."
+                .to_owned(),
+        header: ["stack", "★", "in Linux", "how, or what is missing"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: candidates.iter().map(row).collect(),
+    }
+}
+
+/// How a stack is turned on in short, or what is missing and what comes nearest.
+fn told(spec: &StackSpec, deployment: &Deployment, catalog: &Catalog) -> String {
+    if deployment.is_possible() {
+        let differs: Vec<&str> = deployment.differences().map(|(_, how)| how).collect();
+        // What is Linux's default is in the recipes, for who has changed it.
+        let settings = deployment.settings.iter();
+        let usual = settings.filter(|setting| setting.usual == Usual::Yes);
+        let usual: Vec<String> = usual.map(Setting::command).collect();
+        let mut commands = deployment.commands();
+        commands.retain(|command| !usual.contains(command));
+        let mut told = commands.join("; ");
+        if !differs.is_empty() {
+            told += &format!(" ({})", differs.join("; "));
+        }
+        return told;
+    }
+    let obstacles: Vec<String> = deployment
+        .obstacles
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let mut told = obstacles.join(". ");
+    if let Some(near) = catalog.nearest_deployable(spec) {
+        told += &format!(". The nearest that is there: {near}");
+    }
+    told
+}
+
+/// The commands for a stack with a ★.
+fn recipe(candidate: &Candidate) -> Block {
+    let mut text = String::new();
+    for (title, lines) in ways(&candidate.deployment) {
+        text += &format!("# {title}\n{}\n\n", lines.join("\n"));
+    }
+    Block::Listing {
+        caption: format!("To turn on {}", candidate.spec),
+        text: text.trim_end().to_owned(),
+    }
+}
+
+/// What the comparison says of its senders beside their stacks, and what sets that in Linux.
+fn of_the_experiment(results: &Results) -> Vec<Block> {
+    let experiment = &results.experiment;
+    let mut blocks = Vec::new();
+    if experiment.dialect != Dialect::Linux {
+        blocks.push(Block::text(format!(
+            "These numbers are by the dialect {}. Linux's senders have other defaults: --dialect linux compares them \
+             as Linux has them.",
+            experiment.dialect
+        )));
+    }
+    let (commands, fixed) = sender_settings(&experiment.sender);
+    if !commands.is_empty() {
+        blocks.push(Block::Listing {
+            caption: "What this comparison sets for all senders".to_owned(),
+            text: commands.join("\n"),
+        });
+    }
+    if !fixed.is_empty() {
+        blocks.push(Block::text(format!(
+            "Nothing in Linux sets what this comparison sets for all senders: {}.",
+            fixed.join(", ")
+        )));
+    }
+    blocks
+}
+
+/// The commands for what an experiment sets for its senders, and what has none.
+fn sender_settings(sender: &SenderOptions) -> (Vec<String>, Vec<&'static str>) {
+    let SenderOptions {
+        segment: _,
+        header: _,
+        initial_window,
+        initial_ssthresh,
+        max_window,
+        min_rto,
+        initial_rto,
+        granularity,
+        timestamps,
+        credit,
+        ecn,
+    } = sender;
+    let mut settings = Vec::new();
+    let mut fixed = Vec::new();
+    let route = |attribute: &'static str| Place::Route(attribute.into());
+    match initial_window {
+        Some(Buffer::Packets(segments)) => {
+            settings.push(Setting::changed(route("initcwnd"), segments.to_string()));
+        }
+        Some(Buffer::Bytes(_)) => fixed.push("an initial window in bytes"),
+        None => {}
+    }
+    if let Some(least) = min_rto {
+        let millis = format!("{}ms", (least.as_seconds() * 1e3).round());
+        settings.push(Setting::changed(route("rto_min"), millis));
+    }
+    if let Some(stamped) = timestamps {
+        let key = Place::sysctl("net.ipv4.tcp_timestamps");
+        settings.push(Setting::changed(key, if *stamped { "1" } else { "0" }));
+    }
+    let ecn = match ecn {
+        Some(EcnKind::Classic(true)) => Some("1"),
+        Some(EcnKind::Classic(false)) => Some("0"),
+        Some(EcnKind::Named(_)) => Some("3"),
+        None => None,
+    };
+    let key = || Place::sysctl("net.ipv4.tcp_ecn");
+    settings.extend(ecn.map(|value| Setting::changed(key(), value)));
+    let others = [
+        (initial_ssthresh.is_some(), "initial_ssthresh"),
+        (max_window.is_some(), "max_window"),
+        (initial_rto.is_some(), "initial_rto"),
+        (granularity.is_some(), "granularity"),
+        (credit.is_some(), "credit"),
+    ];
+    fixed.extend(
+        others
+            .iter()
+            .filter(|(is_set, _)| *is_set)
+            .map(|(_, name)| *name),
+    );
+    (settings.iter().map(Setting::command).collect(), fixed)
+}
+
+/// What of each stack Linux has, for programs.
+#[must_use]
+pub fn json(results: &Results, catalog: &Catalog) -> Vec<Value> {
+    let candidates = candidates(results, catalog);
+    let all = candidates.iter();
+    all.map(|candidate| stack_json(&candidate.spec, catalog))
+        .collect()
+}

@@ -1,0 +1,258 @@
+//! What is printed of what Linux has; comparisons with made-up numbers; the page in docs/.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::{Measure, Results, Run, Values};
+use dupack_lab::run::Plan;
+
+use super::*;
+use crate::page::Block;
+
+fn stack(text: &str, catalog: &Catalog) -> StackSpec {
+    StackSpec::parse(text, catalog).unwrap()
+}
+
+fn told(text: &str, width: Option<u16>) -> String {
+    let catalog = Catalog::builtin();
+    super::text(&stack(text, &catalog), &catalog, width)
+}
+
+/// A comparison in which the stacks have these goodputs, and all else is alike.
+fn results(settings: &str, goodputs: &[(&str, f64)]) -> Results {
+    let names: Vec<String> = goodputs
+        .iter()
+        .map(|(name, _)| format!("{name:?}"))
+        .collect();
+    let text = format!("stacks = [{}]\n{settings}", names.join(", "));
+    let source = Source::new("test.toml", text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let mut results = plan.empty_results();
+    for point in 0..results.points.len() {
+        for (stack, (_, goodput)) in goodputs.iter().enumerate() {
+            for seed in 1..=4_u64 {
+                let mut values = Values::default();
+                let goodput = goodput + seed as f64 / 1000.0;
+                values.set(Measure::Goodput, goodput);
+                results.runs.push(Run {
+                    point,
+                    stack,
+                    seed,
+                    values,
+                    flow_goodputs: vec![goodput],
+                    trace_hash: seed + 100 * stack as u64,
+                });
+            }
+        }
+    }
+    results
+}
+
+const PATH: &str =
+    "[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"\nloss = \"1%\"\n";
+
+#[test]
+fn a_stack_that_linux_has_comes_with_commands() {
+    let text = told("rack/westwood-linux", Some(100));
+    for wanted in [
+        "rack/westwood-linux can be turned on in Linux.",
+        "\n  modprobe tcp_westwood\n",
+        "\n  sysctl -w net.ipv4.tcp_congestion_control=westwood\n",
+        "TCP_CONGESTION, \"westwood\", 8)",
+        "\n  ss -tio\n",
+        "after a timeout",
+        "\n  dupack testbed --senders rack/westwood-linux,kernel:westwood\n",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    // Without SACK there is no kernel's sender to set beside it.
+    let text = told("newreno/reno", Some(100));
+    assert!(text.contains("tcp_sack=0"), "{text}");
+    assert!(!text.contains("kernel:reno"), "{text}");
+}
+
+#[test]
+fn a_stack_that_linux_does_not_have_says_what_is_missing() {
+    let text = told("le/westwood", Some(100));
+    for wanted in [
+        "le/westwood cannot be turned on in Linux.",
+        "loss recovery `le`",
+        "Westwood+",
+        "`dupack stacks rack/westwood-linux`",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    assert!(!text.contains("sysctl -w"), "{text}");
+    let text = told("rack/cubic(c=0.5)", Some(100));
+    assert!(
+        text.contains("nothing in Linux sets cubic(c=0.5)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn text_for_people_fits_the_terminal_and_commands_stay_whole() {
+    for width in [60, 80, 120] {
+        let text = told("le/reno/veno/24", Some(width));
+        for line in text.lines() {
+            assert!(
+                line.chars().count() <= usize::from(width),
+                "{width}: {line}"
+            );
+        }
+    }
+    // What is to be pasted is in one line however narrow it is.
+    let text = told("rack/cubic(pacing=on)", Some(40));
+    let whole = |line: &str| line.contains("tc qdisc replace") && line.ends_with("root fq");
+    assert!(text.lines().any(whole), "{text}");
+}
+
+#[test]
+fn programs_are_told_the_same() {
+    let catalog = Catalog::builtin();
+    let json = stack_json(&stack("rack/cubic", &catalog), &catalog);
+    assert_eq!(json["deployable"], true);
+    assert_eq!(json["kernel_sender"], "kernel:cubic");
+    assert_eq!(json["commands"].as_array().unwrap().len(), 5);
+    let json = stack_json(&stack("rack/bbr", &catalog), &catalog);
+    assert_eq!(json["deployable"], false);
+    assert_eq!(json["kernel_sender"], Value::Null);
+    assert_eq!(json["commands"].as_array().unwrap().len(), 0);
+    let listing = crate::catalog::Listing::of(&catalog, Some("cubic"))
+        .unwrap()
+        .json();
+    assert_eq!(listing[0]["linux"]["congestion_control"], "cubic");
+}
+
+#[test]
+fn the_answer_says_which_stars_linux_has() {
+    let catalog = Catalog::builtin();
+    let both = results(
+        PATH,
+        &[("sack/reno", 1.0), ("le/reno", 1.0), ("rack/cubic", 2.0)],
+    );
+    let text = answer::text(&both, &catalog, Some(80)).unwrap();
+    assert!(text.contains("rack/cubic can be turned on"), "{text}");
+    assert!(text.contains("--senders rack/cubic,kernel:cubic"), "{text}");
+    assert!(!text.contains("le/reno"), "{text}");
+
+    let none = results(PATH, &[("sack/reno", 1.0), ("le/reno", 2.0)]);
+    let text = answer::text(&none, &catalog, Some(80)).unwrap();
+    assert!(text.contains("none of le/reno is there"), "{text}");
+    assert!(text.contains("--senders le/reno,kernel:cubic"), "{text}");
+
+    let nobody = results(PATH, &[("sack/reno", 1.0)]);
+    let starred = answer::text(&nobody, &catalog, Some(80));
+    assert_eq!(starred, None);
+}
+
+#[test]
+fn the_page_has_a_section_with_the_commands_of_the_stars_alone() {
+    let catalog = Catalog::builtin();
+    let results = results(
+        &format!("[sender]\ninitial_window = \"20pkt\"\nmax_window = \"99pkt\"\n{PATH}"),
+        &[("newreno/reno", 1.0), ("le/reno", 1.0), ("rack/cubic", 2.0)],
+    );
+    let section = answer::section(&results, &catalog).unwrap();
+    let blocks = format!("{:?}", section.blocks);
+    let Block::Table { rows, .. } = &section.blocks[0] else {
+        panic!("{blocks}");
+    };
+    let column = |index: usize| rows.iter().map(move |row| row[index].text.clone());
+    assert_eq!(
+        column(0).collect::<Vec<_>>(),
+        ["newreno/reno", "le/reno", "rack/cubic"]
+    );
+    assert_eq!(column(2).collect::<Vec<_>>(), ["yes", "no", "yes"]);
+    let recipes = |block: &&Block| matches!(block, Block::Listing { caption, .. } if caption.starts_with("To turn on"));
+    assert_eq!(section.blocks.iter().filter(recipes).count(), 1);
+    assert!(blocks.contains("initcwnd 20"), "{blocks}");
+    assert!(blocks.contains("max_window"), "{blocks}");
+    assert!(blocks.contains("--dialect linux"), "{blocks}");
+    let json = answer::json(&results, &catalog);
+    assert_eq!(json[2]["deployable"], true);
+}
+
+#[test]
+fn the_check_has_the_path_of_the_comparison_and_says_what_it_has_not() {
+    let settings = "dialect = \"linux\"\n[[flows]]\ncount = 4\n[receiver]\ndelayed_ack = \"40ms\"\n\
+                    [path]\nrate = \"50Mbit/s\"\ndelay = \"40ms\"\nbuffer = \"200pkt\"\n\
+                    reorder = { probability = \"1%\", delay = \"7ms\" }\nreverse = { loss = \"1%\" }\n\
+                    [sweep]\n\"path.loss\" = [0, \"0.1%\", \"1%\"]\n";
+    let results = results(settings, &[("rack/cubic", 1.0)]);
+    let senders = ["rack(tlp=off)/cubic", "kernel:cubic"].map(str::to_owned);
+    let check = wire::WireCheck::of(&results.experiment, &senders).unwrap();
+    assert_eq!(
+        check.command(),
+        "dupack testbed --rate 50Mbit/s --delay 40ms --buffer 200pkt --loss 0,0.1%,1% --reorder 1% \
+         --reorder-delay 7ms --dialect linux --senders 'rack(tlp=off)/cubic,kernel:cubic'"
+    );
+    let caution = check.caution();
+    for wanted in ["several flows", "lost ACKs", "delay of ACKs", "60s"] {
+        assert!(caution.contains(wanted), "{wanted}: {caution}");
+    }
+    // Broken for a terminal, it is the same command.
+    for width in [60, 80, 120] {
+        let lines = check.lines(Some(width));
+        assert!(
+            lines.lines().all(|line| line.len() <= usize::from(width)),
+            "{lines}"
+        );
+        assert_eq!(lines.replace(" \\\n   ", ""), check.command());
+    }
+}
+
+/// docs/deploy.md without what the catalog makes, and that part.
+fn page() -> (String, String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deploy.md");
+    let page = fs::read_to_string(path).unwrap();
+    let (before, rest) = page.split_once("<!-- catalog -->\n").unwrap();
+    let (tables, after) = rest.split_once("<!-- end -->\n").unwrap();
+    (format!("{before}{after}"), tables.to_owned())
+}
+
+#[test]
+fn the_tables_of_the_docs_are_those_of_the_catalog() {
+    let (_, tables) = page();
+    let wanted = markdown(&Catalog::builtin());
+    assert!(
+        tables == wanted,
+        "put what `dupack stacks --markdown` prints between the marks of docs/deploy.md:\n{wanted}"
+    );
+}
+
+#[test]
+fn the_text_of_the_docs_names_what_there_is() {
+    let (text, _) = page();
+    let catalog = Catalog::builtin();
+    // Whatever is written as a stack is one.
+    let coded = text.split('`').skip(1).step_by(2);
+    let stacks = coded.filter(|word| {
+        word.contains('/') && !word.contains([' ', '.', '=']) && !word.starts_with('/')
+    });
+    let mut seen = 0;
+    for word in stacks {
+        let parsed = StackSpec::parse(word, &catalog);
+        assert!(parsed.is_ok(), "{word}");
+        seen += 1;
+    }
+    assert!(seen > 0);
+    // Sysctls are the running kernel's, where there is one new enough to have them all.
+    let known = Path::new("/proc/sys/net/ipv4/tcp_rto_min_us").exists();
+    let keys: BTreeSet<&str> = text
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'))
+        .filter(|word| word.starts_with("net.ipv4."))
+        .map(|word| word.trim_end_matches('.'))
+        .collect();
+    assert!(keys.len() > 5, "{keys:?}");
+    if !known {
+        eprintln!("*** skipped: no kernel since 6.11 whose sysctls could be looked at");
+        return;
+    }
+    for key in keys {
+        let file = format!("/proc/sys/{}", key.replace('.', "/"));
+        assert!(Path::new(&file).exists(), "{file}");
+    }
+}
