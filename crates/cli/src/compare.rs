@@ -210,3 +210,127 @@ fn experiment(args: &CompareArgs, stacks: Vec<String>) -> Experiment {
     }
     experiment
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cli, Command};
+    use clap::Parser;
+
+    fn compare(flags: &str) -> CompareArgs {
+        let words = format!("dupack compare {flags}");
+        match Cli::parse_from(words.split_whitespace()).command {
+            Command::Compare(args) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn deployable_alone_compares_all_that_linux_has_as_linux_has_it() {
+        let catalog = Catalog::builtin();
+        let args = compare("--deployable");
+        assert_eq!(args.dialect, Dialect::Linux);
+        let stacks = stacks(&args, &catalog).unwrap();
+        assert!(stacks.contains(&"rack/cubic".to_owned()), "{stacks:?}");
+        for text in &stacks {
+            let stack = StackSpec::parse(text, &catalog).unwrap();
+            assert!(Deployment::of(&stack).is_possible(), "{text}");
+        }
+        // What is said stands.
+        assert_eq!(compare("--deployable --dialect rfc").dialect, Dialect::Rfc);
+        let args = compare("");
+        assert_eq!(args.dialect, Dialect::Rfc);
+        assert!(args.stacks.unwrap().0.contains(&"le/westwood".to_owned()));
+    }
+
+    #[test]
+    fn deployable_leaves_out_what_linux_does_not_have() {
+        let catalog = Catalog::builtin();
+        let args = compare("--deployable --stacks le/reno,rack/cubic,rack/bbr,nonsense");
+        // What is no stack stays, for the error that names it.
+        assert_eq!(stacks(&args, &catalog).unwrap(), ["rack/cubic", "nonsense"]);
+        let args = compare("--deployable --stacks le/reno,rack/bbr");
+        let error = stacks(&args, &catalog).unwrap_err().to_string();
+        for wanted in ["none of these", "le/reno: ", "rack/bbr: ", "version 1"] {
+            assert!(error.contains(wanted), "{wanted}: {error}");
+        }
+        let args = compare("--stacks le/reno");
+        assert_eq!(stacks(&args, &catalog).unwrap(), ["le/reno"]);
+    }
+
+    /// Words as a shell makes them of a command in one line.
+    #[cfg(target_os = "linux")]
+    fn words(command: &str) -> Vec<String> {
+        let parts = command.split('\'').enumerate();
+        let words = parts.flat_map(|(index, part)| match index % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        words.collect()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_check_that_is_suggested_is_one_that_the_testbed_takes() {
+        use dupack_report::deploy::wire::WireCheck;
+        let catalog = Catalog::builtin();
+        let senders = ["rack(tlp=off)/cubic", "le/westwood", "kernel:cubic"].map(str::to_owned);
+        for flags in [
+            "",
+            "--rate 50Mbit/s --delay 40ms --buffer 200pkt --loss 0,0.1%,1%",
+            "--rate 1.5Gbit/s --delay 0.5ms --buffer 64kB --loss 2% --dialect ns2",
+            "--trace cellular.down --trace-up cellular.up --delay 30ms",
+            "--flows 4 --delayed-ack 40ms --segment 1200B --ack-loss 1%",
+        ] {
+            let args = compare(flags);
+            let experiment = experiment(&args, stacks(&args, &catalog).unwrap());
+            let check = WireCheck::of(&experiment, &senders).unwrap();
+            let command = check.command();
+            let parsed = Cli::try_parse_from(words(&command));
+            let Ok(Command::Testbed(testbed)) = parsed.map(|cli| cli.command) else {
+                panic!("{command}");
+            };
+            // The flags mean there what they mean here.
+            let theirs = format!("{testbed:?}");
+            let mut ours = vec![
+                format!("delay: {:?}", args.delay),
+                format!("buffer: {:?}", args.buffer),
+                format!("loss: LossList({:?})", args.loss),
+                format!("dialect: {:?}", args.dialect),
+                format!("senders: {:?}", StackList(senders.to_vec())),
+            ];
+            match experiment.path.unwrap().trace {
+                Some(file) => ours.push(format!("trace: Some({file:?})")),
+                None => ours.push(format!("rate: {:?}", args.rate)),
+            }
+            for flag in ours {
+                assert!(theirs.contains(&flag), "{flag}: {command}");
+            }
+        }
+    }
+
+    /// Every command of the page in docs/ is one, and those of a stack's own text are, too.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn commands_of_the_docs_are_commands() {
+        let page = include_str!("../../../docs/deploy.md");
+        let in_lines = page.lines().filter(|line| line.starts_with("dupack "));
+        let in_text = page.split('`').skip(1).step_by(2);
+        let in_text = in_text.filter(|code| code.starts_with("dupack ") && !code.contains("STACK"));
+        let catalog = Catalog::builtin();
+        let told = catalog.deployable();
+        let told: Vec<String> = told
+            .iter()
+            .map(|stack| dupack_report::deploy::text(stack, &catalog, None))
+            .collect();
+        let told = told.iter().flat_map(|text| text.lines().map(str::trim));
+        let told = told.filter(|line| line.starts_with("dupack "));
+        let mut count = 0;
+        for command in in_lines.chain(in_text).chain(told) {
+            let parsed = Cli::try_parse_from(words(command));
+            assert!(parsed.is_ok(), "{command}: {:?}", parsed.err());
+            count += 1;
+        }
+        assert!(count > 6, "{count}");
+    }
+}
