@@ -3,7 +3,7 @@
 
 use super::FigureError;
 use super::axis::{Axis, Scale};
-use super::canvas::{Canvas, Lettering, Place, Stroke, Theme, picture_of};
+use super::canvas::{Canvas, Lettering, Place, Stroke, picture};
 use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
 use super::legend::{Legend, Sample};
 use super::panel::{Frame, Labels, Panel};
@@ -71,7 +71,7 @@ impl TimePanels {
         };
         let size = (WIDTH, bottom + X_NAMES_HEIGHT + MARGIN / 2.0);
         let words = (self.title.as_str(), self.description.as_str());
-        picture_of(size, words, Theme::LightAndDark, |canvas| {
+        picture(size, words, |canvas| {
             heading.draw(canvas)?;
             legend.draw(canvas, right + 20.0, top + NAME)?;
             let label = Lettering::left(LABEL, INK);
