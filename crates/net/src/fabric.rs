@@ -32,6 +32,8 @@ pub enum Step {
     Idle,
 }
 
+mod managed;
+
 /// Links, packets and timers on one clock.
 #[derive(Clone, Debug)]
 pub struct Fabric {
@@ -39,33 +41,59 @@ pub struct Fabric {
     /// All links. In a radio link's place stands one that only counts.
     links: Vec<Link>,
     radios: Radios,
+    /// The links whose queue is managed.
+    managed: Vec<LinkId>,
     routes: RouteTable,
     packets: PacketArena,
-    /// One slot per link, then one per medium, then one per timer.
+    /// One slot per link, then one per medium, one per managed queue, and one per timer.
     events: EventQueue,
+    first_timer: u32,
 }
 
 /// Shared channels, and which links lead over them.
 #[derive(Clone, Debug, Default)]
 pub struct Radios {
     media: Vec<Medium>,
-    /// For each link; empty if no link is a radio link, so that wires need not look.
-    ports: Vec<Option<(MediumId, RadioPort)>>,
+    /// For each link; empty if none has anything in its place, so that wires need not look.
+    places: Vec<Option<Place>>,
+}
+
+/// What an offer to a link comes to instead of a FIFO.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Radio(MediumId, RadioPort),
+    /// A managed queue, and which it is of all of them.
+    Managed(u32),
 }
 
 impl Radios {
     /// These media; `ports` says of each link whether it is a radio link, and between which
     /// stations of which medium.
     #[must_use]
-    pub fn new(media: Vec<Medium>, mut ports: Vec<Option<(MediumId, RadioPort)>>) -> Self {
-        if ports.iter().all(Option::is_none) {
-            ports.clear();
+    pub fn new(media: Vec<Medium>, ports: Vec<Option<(MediumId, RadioPort)>>) -> Self {
+        let mut places = Vec::new();
+        if ports.iter().any(Option::is_some) {
+            let radio = |(medium, port)| Place::Radio(medium, port);
+            places.extend(ports.into_iter().map(|port| port.map(radio)));
         }
-        Self { media, ports }
+        Self { media, places }
     }
 
-    fn port(&self, link: LinkId) -> Option<(MediumId, RadioPort)> {
-        self.ports.get(link.index()).copied().flatten()
+    fn place(&self, link: LinkId) -> Option<Place> {
+        self.places.get(link.index()).copied().flatten()
+    }
+
+    /// Puts managed queues in the place of some links; gives these links.
+    fn put_managed(&mut self, links: &[Link]) -> Vec<LinkId> {
+        let mut managed = Vec::new();
+        for (link, id) in links.iter().zip(0..) {
+            if link.is_managed() {
+                self.places.resize(links.len().max(self.places.len()), None);
+                self.places[id as usize] = Some(Place::Managed(managed.len() as u32));
+                managed.push(LinkId(id));
+            }
+        }
+        managed
     }
 }
 
@@ -85,15 +113,20 @@ const NOBODY: (FlowId, u64, Codepoint) = (FlowId(u32::MAX), u64::MAX, Codepoint:
 impl Fabric {
     /// A fabric of `links`, some of which may be `radios`, and `timers` timers at time zero.
     #[must_use]
-    pub fn new(links: Vec<Link>, radios: Radios, routes: RouteTable, timers: usize) -> Self {
-        let events = EventQueue::new(links.len(), radios.media.len(), timers);
+    pub fn new(links: Vec<Link>, mut radios: Radios, routes: RouteTable, timers: usize) -> Self {
+        let managed = radios.put_managed(&links);
+        let others = radios.media.len() + managed.len();
+        let events = EventQueue::new(links.len(), others, timers);
+        let first_timer = (links.len() + others) as u32;
         Self {
             now: Instant::ZERO,
             links,
             radios,
+            managed,
             routes,
             packets: PacketArena::default(),
             events,
+            first_timer,
         }
     }
 
@@ -123,7 +156,7 @@ impl Fabric {
     /// Packets and bytes that wait now for their transmission on `link` to begin; for a radio
     /// link, all that wait at its station.
     pub fn backlog(&mut self, link: LinkId) -> (u64, u64) {
-        if let Some((medium, port)) = self.radios.port(link) {
+        if let Some(Place::Radio(medium, port)) = self.radios.place(link) {
             return self.radios.media[medium.index()].backlog(port.from);
         }
         let link = &mut self.links[link.index()];
@@ -228,11 +261,15 @@ impl Fabric {
             self.now = at;
             let step = if let Some(link) = self.link_of(slot) {
                 self.arrive(link, observer)
-            } else if slot.0 >= self.first_timer() {
+            } else if slot.0 >= self.first_timer {
                 self.events.clear(slot);
-                Some(Step::Timer(TimerId(slot.0 - self.first_timer())))
+                Some(Step::Timer(TimerId(slot.0 - self.first_timer)))
             } else {
-                self.on_air(MediumId(slot.0 - self.links.len() as u32), observer)
+                let place = slot.0 - self.links.len() as u32;
+                match place.checked_sub(self.radios.media.len() as u32) {
+                    None => self.on_air(MediumId(place), observer),
+                    Some(queue) => self.serve_managed(queue, observer),
+                }
             };
             if let Some(step) = step {
                 return step;
@@ -243,15 +280,11 @@ impl Fabric {
     }
 
     fn slot(&self, timer: TimerId) -> EventSlot {
-        EventSlot(self.first_timer() + timer.0)
+        EventSlot(self.first_timer + timer.0)
     }
 
     const fn medium_slot(&self, medium: MediumId) -> EventSlot {
         EventSlot(self.links.len() as u32 + medium.0)
-    }
-
-    const fn first_timer(&self) -> u32 {
-        (self.links.len() + self.radios.media.len()) as u32
     }
 
     fn link_of(&self, slot: EventSlot) -> Option<LinkId> {
@@ -482,8 +515,14 @@ impl Fabric {
         id: LinkId,
         observer: &mut O,
     ) -> Result<(), DropCause> {
-        if let Some((medium, port)) = self.radios.port(id) {
-            return self.offer_by_radio(offer, id, medium, port, observer);
+        match self.radios.place(id) {
+            None => {}
+            Some(Place::Radio(medium, port)) => {
+                return self.offer_by_radio(offer, id, medium, port, observer);
+            }
+            Some(Place::Managed(queue)) => {
+                return self.offer_managed(offer, id, queue, observer);
+            }
         }
         let number = self.events.number();
         let verdict = self.links[id.index()].offer(self.now, number, offer);

@@ -11,6 +11,10 @@
 //!
 //! The queue is first-in first-out, so a packet's whole future is known when it is accepted.
 //! Nothing happens inside a link between an offer and an arrival.
+//!
+//! A link with a [managed queue](Discipline::is_managed) is another matter: it also acts when its
+//! transmitter is free, [`Link::transmit`] at [`Link::next_transmission`], and what it drops or
+//! marks meanwhile is fetched by [`Link::take_drop`] and [`Link::take_mark`].
 
 mod backlog;
 mod config;
@@ -20,9 +24,11 @@ mod extras;
 mod far_end;
 mod impairment;
 mod loss;
+mod managed;
 mod offer;
 mod opportunity;
 mod outage;
+mod queue;
 mod rate;
 mod red;
 mod service;
@@ -45,6 +51,11 @@ pub use loss::{
 };
 pub use offer::{Offer, Verdict};
 pub use outage::TimeWindow;
+pub use queue::codel::CoDelConfig;
+pub use queue::dual_pi2::{DualPi2Config, DualScheduler};
+pub use queue::fq_codel::FqCoDelConfig;
+pub use queue::pie::{PieConfig, PieDelay, PieSpread};
+pub use queue::token_bucket::TokenBucketConfig;
 pub use red::{Capable, RedAbove, RedConfig, RedUnit};
 
 use dupack_tcp::time::{Duration, Instant};
@@ -125,6 +136,9 @@ impl Link {
     #[inline(always)]
     pub fn offer(&mut self, now: Instant, number: InsertionNumber, packet: &Offer) -> Verdict {
         self.counters.offered_packets += 1;
+        if self.is_managed() {
+            return self.offer_managed(now, number, packet);
+        }
         self.backlog.advance(now);
         if let Some(cause) = self.refuse(now, packet) {
             self.counters.drops.add(cause);
@@ -257,12 +271,18 @@ impl Link {
 
     /// Packets that wait for their transmission to begin at `now`.
     pub fn backlog_packets(&mut self, now: Instant) -> u64 {
+        if let Some((packets, _)) = self.managed_backlog() {
+            return packets;
+        }
         self.backlog.advance(now);
         self.backlog.packets()
     }
 
     /// Bytes that wait for their transmission to begin at `now`.
     pub fn backlog_bytes(&mut self, now: Instant) -> u64 {
+        if let Some((_, bytes)) = self.managed_backlog() {
+            return bytes;
+        }
         self.backlog.advance(now);
         self.backlog.bytes()
     }

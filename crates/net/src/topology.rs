@@ -303,7 +303,11 @@ impl Topology {
     ///
     /// If a link is configured impossibly or there is too much of everything.
     pub fn fabric(&self, seed: u64, timers: usize) -> Result<Fabric, TopologyError> {
-        let slots = self.links.len() + self.media.len() + timers;
+        let managed = self.links.iter().filter(|edge| match &edge.setup {
+            LinkSetup::Wire(config) => config.queue.discipline.is_managed(),
+            LinkSetup::Radio { .. } => false,
+        });
+        let slots = self.links.len() + self.media.len() + managed.count() + timers;
         if slots > MAX_SLOTS {
             return Err(TopologyError::TooLarge { slots });
         }

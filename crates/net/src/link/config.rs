@@ -6,6 +6,11 @@ use super::delivery_trace::DeliveryTrace;
 use super::impairment::ImpairmentConfig;
 use super::loss::{LossConfig, LossModel, LossPlacement, PacketFilter};
 use super::outage::TimeWindow;
+use super::queue::codel::CoDelConfig;
+use super::queue::dual_pi2::DualPi2Config;
+use super::queue::fq_codel::FqCoDelConfig;
+use super::queue::pie::PieConfig;
+use super::queue::token_bucket::TokenBucketConfig;
 use super::red::RedConfig;
 use crate::units::{BitRate, Probability};
 
@@ -70,6 +75,42 @@ pub enum Discipline {
     DropTail,
     /// Random early detection.
     Red(RedConfig),
+    /// Controlled delay.
+    CoDel(CoDelConfig),
+    /// A line for each flow, with CoDel in each.
+    FqCoDel(FqCoDelConfig),
+    /// Proportional integral controller enhanced.
+    Pie(PieConfig),
+    /// Two lines, for L4S and for the rest, under a coupled controller.
+    DualPi2(DualPi2Config),
+    /// A token bucket that drops what does not conform, before a DropTail queue.
+    Policer(TokenBucketConfig),
+    /// A token bucket for which packets wait.
+    Shaper(TokenBucketConfig),
+}
+
+impl Discipline {
+    /// Whether the queue decides when packets leave, and not only when they come.
+    #[must_use]
+    pub const fn is_managed(&self) -> bool {
+        !matches!(self, Self::DropTail | Self::Red(_) | Self::Policer(_))
+    }
+
+    /// What is wrong with its parameters, if anything is.
+    #[must_use]
+    pub fn fault(&self) -> Option<LinkFault> {
+        match self {
+            Self::DropTail => None,
+            Self::Red(red) => (!red.is_valid()).then_some(LinkFault::RedParameters),
+            Self::CoDel(codel) => (!codel.is_valid()).then_some(LinkFault::CoDelParameters),
+            Self::FqCoDel(fair) => (!fair.is_valid()).then_some(LinkFault::FqCoDelParameters),
+            Self::Pie(pie) => (!pie.is_valid()).then_some(LinkFault::PieParameters),
+            Self::DualPi2(dual) => (!dual.is_valid()).then_some(LinkFault::DualPi2Parameters),
+            Self::Policer(bucket) | Self::Shaper(bucket) => {
+                (!bucket.is_valid()).then_some(LinkFault::NoBucket)
+            }
+        }
+    }
 }
 
 /// Whose waiting times (arrival to start of transmission) a link records.
@@ -132,6 +173,13 @@ impl LinkConfig {
         self
     }
 
+    /// This link with another way to queue.
+    #[must_use]
+    pub const fn with_discipline(mut self, discipline: Discipline) -> Self {
+        self.queue.discipline = discipline;
+        self
+    }
+
     /// This link with another loss model: before the queue, for every packet.
     #[must_use]
     pub fn with_loss(mut self, model: LossModel) -> Self {
@@ -165,11 +213,13 @@ impl LinkConfig {
         ) {
             return Some(LinkFault::NoBuffer);
         }
+        let fault = self.queue.discipline.fault();
+        if fault.is_some() || self.service != ServiceConfig::Unlimited {
+            return fault;
+        }
         match self.queue.discipline {
-            Discipline::Red(red) if !red.is_valid() => Some(LinkFault::RedParameters),
-            Discipline::Red(_) if self.service == ServiceConfig::Unlimited => {
-                Some(LinkFault::RedWithoutQueue)
-            }
+            Discipline::Red(_) => Some(LinkFault::RedWithoutQueue),
+            _ if self.queue.discipline.is_managed() => Some(LinkFault::ManagedWithoutQueue),
             _ => None,
         }
     }
@@ -185,6 +235,18 @@ pub enum LinkFault {
     RedParameters,
     /// RED on a link whose queue is always empty.
     RedWithoutQueue,
+    /// A managed queue on a link whose queue is always empty.
+    ManagedWithoutQueue,
+    /// CoDel's target or interval are out of range.
+    CoDelParameters,
+    /// FQ-CoDel's numbers or its CoDel are out of range.
+    FqCoDelParameters,
+    /// PIE's times, weights or probabilities are out of range.
+    PieParameters,
+    /// DualPI2's times, coupling or share are out of range.
+    DualPi2Parameters,
+    /// A token bucket that holds nothing.
+    NoBucket,
 }
 
 impl LinkFault {
@@ -200,6 +262,26 @@ impl LinkFault {
             Self::RedWithoutQueue => {
                 "it has RED but transmits at once, so no queue ever builds: give it a rate"
             }
+            Self::ManagedWithoutQueue => {
+                "it manages its queue but transmits at once, so no queue ever builds: give it a rate"
+            }
+            Self::CoDelParameters => {
+                "its CoDel parameters make no sense: they need 0 < target <= interval"
+            }
+            Self::FqCoDelParameters => {
+                "its FQ-CoDel parameters make no sense: they need 0 < target <= interval, a quantum \
+                 and a batch above zero, and 1 to 65536 flows"
+            }
+            Self::PieParameters => {
+                "its PIE parameters make no sense: they need a target, an update interval, alpha and \
+                 beta above zero, probabilities from 0 to 1, and a threshold of 1 to 65536 bytes"
+            }
+            Self::DualPi2Parameters => {
+                "its DualPI2 parameters make no sense: they need a target, a longest round trip and \
+                 an update interval above zero, a coupling of at least 1, and a classic share of \
+                 at most a half"
+            }
+            Self::NoBucket => "its token bucket holds nothing: give it a burst above zero",
         }
     }
 }

@@ -20,6 +20,12 @@ pub enum DropCause {
     LinkDown,
     /// The retry limit on a shared channel, reached mostly because of corrupted frames.
     FrameError,
+    /// An active queue management other than RED dropped it: CoDel, PIE, PI2, BLUE.
+    Aqm,
+    /// The buffer was full, and its flow took most of it.
+    FattestFlow,
+    /// It did not conform to a token bucket.
+    Policed,
 }
 
 /// What a loss says about the path.
@@ -33,7 +39,7 @@ pub enum LossNature {
 
 impl DropCause {
     /// All causes, in the order of their discriminants.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::QueueFull,
         Self::RedEarly,
         Self::RedForced,
@@ -42,6 +48,9 @@ impl DropCause {
         Self::Collision,
         Self::LinkDown,
         Self::FrameError,
+        Self::Aqm,
+        Self::FattestFlow,
+        Self::Policed,
     ];
 
     /// What the loss says about the path: drops by a queue are congestion, and so are collisions,
@@ -49,9 +58,13 @@ impl DropCause {
     #[must_use]
     pub const fn nature(self) -> LossNature {
         match self {
-            Self::QueueFull | Self::RedEarly | Self::RedForced | Self::Collision => {
-                LossNature::Congestion
-            }
+            Self::QueueFull
+            | Self::RedEarly
+            | Self::RedForced
+            | Self::Collision
+            | Self::Aqm
+            | Self::FattestFlow
+            | Self::Policed => LossNature::Congestion,
             Self::Random | Self::Script | Self::LinkDown | Self::FrameError => LossNature::Wireless,
         }
     }
@@ -68,6 +81,9 @@ impl DropCause {
             Self::Collision => "collision",
             Self::LinkDown => "link down",
             Self::FrameError => "frame error",
+            Self::Aqm => "AQM",
+            Self::FattestFlow => "fattest flow",
+            Self::Policed => "policed",
         }
     }
 }

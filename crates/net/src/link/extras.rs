@@ -8,8 +8,10 @@ use super::config::{Discipline, LinkConfig, ServiceConfig};
 use super::counters::DropCause;
 use super::impairment::{ImpairmentConfig, Impairments};
 use super::loss::{Loss, LossPlacement};
+use super::managed::Managed;
 use super::offer::Offer;
 use super::outage::Outages;
+use super::queue::token_bucket::Policer;
 use super::red::Red;
 use crate::random::Stream;
 
@@ -18,11 +20,13 @@ use crate::random::Stream;
 pub(super) struct Extras {
     outages: Option<Outages>,
     losses_before: Vec<Loss>,
+    policer: Option<Policer>,
     red: Option<Red>,
     losses_after: Vec<Loss>,
     impairments: Option<Impairments>,
     /// RED marks the packet that it decided on last.
     marked: Bit,
+    managed: Option<Box<Managed>>,
 }
 
 /// What happens to a packet on the wire.
@@ -49,10 +53,12 @@ impl Extras {
         Self::wanted(config).then(|| Self {
             outages: (!config.outages.is_empty()).then(|| Outages::new(&config.outages)),
             losses_before: losses_at(LossPlacement::BeforeQueue),
+            policer: policer_of(config),
             red: red_of(config, seed, name),
             losses_after: losses_at(LossPlacement::AfterTransmission),
             impairments: impaired.then(|| Impairments::new(config.impairments, seed, name)),
             marked: Bit::Clear,
+            managed: Managed::new(&config.queue, seed, name).map(Box::new),
         })
     }
 
@@ -82,11 +88,25 @@ impl Extras {
         if lost.is_some() {
             return lost;
         }
+        if let Some(policer) = &mut self.policer {
+            return policer.refuse(now, packet.bytes);
+        }
         let red = self.red.as_mut()?;
         let idle_since = (idle_from <= now && backlog.packets() == 0).then_some(idle_from);
         let cause = red.decide(now, idle_since, backlog, packet.bytes)?;
         self.marked = Bit::when(red.marks(cause, packet.ecn));
         (!self.marked.is_set()).then_some(cause)
+    }
+
+    /// The managed queue, if there is one.
+    #[inline(always)]
+    pub(super) fn managed(&self) -> Option<&Managed> {
+        self.managed.as_deref()
+    }
+
+    /// The managed queue, if there is one.
+    pub(super) fn managed_mut(&mut self) -> Option<&mut Managed> {
+        self.managed.as_deref_mut()
     }
 
     /// Whether the packet that was offered last is marked.
@@ -144,6 +164,13 @@ fn first_of_many(losses: &mut [Loss], now: Instant, packet: &Offer) -> Option<Dr
         taken = taken.or(cause);
     }
     taken
+}
+
+fn policer_of(config: &LinkConfig) -> Option<Policer> {
+    match config.queue.discipline {
+        Discipline::Policer(bucket) => Some(Policer::new(bucket)),
+        _ => None,
+    }
 }
 
 fn red_of(config: &LinkConfig, seed: u64, name: &str) -> Option<Red> {

@@ -63,6 +63,25 @@ impl Service {
         }
     }
 
+    /// When a transmission may begin, at `now` or later, for a packet that waits already.
+    pub(super) fn free_from(&self, now: Instant) -> Instant {
+        match self {
+            // An opportunity that is just there serves those that wait, so it is looked for from
+            // the moment before.
+            Self::Trace(clock) => clock.clone().book(moment_before(now), 1).start,
+            _ => self.idle_from().max(now),
+        }
+    }
+
+    /// As [`book`](Self::book), for a packet that waited at `now`, which
+    /// [`free_from`](Self::free_from) gave.
+    pub(super) fn book_waiting(&mut self, now: Instant, bytes: u32) -> Transmission {
+        match self {
+            Self::Trace(clock) => clock.book(moment_before(now), bytes),
+            _ => self.book(now, bytes),
+        }
+    }
+
     /// Whether a packet offered at `now` would have to wait for its transmission to begin.
     #[inline(always)]
     pub(super) fn would_wait(&self, now: Instant) -> bool {
@@ -73,4 +92,8 @@ impl Service {
             Self::Trace(_) => true,
         }
     }
+}
+
+const fn moment_before(now: Instant) -> Instant {
+    Instant::from_nanos(now.as_nanos().saturating_sub(1))
 }

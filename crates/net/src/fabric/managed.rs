@@ -1,0 +1,101 @@
+//! Links whose queue is managed, in the fabric: each has a slot for its transmitter beside the one
+//! for its far end.
+
+use dupack_tcp::time::Duration;
+
+use super::{Fabric, Step};
+use crate::event::InsertionNumber;
+use crate::ids::{EventSlot, LinkId};
+use crate::link::{DropCause, Offer, Verdict};
+use crate::observer::{Happening, Observer};
+
+impl Fabric {
+    /// As [`offer`](Self::offer), to a link with a managed queue. What it drops beside the packet
+    /// that is offered is told by the next steps.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn offer_managed<O: Observer>(
+        &mut self,
+        offer: &Offer,
+        link: LinkId,
+        queue: u32,
+        observer: &mut O,
+    ) -> Result<(), DropCause> {
+        let number = self.events.number();
+        let verdict = self.links[link.index()].offer(self.now, number, offer);
+        self.await_first(link, number);
+        self.write_marks(link);
+        self.await_managed(link, queue);
+        match verdict {
+            Verdict::Dropped(cause) => {
+                self.tell(offer.packet, Happening::Dropped { link, cause }, observer);
+                Err(cause)
+            }
+            Verdict::Accepted { .. } | Verdict::Marked { .. } => {
+                // How long it will wait nobody knows.
+                let wait = Duration::ZERO;
+                self.tell(offer.packet, Happening::Queued { link, wait }, observer);
+                Ok(())
+            }
+        }
+    }
+
+    /// Handles a managed queue that is due: a packet goes on its way, or one that the queue has
+    /// dropped is told.
+    #[inline(never)]
+    pub(super) fn serve_managed<O: Observer>(
+        &mut self,
+        queue: u32,
+        observer: &mut O,
+    ) -> Option<Step> {
+        let id = self.managed[queue as usize];
+        let link = &mut self.links[id.index()];
+        if link.next_transmission().is_some_and(|at| at <= self.now) {
+            let number = self.events.number();
+            link.transmit(self.now, number);
+            self.await_first(id, number);
+            self.write_marks(id);
+        }
+        let dropped = self.links[id.index()].take_drop();
+        self.await_managed(id, queue);
+        let (packet, cause) = dropped?;
+        self.tell(packet, Happening::Dropped { link: id, cause }, observer);
+        Some(Step::Dropped(packet, cause))
+    }
+
+    /// Comes back to the far end for the packet that went under `number`, if it is the next.
+    fn await_first(&mut self, id: LinkId, number: InsertionNumber) {
+        if let Some((at, first)) = self.links[id.index()].next_arrival()
+            && first == number
+        {
+            self.events.set(EventSlot(id.0), at, number);
+        }
+    }
+
+    fn write_marks(&mut self, id: LinkId) {
+        while let Some(packet) = self.links[id.index()].take_mark() {
+            self.packets.get_mut(packet).mark();
+        }
+    }
+
+    /// Comes back to the queue for its next transmission, or at once for what it has dropped.
+    fn await_managed(&mut self, id: LinkId, queue: u32) {
+        let slot = EventSlot((self.links.len() + self.radios.media.len()) as u32 + queue);
+        let link = &self.links[id.index()];
+        let next = if link.has_drops() {
+            Some(self.now)
+        } else {
+            link.next_transmission()
+        };
+        if next == self.events.pending(slot) {
+            return;
+        }
+        match next {
+            Some(at) => {
+                let number = self.events.number();
+                self.events.set(slot, at, number);
+            }
+            None => self.events.clear(slot),
+        }
+    }
+}

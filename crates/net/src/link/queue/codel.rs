@@ -1,0 +1,269 @@
+//! CoDel, controlled delay (RFC 8289): drops at the head once packets have waited too long.
+//!
+//! What counts is how long each packet has waited when it leaves. If that has stayed above
+//! `target` for a whole `interval`, a packet is dropped, and another one `interval/√count` later
+//! for as long as it stays above, so that drops grow in number as Reno's law asks for:
+//!
+//! ```text
+//! drop_next ← drop_next + interval/√count        (§5.6, control_law)
+//! ```
+//!
+//! A queue that is left soon after is entered again with the count that had worked (§5.5, the
+//! Linux version, which the RFC prints). Nothing is dropped while no more than `mtu` bytes wait.
+//!
+//! Unlike [RED](super::super::RedConfig) it needs no average and no packet counts, and unlike
+//! [PIE](super::pie) no random numbers; but every packet carries the time at which it came.
+//!
+//! With ECN, packets whose ends understand it are marked instead, one at each time at which
+//! another would be dropped, as Linux has it: the RFC leaves marks open. `l4s_threshold` marks
+//! also each packet with ECT(1) that has waited longer than that: the `ce_threshold` of RFC 8290
+//! §5.2.7, for L4S alone.
+
+use dupack_tcp::segment::Codepoint;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::store::{Line, Store, Waiting};
+use super::{Fallout, Manage};
+use crate::link::config::QueueLimit;
+use crate::link::counters::DropCause;
+use crate::link::red::Capable;
+
+/// CoDel's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CoDelConfig {
+    /// `TARGET`: the wait that is not too long; 5 ms (RFC 8289 §4.3).
+    pub target: Duration,
+    /// `INTERVAL`: for how long it must be exceeded; 100 ms (RFC 8289 §4.3).
+    pub interval: Duration,
+    /// `maxpacket`: nothing is dropped while no more than so many bytes wait; 1500 (§5.2 asks for
+    /// the MTU).
+    pub mtu_bytes: u32,
+    /// What becomes of ECN-capable packets; they are dropped.
+    pub capable: Capable,
+    /// The wait from which on packets with ECT(1) are marked, one and all; off.
+    pub l4s_threshold: Option<Duration>,
+}
+
+impl CoDelConfig {
+    /// The RFC's constants, without ECN.
+    pub const RFC: Self = Self {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        mtu_bytes: 1500,
+        capable: Capable::Drop,
+        l4s_threshold: None,
+    };
+
+    /// Whether the parameters make sense: `0 < target ≤ interval`.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        !self.target.is_zero() && self.target <= self.interval
+    }
+}
+
+impl Default for CoDelConfig {
+    fn default() -> Self {
+        Self::RFC
+    }
+}
+
+/// The law, for one line of packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CoDel {
+    /// `first_above_time`: from when on packets may be dropped, if they still wait too long.
+    first_above: Option<Instant>,
+    drop_next: Instant,
+    count: u32,
+    last_count: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Idle,
+    /// The law drops.
+    Dropping,
+}
+
+/// A packet from the head, and whether it may be dropped (`dodequeue_result`).
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    packet: Option<Waiting>,
+    verdict: HeadVerdict,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeadVerdict {
+    Keep,
+    OkToDrop,
+}
+
+/// Within so many intervals of its last drop the law goes on where it was (§5.5).
+const RECENT_INTERVALS: u64 = 16;
+
+impl CoDel {
+    /// Takes the next packet of `line` that is not dropped.
+    pub(super) fn dequeue(
+        &mut self,
+        config: &CoDelConfig,
+        store: &mut Store,
+        line: &mut Line,
+        now: Instant,
+        fallout: &mut Fallout,
+    ) -> Option<Waiting> {
+        let head = self.head(config, store, line, now);
+        let ok_to_drop = head.verdict == HeadVerdict::OkToDrop;
+        let mut packet = match self.state {
+            State::Idle if ok_to_drop => self.enter(config, store, line, now, head, fallout),
+            State::Dropping if ok_to_drop => self.go_on(config, store, line, now, head, fallout),
+            _ => {
+                self.state = State::Idle;
+                head.packet
+            }
+        };
+        if let Some(packet) = &mut packet
+            && packet.offer.ecn == Codepoint::Ect1
+            && let Some(threshold) = config.l4s_threshold
+            && packet.sojourn(now) > threshold
+        {
+            fallout.mark(packet);
+        }
+        packet
+    }
+
+    /// The first drop or mark of an episode; then what is sent.
+    fn enter(
+        &mut self,
+        config: &CoDelConfig,
+        store: &mut Store,
+        line: &mut Line,
+        now: Instant,
+        head: Head,
+        fallout: &mut Fallout,
+    ) -> Option<Waiting> {
+        let mut packet = head.packet?;
+        let sent = if config.marks(&packet) {
+            fallout.mark(&mut packet);
+            Some(packet)
+        } else {
+            fallout.drop(&packet, DropCause::Aqm);
+            self.head(config, store, line, now).packet
+        };
+        self.state = State::Dropping;
+        let delta = self.count.saturating_sub(self.last_count);
+        let recent = now.since(self.drop_next) < config.interval * RECENT_INTERVALS;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = config.control_law(now, self.count);
+        self.last_count = self.count;
+        sent
+    }
+
+    /// The drops or the mark that are due in an episode; then what is sent.
+    fn go_on(
+        &mut self,
+        config: &CoDelConfig,
+        store: &mut Store,
+        line: &mut Line,
+        now: Instant,
+        mut head: Head,
+        fallout: &mut Fallout,
+    ) -> Option<Waiting> {
+        while now >= self.drop_next && self.state == State::Dropping {
+            let mut packet = head.packet?;
+            self.count = self.count.saturating_add(1);
+            if config.marks(&packet) {
+                fallout.mark(&mut packet);
+                self.drop_next = config.control_law(self.drop_next, self.count);
+                return Some(packet);
+            }
+            fallout.drop(&packet, DropCause::Aqm);
+            head = self.head(config, store, line, now);
+            match head.verdict {
+                HeadVerdict::Keep => self.state = State::Idle,
+                HeadVerdict::OkToDrop => {
+                    self.drop_next = config.control_law(self.drop_next, self.count);
+                }
+            }
+        }
+        head.packet
+    }
+
+    /// `dodequeue` (§5.6).
+    fn head(
+        &mut self,
+        config: &CoDelConfig,
+        store: &mut Store,
+        line: &mut Line,
+        now: Instant,
+    ) -> Head {
+        let packet = store.pop(line);
+        let waits_long = packet.as_ref().is_some_and(|packet| {
+            packet.sojourn(now) >= config.target && line.bytes() > u64::from(config.mtu_bytes)
+        });
+        let mut verdict = HeadVerdict::Keep;
+        match self.first_above {
+            _ if !waits_long => self.first_above = None,
+            None => self.first_above = Some(now + config.interval),
+            Some(first_above) if now >= first_above => verdict = HeadVerdict::OkToDrop,
+            Some(_) => {}
+        }
+        Head { packet, verdict }
+    }
+}
+
+impl CoDelConfig {
+    fn marks(&self, packet: &Waiting) -> bool {
+        self.capable == Capable::Mark && packet.is_capable()
+    }
+
+    /// The time of the drop after the one at `time`.
+    fn control_law(&self, time: Instant, count: u32) -> Instant {
+        let nanos = self.interval.as_nanos() as f64 / f64::from(count).sqrt();
+        time + Duration::from_nanos(nanos as u64)
+    }
+}
+
+/// One line of packets under CoDel. It drops at the tail when the buffer is full.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct CoDelQueue {
+    config: CoDelConfig,
+    store: Store,
+    line: Line,
+    law: CoDel,
+}
+
+impl CoDelQueue {
+    pub(super) fn new(config: CoDelConfig, limit: QueueLimit) -> Self {
+        Self {
+            config,
+            store: Store::new(limit),
+            line: Line::default(),
+            law: CoDel::default(),
+        }
+    }
+}
+
+impl Manage for CoDelQueue {
+    fn enqueue(&mut self, _: Instant, packet: Waiting, _: &mut Fallout) -> Result<(), DropCause> {
+        if !self.store.has_room(packet.bytes()) {
+            return Err(DropCause::QueueFull);
+        }
+        self.store.push(&mut self.line, packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, fallout: &mut Fallout) -> Option<Waiting> {
+        let (store, line) = (&mut self.store, &mut self.line);
+        self.law.dequeue(&self.config, store, line, now, fallout)
+    }
+
+    fn ready(&self, now: Instant) -> Option<Instant> {
+        (self.store.packets() > 0).then_some(now)
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+}

@@ -1,0 +1,384 @@
+//! DualPI2 (RFC 9332, Appendix A): a line for L4S and one for the rest, coupled.
+//!
+//! Packets with ECT(1) or CE go into the L line, all others into the C line. Every `update` a PI
+//! controller compares the longer of the two waits with its target (Figure 8):
+//!
+//! ```text
+//! p' ← p' + alpha·(wait − target) + beta·(wait − wait_before)
+//! p_C = p'²        classic: dropped, or marked if ECN-capable
+//! p_CL = k·p'      coupled: what the L line is marked with at least
+//! ```
+//!
+//! A window falls with 1/√p_C for classic senders and with 1/p_CL for L4S, so the square makes
+//! both send alike. The L line has an AQM of its own, too: a ramp from no marks at a wait of
+//! `min_th` to all at `min_th + range` (Figure 5), or a step if `range` is zero. Signals are not
+//! drawn but counted out (`recur`, Figure 4), so there are no random numbers here.
+//!
+//! Once `p_CL` has reached 1, that is `p_C` 1/k², the lines are overloaded: both drop with `p_C`,
+//! ECN or not (Figure 7).
+//!
+//! The scheduler is a weighted round robin, which changes its credit only while both lines wait,
+//! or a time-shifted FIFO. Unlike [PIE](super::pie) it decides when a packet leaves and needs no
+//! scaled steps.
+//!
+//! Where the text leaves a choice: "more than `th_len` packets" counts the one that leaves, and
+//! the wait that the ramp looks at is that packet's.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::store::{Line, Store, Waiting};
+use super::updates::Updates;
+use super::{Fallout, Manage};
+use crate::link::config::QueueLimit;
+use crate::link::counters::DropCause;
+
+/// DualPI2's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct DualPi2Config {
+    /// `target`: the classic wait that is aimed at; 15 ms (RFC 9332, Figure 2).
+    pub target: Duration,
+    /// `RTT_max`: the longest round trip that is expected, which sets the gains; 100 ms.
+    pub rtt_max: Duration,
+    /// `Tupdate`: the time between two updates; the lesser of `target` and `rtt_max`/3, 15 ms.
+    pub update: Duration,
+    /// `k`: the coupling factor; 2.
+    pub coupling: f64,
+    /// `minTh`: the wait from which on the L line is marked; 800 µs.
+    pub min_th: Duration,
+    /// `range`: how much longer the wait is at which all are marked; 400 µs, zero is a step.
+    pub range: Duration,
+    /// `Th_len`: the ramp marks nothing in an L line of no more than so many packets; 1.
+    pub th_len_packets: u32,
+    /// `MTU`: the room that the buffer must have for any packet; 1500 bytes.
+    pub mtu_bytes: u32,
+    /// Which line sends; weighted round robin with 1/16 for the C line (A.2).
+    pub scheduler: DualScheduler,
+}
+
+/// Which of the two lines sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DualScheduler {
+    /// While both wait, the C line sends one part of the bytes in so many.
+    Weighted {
+        /// The C line's share is one in so many; 16.
+        one_in: u32,
+    },
+    /// The packet that has waited longest, those of the L line as if for so much longer; 50 ms.
+    TimeShifted {
+        /// `tshift`.
+        shift: Duration,
+    },
+}
+
+impl DualPi2Config {
+    /// The RFC's defaults.
+    pub const RFC: Self = Self {
+        target: Duration::from_millis(15),
+        rtt_max: Duration::from_millis(100),
+        update: Duration::from_millis(15),
+        coupling: 2.0,
+        min_th: Duration::from_micros(800),
+        range: Duration::from_micros(400),
+        th_len_packets: 1,
+        mtu_bytes: 1500,
+        scheduler: DualScheduler::Weighted { one_in: 16 },
+    };
+
+    /// Whether the parameters make sense: times above zero, but for the thresholds, `k` from 1 up,
+    /// and a share of at most a half.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let share = match self.scheduler {
+            DualScheduler::Weighted { one_in } => one_in >= 2,
+            DualScheduler::TimeShifted { .. } => true,
+        };
+        !self.target.is_zero()
+            && !self.rtt_max.is_zero()
+            && !self.update.is_zero()
+            && self.coupling >= 1.0
+            && self.coupling.is_finite()
+            && share
+    }
+
+    /// `alpha`, in updates' worth of probability per second of wait (Figure 2, line 13).
+    fn alpha_hz(&self) -> f64 {
+        let rtt_max = self.rtt_max.as_secs_f64();
+        0.1 * self.update.as_secs_f64() / (rtt_max * rtt_max)
+    }
+
+    /// `beta` (Figure 2, line 14).
+    fn beta_hz(&self) -> f64 {
+        0.3 / self.rtt_max.as_secs_f64()
+    }
+}
+
+impl Default for DualPi2Config {
+    fn default() -> Self {
+        Self::RFC
+    }
+}
+
+/// The coupled controller.
+#[derive(Clone, Copy, Debug, Default)]
+struct Controller {
+    /// `p'`.
+    base: f64,
+    /// `prevq`, in seconds.
+    wait_before: f64,
+}
+
+impl Controller {
+    /// `dualpi2_update` (Figure 8); whether it changed anything.
+    fn update(&mut self, config: &DualPi2Config, wait: Duration) -> bool {
+        let before = (self.base, self.wait_before);
+        let wait = wait.as_secs_f64();
+        let error = config.alpha_hz() * (wait - config.target.as_secs_f64());
+        let growth = config.beta_hz() * (wait - self.wait_before);
+        self.base = (self.base + error + growth).clamp(0.0, 1.0);
+        self.wait_before = wait;
+        before != (self.base, self.wait_before)
+    }
+
+    /// `p_C`.
+    const fn classic(&self) -> f64 {
+        self.base * self.base
+    }
+
+    /// `p_CL`.
+    const fn coupled(&self, config: &DualPi2Config) -> f64 {
+        self.base * config.coupling
+    }
+
+    /// Whether marks no longer suffice: `p_C ≥ p_Cmax`, and so `p_CL ≥ p_Lmax`.
+    const fn is_overloaded(&self, config: &DualPi2Config) -> bool {
+        self.coupled(config) >= 1.0
+    }
+}
+
+/// Counts signals out (`recur`): one whenever the likelihoods have added up to one more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recurrence(f64);
+
+impl Recurrence {
+    fn strikes(&mut self, likelihood: f64) -> bool {
+        self.0 += likelihood;
+        let strikes = self.0 > 1.0;
+        if strikes {
+            self.0 -= 1.0;
+        }
+        strikes
+    }
+}
+
+/// Two lines under DualPI2 with one buffer.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct DualPi2Queue {
+    config: DualPi2Config,
+    store: Store,
+    l: Line,
+    c: Line,
+    controller: Controller,
+    updates: Updates,
+    l_signals: Recurrence,
+    c_signals: Recurrence,
+    /// Bytes that the C line has a claim to: it sends while this is above zero.
+    c_credit: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pick {
+    L,
+    C,
+}
+
+impl DualPi2Queue {
+    pub(super) fn new(config: DualPi2Config, limit: QueueLimit) -> Self {
+        Self {
+            config,
+            store: Store::new(limit),
+            l: Line::default(),
+            c: Line::default(),
+            controller: Controller::default(),
+            updates: Updates::every(config.update),
+            l_signals: Recurrence::default(),
+            c_signals: Recurrence::default(),
+            c_credit: config.first_credit(),
+        }
+    }
+
+    /// Makes up for the updates that are due by `now`.
+    fn catch_up(&mut self, now: Instant) {
+        while let Some(at) = self.updates.take_due(now) {
+            let (l, c) = (&self.l, &self.c);
+            let wait = self.store.sojourn(l, at).max(self.store.sojourn(c, at));
+            let changed = self.controller.update(&self.config, wait);
+            if !changed && self.store.packets() == 0 {
+                self.updates.skip_to(now);
+            }
+        }
+    }
+
+    /// `scheduler()`: which line sends; `None` if none waits.
+    fn pick(&self, now: Instant) -> Option<Pick> {
+        match (self.l.is_empty(), self.c.is_empty()) {
+            (true, true) => None,
+            (false, true) => Some(Pick::L),
+            (true, false) => Some(Pick::C),
+            (false, false) => Some(self.pick_of_both(now)),
+        }
+    }
+
+    fn pick_of_both(&self, now: Instant) -> Pick {
+        let l_first = match self.config.scheduler {
+            DualScheduler::Weighted { .. } => self.c_credit <= 0,
+            DualScheduler::TimeShifted { shift } => {
+                let l = self.store.sojourn(&self.l, now) + shift;
+                l >= self.store.sojourn(&self.c, now)
+            }
+        };
+        if l_first { Pick::L } else { Pick::C }
+    }
+
+    /// Accounts for a packet that leaves `line` while both wait.
+    fn charge(&mut self, line: Pick, bytes: u64) {
+        let DualScheduler::Weighted { one_in } = self.config.scheduler else {
+            return;
+        };
+        let bytes = bytes as i64;
+        match line {
+            Pick::L => self.c_credit += bytes,
+            Pick::C => self.c_credit -= bytes * i64::from(one_in - 1),
+        }
+    }
+
+    /// Takes the next packet off its line.
+    fn take(&mut self, now: Instant) -> Option<(Pick, Waiting)> {
+        let pick = self.pick(now)?;
+        let contended = !self.l.is_empty() && !self.c.is_empty();
+        let line = match pick {
+            Pick::L => &mut self.l,
+            Pick::C => &mut self.c,
+        };
+        let packet = self.store.pop(line)?;
+        if contended {
+            self.charge(pick, packet.bytes());
+        }
+        Some((pick, packet))
+    }
+
+    /// What becomes of a packet that leaves the L line (Figure 7, 4b–8j).
+    fn signal_l(&mut self, packet: &Waiting, now: Instant) -> Signal {
+        let coupled = self.controller.coupled(&self.config);
+        if self.controller.is_overloaded(&self.config) {
+            if self.l_signals.strikes(self.controller.classic()) {
+                return Signal::Drop;
+            }
+            return Signal::mark_if(self.l_signals.strikes(coupled));
+        }
+        // The packet itself has left the line already.
+        let own = if self.l.packets() + 1 > self.config.th_len_packets {
+            self.config.ramp(packet.sojourn(now))
+        } else {
+            0.0
+        };
+        Signal::mark_if(self.l_signals.strikes(own.max(coupled)))
+    }
+
+    /// What becomes of a packet that leaves the C line (Figure 7, 11–17).
+    fn signal_c(&mut self, packet: &Waiting) -> Signal {
+        if !self.c_signals.strikes(self.controller.classic()) {
+            return Signal::None;
+        }
+        if !packet.is_capable() || self.controller.is_overloaded(&self.config) {
+            return Signal::Drop;
+        }
+        Signal::Mark
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signal {
+    None,
+    Mark,
+    Drop,
+}
+
+impl Signal {
+    const fn mark_if(strikes: bool) -> Self {
+        if strikes { Self::Mark } else { Self::None }
+    }
+}
+
+impl DualPi2Config {
+    /// `laqm` (Figure 5).
+    fn ramp(&self, wait: Duration) -> f64 {
+        if wait >= self.min_th + self.range {
+            1.0
+        } else if wait > self.min_th {
+            wait.saturating_sub(self.min_th).as_secs_f64() / self.range.as_secs_f64()
+        } else {
+            0.0
+        }
+    }
+
+    /// The credit of an idle link, in favour of the L line: a whole round of it.
+    fn first_credit(&self) -> i64 {
+        match self.scheduler {
+            DualScheduler::Weighted { one_in } => {
+                -i64::from(self.mtu_bytes) * i64::from(one_in - 1)
+            }
+            DualScheduler::TimeShifted { .. } => 0,
+        }
+    }
+}
+
+impl Manage for DualPi2Queue {
+    fn enqueue(&mut self, now: Instant, packet: Waiting, _: &mut Fallout) -> Result<(), DropCause> {
+        self.catch_up(now);
+        if !self.store.has_room(u64::from(self.config.mtu_bytes)) {
+            return Err(DropCause::QueueFull);
+        }
+        let line = if packet.is_l4s() {
+            &mut self.l
+        } else {
+            &mut self.c
+        };
+        self.store.push(line, packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, fallout: &mut Fallout) -> Option<Waiting> {
+        self.catch_up(now);
+        let sent = loop {
+            let Some((line, mut packet)) = self.take(now) else {
+                break None;
+            };
+            let signal = match line {
+                Pick::L => self.signal_l(&packet, now),
+                Pick::C => self.signal_c(&packet),
+            };
+            match signal {
+                Signal::None => break Some(packet),
+                Signal::Mark => {
+                    fallout.mark(&mut packet);
+                    break Some(packet);
+                }
+                Signal::Drop => fallout.drop(&packet, DropCause::Aqm),
+            }
+        };
+        if self.store.packets() == 0 {
+            self.c_credit = self.config.first_credit();
+        }
+        sent
+    }
+
+    fn ready(&self, now: Instant) -> Option<Instant> {
+        (self.store.packets() > 0).then_some(now)
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+}

@@ -1,0 +1,242 @@
+//! The packets that wait in a managed queue, in one or several lines.
+//!
+//! All lines of a queue share one table of places, and a place that has become free is used again:
+//! once a queue has been as long as it ever gets, nothing is allocated any more.
+
+use dupack_tcp::segment::Codepoint;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::link::config::QueueLimit;
+use crate::link::offer::Offer;
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::link) struct Waiting {
+    /// The packet as it was offered; its ECN field is CE once it is marked.
+    pub(in crate::link) offer: Offer,
+    /// When it came.
+    pub(in crate::link) arrived: Instant,
+}
+
+impl Waiting {
+    /// How long it has waited.
+    pub(super) const fn sojourn(&self, now: Instant) -> Duration {
+        now.since(self.arrived)
+    }
+
+    /// Its size on the wire, in bytes.
+    pub(super) const fn bytes(&self) -> u64 {
+        self.offer.bytes as u64
+    }
+
+    /// Whether it may be marked instead of being dropped.
+    pub(super) const fn is_capable(&self) -> bool {
+        self.offer.ecn.is_capable()
+    }
+
+    /// Whether it belongs into the L4S queue: ECT(1) or CE (RFC 9331 §5.1).
+    pub(super) const fn is_l4s(&self) -> bool {
+        matches!(self.offer.ecn, Codepoint::Ect1 | Codepoint::Ce)
+    }
+}
+
+/// No place.
+const NOWHERE: u32 = u32::MAX;
+
+/// A first-in first-out line of packets in a [`Store`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    head: u32,
+    tail: u32,
+    packets: u32,
+    bytes: u64,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            head: NOWHERE,
+            tail: NOWHERE,
+            packets: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Line {
+    /// Packets in it.
+    pub(super) const fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Their bytes.
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether nobody waits in it.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
+}
+
+/// The places of all lines.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct Store {
+    places: Vec<Place>,
+    free: u32,
+    packets: u64,
+    bytes: u64,
+    limit: QueueLimit,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    waiting: Waiting,
+    next: u32,
+}
+
+impl Store {
+    pub(super) const fn new(limit: QueueLimit) -> Self {
+        Self {
+            places: Vec::new(),
+            free: NOWHERE,
+            packets: 0,
+            bytes: 0,
+            limit,
+        }
+    }
+
+    /// Packets in all lines.
+    pub(in crate::link) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes in all lines.
+    pub(in crate::link) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the buffer takes another packet of so many bytes. An empty one takes any.
+    pub(super) const fn has_room(&self, bytes: u64) -> bool {
+        self.packets == 0 || self.holds(self.packets + 1, self.bytes + bytes)
+    }
+
+    /// Whether more waits than the buffer holds. A single packet always fits.
+    pub(super) const fn is_over(&self) -> bool {
+        self.packets > 1 && !self.holds(self.packets, self.bytes)
+    }
+
+    const fn holds(&self, packets: u64, bytes: u64) -> bool {
+        match self.limit {
+            QueueLimit::Unlimited => true,
+            QueueLimit::Packets(limit) => packets <= limit,
+            QueueLimit::Bytes(limit) => bytes <= limit,
+        }
+    }
+
+    /// Puts a packet at the end of `line`.
+    pub(super) fn push(&mut self, line: &mut Line, waiting: Waiting) {
+        let place = Place {
+            waiting,
+            next: NOWHERE,
+        };
+        let at = self.free;
+        let at = if let Some(free) = self.places.get_mut(at as usize) {
+            self.free = free.next;
+            *free = place;
+            at
+        } else {
+            self.places.push(place);
+            self.places.len() as u32 - 1
+        };
+        match self.places.get_mut(line.tail as usize) {
+            Some(last) => last.next = at,
+            None => line.head = at,
+        }
+        line.tail = at;
+        line.packets += 1;
+        line.bytes += waiting.bytes();
+        self.packets += 1;
+        self.bytes += waiting.bytes();
+    }
+
+    /// Takes the first packet of `line`.
+    pub(super) fn pop(&mut self, line: &mut Line) -> Option<Waiting> {
+        let at = line.head;
+        let place = self.places.get_mut(at as usize)?;
+        let waiting = place.waiting;
+        line.head = place.next;
+        if line.head == NOWHERE {
+            line.tail = NOWHERE;
+        }
+        place.next = self.free;
+        self.free = at;
+        line.packets -= 1;
+        line.bytes -= waiting.bytes();
+        self.packets -= 1;
+        self.bytes -= waiting.bytes();
+        Some(waiting)
+    }
+
+    /// The first packet of `line`; it stays.
+    pub(super) fn first(&self, line: &Line) -> Option<&Waiting> {
+        let place = self.places.get(line.head as usize)?;
+        Some(&place.waiting)
+    }
+
+    /// How long the first packet of `line` has waited; nothing if there is none.
+    pub(super) fn sojourn(&self, line: &Line, now: Instant) -> Duration {
+        let first = self.first(line);
+        first.map_or(Duration::ZERO, |waiting| waiting.sojourn(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(number: u64) -> Waiting {
+        Waiting {
+            offer: Offer {
+                number,
+                bytes: 100,
+                ..Offer::default()
+            },
+            arrived: Instant::ZERO,
+        }
+    }
+
+    #[test]
+    fn lines_keep_their_order_and_share_places() {
+        let mut store = Store::new(QueueLimit::Unlimited);
+        let mut lines = [Line::default(); 3];
+        for round in 0..50 {
+            for n in 0..9 {
+                store.push(&mut lines[n as usize % 3], waiting(9 * round + n));
+            }
+            assert_eq!((store.packets(), store.bytes()), (9, 900));
+            for (i, line) in (0..).zip(&mut lines) {
+                assert_eq!((line.packets(), line.bytes()), (3, 300));
+                let taken = [(); 3].map(|()| store.pop(line).map(|w| w.offer.number));
+                let first = 9 * round + i;
+                assert_eq!(taken, [Some(first), Some(first + 3), Some(first + 6)]);
+                assert!(line.is_empty() && store.pop(line).is_none());
+            }
+        }
+        assert_eq!(store.places.len(), 9);
+    }
+
+    #[test]
+    fn a_buffer_counts_what_it_is_told_to() {
+        let mut line = Line::default();
+        let mut store = Store::new(QueueLimit::Bytes(250));
+        assert!(store.has_room(1000), "an empty one takes any");
+        store.push(&mut line, waiting(0));
+        assert!(store.has_room(150) && !store.has_room(151));
+        store.push(&mut line, waiting(1));
+        assert!(!store.is_over());
+        store.push(&mut line, waiting(2));
+        assert!(store.is_over());
+    }
+}

@@ -1,0 +1,260 @@
+//! Managed queues against straight transcriptions of their pseudo-code, and what must hold of all.
+//!
+//! Both sides get the same arrivals at a link of 8 Mbit/s, a byte per microsecond. The
+//! transcriptions have timers where the queues make up for updates, and `VecDeque`s where they have
+//! lines in a store.
+
+mod codel;
+mod dual_pi2;
+mod fq_codel;
+mod invariants;
+mod pie;
+mod token_bucket;
+
+use std::collections::VecDeque;
+
+use dupack_tcp::segment::Codepoint;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::event::InsertionNumber;
+use crate::ids::FlowId;
+use crate::link::{Discipline, DropCause, Link, LinkConfig, Offer, QueueLimit, Verdict};
+use crate::packet::PacketHandle;
+use crate::random::Stream;
+use crate::units::BitRate;
+
+/// A packet that comes; its place in the list is its number.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: u64,
+    flow: u32,
+    bytes: u32,
+    ecn: Codepoint,
+}
+
+/// What became of the packets.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    /// When the transmission ended, in nanoseconds; the packet; its ECN field.
+    sent: Vec<(u64, u32, Codepoint)>,
+    /// In the order in which they were dropped.
+    dropped: Vec<(u32, DropCause)>,
+}
+
+const NANOS_PER_BYTE: u64 = 1_000;
+const SEED: u64 = 7;
+const NAME: &str = "link";
+
+/// Load for so many packets: bursts of one flow, then a pause, all sizes and codepoints; on
+/// average `load` times what the link carries, for a while each above and below it.
+fn arrivals(seed: u64, packets: usize, load: f64) -> Vec<Arrival> {
+    let mut stream = Stream::derive(seed, "arrivals");
+    let mut at = 0;
+    let mut all = Vec::new();
+    while all.len() < packets {
+        let flow = stream.below(6) as u32;
+        let ecn = match flow {
+            0 | 1 => Codepoint::NotEct,
+            2 | 3 => Codepoint::Ect0,
+            4 => Codepoint::Ect1,
+            _ => Codepoint::from_bits(stream.below(4) as u8),
+        };
+        let burst = 1 + stream.below(6);
+        let mut bytes_total = 0;
+        for _ in 0..burst {
+            let bytes = [60, 400, 1000, 1500][stream.below(4) as usize];
+            bytes_total += bytes;
+            all.push(Arrival {
+                at,
+                flow,
+                bytes,
+                ecn,
+            });
+            at += stream.below(20_000);
+        }
+        // A third of the time the load is a half of it, so that queues also drain.
+        let now_load = if at / 700_000_000 % 3 == 2 {
+            load / 2.0
+        } else {
+            load
+        };
+        let pause = f64::from(bytes_total) * NANOS_PER_BYTE as f64 / now_load;
+        at += stream.below((2.0 * pause) as u64);
+    }
+    all.truncate(packets);
+    all
+}
+
+fn config(discipline: Discipline, limit: QueueLimit) -> LinkConfig {
+    LinkConfig::rate(BitRate::from_mbps(8), Duration::ZERO)
+        .with_queue(limit)
+        .with_discipline(discipline)
+}
+
+/// The link at work until all has left.
+struct Driver {
+    link: Link,
+    ecn: Vec<Codepoint>,
+    outcome: Outcome,
+    number: u64,
+}
+
+impl Driver {
+    fn run(config: &LinkConfig, arrivals: &[Arrival]) -> (Outcome, Link) {
+        let mut driver = Self {
+            link: Link::new(config, SEED, NAME),
+            ecn: arrivals.iter().map(|arrival| arrival.ecn).collect(),
+            outcome: Outcome::default(),
+            number: 0,
+        };
+        for (arrival, id) in arrivals.iter().zip(0..) {
+            driver.advance(arrival.at);
+            driver.offer(arrival, id);
+        }
+        driver.advance(u64::MAX / 2);
+        (driver.outcome, driver.link)
+    }
+
+    fn number(&mut self) -> InsertionNumber {
+        self.number += 1;
+        InsertionNumber(self.number)
+    }
+
+    /// Does all that is due by `until`.
+    fn advance(&mut self, until: u64) {
+        while let Some(at) = self.link.next_transmission() {
+            if at.as_nanos() > until {
+                break;
+            }
+            let number = self.number();
+            self.link.transmit(at, number);
+            self.settle();
+        }
+        let now = Instant::from_nanos(until);
+        while let Some(flight) = self.link.take_arrival(now) {
+            let id = flight.packet.0;
+            let ecn = self.ecn[id as usize];
+            self.outcome.sent.push((flight.arrival.as_nanos(), id, ecn));
+        }
+    }
+
+    fn offer(&mut self, arrival: &Arrival, id: u32) {
+        let offer = Offer {
+            packet: PacketHandle(id),
+            flow: FlowId(arrival.flow),
+            bytes: arrival.bytes,
+            ecn: arrival.ecn,
+            ..Offer::default()
+        };
+        let number = self.number();
+        let now = Instant::from_nanos(arrival.at);
+        match self.link.offer(now, number, &offer) {
+            Verdict::Dropped(cause) => self.outcome.dropped.push((id, cause)),
+            Verdict::Accepted { .. } | Verdict::Marked { .. } => {}
+        }
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        while let Some(packet) = self.link.take_mark() {
+            assert_ne!(self.ecn[packet.0 as usize], Codepoint::NotEct);
+            self.ecn[packet.0 as usize] = Codepoint::Ce;
+        }
+        while let Some((packet, cause)) = self.link.take_drop() {
+            self.outcome.dropped.push((packet.0, cause));
+        }
+    }
+}
+
+/// A packet in a transcription.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    id: u32,
+    flow: u32,
+    bytes: u64,
+    ecn: Codepoint,
+    tstamp: u64,
+}
+
+/// What was dropped so far.
+type Drops = Vec<(u32, DropCause)>;
+
+/// A transcription; times are in nanoseconds.
+trait Transcribed {
+    fn enqueue(&mut self, now: u64, packet: Packet, drops: &mut Drops);
+
+    fn dequeue(&mut self, now: u64, drops: &mut Drops) -> Option<Packet>;
+
+    /// The interval of its timer; it has none if this is `None`.
+    fn interval(&self) -> Option<u64> {
+        None
+    }
+
+    /// Its timer goes off.
+    fn tick(&mut self, _now: u64) {}
+}
+
+/// Runs a transcription behind the same link: at the same instant the timer goes first, then the
+/// transmitter, then who arrives.
+fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut next_tick = queue.interval().unwrap_or(u64::MAX);
+    let mut free_at = 0;
+    let mut idle = true;
+    let mut coming: VecDeque<(u32, &Arrival)> = (0..).zip(arrivals).collect();
+    while !idle || !coming.is_empty() {
+        let arrives = coming.front().map_or(u64::MAX, |(_, arrival)| arrival.at);
+        let transmits = if idle { u64::MAX } else { free_at };
+        let now = next_tick.min(transmits).min(arrives);
+        if now == next_tick {
+            queue.tick(now);
+            next_tick += queue.interval().unwrap_or(u64::MAX);
+            continue;
+        }
+        if now < transmits
+            && let Some((id, arrival)) = coming.pop_front()
+        {
+            let packet = Packet {
+                id,
+                flow: arrival.flow,
+                bytes: u64::from(arrival.bytes),
+                ecn: arrival.ecn,
+                tstamp: now,
+            };
+            queue.enqueue(now, packet, &mut outcome.dropped);
+            if free_at > now || !idle {
+                idle = false;
+                continue;
+            }
+        }
+        match queue.dequeue(now, &mut outcome.dropped) {
+            Some(packet) => {
+                free_at = now + packet.bytes * NANOS_PER_BYTE;
+                outcome.sent.push((free_at, packet.id, packet.ecn));
+                idle = false;
+            }
+            None => idle = true,
+        }
+    }
+    outcome
+}
+
+/// Both sides agree on every packet, and the case is not a trivial one: at least so many packets
+/// were dropped, and so many marked.
+fn assert_alike(ours: &Outcome, theirs: &Outcome, dropped: usize, marked: usize, case: &str) {
+    let first = ours.sent.iter().zip(&theirs.sent).position(|(a, b)| a != b);
+    assert_eq!(first, None, "{case}: the first packet that differs");
+    assert_eq!(ours.dropped, theirs.dropped, "{case}");
+    assert_eq!(ours.sent.len(), theirs.sent.len(), "{case}");
+    let marks = ours
+        .sent
+        .iter()
+        .filter(|sent| sent.2 == Codepoint::Ce)
+        .count();
+    assert!(
+        ours.dropped.len() >= dropped,
+        "{case}: {} drops",
+        ours.dropped.len()
+    );
+    assert!(marks >= marked, "{case}: {marks} marks");
+}

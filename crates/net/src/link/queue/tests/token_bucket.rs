@@ -1,0 +1,94 @@
+//! Token buckets by arithmetic.
+
+use super::*;
+use crate::link::TokenBucketConfig;
+
+/// 4 Mbit/s, half of what the link carries, and 3000 bytes.
+const BUCKET: TokenBucketConfig = TokenBucketConfig::new(BitRate::from_mbps(4), 3000);
+const NANOS_PER_TOKEN_BYTE: u64 = 2_000;
+
+fn crowd(packets: usize, bytes: u32) -> Vec<Arrival> {
+    let one = Arrival {
+        at: 0,
+        flow: 0,
+        bytes,
+        ecn: Codepoint::Ect0,
+    };
+    vec![one; packets]
+}
+
+#[test]
+fn a_shaper_lets_a_burst_go_and_then_keeps_to_its_rate() {
+    // Three of 1000 bytes at once, at the link's 1 ms each; at 0 the bucket is empty but for what
+    // flows in: the fourth needs 1000 bytes, which are there at 2 ms after the bucket began to
+    // fill. It filled all the time: by 3 ms 1500 bytes, so the fourth goes at 3 ms, the fifth needs
+    // 2000 bytes since 0, at 4 ms, the sixth goes at 6 ms, and so on every 2 ms.
+    let config = config(Discipline::Shaper(BUCKET), QueueLimit::Unlimited);
+    let (ours, _) = Driver::run(&config, &crowd(8, 1000));
+    let ends: Vec<u64> = ours.sent.iter().map(|sent| sent.0 / 1_000_000).collect();
+    assert_eq!(ends, [1, 2, 3, 4, 5, 7, 9, 11]);
+}
+
+#[test]
+fn whatever_comes_no_window_carries_more_than_burst_and_rate() {
+    for seed in 0..6 {
+        let load = arrivals(seed, 2000, 0.9);
+        let config = config(Discipline::Shaper(BUCKET), QueueLimit::Packets(100));
+        let (ours, link) = Driver::run(&config, &load);
+        assert!(link.counters().drops.of(DropCause::QueueFull) > 20);
+        let bytes = |id: u32| u64::from(load[id as usize].bytes);
+        // Sorted starts of transmissions, and bytes.
+        let starts: Vec<(u64, u64)> = ours
+            .sent
+            .iter()
+            .map(|&(end, id, _)| (end - bytes(id) * NANOS_PER_BYTE, bytes(id)))
+            .collect();
+        let mut waits_for_tokens = 0;
+        for (first, &(from, _)) in starts.iter().enumerate() {
+            let mut sum = 0;
+            for &(at, bytes) in starts[first..].iter().take(50) {
+                sum += bytes;
+                let allowed = 3000 * NANOS_PER_TOKEN_BYTE + (at - from);
+                assert!(sum * NANOS_PER_TOKEN_BYTE <= allowed, "seed {seed}");
+                waits_for_tokens += usize::from(sum * NANOS_PER_TOKEN_BYTE + 10_000 > allowed);
+            }
+        }
+        assert!(
+            waits_for_tokens > 20,
+            "the bound is reached: {waits_for_tokens}"
+        );
+    }
+}
+
+#[test]
+fn a_policer_drops_what_does_not_conform_and_delays_nothing() {
+    for seed in 0..6 {
+        let load = arrivals(seed, 2000, 0.9);
+        let config = config(Discipline::Policer(BUCKET), QueueLimit::Unlimited);
+        let (ours, link) = Driver::run(&config, &load);
+        // The same with floating point.
+        let (mut tokens, mut last) = (3000.0, 0);
+        let mut conforming = Vec::new();
+        for (arrival, id) in load.iter().zip(0..) {
+            let filled = (arrival.at - last) as f64 / NANOS_PER_TOKEN_BYTE as f64;
+            tokens = f64::min(tokens + filled, 3000.0);
+            last = arrival.at;
+            if tokens + 1e-6 >= f64::from(arrival.bytes) {
+                tokens -= f64::from(arrival.bytes);
+                conforming.push(id);
+            }
+        }
+        let sent: Vec<u32> = ours.sent.iter().map(|sent| sent.1).collect();
+        assert_eq!(sent, conforming, "seed {seed}");
+        let policed = link.counters().drops.of(DropCause::Policed);
+        assert_eq!(policed as usize + sent.len(), load.len());
+        assert!(policed > 100);
+    }
+}
+
+#[test]
+fn a_packet_larger_than_the_bucket_does_not_wait_for_ever() {
+    let config = config(Discipline::Shaper(BUCKET), QueueLimit::Unlimited);
+    let (ours, _) = Driver::run(&config, &crowd(1, 3001));
+    assert_eq!(ours.dropped, [(0, DropCause::Policed)]);
+}

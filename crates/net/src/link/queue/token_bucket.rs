@@ -1,0 +1,161 @@
+//! Token buckets: a policer, which drops what does not conform, and a shaper, which makes it wait.
+//!
+//! A bucket of `burst` bytes fills at `rate`; a packet takes as many bytes out as it has. The
+//! policer drops a packet for which there is not enough, and nothing ever waits for it: what
+//! conforms goes on into the link's FIFO. The shaper (Linux calls it `tbf`) lets packets wait, in
+//! their order, until there is enough, and drops at the tail when its buffer is full; a packet
+//! that is larger than the bucket is dropped, for it would wait for ever.
+//!
+//! Both buckets are full at the beginning. `tbf`'s second bucket, for a peak rate, is left out.
+//! Neither marks: what Linux's have is drops.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::store::{Line, Store, Waiting};
+use super::{Fallout, Manage};
+use crate::link::config::QueueLimit;
+use crate::link::counters::DropCause;
+use crate::units::BitRate;
+
+/// A bucket's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenBucketConfig {
+    /// How fast it fills.
+    pub rate: BitRate,
+    /// What it holds, in bytes.
+    pub burst_bytes: u32,
+}
+
+impl TokenBucketConfig {
+    /// A bucket of `burst_bytes` that fills at `rate`.
+    #[must_use]
+    pub const fn new(rate: BitRate, burst_bytes: u32) -> Self {
+        Self { rate, burst_bytes }
+    }
+
+    /// Whether the parameters make sense: the bucket holds something.
+    #[must_use]
+    pub const fn is_valid(&self) -> bool {
+        self.burst_bytes > 0
+    }
+}
+
+/// Tokens are counted in billionths of a bit: what a rate of 1 bit/s fills in a nanosecond.
+const TOKENS_PER_BYTE: u128 = 8_000_000_000;
+
+/// A bucket at work, exact to the last token.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    rate: u128,
+    capacity: u128,
+    tokens: u128,
+    filled: Instant,
+}
+
+impl Bucket {
+    fn new(config: TokenBucketConfig) -> Self {
+        let capacity = u128::from(config.burst_bytes) * TOKENS_PER_BYTE;
+        Self {
+            rate: u128::from(config.rate.as_bps()),
+            capacity,
+            tokens: capacity,
+            filled: Instant::ZERO,
+        }
+    }
+
+    /// The tokens at `now`, which is not before the last time.
+    fn tokens_at(&self, now: Instant) -> u128 {
+        let elapsed = u128::from(now.since(self.filled).as_nanos());
+        self.capacity.min(self.tokens + elapsed * self.rate)
+    }
+
+    /// Takes the tokens for so many bytes, if there are enough.
+    fn take(&mut self, now: Instant, bytes: u64) -> bool {
+        let (have, need) = (self.tokens_at(now), u128::from(bytes) * TOKENS_PER_BYTE);
+        if need > have {
+            return false;
+        }
+        self.tokens = have - need;
+        self.filled = now;
+        true
+    }
+
+    /// When there are enough tokens for so many bytes, if it holds so many.
+    fn enough_at(&self, now: Instant, bytes: u64) -> Instant {
+        let need = u128::from(bytes) * TOKENS_PER_BYTE;
+        let missing = need.saturating_sub(self.tokens_at(now));
+        let nanos = missing.div_ceil(self.rate);
+        now + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+/// Drops packets that find the bucket too empty.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct Policer {
+    bucket: Bucket,
+}
+
+impl Policer {
+    pub(in crate::link) fn new(config: TokenBucketConfig) -> Self {
+        Self {
+            bucket: Bucket::new(config),
+        }
+    }
+
+    /// Why the packet of so many bytes is dropped, if it is.
+    pub(in crate::link) fn refuse(&mut self, now: Instant, bytes: u32) -> Option<DropCause> {
+        let conforms = self.bucket.take(now, u64::from(bytes));
+        (!conforms).then_some(DropCause::Policed)
+    }
+}
+
+/// A line of packets that wait for tokens.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct Shaper {
+    store: Store,
+    line: Line,
+    bucket: Bucket,
+    burst_bytes: u64,
+}
+
+impl Shaper {
+    pub(super) fn new(config: TokenBucketConfig, limit: QueueLimit) -> Self {
+        Self {
+            store: Store::new(limit),
+            line: Line::default(),
+            bucket: Bucket::new(config),
+            burst_bytes: u64::from(config.burst_bytes),
+        }
+    }
+}
+
+impl Manage for Shaper {
+    fn enqueue(&mut self, _: Instant, packet: Waiting, _: &mut Fallout) -> Result<(), DropCause> {
+        if packet.bytes() > self.burst_bytes {
+            return Err(DropCause::Policed);
+        }
+        if !self.store.has_room(packet.bytes()) {
+            return Err(DropCause::QueueFull);
+        }
+        self.store.push(&mut self.line, packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, _: &mut Fallout) -> Option<Waiting> {
+        let bytes = self.store.first(&self.line)?.bytes();
+        if !self.bucket.take(now, bytes) {
+            return None;
+        }
+        self.store.pop(&mut self.line)
+    }
+
+    fn ready(&self, now: Instant) -> Option<Instant> {
+        let first = self.store.first(&self.line)?;
+        Some(self.bucket.enough_at(now, first.bytes()))
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+}
