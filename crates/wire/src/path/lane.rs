@@ -93,6 +93,7 @@ impl Lane {
             Err(Unfit::Malformed) => return self.report.malformed += 1,
             Err(Unfit::NoRoom) => return self.report.no_room += 1,
         };
+        self.advance(received.at);
         let frame = self.frames.frame(slot);
         let shape = *frame.shape();
         let name = self.link.tells_packets_apart().then(|| flows.name(frame));
@@ -129,6 +130,26 @@ impl Lane {
                 Verdict::Marked { .. } => self.frames.mark(SegmentId { slot, index }),
                 Verdict::Dropped(_) => self.frames.release(slot, 1),
             }
+            self.settle();
+        }
+    }
+
+    /// Lets a managed queue do what was due by `now`, each thing at its time.
+    fn advance(&mut self, now: Instant) {
+        while let Some(at) = self.link.next_transmission().filter(|&at| at <= now) {
+            self.next_number += 1;
+            self.link.transmit(at, InsertionNumber(self.next_number));
+            self.settle();
+        }
+    }
+
+    /// Does to frames what a managed queue has done to packets.
+    fn settle(&mut self) {
+        while let Some(packet) = self.link.take_mark() {
+            self.frames.mark(SegmentId::of(packet));
+        }
+        while let Some((packet, _)) = self.link.take_drop() {
+            self.frames.release(SegmentId::of(packet).slot, 1);
         }
     }
 
@@ -139,12 +160,15 @@ impl Lane {
 
     /// When the next packet is due at the far end.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.link.next_arrival().map(|(at, _)| at)
+        let arrival = self.link.next_arrival().map(|(at, _)| at);
+        let transmission = self.link.next_transmission();
+        arrival.into_iter().chain(transmission).min()
     }
 
     /// Writes everything that is due to `out`.
     pub(super) fn deliver<D: Device>(&mut self, clock: &WallClock, out: &mut D) -> io::Result<()> {
         let now = clock.now();
+        self.advance(now);
         while let Some(flight) = self.link.take_arrival(now) {
             self.land(&flight, clock, out)?;
         }
