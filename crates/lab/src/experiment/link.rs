@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::queue::{CoDelOptions, DualPi2Options, FqCoDelOptions, PieOptions, TokenBucketOptions};
 use super::{DropRule, is_default};
 use crate::units::{Buffer, Delay, Probability, Rate};
 
@@ -35,6 +36,21 @@ pub struct LinkOptions {
     /// Parameters of RED, with `queue = "red"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red: Option<RedOptions>,
+    /// Parameters of CoDel, with `queue = "codel"`; the RFC's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codel: Option<CoDelOptions>,
+    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`; the RFC's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fq_codel: Option<FqCoDelOptions>,
+    /// Parameters of PIE, with `queue = "pie"`; the RFC's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pie: Option<PieOptions>,
+    /// Parameters of DualPI2, with `queue = "dualpi2"`; the RFC's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dualpi2: Option<DualPi2Options>,
+    /// The token bucket of `queue = "policer"` and `queue = "shaper"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_bucket: Option<TokenBucketOptions>,
     /// Probability that a packet is lost, each by itself.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss: Probability,
@@ -101,6 +117,19 @@ pub enum QueueKind {
     DropTail,
     /// Early and at random (Floyd and Jacobson, 1993).
     Red,
+    /// At the head, once packets have waited too long (RFC 8289).
+    CoDel,
+    /// The same for each flow by itself, with flows served in turn (RFC 8290).
+    #[serde(rename = "fq_codel")]
+    FqCoDel,
+    /// Early and at random, by the time that packets wait (RFC 8033).
+    Pie,
+    /// By the time that packets wait, with a line of its own for L4S (RFC 9332).
+    DualPi2,
+    /// When it is full, and before that whatever a token bucket does not let pass.
+    Policer,
+    /// When it is full; a token bucket says when packets may leave (Linux's `tbf`).
+    Shaper,
 }
 
 /// Parameters of RED, in packets of queue.

@@ -26,6 +26,7 @@ pub mod endpoint;
 pub mod link;
 pub mod load;
 pub mod points;
+pub mod queue;
 pub mod radio;
 pub mod traffic;
 
@@ -39,6 +40,7 @@ pub use claim::{Claim, LabelledStack, Named, OneOrMore, Vocabulary};
 pub use drop::DropRule;
 pub use endpoint::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};
 pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
+pub use queue::{CoDelOptions, DualPi2Options, FqCoDelOptions, PieOptions, TokenBucketOptions};
 pub use radio::RadioOptions;
 pub use traffic::{FlowGroup, Starts, UdpSource, Video};
 

@@ -264,7 +264,7 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
             let help = "for example red = { min = 5, max = 15 }";
             fail(source, &format!("{key}.queue"), message, help)
         }
-        (QueueKind::DropTail, Some(_)) => {
+        (kind, Some(_)) if kind != QueueKind::Red => {
             let message = "parameters of RED on a queue that is not RED's do nothing".to_owned();
             fail(
                 source,
@@ -290,6 +290,54 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
             )
         }
         _ => Ok(()),
+    }?;
+    managed(options, key, source)
+}
+
+/// Tables of queues that are not there, and parameters that make no sense.
+fn managed(options: &LinkOptions, key: &str, source: &Source) -> Result<(), ExperimentError> {
+    let kind = options.queue;
+    let tables = [
+        ("codel", options.codel.is_some()),
+        ("fq_codel", options.fq_codel.is_some()),
+        ("pie", options.pie.is_some()),
+        ("dualpi2", options.dualpi2.is_some()),
+        ("token_bucket", options.token_bucket.is_some()),
+    ];
+    for (table, _) in tables.iter().filter(|(_, given)| *given) {
+        if kind.table() != Some(*table) {
+            let message = format!(
+                "these parameters do nothing in a queue of kind {}",
+                kind.name()
+            );
+            let help = match *table {
+                "token_bucket" => "add queue = \"policer\" or queue = \"shaper\"".to_owned(),
+                other => format!("add queue = \"{other}\""),
+            };
+            return fail(source, &format!("{key}.{table}"), message, &help);
+        }
+    }
+    if kind.table() == Some("token_bucket") && options.token_bucket.is_none() {
+        let message = format!("a {} needs its token bucket", kind.name());
+        let help = "for example token_bucket = { rate = \"5Mbit/s\", burst = \"15kB\" }";
+        return fail(source, &format!("{key}.queue"), message, help);
+    }
+    let Some(table) = kind.table().filter(|_| kind != QueueKind::Red) else {
+        return Ok(());
+    };
+    let Some(discipline) = options.managed() else {
+        let message = "a token bucket needs a rate above zero".to_owned();
+        let help = "for example \"5Mbit/s\"";
+        return fail(source, &format!("{key}.token_bucket.rate"), message, help);
+    };
+    match discipline.fault() {
+        None => Ok(()),
+        Some(fault) => {
+            // The first half says what is wrong, the second how to do it better.
+            let explained = fault.explain();
+            let (message, help) = explained.split_once(": ").unwrap_or((explained, ""));
+            fail(source, &format!("{key}.{table}"), message.to_owned(), help)
+        }
     }
 }
 

@@ -209,7 +209,7 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
     }
     add("duplicate", link.duplicate.to_string());
     add("jitter", link.jitter.to_string());
-    add("queue", format!("{:?}", link.queue).to_lowercase());
+    add("queue", link.queue.name().to_owned());
     if let Some(red) = &link.red {
         add(
             "red",
@@ -227,6 +227,22 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
     match given.get("reverse") {
         Some(reverse) => flatten(e, owner, reverse, &format!("{place}.reverse"), out),
         None => add("reverse", "as forward, without loss".to_owned()),
+    }
+    managed(owner, place, link, e, out);
+}
+
+/// All parameters of a managed queue, given or not.
+fn managed(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut Vec<Parameter>) {
+    let Some((table, effective, default)) = link.managed_parameters() else {
+        return;
+    };
+    for (name, value) in effective.as_object().into_iter().flatten() {
+        let is_default = default.get(name) == Some(value);
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let source = origin(e, &format!("{place}.{table}.{name}"), is_default);
+        push(out, owner, &format!("{table}.{name}"), text, source);
     }
 }
 

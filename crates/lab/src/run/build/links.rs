@@ -57,6 +57,9 @@ impl Scenario {
             link.red.as_ref(),
             self.mean_packet(),
         );
+        if let Some(discipline) = link.managed() {
+            there.queue.discipline = discipline;
+        }
         there.waits = WaitRecording::Data;
         let place = match link.loss_placement {
             LossPlacement::After => NetPlacement::AfterTransmission,

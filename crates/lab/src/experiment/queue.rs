@@ -1,0 +1,369 @@
+//! Parameters of managed queues and token buckets, as an experiment file gives them beside `queue`.
+//!
+//! Each struct's defaults are the RFC's, as the network has them.
+
+use dupack_net::link::{
+    Capable, CoDelConfig, Discipline, DualPi2Config, DualScheduler, FqCoDelConfig, PieConfig,
+    PieDelay, PieSpread, TokenBucketConfig,
+};
+use dupack_net::units::BitRate;
+use dupack_tcp::time::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::link::{LinkOptions, QueueKind};
+use crate::units::{ByteCount, Delay, Probability, Rate};
+
+/// Parameters of CoDel (RFC 8289).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CoDelOptions {
+    /// The wait that is not too long.
+    pub target: Delay,
+    /// For how long it must be exceeded before the first drop.
+    pub interval: Delay,
+    /// Nothing is dropped while no more than so many bytes wait.
+    pub mtu: ByteCount,
+    /// Mark packets of flows that use ECN instead of dropping them.
+    pub ecn: bool,
+    /// Mark each packet with ECT(1) that has waited longer than this; never, if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l4s_threshold: Option<Delay>,
+}
+
+/// Parameters of FQ-CoDel (RFC 8290): CoDel's, and the scheduler's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FqCoDelOptions {
+    /// The wait that is not too long.
+    pub target: Delay,
+    /// For how long it must be exceeded before the first drop.
+    pub interval: Delay,
+    /// Nothing is dropped from a flow while no more than so many of its bytes wait.
+    pub mtu: ByteCount,
+    /// Mark packets of flows that use ECN instead of dropping them.
+    pub ecn: bool,
+    /// Mark each packet with ECT(1) that has waited longer than this; never, if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l4s_threshold: Option<Delay>,
+    /// What a flow may send in its turn.
+    pub quantum: ByteCount,
+    /// How many lines flows are hashed to.
+    pub flows: u32,
+    /// The most packets that a full buffer drops at once, from the fattest flow.
+    pub drop_batch: u32,
+}
+
+/// Parameters of PIE (RFC 8033).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PieOptions {
+    /// The wait that is aimed at.
+    pub target: Delay,
+    /// The time between two updates of the drop probability.
+    pub update: Delay,
+    /// Weight of the wait beyond the target, per second.
+    pub alpha: f64,
+    /// Weight of the wait's growth, per second.
+    pub beta: f64,
+    /// For how long nothing is dropped after a quiet time.
+    pub max_burst: Delay,
+    /// Nothing is dropped while no more than two such packets wait.
+    pub mean_packet: ByteCount,
+    /// Mark packets of flows that use ECN instead of dropping them.
+    pub ecn: bool,
+    /// From this drop probability on they are dropped, too.
+    pub mark_below: Probability,
+    /// Find out the wait from the rate of departures, measured over so many bytes at a time; from
+    /// timestamps, if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub departure_rate: Option<ByteCount>,
+    /// Spread drops evenly (RFC 8033 §5.4).
+    pub derandomised: bool,
+    /// The most by which a drop probability above 10 % rises in one update (RFC 8033 §5.5 has
+    /// 2 %); no bound, if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Probability>,
+}
+
+/// Parameters of DualPI2 (RFC 9332, Appendix A).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DualPi2Options {
+    /// The wait of classic packets that is aimed at.
+    pub target: Delay,
+    /// The longest round trip that is expected; it sets the gains.
+    pub rtt_max: Delay,
+    /// The time between two updates of the probability.
+    pub update: Delay,
+    /// What the base probability is multiplied by for L4S packets.
+    pub coupling: f64,
+    /// The wait from which on L4S packets are marked.
+    pub min_th: Delay,
+    /// How much longer the wait is at which all of them are; zero is a step.
+    pub range: Delay,
+    /// None of them is marked for its wait while no more than so many wait.
+    pub th_len: u32,
+    /// The room that the buffer must have for any packet.
+    pub mtu: ByteCount,
+    /// While both lines wait, classic packets get one part of the bytes in so many.
+    pub classic_one_in: u32,
+    /// Instead of that, send the packet that has waited longest, L4S packets as if for so much
+    /// longer (a time-shifted FIFO; 50 ms in the RFC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shift: Option<Delay>,
+}
+
+/// A token bucket, for `queue = "policer"` and `queue = "shaper"`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenBucketOptions {
+    /// How fast it fills.
+    pub rate: Rate,
+    /// What it holds.
+    pub burst: ByteCount,
+}
+
+const fn delay(duration: Duration) -> Delay {
+    Delay::from_nanos(duration.as_nanos())
+}
+
+const fn span(delay: Delay) -> Duration {
+    Duration::from_nanos(delay.as_nanos())
+}
+
+const fn bytes(bytes: u32) -> ByteCount {
+    ByteCount::from_bytes(bytes as u64)
+}
+
+/// A number of bytes as the network takes it; more than it can count is the most.
+fn counted(bytes: ByteCount) -> u32 {
+    u32::try_from(bytes.as_bytes()).unwrap_or(u32::MAX)
+}
+
+const fn capable(ecn: bool) -> Capable {
+    if ecn { Capable::Mark } else { Capable::Drop }
+}
+
+impl Default for CoDelOptions {
+    fn default() -> Self {
+        let rfc = CoDelConfig::RFC;
+        Self {
+            target: delay(rfc.target),
+            interval: delay(rfc.interval),
+            mtu: bytes(rfc.mtu_bytes),
+            ecn: rfc.capable == Capable::Mark,
+            l4s_threshold: rfc.l4s_threshold.map(delay),
+        }
+    }
+}
+
+impl Default for FqCoDelOptions {
+    fn default() -> Self {
+        let rfc = FqCoDelConfig::RFC;
+        Self {
+            target: delay(rfc.codel.target),
+            interval: delay(rfc.codel.interval),
+            mtu: bytes(rfc.codel.mtu_bytes),
+            ecn: rfc.codel.capable == Capable::Mark,
+            l4s_threshold: rfc.codel.l4s_threshold.map(delay),
+            quantum: bytes(rfc.quantum_bytes),
+            flows: rfc.flows,
+            drop_batch: rfc.drop_batch,
+        }
+    }
+}
+
+impl Default for PieOptions {
+    fn default() -> Self {
+        let rfc = PieConfig::RFC;
+        Self {
+            target: delay(rfc.target),
+            update: delay(rfc.update),
+            alpha: rfc.alpha_hz,
+            beta: rfc.beta_hz,
+            max_burst: delay(rfc.max_burst),
+            mean_packet: bytes(rfc.mean_packet_bytes),
+            ecn: rfc.capable == Capable::Mark,
+            mark_below: Probability::new(rfc.mark_below).unwrap_or_default(),
+            departure_rate: None,
+            derandomised: false,
+            cap: None,
+        }
+    }
+}
+
+impl Default for DualPi2Options {
+    fn default() -> Self {
+        let rfc = DualPi2Config::RFC;
+        Self {
+            target: delay(rfc.target),
+            rtt_max: delay(rfc.rtt_max),
+            update: delay(rfc.update),
+            coupling: rfc.coupling,
+            min_th: delay(rfc.min_th),
+            range: delay(rfc.range),
+            th_len: rfc.th_len_packets,
+            mtu: bytes(rfc.mtu_bytes),
+            classic_one_in: 16,
+            shift: None,
+        }
+    }
+}
+
+impl CoDelOptions {
+    fn config(&self) -> CoDelConfig {
+        let mut config = CoDelConfig::RFC;
+        config.target = span(self.target);
+        config.interval = span(self.interval);
+        config.mtu_bytes = counted(self.mtu);
+        config.capable = capable(self.ecn);
+        config.l4s_threshold = self.l4s_threshold.map(span);
+        config
+    }
+}
+
+impl FqCoDelOptions {
+    fn config(&self) -> FqCoDelConfig {
+        let codel = CoDelOptions {
+            target: self.target,
+            interval: self.interval,
+            mtu: self.mtu,
+            ecn: self.ecn,
+            l4s_threshold: self.l4s_threshold,
+        };
+        let mut config = FqCoDelConfig::RFC;
+        config.codel = codel.config();
+        config.quantum_bytes = counted(self.quantum);
+        config.flows = self.flows;
+        config.drop_batch = self.drop_batch;
+        config
+    }
+}
+
+impl PieOptions {
+    fn config(&self) -> PieConfig {
+        let mut config = PieConfig::RFC;
+        config.target = span(self.target);
+        config.update = span(self.update);
+        config.alpha_hz = self.alpha;
+        config.beta_hz = self.beta;
+        config.max_burst = span(self.max_burst);
+        config.mean_packet_bytes = counted(self.mean_packet);
+        config.capable = capable(self.ecn);
+        config.mark_below = self.mark_below.as_fraction();
+        if let Some(threshold) = self.departure_rate {
+            config.delay = PieDelay::DepartureRate {
+                threshold_bytes: counted(threshold),
+            };
+        }
+        if self.derandomised {
+            config.spread = PieSpread::Derandomised;
+        }
+        config.cap = self.cap.map(Probability::as_fraction);
+        config
+    }
+}
+
+impl DualPi2Options {
+    fn config(&self) -> DualPi2Config {
+        let mut config = DualPi2Config::RFC;
+        config.target = span(self.target);
+        config.rtt_max = span(self.rtt_max);
+        config.update = span(self.update);
+        config.coupling = self.coupling;
+        config.min_th = span(self.min_th);
+        config.range = span(self.range);
+        config.th_len_packets = self.th_len;
+        config.mtu_bytes = counted(self.mtu);
+        config.scheduler = match self.shift {
+            Some(shift) => DualScheduler::TimeShifted { shift: span(shift) },
+            None => DualScheduler::Weighted {
+                one_in: self.classic_one_in,
+            },
+        };
+        config
+    }
+}
+
+impl TokenBucketOptions {
+    fn config(&self) -> Option<TokenBucketConfig> {
+        let rate = BitRate::new(self.rate.as_bits_per_second())?;
+        Some(TokenBucketConfig::new(rate, counted(self.burst)))
+    }
+}
+
+impl LinkOptions {
+    /// The managed queue or token bucket that `queue` names, with its parameters; `None` for the
+    /// other kinds, and for a token bucket without rate.
+    pub(crate) fn managed(&self) -> Option<Discipline> {
+        match self.queue {
+            QueueKind::DropTail | QueueKind::Red => None,
+            QueueKind::CoDel => Some(Discipline::CoDel(self.codel.unwrap_or_default().config())),
+            QueueKind::FqCoDel => {
+                let options = self.fq_codel.unwrap_or_default();
+                Some(Discipline::FqCoDel(options.config()))
+            }
+            QueueKind::Pie => Some(Discipline::Pie(self.pie.unwrap_or_default().config())),
+            QueueKind::DualPi2 => {
+                let options = self.dualpi2.unwrap_or_default();
+                Some(Discipline::DualPi2(options.config()))
+            }
+            QueueKind::Policer => Some(Discipline::Policer(self.token_bucket?.config()?)),
+            QueueKind::Shaper => Some(Discipline::Shaper(self.token_bucket?.config()?)),
+        }
+    }
+
+    /// The key of the table that `queue` reads, with all effective parameters and the defaults;
+    /// `None` for kinds without such a table, and for RED.
+    pub(crate) fn managed_parameters(
+        &self,
+    ) -> Option<(&'static str, serde_json::Value, serde_json::Value)> {
+        let both = match self.queue {
+            QueueKind::DropTail | QueueKind::Red => return None,
+            QueueKind::CoDel => effective(self.codel),
+            QueueKind::FqCoDel => effective(self.fq_codel),
+            QueueKind::Pie => effective(self.pie),
+            QueueKind::DualPi2 => effective(self.dualpi2),
+            QueueKind::Policer | QueueKind::Shaper => {
+                let given = serde_json::to_value(self.token_bucket).unwrap_or_default();
+                (given, serde_json::Value::Null)
+            }
+        };
+        Some((self.queue.table()?, both.0, both.1))
+    }
+}
+
+fn effective<T: Copy + Default + Serialize>(
+    given: Option<T>,
+) -> (serde_json::Value, serde_json::Value) {
+    let value = |options: T| serde_json::to_value(options).unwrap_or_default();
+    (value(given.unwrap_or_default()), value(T::default()))
+}
+
+impl QueueKind {
+    /// The name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DropTail => "droptail",
+            Self::Red => "red",
+            Self::CoDel => "codel",
+            Self::FqCoDel => "fq_codel",
+            Self::Pie => "pie",
+            Self::DualPi2 => "dualpi2",
+            Self::Policer => "policer",
+            Self::Shaper => "shaper",
+        }
+    }
+
+    /// The key of the table with its parameters, if it has any.
+    #[must_use]
+    pub const fn table(self) -> Option<&'static str> {
+        match self {
+            Self::DropTail => None,
+            Self::Policer | Self::Shaper => Some("token_bucket"),
+            _ => Some(self.name()),
+        }
+    }
+}
