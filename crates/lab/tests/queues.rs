@@ -113,3 +113,12 @@ fn mistakes_are_errors_that_name_the_remedy() {
         assert!(error.contains(said), "{queue}: {error}");
     }
 }
+
+#[test]
+fn the_example_sweeps_over_queues() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/aqm.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let source = Source::new("aqm.toml", text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    assert_eq!(plan.points().len(), 10);
+}
