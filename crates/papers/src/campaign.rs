@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::evidence::{Evidence, Followed, Part, Traced};
+use super::evidence::{Evidence, Followed, Part, ReadFacts, Traced};
 use super::judge::{Cells, Prepared};
 use super::readings::Way;
 use super::reproduction::Account;
@@ -13,6 +13,7 @@ use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
 use super::{Extent, Observe, Paper, Reproduction};
 use dupack_algorithms::catalog::Catalog;
+use dupack_claims::Facts;
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_lab::results::Results;
 use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
@@ -97,7 +98,8 @@ impl Paper {
             let Some(cells) = cells.get(prepared.name) else {
                 continue;
             };
-            if !prepared.more_seeds || prepared.observe == Observe::Packets {
+            if !prepared.more_seeds || matches!(prepared.observe, Observe::Packets | Observe::Facts)
+            {
                 continue;
             }
             let seeds = &mut prepared.experiment.seeds;
@@ -167,7 +169,7 @@ pub(super) fn run_campaigns(
         let campaign = &campaigns[task.campaign];
         let part = &campaign.parts[task.part];
         conduct.watch.run_begins(campaign.paper.key, part.name);
-        let outcome = part.run(task, conduct)?;
+        let outcome = part.run(task, campaign.paper.facts, conduct)?;
         let journal = &journals[task.campaign][task.part];
         if let (Outcome::Measured(done, None), Some(journal)) = (&outcome, journal)
             && let Err(error) = part.plan.keep(journal, task.job, done)
@@ -194,6 +196,8 @@ pub(super) fn run_campaigns(
 enum Outcome {
     Measured(Done, Option<Followed>),
     Recorded(Traced, Duration),
+    /// Which run, and what was read off it.
+    Read(Job, Facts, Duration),
 }
 
 /// The journal of every experiment that keeps one.
@@ -293,7 +297,7 @@ impl Planned {
         self.observe == Observe::Series && first == Some(job.seed)
     }
 
-    fn run(&self, task: &Task, conduct: &Conduct<'_>) -> Option<Outcome> {
+    fn run(&self, task: &Task, facts: ReadFacts, conduct: &Conduct<'_>) -> Option<Outcome> {
         let before = conduct.watch.cpu_time();
         let spent = || conduct.watch.cpu_time().saturating_sub(before);
         match self.observe {
@@ -316,23 +320,38 @@ impl Planned {
                 let cpu = Some(spent());
                 Some(Outcome::Measured(Done { run, cpu }, None))
             }
-            Observe::Packets => {
+            Observe::Packets | Observe::Facts => {
                 let scenario = self.plan.scenario(task.job);
                 let trace = Trace::record(scenario, task.job.seed, conduct.interrupt)
                     .expect("the plan has built it before");
-                // Asked to stop, it may have ended early.
+                if conduct.interrupt.is_asked() {
+                    // It may have ended early.
+                    return None;
+                }
                 let job = task.job;
-                (!conduct.interrupt.is_asked())
-                    .then(|| Outcome::Recorded(Traced { job, trace }, spent()))
+                let traced = Traced { job, trace };
+                Some(match self.observe {
+                    Observe::Facts => Outcome::Read(job, self.read(facts, traced), spent()),
+                    _ => Outcome::Recorded(traced, spent()),
+                })
             }
         }
+    }
+
+    /// What `facts` reads off a recorded run.
+    fn read(&self, facts: ReadFacts, traced: Traced) -> Facts {
+        let alone = Part {
+            traces: vec![traced],
+            ..Part::new(self.name, self.plan.empty_results())
+        };
+        facts(self.name, Some(&alone))
     }
 
     /// What came out of it, in an order that does not depend on which run was finished first.
     fn conclude(&self, outcomes: Vec<Outcome>) -> (Part, Account) {
         let mut results = self.plan.empty_results();
         results.planned = self.jobs.len();
-        let (mut traces, mut followed) = (Vec::new(), Vec::new());
+        let (mut traces, mut followed, mut read) = (Vec::new(), Vec::new(), Vec::new());
         let mut cpu = Duration::ZERO;
         for outcome in outcomes {
             match outcome {
@@ -345,22 +364,28 @@ impl Planned {
                     cpu += spent;
                     traces.push(traced);
                 }
+                Outcome::Read(job, facts, spent) => {
+                    cpu += spent;
+                    read.push((job, facts));
+                }
             }
         }
         results
             .runs
             .sort_by_key(|run| (run.point, run.stack, run.seed));
-        traces.sort_by_key(|traced| (traced.job.point, traced.job.stack, traced.job.seed));
+        let place = |job: &Job| (job.point, job.stack, job.seed);
+        traces.sort_by_key(|traced| place(&traced.job));
+        read.sort_by_key(|(job, _)| place(job));
         let account = Account {
             experiment: self.name,
-            runs: results.runs.len() + traces.len(),
+            runs: results.runs.len() + traces.len() + read.len(),
             cpu,
         };
         let part = Part {
-            name: self.name,
-            results,
             traces,
             followed,
+            read: read.into_iter().map(|(_, facts)| facts).collect(),
+            ..Part::new(self.name, results)
         };
         (part, account)
     }

@@ -1,9 +1,13 @@
 //! What came out of a paper's experiments, and how a judge asks for it.
 
+use dupack_claims::Facts;
 use dupack_lab::results::{Measure, Results};
 use dupack_lab::run::{Course, Job};
 use dupack_lab::stats::{Summary, paired_ratio};
 use dupack_lab::trace::Trace;
+
+/// What a paper's Rust file makes of an experiment that measures do not show; of none, what it would.
+pub(crate) type ReadFacts = fn(&str, Option<&Part>) -> Facts;
 
 /// What came out of a paper's experiments.
 #[derive(Debug, Default)]
@@ -23,6 +27,9 @@ pub struct Part {
     pub traces: Vec<Traced>,
     /// Its runs that were followed over time: those of the first seed, if series were asked for.
     pub followed: Vec<Followed>,
+    /// What was read off its runs, a run each in the order of point, stack and seed, if their packets
+    /// were not kept.
+    pub read: Vec<Facts>,
 }
 
 /// A run over time.
@@ -44,10 +51,37 @@ pub struct Traced {
 }
 
 impl Part {
+    /// An experiment with what was measured of it, and nothing else.
+    #[must_use]
+    pub const fn new(name: &'static str, results: Results) -> Self {
+        Self {
+            name,
+            results,
+            traces: Vec::new(),
+            followed: Vec::new(),
+            read: Vec::new(),
+        }
+    }
+
+    /// What `facts` makes of it, or made of each of its runs.
+    pub(crate) fn facts(&self, facts: ReadFacts) -> Facts {
+        if self.read.is_empty() {
+            return facts(self.name, Some(self));
+        }
+        let mut all = facts(self.name, None);
+        for one in &self.read {
+            for (all, one) in all.0.iter_mut().zip(&one.0) {
+                all.values.extend(one.values.iter().cloned());
+            }
+        }
+        all
+    }
+
     /// Runs that are missing because the campaign was interrupted.
     #[must_use]
     pub fn missing(&self) -> usize {
-        self.results.missing().saturating_sub(self.traces.len())
+        let kept = self.traces.len() + self.read.len();
+        self.results.missing().saturating_sub(kept)
     }
 
     /// The trace of `stack` at `point`.

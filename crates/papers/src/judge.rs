@@ -225,8 +225,7 @@ impl Paper {
     ) -> Result<World<'p>, ExperimentError> {
         let mut world = self.world(book)?;
         for part in parts {
-            let facts = (self.facts)(part.name, Some(part));
-            world.add(part.name, &part.results, facts);
+            world.add(part.name, &part.results, part.facts(self.facts));
         }
         Ok(world)
     }

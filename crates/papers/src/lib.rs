@@ -80,7 +80,7 @@ pub struct Paper {
     files: &'static [(&'static str, &'static str)],
     /// What is known of runs beyond their measures: by experiment, without runs if there are none
     /// yet.
-    facts: fn(&str, Option<&Part>) -> Facts,
+    facts: evidence::ReadFacts,
     /// The exhibits that are not data.
     drawn: fn(&Evidence) -> Drawn,
 }
@@ -96,6 +96,8 @@ pub enum Observe {
     Series,
     /// Every packet of its first flow.
     Packets,
+    /// What the paper's Rust file reads off these packets; the packets are not kept.
+    Facts,
 }
 
 /// How much is run.

@@ -185,12 +185,7 @@ mod tests {
         let mut more = before.clone();
         more.runs.iter_mut().for_each(|run| run.seed += 1000);
         more.planned = more.runs.len();
-        let more = Part {
-            name: looked.evidence.parts[0].name,
-            results: more,
-            traces: Vec::new(),
-            followed: Vec::new(),
-        };
+        let more = Part::new(looked.evidence.parts[0].name, more);
         looked.judge_with(vec![more]);
         assert_eq!(looked.settled.claims, BTreeSet::from([0]));
         assert!(looked.judged[0].finding.found.contains("4 times the seeds"));
