@@ -137,12 +137,17 @@ impl Verdict {
             Answer::SameRuns => {
                 "no ★: every seed gave the same run, as nothing was left to chance".to_owned()
             }
+            Answer::SameRunsOf(stacks) => {
+                let names = stacks.iter().map(|stack| &*self.contenders[*stack].name);
+                format!(
+                    "no ★: nothing beats {}, but every seed gave the same run of it, as nothing was left to chance",
+                    names.collect::<Vec<_>>().join(", ")
+                )
+            }
             Answer::OneRun => "no ★: one run of each stack says nothing about chance".to_owned(),
             Answer::Alone => "no ★: there is no other stack to compare with".to_owned(),
             Answer::Nobody => {
-                "no ★: every stack is beaten by another, harms or wastes too much, or left nothing to \
-                 chance"
-                    .to_owned()
+                "no ★: every stack is beaten by another, or harms or wastes too much".to_owned()
             }
             Answer::Worthless => NO_ANSWER_HERE.to_owned(),
             Answer::TooFew(few) => {

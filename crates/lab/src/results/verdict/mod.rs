@@ -248,11 +248,14 @@ pub enum Answer {
     TooMany(Vec<usize>),
     /// Chance had no part in any run: each seed gave the same.
     SameRuns,
+    /// Nothing beats some stacks, but of these chance had no part in the runs. A ★ for the others alone
+    /// would be one for leaving something to chance.
+    SameRunsOf(Vec<usize>),
     /// One run of each stack says nothing about chance.
     OneRun,
     /// There is one stack, and nothing to compare it with.
     Alone,
-    /// Every stack is beaten, harms or wastes too much, or left nothing to chance.
+    /// Every stack is beaten, or harms or wastes too much.
     Nobody,
     /// No run can be trusted.
     Worthless,
@@ -379,8 +382,12 @@ impl Verdict {
         if there.iter().all(|c| c.chance != Chance::Had) {
             return Answer::SameRuns;
         }
-        let mut front = self.front();
-        front.retain(|stack| self.contenders[*stack].chance == Chance::Had);
+        let front = self.front();
+        let left = |stack: &&usize| self.contenders[**stack].chance != Chance::Had;
+        let without_chance: Vec<usize> = front.iter().filter(left).copied().collect();
+        if !without_chance.is_empty() {
+            return Answer::SameRunsOf(without_chance);
+        }
         match front.len() {
             0 => Answer::Nobody,
             count if 2 * count <= there.len() => Answer::Stars(front),

@@ -57,6 +57,7 @@ const fn answer_key(answer: &Answer) -> &'static str {
         Answer::Stars(_) => "stars",
         Answer::TooMany(_) => "too_many",
         Answer::SameRuns => "same_runs",
+        Answer::SameRunsOf(_) => "same_runs_of",
         Answer::OneRun => "one_run",
         Answer::Alone => "alone",
         Answer::Nobody => "nobody",
