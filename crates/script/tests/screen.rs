@@ -170,7 +170,7 @@ fn each_kind_of_event_can_fail() {
             "something else",
         ),
         (
-            "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 1 <nop,nop>",
+            "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 1 <nop,nop,nop,nop>",
             2,
             "something else",
         ),
@@ -203,7 +203,7 @@ fn each_kind_of_event_can_fail() {
         ),
         ("+0 close() = 0", 1, "close takes 1 argument"),
         (
-            "+0 < . 1:1(0) ack 1 win 9 <TS val 1 ecr 77>",
+            "+0 < . 1:1(0) ack 1 win 9 <nop,nop,TS val 1 ecr 77>",
             1,
             "echoes the timestamp 77",
         ),

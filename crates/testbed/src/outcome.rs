@@ -297,9 +297,13 @@ mod tests {
                 Ok(done(job, trust(sound && job.seed == 2 && job.stack == 0)))
             });
             assert_eq!(outcome.results.is_worthless(), !sound);
+            // One sound run is too few of them.
             let warnings = &outcome.results.warnings;
-            let said = warnings.iter().any(|text| text.contains("no answer"));
-            assert_eq!(said, !sound, "{warnings:?}");
+            let mut all = warnings.iter();
+            assert!(
+                all.any(|text| text.to_lowercase().contains("no answer")),
+                "{warnings:?}"
+            );
         }
     }
 

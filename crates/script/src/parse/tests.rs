@@ -57,7 +57,9 @@ fn times_are_absolute_relative_ranges_or_any() {
 #[test]
 fn a_packet_has_flags_numbers_and_options() {
     assert_eq!(
-        packet("> [ect0] FP. 1:1001(1000) ack 7 win 32 <nop,nop,TS val 5 ecr 6,sack 1:2 3:4>"),
+        packet(
+            "> [ect0] FP. 1:1001(1000) ack 7 win 32 <nop,nop,TS val 5 ecr 6,nop,nop,sack 1:2 3:4>"
+        ),
         Packet {
             ecn: Some(EcnField::Ect0),
             flags: Packet::FIN | Packet::PSH | Packet::ACK,
@@ -69,6 +71,8 @@ fn a_packet_has_flags_numbers_and_options() {
                 TcpOption::Nop,
                 TcpOption::Nop,
                 TcpOption::Timestamps { value: 5, echo: 6 },
+                TcpOption::Nop,
+                TcpOption::Nop,
                 TcpOption::Sack(vec![(1, 2), (3, 4)]),
             ]),
         }
