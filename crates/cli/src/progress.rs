@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dupack_lab::run::{Interrupt, Progress};
 use dupack_papers::{Amount, Watch};
@@ -87,8 +87,8 @@ pub struct Board {
     bar: ProgressBar,
     state: Mutex<State>,
     last_line_ms: AtomicU64,
-    /// Since when the present part of the work is under way.
-    since: Mutex<Instant>,
+    /// Measures the present part of the work: a bar is a clock that is never shown.
+    part: ProgressBar,
 }
 
 #[derive(Default)]
@@ -110,7 +110,7 @@ impl Board {
             bar,
             state: Mutex::default(),
             last_line_ms: AtomicU64::new(0),
-            since: Mutex::new(Instant::now()),
+            part: ProgressBar::hidden(),
         }
     }
 
@@ -121,9 +121,8 @@ impl Board {
 
     /// A part of the work is done: says how long it took, if that was long enough to ask.
     pub fn says_how_long(&self, what: &str) {
-        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        let took = since.elapsed();
-        *since = Instant::now();
+        let took = self.part.elapsed();
+        self.part.reset_elapsed();
         if took >= LINE_EVERY {
             let took = in_words(took.as_secs_f64());
             self.bar.suspend(|| eprintln!("{what}: {took}"));
