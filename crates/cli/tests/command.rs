@@ -50,8 +50,13 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
     ] {
         assert!(made.join(file).is_file(), "{file}");
     }
-    let bitmap = made.join("figures/goodput_mbit_s.png");
-    assert_eq!(bitmap.is_file(), cfg!(feature = "png"));
+    for (ending, built) in [
+        ("png", cfg!(feature = "png")),
+        ("pdf", cfg!(feature = "pdf")),
+    ] {
+        let figure = made.join("figures/goodput_mbit_s").with_extension(ending);
+        assert_eq!(figure.is_file(), built, "{ending}");
+    }
     let again = dupack(
         folder.path(),
         &[

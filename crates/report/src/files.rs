@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::rc::Rc;
 
 use dupack_lab::results::{Results, store};
 use miette::Diagnostic;
@@ -24,15 +25,15 @@ pub const PAGE: &str = "report.html";
 const PNG_SCALE: f32 = 2.0;
 
 /// What a figure's files may end in: the first always, the others if `dupack` is built so.
-pub(crate) const FIGURE_KINDS: [&str; 2] = ["svg", "png"];
+pub(crate) const FIGURE_KINDS: [&str; 3] = ["svg", "png", "pdf"];
 
 /// What a figure's files end in, as a list for people.
-#[cfg(feature = "png")]
-pub const FIGURE_ENDINGS: &str = ".svg, .png";
-
-/// What a figure's files end in, as a list for people.
-#[cfg(not(feature = "png"))]
-pub const FIGURE_ENDINGS: &str = ".svg";
+pub const FIGURE_ENDINGS: &str = match (cfg!(feature = "png"), cfg!(feature = "pdf")) {
+    (false, false) => ".svg",
+    (true, false) => ".svg, .png",
+    (false, true) => ".svg, .pdf",
+    (true, true) => ".svg, .png, .pdf",
+};
 
 /// Why a report was not written.
 #[derive(Debug, Error, Diagnostic)]
@@ -75,16 +76,23 @@ impl<'r> Files<'r> {
         self.files.push((name.into(), Box::new(make)));
     }
 
-    /// Adds a picture under `name`, which has no ending: as SVG, and as PNG with the feature `png`.
+    /// Adds a picture under `name`, which has no ending: as SVG, and as PNG and PDF with the features
+    /// `png` and `pdf`.
     pub fn add_figure(&mut self, name: &str, svg: impl Into<Cow<'r, str>>) {
-        let svg = svg.into();
-        #[cfg(feature = "png")]
-        let picture = svg.clone();
-        self.add(format!("{name}.svg"), move || svg.as_bytes().to_vec());
+        let svg: Rc<Cow<'r, str>> = Rc::new(svg.into());
+        let picture = Rc::clone(&svg);
+        self.add(format!("{name}.svg"), move || picture.as_bytes().to_vec());
         #[cfg(feature = "png")]
         {
+            let picture = Rc::clone(&svg);
             let make = move || crate::figure::png(&picture, PNG_SCALE);
             self.files.push((format!("{name}.png"), Box::new(make)));
+        }
+        #[cfg(feature = "pdf")]
+        {
+            let picture = Rc::clone(&svg);
+            let make = move || crate::figure::pdf(&picture);
+            self.files.push((format!("{name}.pdf"), Box::new(make)));
         }
     }
 
@@ -154,6 +162,10 @@ mod tests {
         assert_eq!(
             written.contains_key("paper/figures/b.png"),
             cfg!(feature = "png")
+        );
+        assert_eq!(
+            written.contains_key("paper/figures/b.pdf"),
+            cfg!(feature = "pdf")
         );
         assert!(written[PAGE].starts_with(b"<!"));
         assert_eq!(written.len(), files.names().count());

@@ -1,8 +1,8 @@
 //! Pictures for reports: charts of measures, windows over time, and the time-sequence plot.
 //!
 //! Each chart is a plain struct of labels and numbers whose `svg` method draws it; with the
-//! feature `png`, the function of that name turns the result into a bitmap with a built-in font, so
-//! that a picture is the same on every machine. Dark ink on white (light on black where
+//! features `png` and `pdf`, the functions of those names turn the result into such a file with a
+//! built-in font, so that a picture is the same on every machine. Dark ink on white (light on black where
 //! the reader's system asks for that), and Okabe and Ito's colours, told apart by markers and dashes
 //! as well. Each picture says in words what is seen in it ([`in_words`]). Units belong into the axis labels (`"goodput (Mbit/s)"`). Points that are not finite,
 //! or not positive on a logarithmic axis, are left out; a chart without any draws an empty
@@ -20,6 +20,8 @@ mod ladder;
 mod legend;
 mod line;
 mod panel;
+#[cfg(feature = "pdf")]
+mod pdf;
 pub(crate) mod phases;
 #[cfg(feature = "png")]
 mod png;
@@ -41,6 +43,8 @@ pub use facets::{Facet, Facets};
 pub use heat::{HeatCell, HeatMap, HeatPanel, Shades};
 pub use ladder::{Ladder, LadderColumn, Rung, RungEnd, RungKind};
 pub use line::{LineChart, Point, Series};
+#[cfg(feature = "pdf")]
+pub use pdf::pdf;
 #[cfg(feature = "png")]
 pub use png::png;
 pub use step::{StepChart, StepSeries};
@@ -57,9 +61,9 @@ pub enum FigureError {
     #[error("the chart could not be drawn: {0}")]
     Draw(String),
     /// The text is not an SVG picture.
-    #[cfg(feature = "png")]
+    #[cfg(any(feature = "png", feature = "pdf"))]
     #[error("the picture is not valid SVG: {0}")]
-    Svg(#[from] resvg::usvg::Error),
+    Svg(String),
     /// The scale makes a bitmap of an impossible size.
     #[cfg(feature = "png")]
     #[error("a scale of {scale} makes a bitmap that is empty or too large")]
@@ -67,8 +71,8 @@ pub enum FigureError {
         /// The scale as given: bitmap pixels per SVG pixel.
         scale: f32,
     },
-    /// The bitmap could not be written as PNG.
-    #[cfg(feature = "png")]
-    #[error("the bitmap could not be encoded: {0}")]
+    /// The picture could not be written as PNG or PDF.
+    #[cfg(any(feature = "png", feature = "pdf"))]
+    #[error("the picture could not be encoded: {0}")]
     Encode(String),
 }

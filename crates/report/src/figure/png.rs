@@ -39,7 +39,7 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, FigureError> {
         fontdb: fonts,
         ..Options::default()
     };
-    let tree = Tree::from_str(svg, &options)?;
+    let tree = Tree::from_str(svg, &options).map_err(|e| FigureError::Svg(e.to_string()))?;
     let (width, height) = (tree.size().width() * scale, tree.size().height() * scale);
     if !(width >= 1.0 && height >= 1.0 && width * height <= PIXELS_MAX) {
         return Err(FigureError::Scale { scale });

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A picture must be XML without faults, and with the feature `png` rasterise to what PNG readers
-/// accept.
+/// A picture must be XML without faults, and with the features `png` and `pdf` become what readers of
+/// these accept.
 #[track_caller]
 fn assert_picture(svg: Result<String, FigureError>) -> String {
     let svg = svg.expect("drawn");
@@ -13,6 +13,11 @@ fn assert_picture(svg: Result<String, FigureError>) -> String {
     {
         let bitmap = png(&svg, 1.0).expect("valid SVG");
         assert!(bitmap.starts_with(b"\x89PNG\r\n"));
+    }
+    #[cfg(feature = "pdf")]
+    {
+        let document = pdf(&svg).expect("valid SVG");
+        assert!(document.starts_with(b"%PDF-"));
     }
     svg
 }
@@ -375,13 +380,48 @@ fn a_scale_must_make_a_bitmap() {
     assert!(matches!(png("<svg", 1.0), Err(FigureError::Svg(_))));
 }
 
+/// How often `what` is in `bytes`.
+#[cfg(feature = "pdf")]
+fn times(what: &str, bytes: &[u8]) -> usize {
+    let windows = bytes.windows(what.len());
+    windows.filter(|window| *window == what.as_bytes()).count()
+}
+
+#[cfg(feature = "pdf")]
+#[test]
+fn a_pdf_is_one_page_of_the_pictures_size_with_its_font() {
+    let document = pdf(&examples::line().svg().expect("drawn")).expect("PDF");
+    assert!(document.starts_with(b"%PDF-"));
+    assert_eq!(times("<</Type/Page/", &document), 1);
+    assert_eq!(times("/MediaBox[0 0 675 ", &document), 1, "900 px");
+    assert_eq!(times("/Type/FontDescriptor", &document), 1);
+    assert!(times("+Ubuntu-Light", &document) > 0);
+    assert_eq!(times("/FontFile2 ", &document), 1, "the font is in it");
+    assert_eq!(times("/ToUnicode ", &document), 1, "text can be searched");
+    let wordless = pdf("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>");
+    assert_eq!(times("Ubuntu", &wordless.expect("PDF")), 0);
+    assert!(matches!(pdf("<svg"), Err(FigureError::Svg(_))));
+}
+
+#[cfg(feature = "pdf")]
+#[test]
+fn a_pdf_is_light_and_the_same_each_time() {
+    let svg = examples::line().svg().expect("drawn");
+    let style = svg.find("<style>").expect("dark colours");
+    let end = svg.find("</style>").expect("their end") + "</style>".len();
+    let light = format!("{}{}", &svg[..style], &svg[end..]);
+    assert_eq!(pdf(&svg).expect("PDF"), pdf(&light).expect("PDF"));
+    let forced = svg.replace("@media (prefers-color-scheme:dark){", "");
+    assert_ne!(pdf(&svg).expect("PDF"), pdf(&forced).expect("PDF"));
+}
+
 #[test]
 fn a_picture_depends_on_its_data_alone() {
     let chart = examples::line();
     assert_eq!(chart.svg().expect("drawn"), chart.svg().expect("drawn"));
 }
 
-/// Writes every example as SVG, and PNG with the feature, into the directory named by `FIGURES`, to be looked at.
+/// Writes every example as SVG, and PNG and PDF with the features, into the directory named by `FIGURES`, to be looked at.
 #[test]
 #[ignore = "for looking at pictures: FIGURES=dir cargo test -p dupack-lab look_at_figures -- --ignored"]
 fn look_at_figures() {
@@ -393,6 +433,11 @@ fn look_at_figures() {
         {
             let bitmap = png(&svg, 1.5).expect("PNG");
             std::fs::write(directory.join(format!("{name}.png")), bitmap).expect("written");
+        }
+        #[cfg(feature = "pdf")]
+        {
+            let document = pdf(&svg).expect("PDF");
+            std::fs::write(directory.join(format!("{name}.pdf")), document).expect("written");
         }
         std::fs::write(directory.join(format!("{name}.svg")), svg).expect("written");
     }
