@@ -408,17 +408,21 @@ fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> R
     if let Some(beside) = beside {
         print(&format!("\n{}", beside_text(results, beside, width)))?;
     }
-    print(&format!("\n{}", lateness(passages, args.tolerance)))?;
+    let lateness = lateness(passages, args.tolerance);
+    print(&format!("\n{}", table::paragraph(&lateness, width)))?;
     if let Some(path) = &args.pcap {
         print(&format!("captures: {}", path.display()))?;
     }
     let doubted = results.runs.iter().filter(|run| !results.is_sound(run));
     match doubted.count() {
         0 => Ok(()),
-        count => print(&format!(
-            "{DOUBT} before how many runs are left of how many: during the others, {count} in all, the machine did \
-             not keep up, and they are in no number."
-        )),
+        count => {
+            let meaning = format!(
+                "{DOUBT} before how many runs are left of how many: during the others, {count} in all, the machine did \
+                 not keep up, and they are in no number."
+            );
+            print(&table::paragraph(&meaning, width))
+        }
     }
 }
 

@@ -77,7 +77,7 @@ fn a_packet_has_flags_numbers_and_options() {
             ]),
         }
     );
-    let syn = packet("< SEW 0:0(0) win 1 <mss 1460,sackOK,nop,nop,nop,wscale 7,eol>");
+    let syn = packet("< SEW 0:0(0) win 1 <mss 1460,sackOK,nop,nop,wscale 7,eol>");
     assert_eq!(syn.flags, Packet::SYN | Packet::ECE | Packet::CWR);
     assert_eq!(packet("> . 1:1(0) <...>").options, None);
     assert_eq!(packet("> - 1:1(0)").flags, 0);
