@@ -117,11 +117,10 @@ fn chapter(reproduction: &Reproduction) -> String {
             Exhibit::Note(text) => write!(out, "\n{}\n", escape(text)),
             Exhibit::Figure(figure) => write!(
                 out,
-                "\n![{}]({}/figures/{}.svg)\n\n{}\n",
-                escape(&figure.name),
+                "\n![{caption}]({}/figures/{}.svg)\n\n{caption}\n",
                 reproduction.key,
                 figure.name,
-                escape(&figure.caption)
+                caption = escape(&figure.caption).trim_end()
             ),
             Exhibit::Table(shown) => write!(
                 out,
