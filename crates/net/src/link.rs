@@ -128,7 +128,8 @@ impl Link {
     /// anything there.
     #[must_use]
     pub fn tells_packets_apart(&self) -> bool {
-        self.extras.is_some()
+        let of_one = |waits: &Waits| matches!(waits.whose, WaitRecording::DataOf(_));
+        self.extras.is_some() || self.waits.as_deref().is_some_and(of_one)
     }
 
     /// Hands the link a packet at `now`; calls come in the order of time. `number` breaks ties
@@ -152,7 +153,7 @@ impl Link {
             *peak = (*peak).max(self.backlog.packets());
         }
         if let Some(waits) = &mut self.waits
-            && waits.whose.covers(packet.kind)
+            && waits.whose.covers(packet)
         {
             waits.histogram.record(wait);
         }
@@ -350,10 +351,12 @@ impl Link {
 }
 
 impl WaitRecording {
-    const fn covers(self, kind: PacketKind) -> bool {
+    fn covers(self, packet: &Offer) -> bool {
+        let is_data = packet.kind == PacketKind::Data;
         match self {
             Self::Off => false,
-            Self::Data => matches!(kind, PacketKind::Data),
+            Self::Data => is_data,
+            Self::DataOf(flow) => is_data && packet.flow == flow,
             Self::All => true,
         }
     }

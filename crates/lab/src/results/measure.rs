@@ -62,7 +62,7 @@ pub enum Measure {
     /// flows of its own kind: 0 is no harm, 1 is all of it, below 0 it gains. See
     /// [`Harm`](crate::run::Harm).
     HarmGoodput,
-    /// What is added to the 95th percentile of the queueing delay that such a flow shares, in ms.
+    /// What is added to the 95th percentile of the queueing delay of such a flow's packets, in ms.
     HarmDelay,
     /// The same, in percent of what it is beside its own kind.
     HarmDelayShare,
@@ -116,6 +116,15 @@ impl Measure {
     #[must_use]
     pub fn of_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|measure| measure.key() == key)
+    }
+
+    /// Whether it is measured in runs of its own, beside a standing flow.
+    #[must_use]
+    pub const fn is_of_harm(self) -> bool {
+        matches!(
+            self,
+            Self::HarmGoodput | Self::HarmDelay | Self::HarmDelayShare
+        )
     }
 
     /// Column name in CSV and JSON, with its unit.

@@ -116,7 +116,8 @@ impl Results {
     }
 
     /// `measure` over the seeds of `stack` at `point`; none if it does not apply. There is no interval
-    /// where every seed gave the same run: their number says nothing.
+    /// where every seed gave the same run: their number says nothing. Harm has runs of its own, in which the
+    /// standing flow starts by chance.
     #[must_use]
     pub fn summary(&self, point: usize, stack: usize, measure: Measure) -> Option<Summary> {
         let samples: Vec<f64> = self
@@ -124,7 +125,8 @@ impl Results {
             .map(|(_, v)| v)
             .collect();
         let mut summary = Summary::of(&samples)?;
-        if self.is_without_chance(point, stack) {
+        let same = || samples.iter().all(|sample| *sample == samples[0]);
+        if self.is_without_chance(point, stack) && (!measure.is_of_harm() || same()) {
             summary.half_width_95 = None;
         }
         Some(summary)

@@ -14,7 +14,7 @@ use dupack_algorithms::catalog::Context;
 use dupack_algorithms::catalog::StackSpec;
 use dupack_net::flow::{Application, Path, TcpFlowConfig, UdpFlowConfig};
 use dupack_net::ids::{FlowId, LinkId};
-use dupack_net::link::DeliveryTrace;
+use dupack_net::link::{DeliveryTrace, WaitRecording};
 use dupack_net::network::Network;
 use dupack_net::random::Stream;
 use dupack_net::simulation::Simulation;
@@ -58,6 +58,8 @@ pub struct Scenario {
     pub traces: BTreeMap<PathBuf, DeliveryTrace>,
     /// Whether senders log their window changes.
     pub log: WindowLog,
+    /// Whose waiting is measured.
+    pub waits: WaitRecording,
 }
 
 /// A simulation, and which of its parts the measures are about.
@@ -154,6 +156,13 @@ impl Scenario {
             },
         });
         named.collect()
+    }
+
+    /// The same, but the delays measured are those of the packets of its last flow.
+    pub(super) fn with_waits_of_last_flow(mut self) -> Self {
+        let last = self.flows().len().saturating_sub(1);
+        self.waits = WaitRecording::DataOf(FlowId(last as u32));
+        self
     }
 
     /// Every flow, group by group; one of the compared stack if no group is given.

@@ -42,7 +42,7 @@ pub(super) struct HarmRun {
     pub(super) job: Job,
     /// The standing flow's goodput in Mbit/s.
     goodput: f64,
-    /// 95th percentile of the queueing delay in ms.
+    /// 95th percentile of the queueing delay of the standing flow's packets in ms.
     delay: Option<f64>,
 }
 
@@ -183,7 +183,7 @@ fn beside(model: &Scenario, companion: &StackSpec, standing: &StackSpec) -> Scen
         ..FlowGroup::default()
     });
     scenario.group_stacks.push(standing.clone());
-    scenario
+    scenario.with_waits_of_last_flow()
 }
 
 impl Plan {
@@ -218,6 +218,9 @@ mod tests {
     use crate::experiment::load::Source;
     use crate::results::Results;
     use crate::run::{Execution, Interrupt, Progress};
+    use dupack_net::ids::FlowId;
+    use dupack_net::link::WaitRecording;
+    use dupack_net::observer::Unobserved;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn plan(stacks: &str, more: &str) -> Plan {
@@ -271,6 +274,48 @@ mod tests {
             assert_eq!(values.len(), 2);
             assert_eq!(values, harm(&without, 0, measure));
         }
+    }
+
+    /// Where each flow has a queue of its own, that of a greedy one is no delay of its neighbour's.
+    #[test]
+    fn the_delay_is_that_of_the_standing_flow() {
+        let text = "stacks = [\"le/westwood\"]\nseeds = 1\nduration = \"20s\"\n[path]\n\
+                    rate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"200pkt\"\nqueue = \"fq_codel\"\n";
+        let source = Source::new("test.toml", text);
+        let catalog = Catalog::builtin();
+        let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+        let plan = plan.measuring_harm(&catalog);
+        let job = Job {
+            point: 0,
+            stack: 0,
+            seed: 1,
+        };
+        let scenario = plan.harm.as_ref().unwrap().scenario(job);
+        let p95 = |waits| {
+            let mut scenario = scenario.clone();
+            scenario.waits = waits;
+            let mut built = scenario.build(1).unwrap();
+            let end = Interrupt::new();
+            scenario.advance(&mut built.simulation, &mut Unobserved, &end);
+            let links = built.simulation.report().links;
+            let waits = links.iter().filter_map(|link| link.waits);
+            waits.map(|w| w.p95.as_secs_f64() * 1e3).fold(0.0, f64::max)
+        };
+        let (greedy, standing) = (FlowId(0), FlowId(1));
+        let run = plan.harm_run(job, &Interrupt::new()).unwrap();
+        let said = run.values.get(Measure::DelayP95).unwrap();
+        assert_eq!(said, p95(WaitRecording::DataOf(standing)));
+        let [greedy, all] = [WaitRecording::DataOf(greedy), WaitRecording::Data].map(p95);
+        assert!(said < 0.7 * greedy && said < all, "{said} {greedy} {all}");
+    }
+
+    #[test]
+    fn harm_has_an_interval_where_the_runs_themselves_have_none() {
+        let results = run(&plan("\"sack/reno\"", ""));
+        assert!(results.is_without_chance(0, 0));
+        let of = |measure| results.summary(0, 0, measure).unwrap().half_width_95;
+        assert!(of(Measure::Goodput).is_none());
+        assert!(of(Measure::HarmGoodput).is_some());
     }
 
     #[test]

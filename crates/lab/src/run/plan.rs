@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_net::link::DeliveryTrace;
+use dupack_net::link::WaitRecording;
 use dupack_tcp::sender::WindowLog;
 
 use super::build::{Scenario, recordings};
@@ -88,6 +89,7 @@ impl Plan {
                     group_stacks: check::for_groups(&point.experiment, &groups, stack),
                     traces: traces.clone(),
                     log: WindowLog::Off,
+                    waits: WaitRecording::Data,
                 };
                 scenario.build(seeds[0]).map_err(|fault| {
                     ExperimentError::at(source, &fault.key, fault.message, None)

@@ -12,6 +12,7 @@ use super::queue::fq_codel::FqCoDelConfig;
 use super::queue::pie::PieConfig;
 use super::queue::token_bucket::TokenBucketConfig;
 use super::red::RedConfig;
+use crate::ids::FlowId;
 use crate::units::{BitRate, Probability};
 
 /// One direction of a link.
@@ -121,6 +122,8 @@ pub enum WaitRecording {
     Off,
     /// TCP data packets'.
     Data,
+    /// TCP data packets' of one flow: where each flow has a queue of its own, flows wait differently.
+    DataOf(FlowId),
     /// Every packet's.
     All,
 }

@@ -54,7 +54,7 @@ impl Link {
         if let Some(sent) = managed.queue.dequeue(now, &mut managed.fallout) {
             let transmission = self.service.book_waiting(now, sent.offer.bytes);
             if let Some(waits) = &mut self.waits
-                && waits.whose.covers(sent.offer.kind)
+                && waits.whose.covers(&sent.offer)
             {
                 waits.histogram.record(now.since(sent.arrived));
             }

@@ -31,7 +31,7 @@ impl Service {
                 match config.waits {
                     _ if Extras::wanted(config) => Self::Rate(clock),
                     WaitRecording::Off => Self::Plain(clock),
-                    WaitRecording::Data => Self::Timed(clock),
+                    WaitRecording::Data | WaitRecording::DataOf(_) => Self::Timed(clock),
                     WaitRecording::All => Self::Rate(clock),
                 }
             }

@@ -262,6 +262,24 @@ fn waits_go_into_the_histogram() {
 }
 
 #[test]
+fn of_one_flow_its_own_waits_alone_are_recorded() {
+    let config = slow_link().recording_waits(WaitRecording::DataOf(FlowId(1)));
+    let mut link = Link::new(&config, 1, "link");
+    assert!(link.tells_packets_apart());
+    // Waits of 0, 1000, 2000 and 3000 µs; the second and the fourth are flow 1's.
+    for number in 0..4 {
+        let offer = Offer {
+            flow: FlowId(number as u32 % 2),
+            ..data(number, 1000)
+        };
+        let _ = link.offer(at(0), InsertionNumber(number), &offer);
+    }
+    let waits = link.waits().unwrap();
+    assert_eq!(waits.count(), 2);
+    assert_eq!(waits.mean(), Some(Duration::from_micros(2000)));
+}
+
+#[test]
 fn a_trace_link_delivers_at_its_opportunities() {
     let trace = DeliveryTrace::parse("1\n2\n4\n").unwrap();
     let config = LinkConfig::new(ServiceConfig::Trace(trace), Duration::from_millis(10))

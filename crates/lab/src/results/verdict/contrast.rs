@@ -46,6 +46,8 @@ pub struct Contrast {
     pub corrected_p: Option<f64>,
     /// Which is better.
     pub better: Side,
+    /// Which would be better if this comparison were the only one at the point.
+    pub alone: Side,
 }
 
 impl Contrast {
@@ -53,6 +55,17 @@ impl Contrast {
     #[must_use]
     pub fn is_won_by(&self, stack: usize) -> bool {
         match self.better {
+            Side::One => self.one == stack,
+            Side::Other => self.other == stack,
+            Side::Neither => false,
+        }
+    }
+
+    /// Whether `stack` would be the better one of the two if nothing else were compared. Too little to
+    /// call it better, but too much to call it no worse.
+    #[must_use]
+    pub fn leans_to(&self, stack: usize) -> bool {
+        match self.alone {
             Side::One => self.one == stack,
             Side::Other => self.other == stack,
             Side::Neither => false,
@@ -128,6 +141,7 @@ fn contrast(one: usize, other: usize, measure: Measure, pairs: &[(f64, f64)]) ->
         p: paired_p(&differences),
         corrected_p: None,
         better: Side::Neither,
+        alone: Side::Neither,
     }
 }
 
@@ -137,8 +151,11 @@ fn correct(contrasts: &mut [Contrast], margins: &Margins) {
     let mut corrected = holm(&told).into_iter();
     for contrast in contrasts {
         contrast.corrected_p = contrast.p.and_then(|_| corrected.next());
+        if contrast.p.is_some_and(|p| p < LEVEL) {
+            contrast.alone = side(contrast, margins);
+        }
         if contrast.is_told() {
-            contrast.better = side(contrast, margins);
+            contrast.better = contrast.alone;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a verdict says, in plain sentences.
 
-use super::contrast::{better_side, paired};
+use super::contrast::{Side, better_side, paired};
 use super::limits::{HARM_MOST, Margins, WASTE_MOST_PERCENT};
 use super::{Answer, JUDGED, Prefer, Verdict};
 use crate::results::medium::{NO_ANSWER_HERE, SOUND_LEAST};
@@ -24,7 +24,8 @@ impl Verdict {
             .filter_map(|measure| self.cost(stack, measure))
             .collect();
         if costs.is_empty() && !warned && !costs_goodput {
-            parts.push("costs nothing by these measures".to_owned());
+            let seeds = self.contenders[stack].samples(Measure::Goodput).len();
+            parts.push(format!("no cost that {seeds} seeds tell"));
         }
         parts.extend(costs);
         parts.join("; ")
@@ -46,18 +47,23 @@ impl Verdict {
         );
         let (base, other): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         let ratio = ratio(&base, &other)?;
-        let same =
-            !self.is_won(0, stack, Measure::Goodput) && !self.is_won(stack, 0, Measure::Goodput);
-        Some(match (stack, same) {
-            (0, _) => "the stack that the others are measured against".to_owned(),
-            (_, true) => format!("goodput not told apart from {first}"),
-            (_, false) => {
-                let text = times(&ratio);
-                match text.split_once(' ') {
-                    Some((mean, interval)) => format!("{mean} × {interval} the goodput of {first}"),
-                    None => format!("{text} × the goodput of {first}"),
-                }
-            }
+        if stack == 0 {
+            return Some("the stack that the others are measured against".to_owned());
+        }
+        let mut here = self.contrasts.iter();
+        let here = here.find(|c| c.measure == Measure::Goodput && c.is_of(0, stack));
+        let (better, alone) = here.map_or((Side::Neither, Side::Neither), |c| (c.better, c.alone));
+        if alone == Side::Neither {
+            return Some(format!("goodput not told apart from {first}"));
+        }
+        let text = times(&ratio);
+        let gain = match text.split_once(' ') {
+            Some((mean, interval)) => format!("{mean} × {interval} the goodput of {first}"),
+            None => format!("{text} × the goodput of {first}"),
+        };
+        Some(match better {
+            Side::Neither => format!("{gain}, but too few seeds for so many comparisons"),
+            _ => gain,
         })
     }
 
@@ -134,6 +140,15 @@ impl Verdict {
                     leads.join(", ")
                 )
             }
+            Answer::NotTold(front) => {
+                let prefer = self.prefer.unwrap_or(Prefer::Goodput).name();
+                format!(
+                    "no answer by {prefer}, either: {} of {} stacks are beaten by none and not told from the first \
+                     of them by that (☆). More seeds tell more: --seeds, --precision",
+                    front.len(),
+                    self.stacks.len()
+                )
+            }
             Answer::SameRuns => {
                 "no ★: every seed gave the same run, as nothing was left to chance".to_owned()
             }
@@ -175,7 +190,7 @@ pub fn rules(results: &Results) -> Vec<String> {
             "★: no other stack is as good by all of these measures and better by one: goodput, queueing delay \
              (median and 95th percentile), resent share, timeouts{}{}. Better is what the seeds tell, \
              paired (t-test, Holm's correction for all comparisons at a point, 5 %), and is more than \
-             {}. ≈: beaten, but not told from the best by {}.",
+             {}; what a comparison by itself would call worse (5 %) is not as good. ≈: beaten, but not told from the best by {}.",
             match results.has_several_flows() {
                 true => ", fairness among its own",
                 false => "",
@@ -227,8 +242,8 @@ fn harm(results: &Results) -> String {
     match (&results.harm, &results.medium) {
         (HarmRecord::Measured, _) => format!(
             "Harm: the share of its goodput that one standing {STANDING} flow loses beside these flows, against \
-             beside as many of {STANDING} (0: none, 1: all, below 0: it gains), and the delay added at the \
-             95th percentile of the queue that they share. After Ware et al. (HotNets 2019), who compare with \
+             beside as many of {STANDING} (0: none, 1: all, below 0: it gains), and by how much longer its \
+             packets wait in queues (95th percentile). After Ware et al. (HotNets 2019), who compare with \
              being alone."
         ),
         (HarmRecord::Senseless { why }, _) => format!("Harm was not measured: {why}."),

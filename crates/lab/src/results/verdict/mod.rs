@@ -2,10 +2,12 @@
 //!
 //! A stack *beats* another if it is better by one of the [`JUDGED`] measures and worse by none. Better
 //! is what can be told over the seeds, paired, with the p-values of all comparisons at the point
-//! corrected together ([`crate::significance`]), and is more than a [`Margins`]. A stack that nothing
-//! beats gets a ★, unless it harms or wastes too much ([`limits`]), or chance had no part in its
-//! runs. Those that harm or waste too much beat nobody. Where more than half would get a ★, there is
-//! no answer: the reader must say what counts ([`Prefer`]).
+//! corrected together ([`crate::significance`]), and is more than a [`Margins`]. Worse is what one
+//! comparison by itself tells: the correction asks for more to call a difference one, and must not make
+//! it easier to be as good. A stack that nothing beats gets a ★, unless it harms or wastes too much
+//! ([`limits`]), or chance had no part in its runs. Those that harm or waste too much beat nobody. Where
+//! more than half would get a ★, there is no answer: the reader must say what counts ([`Prefer`]), and
+//! the seeds must tell by that.
 
 mod contrast;
 mod cost;
@@ -24,6 +26,7 @@ pub use store::{comparisons_csv, json, verdicts_csv};
 use self::contrast::better_side;
 use self::limits::{HARM_MOST, WASTE_MOST_PERCENT};
 use super::{Better, Measure, Results};
+use crate::significance::{LEVEL, holm};
 use crate::stats;
 
 /// What is judged by, where it was measured.
@@ -246,6 +249,9 @@ pub enum Answer {
     Stars(Vec<usize>),
     /// Nothing beats these, but they are more than half. The preferred ones first.
     TooMany(Vec<usize>),
+    /// Nothing beats these, and what is preferred does not tell them from the first of them; they are
+    /// more than half.
+    NotTold(Vec<usize>),
     /// Chance had no part in any run: each seed gave the same.
     SameRuns,
     /// Nothing beats some stacks, but of these chance had no part in the runs. A ★ for the others alone
@@ -391,24 +397,43 @@ impl Verdict {
         match front.len() {
             0 => Answer::Nobody,
             count if 2 * count <= there.len() => Answer::Stars(front),
-            // Who says what counts has the answer: those that are not told from the first by that.
-            _ if self.prefer.is_some() => Answer::Stars(self.as_good_as_first(front)),
-            _ => Answer::TooMany(front),
+            _ => match self.prefer {
+                None => Answer::TooMany(front),
+                // Who says what counts has the answer: those that are not told from the first by that.
+                Some(prefer) => {
+                    let left = self.as_good_as_first(&front, prefer);
+                    match 2 * left.len() <= there.len() {
+                        true => Answer::Stars(left),
+                        false => Answer::NotTold(left),
+                    }
+                }
+            },
         }
     }
 
-    /// The first of `front` and those that cannot be told from it by what is preferred.
-    fn as_good_as_first(&self, mut front: Vec<usize>) -> Vec<usize> {
-        if let Some(&first) = front.first() {
-            front.retain(|stack| *stack == first || !self.is_better(first, *stack));
-        }
-        front
-    }
-
-    /// Whether `one` is better than `other` by what is preferred.
-    fn is_better(&self, one: usize, other: usize) -> bool {
-        let measure = self.prefer.unwrap_or(Prefer::Goodput).measure();
-        self.is_won(one, other, measure)
+    /// The first of `front` and those that cannot be told from it by what is preferred. Nothing else is
+    /// asked then, so these comparisons alone are corrected for one another.
+    fn as_good_as_first(&self, front: &[usize], prefer: Prefer) -> Vec<usize> {
+        let Some((&first, others)) = front.split_first() else {
+            return Vec::new();
+        };
+        let beside_first = |other: usize| {
+            let mut here = self.contrasts.iter();
+            here.find(|c| c.measure == prefer.measure() && c.is_of(first, other))
+        };
+        let found: Vec<Option<&Contrast>> = others.iter().map(|o| beside_first(*o)).collect();
+        let p: Vec<f64> = found
+            .iter()
+            .map(|c| c.and_then(|c| c.p).unwrap_or(1.0))
+            .collect();
+        let behind = |(contrast, p): (&Option<&Contrast>, f64)| {
+            p < LEVEL && contrast.is_some_and(|c| c.leans_to(first))
+        };
+        let behind = found.iter().zip(holm(&p)).map(behind);
+        let left = others.iter().zip(behind).filter(|(_, behind)| !behind);
+        std::iter::once(first)
+            .chain(left.map(|(other, _)| *other))
+            .collect()
     }
 
     fn set_marks(&mut self) {
@@ -419,8 +444,10 @@ impl Verdict {
             .map(|stack| match &self.answer {
                 _ if !self.stacks[stack].warnings.is_empty() => Mark::Warned,
                 Answer::Stars(stars) if stars.contains(&stack) => Mark::Star,
-                Answer::TooMany(front) if front.contains(&stack) => Mark::Open,
-                Answer::Stars(_) | Answer::TooMany(_)
+                Answer::TooMany(front) | Answer::NotTold(front) if front.contains(&stack) => {
+                    Mark::Open
+                }
+                Answer::Stars(_) | Answer::TooMany(_) | Answer::NotTold(_)
                     if best.is_some_and(|best| self.is_tied(best, stack)) =>
                 {
                     Mark::Tied
@@ -454,13 +481,13 @@ fn warnings(contender: &Contender) -> Vec<Warning> {
     harm.into_iter().chain(waste.map(Warning::Waste)).collect()
 }
 
-/// Who of `count` stacks is better than `stack` by one measure, and worse by none.
+/// Who of `count` stacks is better than `stack` by one measure, and by none what alone would be called worse.
 fn beaten_by(stack: usize, count: usize, contrasts: &[Contrast]) -> Vec<BeatenBy> {
     let by = |other: usize| {
         let here = || contrasts.iter().filter(|c| c.is_of(stack, other));
         let won = here().filter(|c| c.is_won_by(other));
         let measures: Vec<Measure> = won.map(|c| c.measure).collect();
-        let beats = !measures.is_empty() && !here().any(|c| c.is_won_by(stack));
+        let beats = !measures.is_empty() && !here().any(|c| c.leans_to(stack));
         beats.then_some(BeatenBy {
             stack: other,
             measures,

@@ -56,6 +56,7 @@ const fn answer_key(answer: &Answer) -> &'static str {
     match answer {
         Answer::Stars(_) => "stars",
         Answer::TooMany(_) => "too_many",
+        Answer::NotTold(_) => "not_told",
         Answer::SameRuns => "same_runs",
         Answer::SameRunsOf(_) => "same_runs_of",
         Answer::OneRun => "one_run",

@@ -356,3 +356,109 @@ fn one_stack_alone_has_nothing_to_beat() {
     assert_eq!(verdict.answer, Answer::Alone);
     assert_eq!(marks(&verdict), " ");
 }
+
+/// Seeds at which `values` were measured.
+fn by_seed(values: &[f64]) -> Vec<(u64, f64)> {
+    (1..).zip(values.iter().copied()).collect()
+}
+
+/// A stack with what was measured of it, and timeouts that tell nothing of any two: comparisons
+/// that the others are corrected for.
+fn measured(name: &str, n: usize, measured: &[(Measure, &[f64])]) -> Contender {
+    let own = measured.iter().map(|(m, values)| (*m, by_seed(values)));
+    let seeds = measured[0].1.len();
+    let timeouts = (0..seeds).map(|seed| ((seed + n) * 7 % 5) as f64);
+    let timeouts: Vec<f64> = timeouts.collect();
+    Contender {
+        name: name.to_owned(),
+        chance: Chance::Had,
+        measured: own
+            .chain([(Measure::Timeouts, by_seed(&timeouts))])
+            .collect(),
+        own_waste_percent: Some(0.0),
+    }
+}
+
+#[test]
+fn who_leads_by_what_one_comparison_tells_is_not_beaten() {
+    use Measure::{DelayP95, Goodput};
+    let stack = |name, n, goodput: &[f64], delay: f64| {
+        let delays = [0.0, 0.1, 0.0, 0.2, 0.1, 0.0].map(|off| delay + off);
+        measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
+    };
+    // "wild" has more goodput than "calm" with nearly every seed: p is 0.026 by itself, and above 0.05
+    // among all. Its queue is longer for certain.
+    let all = [
+        stack("base", 0, &[2.0, 2.1, 2.2, 2.0, 2.1, 2.2], 30.0),
+        stack("calm", 1, &[8.0, 8.1, 8.0, 8.1, 8.0, 8.1], 10.0),
+        stack("wild", 2, &[8.6, 9.9, 7.9, 9.8, 8.4, 9.6], 20.0),
+        stack("worst", 3, &[1.0, 1.1, 1.0, 1.2, 1.1, 1.0], 40.0),
+    ];
+    let verdict = Verdict::among(all.to_vec(), &Margins::default(), None);
+    let mut here = verdict.contrasts.iter();
+    let here = here.find(|c| c.measure == Goodput && c.is_of(1, 2));
+    let here = here.unwrap();
+    assert!(
+        here.p.unwrap() < LEVEL && here.corrected_p.unwrap() > LEVEL,
+        "{here:?}"
+    );
+    assert_eq!((here.better, here.leans_to(2)), (Side::Neither, true));
+    assert_eq!(verdict.answer, Answer::Stars(vec![2, 1]));
+    // What the sentence shows is not called untold.
+    let [base, calm, wild, worst] = all;
+    let other = Verdict::among(vec![calm, wild, base, worst], &Margins::default(), None);
+    let sentence = other.sentence(1);
+    assert!(
+        sentence.contains("the goodput of calm, but too few seeds"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn what_is_preferred_must_tell_the_stacks_apart() {
+    use Measure::Goodput;
+    let noisy = |name, n, off: f64| {
+        let goodput = [5.0 + off, 7.0 - off, 6.0 + 2.0 * off, 5.5 - off];
+        measured(name, n, &[(Goodput, &goodput)])
+    };
+    let all = || vec![noisy("a", 0, 0.3), noisy("b", 1, -0.2), noisy("c", 2, 0.1)];
+    let of = |prefer| Verdict::among(all(), &Margins::default(), prefer);
+    assert!(matches!(of(None).answer, Answer::TooMany(_)));
+    let verdict = of(Some(Prefer::Goodput));
+    assert!(matches!(&verdict.answer, Answer::NotTold(left) if left.len() == 3));
+    assert_eq!(marks(&verdict), "☆☆☆");
+    let text = verdict.no_answer().unwrap();
+    assert!(
+        text.contains("no answer by goodput, either: 3 of 3"),
+        "{text}"
+    );
+    assert!(verdict.sentence(1).contains("no cost that 4 seeds tell"));
+}
+
+#[test]
+fn who_says_what_counts_asks_less_at_once() {
+    use Measure::{DelayP95, Goodput};
+    let stack = |name, n, goodput: &[f64], delay: f64| {
+        let delays = [0.0, 0.1, -0.1, 0.0, 0.2].map(|off| delay + off);
+        measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
+    };
+    // That "fast" is ahead of "slow" has p = 0.015 by itself: enough for two comparisons, not for all.
+    let all = || {
+        vec![
+            stack("fast", 0, &[9.0, 9.4, 8.9, 9.5, 9.1], 40.0),
+            stack("slow", 1, &[8.7, 8.9, 8.3, 9.3, 8.2], 20.0),
+            stack("slower", 2, &[4.0, 4.1, 4.2, 4.0, 4.1], 10.0),
+        ]
+    };
+    let open = Verdict::among(all(), &Margins::default(), None);
+    assert_eq!(open.answer, Answer::TooMany(vec![0, 1, 2]));
+    let mut here = open.contrasts.iter();
+    let here = here.find(|c| c.measure == Goodput && c.is_of(0, 1));
+    let here = here.unwrap();
+    assert!(
+        here.p.unwrap() * 2.0 < LEVEL && here.better == Side::Neither,
+        "{here:?}"
+    );
+    let told = Verdict::among(all(), &Margins::default(), Some(Prefer::Goodput));
+    assert_eq!(told.answer, Answer::Stars(vec![0]));
+}

@@ -6,7 +6,6 @@ use dupack_net::link::{
     Capable, Discipline, Duplication, GilbertElliott, ImpairmentConfig, Jitter, JitterDistribution,
     JitterOrder, LinkConfig, LossConfig, LossModel, LossPlacement as NetPlacement, LossScript,
     PacketFilter, QueueConfig, QueueLimit, RedAbove, RedConfig, Reordering, ServiceConfig,
-    WaitRecording,
 };
 use dupack_net::udp::{Spans, UdpConfig, UdpPattern};
 use dupack_net::units::{BitRate, Probability as NetProbability};
@@ -60,7 +59,7 @@ impl Scenario {
         if let Some(discipline) = link.managed() {
             there.queue.discipline = discipline;
         }
-        there.waits = WaitRecording::Data;
+        there.waits = self.waits;
         let place = match link.loss_placement {
             LossPlacement::After => NetPlacement::AfterTransmission,
             LossPlacement::Before => NetPlacement::BeforeQueue,
@@ -117,7 +116,7 @@ impl Scenario {
         let mut back = LinkConfig::new(service, span(reverse.delay.unwrap_or(link.delay)));
         let buffer = reverse.buffer.or(link.buffer);
         back.queue = queue(buffer, QueueKind::DropTail, None, self.mean_packet());
-        back.waits = WaitRecording::Data;
+        back.waits = self.waits;
         let burst = reverse.burst_loss.as_ref();
         back.losses = losses(reverse.loss, burst, &reverse.drop, place, list)
             .map_err(|m| complaint(list.key, &m))?;
