@@ -51,12 +51,12 @@ pub use loss::{
 };
 pub use offer::{Offer, Verdict};
 pub use outage::TimeWindow;
-pub use queue::codel::CoDelConfig;
+pub use queue::codel::{CoDelConfig, CoDelLike};
 pub use queue::dual_pi2::{DualPi2Config, DualScheduler};
 pub use queue::fq_codel::FqCoDelConfig;
 pub use queue::pie::{PieConfig, PieDelay, PieSpread};
 pub use queue::token_bucket::TokenBucketConfig;
-pub use red::{Capable, RedAbove, RedConfig, RedUnit};
+pub use red::{Capable, RedAbove, RedConfig, RedLike, RedUnit};
 
 use dupack_tcp::time::{Duration, Instant};
 

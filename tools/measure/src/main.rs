@@ -6,6 +6,7 @@ mod ns2;
 mod ns3;
 mod optimise;
 mod peers;
+mod queues;
 mod reproduce;
 mod testbed;
 mod wire_speed;
@@ -41,6 +42,9 @@ enum Measurement {
     PeersNs3(ns3::Ns3Args),
     /// Compare the dialect `ns2` with what ns-2.35 did, and write docs/ns2-agreement.md.
     AgreeNs2(ns2::AgreeArgs),
+    /// Give our queues, ns-3's and Linux's token bucket the same packets, and write docs/queues.md (needs
+    /// the Debian packages `libns3-dev` and `libgsl-dev`, network namespaces and `tc`).
+    Queues(queues::QueuesArgs),
     /// LE's testbed on real packets and today's kernel beside it, into docs/testbed.md; the machine
     /// must be quiet (the best part of an hour).
     Testbed(testbed::TestbedArgs),
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Measurement::PeersNs2(args) => ns2::run(&args),
         Measurement::PeersNs3(args) => ns3::run(&args),
         Measurement::AgreeNs2(args) => cargo(&args.command()),
+        Measurement::Queues(args) => queues::run(&args),
         Measurement::Testbed(args) => cargo(&args.command()),
         Measurement::Conformance(args) => conformance::run(&args),
         Measurement::Reproduce(args) => reproduce::run(&args),

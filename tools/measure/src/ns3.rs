@@ -251,12 +251,13 @@ fn number(field: &str) -> Result<f64, String> {
     field.parse().map_err(|_| format!("`{field}` is no number"))
 }
 
-fn mean(values: &[f64]) -> f64 {
+/// The mean.
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Half the width of the 95 % confidence interval of the mean, if that many runs can tell.
-fn half_width(values: &[f64]) -> Option<f64> {
+pub fn half_width(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1)?;
     let t = T95.get(freedom.checked_sub(1)?)?;
     let centre = mean(values);

@@ -39,6 +39,20 @@ pub struct RedConfig {
     pub mean_packet_bytes: u32,
     /// What becomes of ECN-capable packets.
     pub capable: Capable,
+    /// Whose details it has.
+    pub like: RedLike,
+}
+
+/// Whose details RED has, beyond what the papers say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RedLike {
+    /// The paper's of 1993.
+    #[default]
+    Paper,
+    /// Those of ns-2, which ns-3 has, too: a packet that finds at most one other waiting passes,
+    /// whatever the average of the past says, and so does the next that finds more; and a packet
+    /// that comes after an idle time ages the average once more.
+    Ns2,
 }
 
 /// What RED does with ECN-capable packets that it would drop early.
@@ -86,6 +100,7 @@ impl RedConfig {
             above: RedAbove::Gentle,
             mean_packet_bytes: 1000,
             capable: Capable::Drop,
+            like: RedLike::Paper,
         }
     }
 
@@ -145,9 +160,18 @@ impl Red {
             self.count = -1;
             return None;
         }
+        let spares = self.config.like == RedLike::Ns2;
+        if spares && backlog.packets() <= 1 {
+            self.count = -1;
+            return None;
+        }
         if p_b >= 1.0 {
             self.count = 0;
             return Some(DropCause::RedForced);
+        }
+        if spares && self.count < 0 {
+            self.count = 1;
+            return None;
         }
         let p_b = match self.config.unit {
             RedUnit::Packets => p_b,
@@ -176,7 +200,8 @@ impl Red {
         if let Some(since) = idle_since
             && !self.step.is_zero()
         {
-            let steps = now.since(since).as_nanos() / self.step.as_nanos();
+            let own = u64::from(self.config.like == RedLike::Ns2);
+            let steps = now.since(since).as_nanos() / self.step.as_nanos() + own;
             self.average *= libm::pow(1.0 - weight, steps as f64);
             return;
         }
@@ -268,6 +293,25 @@ mod tests {
         assert!(at_average(30.0) >= 1.0);
         red.config.above = RedAbove::DropAll;
         assert!(red.marking_probability() >= 1.0);
+    }
+
+    #[test]
+    fn ns2_spares_packets_that_find_a_short_queue() {
+        let mut red = red(RedConfig {
+            like: RedLike::Ns2,
+            weight: 0.5,
+            ..RedConfig::packets(1.0, 2.0)
+        });
+        // Far above twice 2: 0.5·16 = 8.
+        let decided = red.decide(at(0), None, &backlog(16), 1000);
+        assert_eq!(decided, Some(DropCause::RedForced));
+        // 4 + 0.5, still far above; but only one waits.
+        assert_eq!(red.decide(at(0), None, &backlog(1), 1000), None);
+        // 2.25 + 1, on the gentle slope: the first after that passes, whatever is drawn.
+        assert_eq!(red.decide(at(0), None, &backlog(2), 1000), None);
+        // Idle for 450 µs: four steps and its own, 1/32 of 3.25.
+        red.decide(at(1450), Some(at(1000)), &backlog(0), 1000);
+        assert!((red.average() - 3.25 / 32.0).abs() < 1e-12);
     }
 
     #[test]

@@ -43,6 +43,20 @@ pub struct CoDelConfig {
     pub capable: Capable,
     /// The wait from which on packets with ECT(1) are marked, one and all; off.
     pub l4s_threshold: Option<Duration>,
+    /// Whose arithmetic it is; the RFC's.
+    pub like: CoDelLike,
+}
+
+/// Whose arithmetic CoDel has, to the last drop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoDelLike {
+    /// RFC 8289's: `1/√count` is exact, and the time to the next mark counts from when this one was due.
+    #[default]
+    Rfc,
+    /// ns-3.37's: `1/√count` is one step of Newton's method, in sixteen bits, each time `count`
+    /// changes, as in Linux, so that the first steps of an episode come out short (0.5 instead of
+    /// 0.71 for a count of 2); and the time to the next mark counts from when this one is made.
+    Ns3,
 }
 
 impl CoDelConfig {
@@ -53,6 +67,7 @@ impl CoDelConfig {
         mtu_bytes: 1500,
         capable: Capable::Drop,
         l4s_threshold: None,
+        like: CoDelLike::Rfc,
     };
 
     /// Whether the parameters make sense: `0 < target ≤ interval`.
@@ -77,6 +92,8 @@ pub(super) struct CoDel {
     count: u32,
     last_count: u32,
     state: State,
+    /// Newton's `1/√count`, in parts of 65536.
+    inverse_root: u16,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,8 +171,13 @@ impl CoDel {
         self.state = State::Dropping;
         let delta = self.count.saturating_sub(self.last_count);
         let recent = now.since(self.drop_next) < config.interval * RECENT_INTERVALS;
-        self.count = if delta > 1 && recent { delta } else { 1 };
-        self.drop_next = config.control_law(now, self.count);
+        if delta > 1 && recent {
+            self.set_count(delta);
+        } else {
+            self.count = 1;
+            self.inverse_root = u16::MAX;
+        }
+        self.drop_next = self.control_law(config, now);
         self.last_count = self.count;
         sent
     }
@@ -172,10 +194,14 @@ impl CoDel {
     ) -> Option<Waiting> {
         while now >= self.drop_next && self.state == State::Dropping {
             let mut packet = head.packet?;
-            self.count = self.count.saturating_add(1);
+            self.set_count(self.count.saturating_add(1));
             if config.marks(&packet) {
                 fallout.mark(&mut packet);
-                self.drop_next = config.control_law(self.drop_next, self.count);
+                let from = match config.like {
+                    CoDelLike::Rfc => self.drop_next,
+                    CoDelLike::Ns3 => now,
+                };
+                self.drop_next = self.control_law(config, from);
                 return Some(packet);
             }
             fallout.drop(&packet, DropCause::Aqm);
@@ -183,11 +209,25 @@ impl CoDel {
             match head.verdict {
                 HeadVerdict::Keep => self.state = State::Idle,
                 HeadVerdict::OkToDrop => {
-                    self.drop_next = config.control_law(self.drop_next, self.count);
+                    self.drop_next = self.control_law(config, self.drop_next);
                 }
             }
         }
         head.packet
+    }
+
+    fn set_count(&mut self, count: u32) {
+        self.count = count;
+        self.inverse_root = newton_step(self.inverse_root, count);
+    }
+
+    /// The time of the drop after the one at `time`.
+    fn control_law(&self, config: &CoDelConfig, time: Instant) -> Instant {
+        let interval = config.interval.as_nanos();
+        time + Duration::from_nanos(match config.like {
+            CoDelLike::Rfc => (interval as f64 / f64::from(self.count).sqrt()) as u64,
+            CoDelLike::Ns3 => (u128::from(interval) * u128::from(self.inverse_root) >> 16) as u64,
+        })
     }
 
     /// `dodequeue` (§5.6).
@@ -213,15 +253,16 @@ impl CoDel {
     }
 }
 
+/// The next approximation `x ← x·(3 − count·x²)/2` of `1/√count`, in parts of 65536.
+fn newton_step(x: u16, count: u32) -> u16 {
+    let x = i128::from(x);
+    let rest = (3 << 32) - i128::from(count) * x * x;
+    u16::try_from((x * rest.max(0)) >> 33).unwrap_or(u16::MAX)
+}
+
 impl CoDelConfig {
     fn marks(&self, packet: &Waiting) -> bool {
         self.capable == Capable::Mark && packet.is_capable()
-    }
-
-    /// The time of the drop after the one at `time`.
-    fn control_law(&self, time: Instant, count: u32) -> Instant {
-        let nanos = self.interval.as_nanos() as f64 / f64::from(count).sqrt();
-        time + Duration::from_nanos(nanos as u64)
     }
 }
 
@@ -265,5 +306,38 @@ impl Manage for CoDelQueue {
 
     fn store(&self) -> &Store {
         &self.store
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newtons_first_steps_come_out_short_and_find_their_way() {
+        // Parts of 65536: 1, then (3 − 2)/2 = 0.5 for √½ = 0.707, then 0.5·(3 − 3/4)/2 = 0.5625.
+        let steps = [2, 3, 4].iter().scan(u16::MAX, |x, &count| {
+            *x = newton_step(*x, count);
+            Some(f64::from(*x) / 65_536.0)
+        });
+        for (found, expected) in steps.zip([0.5, 0.5625, 0.487_793]) {
+            assert!((found - expected).abs() < 1e-3, "{found}");
+        }
+        let far = (2..200).fold(u16::MAX, newton_step);
+        assert!((f64::from(far) / 65_536.0 - 1.0 / f64::sqrt(199.0)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_law_is_the_rfcs_or_ns3s() {
+        let mut law = CoDel {
+            inverse_root: u16::MAX,
+            ..CoDel::default()
+        };
+        law.set_count(2);
+        let mut config = CoDelConfig::RFC;
+        let after = |config: &CoDelConfig| law.control_law(config, Instant::ZERO).as_nanos() / 1000;
+        assert_eq!(after(&config), 70_710);
+        config.like = CoDelLike::Ns3;
+        assert!(after(&config).abs_diff(50_000) < 100);
     }
 }

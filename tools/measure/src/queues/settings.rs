@@ -1,0 +1,181 @@
+//! The queues that are compared with ns-3's, and what they are given.
+
+use std::fmt::Write;
+
+use super::loads;
+
+/// A discipline that ns-3 has, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discipline {
+    CoDel,
+    FqCoDel,
+    Pie,
+    Red,
+}
+
+impl Discipline {
+    pub const ALL: [Self; 4] = [Self::CoDel, Self::FqCoDel, Self::Pie, Self::Red];
+
+    /// As both programs call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CoDel => "codel",
+            Self::FqCoDel => "fq_codel",
+            Self::Pie => "pie",
+            Self::Red => "red",
+        }
+    }
+
+    /// Whether ns-3's is another one in something that ours can do as well.
+    pub const fn differs(self) -> bool {
+        !matches!(self, Self::Pie)
+    }
+}
+
+/// What comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// So many windows that grow and halve as Reno's, with round trips around so many milliseconds.
+    Windows(u32, f64),
+    /// A Poisson process of so many flows, with this multiple of the rate.
+    Poisson(u32, f64),
+    /// So many flows that are on for 0.2 s and off for 0.4 s on average, with this multiple of the
+    /// rate.
+    OnOff(u32, f64),
+}
+
+/// One comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    pub discipline: Discipline,
+    pub rate_mbps: u32,
+    /// What CoDel's target and interval, or PIE's, are multiplied by.
+    pub patience: u32,
+    /// RED's thresholds, in packets.
+    pub thresholds: (u32, u32),
+    pub ecn: bool,
+    pub load: Load,
+}
+
+/// How long a run is, and from when on packets count.
+const SECONDS: u32 = 60;
+const FROM: u32 = 10;
+
+/// Everybody is compared over the same ten.
+pub fn of(discipline: Discipline) -> Vec<Setting> {
+    let base = Setting {
+        discipline,
+        rate_mbps: 10,
+        patience: 1,
+        thresholds: (5, 15),
+        ecn: false,
+        load: Load::Windows(4, 50.0),
+    };
+    vec![
+        Setting {
+            rate_mbps: 2,
+            load: Load::Windows(2, 100.0),
+            ..base
+        },
+        base,
+        Setting {
+            rate_mbps: 50,
+            thresholds: (20, 60),
+            load: Load::Windows(10, 20.0),
+            ..base
+        },
+        Setting { ecn: true, ..base },
+        Setting {
+            thresholds: (10, 30),
+            ecn: true,
+            load: Load::Windows(16, 50.0),
+            ..base
+        },
+        Setting {
+            patience: 3,
+            thresholds: (20, 60),
+            load: Load::Windows(8, 50.0),
+            ..base
+        },
+        Setting {
+            load: Load::Poisson(8, 0.95),
+            ..base
+        },
+        Setting {
+            load: Load::Poisson(8, 1.1),
+            ..base
+        },
+        Setting {
+            load: Load::OnOff(10, 0.8),
+            ..base
+        },
+        Setting {
+            ecn: true,
+            load: Load::OnOff(10, 0.8),
+            ..base
+        },
+    ]
+}
+
+impl Setting {
+    /// For the first column.
+    pub fn words(&self) -> String {
+        let load = match self.load {
+            Load::Windows(flows, rtt) => format!("{flows} windows, {rtt:.0} ms"),
+            Load::Poisson(_, load) => format!("Poisson, load {load}"),
+            Load::OnOff(flows, load) => format!("{flows} on/off, load {load}"),
+        };
+        let ecn = if self.ecn { ", ECN" } else { "" };
+        format!("{} Mbit/s, {load}{ecn}", self.rate_mbps)
+    }
+
+    /// The discipline's parameters.
+    pub fn parameters(&self) -> String {
+        let (target, interval) = self.times_ms();
+        match self.discipline {
+            Discipline::Red => format!("{} and {} packets", self.thresholds.0, self.thresholds.1),
+            Discipline::Pie => format!("{target} ms"),
+            Discipline::CoDel | Discipline::FqCoDel => format!("{target} and {interval} ms"),
+        }
+    }
+
+    /// Target and interval.
+    fn times_ms(&self) -> (u32, u32) {
+        match self.discipline {
+            // PIE's time between two updates is not stretched.
+            Discipline::Pie => (15 * self.patience, 15),
+            _ => (5 * self.patience, 100 * self.patience),
+        }
+    }
+
+    /// What both programs read.
+    pub fn description(&self, seed: u32) -> String {
+        let rate = f64::from(self.rate_mbps) * 1e6;
+        let (target, interval) = self.times_ms();
+        let mut text = format!(
+            "discipline {} rate {rate} limit 1000 seed {seed} from {FROM} until {SECONDS} \
+             target {target} interval {interval} ecn {} min {} max {}\n",
+            self.discipline.name(),
+            u8::from(self.ecn),
+            self.thresholds.0,
+            self.thresholds.1
+        );
+        let mut draws = loads::Draws::new(seed);
+        match self.load {
+            Load::Windows(flows, rtt_ms) => {
+                for (start, rtt) in loads::windows(&mut draws, flows, rtt_ms) {
+                    let _ = writeln!(text, "window {start} {rtt} {}", loads::BYTES);
+                }
+            }
+            Load::Poisson(flows, load) => {
+                let all = loads::poisson(&mut draws, flows, rate * load, f64::from(SECONDS));
+                loads::write(&mut text, &all);
+            }
+            Load::OnOff(flows, load) => {
+                let all = loads::on_off(&mut draws, flows, rate * load, f64::from(SECONDS));
+                loads::write(&mut text, &all);
+            }
+        }
+        text
+    }
+}
