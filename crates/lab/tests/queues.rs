@@ -35,7 +35,7 @@ fn wait_p95(queue: &str) -> f64 {
 #[test]
 fn every_kind_keeps_the_wait_shorter_than_a_fifo_and_a_higher_target_longer() {
     let fifo = wait_p95("");
-    for queue in ["codel", "fq_codel", "pie", "dualpi2"] {
+    for queue in ["codel", "fq_codel", "pie", "dualpi2", "cake"] {
         let short = wait_p95(&format!("queue = \"{queue}\""));
         let long = wait_p95(&format!(
             "queue = \"{queue}\"\n{queue} = {{ target = \"60ms\" }}"
@@ -120,5 +120,5 @@ fn the_example_sweeps_over_queues() {
     let text = std::fs::read_to_string(path).unwrap();
     let source = Source::new("aqm.toml", text);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-    assert_eq!(plan.points().len(), 10);
+    assert_eq!(plan.points().len(), 12);
 }

@@ -51,6 +51,8 @@ pub use loss::{
 };
 pub use offer::{Offer, Verdict};
 pub use outage::TimeWindow;
+pub use queue::cake::{CakeConfig, Hosts, Isolation};
+pub use queue::cobalt::CobaltConfig;
 pub use queue::codel::{CoDelConfig, CoDelLike};
 pub use queue::dual_pi2::{DualPi2Config, DualScheduler};
 pub use queue::fq_codel::FqCoDelConfig;

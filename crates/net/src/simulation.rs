@@ -4,7 +4,7 @@ use dupack_tcp::time::Instant;
 
 use crate::fabric::{Fabric, Step, TimerId};
 use crate::ids::{FlowId, LinkId, MediumId, StationId};
-use crate::link::{DropCause, LinkCounters};
+use crate::link::{DropCause, Hosts, LinkCounters};
 use crate::network::{Flow, Network};
 use crate::observer::Observer;
 use crate::packet::{Body, Packet, PacketHandle};
@@ -71,6 +71,13 @@ impl Simulation {
             link_baselines,
             station_baselines,
         })
+    }
+
+    /// Tells all queues that are fair among hosts whose the flows are, by their numbers.
+    pub fn know_hosts(&mut self, hosts: &[Hosts]) {
+        for link in 0..self.fabric.links().len() as u32 {
+            self.fabric.link_mut(LinkId(link)).know_hosts(hosts);
+        }
     }
 
     /// Samples flows and links from now on.

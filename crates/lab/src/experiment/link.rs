@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::queue::{CoDelOptions, DualPi2Options, FqCoDelOptions, PieOptions, TokenBucketOptions};
+use super::queue::{
+    CakeOptions, CoDelOptions, DualPi2Options, FqCoDelOptions, PieOptions, TokenBucketOptions,
+};
 use super::{DropRule, is_default};
 use crate::units::{Buffer, Delay, Probability, Rate};
 
@@ -48,6 +50,9 @@ pub struct LinkOptions {
     /// Parameters of DualPI2, with `queue = "dualpi2"`; the RFC's, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dualpi2: Option<DualPi2Options>,
+    /// Parameters of a queue like CAKE, with `queue = "cake"`; the paper's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cake: Option<CakeOptions>,
     /// The token bucket of `queue = "policer"` and `queue = "shaper"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_bucket: Option<TokenBucketOptions>,
@@ -96,6 +101,30 @@ pub struct Direction {
     /// What the queue holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
+    /// How its queue drops, whatever the forward direction's does.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub queue: QueueKind,
+    /// Parameters of RED, with `queue = "red"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red: Option<RedOptions>,
+    /// Parameters of CoDel, with `queue = "codel"`; the RFC's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codel: Option<CoDelOptions>,
+    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`; the RFC's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fq_codel: Option<FqCoDelOptions>,
+    /// Parameters of PIE, with `queue = "pie"`; the RFC's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pie: Option<PieOptions>,
+    /// Parameters of DualPI2, with `queue = "dualpi2"`; the RFC's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dualpi2: Option<DualPi2Options>,
+    /// Parameters of a queue like CAKE, with `queue = "cake"`; the paper's, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cake: Option<CakeOptions>,
+    /// The token bucket of `queue = "policer"` and `queue = "shaper"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_bucket: Option<TokenBucketOptions>,
     /// Probability that a packet is lost.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss: Probability,
@@ -126,6 +155,8 @@ pub enum QueueKind {
     Pie,
     /// By the time that packets wait, with a line of its own for L4S (RFC 9332).
     DualPi2,
+    /// A line for each flow, fair among hosts too, with a shaper and COBALT (like CAKE, LANMAN 2018).
+    Cake,
     /// When it is full, and before that whatever a token bucket does not let pass.
     Policer,
     /// When it is full; a token bucket says when packets may leave (Linux's `tbf`).

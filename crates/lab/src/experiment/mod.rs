@@ -40,7 +40,10 @@ pub use claim::{Claim, LabelledStack, Named, OneOrMore, Vocabulary};
 pub use drop::DropRule;
 pub use endpoint::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};
 pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
-pub use queue::{CoDelOptions, DualPi2Options, FqCoDelOptions, PieOptions, TokenBucketOptions};
+pub use queue::{
+    CakeOptions, CoDelOptions, DualPi2Options, Fairness, FqCoDelOptions, PieOptions,
+    TokenBucketOptions,
+};
 pub use radio::RadioOptions;
 pub use traffic::{FlowGroup, Starts, UdpSource, Video};
 

@@ -3,15 +3,15 @@
 //! Each struct's defaults are the RFC's, as the network has them.
 
 use dupack_net::link::{
-    Capable, CoDelConfig, Discipline, DualPi2Config, DualScheduler, FqCoDelConfig, PieConfig,
-    PieDelay, PieSpread, TokenBucketConfig,
+    CakeConfig, Capable, CoDelConfig, Discipline, DualPi2Config, DualScheduler, FqCoDelConfig,
+    Isolation, PieConfig, PieDelay, PieSpread, TokenBucketConfig,
 };
 use dupack_net::units::BitRate;
 use dupack_tcp::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::link::{LinkOptions, QueueKind};
+use super::link::{Direction, LinkOptions, QueueKind, RedOptions};
 use crate::units::{ByteCount, Delay, Probability, Rate};
 
 /// Parameters of CoDel (RFC 8289).
@@ -112,6 +112,44 @@ pub struct DualPi2Options {
     /// longer (a time-shifted FIFO; 50 ms in the RFC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Delay>,
+}
+
+/// Parameters of a queue like CAKE (Høiland-Jørgensen et al., LANMAN 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CakeOptions {
+    /// Rate of its shaper, which has no bursts; without one, the link's rate is all there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Bytes that the shaper adds to each packet.
+    pub overhead: ByteCount,
+    /// The wait that is not too long.
+    pub target: Delay,
+    /// For how long it must be exceeded.
+    pub interval: Delay,
+    /// Mark packets of flows that use ECN instead of dropping them.
+    pub ecn: bool,
+    /// Among whom it is fair.
+    pub fair: Fairness,
+    /// What a line may send in its turn.
+    pub quantum: ByteCount,
+    /// How many lines flows are hashed to.
+    pub lines: u32,
+    /// How many lines a hash names, of which a flow takes a free one.
+    pub ways: u32,
+    /// The largest packet, in bytes on the link.
+    pub mtu: ByteCount,
+}
+
+/// Among whom a queue like CAKE is fair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Fairness {
+    /// Among hosts, then among the flows of each. On a `[path]` the flows of one `[[flows]]` group
+    /// share a host on either side; in a topology, nodes are hosts.
+    Hosts,
+    /// Among flows.
+    Flows,
 }
 
 /// A token bucket, for `queue = "policer"` and `queue = "shaper"`.
@@ -286,6 +324,51 @@ impl DualPi2Options {
     }
 }
 
+impl Default for CakeOptions {
+    fn default() -> Self {
+        let paper = CakeConfig::PAPER;
+        Self {
+            rate: None,
+            overhead: bytes(paper.overhead_bytes),
+            target: delay(paper.cobalt.target),
+            interval: delay(paper.cobalt.interval),
+            ecn: paper.cobalt.capable == Capable::Mark,
+            fair: Fairness::Hosts,
+            quantum: bytes(paper.quantum_bytes),
+            lines: paper.lines,
+            ways: paper.ways,
+            mtu: bytes(paper.mtu_bytes),
+        }
+    }
+}
+
+impl CakeOptions {
+    fn config(&self) -> CakeConfig {
+        let mut config = CakeConfig::PAPER;
+        config.rate = self
+            .rate
+            .and_then(|rate| BitRate::new(rate.as_bits_per_second()));
+        config.overhead_bytes = counted(self.overhead);
+        config.cobalt.target = span(self.target);
+        config.cobalt.interval = span(self.interval);
+        config.cobalt.capable = capable(self.ecn);
+        config.isolation = match self.fair {
+            Fairness::Hosts => Isolation::Hosts,
+            Fairness::Flows => Isolation::Flows,
+        };
+        config.quantum_bytes = counted(self.quantum);
+        config.lines = self.lines;
+        config.ways = self.ways;
+        config.mtu_bytes = counted(self.mtu);
+        config
+    }
+
+    /// Whether its shaper has a rate of nothing.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.rate.is_some_and(|rate| rate.as_bits_per_second() == 0)
+    }
+}
+
 impl TokenBucketOptions {
     fn config(&self) -> Option<TokenBucketConfig> {
         let rate = BitRate::new(self.rate.as_bits_per_second())?;
@@ -293,11 +376,73 @@ impl TokenBucketOptions {
     }
 }
 
+/// What one direction of a link says of its queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Queueing {
+    pub(crate) kind: QueueKind,
+    pub(crate) red: Option<RedOptions>,
+    codel: Option<CoDelOptions>,
+    fq_codel: Option<FqCoDelOptions>,
+    pie: Option<PieOptions>,
+    dualpi2: Option<DualPi2Options>,
+    cake: Option<CakeOptions>,
+    pub(crate) token_bucket: Option<TokenBucketOptions>,
+}
+
 impl LinkOptions {
+    /// What it says of the forward direction's queue.
+    pub(crate) const fn queueing(&self) -> Queueing {
+        Queueing {
+            kind: self.queue,
+            red: self.red,
+            codel: self.codel,
+            fq_codel: self.fq_codel,
+            pie: self.pie,
+            dualpi2: self.dualpi2,
+            cake: self.cake,
+            token_bucket: self.token_bucket,
+        }
+    }
+}
+
+impl Direction {
+    /// What it says of its queue.
+    pub(crate) const fn queueing(&self) -> Queueing {
+        Queueing {
+            kind: self.queue,
+            red: self.red,
+            codel: self.codel,
+            fq_codel: self.fq_codel,
+            pie: self.pie,
+            dualpi2: self.dualpi2,
+            cake: self.cake,
+            token_bucket: self.token_bucket,
+        }
+    }
+}
+
+impl Queueing {
+    /// Whether a shaper has a rate of nothing.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.cake.is_some_and(|cake| cake.is_shut())
+    }
+
+    /// The tables of managed queues and token buckets by their keys, and which are there.
+    pub(crate) const fn tables(&self) -> [(&'static str, bool); 6] {
+        [
+            ("codel", self.codel.is_some()),
+            ("fq_codel", self.fq_codel.is_some()),
+            ("pie", self.pie.is_some()),
+            ("dualpi2", self.dualpi2.is_some()),
+            ("cake", self.cake.is_some()),
+            ("token_bucket", self.token_bucket.is_some()),
+        ]
+    }
+
     /// The managed queue or token bucket that `queue` names, with its parameters; `None` for the
     /// other kinds, and for a token bucket without rate.
     pub(crate) fn managed(&self) -> Option<Discipline> {
-        match self.queue {
+        match self.kind {
             QueueKind::DropTail | QueueKind::Red => None,
             QueueKind::CoDel => Some(Discipline::CoDel(self.codel.unwrap_or_default().config())),
             QueueKind::FqCoDel => {
@@ -309,6 +454,7 @@ impl LinkOptions {
                 let options = self.dualpi2.unwrap_or_default();
                 Some(Discipline::DualPi2(options.config()))
             }
+            QueueKind::Cake => Some(Discipline::Cake(self.cake.unwrap_or_default().config())),
             QueueKind::Policer => Some(Discipline::Policer(self.token_bucket?.config()?)),
             QueueKind::Shaper => Some(Discipline::Shaper(self.token_bucket?.config()?)),
         }
@@ -319,18 +465,19 @@ impl LinkOptions {
     pub(crate) fn managed_parameters(
         &self,
     ) -> Option<(&'static str, serde_json::Value, serde_json::Value)> {
-        let both = match self.queue {
+        let both = match self.kind {
             QueueKind::DropTail | QueueKind::Red => return None,
             QueueKind::CoDel => effective(self.codel),
             QueueKind::FqCoDel => effective(self.fq_codel),
             QueueKind::Pie => effective(self.pie),
             QueueKind::DualPi2 => effective(self.dualpi2),
+            QueueKind::Cake => effective(self.cake),
             QueueKind::Policer | QueueKind::Shaper => {
                 let given = serde_json::to_value(self.token_bucket).unwrap_or_default();
                 (given, serde_json::Value::Null)
             }
         };
-        Some((self.queue.table()?, both.0, both.1))
+        Some((self.kind.table()?, both.0, both.1))
     }
 }
 
@@ -352,6 +499,7 @@ impl QueueKind {
             Self::FqCoDel => "fq_codel",
             Self::Pie => "pie",
             Self::DualPi2 => "dualpi2",
+            Self::Cake => "cake",
             Self::Policer => "policer",
             Self::Shaper => "shaper",
         }

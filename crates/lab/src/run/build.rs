@@ -98,6 +98,8 @@ pub enum Role {
 /// One TCP flow to be.
 struct Flow<'a> {
     group: &'a FlowGroup,
+    /// The group's, from 0.
+    number: usize,
     stack: &'a StackSpec,
 }
 
@@ -112,12 +114,14 @@ impl Scenario {
         let mut map = Map::new(self, flows.len(), seed)?;
         let mut network = Network::new(std::mem::take(&mut map.topology));
         let mut compared = Vec::new();
+        let mut hosts = Vec::new();
         let starts = self.flow_starts(seed);
         for (n, flow) in flows.iter().enumerate() {
             let (from, to) = map.ends(flow.group, n)?;
             let path = map.way(network.topology_mut(), from, to)?;
             let chance = Stream::derive(seed, &format!("sender of flow {n}")).bits();
             let config = self.tcp(flow, path, starts[n], chance);
+            hosts.push(map.hosts((from, to), flow.number as u32));
             let id = network.tcp(config).map_err(|x| fault("flows", x))?;
             if flow.group.stack.is_none() {
                 compared.push(id);
@@ -134,8 +138,10 @@ impl Scenario {
             let path = map.way(network.topology_mut(), from, to)?;
             let config = UdpFlowConfig::new(path, udp(source, self.udp_start(n, seed)));
             network.udp(config).map_err(|x| fault("udp", x))?;
+            hosts.push(map.hosts((from, to), (e.flows.len().max(1) + n) as u32));
         }
-        let simulation = Simulation::new(network, seed).map_err(|x| fault(map.blame(), x))?;
+        let mut simulation = Simulation::new(network, seed).map_err(|x| fault(map.blame(), x))?;
+        simulation.know_hosts(&hosts);
         Ok(Built {
             simulation,
             compared,
@@ -178,8 +184,16 @@ impl Scenario {
             .chain(std::iter::repeat(&self.stack));
         groups
             .iter()
+            .enumerate()
             .zip(stacks)
-            .flat_map(|(group, stack)| (0..group.count).map(move |_| Flow { group, stack }))
+            .flat_map(|((number, group), stack)| {
+                let flow = move |_| Flow {
+                    group,
+                    number,
+                    stack,
+                };
+                (0..group.count).map(flow)
+            })
             .collect()
     }
 

@@ -6,6 +6,7 @@ use dupack_tcp::receiver::AckPolicy;
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, default_segment};
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::Point;
+use crate::experiment::queue::Queueing;
 use crate::experiment::{
     Experiment, FlowGroup, LinkOptions, QueueKind, ReceiverOptions, Seeds, SenderOptions,
 };
@@ -258,7 +259,16 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
             "above 0%",
         );
     }
-    match (options.queue, &options.red) {
+    queueing(options.queueing(), key, source)?;
+    match &options.reverse {
+        Some(reverse) => queueing(reverse.queueing(), &format!("{key}.reverse"), source),
+        None => Ok(()),
+    }
+}
+
+/// What one direction says of its queue.
+fn queueing(options: Queueing, key: &str, source: &Source) -> Result<(), ExperimentError> {
+    match (options.kind, &options.red) {
         (QueueKind::Red, None) => {
             let message = "RED needs its thresholds".to_owned();
             let help = "for example red = { min = 5, max = 15 }";
@@ -295,15 +305,9 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
 }
 
 /// Tables of queues that are not there, and parameters that make no sense.
-fn managed(options: &LinkOptions, key: &str, source: &Source) -> Result<(), ExperimentError> {
-    let kind = options.queue;
-    let tables = [
-        ("codel", options.codel.is_some()),
-        ("fq_codel", options.fq_codel.is_some()),
-        ("pie", options.pie.is_some()),
-        ("dualpi2", options.dualpi2.is_some()),
-        ("token_bucket", options.token_bucket.is_some()),
-    ];
+fn managed(options: Queueing, key: &str, source: &Source) -> Result<(), ExperimentError> {
+    let kind = options.kind;
+    let tables = options.tables();
     for (table, _) in tables.iter().filter(|(_, given)| *given) {
         if kind.table() != Some(*table) {
             let message = format!(
@@ -325,6 +329,11 @@ fn managed(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Expe
     let Some(table) = kind.table().filter(|_| kind != QueueKind::Red) else {
         return Ok(());
     };
+    if options.is_shut() {
+        let message = "a shaper with a rate of zero lets nothing pass".to_owned();
+        let help = "for example \"5Mbit/s\", or leave it out";
+        return fail(source, &format!("{key}.cake.rate"), message, help);
+    }
     let Some(discipline) = options.managed() else {
         let message = "a token bucket needs a rate above zero".to_owned();
         let help = "for example \"5Mbit/s\"";

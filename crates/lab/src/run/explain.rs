@@ -4,6 +4,7 @@ use dupack_algorithms::catalog::dialect::settings;
 use dupack_algorithms::catalog::{Axis, Origin, StackSpec};
 
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario};
+use crate::experiment::queue::Queueing;
 use crate::experiment::{Experiment, LinkOptions, Starts};
 use crate::results::Parameter;
 use crate::run::Plan;
@@ -225,15 +226,37 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
     );
     add("buffer", link.buffer.unwrap_or(DEFAULT_BUFFER).to_string());
     match given.get("reverse") {
-        Some(reverse) => flatten(e, owner, reverse, &format!("{place}.reverse"), out),
+        Some(reverse) => {
+            // The table of its queue follows in full.
+            let table = link.reverse.as_ref().and_then(|back| back.queue.table());
+            let mut reverse = reverse.clone();
+            if let (Some(keys), Some(table)) = (reverse.as_object_mut(), table)
+                && table != "red"
+            {
+                keys.remove(table);
+            }
+            flatten(e, owner, &reverse, &format!("{place}.reverse"), out);
+        }
         None => add("reverse", "as forward, without loss".to_owned()),
     }
-    managed(owner, place, link, e, out);
+    let key = format!("{place}.");
+    managed(owner, ["", &key], &link.queueing(), e, out);
+    if let Some(reverse) = &link.reverse {
+        let key = format!("{place}.reverse.");
+        managed(owner, [&key, &key], &reverse.queueing(), e, out);
+    }
 }
 
-/// All parameters of a managed queue, given or not.
-fn managed(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut Vec<Parameter>) {
-    let Some((table, effective, default)) = link.managed_parameters() else {
+/// All parameters of a managed queue, given or not; what stands before their names here, and before
+/// their keys in the file.
+fn managed(
+    owner: &str,
+    [name_before, key_before]: [&str; 2],
+    queueing: &Queueing,
+    e: &Experiment,
+    out: &mut Vec<Parameter>,
+) {
+    let Some((table, effective, default)) = queueing.managed_parameters() else {
         return;
     };
     for (name, value) in effective.as_object().into_iter().flatten() {
@@ -241,8 +264,14 @@ fn managed(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &m
         let text = value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);
-        let source = origin(e, &format!("{place}.{table}.{name}"), is_default);
-        push(out, owner, &format!("{table}.{name}"), text, source);
+        let source = origin(e, &format!("{key_before}{table}.{name}"), is_default);
+        push(
+            out,
+            owner,
+            &format!("{name_before}{table}.{name}"),
+            text,
+            source,
+        );
     }
 }
 

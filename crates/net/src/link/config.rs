@@ -6,6 +6,7 @@ use super::delivery_trace::DeliveryTrace;
 use super::impairment::ImpairmentConfig;
 use super::loss::{LossConfig, LossModel, LossPlacement, PacketFilter};
 use super::outage::TimeWindow;
+use super::queue::cake::CakeConfig;
 use super::queue::codel::CoDelConfig;
 use super::queue::dual_pi2::DualPi2Config;
 use super::queue::fq_codel::FqCoDelConfig;
@@ -88,6 +89,8 @@ pub enum Discipline {
     Policer(TokenBucketConfig),
     /// A token bucket for which packets wait.
     Shaper(TokenBucketConfig),
+    /// A shaper without bursts, fairness among hosts and flows, COBALT in each line.
+    Cake(CakeConfig),
 }
 
 impl Discipline {
@@ -106,6 +109,7 @@ impl Discipline {
             Self::CoDel(codel) => (!codel.is_valid()).then_some(LinkFault::CoDelParameters),
             Self::FqCoDel(fair) => (!fair.is_valid()).then_some(LinkFault::FqCoDelParameters),
             Self::Pie(pie) => (!pie.is_valid()).then_some(LinkFault::PieParameters),
+            Self::Cake(cake) => (!cake.is_valid()).then_some(LinkFault::CakeParameters),
             Self::DualPi2(dual) => (!dual.is_valid()).then_some(LinkFault::DualPi2Parameters),
             Self::Policer(bucket) | Self::Shaper(bucket) => {
                 (!bucket.is_valid()).then_some(LinkFault::NoBucket)
@@ -248,6 +252,8 @@ pub enum LinkFault {
     PieParameters,
     /// DualPI2's times, coupling or share are out of range.
     DualPi2Parameters,
+    /// CAKE's times, quantum or lines are out of range.
+    CakeParameters,
     /// A token bucket that holds nothing.
     NoBucket,
 }
@@ -283,6 +289,10 @@ impl LinkFault {
                 "its DualPI2 parameters make no sense: they need a target, a longest round trip and \
                  an update interval above zero, a coupling of at least 1, and a classic share of \
                  at most a half"
+            }
+            Self::CakeParameters => {
+                "its CAKE parameters make no sense: they need 0 < target <= interval, a quantum and ways \
+                 above zero, and 1 to 65536 lines, a multiple of the ways"
             }
             Self::NoBucket => "its token bucket holds nothing: give it a burst above zero",
         }

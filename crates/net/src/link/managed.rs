@@ -6,6 +6,7 @@ use super::Link;
 use super::config::QueueConfig;
 use super::counters::DropCause;
 use super::offer::{Offer, Verdict};
+use super::queue::cake::Hosts;
 use super::queue::store::Waiting;
 use super::queue::{Fallout, Manage, Queue};
 use crate::event::InsertionNumber;
@@ -61,6 +62,13 @@ impl Link {
             self.launch(now, number, &sent.offer, transmission.end + self.delay);
         }
         self.plan_transmission(now);
+    }
+
+    /// Tells a queue that is fair among hosts whose the flows are, by their numbers.
+    pub fn know_hosts(&mut self, hosts: &[Hosts]) {
+        if let Some(managed) = self.managed_mut() {
+            managed.queue.know_hosts(hosts);
+        }
     }
 
     /// A packet that the managed queue has dropped after it was accepted, and why. Call until it
@@ -129,7 +137,7 @@ impl Link {
             arrived: now,
         };
         if idle_from <= now && managed.queue.store().packets() == 0 {
-            managed.queue.rest();
+            managed.queue.rest(idle_from);
         }
         managed.queue.enqueue(now, waiting, &mut managed.fallout)
     }

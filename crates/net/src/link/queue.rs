@@ -18,6 +18,8 @@
 //!
 //! What becomes of packets other than the one that is offered or sent is in [`Fallout`].
 
+pub(super) mod cake;
+pub(super) mod cobalt;
 pub(super) mod codel;
 pub(super) mod dual_pi2;
 pub(super) mod fq_codel;
@@ -33,6 +35,7 @@ use std::collections::VecDeque;
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::Instant;
 
+use self::cake::{CakeQueue, Hosts};
 use self::codel::CoDelQueue;
 use self::dual_pi2::DualPi2Queue;
 use self::fq_codel::FqCoDelQueue;
@@ -60,9 +63,9 @@ pub(super) trait Manage {
     /// `None` if none waits.
     fn ready(&self, now: Instant) -> Option<Instant>;
 
-    /// The transmitter was free, and nobody waited. It is told when the next packet comes, before
+    /// The transmitter was free since then, and nobody waited. It is told when the next packet comes, before
     /// that is taken in: nothing else happens meanwhile.
-    fn rest(&mut self) {}
+    fn rest(&mut self, _since: Instant) {}
 
     /// Those that wait.
     fn store(&self) -> &Store;
@@ -77,6 +80,7 @@ pub(super) enum Queue {
     Pie(Box<PieQueue>),
     DualPi2(Box<DualPi2Queue>),
     Shaper(Box<Shaper>),
+    Cake(Box<CakeQueue>),
 }
 
 /// Calls the discipline inside, whichever it is.
@@ -88,6 +92,7 @@ macro_rules! inside {
             Queue::Pie($inner) => $call,
             Queue::DualPi2($inner) => $call,
             Queue::Shaper($inner) => $call,
+            Queue::Cake($inner) => $call,
         }
     };
 }
@@ -109,7 +114,19 @@ impl Queue {
                 Self::DualPi2(Box::new(DualPi2Queue::new(config, limit)))
             }
             Discipline::Shaper(config) => Self::Shaper(Box::new(Shaper::new(config, limit))),
+            Discipline::Cake(config) => {
+                Self::Cake(Box::new(CakeQueue::new(config, limit, seed, name)))
+            }
         })
+    }
+}
+
+impl Queue {
+    /// Tells it whose the flows are, if that makes a difference.
+    pub(super) fn know_hosts(&mut self, hosts: &[Hosts]) {
+        if let Self::Cake(cake) = self {
+            cake.know_hosts(hosts);
+        }
     }
 }
 
@@ -127,8 +144,8 @@ impl Manage for Queue {
         inside!(self, queue => queue.dequeue(now, fallout))
     }
 
-    fn rest(&mut self) {
-        inside!(self, queue => queue.rest());
+    fn rest(&mut self, since: Instant) {
+        inside!(self, queue => queue.rest(since));
     }
 
     fn ready(&self, now: Instant) -> Option<Instant> {

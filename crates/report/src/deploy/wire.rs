@@ -80,9 +80,11 @@ impl WireCheck {
             trace,
             delay,
             buffer,
+            queue,
             loss,
             burst_loss,
             drop,
+            ..
         } = path.reverse.clone().unwrap_or_default();
         let back = [
             (
@@ -92,6 +94,10 @@ impl WireCheck {
             (
                 delay.is_some() || buffer.is_some(),
                 "another delay or buffer for ACKs",
+            ),
+            (
+                queue != QueueKind::default(),
+                "a queue other than drop-tail for ACKs",
             ),
             (
                 loss.as_fraction() > 0.0 || burst_loss.is_some() || !drop.is_empty(),

@@ -14,9 +14,10 @@ use dupack_tcp::time::{Duration, Instant};
 use super::endpoints::default_segment;
 use super::script::Script;
 use super::{BuildError, DEFAULT_BUFFER, Scenario, bit_rate, complaint, span};
+use crate::experiment::queue::Queueing;
 use crate::experiment::traffic::Periods;
 use crate::experiment::{
-    BurstLoss, Direction, DropRule, LinkOptions, LossPlacement, QueueKind, RedOptions, UdpSource,
+    BurstLoss, Direction, DropRule, LinkOptions, LossPlacement, QueueKind, UdpSource,
 };
 use crate::units::{Buffer, Delay, Probability};
 
@@ -50,15 +51,7 @@ impl Scenario {
             }
         };
         let mut there = LinkConfig::new(service.clone(), span(link.delay));
-        there.queue = queue(
-            link.buffer,
-            link.queue,
-            link.red.as_ref(),
-            self.mean_packet(),
-        );
-        if let Some(discipline) = link.managed() {
-            there.queue.discipline = discipline;
-        }
+        there.queue = queue(link.buffer, link.queueing(), self.mean_packet());
         there.waits = self.waits;
         let place = match link.loss_placement {
             LossPlacement::After => NetPlacement::AfterTransmission,
@@ -115,7 +108,7 @@ impl Scenario {
     ) -> Result<LinkConfig, BuildError> {
         let mut back = LinkConfig::new(service, span(reverse.delay.unwrap_or(link.delay)));
         let buffer = reverse.buffer.or(link.buffer);
-        back.queue = queue(buffer, QueueKind::DropTail, None, self.mean_packet());
+        back.queue = queue(buffer, reverse.queueing(), self.mean_packet());
         back.waits = self.waits;
         let burst = reverse.burst_loss.as_ref();
         back.losses = losses(reverse.loss, burst, &reverse.drop, place, list)
@@ -130,17 +123,12 @@ impl Scenario {
     }
 }
 
-fn queue(
-    buffer: Option<Buffer>,
-    kind: QueueKind,
-    red: Option<&RedOptions>,
-    mean_packet_bytes: u32,
-) -> QueueConfig {
+fn queue(buffer: Option<Buffer>, queueing: Queueing, mean_packet_bytes: u32) -> QueueConfig {
     let limit = match buffer.unwrap_or(DEFAULT_BUFFER) {
         Buffer::Packets(packets) => QueueLimit::Packets(u64::from(packets)),
         Buffer::Bytes(bytes) => QueueLimit::Bytes(bytes),
     };
-    let discipline = match (kind, red) {
+    let discipline = match (queueing.kind, &queueing.red) {
         (QueueKind::Red, Some(options)) => {
             let mut red = RedConfig::packets(options.min, options.max);
             red.max_probability = options.probability.as_fraction();
@@ -156,7 +144,7 @@ fn queue(
             }
             Discipline::Red(red)
         }
-        _ => Discipline::DropTail,
+        _ => queueing.managed().unwrap_or_default(),
     };
     QueueConfig { limit, discipline }
 }

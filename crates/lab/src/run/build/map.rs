@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dupack_net::flow::Path;
 use dupack_net::ids::{LinkId, NodeId};
-use dupack_net::link::LinkConfig;
+use dupack_net::link::{Hosts, LinkConfig};
 use dupack_net::topology::Topology;
 
 use super::{BuildError, Scenario, bit_rate, complaint, fault, radio, span};
@@ -181,6 +181,16 @@ impl Map {
             return Ok(ends);
         }
         self.named_ends(group.from.as_deref(), group.to.as_deref(), "flows")
+    }
+
+    /// Whose a flow between these ends is: on a path, the host of its group or source on either side;
+    /// elsewhere, nodes are hosts.
+    pub(super) const fn hosts(&self, ends: (NodeId, NodeId), group: u32) -> Hosts {
+        let (sender, receiver) = match self.path {
+            Some(_) => (group, group),
+            None => (ends.0.0, ends.1.0),
+        };
+        Hosts { sender, receiver }
     }
 
     pub(super) fn udp_ends(&self, source: &UdpSource) -> Result<(NodeId, NodeId), BuildError> {

@@ -230,7 +230,7 @@ impl Manage for FqCoDelQueue {
         }
     }
 
-    fn rest(&mut self) {
+    fn rest(&mut self, _: Instant) {
         // All lines are empty, so each goes from the new list to the old one, and then off it.
         while let Some(flow) = self.turn() {
             self.leave(flow);

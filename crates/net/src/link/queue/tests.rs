@@ -4,6 +4,7 @@
 //! transcriptions have timers where the queues make up for updates, and `VecDeque`s where they have
 //! lines in a store.
 
+mod cake;
 mod codel;
 mod dual_pi2;
 mod fq_codel;
@@ -101,8 +102,12 @@ struct Driver {
 
 impl Driver {
     fn run(config: &LinkConfig, arrivals: &[Arrival]) -> (Outcome, Link) {
+        Self::over(Link::new(config, SEED, NAME), arrivals)
+    }
+
+    fn over(link: Link, arrivals: &[Arrival]) -> (Outcome, Link) {
         let mut driver = Self {
-            link: Link::new(config, SEED, NAME),
+            link,
             ecn: arrivals.iter().map(|arrival| arrival.ecn).collect(),
             outcome: Outcome::default(),
             number: 0,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::link::DeliveryTrace;
 use crate::link::{
-    CoDelConfig, DualPi2Config, FqCoDelConfig, PieConfig, ServiceConfig, TokenBucketConfig,
+    CakeConfig, CoDelConfig, DualPi2Config, FqCoDelConfig, PieConfig, ServiceConfig,
+    TokenBucketConfig,
 };
 
 fn all() -> Vec<Discipline> {
@@ -16,6 +17,7 @@ fn all() -> Vec<Discipline> {
         Discipline::Pie(PieConfig::RFC),
         Discipline::DualPi2(DualPi2Config::RFC),
         Discipline::Shaper(bucket),
+        Discipline::Cake(CakeConfig::PAPER),
     ]
 }
 

@@ -1,0 +1,360 @@
+//! CAKE's parts: a transcription of COBALT under fair turns, and what the paper promises.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use super::*;
+use crate::link::{CakeConfig, CobaltConfig, Hosts, Isolation};
+
+/// A line: COBALT step by step, with signed times and nothing shared with ours.
+#[derive(Default)]
+struct Cobalt {
+    queue: VecDeque<Packet>,
+    bytes: u64,
+    count: u32,
+    drop_next: i64,
+    dropping: bool,
+    blue: u64,
+    blue_timer: i64,
+    credits: i64,
+}
+
+enum Verdict3 {
+    Send,
+    Mark,
+    Drop,
+}
+
+impl Cobalt {
+    fn control(&self, t: i64, config: &CobaltConfig) -> i64 {
+        let root = f64::from(self.count.max(1)).sqrt();
+        t + (config.interval.as_nanos() as f64 / root) as i64
+    }
+
+    fn judge(
+        &mut self,
+        now: i64,
+        packet: &Packet,
+        config: &CobaltConfig,
+        draw: &mut Stream,
+    ) -> Verdict3 {
+        let over = now - packet.tstamp as i64 > config.target.as_nanos() as i64;
+        let next_due = self.count > 0 && now - self.drop_next >= 0;
+        if over {
+            if !self.dropping {
+                self.dropping = true;
+                if self.count == 0 {
+                    self.count = 1;
+                }
+                self.drop_next = self.control(now, config);
+            }
+        } else {
+            self.dropping = false;
+        }
+        let mut verdict = Verdict3::Send;
+        if next_due && self.dropping {
+            verdict = match packet.ecn {
+                Codepoint::NotEct => Verdict3::Drop,
+                _ => Verdict3::Mark,
+            };
+            self.count += 1;
+            self.drop_next = self.control(self.drop_next, config);
+        } else if !self.dropping {
+            while self.count > 0 && now - self.drop_next >= 0 {
+                self.count -= 1;
+                self.drop_next = self.control(self.drop_next, config);
+            }
+        }
+        if self.blue > 0 && draw.below(4096) < self.blue {
+            verdict = Verdict3::Drop;
+        }
+        if self.count > 0 && now > self.drop_next && !matches!(verdict, Verdict3::Drop) {
+            self.drop_next = now;
+        }
+        verdict
+    }
+
+    fn full(&mut self, now: i64, config: &CobaltConfig) {
+        if now - self.blue_timer > config.target.as_nanos() as i64 {
+            self.blue = (self.blue + 4096 / 256).min(4096);
+            self.blue_timer = now;
+        }
+        self.dropping = true;
+        self.drop_next = now;
+        if self.count == 0 {
+            self.count = 1;
+        }
+    }
+
+    fn empty(&mut self, now: i64, config: &CobaltConfig) {
+        if self.blue > 0 && now - self.blue_timer > config.target.as_nanos() as i64 {
+            self.blue -= 1;
+            self.blue_timer = now;
+        }
+        self.dropping = false;
+        if self.count > 0 && now - self.drop_next >= 0 {
+            self.count -= 1;
+            self.drop_next = self.control(self.drop_next, config);
+        }
+    }
+}
+
+/// Lines in turn, a map from flows to lines: hashes do not meet.
+struct Fair {
+    config: CakeConfig,
+    limit: usize,
+    lines: BTreeMap<u32, Cobalt>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    draw: Stream,
+    /// Two lines were the longest at once: which of them loses is open.
+    tied: Rc<Cell<bool>>,
+}
+
+impl Fair {
+    fn head(&mut self, flow: u32, now: i64, drops: &mut Drops) -> Option<Packet> {
+        let cobalt = &self.config.cobalt;
+        let line = self.lines.get_mut(&flow).unwrap();
+        loop {
+            let Some(mut packet) = line.queue.pop_front() else {
+                line.empty(now, cobalt);
+                return None;
+            };
+            line.bytes -= packet.bytes;
+            match line.judge(now, &packet, cobalt, &mut self.draw) {
+                Verdict3::Drop if !line.queue.is_empty() => drops.push((packet.id, DropCause::Aqm)),
+                Verdict3::Mark => {
+                    packet.ecn = Codepoint::Ce;
+                    return Some(packet);
+                }
+                Verdict3::Send | Verdict3::Drop => return Some(packet),
+            }
+        }
+    }
+}
+
+impl Transcribed for Fair {
+    fn enqueue(&mut self, now: u64, packet: Packet, drops: &mut Drops) {
+        let flow = packet.flow;
+        let line = self.lines.entry(flow).or_default();
+        line.bytes += packet.bytes;
+        line.queue.push_back(packet);
+        if !self.new.contains(&flow) && !self.old.contains(&flow) {
+            self.new.push_back(flow);
+            line.credits = i64::from(self.config.quantum_bytes);
+        }
+        if self
+            .lines
+            .values()
+            .map(|line| line.queue.len())
+            .sum::<usize>()
+            > self.limit
+        {
+            let largest = self.lines.values().map(|line| line.bytes).max().unwrap();
+            let alike = self.lines.values().filter(|line| line.bytes == largest);
+            if alike.count() > 1 {
+                self.tied.set(true);
+            }
+            let longest = self.lines.values_mut().find(|line| line.bytes == largest);
+            let longest = longest.unwrap();
+            let gone = longest.queue.pop_front().unwrap();
+            longest.bytes -= gone.bytes;
+            longest.full(now as i64, &self.config.cobalt);
+            drops.push((gone.id, DropCause::FattestFlow));
+        }
+    }
+
+    fn dequeue(&mut self, now: u64, drops: &mut Drops) -> Option<Packet> {
+        loop {
+            let from_new = !self.new.is_empty();
+            let flow = *if from_new { &self.new } else { &self.old }.front()?;
+            let line = self.lines.get_mut(&flow).unwrap();
+            if line.credits <= 0 {
+                line.credits += i64::from(self.config.quantum_bytes);
+            } else if let Some(packet) = self.head(flow, now as i64, drops) {
+                self.lines.get_mut(&flow).unwrap().credits -= packet.bytes as i64;
+                return Some(packet);
+            } else if !from_new {
+                self.old.pop_front();
+                continue;
+            }
+            if from_new {
+                &mut self.new
+            } else {
+                &mut self.old
+            }
+            .pop_front();
+            self.old.push_back(flow);
+        }
+    }
+}
+
+#[test]
+fn it_does_what_a_transcription_does() {
+    let mut compared = 0;
+    for seed in 0..16 {
+        for limit in [40_u64, 10_240] {
+            let mut cake = CakeConfig::PAPER;
+            (cake.lines, cake.isolation) = (CakeConfig::LINES_MAX, Isolation::Flows);
+            let mut load = arrivals(seed, 5000, 1.5);
+            // No two lines are equally long.
+            for (arrival, n) in load.iter_mut().zip(0..) {
+                arrival.bytes += n % 997;
+            }
+            let tied = Rc::default();
+            let config = config(Discipline::Cake(cake), QueueLimit::Packets(limit));
+            let (ours, link) = Driver::run(&config, &load);
+            let theirs = transcribed(
+                Fair {
+                    config: cake,
+                    limit: limit as usize,
+                    lines: BTreeMap::new(),
+                    new: VecDeque::new(),
+                    old: VecDeque::new(),
+                    tied: Rc::clone(&tied),
+                    draw: Stream::derive(SEED, &format!("{NAME}/blue")),
+                },
+                &load,
+            );
+            if tied.get() {
+                continue;
+            }
+            compared += 1;
+            assert_alike(
+                &ours,
+                &theirs,
+                20,
+                20,
+                &format!("seed {seed} limit {limit}"),
+            );
+            let longest = link.counters().drops.of(DropCause::FattestFlow);
+            assert_eq!(longest > 0, limit == 40, "{longest}");
+        }
+    }
+    assert!(compared >= 20, "{compared}");
+}
+
+/// So many packets of `flow` at once.
+fn crowd(flow: u32, bytes: u32, packets: usize) -> Vec<Arrival> {
+    let ecn = Codepoint::NotEct;
+    let one = Arrival {
+        at: 0,
+        flow,
+        bytes,
+        ecn,
+    };
+    vec![one; packets]
+}
+
+/// With COBALT silent.
+fn silent() -> CakeConfig {
+    let mut cake = CakeConfig::PAPER;
+    cake.cobalt.target = Duration::from_secs(100);
+    cake.cobalt.interval = Duration::from_secs(100);
+    cake
+}
+
+/// Bytes of each flow among the first so many packets that are sent.
+fn shares(ours: &Outcome, load: &[Arrival], packets: usize) -> BTreeMap<u32, u64> {
+    let mut bytes = BTreeMap::new();
+    for (_, id, _) in ours.sent.iter().take(packets) {
+        let packet = load[*id as usize];
+        *bytes.entry(packet.flow).or_default() += u64::from(packet.bytes);
+    }
+    bytes
+}
+
+#[test]
+fn a_host_with_many_flows_gets_no_more_than_one_with_a_single_flow() {
+    // Flows 0 to 7 are of sender 0, flow 8 of sender 1. All go to the one receiver 2, or to nine.
+    let load: Vec<Arrival> = (0..9).flat_map(|flow| crowd(flow, 1000, 400)).collect();
+    let single_of_all = |isolation, receiver: fn(u32) -> u32| {
+        let mut cake = silent();
+        cake.isolation = isolation;
+        let config = config(Discipline::Cake(cake), QueueLimit::Unlimited);
+        let mut link = Link::new(&config, SEED, NAME);
+        let hosts: Vec<Hosts> = (0..9)
+            .map(|flow| Hosts {
+                sender: u32::from(flow == 8),
+                receiver: receiver(flow),
+            })
+            .collect();
+        link.know_hosts(&hosts);
+        let (ours, _) = Driver::over(link, &load);
+        let shares = shares(&ours, &load, 700);
+        shares[&8] as f64 / shares.values().sum::<u64>() as f64
+    };
+    // One of two hosts; one of nine flows. All nine have the same receiver: then its load counts.
+    assert!((single_of_all(Isolation::Hosts, |flow| 2 + flow) - 0.5).abs() < 0.02);
+    assert!((single_of_all(Isolation::Flows, |flow| 2 + flow) - 1.0 / 9.0).abs() < 0.02);
+    assert!((single_of_all(Isolation::Hosts, |_| 2) - 1.0 / 9.0).abs() < 0.02);
+}
+
+#[test]
+fn so_many_flows_as_a_set_has_ways_have_a_line_each() {
+    let mut cake = silent();
+    (cake.lines, cake.ways) = (8, 8);
+    let load: Vec<Arrival> = (0..8).flat_map(|flow| crowd(flow, 1514, 50)).collect();
+    let alone = |cake| {
+        let config = config(Discipline::Cake(cake), QueueLimit::Unlimited);
+        let (ours, _) = Driver::run(&config, &load);
+        // The first two went before the others came, or in a turn of their own.
+        let shares = shares(&ours, &load, 200);
+        let (most, least) = (
+            shares.values().max().unwrap(),
+            shares.values().min().unwrap(),
+        );
+        shares.len() == 8 && most - least <= 2 * 1514
+    };
+    assert!(alone(cake));
+    cake.ways = 1;
+    assert!(
+        !alone(cake),
+        "a hash alone makes some of eight meet in eight lines"
+    );
+}
+
+#[test]
+fn the_shaper_has_no_bursts_and_counts_overhead() {
+    // 4 Mbit/s on a link of 8: 2 µs a byte, for 20 bytes more than each packet has.
+    let mut cake = silent();
+    cake.rate = Some(BitRate::from_mbps(4));
+    cake.overhead_bytes = 20;
+    let mut load = crowd(0, 480, 100);
+    // After a second of silence nothing has been saved up.
+    load.extend(crowd(0, 480, 100).iter().map(|packet| Arrival {
+        at: 1_000_000_000,
+        ..*packet
+    }));
+    let config = config(Discipline::Cake(cake), QueueLimit::Unlimited);
+    let (ours, _) = Driver::run(&config, &load);
+    let ends: Vec<u64> = ours.sent.iter().map(|sent| sent.0).collect();
+    assert_eq!(
+        (ends.len(), ends[0], ends[100]),
+        (200, 480_000, 1_000_480_000)
+    );
+    for (n, pair) in ends.windows(2).enumerate().filter(|(n, _)| *n != 99) {
+        assert_eq!(pair[1] - pair[0], 1_000_000, "{n}");
+    }
+}
+
+#[test]
+fn blue_drops_what_marks_do_not_slow_down() {
+    // A flood that is ECN-capable and twice the rate, for 20 s, into 50 packets.
+    let load: Vec<Arrival> = (0..40_000)
+        .map(|n| Arrival {
+            at: n * 500_000,
+            flow: 1,
+            bytes: 1000,
+            ecn: Codepoint::Ect0,
+        })
+        .collect();
+    let config = config(Discipline::Cake(CakeConfig::PAPER), QueueLimit::Packets(50));
+    let (ours, link) = Driver::run(&config, &load);
+    // CoDel's half marks and never drops these; BLUE rises until hardly any is lost for want of room.
+    let aqm = link.counters().drops.of(DropCause::Aqm);
+    let longest = link.counters().drops.of(DropCause::FattestFlow);
+    assert!(aqm > 18_000 && longest < 2_000, "{aqm} {longest}");
+    assert!(ours.sent.len() > 19_500);
+}
