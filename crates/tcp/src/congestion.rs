@@ -29,6 +29,11 @@ pub trait CongestionControl: Debug + Send {
         Governance::Window
     }
 
+    /// How it answers marks of congestion; asked once, at the start.
+    fn marks(&self) -> MarkAnswer {
+        MarkAnswer::AsLoss
+    }
+
     /// A segment went out. Only a control under [`Governance::Model`] is told.
     fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
         let _ = (sent, departure, view);
@@ -106,6 +111,20 @@ pub enum Governance {
     /// By a model of the path, of which it makes a pace and a window (BBR). It sees every
     /// transmission, and a single loss event need not reduce anything.
     Model,
+}
+
+/// How a control answers marks of congestion (ECN).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MarkAnswer {
+    /// As losses: once a window of data, which does not grow until that is acknowledged (RFC 3168
+    /// §6.1.2). New data leaves with ECT(0).
+    #[default]
+    AsLoss,
+    /// By their number, if the receiver counts them (RFC 9768): new data leaves with ECT(1) (RFC 9331
+    /// §4.1). The sender asks for a reduction once a window of data, and a mark does not hold back
+    /// the growth. With a receiver that does not count them, as losses.
+    ByShare,
 }
 
 /// Whether segments leave at a pace.

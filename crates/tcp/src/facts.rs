@@ -54,6 +54,9 @@ pub struct AckFacts<'a> {
     /// Whether the receiver tells of a mark of congestion, if the connection uses ECN: again with every
     /// ACK until CWR has reached it (RFC 3168), or once (RFC 9768).
     pub ecn_echo: Bit,
+    /// Packets of which it is the first to tell that they came marked; `None` if the receiver does
+    /// not count them, that is without Accurate ECN (RFC 9768).
+    pub marked_packets: Option<u64>,
     /// How far the window was used in the last flight.
     pub window_use: WindowUse,
 }

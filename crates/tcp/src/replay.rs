@@ -47,7 +47,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::congestion::{Governance, Pacing};
+use crate::congestion::{Governance, MarkAnswer, Pacing};
 use crate::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use crate::recovery::{RtoTimer, Timing};
 use crate::rtt::RttEstimator;
@@ -208,6 +208,7 @@ impl Replay {
             state: State::new(
                 config,
                 Governance::Window,
+                MarkAnswer::AsLoss,
                 rtt,
                 unknown,
                 Pacing::Off,

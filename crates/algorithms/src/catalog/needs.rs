@@ -16,6 +16,8 @@ pub struct Needs {
     /// Timestamps that are fine, unique, and echo the segment that caused the ACK
     /// (LE §2.2.1).
     pub trigger_timestamps: bool,
+    /// Marks of congestion counted: Accurate ECN (RFC 9768). Without, the stack works, but as another.
+    pub counted_marks: bool,
 }
 
 impl Needs {
@@ -25,6 +27,7 @@ impl Needs {
         dsack: false,
         order_echo: false,
         trigger_timestamps: false,
+        counted_marks: false,
     };
 
     /// SACK and nothing else.
@@ -60,6 +63,15 @@ impl Needs {
         }
     }
 
+    /// Marks of congestion counted (RFC 9768) as well.
+    #[must_use]
+    pub const fn and_counted_marks(self) -> Self {
+        Self {
+            counted_marks: true,
+            ..self
+        }
+    }
+
     /// The same of a peer that has declined SACK.
     #[must_use]
     pub const fn without_sack(self) -> Self {
@@ -78,6 +90,7 @@ impl Needs {
             dsack: self.dsack | other.dsack,
             order_echo: self.order_echo | other.order_echo,
             trigger_timestamps: self.trigger_timestamps | other.trigger_timestamps,
+            counted_marks: self.counted_marks | other.counted_marks,
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod fixed;
 pub mod hystart;
 pub mod hystart_plus_plus;
 pub mod pacing;
+pub mod prague;
 pub mod reno;
 pub mod rr;
 pub mod slow_start;

@@ -1,6 +1,7 @@
 //! What is impossible in an experiment, and what defeats itself.
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
 
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, default_segment};
@@ -554,6 +555,11 @@ fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out:
     if needs.trigger_timestamps && ends.sender.timestamps.is_none() {
         out.push(format!(
             "{stack} tells transmissions apart by timestamps, and they are off."
+        ));
+    }
+    if needs.counted_marks && ends.sender.ecn != Ecn::Accurate {
+        out.push(format!(
+            "{stack} answers marks of congestion by their share, which takes a receiver that counts them: without ecn = \"accurate\" it is Reno."
         ));
     }
     if let AckPolicy::Delayed(delay) = ends.receiver.ack_policy

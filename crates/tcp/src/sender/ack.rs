@@ -48,6 +48,7 @@ impl State {
             Some(_) => self.take_echo(ack, &applied, delivered.len() as u64),
             None => Bit::Clear,
         };
+        let marked_packets = self.marks.as_ref().and_then(|marks| marks.told());
         AckFacts {
             now,
             una: self.scoreboard.una(),
@@ -66,6 +67,7 @@ impl State {
             order_echo: self.unwrap_order(ack.order_echo),
             limited_by: self.limited_by,
             ecn_echo,
+            marked_packets,
             window_use: self.usage.of_flight,
         }
     }

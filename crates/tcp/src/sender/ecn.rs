@@ -7,7 +7,8 @@
 //! one for a mark is to the losses of its. The first new segment after any reduction carries CWR.
 //!
 //! With Accurate ECN the ACK has the low three bits of a count of marked packets, and nothing says
-//! CWR. The count may have gone round between two ACKs if more than seven packets were reported; the
+//! CWR. A control may answer that share of its packets instead (L4S): then new data leaves with ECT(1),
+//! and a mark does not hold back the growth. The count may have gone round between two ACKs if more than seven packets were reported; the
 //! safest case is presumed then, unless an option tells how many bytes were marked (RFC 9768
 //! §3.2.2.5.2, Appendix A.2).
 
@@ -17,7 +18,7 @@ use super::Sender;
 use super::config::WrappedMarks;
 use super::state::State;
 use crate::accurate_ecn::{ACE_MASK, EcnCounters, FIRST_COUNT, first_bytes, growth};
-use crate::congestion::Governance;
+use crate::congestion::{Governance, MarkAnswer};
 use crate::facts::{AckFacts, LossCause, LossRule};
 use crate::options::Ecn;
 use crate::recovery::{Growth, Outcome};
@@ -63,6 +64,10 @@ pub(crate) struct Marks {
     /// Whether marks are answered: not where what tells of them is no count.
     heeded: bool,
     counts: Counts,
+    /// How the control answers marks that are counted.
+    answer: MarkAnswer,
+    /// Marked packets that the ACK at hand is the first to tell of.
+    latest: u64,
 }
 
 /// What Accurate ECN's sender knows of the receiver's counts (RFC 9768 §3.2).
@@ -83,7 +88,12 @@ struct Counts {
 
 impl Marks {
     /// What there is to remember at the start of a connection; nothing without ECN.
-    pub(super) fn of(ecn: Ecn, rule: WrappedMarks) -> Option<Box<Self>> {
+    pub(super) fn of(ecn: Ecn, rule: WrappedMarks, answer: MarkAnswer) -> Option<Box<Self>> {
+        // ECT(1) takes a receiver that counts (RFC 9331 §4.2).
+        let answer = match ecn {
+            Ecn::Accurate => answer,
+            Ecn::Classic | Ecn::Absent => MarkAnswer::AsLoss,
+        };
         ecn.is_on().then(|| {
             Box::new(Self {
                 ecn,
@@ -101,6 +111,8 @@ impl Marks {
                     rule,
                     usual: 0,
                 },
+                answer,
+                latest: 0,
             })
         })
     }
@@ -127,10 +139,19 @@ impl Marks {
         true
     }
 
+    /// Marked packets that the ACK at hand is the first to tell of, where they are counted.
+    pub(super) fn told(&self) -> Option<u64> {
+        (self.ecn == Ecn::Accurate).then_some(self.latest)
+    }
+
     /// What a segment that leaves carries. No repetition can be marked (§6.1.5).
     pub(super) fn stamp(&mut self, is_new: bool) -> (Codepoint, Bit) {
         if is_new && self.capable {
-            (Codepoint::Ect0, core::mem::take(&mut self.cwr))
+            let field = match self.answer {
+                MarkAnswer::AsLoss => Codepoint::Ect0,
+                MarkAnswer::ByShare => Codepoint::Ect1,
+            };
+            (field, core::mem::take(&mut self.cwr))
         } else {
             (Codepoint::NotEct, Bit::Clear)
         }
@@ -279,7 +300,9 @@ impl Sender {
             marks.answered = None;
             marks.reducing = false;
         }
-        let (waits, reducing) = (marks.answered.is_none(), marks.reducing);
+        let waits = marks.answered.is_none();
+        let holds_back = marks.answer == MarkAnswer::AsLoss;
+        let reducing = marks.reducing && holds_back;
         if facts.ecn_echo.is_set() {
             // Congestion is proven: no reduction of this window was needless (RFC 4015 §3.4).
             self.state.undo.forbid();
@@ -289,7 +312,9 @@ impl Sender {
                     .on_mark(facts, &self.state.view(facts.now));
             }
             // RFC 3168 §6.1.2: no growth in response to an ACK with ECE.
-            outcome.growth = Growth::Frozen;
+            if holds_back {
+                outcome.growth = Growth::Frozen;
+            }
         } else if reducing {
             outcome.growth = Growth::Frozen;
         }
@@ -338,6 +363,7 @@ impl State {
         let Some(marks) = &mut self.marks else {
             return Bit::Clear;
         };
+        marks.latest = 0;
         let progress = applied.acked_bytes > 0 || applied.sacked_bytes > 0;
         let marked = match (marks.ecn, ack.ecn) {
             (Ecn::Classic, EcnEcho::Marked) => {
@@ -359,6 +385,7 @@ impl State {
         };
         marks.reported += marked;
         let told = marked > 0 && marks.heeded;
+        marks.latest = if told { marked } else { 0 };
         if !modelled {
             return Bit::when(told);
         }
@@ -402,7 +429,7 @@ mod tests {
     }
 
     fn marks_by(rule: WrappedMarks) -> Marks {
-        *Marks::of(Ecn::Accurate, rule).expect("there is ECN")
+        *Marks::of(Ecn::Accurate, rule, MarkAnswer::AsLoss).expect("there is ECN")
     }
 
     /// An option that says that so many bytes came marked.
@@ -494,9 +521,15 @@ mod tests {
         assert_eq!(accurate.stamp(true), (Codepoint::Ect0, Bit::Clear));
         assert_eq!(accurate.stamp(false), (Codepoint::NotEct, Bit::Clear));
         let rule = WrappedMarks::Safest;
-        let mut classic = *Marks::of(Ecn::Classic, rule).expect("there is ECN");
+        // Who wants to answer their share cannot, if nobody counts.
+        let by_share = MarkAnswer::ByShare;
+        let mut scalable = *Marks::of(Ecn::Accurate, rule, by_share).expect("there is ECN");
+        assert_eq!(scalable.stamp(true), (Codepoint::Ect1, Bit::Clear));
+        assert_eq!(scalable.stamp(false), (Codepoint::NotEct, Bit::Clear));
+        let mut classic = *Marks::of(Ecn::Classic, rule, by_share).expect("there is ECN");
         classic.reduced(1000, true);
         assert_eq!(classic.stamp(true), (Codepoint::Ect0, Bit::Set));
-        assert!(Marks::of(Ecn::Absent, rule).is_none());
+        assert_eq!(classic.told(), None);
+        assert!(Marks::of(Ecn::Absent, rule, by_share).is_none());
     }
 }

@@ -57,13 +57,14 @@ impl Sender {
     #[must_use]
     pub fn new(config: SenderConfig, mut stack: Stack) -> Self {
         let governance = stack.control.governance();
+        let answer = stack.control.marks();
         stack.recovery.governed_by(governance);
         let rtt = RttEstimator::new(config.rtt).shortened(stack.control.rto_shortening());
         let opening = opening(&config, &stack);
         let pacing = stack.control.pacing();
         let undo = stack.control.undo();
         Self {
-            state: State::new(config, governance, rtt, opening, pacing, undo),
+            state: State::new(config, governance, answer, rtt, opening, pacing, undo),
             stack,
         }
     }

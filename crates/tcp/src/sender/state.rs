@@ -10,7 +10,7 @@ use super::path::PathProbe;
 use super::stats::Counters;
 use super::undo::Undo;
 use super::{SackMemory, SenderConfig, WindowChange, WindowLog};
-use crate::congestion::{Governance, Pacing};
+use crate::congestion::{Governance, MarkAnswer, Pacing};
 use crate::facts::{LimitedBy, View, WindowUse};
 use crate::recovery::RtoTimer;
 use crate::rtt::{RttEstimator, RttSampling};
@@ -155,11 +155,12 @@ impl Persist {
 }
 
 impl State {
-    /// The state at the start of an established connection, with nothing to send yet. `rtt`,
+    /// The state at the start of an established connection, with nothing to send yet. `answer`, `rtt`,
     /// `opening`, `pacing` and `undo` are as the control wants them.
     pub(crate) fn new(
         config: SenderConfig,
         governance: Governance,
+        answer: MarkAnswer,
         rtt: RttEstimator,
         opening: Window,
         pacing: Pacing,
@@ -196,7 +197,7 @@ impl State {
             pacing: false,
             pacer: Pacer::new(pacing),
             undo: Undo::new(undo),
-            marks: Marks::of(config.ecn, config.wrapped_marks),
+            marks: Marks::of(config.ecn, config.wrapped_marks, answer),
             probe: None,
             stats: Counters::default(),
             log: (config.log == WindowLog::On).then(Box::default),

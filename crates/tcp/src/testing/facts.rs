@@ -43,6 +43,7 @@ pub const fn ack_facts(now: Instant) -> AckFacts<'static> {
         order_echo: None,
         limited_by: LimitedBy::Congestion,
         ecn_echo: Bit::Clear,
+        marked_packets: None,
         window_use: WindowUse::Filled,
     }
 }

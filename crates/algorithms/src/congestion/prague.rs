@@ -1,0 +1,408 @@
+//! Prague: a window that falls by the share of packets that came marked, for L4S.
+//!
+//! De Schepper, Tilmans, Briscoe, Goel, draft-briscoe-iccrg-prague-congestion-control-04 (July 2024),
+//! after DCTCP (RFC 8257); RFC 9331 §4 says what a sender has to do before it may send ECT(1).
+//!
+//! ```text
+//! R_v    = max(SRTT, rtt_virt)                          the round trip that it acts by
+//! alpha ← alpha + gain · (marked / delivered − alpha)   once per R_v, from the first mark on
+//! mark     cwnd ← cwnd · (1 − alpha/2), ssthresh = cwnd, at most once per R_v
+//! growth   slow start until the first mark or loss; then increase · (SRTT/R_v)² segments a round trip
+//! loss     as Reno, half
+//! ```
+//!
+//! Where others have one answer to a mark, and so leave the queue empty or full, this one answers few
+//! marks by little: in balance there are two marks per R_v, whatever the rate. That takes a receiver
+//! that counts marks: with Accurate ECN ([`MarkAnswer::ByShare`]) new data leaves with ECT(1), and a
+//! mark does not hold back the growth of what came unmarked. With classic ECN, or none, this is Reno.
+//!
+//! Flows whose round trips are shorter than `rtt_virt` get what one of `rtt_virt` would: they reduce
+//! as rarely, and grow in a round trip by (SRTT/rtt_virt)², which makes of the rate r a growth of one
+//! segment per rtt_virt².
+//!
+//! Readings: a share is taken when what was outstanding at the last time is acknowledged, but not
+//! sooner than R_v after it. A round in which nothing is marked takes alpha down alike. RFC 9331
+//! §4.3 asks for a fall-back where a marking queue is no L4S queue; the draft's is off by default, and
+//! there is none here.
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, MarkAnswer, Pacing};
+use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, View};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::pacing::{Pace, PacingParameters};
+use super::undo::UndoParameters;
+use crate::catalog::{Context, Entry, Needs, Parameters, Switch};
+
+/// Prague's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct PragueParameters {
+    /// the weight of the newest share of marks in alpha
+    #[parameter(source = "draft §2.4.2: 1/16, as DCTCP's", range = 0.001..=1.0, default = 0.0625)]
+    pub gain: f64,
+    /// alpha before the first share
+    #[parameter(source = "draft §2.4.2: the first mark halves, as a loss does", range = 0.0..=1.0, default = 1.0)]
+    pub alpha: f64,
+    /// flows with a shorter round trip act as if it were this one; 0: by their own
+    #[parameter(source = "draft §2.4.4", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
+    pub rtt_virt: f64,
+    /// send at a pace of one window per round trip
+    #[parameter(source = "RFC 9331 §4.3: bursts must be kept short; draft §2.5.1", default = Switch::On)]
+    pub pace: Switch,
+    #[embed]
+    increase: IncreaseParameters,
+    #[embed]
+    decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("prague", file!())
+        .summary("L4S: less window by the share of packets that came marked (needs Accurate ECN)")
+        .citation("draft-briscoe-iccrg-prague-congestion-control-04")
+        .needs(|_| Needs::NONE.and_counted_marks())
+        .build(|parameters: &PragueParameters, context| Box::new(Prague::new(parameters, context)))
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Prague {
+    smss: f64,
+    gain: f64,
+    slope: f64,
+    rtt_virt: Duration,
+    increase: Increase,
+    decrease: Decrease,
+    undo: UndoRules,
+    pacing: Pace,
+    alpha: f64,
+    share: Share,
+    /// When a mark was last answered.
+    reduced: Option<Instant>,
+    marks: Marks,
+}
+
+/// Whether the receiver counts marks, and whether there was one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marks {
+    Uncounted,
+    NoneYet,
+    Seen,
+}
+
+/// What came of a round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    /// In bytes.
+    delivered: u64,
+    /// In packets.
+    marked: u64,
+    since: Instant,
+    /// SND.NXT when it began.
+    end: u64,
+}
+
+impl Prague {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &PragueParameters, context: &Context) -> Self {
+        let pacing = PacingParameters {
+            pacing: parameters.pace,
+            pacing_slow_start: 2.0,
+            pacing_avoidance: 1.0,
+            pacing_burst: 1,
+            pacing_from: 10,
+        };
+        Self {
+            smss: f64::from(context.smss),
+            gain: parameters.gain,
+            slope: parameters.increase.increase,
+            rtt_virt: Duration::from_secs_f64(parameters.rtt_virt / 1e3),
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
+            undo: parameters.undo.rules(),
+            pacing: Pace::new(&pacing),
+            alpha: parameters.alpha,
+            share: Share::default(),
+            reduced: None,
+            marks: Marks::Uncounted,
+        }
+    }
+
+    /// R_v.
+    fn round(&self, srtt: Option<Duration>) -> Duration {
+        srtt.unwrap_or(Duration::ZERO).max(self.rtt_virt)
+    }
+
+    /// Takes the share of marks of a round that ends with this ACK.
+    fn count(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let Some(marked) = ack.marked_packets else {
+            return;
+        };
+        if marked > 0 {
+            self.marks = Marks::Seen;
+        } else if self.marks == Marks::Uncounted {
+            self.marks = Marks::NoneYet;
+        }
+        self.share.marked += marked;
+        self.share.delivered += ack.delivered_bytes;
+        let lasted = ack.now.since(self.share.since);
+        if ack.una < self.share.end || lasted < self.round(view.rtt.srtt().or(ack.rtt)) {
+            return;
+        }
+        if self.marks == Marks::Seen && self.share.delivered > 0 {
+            let packets = self.share.delivered as f64 / self.smss;
+            let share = self.share.marked as f64 / packets;
+            self.alpha += self.gain * (share.min(1.0) - self.alpha);
+        }
+        self.share = Share {
+            since: ack.now,
+            end: view.scoreboard.nxt(),
+            ..Share::default()
+        };
+    }
+
+    /// (SRTT/R_v)².
+    fn damping(&self, srtt: Option<Duration>) -> f64 {
+        let Some(srtt) = srtt.filter(|srtt| *srtt < self.rtt_virt) else {
+            return 1.0;
+        };
+        let ratio = srtt.as_secs_f64() / self.rtt_virt.as_secs_f64();
+        ratio * ratio
+    }
+
+    /// Whether this round has had its answer already.
+    fn has_answered(&self, loss: &LossFacts) -> bool {
+        let round = self.round(loss.srtt);
+        self.reduced.is_some_and(|at| loss.now.since(at) < round)
+    }
+}
+
+impl CongestionControl for Prague {
+    fn marks(&self) -> MarkAnswer {
+        MarkAnswer::ByShare
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        self.count(ack, view);
+        let (mut window, mut credit) = (view.window, credit);
+        if !self.increase.permits(ack, window) && ack.limited_by != LimitedBy::Pacing {
+            return window;
+        }
+        if window.in_slow_start() {
+            (window, credit) = self.increase.slow_start(window, credit);
+        }
+        // What came marked lets nothing grow.
+        let packets = ack.delivered_bytes as f64 / self.smss;
+        let marked = ack.marked_packets.unwrap_or(0) as f64;
+        let unmarked = if marked > 0.0 {
+            1.0 - (marked / packets.max(marked))
+        } else {
+            1.0
+        };
+        let acked = self.increase.segments(credit) * unmarked;
+        let slope = self.slope * self.damping(view.rtt.srtt().or(ack.rtt));
+        window.cwnd += slope * acked * self.smss * self.smss / window.cwnd;
+        window
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        if loss.rule != LossRule::MARK || self.marks == Marks::Uncounted {
+            return self.decrease.after_loss(loss);
+        }
+        if self.has_answered(loss) {
+            return loss.window;
+        }
+        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * self.smss);
+        Window {
+            cwnd,
+            ssthresh: cwnd,
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        if loss.rule == LossRule::MARK {
+            if !self.has_answered(loss) {
+                self.reduced = Some(loss.now);
+            }
+        } else if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+            self.increase.after_loss();
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.increase.after_timeout();
+        self.decrease.after_timeout(loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.increase.remember();
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        self.increase.restore();
+        prior.restored(window)
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::rtt::RttEstimator;
+    use dupack_tcp::scoreboard::Scoreboard;
+    use dupack_tcp::testing::{self, SMSS};
+
+    use super::*;
+    use crate::catalog::dialect::sender_config;
+    use crate::catalog::{Dialect, Value};
+    use crate::congestion::bench::{CONTEXT, built, values};
+
+    /// A control with a round trip of so many milliseconds.
+    struct Road {
+        control: Box<dyn CongestionControl>,
+        rtt: Duration,
+        window: Window,
+        now: Instant,
+        una: u64,
+    }
+
+    impl Road {
+        fn new(rtt_ms: u64, changes: &[(&str, Value)], cwnd: f64) -> Self {
+            let bytes = cwnd * f64::from(SMSS);
+            Self {
+                control: built(&entry(), Dialect::Rfc, changes),
+                rtt: Duration::from_millis(rtt_ms),
+                window: Window {
+                    cwnd: bytes,
+                    ssthresh: bytes,
+                },
+                now: Instant::ZERO,
+                una: 0,
+            }
+        }
+
+        fn cwnd(&self) -> f64 {
+            self.window.cwnd / f64::from(SMSS)
+        }
+
+        /// A round trip later an ACK for so many segments, so many of which came marked; nothing else
+        /// is outstanding.
+        fn round(&mut self, segments: u64, marked: u64) {
+            self.now += self.rtt;
+            self.una += segments * u64::from(SMSS);
+            let mut ack = testing::ack_facts(self.now);
+            ack.una = self.una;
+            ack.delivered_bytes = segments * u64::from(SMSS);
+            ack.marked_packets = Some(marked);
+            ack.rtt = Some(self.rtt);
+            let board = Scoreboard::new(SMSS);
+            // Without samples, so that the ACK's own counts.
+            let rtt = RttEstimator::new(sender_config(Dialect::Rfc, SMSS, &Needs::NONE).rtt);
+            let view = testing::view(self.now, &board, self.window, &rtt);
+            let credit = Credit::new(1, segments * u64::from(SMSS));
+            self.window = self.control.on_ack(&ack, credit, &view);
+        }
+
+        fn answer(&mut self, rule: LossRule) {
+            let segment = testing::segment(0, Instant::ZERO);
+            let mut loss = testing::loss_facts(segment, rule, self.window.cwnd as u64);
+            (loss.now, loss.window, loss.srtt) = (self.now, self.window, Some(self.rtt));
+            let chosen = self.control.reduction(&loss);
+            self.control.on_loss(&loss, LossCause::Congestion, chosen);
+            self.window = chosen;
+        }
+    }
+
+    #[test]
+    fn marks_reduce_by_half_their_share() {
+        let start = [("alpha", Value::Real(0.25))];
+        let mut road = Road::new(50, &start, 100.0);
+        // 10 of 100: alpha = 0.25 + (0.1 − 0.25)/16 = 0.240625. 90 unmarked of a window of 100: + 0.9.
+        road.round(100, 10);
+        assert!((road.cwnd() - 100.9).abs() < 1e-9, "{}", road.cwnd());
+        road.answer(LossRule::MARK);
+        assert!((road.cwnd() - 100.9 * (1.0 - 0.240_625 / 2.0)).abs() < 1e-9);
+        assert_eq!(road.window.ssthresh, road.window.cwnd);
+        // Once a round trip.
+        let before = road.cwnd();
+        road.answer(LossRule::MARK);
+        assert_eq!(road.cwnd(), before);
+        // A round without marks takes alpha down, too: 0.240625·15/16.
+        road.round(80, 0);
+        let before = road.cwnd();
+        road.answer(LossRule::MARK);
+        assert!((road.cwnd() - before * (1.0 - 0.240_625 * 15.0 / 32.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_first_mark_halves_however_long_nothing_was_marked() {
+        let mut road = Road::new(50, &[], 100.0);
+        for _ in 0..20 {
+            road.round(100, 0);
+        }
+        road.round(100, 100);
+        let before = road.cwnd();
+        road.answer(LossRule::MARK);
+        assert!((road.cwnd() - before / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_loss_halves_and_so_does_a_mark_that_nobody_counts() {
+        for rule in [LossRule::TIMEOUT, LossRule::MARK] {
+            let mut road = Road::new(50, &[("alpha", Value::Real(0.1))], 40.0);
+            road.answer(rule);
+            assert_eq!(road.cwnd(), 20.0);
+        }
+    }
+
+    #[test]
+    fn a_short_round_trip_grows_and_falls_as_one_of_25_ms() {
+        // 5 ms: (5/25)² of a segment per round trip.
+        let mut road = Road::new(5, &[("alpha", Value::Real(0.5))], 50.0);
+        road.round(50, 0);
+        assert!((road.cwnd() - 50.04).abs() < 1e-9, "{}", road.cwnd());
+        // A mark is answered at 10 ms; the next at 35 ms and not before.
+        road.round(50, 1);
+        road.answer(LossRule::MARK);
+        for n in 0..5 {
+            let before = road.cwnd();
+            road.round(30, 0);
+            let grown = road.cwnd();
+            assert!(grown > before);
+            road.answer(LossRule::MARK);
+            assert_eq!(road.cwnd() < grown, n == 4, "round {n}");
+        }
+    }
+
+    #[test]
+    fn it_asks_for_marks_by_share_and_paces() {
+        let control = built(&entry(), Dialect::Rfc, &[]);
+        assert_eq!(control.marks(), MarkAnswer::ByShare);
+        assert!(matches!(control.pacing(), Pacing::Window(rule) if rule.avoidance == 1.0));
+        let still = entry().build(
+            &values(&entry(), Dialect::Rfc, &[("pace", Value::word("off"))]),
+            &CONTEXT,
+        );
+        assert_eq!(still.pacing(), Pacing::Off);
+    }
+}
