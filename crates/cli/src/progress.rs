@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use dupack_lab::run::{Interrupt, Progress};
-use dupack_papers::{Amount, Watch};
+use dupack_lab::run::{Amount, Interrupt, Progress, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 static INTERRUPT: Interrupt = Interrupt::new();
@@ -81,7 +80,7 @@ impl Progress for Bar {
 /// Where no bar can be shown, a line is printed this often.
 const LINE_EVERY: Duration = Duration::from_secs(15);
 
-/// A bar over all runs of all papers; lines now and then where it cannot be shown. It is as long
+/// A bar over all runs of several experiments; lines now and then where it cannot be shown. It is as long
 /// as the runs are in packets, so that the time left can be told although runs differ in length.
 pub struct Board {
     bar: ProgressBar,
@@ -190,8 +189,8 @@ impl Watch for Board {
         }
     }
 
-    fn run_begins(&self, paper: &str, experiment: &str) {
-        self.bar.set_message(format!("{paper}/{experiment}"));
+    fn run_begins(&self, whole: &str, experiment: &str) {
+        self.bar.set_message(format!("{whole}: {experiment}"));
     }
 
     fn run_done(&self, packets: u64) {

@@ -3,8 +3,7 @@
 
 use std::cmp::Reverse;
 
-use dupack_lab::run::{Execution, Interrupt, Job, Plan, Scenario};
-use dupack_lab::units::Rate;
+use dupack_lab::run::{Execution, Interrupt, Job, Plan};
 
 /// One run to do.
 #[derive(Clone, Copy, Debug)]
@@ -29,37 +28,11 @@ pub(super) fn tasks(plans: &[Vec<(&Plan, &[Job])>]) -> Vec<Task> {
                 campaign,
                 part,
                 job,
-                packets: packets(plan.scenario(job)),
+                packets: plan.scenario(job).packets(),
             }));
         }
     }
     out
-}
-
-/// Where a rate is not known, as with recorded traces.
-const ASSUMED_MBIT_S: f64 = 10.0;
-/// Bytes of a packet, about.
-const PACKET_BYTES: f64 = 1000.0;
-
-/// About how many packets a run sends: what its bottleneck can carry, or all that its flows have.
-/// It orders the runs and tells the remaining time; nothing else rests on it.
-fn packets(scenario: &Scenario) -> u64 {
-    let e = &scenario.experiment;
-    let rates = e.path.iter().chain(&e.links).filter_map(|link| link.rate);
-    let rate = rates
-        .map(Rate::as_megabits_per_second)
-        .reduce(f64::max)
-        .unwrap_or(ASSUMED_MBIT_S);
-    let carried = rate * 1e6 / 8.0 * e.duration.as_seconds();
-    let finite = e.flows.iter().map(|group| {
-        let bytes = group.bytes?.as_bytes() as f64;
-        Some(bytes * f64::from(group.count))
-    });
-    let bytes = match finite.sum::<Option<f64>>() {
-        Some(sent) if !e.flows.is_empty() => sent.min(carried),
-        _ => carried,
-    };
-    (bytes / PACKET_BYTES).ceil().max(1.0) as u64
 }
 
 /// Does all `tasks`, the longest first, and returns what came of those that were finished, in

@@ -4,6 +4,7 @@
 mod build;
 mod check;
 mod course;
+mod effort;
 mod execute;
 mod explain;
 mod fingerprint;
@@ -14,6 +15,7 @@ mod plan;
 mod precision;
 mod program;
 mod timeline;
+mod watch;
 
 pub use build::{BuildError, Built, Endpoints, Role, Scenario, TcpFlow};
 pub use course::{Course, Moment};
@@ -23,3 +25,4 @@ pub use harm::{Harm, STANDING};
 pub use journal::{Journal, JournalError};
 pub use plan::{Job, Plan};
 pub use timeline::{FlowTimeline, OverTime, Timeline};
+pub use watch::{Amount, Watch};
