@@ -110,6 +110,9 @@ pub struct Cell {
     pub text: String,
     /// How it stands out.
     pub emphasis: Emphasis,
+    /// Where its text leads, if anywhere: a section of the page (`#s3`) or a file beside it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub link: String,
 }
 
 /// How a cell stands out.
@@ -143,7 +146,15 @@ impl Cell {
         Self {
             text: text.into(),
             emphasis,
+            link: String::new(),
         }
+    }
+
+    /// The same with a link to `place`.
+    #[must_use]
+    pub fn leading_to(mut self, place: impl Into<String>) -> Self {
+        self.link = place.into();
+        self
     }
 }
 
@@ -253,6 +264,28 @@ mod tests {
             "{html}"
         );
         assert!(html.contains("<a href=\"summary.csv\">summary.csv</a>"));
+    }
+
+    #[test]
+    fn a_cell_may_lead_elsewhere() {
+        let row = vec![
+            Cell::new("a/b", Emphasis::Plain).leading_to("#s2"),
+            "c".into(),
+        ];
+        let page = Page {
+            sections: vec![Section {
+                blocks: vec![Block::Table {
+                    caption: String::new(),
+                    header: vec!["x".to_owned(), "y".to_owned()],
+                    rows: vec![row],
+                }],
+                ..Section::default()
+            }],
+            ..Page::default()
+        };
+        let html = html(&page);
+        assert!(html.contains("<a href=\"#s2\">a/<wbr>b</a></td>"), "{html}");
+        assert!(html.contains(">c</td>"));
     }
 
     #[test]
