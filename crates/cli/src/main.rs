@@ -4,6 +4,7 @@ mod compare;
 mod deliver;
 #[cfg(target_os = "linux")]
 mod endpoint;
+mod evaluate;
 mod flags;
 mod output;
 mod papers;
@@ -46,6 +47,8 @@ enum Command {
     Trace(Box<trace::TraceArgs>),
     /// Rerun a paper's experiments and judge its claims
     Papers(papers::PapersArgs),
+    /// Judge a stack by RFC 9743's criteria: a report card
+    Evaluate(evaluate::EvaluateArgs),
     /// Send standard input to a TCP server, and print what comes back
     #[cfg(target_os = "linux")]
     Send(send::SendArgs),
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Testbed(args) => testbed::run(&args, &catalog),
         Command::Papers(args) => papers::run(&args),
+        Command::Evaluate(args) => evaluate::run(&args, &catalog),
         Command::Script(args) => script::run(&args, &catalog),
         Command::Stacks(args) => stacks::run(&args, &catalog),
         Command::Schema => schema::run(),

@@ -1,0 +1,250 @@
+//! `dupack evaluate`: RFC 9743's report card.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use dupack_algorithms::catalog::Catalog;
+use dupack_evaluation::{
+    Campaign, Card, Conduct, Evaluated, EvaluationError, EvaluationFolder, Extent, Suite,
+};
+use dupack_lab::run::Execution;
+use dupack_report::folder::OutputFolder;
+use miette::Result;
+
+use crate::flags::jobs;
+use crate::output::{INTERRUPTED, folder, print, quoted, terminal};
+use crate::progress::{Board, interrupt};
+
+/// Exit code where a verdict is worse than in the baseline.
+const WORSE: u8 = 1;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack evaluate rack/bbr --quick
+  dupack evaluate --list                 # criteria, rules, thresholds
+  dupack evaluate rack/bbr --only bufferbloat,high-loss
+  dupack evaluate --compare rack/cubic,rack/bbr,rack/vegas
+  dupack evaluate rack/bbr --quick --baseline card.json
+  dupack evaluate --resume dupack-out/evaluate
+
+With --baseline the exit code is 1 if a verdict is worse than there. The card
+is in card.html, card.md and card.json of the folder, and each experiment in a
+folder of its own below, to be changed and run by `dupack run`.")]
+pub struct EvaluateArgs {
+    /// The stack under test, such as rack/bbr
+    stack: Option<String>,
+    /// Cards of several stacks side by side, with commas between them
+    #[arg(long, value_name = "STACKS", conflicts_with = "stack")]
+    compare: Option<String>,
+    /// Fewer seeds, fewer points and shorter runs: a look, in a minute or less on two processors
+    #[arg(long)]
+    quick: bool,
+    /// These criteria alone
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    only: Vec<String>,
+    /// List the criteria: section of RFC 9743, rule, threshold and its source, scenario; run nothing
+    #[arg(long, conflicts_with_all = ["stack", "compare", "quick", "baseline", "out", "resume", "jobs"])]
+    list: bool,
+    /// Fail if a verdict is worse than in this card.json
+    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    baseline: Option<PathBuf>,
+    /// A suite of your own: a folder with a criteria.toml and its scenarios, as experiments/evaluation has them
+    #[arg(long, value_name = "DIR")]
+    suite: Option<PathBuf>,
+    /// How the card is printed
+    #[arg(long, value_enum, default_value_t)]
+    format: CardFormat,
+    /// Folder for the card and its experiments; must be empty or new [default: dupack-out/evaluate, numbered if taken]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go on with a folder that was begun, with what it was begun with
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "stack", "compare", "quick", "only"])]
+    resume: Option<PathBuf>,
+    /// Runs at a time [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    jobs: Option<usize>,
+}
+
+/// How a card is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum CardFormat {
+    /// A table for reading
+    #[default]
+    Table,
+    /// What card.json has
+    Json,
+}
+
+pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
+    let suite = match &args.suite {
+        Some(path) => Suite::read(path)?,
+        None => Suite::builtin(),
+    };
+    if args.list {
+        let (_, width) = terminal();
+        print(&dupack_evaluation::list(&suite, &args.only, width)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Read before the work, so that a baseline that is none costs no time.
+    let baseline = args.baseline.as_deref().map(baseline).transpose()?;
+    let (begun, campaign, folder) = begin(args, &suite, catalog)?;
+    let go_on = go_on(folder.path(), args);
+    eprintln!("every finished run is kept; after an interruption go on with: {go_on}");
+    let board = Board::new();
+    let conduct = Conduct {
+        execution: Execution { jobs: args.jobs },
+        watch: &board,
+        interrupt: interrupt(),
+        journal: Some(begun.path()),
+    };
+    let evaluated = campaign.carry_out(&conduct);
+    board.says_how_long("the runs");
+    board.finish();
+    let evaluated = evaluated?;
+    dupack_evaluation::write(&evaluated, (&suite, catalog), &folder)?;
+    show(&evaluated, args.format)?;
+    eprintln!("card: {}", folder.path().join("card.html").display());
+    let missing: usize = evaluated.iter().map(|of| of.card.missing).sum();
+    if missing > 0 {
+        eprintln!("interrupted: {missing} runs are missing; go on with: {go_on}");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    match (baseline, &evaluated[..]) {
+        (Some(baseline), [only]) => held_against(&only.card, &baseline),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The card in the file at `path`.
+fn baseline(path: &Path) -> Result<Card, EvaluationError> {
+    let name = path.display().to_string();
+    let no_card = |cause: String| EvaluationError::NoCard {
+        path: name.clone(),
+        cause,
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| no_card(error.to_string()))?;
+    let mut cards = Card::read(&name, &text)?;
+    match cards.len() {
+        1 => Ok(cards.remove(0)),
+        n => Err(no_card(format!("it has {n} cards, and a baseline is one"))),
+    }
+}
+
+/// What is to run, and where: a new folder, or the one that was named to go on with.
+fn begin<'s>(
+    args: &EvaluateArgs,
+    suite: &'s Suite,
+    catalog: &Catalog,
+) -> Result<(EvaluationFolder, Campaign<'s>, OutputFolder)> {
+    if let Some(path) = &args.resume {
+        let begun = EvaluationFolder::open(path)?;
+        let stacks = (begun.stacks(), catalog);
+        let campaign = Campaign::new(suite, stacks, begun.criteria(), begun.extent())?;
+        return Ok((begun, campaign, OutputFolder::reopen(path)));
+    }
+    let stacks = stacks(args)?;
+    let extent = match args.quick {
+        true => Extent::Quick,
+        false => Extent::Full,
+    };
+    // Checked before there is a folder.
+    let campaign = Campaign::new(suite, (&stacks, catalog), &args.only, extent)?;
+    let folder = folder(args.out.as_deref(), "evaluate")?;
+    let begun = EvaluationFolder::begin(&folder, &stacks, &args.only, extent)?;
+    dupack_evaluation::write_experiments(&campaign, &folder)?;
+    Ok((begun, campaign, folder))
+}
+
+/// The stacks that were named.
+fn stacks(args: &EvaluateArgs) -> Result<Vec<String>, EvaluationError> {
+    let named = match (&args.stack, &args.compare) {
+        (Some(stack), _) => vec![stack.clone()],
+        (None, Some(list)) => split(list),
+        (None, None) => Vec::new(),
+    };
+    if named.is_empty() {
+        return Err(EvaluationError::Stack {
+            message: "there is no stack to evaluate".to_owned(),
+            help: "name one, as in `dupack evaluate rack/bbr`; --list says what is judged"
+                .to_owned(),
+        });
+    }
+    Ok(named)
+}
+
+/// The stacks of a list: commas in brackets are those of parameters.
+fn split(list: &str) -> Vec<String> {
+    let (mut stacks, mut depth) = (vec![String::new()], 0_usize);
+    for c in list.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match (c, stacks.last_mut()) {
+            (',', _) if depth == 0 => stacks.push(String::new()),
+            (c, Some(last)) => last.push(c),
+            (_, None) => {}
+        }
+    }
+    let stacks = stacks.iter().map(|stack| stack.trim());
+    stacks
+        .filter(|s| !s.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn show(evaluated: &[Evaluated], format: CardFormat) -> Result<()> {
+    let cards: Vec<&Card> = evaluated.iter().map(|of| &of.card).collect();
+    let (colour, width) = terminal();
+    match format {
+        CardFormat::Table => print(&dupack_evaluation::table(&cards, colour, width)),
+        CardFormat::Json => print(&dupack_evaluation::json(&cards)),
+    }
+}
+
+/// Fails if `card` is worse than `baseline` anywhere.
+fn held_against(card: &Card, baseline: &Card) -> Result<ExitCode> {
+    let worse = card.worse_than(baseline)?;
+    if worse.is_empty() {
+        eprintln!("no verdict is worse than in the baseline");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (_, width) = terminal();
+    eprintln!(
+        "worse than in the baseline:\n{}",
+        dupack_evaluation::worse(&worse, width)
+    );
+    Ok(ExitCode::from(WORSE))
+}
+
+/// The command that goes on with `folder`.
+fn go_on(folder: &Path, args: &EvaluateArgs) -> String {
+    let path = |path: &Path| quoted(&path.display().to_string());
+    let suite = args
+        .suite
+        .as_deref()
+        .map(|dir| format!(" --suite {}", path(dir)));
+    let jobs = args.jobs.map(|jobs| format!(" --jobs {jobs}"));
+    format!(
+        "dupack evaluate --resume {}{}{}",
+        path(folder),
+        suite.unwrap_or_default(),
+        jobs.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_brackets_do_not_part_stacks() {
+        assert_eq!(
+            split("rack/bbr(beta=0.9,headroom=0), rack/cubic,"),
+            ["rack/bbr(beta=0.9,headroom=0)", "rack/cubic"]
+        );
+    }
+}

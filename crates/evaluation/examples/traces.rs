@@ -1,0 +1,60 @@
+//! Makes the traces of the suite, in Mahimahi's format: a line for each 1500 bytes that may leave, in
+//! milliseconds. They are synthetic: nothing was recorded.
+//!
+//! ```text
+//! cargo run -p dupack-evaluation --example traces -- experiments/evaluation
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Bits of a packet.
+const PACKET_BITS: f64 = 12_000.0;
+
+fn main() -> std::io::Result<()> {
+    let folder = std::env::args_os().nth(1);
+    let folder = folder.map_or_else(|| PathBuf::from("experiments/evaluation"), PathBuf::from);
+    write(&folder, "cellular.trace", &cellular())?;
+    write(&folder, "grants.trace", &grants())?;
+    write(&folder, "steps.trace", &steps())
+}
+
+fn write(folder: &Path, name: &str, lines: &str) -> std::io::Result<()> {
+    fs::write(folder.join(name), lines)
+}
+
+/// The lines of a link with `rate_mbit_s` at each millisecond.
+fn lines(length_ms: u32, rate_mbit_s: impl Fn(u32) -> f64) -> String {
+    let (mut out, mut due) = (String::new(), 0.0);
+    for ms in 1..=length_ms {
+        due += rate_mbit_s(ms - 1) * 1000.0 / PACKET_BITS;
+        while due >= 1.0 {
+            out += &format!("{ms}\n");
+            due -= 1.0;
+        }
+    }
+    out
+}
+
+/// A rate that wanders between nothing and 20 Mbit/s: a sum of slow and fast waves whose periods have no
+/// common multiple within the trace, and two gaps.
+fn cellular() -> String {
+    lines(30_000, |ms| {
+        let seconds = f64::from(ms) / 1000.0;
+        let wave =
+            |period: f64, phase: f64| (std::f64::consts::TAU * (seconds / period + phase)).sin();
+        let rate = 8.0 + 5.0 * wave(11.3, 0.1) + 4.0 * wave(2.9, 0.6) + 3.0 * wave(0.47, 0.3);
+        let gap = (9.0..9.4).contains(&seconds) || (21.0..21.8).contains(&seconds);
+        if gap { 0.0 } else { rate.clamp(0.0, 20.0) }
+    })
+}
+
+/// 10 ms at 60 Mbit/s in every 50 ms: 12 Mbit/s on average.
+fn grants() -> String {
+    lines(1000, |ms| if ms % 50 < 10 { 60.0 } else { 0.0 })
+}
+
+/// 12 s at 20 Mbit/s, 12 s at 4 Mbit/s.
+fn steps() -> String {
+    lines(24_000, |ms| if ms < 12_000 { 20.0 } else { 4.0 })
+}

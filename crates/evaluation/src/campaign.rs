@@ -1,0 +1,324 @@
+//! Evaluating stacks: all runs of all scenarios as one list, the longest first, each run once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_claims::Judged;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::{Results, Run};
+use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
+use dupack_lab::run::{Amount, Execution, Fingerprint, Interrupt, Job, Watch};
+
+use crate::card::{Card, Found, Mark};
+use crate::error::EvaluationError;
+use crate::prepare::{Prepared, place, slug, stack};
+use crate::suite::{Criterion, Extent, Suite};
+
+/// Stacks with the scenarios of the criteria that are asked about, checked and ready to run.
+#[derive(Debug)]
+pub struct Campaign<'s> {
+    suite: &'s Suite,
+    extent: Extent,
+    /// Whether all criteria are asked about.
+    whole: bool,
+    subjects: Vec<Subject>,
+}
+
+/// A stack that is evaluated.
+#[derive(Debug)]
+struct Subject {
+    stack: String,
+    /// Its folder below the card's; none if it is the only one.
+    folder: Option<String>,
+    scenarios: Vec<Prepared>,
+}
+
+/// How stacks are evaluated.
+#[derive(Clone, Copy)]
+pub struct Conduct<'c> {
+    /// How many runs at a time.
+    pub execution: Execution,
+    /// Who looks on.
+    pub watch: &'c dyn Watch,
+    /// What stops it.
+    pub interrupt: &'c Interrupt,
+    /// The folder in which finished runs are kept, and from which they are taken; nowhere if there is none.
+    pub journal: Option<&'c Path>,
+}
+
+/// A stack with its card and the runs behind it.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// The card.
+    pub card: Card,
+    /// What came out of each scenario.
+    pub parts: Vec<Part>,
+    /// Its folder below the card's; none if it is the only stack.
+    pub(crate) folder: Option<String>,
+}
+
+/// What came out of a scenario.
+#[derive(Debug)]
+pub struct Part {
+    /// The scenario.
+    pub name: String,
+    /// The experiment as it was run.
+    pub source: Source,
+    /// Its runs.
+    pub results: Results,
+    /// What has become of its claims, one for each criterion.
+    pub judged: Vec<Judged>,
+}
+
+/// One run to do.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    subject: usize,
+    part: usize,
+    job: Job,
+    packets: u64,
+}
+
+impl<'s> Campaign<'s> {
+    /// The evaluation of `stacks`, which are of `catalog`, by the criteria called `keys`; by all, if none is
+    /// named.
+    ///
+    /// # Errors
+    /// If there is no such stack or no such criterion, a stack is there twice, or a scenario does not suit
+    /// it.
+    pub fn new(
+        suite: &'s Suite,
+        (stacks, catalog): (&[String], &Catalog),
+        keys: &[String],
+        extent: Extent,
+    ) -> Result<Self, EvaluationError> {
+        let criteria = suite.choose(keys)?;
+        let mut subjects: Vec<Subject> = Vec::new();
+        for text in stacks {
+            let spec = stack(text, catalog)?;
+            let name = spec.to_string();
+            if subjects.iter().any(|subject| subject.stack == name) {
+                return Err(EvaluationError::Stack {
+                    message: format!("the stack {name} is there twice"),
+                    help: "name each stack once".to_owned(),
+                });
+            }
+            let wanted = suite.scenarios.iter().filter_map(|scenario| {
+                let of = |c: &&&Criterion| c.scenario == scenario.name;
+                let own: Vec<&Criterion> = criteria.iter().filter(of).copied().collect();
+                (!own.is_empty()).then_some((scenario, own))
+            });
+            let scenarios = wanted
+                .map(|(scenario, own)| suite.prepare(scenario, &own, (&spec, catalog), extent));
+            let number = subjects.len() + 1;
+            subjects.push(Subject {
+                folder: (stacks.len() > 1).then(|| format!("{number}-{}", slug(&name))),
+                scenarios: scenarios.collect::<Result<_, _>>()?,
+                stack: name,
+            });
+        }
+        Ok(Self {
+            suite,
+            extent,
+            whole: keys.is_empty(),
+            subjects,
+        })
+    }
+
+    /// How many runs it has, those that several stacks share counted once.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.tasks().len()
+    }
+
+    /// The experiments' files as they are run, and the traces beside them, by their names from the card's
+    /// folder on.
+    pub fn experiments(&self) -> impl Iterator<Item = (PathBuf, &str)> + '_ {
+        self.subjects.iter().flat_map(|subject| {
+            subject.scenarios.iter().flat_map(|prepared| {
+                let folder = place(subject.folder.as_deref(), &prepared.name);
+                let own = (
+                    folder.join(dupack_report::files::EXPERIMENT),
+                    prepared.source.text.as_str(),
+                );
+                let traces = prepared.traces.iter();
+                let traces = traces.map(move |(name, text)| (folder.join(name), text.as_str()));
+                std::iter::once(own).chain(traces)
+            })
+        })
+    }
+
+    /// Does every run and judges every criterion. What an interrupt leaves undone is missing in the cards;
+    /// what rests on it cannot be told.
+    ///
+    /// Runs that the journal holds are taken from it, as long as the shortest of each stack comes out the
+    /// same again.
+    ///
+    /// # Errors
+    /// If the journal can be neither read nor begun.
+    pub fn carry_out(&self, conduct: &Conduct<'_>) -> Result<Vec<Evaluated>, JournalError> {
+        let journal = conduct.journal.map(Journal::open).transpose()?;
+        for complaint in journal.iter().flat_map(Journal::complaints) {
+            conduct.watch.note(&complaint);
+        }
+        let tasks = self.tasks();
+        let (held, to_do) = self.taken(&tasks, journal.as_ref(), conduct);
+        let sum = |tasks: &mut dyn Iterator<Item = u64>| tasks.fold(Amount::default(), Amount::and);
+        let total = sum(&mut tasks.values().map(|group| group[0].packets));
+        let done = sum(&mut held.iter().map(|(group, _)| group[0].packets));
+        conduct.watch.begins(total, done);
+        let broken = AtomicBool::new(false);
+        let finished = conduct.execution.each(&to_do, |group| {
+            if conduct.interrupt.is_asked() {
+                return None;
+            }
+            let first = group[0];
+            let of = self.prepared(first);
+            conduct
+                .watch
+                .run_begins(&self.subjects[first.subject].stack, &of.name);
+            let before = conduct.watch.cpu_time();
+            let run = of.plan.run(first.job, conduct.interrupt)?;
+            let cpu = Some(conduct.watch.cpu_time().saturating_sub(before));
+            let done = Done { run, cpu };
+            if let Some(journal) = &journal
+                && let Err(error) = of.plan.keep(journal, first.job, &done)
+                && !broken.swap(true, Ordering::Relaxed)
+            {
+                let lost = "the runs go on, but after an interruption they begin anew";
+                conduct.watch.note(&format!("{error}; {lost}"));
+            }
+            conduct.watch.run_done(first.packets);
+            Some((*group, done))
+        });
+        Ok(self.conclude(held.into_iter().chain(finished)))
+    }
+
+    /// All runs, those that are the same together: the baselines' are, whatever stack is beside them.
+    fn tasks(&self) -> BTreeMap<Fingerprint, Vec<Task>> {
+        let mut tasks: BTreeMap<Fingerprint, Vec<Task>> = BTreeMap::new();
+        for (subject, of) in self.subjects.iter().enumerate() {
+            for (part, prepared) in of.scenarios.iter().enumerate() {
+                for job in prepared.plan.jobs() {
+                    let packets = prepared.plan.scenario(job).packets();
+                    let same = tasks.entry(prepared.plan.fingerprint(job)).or_default();
+                    same.push(Task {
+                        subject,
+                        part,
+                        job,
+                        packets,
+                    });
+                }
+            }
+        }
+        tasks
+    }
+
+    fn prepared(&self, task: Task) -> &Prepared {
+        &self.subjects[task.subject].scenarios[task.part]
+    }
+
+    /// The runs that the journal holds, and those that are still to do, the longest first.
+    fn taken<'t>(
+        &self,
+        tasks: &'t BTreeMap<Fingerprint, Vec<Task>>,
+        journal: Option<&Journal>,
+        conduct: &Conduct<'_>,
+    ) -> (Vec<(&'t [Task], Done)>, Vec<&'t [Task]>) {
+        let journal = journal.filter(|journal| !journal.is_empty());
+        let (mut held, mut to_do) = (Vec::new(), Vec::new());
+        for (&fingerprint, group) in tasks {
+            match journal.and_then(|journal| journal.find(fingerprint, group[0].job)) {
+                Some(done) => held.push((&group[..], done)),
+                None => to_do.push(&group[..]),
+            }
+        }
+        let of_stack = |group: &&[Task]| (group[0].subject, group[0].job.stack);
+        let stale = changed(
+            held.iter().map(|(group, done)| (*group, done)),
+            (of_stack, |group: &&[Task]| group[0].packets),
+            conduct.execution,
+            |group| {
+                self.prepared(group[0])
+                    .plan
+                    .run(group[0].job, conduct.interrupt)
+            },
+        );
+        if !stale.is_empty() {
+            conduct.watch.note("a run does not come out as the journal says: the program has changed, and such runs are done again");
+        }
+        let (again, good): (Vec<_>, Vec<_>) = held
+            .into_iter()
+            .partition(|(group, _)| stale.contains(&of_stack(group)));
+        to_do.extend(again.into_iter().map(|(group, _)| group));
+        to_do.sort_by_key(|group| std::cmp::Reverse(group[0].packets));
+        (good, to_do)
+    }
+
+    /// The cards of what was done.
+    fn conclude<'t>(&self, done: impl Iterator<Item = (&'t [Task], Done)>) -> Vec<Evaluated> {
+        let mut runs: BTreeMap<(usize, usize), Vec<Run>> = BTreeMap::new();
+        for (group, done) in done {
+            for task in group {
+                runs.entry((task.subject, task.part))
+                    .or_default()
+                    .push(Run {
+                        point: task.job.point,
+                        stack: task.job.stack,
+                        seed: task.job.seed,
+                        ..done.run.clone()
+                    });
+            }
+        }
+        let subjects = self.subjects.iter().enumerate();
+        let evaluated = subjects.map(|(n, subject)| {
+            let parts = subject.scenarios.iter().enumerate();
+            let parts = parts.map(|(part, prepared)| {
+                prepared.conclude(runs.remove(&(n, part)).unwrap_or_default())
+            });
+            self.evaluated(subject, parts.collect())
+        });
+        evaluated.collect()
+    }
+
+    fn evaluated(&self, subject: &Subject, parts: Vec<Part>) -> Evaluated {
+        let found = parts.iter().flat_map(|part| {
+            let folder = place(subject.folder.as_deref(), &part.name);
+            let file = folder.join(dupack_report::files::EXPERIMENT);
+            part.judged.iter().map(move |judged| Found {
+                key: judged.claim.id.clone(),
+                mark: Mark::from(judged.finding.verdict),
+                found: judged.finding.found.clone(),
+                rule: judged.claim.rule.trim().to_owned(),
+                expression: judged.claim.holds_if.trim().to_owned(),
+                scenario: file.display().to_string(),
+            })
+        });
+        let found: Vec<Found> = found.collect();
+        let extent = (self.extent, self.whole);
+        let mut card = Card::new(self.suite, &subject.stack, extent, &found);
+        card.missing = parts.iter().map(|part| part.results.missing()).sum();
+        Evaluated {
+            card,
+            parts,
+            folder: subject.folder.clone(),
+        }
+    }
+}
+
+impl Prepared {
+    /// What came out of it.
+    fn conclude(&self, mut runs: Vec<Run>) -> Part {
+        runs.sort_by_key(|run| (run.point, run.stack, run.seed));
+        let mut results = self.plan.empty_results();
+        results.runs = runs;
+        Part {
+            name: self.name.clone(),
+            source: self.source.clone(),
+            judged: self.rules.judge_results(&results),
+            results,
+        }
+    }
+}

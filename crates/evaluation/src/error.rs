@@ -1,0 +1,114 @@
+//! What can go wrong before anything runs.
+
+use dupack_lab::experiment::load::ExperimentError;
+use dupack_lab::run::JournalError;
+use dupack_report::files::DeliveryError;
+use dupack_report::folder::StoreError;
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// Why there is no report card.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum EvaluationError {
+    /// The suite itself is not what it should be.
+    #[error("the suite is not sound: {message}")]
+    #[diagnostic(help(
+        "criteria.toml lists headings, criteria and scenarios; each criterion has a claim in its scenario"
+    ))]
+    Suite {
+        /// What is wrong.
+        message: String,
+    },
+    /// There is no such criterion.
+    #[error("there is no criterion `{key}`")]
+    #[diagnostic(help("{help}"))]
+    Unknown {
+        /// What was asked for.
+        key: String,
+        /// What was meant, or what there is.
+        help: String,
+    },
+    /// A stack that cannot be had.
+    #[error("{message}")]
+    #[diagnostic(help("{help}"))]
+    Stack {
+        /// What is wrong with it.
+        message: String,
+        /// What to write instead.
+        help: String,
+    },
+    /// A scenario does not suit a stack.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Experiment(ExperimentError),
+    /// Finished runs cannot be kept.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Journal(#[from] JournalError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Store(#[from] StoreError),
+    /// A report cannot be written.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Delivery(#[from] DeliveryError),
+    /// A file that should be a card is none.
+    #[error("{path} is no report card: {cause}")]
+    #[diagnostic(help(
+        "name the card.json that `dupack evaluate` wrote, or what it printed with --format json"
+    ))]
+    NoCard {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The card to compare with was made in another way.
+    #[error("the baseline is a {held} card, and this is a {wanted} one")]
+    #[diagnostic(help("run both with --quick, or both without"))]
+    OtherExtent {
+        /// The extent of the baseline.
+        held: String,
+        /// That of the new card.
+        wanted: String,
+    },
+    /// The card to compare with has nothing in common with the new one.
+    #[error("the baseline has none of the criteria that were evaluated")]
+    #[diagnostic(help("name the same criteria with --only, or leave it out"))]
+    NothingInCommon,
+    /// A folder that cannot be gone on with.
+    #[error("{message}")]
+    #[diagnostic(help("{help}"))]
+    Folder {
+        /// What is wrong with it.
+        message: String,
+        /// What to do.
+        help: String,
+    },
+}
+
+impl EvaluationError {
+    pub(crate) fn suite(message: impl Into<String>) -> Self {
+        Self::Suite {
+            message: message.into(),
+        }
+    }
+
+    /// There is no criterion `key` among `known`.
+    pub(crate) fn unknown(key: &str, known: &[&str]) -> Self {
+        let near = known
+            .iter()
+            .map(|known| (strsim::damerau_levenshtein(key, known), known))
+            .filter(|(distance, known)| *distance <= 1 + known.len() / 3)
+            .min();
+        Self::Unknown {
+            key: key.to_owned(),
+            help: match near {
+                Some((_, known)) => format!("did you mean `{known}`?"),
+                None => format!("the criteria are {}", known.join(", ")),
+            },
+        }
+    }
+}

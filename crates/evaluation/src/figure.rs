@@ -1,0 +1,59 @@
+//! The figure of a criterion: its measure at every point, for the stack under test and the baselines.
+
+use dupack_lab::experiment::SweepValue;
+use dupack_lab::results::{Measure, Results};
+use dupack_report::figure::{Bar, BarChart, BarSeries, FigureError};
+
+use crate::campaign::Part;
+
+/// The picture of `measure` (its name in `summary.csv`) over the runs of `part`, as SVG; none if nothing was
+/// measured.
+pub(crate) fn figure(
+    part: &Part,
+    measure: &str,
+    title: &str,
+) -> Result<Option<String>, FigureError> {
+    let results = &part.results;
+    let Some(measure) = Measure::of_key(measure).filter(|&measure| results.has(measure)) else {
+        return Ok(None);
+    };
+    let categories = results.points.iter().map(|point| label(&point.values));
+    let series = results
+        .stacks
+        .iter()
+        .enumerate()
+        .map(|(stack, name)| BarSeries {
+            name: name.clone(),
+            bars: (0..results.points.len())
+                .map(|point| bar(results, point, stack, measure))
+                .collect(),
+        });
+    let chart = BarChart {
+        title: title.to_owned(),
+        subtitle: results.experiment.title.clone(),
+        value_label: measure.label().to_owned(),
+        categories: categories.collect(),
+        series: series.collect(),
+        reference: None,
+    };
+    chart.svg().map(Some)
+}
+
+fn bar(results: &Results, point: usize, stack: usize, measure: Measure) -> Option<Bar> {
+    let summary = results.summary(point, stack, measure)?;
+    Some(Bar {
+        mean: summary.mean,
+        half_width: summary.half_width_95,
+    })
+}
+
+/// A point in words: a stack that flows beside the measured ones run is said as such.
+fn label(values: &[(String, SweepValue)]) -> String {
+    let part = |(key, value): &(String, SweepValue)| match key.rsplit('.').next() {
+        Some("stack") => format!("beside {value}"),
+        Some(last) => format!("{} {value}", last.replace('_', " ")),
+        None => value.to_string(),
+    };
+    let parts: Vec<String> = values.iter().map(part).collect();
+    parts.join(", ")
+}

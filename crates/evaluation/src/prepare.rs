@@ -1,0 +1,128 @@
+//! A scenario with the stack under test in its place: an experiment that can be run.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_claims::Rules;
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::Plan;
+
+use crate::error::EvaluationError;
+use crate::suite::{CRITERIA, Criterion, Extent, PLACEHOLDER, Scenario, Suite};
+
+/// A scenario for a stack, checked.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// The scenario's name.
+    pub(crate) name: String,
+    /// The experiment's text, with the stack in it: what `dupack run` repeats.
+    pub(crate) source: Source,
+    pub(crate) plan: Plan,
+    pub(crate) rules: Rules,
+    /// The recorded traces that it names, and their texts.
+    pub(crate) traces: BTreeMap<PathBuf, String>,
+}
+
+/// The stack that `text` names.
+///
+/// # Errors
+/// If `catalog` has no such stack.
+pub fn stack(text: &str, catalog: &Catalog) -> Result<StackSpec, EvaluationError> {
+    StackSpec::parse(text, catalog).map_err(|error| EvaluationError::Stack {
+        message: error.to_string(),
+        help:
+            "`dupack stacks` lists what there is; a stack is recovery/control, such as rack/cubic"
+                .to_owned(),
+    })
+}
+
+impl Suite {
+    /// `scenario` for `subject`, with the claims of `criteria`.
+    pub(crate) fn prepare(
+        &self,
+        scenario: &Scenario,
+        criteria: &[&Criterion],
+        (subject, catalog): (&StackSpec, &Catalog),
+        extent: Extent,
+    ) -> Result<Prepared, EvaluationError> {
+        let mut source = self.source(scenario)?;
+        source.text = source.text.replace(PLACEHOLDER, &subject.to_string());
+        let mut experiment = source.parse()?;
+        if extent == Extent::Quick {
+            let changed = scenario.quick.apply(&mut experiment);
+            changed.map_err(|error| {
+                EvaluationError::suite(format!("{CRITERIA}: {}: {error}", scenario.name))
+            })?;
+        }
+        once_each(&mut experiment);
+        experiment
+            .claims
+            .retain(|claim| criteria.iter().any(|criterion| criterion.key == claim.id));
+        let text = toml::to_string_pretty(&experiment).unwrap_or_default();
+        let source = Source::new(source.name, text);
+        let files = &self.files;
+        let plan = Plan::with_files(experiment, &source, catalog, files)?;
+        let rules = Rules::of_plan(&plan, &source, catalog)?;
+        let named = plan.empty_results().recorded;
+        let named: Vec<PathBuf> = named.iter().map(|recorded| recorded.file.clone()).collect();
+        let traces = files.iter().filter(|(path, _)| named.contains(path));
+        Ok(Prepared {
+            name: scenario.name.clone(),
+            traces: traces
+                .map(|(path, text)| (path.clone(), text.clone()))
+                .collect(),
+            source,
+            plan,
+            rules,
+        })
+    }
+}
+
+/// Leaves out what is there twice since the stack under test is one of the baselines.
+fn once_each(experiment: &mut Experiment) {
+    let mut seen: Vec<String> = Vec::new();
+    experiment.stacks.retain(|stack| {
+        let new = !seen.contains(stack);
+        seen.push(stack.clone());
+        new
+    });
+    for values in experiment.sweep.values_mut() {
+        let mut seen = Vec::new();
+        values.retain(|value| {
+            let new = !seen.contains(value);
+            seen.push(value.clone());
+            new
+        });
+    }
+    let mut seen = Vec::new();
+    experiment.points.retain(|point| {
+        let new = !seen.contains(point);
+        seen.push(point.clone());
+        new
+    });
+}
+
+/// The name of a folder for a stack: its letters and digits.
+#[must_use]
+pub fn slug(stack: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' {
+            c
+        } else {
+            '-'
+        }
+    };
+    let text: String = stack.chars().map(plain).collect();
+    let parts: Vec<&str> = text.split('-').filter(|part| !part.is_empty()).collect();
+    parts.join("-")
+}
+
+/// Where a file of a scenario is below the card's folder.
+pub(crate) fn place(stack_folder: Option<&str>, scenario: &str) -> PathBuf {
+    match stack_folder {
+        Some(folder) => Path::new(folder).join(scenario),
+        None => PathBuf::from(scenario),
+    }
+}

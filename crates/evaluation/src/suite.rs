@@ -1,0 +1,370 @@
+//! The suite as data: RFC 9743's headings, the criteria with their thresholds, and the scenarios that
+//! show them.
+//!
+//! `criteria.toml` lists all three. A scenario is an experiment file beside it, with a claim for each
+//! of its criteria: the claim's rule is the criterion's.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use dupack_lab::experiment::load::{ExperimentError, Source};
+use dupack_lab::experiment::{Claim, Experiment, SweepValue};
+use serde::Deserialize;
+
+use crate::error::EvaluationError;
+
+/// The list of headings, criteria and scenarios.
+pub const CRITERIA: &str = "criteria.toml";
+
+/// The stack that every scenario file has in the place of the one under test, so that it is an experiment
+/// as it stands.
+pub const PLACEHOLDER: &str = "rack/bbr";
+
+/// What the built-in suite is made of.
+const BUILTIN: &[(&str, &str)] = &include!("builtin.rs");
+
+/// A suite: what is judged, by what, and how.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// The headings of RFC 9743 §§5–7, in its order.
+    pub headings: Vec<Heading>,
+    /// The criteria, in the order of the card.
+    pub criteria: Vec<Criterion>,
+    /// The scenarios.
+    pub scenarios: Vec<Scenario>,
+    /// Texts of all files by their names.
+    pub(crate) files: BTreeMap<PathBuf, String>,
+}
+
+/// A heading of RFC 9743.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heading {
+    /// Its number, such as `5.1.2`.
+    pub section: String,
+    /// Its words.
+    pub title: String,
+    /// Why no criterion stands below it: a program cannot judge it, or it does not apply.
+    #[serde(default)]
+    pub not_applicable: Option<String>,
+}
+
+/// Something that a stack meets or does not meet.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Criterion {
+    /// Its name, for `--only`; its rule is the claim of this name in the scenario.
+    pub key: String,
+    /// What it is called on the card.
+    pub title: String,
+    /// The section of RFC 9743 that asks for it.
+    pub section: String,
+    /// The scenario that shows it.
+    pub scenario: String,
+    /// What the threshold is.
+    pub threshold: String,
+    /// What the threshold rests on.
+    pub basis: Basis,
+    /// Where it is from, or why we chose it.
+    pub source: String,
+    /// The measure that its figure draws, as `summary.csv` calls it.
+    pub figure: String,
+}
+
+/// What a threshold rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// What `rack/cubic` and `rack/reno` do in the same place under the same seeds; how much worse is
+    /// too much is ours.
+    Relative,
+    /// A published document.
+    Cited,
+    /// Nothing but our judgement.
+    Ours,
+}
+
+impl Basis {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Relative => "relative to rack/cubic and rack/reno",
+            Self::Cited => "cited",
+            Self::Ours => "ours",
+        }
+    }
+}
+
+/// An experiment file of the suite.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The name of its file, without the ending.
+    pub name: String,
+    /// What a quick look changes in it.
+    #[serde(default)]
+    pub quick: Quick,
+}
+
+/// What a quick look changes in an experiment.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quick {
+    /// Keys that get another value, with dots between their parts.
+    pub set: BTreeMap<String, toml::Value>,
+    /// Swept keys, and the values that are left of them.
+    pub only: BTreeMap<String, Vec<SweepValue>>,
+    /// Of points that are listed those that are left, counted from 1.
+    pub points: Option<Vec<usize>>,
+}
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// What the verdicts are meant to rest on.
+    #[default]
+    Full,
+    /// Fewer seeds, fewer points and shorter runs: a look.
+    Quick,
+}
+
+impl Extent {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Quick => "quick",
+        }
+    }
+
+    /// The extent of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Full, Self::Quick]
+            .into_iter()
+            .find(|extent| extent.name() == name)
+    }
+}
+
+/// `criteria.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    #[serde(rename = "heading")]
+    headings: Vec<Heading>,
+    #[serde(rename = "criterion")]
+    criteria: Vec<Criterion>,
+    #[serde(rename = "scenario")]
+    scenarios: Vec<Scenario>,
+}
+
+impl Suite {
+    /// The suite that is part of the program.
+    ///
+    /// # Panics
+    /// If it is broken, which the tests would show.
+    #[must_use]
+    pub fn builtin() -> Self {
+        let files = BUILTIN
+            .iter()
+            .map(|(name, text)| (PathBuf::from(name), (*text).to_owned()));
+        Self::new(files.collect()).expect("the built-in suite is sound")
+    }
+
+    /// The suite in the folder at `path`: `criteria.toml`, and the files that stand beside it.
+    ///
+    /// # Errors
+    /// If the folder cannot be read, or the suite is not sound.
+    pub fn read(path: &Path) -> Result<Self, EvaluationError> {
+        let fail = |error: std::io::Error| {
+            EvaluationError::suite(format!("{} cannot be read: {error}", path.display()))
+        };
+        let mut files = BTreeMap::new();
+        for entry in std::fs::read_dir(path).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let name = PathBuf::from(entry.file_name());
+            let ending = name.extension().and_then(|ending| ending.to_str());
+            if matches!(ending, Some("toml" | "trace")) {
+                files.insert(name, std::fs::read_to_string(entry.path()).map_err(fail)?);
+            }
+        }
+        Self::new(files)
+    }
+
+    /// A suite of the texts of its files by their names.
+    ///
+    /// # Errors
+    /// If `criteria.toml` is not there or not what it should be, or a criterion has no claim.
+    pub fn new(files: BTreeMap<PathBuf, String>) -> Result<Self, EvaluationError> {
+        let text = files
+            .get(&PathBuf::from(CRITERIA))
+            .ok_or_else(|| EvaluationError::suite(format!("there is no {CRITERIA}")))?;
+        let listed: Listed = toml::from_str(text)
+            .map_err(|error| EvaluationError::suite(format!("{CRITERIA}: {error}")))?;
+        let suite = Self {
+            headings: listed.headings,
+            criteria: listed.criteria,
+            scenarios: listed.scenarios,
+            files,
+        };
+        suite.check()?;
+        Ok(suite)
+    }
+
+    /// Whether everything that is named is there.
+    fn check(&self) -> Result<(), EvaluationError> {
+        let wrong = |message: String| Err(EvaluationError::suite(message));
+        for (n, criterion) in self.criteria.iter().enumerate() {
+            let key = &criterion.key;
+            if self.criteria[..n].iter().any(|other| other.key == *key) {
+                return wrong(format!("there are two criteria called `{key}`"));
+            }
+            let of = |heading: &Heading| heading.section == criterion.section;
+            match self.headings.iter().find(|heading| of(heading)) {
+                None => {
+                    let section = &criterion.section;
+                    return wrong(format!("{key}: there is no heading {section}"));
+                }
+                Some(heading) if heading.not_applicable.is_some() => {
+                    return wrong(format!("{key}: its heading is said not to apply"));
+                }
+                Some(_) => {}
+            }
+            self.claim(criterion)?;
+        }
+        for heading in &self.headings {
+            let none = self.criteria.iter().all(|c| c.section != heading.section);
+            if none && heading.not_applicable.is_none() {
+                let section = &heading.section;
+                return wrong(format!("{section} has neither a criterion nor a reason"));
+            }
+        }
+        for scenario in &self.scenarios {
+            for claim in self.experiment(scenario)?.claims {
+                let judged = |c: &Criterion| c.key == claim.id && c.scenario == scenario.name;
+                if !self.criteria.iter().any(judged) {
+                    let (name, id) = (&scenario.name, &claim.id);
+                    return wrong(format!("{name}: its claim `{id}` is no criterion"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The claim by which `criterion` is judged, as its scenario's file has it.
+    ///
+    /// # Errors
+    /// If there is no such scenario, or no such claim in it.
+    pub fn claim(&self, criterion: &Criterion) -> Result<Claim, EvaluationError> {
+        let (key, name) = (&criterion.key, &criterion.scenario);
+        let scenario = self.scenarios.iter().find(|s| s.name == *name);
+        let scenario = scenario.ok_or_else(|| {
+            EvaluationError::suite(format!("{key}: no scenario is called `{name}`"))
+        })?;
+        let claims = self.experiment(scenario)?.claims;
+        claims
+            .into_iter()
+            .find(|claim| claim.id == *key)
+            .ok_or_else(|| {
+                EvaluationError::suite(format!("{name}.toml has no claim called `{key}`"))
+            })
+    }
+
+    /// The experiment of a scenario as its file has it.
+    ///
+    /// # Errors
+    /// If there is no such file, or it is no experiment.
+    pub fn experiment(&self, scenario: &Scenario) -> Result<Experiment, EvaluationError> {
+        Ok(self.source(scenario)?.parse()?)
+    }
+
+    /// The file of a scenario.
+    pub(crate) fn source(&self, scenario: &Scenario) -> Result<Source, EvaluationError> {
+        let name = format!("{}.toml", scenario.name);
+        let text = self
+            .files
+            .get(&PathBuf::from(&name))
+            .ok_or_else(|| EvaluationError::suite(format!("there is no {name}")))?;
+        Ok(Source::new(name, text.clone()))
+    }
+
+    /// The criteria called `keys`; all, if none is named.
+    ///
+    /// # Errors
+    /// If there is none of such a name.
+    pub fn choose(&self, keys: &[String]) -> Result<Vec<&Criterion>, EvaluationError> {
+        for key in keys {
+            if !self.criteria.iter().any(|criterion| criterion.key == *key) {
+                let known: Vec<&str> = self.criteria.iter().map(|c| c.key.as_str()).collect();
+                return Err(EvaluationError::unknown(key, &known));
+            }
+        }
+        let wanted = |c: &&Criterion| keys.is_empty() || keys.contains(&c.key);
+        Ok(self.criteria.iter().filter(wanted).collect())
+    }
+}
+
+impl Quick {
+    /// Changes `experiment`.
+    ///
+    /// # Errors
+    /// If a key is not there, a value does not fit it, or nothing is left, in words.
+    pub(crate) fn apply(&self, experiment: &mut Experiment) -> Result<(), String> {
+        let mut table = toml::Table::try_from(&*experiment).map_err(|error| error.to_string())?;
+        for (key, value) in &self.set {
+            set(&mut table, key, value)?;
+        }
+        *experiment = table
+            .try_into()
+            .map_err(|error: toml::de::Error| error.to_string())?;
+        for (key, kept) in &self.only {
+            let values = experiment.sweep.get_mut(key);
+            let values = values.ok_or_else(|| format!("`{key}` is not swept"))?;
+            if let Some(foreign) = kept.iter().find(|value| !values.contains(value)) {
+                return Err(format!("`{key}` is never {foreign} in the sweep"));
+            }
+            values.retain(|value| kept.contains(value));
+        }
+        if let Some(kept) = &self.points {
+            let all = experiment.points.len();
+            if let Some(n) = kept.iter().find(|n| !(1..=all).contains(*n)) {
+                return Err(format!("there is no point {n}: {all} are listed"));
+            }
+            let mut place = 0;
+            experiment.points.retain(|_| {
+                place += 1;
+                kept.contains(&place)
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Sets what stands at `key`, whose parts are joined by dots; a number is a place in a list.
+fn set(table: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), String> {
+    let missing = || format!("there is no `{key}`");
+    let (parents, last) = match key.rsplit_once('.') {
+        Some((parents, last)) => (parents.split('.').collect(), last),
+        None => (Vec::new(), key),
+    };
+    let mut here = table;
+    let mut parents = parents.into_iter().peekable();
+    while let Some(part) = parents.next() {
+        let mut slot = here.get_mut(part).ok_or_else(missing)?;
+        if let Some(n) = parents.peek().and_then(|part| part.parse::<usize>().ok()) {
+            parents.next();
+            slot = slot.get_mut(n).ok_or_else(missing)?;
+        }
+        here = slot.as_table_mut().ok_or_else(missing)?;
+    }
+    here.insert(last.to_owned(), value.clone());
+    Ok(())
+}
+
+impl From<ExperimentError> for EvaluationError {
+    fn from(error: ExperimentError) -> Self {
+        Self::Experiment(error)
+    }
+}
