@@ -81,6 +81,9 @@ struct Task {
     packets: u64,
 }
 
+/// A run that was done, in the place of each of these.
+type Taken<'t> = (&'t [Task], Done);
+
 impl<'s> Campaign<'s> {
     /// The evaluation of `stacks`, which are of `catalog`, by the criteria called `keys`; by all, if none is
     /// named.
@@ -226,7 +229,7 @@ impl<'s> Campaign<'s> {
         tasks: &'t BTreeMap<Fingerprint, Vec<Task>>,
         journal: Option<&Journal>,
         conduct: &Conduct<'_>,
-    ) -> (Vec<(&'t [Task], Done)>, Vec<&'t [Task]>) {
+    ) -> (Vec<Taken<'t>>, Vec<&'t [Task]>) {
         let journal = journal.filter(|journal| !journal.is_empty());
         let (mut held, mut to_do) = (Vec::new(), Vec::new());
         for (&fingerprint, group) in tasks {
@@ -258,7 +261,7 @@ impl<'s> Campaign<'s> {
     }
 
     /// The cards of what was done.
-    fn conclude<'t>(&self, done: impl Iterator<Item = (&'t [Task], Done)>) -> Vec<Evaluated> {
+    fn conclude<'t>(&self, done: impl Iterator<Item = Taken<'t>>) -> Vec<Evaluated> {
         let mut runs: BTreeMap<(usize, usize), Vec<Run>> = BTreeMap::new();
         for (group, done) in done {
             for task in group {

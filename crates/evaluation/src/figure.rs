@@ -47,13 +47,15 @@ fn bar(results: &Results, point: usize, stack: usize, measure: Measure) -> Optio
     })
 }
 
-/// A point in words: a stack that flows beside the measured ones run is said as such.
+/// A point in words: a stack that flows beside the measured ones run is said as such, and how long runs last is
+/// left to the file.
 fn label(values: &[(String, SweepValue)]) -> String {
+    let values = values.iter().filter(|(key, _)| key != "duration");
     let part = |(key, value): &(String, SweepValue)| match key.rsplit('.').next() {
         Some("stack") => format!("beside {value}"),
         Some(last) => format!("{} {value}", last.replace('_', " ")),
         None => value.to_string(),
     };
-    let parts: Vec<String> = values.iter().map(part).collect();
+    let parts: Vec<String> = values.map(part).collect();
     parts.join(", ")
 }

@@ -89,7 +89,7 @@ pub fn markdown(page: &Page) -> String {
     for section in &page.sections {
         let depth = match section.depth {
             dupack_report::page::Depth::Section => "##",
-            dupack_report::page::Depth::Subsection => "###",
+            dupack_report::page::Depth::Subsection | dupack_report::page::Depth::Detail => "###",
         };
         out += &format!("\n{depth} {}\n", md::escape(&section.heading));
         for block in &section.blocks {

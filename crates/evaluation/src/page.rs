@@ -153,7 +153,7 @@ fn detail(row: &Row, evaluated: &[Evaluated], suite: &Suite) -> Result<Section, 
     });
     Ok(Section {
         heading: format!("{} {}", row.section, row.title),
-        depth: Depth::Subsection,
+        depth: Depth::Detail,
         note: String::new(),
         blocks,
     })

@@ -36,6 +36,8 @@ pub enum Depth {
     Section,
     /// Part of the last [`Depth::Section`] before it.
     Subsection,
+    /// The same, and not in the list of contents: something else on the page leads to it.
+    Detail,
 }
 
 /// A piece of a section.
