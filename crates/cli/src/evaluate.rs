@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Catalog;
 use dupack_evaluation::{
-    Campaign, Card, Conduct, Evaluated, EvaluationError, EvaluationFolder, Extent, Suite,
+    Campaign, Card, Conduct, Evaluated, EvaluationError, EvaluationFolder, Extent, Scale, Suite,
 };
 use dupack_lab::run::Execution;
 use dupack_report::folder::OutputFolder;
@@ -44,6 +44,9 @@ pub struct EvaluateArgs {
     /// These criteria alone
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     only: Vec<String>,
+    /// Other seeds: the set of this number, of which no two have a seed in common
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seed_set: u32,
     /// List the criteria: section of RFC 9743, rule, threshold and its source, scenario; run nothing
     #[arg(long, conflicts_with_all = ["stack", "compare", "quick", "baseline", "out", "resume", "jobs"])]
     list: bool,
@@ -141,18 +144,21 @@ fn begin<'s>(
     if let Some(path) = &args.resume {
         let begun = EvaluationFolder::open(path)?;
         let stacks = (begun.stacks(), catalog);
-        let campaign = Campaign::new(suite, stacks, begun.criteria(), begun.extent())?;
+        let campaign = Campaign::new(suite, stacks, begun.criteria(), begun.scale())?;
         return Ok((begun, campaign, OutputFolder::reopen(path)));
     }
     let stacks = stacks(args)?;
-    let extent = match args.quick {
-        true => Extent::Quick,
-        false => Extent::Full,
+    let scale = Scale {
+        extent: match args.quick {
+            true => Extent::Quick,
+            false => Extent::Full,
+        },
+        seed_set: args.seed_set,
     };
     // Checked before there is a folder.
-    let campaign = Campaign::new(suite, (&stacks, catalog), &args.only, extent)?;
+    let campaign = Campaign::new(suite, (&stacks, catalog), &args.only, scale)?;
     let folder = folder(args.out.as_deref(), "evaluate")?;
-    let begun = EvaluationFolder::begin(&folder, &stacks, &args.only, extent)?;
+    let begun = EvaluationFolder::begin(&folder, &stacks, &args.only, scale)?;
     dupack_evaluation::write_experiments(&campaign, &folder)?;
     Ok((begun, campaign, folder))
 }

@@ -14,13 +14,13 @@ use dupack_lab::run::{Amount, Execution, Fingerprint, Interrupt, Job, Watch};
 use crate::card::{Card, Found, Mark};
 use crate::error::EvaluationError;
 use crate::prepare::{Prepared, place, slug, stack};
-use crate::suite::{Criterion, Extent, Suite};
+use crate::suite::{Criterion, Scale, Suite};
 
 /// Stacks with the scenarios of the criteria that are asked about, checked and ready to run.
 #[derive(Debug)]
 pub struct Campaign<'s> {
     suite: &'s Suite,
-    extent: Extent,
+    scale: Scale,
     /// Whether all criteria are asked about.
     whole: bool,
     subjects: Vec<Subject>,
@@ -95,8 +95,9 @@ impl<'s> Campaign<'s> {
         suite: &'s Suite,
         (stacks, catalog): (&[String], &Catalog),
         keys: &[String],
-        extent: Extent,
+        scale: impl Into<Scale>,
     ) -> Result<Self, EvaluationError> {
+        let scale = scale.into();
         let criteria = suite.choose(keys)?;
         let mut subjects: Vec<Subject> = Vec::new();
         for text in stacks {
@@ -114,7 +115,7 @@ impl<'s> Campaign<'s> {
                 (!own.is_empty()).then_some((scenario, own))
             });
             let scenarios = wanted
-                .map(|(scenario, own)| suite.prepare(scenario, &own, (&spec, catalog), extent));
+                .map(|(scenario, own)| suite.prepare(scenario, &own, (&spec, catalog), scale));
             let number = subjects.len() + 1;
             subjects.push(Subject {
                 folder: (stacks.len() > 1).then(|| format!("{number}-{}", slug(&name))),
@@ -124,7 +125,7 @@ impl<'s> Campaign<'s> {
         }
         Ok(Self {
             suite,
-            extent,
+            scale,
             whole: keys.is_empty(),
             subjects,
         })
@@ -300,8 +301,8 @@ impl<'s> Campaign<'s> {
             })
         });
         let found: Vec<Found> = found.collect();
-        let extent = (self.extent, self.whole);
-        let mut card = Card::new(self.suite, &subject.stack, extent, &found);
+        let scale = (self.scale, self.whole);
+        let mut card = Card::new(self.suite, &subject.stack, scale, &found);
         card.missing = parts.iter().map(|part| part.results.missing()).sum();
         Evaluated {
             card,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use dupack_claims::Verdict;
 
 use crate::error::EvaluationError;
-use crate::suite::{Extent, Suite};
+use crate::suite::{Extent, Scale, Suite};
 
 /// What a card says of a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +81,8 @@ pub struct Card {
     pub stack: String,
     /// `full` or `quick`.
     pub extent: String,
+    /// The set of seeds, counted from 1.
+    pub seed_set: u32,
     /// The version of dupack that made it.
     pub version: String,
     /// Runs that are missing, because it was interrupted.
@@ -212,7 +214,7 @@ impl Card {
     pub(crate) fn new(
         suite: &Suite,
         stack: &str,
-        (extent, whole): (Extent, bool),
+        (scale, whole): (Scale, bool),
         found: &[Found],
     ) -> Self {
         let mut rows = Vec::new();
@@ -252,13 +254,14 @@ impl Card {
                     expression: of.expression.clone(),
                     threshold: format!("{} ({basis}: {source})", criterion.threshold),
                     scenario: of.scenario.clone(),
-                    command: command(stack, &criterion.key, extent),
+                    command: command(stack, &criterion.key, scale),
                 });
             }
         }
         Self {
             stack: stack.to_owned(),
-            extent: extent.name().to_owned(),
+            extent: scale.extent.name().to_owned(),
+            seed_set: scale.seed_set,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             missing: 0,
             rows,
@@ -279,17 +282,21 @@ pub(crate) struct Found {
 }
 
 /// The command that judges `key` of `stack` again.
-fn command(stack: &str, key: &str, extent: Extent) -> String {
+fn command(stack: &str, key: &str, scale: Scale) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
     let stack = match stack.chars().all(plain) {
         true => stack.to_owned(),
         false => format!("'{stack}'"),
     };
-    let quick = match extent {
+    let set = match scale.seed_set {
+        1 => String::new(),
+        n => format!(" --seed-set {n}"),
+    };
+    let quick = match scale.extent {
         Extent::Full => "",
         Extent::Quick => " --quick",
     };
-    format!("dupack evaluate {stack} --only {key}{quick}")
+    format!("dupack evaluate {stack} --only {key}{quick}{set}")
 }
 
 #[cfg(test)]
@@ -313,6 +320,7 @@ mod tests {
         Card {
             stack: "sack/reno".to_owned(),
             extent: extent.to_owned(),
+            seed_set: 1,
             version: "0".to_owned(),
             missing: 0,
             rows: verdicts.iter().map(row).collect(),
@@ -381,7 +389,7 @@ mod tests {
     #[test]
     fn the_command_of_a_row_can_be_pasted() {
         assert_eq!(
-            command("rack/bbr(beta=0.9)", "harm", Extent::Quick),
+            command("rack/bbr(beta=0.9)", "harm", Extent::Quick.into()),
             "dupack evaluate 'rack/bbr(beta=0.9)' --only harm --quick"
         );
     }

@@ -7,7 +7,7 @@ use dupack_report::folder::OutputFolder;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EvaluationError;
-use crate::suite::Extent;
+use crate::suite::{Extent, Scale};
 
 const MANIFEST: &str = "evaluation.json";
 const COMMAND: &str = "dupack evaluate";
@@ -17,7 +17,7 @@ const COMMAND: &str = "dupack evaluate";
 pub struct EvaluationFolder {
     path: PathBuf,
     begun: Manifest,
-    extent: Extent,
+    scale: Scale,
     _lock: File,
 }
 
@@ -28,6 +28,7 @@ struct Manifest {
     /// By which version.
     version: String,
     extent: String,
+    seed_set: u32,
     stacks: Vec<String>,
     /// The criteria that were asked about; all, if none is named.
     criteria: Vec<String>,
@@ -42,12 +43,14 @@ impl EvaluationFolder {
         folder: &OutputFolder,
         stacks: &[String],
         keys: &[String],
-        extent: Extent,
+        scale: impl Into<Scale>,
     ) -> Result<Self, EvaluationError> {
+        let scale = scale.into();
         let begun = Manifest {
             command: COMMAND.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            extent: extent.name().to_owned(),
+            extent: scale.extent.name().to_owned(),
+            seed_set: scale.seed_set,
             stacks: stacks.to_vec(),
             criteria: keys.to_vec(),
         };
@@ -57,7 +60,7 @@ impl EvaluationFolder {
         Ok(Self {
             path: folder.path().to_owned(),
             begun,
-            extent,
+            scale,
             _lock: lock(folder.path())?,
         })
     }
@@ -73,7 +76,10 @@ impl EvaluationFolder {
             .filter(|_| begun.command == COMMAND && !begun.stacks.is_empty())
             .ok_or_else(|| not_ours(path))?;
         Ok(Self {
-            extent,
+            scale: Scale {
+                extent,
+                seed_set: begun.seed_set,
+            },
             begun,
             _lock: lock(path)?,
             path: path.to_owned(),
@@ -98,10 +104,10 @@ impl EvaluationFolder {
         &self.begun.criteria
     }
 
-    /// How much is run.
+    /// How much is run, and with which seeds.
     #[must_use]
-    pub const fn extent(&self) -> Extent {
-        self.extent
+    pub const fn scale(&self) -> Scale {
+        self.scale
     }
 }
 
@@ -145,7 +151,7 @@ mod tests {
         drop(begun);
         let again = EvaluationFolder::open(&base).unwrap();
         assert_eq!((again.stacks(), again.criteria()), (&stacks[..], &keys[..]));
-        assert_eq!(again.extent(), Extent::Quick);
+        assert_eq!(again.scale().extent, Extent::Quick);
         fs::remove_dir_all(&base).unwrap();
     }
 }

@@ -24,7 +24,9 @@ pub use files::{json, markdown, write, write_experiments};
 pub use folder::EvaluationFolder;
 pub use listing::{list, table, worse};
 pub use page::page;
-pub use suite::{Basis, CRITERIA, Criterion, Extent, Heading, PLACEHOLDER, Quick, Scenario, Suite};
+pub use suite::{
+    Basis, CRITERIA, Criterion, Extent, Heading, PLACEHOLDER, Quick, Scale, Scenario, Suite,
+};
 
 /// The example of the README is compiled and run.
 #[cfg(doctest)]

@@ -10,7 +10,7 @@ use dupack_lab::experiment::load::Source;
 use dupack_lab::run::Plan;
 
 use crate::error::EvaluationError;
-use crate::suite::{CRITERIA, Criterion, Extent, PLACEHOLDER, Scenario, Suite};
+use crate::suite::{CRITERIA, Criterion, Extent, PLACEHOLDER, Scale, Scenario, Suite};
 
 /// A scenario for a stack, checked.
 #[derive(Debug)]
@@ -45,17 +45,18 @@ impl Suite {
         scenario: &Scenario,
         criteria: &[&Criterion],
         (subject, catalog): (&StackSpec, &Catalog),
-        extent: Extent,
+        scale: Scale,
     ) -> Result<Prepared, EvaluationError> {
         let mut source = self.source(scenario)?;
         source.text = source.text.replace(PLACEHOLDER, &subject.to_string());
         let mut experiment = source.parse()?;
-        if extent == Extent::Quick {
+        if scale.extent == Extent::Quick {
             let changed = scenario.quick.apply(&mut experiment);
             changed.map_err(|error| {
                 EvaluationError::suite(format!("{CRITERIA}: {}: {error}", scenario.name))
             })?;
         }
+        scale.seed(&mut experiment);
         once_each(&mut experiment);
         experiment
             .claims

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dupack_lab::experiment::load::{ExperimentError, Source};
-use dupack_lab::experiment::{Claim, Experiment, SweepValue};
+use dupack_lab::experiment::{Claim, Experiment, Seeds, SweepValue};
 use serde::Deserialize;
 
 use crate::error::EvaluationError;
@@ -145,6 +145,36 @@ impl Extent {
         [Self::Full, Self::Quick]
             .into_iter()
             .find(|extent| extent.name() == name)
+    }
+}
+
+/// How much is run, and with which seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// How much.
+    pub extent: Extent,
+    /// Which set of seeds, counted from 1: the first has the seeds that a scenario's file counts, the second
+    /// as many after them, and so on. No two sets have a seed in common.
+    pub seed_set: u32,
+}
+
+impl From<Extent> for Scale {
+    fn from(extent: Extent) -> Self {
+        Self {
+            extent,
+            seed_set: 1,
+        }
+    }
+}
+
+impl Scale {
+    /// Gives `experiment` the seeds of the set.
+    pub(crate) fn seed(self, experiment: &mut Experiment) {
+        if let (Seeds::Count(count), 2..) = (&experiment.seeds, self.seed_set) {
+            let count = u64::from(*count);
+            let before = count * u64::from(self.seed_set - 1);
+            experiment.seeds = Seeds::List((before + 1..=before + count).collect());
+        }
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_evaluation::{Campaign, Conduct, Evaluated, EvaluationError, Extent, Mark, Suite};
+use dupack_evaluation::{
+    Campaign, Conduct, Evaluated, EvaluationError, Extent, Mark, Scale, Suite,
+};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Execution, Interrupt, Plan};
@@ -185,4 +187,25 @@ fn cards_side_by_side_share_the_baselines() {
     let (one, two) = (runs(&["rack/bbr"]), runs(&["rack/bbr", "rack/vegas"]));
     // A third of the runs of one card is the stack's own.
     assert_eq!(two, one + one / 3);
+}
+
+#[test]
+fn sets_of_seeds_have_none_in_common() {
+    let suite = Suite::builtin();
+    let seeds = |seed_set| {
+        let scale = Scale {
+            extent: Extent::Quick,
+            seed_set,
+        };
+        let catalog = Catalog::builtin();
+        let only = texts(&["full-backoff"]);
+        let campaign =
+            Campaign::new(&suite, (&texts(&["rack/bbr"]), &catalog), &only, scale).unwrap();
+        let of = carry_out(&campaign, &Interrupt::new(), None);
+        assert_eq!(of[0].card.seed_set, seed_set);
+        let runs = &of[0].parts[0].results.runs;
+        runs.iter().map(|run| run.seed).collect::<BTreeSet<u64>>()
+    };
+    assert_eq!(seeds(1), BTreeSet::from([1, 2, 3]));
+    assert_eq!(seeds(3), BTreeSet::from([7, 8, 9]));
 }
