@@ -211,6 +211,9 @@ fn breakable(text: &str) -> String {
     out
 }
 
+/// A cell with more letters than this is a sentence.
+const SENTENCE: usize = 60;
+
 const TEMPLATE: &str = include_str!("page.html");
 
 /// The page as one HTML document.
@@ -227,12 +230,26 @@ pub fn html(page: &Page) -> String {
     environment.add_filter("breakable", |text: String| {
         minijinja::Value::from_safe_string(breakable(&text))
     });
+    environment.add_filter("has_sentences", |rows: Vec<Vec<minijinja::Value>>| {
+        let long = |cell: &minijinja::Value| {
+            let text = cell.get_attr("text").unwrap_or_default();
+            text.as_str()
+                .is_some_and(|text| text.chars().count() > SENTENCE)
+        };
+        rows.iter().flatten().any(long)
+    });
     environment
         .add_template("page", TEMPLATE)
         .expect("the template is valid");
     environment
         .get_template("page")
-        .and_then(|template| template.render(context! { page => minijinja::value::Serde(page), version => env!("CARGO_PKG_VERSION") }))
+        .and_then(|template| {
+            template.render(context! {
+                page => minijinja::value::Serde(page),
+                version => env!("CARGO_PKG_VERSION"),
+                sentence => SENTENCE,
+            })
+        })
         .expect("the template fits the page")
 }
 
