@@ -61,7 +61,7 @@ pub fn files<'r>(
         files.add_figure(&format!("figures/{}", figure.name), figure.svg.clone());
     }
     if let Some(runs) = beside.over_time {
-        over_time::add_files(&mut files, runs);
+        over_time::add_files(&mut files, results, runs);
     }
     files.add_numbers(results);
     if !results.runs.is_empty() {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use dupack_lab::results::Results;
+use dupack_lab::results::store::Places;
 use dupack_lab::run::{FlowTimeline, OverTime, Timeline};
 
 use crate::comparison::{Figure, subtitle};
@@ -188,39 +189,45 @@ fn csv_name(shown: Shown) -> String {
 }
 
 /// Adds the numbers of the figures, a CSV file each.
-pub(crate) fn add_files(files: &mut Files<'_>, runs: OverTime) {
+pub(crate) fn add_files(files: &mut Files<'_>, results: &Results, runs: OverTime) {
     let runs = Rc::new(runs);
+    let places = Rc::new(Places::of(results));
     for shown in Shown::ALL {
         if shown.is_known(&runs) {
-            let runs = Rc::clone(&runs);
-            files.add(csv_name(shown), move || csv(&runs, shown));
+            let (runs, places) = (Rc::clone(&runs), Rc::clone(&places));
+            files.add(csv_name(shown), move || csv(&runs, &places, shown));
         }
     }
 }
 
-/// A line per run, flow and moment; of the queue, which is no flow's, per run and moment.
-fn csv(runs: &OverTime, shown: Shown) -> Vec<u8> {
+/// A line per run, flow and moment; of the queue, which is no flow's, per run and moment. Where the
+/// runs are in the sweep stands before it, as in the other files.
+fn csv(runs: &OverTime, places: &Places, shown: Shown) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let seed = runs.seed.to_string();
-    let mut put = |row: &[&str]| {
-        let written = out.write_record(row);
+    let mut put = |place: &[String], row: &[&str]| {
+        let place = place.iter().map(String::as_str);
+        let written = out.write_record(place.chain(row.iter().copied()));
         written.expect("rows have equal length and memory does not fail");
     };
-    match shown {
-        Shown::Queue => put(&["seed", "stack", "time_s", shown.column()]),
-        Shown::Goodput | Shown::Cwnd => put(&["seed", "stack", "flow", "time_s", shown.column()]),
-    }
+    let own: &[&str] = match shown {
+        Shown::Queue => &["seed", "stack", "time_s", shown.column()],
+        Shown::Goodput | Shown::Cwnd => &["seed", "stack", "flow", "time_s", shown.column()],
+    };
+    put(places.heads(), own);
+    let (place, seed) = (places.at(runs.point), runs.seed.to_string());
     for timeline in &runs.timelines {
         let stack = timeline.stack.as_str();
         if matches!(shown, Shown::Queue) {
             for &(time, value) in &timeline.queue_packets {
-                put(&[&seed, stack, &short(time, 1e6), &short(value, 1e3)]);
+                let (time, value) = (short(time, 1e6), short(value, 1e3));
+                put(&place, &[&seed, stack, &time, &value]);
             }
         }
         for flow in &timeline.flows {
             let number = flow.flow.to_string();
             for &(time, value) in shown.of_flow(flow).into_iter().flatten() {
-                put(&[&seed, stack, &number, &short(time, 1e6), &short(value, 1e3)]);
+                let (time, value) = (short(time, 1e6), short(value, 1e3));
+                put(&place, &[&seed, stack, &number, &time, &value]);
             }
         }
     }
@@ -316,6 +323,20 @@ mod tests {
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
             // What follows the last full interval is in the run alone.
             assert!((mean / whole - 1.0).abs() < 0.05, "{mean} {whole}");
+        }
+    }
+
+    #[test]
+    fn the_point_stands_before_what_is_over_time_as_in_the_other_files() {
+        let written = written("[sweep]\n\"path.loss\" = [\"0%\", \"0.5%\", \"2%\"]\n");
+        let own = "point,path.loss,path.loss_unit,";
+        assert!(written["runs.csv"].starts_with(own));
+        for name in ["cwnd", "goodput", "queue"] {
+            let csv = &written[&format!("figures/{name}_over_time.csv")];
+            assert!(csv.starts_with(own), "{csv}");
+            for row in rows(csv) {
+                assert_eq!(row[..4], ["loss 0.5%", "0.5", "%", "7"], "{name}");
+            }
         }
     }
 

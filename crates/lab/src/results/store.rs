@@ -227,15 +227,18 @@ pub(super) fn put<'a>(out: &mut csv::Writer<Vec<u8>>, row: impl IntoIterator<Ite
         .expect("rows have equal length and memory does not fail");
 }
 
-/// The columns that say where a row is in the sweep.
-pub(super) struct Places {
+/// The columns that say where a row is in the sweep; none without a sweep.
+#[derive(Clone, Debug)]
+pub struct Places {
     header: Vec<String>,
     /// What stands in them at each point.
     rows: Vec<Vec<String>>,
 }
 
 impl Places {
-    pub(super) fn of(results: &Results) -> Self {
+    /// Those of a comparison.
+    #[must_use]
+    pub fn of(results: &Results) -> Self {
         let mut header = Vec::new();
         if let Some(first) = results.points.first().filter(|p| !p.values.is_empty()) {
             header.push("point".to_owned());
@@ -264,6 +267,12 @@ impl Places {
     pub(super) fn head<'a>(
         &self,
         out: &mut csv::Writer<Vec<u8>>,
+    /// Their heads.
+    #[must_use]
+    pub fn heads(&self) -> &[String] {
+        &self.header
+    }
+
         own: impl IntoIterator<Item = &'a str>,
     ) {
         let own = own.into_iter().map(str::to_owned);
@@ -271,8 +280,12 @@ impl Places {
         put(out, header.iter().map(String::as_str));
     }
 
-    /// The beginning of a row at `point`.
-    pub(super) fn at(&self, point: usize) -> Vec<String> {
+    /// What stands in them in a row at `point`, by its place among the points.
+    ///
+    /// # Panics
+    /// If there is no such point.
+    #[must_use]
+    pub fn at(&self, point: usize) -> Vec<String> {
         self.rows[point].clone()
     }
 }
