@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dupack_lab::results::{Comparison, Measure, Recorded, Results};
+use dupack_lab::results::{Carries, Comparison, Measure, Recorded, Results};
 use dupack_lab::stats::Centre;
 
 /// So many seeds are told apart in a sentence; `traces.csv` has all.
@@ -107,13 +107,22 @@ fn trace(results: &Results, recorded: &Recorded) -> Option<String> {
         seconds(recorded.seen_ms),
         seconds(u64::from(recorded.length_ms)),
     );
+    let sees = match recorded.rounds() {
+        None => format!("every run sees {seen} of its {length}"),
+        Some(rounds) => format!(
+            "every run of {} goes round its {length} {rounds:.1} times",
+            seconds(recorded.run_ms)
+        ),
+    };
+    let both = match recorded.carries {
+        Carries::OneWay => "",
+        Carries::BothWays => " It carries the ACKs, too, as no trace is named for them.",
+    };
     let begins = |seed: &u64| recorded.from_ms(*seed);
     let first = begins(seeds.first()?);
     if seeds.iter().all(|seed| begins(seed) == first) {
         let from = seconds(first);
-        return Some(format!(
-            "{name}{way}: every run sees {seen} of its {length}, from {from} on."
-        ));
+        return Some(format!("{name}{way}: {sees}, from {from} on.{both}"));
     }
     let few = seeds.iter().take(SEEDS_TOLD);
     let mut few: Vec<String> = few
@@ -124,8 +133,7 @@ fn trace(results: &Results, recorded: &Recorded) -> Option<String> {
     }
     let together = seconds(recorded.seen_together_ms(seeds.iter().copied()));
     Some(format!(
-        "{name}{way}: every run sees {seen} of its {length}, from {} on; all seeds together {together} \
-         (each in traces.csv).",
+        "{name}{way}: {sees}, from {} on; all seeds together see {together} (each in traces.csv).{both}",
         few.join(", ")
     ))
 }
@@ -173,7 +181,11 @@ mod tests {
     use crate::table::{self, Colour};
 
     fn plan(text: &str) -> Plan {
-        let text = format!("stacks = [\"sack/reno\", \"rack/cubic\"]\nduration = \"5s\"\n{text}");
+        let duration = match text.contains("duration") {
+            true => "",
+            false => "duration = \"5s\"\n",
+        };
+        let text = format!("stacks = [\"sack/reno\", \"rack/cubic\"]\n{duration}{text}");
         let source = Source::new("test.toml", text);
         // An opportunity every 5 ms for 100 s: 2.4 Mbit/s.
         let trace: String = (1..=20_000).map(|n| format!("{}\n", n * 5)).collect();
@@ -276,7 +288,7 @@ mod tests {
             "{text}"
         );
         let csv = String::from_utf8(store::traces_csv(&results)).unwrap();
-        let line = format!("path.trace,uneven,2,{},5,100\n", begins[1] as f64 / 1e3);
+        let line = format!("path.trace,uneven,2,{},5,100,5\n", begins[1] as f64 / 1e3);
         assert!(csv.ends_with(&line), "{csv}");
         let json = store::json(&results);
         assert_eq!(json["traces"][0]["from_s"], begins[0] as f64 / 1e3);
@@ -284,10 +296,30 @@ mod tests {
         let given = run("starts = \"given\"\nseeds = 2\n[path]\ntrace = \"even\"\n");
         let notes = notes(&given).join("\n");
         assert!(
-            notes.contains("even: every run sees 5 s of its 100 s, from 0 s on"),
+            notes.contains(
+                "even: every run sees 5 s of its 100 s, from 0 s on. It carries the ACKs, too"
+            ),
             "{notes}"
         );
         assert!(given.is_without_chance(0, 0));
+    }
+
+    #[test]
+    fn a_run_longer_than_its_trace_goes_round_it_and_says_how_often() {
+        let round = plan(
+            "seeds = 2\nduration = \"250s\"\n[path]\ntrace = \"even\"\nreverse = { trace = \"uneven\" }\n",
+        );
+        let mut results = round.empty_results();
+        results.runs = made_up([&[1.0, 2.0], &[1.0, 2.0]]).runs;
+        let notes = notes(&results).join("\n");
+        for wanted in [
+            "even: every run of 250 s goes round its 100 s 2.5 times, from ",
+            "uneven (ACKs): every run of 250 s goes round its 100 s 2.5 times, from ",
+        ] {
+            assert!(notes.contains(wanted), "{wanted}: {notes}");
+        }
+        // A trace of their own carries the ACKs.
+        assert!(!notes.contains("too"), "{notes}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub mod verdict;
 pub use coordinate::Coordinate;
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
-pub use recorded::{Beginning, Recorded};
+pub use recorded::{Beginning, Carries, Recorded};
 pub use summary::{Cell, Comparison};
 pub use verdict::{Prefer, Verdict};
 

@@ -30,6 +30,15 @@ impl Beginning {
     }
 }
 
+/// What goes by a recorded trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// One direction of a link.
+    OneWay,
+    /// Both directions of a link: nothing is said of the one that carries the ACKs.
+    BothWays,
+}
+
 /// A recorded trace that a link follows at a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -44,6 +53,10 @@ pub struct Recorded {
     pub length_ms: u32,
     /// How much of it a run may see, in milliseconds: the run's duration, or all of it.
     pub seen_ms: u64,
+    /// How long a run is, in milliseconds: one longer than the trace goes round it.
+    pub run_ms: u64,
+    /// What follows it.
+    pub carries: Carries,
     /// Where runs begin in it.
     pub beginning: Beginning,
 }
@@ -55,7 +68,7 @@ impl Recorded {
         (key, file): (String, PathBuf),
         length_ms: u32,
         duration_ms: u64,
-        beginning: Beginning,
+        (beginning, carries): (Beginning, Carries),
     ) -> Self {
         Self {
             point,
@@ -63,8 +76,17 @@ impl Recorded {
             file,
             length_ms,
             seen_ms: duration_ms.min(u64::from(length_ms)),
+            run_ms: duration_ms,
+            carries,
             beginning,
         }
+    }
+
+    /// How often a run goes round it, where it is longer than the trace.
+    #[must_use]
+    pub fn rounds(&self) -> Option<f64> {
+        let length = u64::from(self.length_ms.max(1));
+        (self.run_ms > length).then(|| self.run_ms as f64 / length as f64)
     }
 
     /// Where in it the runs with `seed` begin, in milliseconds from its start.
@@ -112,7 +134,13 @@ mod tests {
 
     fn recorded(length_ms: u32, duration_ms: u64, beginning: Beginning) -> Recorded {
         let place = ("path.trace".to_owned(), PathBuf::from("down"));
-        Recorded::new(0, place, length_ms, duration_ms, beginning)
+        Recorded::new(
+            0,
+            place,
+            length_ms,
+            duration_ms,
+            (beginning, Carries::OneWay),
+        )
     }
 
     #[test]
@@ -131,10 +159,11 @@ mod tests {
     #[test]
     fn what_seeds_see_together_is_counted_once() {
         let all_of_it = recorded(1000, 5000, Beginning::DrawnWithin(1000));
-        assert_eq!(all_of_it.seen_ms, 1000);
+        assert_eq!((all_of_it.seen_ms, all_of_it.rounds()), (1000, Some(5.0)));
         assert_eq!(all_of_it.seen_together_ms([1, 2, 3]), 1000);
         let the_same = recorded(1000, 60, Beginning::Start);
         assert_eq!(the_same.seen_together_ms([1, 2, 3]), 60);
+        assert_eq!(the_same.rounds(), None);
         let parts = recorded(1000, 60, Beginning::DrawnWithin(1000));
         for count in [1, 2, 20] {
             // Millisecond by millisecond.

@@ -109,12 +109,14 @@ pub fn summary_csv(results: &Results) -> Vec<u8> {
 }
 
 /// Which part of each recorded trace the runs saw: a line per point, trace and seed. A part that ends
-/// beyond the trace goes on at its start.
+/// beyond the trace goes on at its start, and a run longer than the trace goes round it.
 #[must_use]
 pub fn traces_csv(results: &Results) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let places = Places::of(results);
-    let own = ["key", "trace", "seed", "from_s", "seen_s", "length_s"];
+    let own = [
+        "key", "trace", "seed", "from_s", "seen_s", "length_s", "run_s",
+    ];
     places.head(&mut out, own);
     for recorded in &results.recorded {
         for seed in results.seeds_at(recorded.point) {
@@ -126,6 +128,7 @@ pub fn traces_csv(results: &Results) -> Vec<u8> {
                 number(recorded.from_ms(seed) as f64 / 1e3),
                 number(recorded.seen_ms as f64 / 1e3),
                 number(f64::from(recorded.length_ms) / 1e3),
+                number(recorded.run_ms as f64 / 1e3),
             ]);
             put(&mut out, line.iter().map(String::as_str));
         }
@@ -175,6 +178,7 @@ pub fn json(results: &Results) -> Value {
                 "from_s": recorded.from_ms(seed) as f64 / 1e3,
                 "seen_s": recorded.seen_ms as f64 / 1e3,
                 "length_s": f64::from(recorded.length_ms) / 1e3,
+                "run_s": recorded.run_ms as f64 / 1e3,
             })
         })
     });
@@ -263,16 +267,16 @@ impl Places {
         }
     }
 
-    /// Writes the header: these columns, then a file's `own`.
-    pub(super) fn head<'a>(
-        &self,
-        out: &mut csv::Writer<Vec<u8>>,
     /// Their heads.
     #[must_use]
     pub fn heads(&self) -> &[String] {
         &self.header
     }
 
+    /// Writes the header: these columns, then a file's `own`.
+    pub(super) fn head<'a>(
+        &self,
+        out: &mut csv::Writer<Vec<u8>>,
         own: impl IntoIterator<Item = &'a str>,
     ) {
         let own = own.into_iter().map(str::to_owned);

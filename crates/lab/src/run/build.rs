@@ -25,7 +25,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 pub use endpoints::Endpoints;
 pub(super) use endpoints::default_segment;
-pub(super) use starts::recordings;
+pub(super) use starts::{carries, recordings};
 
 use crate::experiment::{Experiment, FlowGroup};
 use crate::units::{Buffer, Delay, Rate};

@@ -9,7 +9,7 @@ use dupack_net::link::DeliveryTrace;
 use dupack_net::link::WaitRecording;
 use dupack_tcp::sender::WindowLog;
 
-use super::build::{Scenario, recordings};
+use super::build::{Scenario, carries, recordings};
 use super::fingerprint::{Fingerprint, Identities};
 use super::harm::Harm;
 use super::precision::Precision;
@@ -209,12 +209,13 @@ impl Plan {
             let e = &scenario.experiment;
             recordings(e).into_iter().filter_map(move |(key, file)| {
                 let trace = scenario.traces.get(file)?;
+                let carries = carries(e, &key);
                 Some(Recorded::new(
                     point,
                     (key, file.to_owned()),
                     trace.period_ms(),
                     e.duration.as_nanos() / 1_000_000,
-                    scenario.beginning(),
+                    (scenario.beginning(), carries),
                 ))
             })
         });

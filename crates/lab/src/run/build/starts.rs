@@ -12,7 +12,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::{Scenario, span};
 use crate::experiment::{Experiment, Starts};
-use crate::results::Beginning;
+use crate::results::{Beginning, Carries};
 
 /// Drawn starts lie within this much time. It is longer than most round trips, so that one flow may be
 /// through its slow start before another begins, and short beside a run.
@@ -83,6 +83,22 @@ pub(in crate::run) fn recordings(e: &Experiment) -> Vec<(String, &Path)> {
         ]
     });
     both.filter_map(|(key, file)| Some((key, file?))).collect()
+}
+
+/// What goes by the trace of that key: both directions of its link, unless the other has a trace or a
+/// rate of its own.
+pub(in crate::run) fn carries(e: &Experiment, key: &str) -> Carries {
+    let number = key.split('.').nth(1).and_then(|n| n.parse::<usize>().ok());
+    let link = match number {
+        Some(number) => e.links.get(number),
+        None => e.path.as_ref(),
+    };
+    let back = link.and_then(|link| link.reverse.as_ref());
+    let has_own = back.is_some_and(|back| back.trace.is_some() || back.rate.is_some());
+    match has_own || key.ends_with("reverse.trace") {
+        true => Carries::OneWay,
+        false => Carries::BothWays,
+    }
 }
 
 #[cfg(test)]
