@@ -57,7 +57,16 @@ pub fn text(stack: &StackSpec, catalog: &Catalog, width: Option<u16>) -> String 
         }
     }
     text += &match on_the_wire(stack, &deployment) {
-        Ok(command) => format!("\nOurs and the kernel's on real packets:\n  {command}\n"),
+        Ok(commands) => {
+            let rights = if commands.len() > 1 {
+                wire::WANTS_ROOT
+            } else {
+                ""
+            };
+            let commands = commands.iter().map(|command| format!("  {command}\n"));
+            let commands: String = commands.collect();
+            format!("\nOurs and the kernel's on real packets{rights}:\n{commands}")
+        }
         Err(why) => table::paragraph(&format!("\n{why}"), width),
     };
     text
@@ -91,8 +100,8 @@ fn ways(deployment: &Deployment) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// The command that sets our stack beside the kernel's on real packets, or why there is none.
-fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<String, String> {
+/// The commands that set our stack beside the kernel's on real packets, or why there is none.
+fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<Vec<String>, String> {
     let Some(control) = deployment.counterpart() else {
         return Err(
             "`dupack testbed` has no kernel's sender like it: its kernel keeps Linux's defaults, SACK among \
@@ -101,10 +110,12 @@ fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<String, Str
         );
     };
     let senders = format!("{stack},kernel:{}", control.name);
-    Ok(format!(
+    let mut commands: Vec<String> = control.module.iter().map(|m| wire::load(m)).collect();
+    commands.push(format!(
         "dupack testbed --senders {}",
         wire::quoted(&senders)
-    ))
+    ));
+    Ok(commands)
 }
 
 /// What of an algorithm Linux has, in a sentence.

@@ -3,8 +3,8 @@
 use dupack_algorithms::catalog::linux::{Place, Setting, Usual};
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
 use dupack_lab::experiment::{EcnKind, SenderOptions};
-use dupack_lab::results::verdict::Answer;
-use dupack_lab::results::{Medium, Results, Verdict};
+use dupack_lab::results::verdict::{Answer, Mark};
+use dupack_lab::results::{Measure, Medium, Results, Verdict};
 use dupack_lab::units::Buffer;
 use serde_json::Value;
 
@@ -22,6 +22,15 @@ struct Candidate {
     deployment: Deployment,
     /// The points at which it has a ★.
     stars: Vec<String>,
+    /// The points without a ★ at which nothing beats it: it has a ☆, or chance had no part in the runs.
+    open: Vec<String>,
+}
+
+impl Candidate {
+    /// Whether there is a point at which nothing beats it.
+    fn is_unbeaten(&self) -> bool {
+        !self.stars.is_empty() || !self.open.is_empty()
+    }
 }
 
 /// The stacks of a comparison in their order. Those of a testbed are none: they were on real packets.
@@ -31,85 +40,119 @@ fn candidates(results: &Results, catalog: &Catalog) -> Vec<Candidate> {
     }
     let verdicts = (0..results.points.len()).map(|point| (point, Verdict::of(results, point)));
     let verdicts: Vec<_> = verdicts.collect();
-    let stars = |stack: usize| {
-        let starred = verdicts
-            .iter()
-            .filter(|(_, verdict)| match &verdict.answer {
-                Answer::Stars(stars) => stars.contains(&stack),
-                _ => false,
-            });
-        starred
-            .map(|(point, _)| results.points[*point].label())
-            .collect()
+    let at = |which: fn(&Verdict, usize) -> bool, stack: usize| {
+        let there = verdicts.iter().filter(|(_, verdict)| which(verdict, stack));
+        let labels = there.map(|(point, _)| results.points[*point].label());
+        labels.collect()
     };
     let all = results.stacks.iter().enumerate();
     all.filter_map(|(index, text)| {
         let spec = StackSpec::parse(text, catalog).ok()?;
         Some(Candidate {
             deployment: Deployment::of(&spec),
-            stars: stars(index),
+            stars: at(has_star, index),
+            open: at(is_open, index),
             spec,
         })
     })
     .collect()
 }
 
-/// What is to be said below the table: of the stacks with a ★, which can be turned on, and the command
-/// that checks it. Nothing, if no stack has a ★.
+fn has_star(verdict: &Verdict, stack: usize) -> bool {
+    verdict.stacks[stack].mark == Mark::Star
+}
+
+/// Whether nothing beats a stack at a point that has no ★.
+fn is_open(verdict: &Verdict, stack: usize) -> bool {
+    let judgement = &verdict.stacks[stack];
+    match &verdict.answer {
+        Answer::TooMany(front) => front.contains(&stack),
+        Answer::SameRuns | Answer::SameRunsOf(_) | Answer::OneRun => {
+            let mut better = judgement.beaten_by.iter();
+            let is_sound = |stack: usize| verdict.stacks[stack].warnings.is_empty();
+            // Where nothing gets across, nothing beats nobody.
+            let goodput = verdict.contenders[stack].mean(Measure::Goodput);
+            goodput.is_some_and(|goodput| goodput > 0.0)
+                && judgement.warnings.is_empty()
+                && !better.any(|better| is_sound(better.stack))
+        }
+        _ => false,
+    }
+}
+
+/// What is to be said below the table: of the stacks with a ★, and of those that nothing beats where
+/// there is none, which can be turned on, and the command that checks it. Nothing, if every stack is
+/// beaten.
 #[must_use]
 pub fn text(results: &Results, catalog: &Catalog, width: Option<u16>) -> Option<String> {
     let candidates = candidates(results, catalog);
-    let starred = || {
-        candidates
-            .iter()
-            .filter(|candidate| !candidate.stars.is_empty())
-    };
-    let named = |possible: bool| -> Vec<String> {
-        let those = starred().filter(|c| c.deployment.is_possible() == possible);
-        those.map(|candidate| candidate.spec.to_string()).collect()
-    };
-    let line = match (named(true).as_slice(), named(false).as_slice()) {
-        ([], []) => return None,
-        ([], missing) => format!(
-            "★ on Linux: none of {} is there; `dupack stacks {}` says what is missing.",
-            missing.join(", "),
-            missing[0]
-        ),
-        (there, []) => format!(
-            "★ on Linux: {} can be turned on; `dupack stacks {}` says how.",
-            there.join(", "),
-            there[0]
-        ),
-        (there, missing) => format!(
-            "★ on Linux: {} can be turned on (`dupack stacks {}` says how); not there: {}.",
-            there.join(", "),
-            there[0],
-            missing.join(", ")
-        ),
-    };
-    let mut text = table::paragraph(&line, width);
+    let starred = |candidate: &Candidate| !candidate.stars.is_empty();
+    let open = |candidate: &Candidate| candidate.stars.is_empty() && !candidate.open.is_empty();
+    let lines = [
+        on_linux("★ on Linux", &candidates, starred),
+        on_linux("Beaten by none, on Linux", &candidates, open),
+    ];
+    let lines: Vec<String> = lines.into_iter().flatten().collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let paragraphs = lines.iter().map(|line| table::paragraph(line, width));
+    let mut text: String = paragraphs.collect();
     if let Some(check) = wire_check(results, &candidates) {
-        text += "On real packets:\n";
+        text += &format!("On real packets{}:\n", check.rights());
         text += &check.lines(width);
         text.push('\n');
+        if let Some(left_out) = &check.left_out {
+            text += &table::paragraph(left_out, width);
+        }
     }
     Some(text)
 }
 
-/// The command that has the stacks with a ★ that Linux has beside the kernel's own; where it has none of
-/// them, all with a ★ beside the kernel's default.
-fn wire_check(results: &Results, candidates: &[Candidate]) -> Option<WireCheck> {
-    let starred = || {
-        candidates
-            .iter()
-            .filter(|candidate| !candidate.stars.is_empty())
+/// Which of those stacks can be turned on, and what says how.
+fn on_linux(
+    head: &str,
+    candidates: &[Candidate],
+    which: impl Fn(&Candidate) -> bool,
+) -> Option<String> {
+    let named = |possible: bool| -> Vec<String> {
+        let all = candidates.iter().filter(|candidate| which(candidate));
+        let those = all.filter(|c| c.deployment.is_possible() == possible);
+        those.map(|candidate| candidate.spec.to_string()).collect()
     };
-    starred().next()?;
+    Some(match (named(true).as_slice(), named(false).as_slice()) {
+        ([], []) => return None,
+        ([], missing) => format!(
+            "{head}: none of {} is there; `dupack stacks {}` says what is missing.",
+            missing.join(", "),
+            missing[0]
+        ),
+        (there, []) => format!(
+            "{head}: {} can be turned on; `dupack stacks {}` says how.",
+            there.join(", "),
+            there[0]
+        ),
+        (there, missing) => format!(
+            "{head}: {} can be turned on (`dupack stacks {}` says how); not there: {}.",
+            there.join(", "),
+            there[0],
+            missing.join(", ")
+        ),
+    })
+}
+
+/// The command that has the stacks that nothing beats and that Linux has beside the kernel's own; where it
+/// has none of them, all that nothing beats beside the kernel's default.
+fn wire_check(results: &Results, candidates: &[Candidate]) -> Option<WireCheck> {
+    let unbeaten = || candidates.iter().filter(|c| c.is_unbeaten());
+    unbeaten().next()?;
     let mut senders = Vec::new();
-    for candidate in starred() {
+    let mut modules = Vec::new();
+    for candidate in unbeaten() {
         let Some(control) = candidate.deployment.counterpart() else {
             continue;
         };
+        modules.extend(control.module.as_ref().map(ToString::to_string));
         for sender in [
             candidate.spec.to_string(),
             format!("kernel:{}", control.name),
@@ -120,10 +163,10 @@ fn wire_check(results: &Results, candidates: &[Candidate]) -> Option<WireCheck> 
         }
     }
     if senders.is_empty() {
-        senders.extend(starred().map(|candidate| candidate.spec.to_string()));
+        senders.extend(unbeaten().map(|candidate| candidate.spec.to_string()));
         senders.push(LINUX_DEFAULT.to_owned());
     }
-    WireCheck::of(&results.experiment, &senders)
+    Some(WireCheck::of(&results.experiment, &senders)?.needing(modules))
 }
 
 /// The section of the page; nothing, if none of the senders is a stack.
@@ -134,17 +177,21 @@ pub fn section(results: &Results, catalog: &Catalog) -> Option<Section> {
         return None;
     }
     let mut blocks = vec![overview(&candidates, catalog)];
-    let starred = candidates.iter().filter(|c| !c.stars.is_empty());
-    for candidate in starred.filter(|c| c.deployment.is_possible()) {
+    let unbeaten = candidates.iter().filter(|c| c.is_unbeaten());
+    for candidate in unbeaten.filter(|c| c.deployment.is_possible()) {
         blocks.push(recipe(candidate));
     }
     blocks.extend(of_the_experiment(results));
     if let Some(check) = wire_check(results, &candidates) {
         blocks.push(Block::Listing {
             caption: format!(
-                "The check on real packets, with the path of this comparison. A kernel that says a congestion \
-                 control is not there wants its module first (modprobe). {}",
-                check.caution()
+                "The check on real packets, with the path of this comparison{}. {}{}",
+                check.rights(),
+                check.caution(),
+                check
+                    .left_out
+                    .as_ref()
+                    .map_or(String::new(), |left_out| format!(" {left_out}"))
             ),
             text: check.lines(None),
         });
@@ -163,19 +210,23 @@ fn overview(candidates: &[Candidate], catalog: &Catalog) -> Block {
             spec,
             deployment,
             stars,
+            open,
         } = candidate;
         let (answer, emphasis) = match deployment.is_possible() {
             true => ("yes", Emphasis::Holds),
             false => ("no", Emphasis::Plain),
         };
-        let stars = match (stars.len(), stars.concat().is_empty()) {
-            (0, _) => String::new(),
-            (_, true) => "★".to_owned(),
-            _ => format!("★ {}", stars.join(", ")),
+        let marked = |mark: &str, points: &[String]| match (points.len(), points.concat()) {
+            (0, _) => None,
+            (_, labels) if labels.is_empty() => Some(mark.to_owned()),
+            _ => Some(format!("{mark} {}", points.join(", "))),
         };
+        let marks = [marked("★", stars), marked("beaten by none:", open)];
+        let marks: Vec<String> = marks.into_iter().flatten().collect();
+        let marks = marks.join("; ");
         vec![
             Cell::from(spec.to_string()),
-            stars.into(),
+            marks.trim_end_matches(':').into(),
             Cell::new(answer, emphasis),
             told(spec, deployment, catalog).into(),
         ]
@@ -220,7 +271,7 @@ fn told(spec: &StackSpec, deployment: &Deployment, catalog: &Catalog) -> String 
     told
 }
 
-/// The commands for a stack with a ★.
+/// The commands for a stack that nothing beats.
 fn recipe(candidate: &Candidate) -> Block {
     let mut text = String::new();
     for (title, lines) in ways(&candidate.deployment) {

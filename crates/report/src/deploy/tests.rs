@@ -63,7 +63,7 @@ fn a_stack_that_linux_has_comes_with_commands() {
         "TCP_CONGESTION, \"westwood\", 8)",
         "\n  ss -tio\n",
         "after a timeout",
-        "\n  dupack testbed --senders rack/westwood-linux,kernel:westwood\n",
+        "(modprobe wants root):\n  modprobe tcp_westwood\n  dupack testbed --senders rack/westwood-linux,kernel:westwood\n",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
@@ -146,6 +146,47 @@ fn the_answer_says_which_stars_linux_has() {
     let nobody = results(PATH, &[("sack/reno", 1.0)]);
     let starred = answer::text(&nobody, &catalog, Some(80));
     assert_eq!(starred, None);
+}
+
+#[test]
+fn where_too_many_are_beaten_by_none_or_chance_had_no_part_these_come_with_commands() {
+    let catalog = Catalog::builtin();
+    let stacks = [("rack/reno", 2.0), ("rack/westwood-linux", 2.0)];
+    let open = results(PATH, &stacks);
+    let mut same = open.clone();
+    same.runs.iter_mut().for_each(|run| run.trace_hash = 7);
+    for results in [open, same] {
+        let text = answer::text(&results, &catalog, Some(200)).unwrap();
+        for wanted in [
+            "Beaten by none, on Linux: rack/reno, rack/westwood-linux can be turned on",
+            "On real packets (modprobe wants root):\nmodprobe tcp_westwood\ndupack testbed ",
+            "--senders rack/reno,kernel:reno,rack/westwood-linux,kernel:westwood",
+        ] {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        let section = answer::section(&results, &catalog).unwrap();
+        let recipes = |block: &&Block| matches!(block, Block::Listing { caption, .. } if caption.starts_with("To turn on"));
+        assert_eq!(section.blocks.iter().filter(recipes).count(), 2);
+        let Block::Table { rows, .. } = &section.blocks[0] else {
+            panic!("{section:?}");
+        };
+        assert_eq!(rows[0][1].text, "beaten by none");
+    }
+}
+
+#[test]
+fn a_path_that_loses_all_is_not_suggested() {
+    let check = |loss: &str| {
+        let settings = format!("{PATH}[sweep]\n\"path.loss\" = [{loss}]\n");
+        let results = results(&settings, &[("rack/cubic", 1.0)]);
+        wire::WireCheck::of(&results.experiment, &["rack/cubic".to_owned()])
+    };
+    let some = check("\"50%\", \"100%\"").unwrap();
+    assert!(some.command().contains("--loss 50% "), "{}", some.command());
+    let left_out = some.left_out.unwrap();
+    assert!(left_out.contains("the loss of 100%"), "{left_out}");
+    assert_eq!(check("\"100%\""), None);
+    assert_eq!(check("0, \"1%\"").unwrap().left_out, None);
 }
 
 #[test]

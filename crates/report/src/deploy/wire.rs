@@ -2,6 +2,7 @@
 //! what of it the testbed does not have.
 
 use dupack_lab::experiment::{Direction, Experiment, LinkOptions, QueueKind};
+use dupack_lab::units::Probability;
 
 /// How wide a command is broken where nobody knows how wide the terminal is.
 const USUAL_WIDTH: usize = 100;
@@ -13,17 +14,23 @@ pub struct WireCheck {
     flags: Vec<(&'static str, String)>,
     /// What of the comparison the testbed does not have, a few words each.
     pub without: Vec<String>,
+    /// The modules that its senders' congestion controls are in.
+    modules: Vec<String>,
+    /// Points that no testbed can have, in a sentence.
+    pub left_out: Option<String>,
 }
 
 impl WireCheck {
     /// The path of `experiment` between `senders`; nothing, if it has no single path that a testbed could
-    /// have.
+    /// have, or only one that loses all.
     #[must_use]
     pub fn of(experiment: &Experiment, senders: &[String]) -> Option<Self> {
         let path = experiment.path.as_ref()?;
         let mut check = Self {
             flags: Vec::new(),
             without: Vec::new(),
+            modules: Vec::new(),
+            left_out: None,
         };
         let rate = path.rate.map(|rate| rate.to_string());
         let trace = path.trace.as_ref().map(|file| file.display().to_string());
@@ -40,7 +47,15 @@ impl WireCheck {
             check.without.push("a buffer without end".to_owned());
         }
         check.flag("--buffer", experiment, "path.buffer", buffer);
-        check.flags.push(("--loss", losses(experiment, path)));
+        let (carrying, hopeless) = losses(experiment, path);
+        if carrying.is_empty() {
+            return None;
+        }
+        check.left_out = (!hopeless.is_empty()).then(|| {
+            let hopeless = hopeless.join(" and ");
+            format!("Without the loss of {hopeless}: a path that loses all carries nothing.")
+        });
+        check.flags.push(("--loss", carrying.join(",")));
         if let Some(reorder) = &path.reorder {
             check
                 .flags
@@ -156,17 +171,40 @@ impl WireCheck {
         self.without.extend(there.map(|(_, what)| what.to_owned()));
     }
 
+    /// The same with these modules, which the kernel's senders want first.
+    #[must_use]
+    pub fn needing(mut self, modules: impl IntoIterator<Item = String>) -> Self {
+        for module in modules {
+            if !self.modules.contains(&module) {
+                self.modules.push(module);
+            }
+        }
+        self
+    }
+
+    /// What its lines take beside what every testbed does, in brackets.
+    #[must_use]
+    pub const fn rights(&self) -> &'static str {
+        match self.modules.is_empty() {
+            true => "",
+            false => WANTS_ROOT,
+        }
+    }
+
     /// The command in one line.
     #[must_use]
     pub fn command(&self) -> String {
         self.broken(usize::MAX)
     }
 
-    /// The same for a terminal of this width: lines end with a backslash where it goes on, so that it can
-    /// be pasted.
+    /// The same for a terminal of this width, after a line for each module: lines end with a backslash
+    /// where it goes on, so that it can be pasted.
     #[must_use]
     pub fn lines(&self, width: Option<u16>) -> String {
-        self.broken(width.map_or(USUAL_WIDTH, usize::from))
+        let modules = self.modules.iter();
+        let mut lines: Vec<String> = modules.map(|module| load(module)).collect();
+        lines.push(self.broken(width.map_or(USUAL_WIDTH, usize::from)));
+        lines.join("\n")
     }
 
     /// In lines of at most `width` columns, if no single flag is longer.
@@ -199,13 +237,26 @@ impl WireCheck {
     }
 }
 
-/// The loss probabilities, as a flag takes them.
-fn losses(experiment: &Experiment, path: &LinkOptions) -> String {
-    let Some(swept) = experiment.sweep.get("path.loss") else {
-        return path.loss.to_string();
+/// The loss probabilities, as a flag takes them: those of paths that carry something, and the others.
+fn losses(experiment: &Experiment, path: &LinkOptions) -> (Vec<String>, Vec<String>) {
+    let all: Vec<String> = match experiment.sweep.get("path.loss") {
+        Some(swept) => swept.iter().map(ToString::to_string).collect(),
+        None => vec![path.loss.to_string()],
     };
-    let all: Vec<String> = swept.iter().map(ToString::to_string).collect();
-    all.join(",")
+    let carries = |loss: &String| {
+        let probability = loss.parse::<Probability>();
+        probability.map_or(true, |probability| probability.as_fraction() < 1.0)
+    };
+    all.into_iter().partition(carries)
+}
+
+/// Said where a module is loaded.
+pub const WANTS_ROOT: &str = " (modprobe wants root)";
+
+/// What loads a module of the kernel, as root.
+#[must_use]
+pub fn load(module: &str) -> String {
+    format!("modprobe {module}")
 }
 
 /// `text` for a shell, in quotes if it needs them.
