@@ -6,8 +6,11 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use dupack_lab::run::journal::NAME as JOURNAL;
 use miette::Diagnostic;
 use thiserror::Error;
+
+use crate::deploy::wire::quoted;
 
 /// Takes the files of a report.
 pub trait Folder {
@@ -137,7 +140,15 @@ impl OutputFolder {
         while taken(&chosen) {
             if if_present == IfPresent::Refuse {
                 let cause = "it holds something already, and results are never overwritten";
-                return Err(StoreError::new("write to", path, cause, flag));
+                let mut error = StoreError::new("write to", path, cause, flag);
+                if path.join(JOURNAL).is_file() {
+                    error.remedy = format!(
+                        "it has the finished runs of a command that was interrupted: repeat that command with \
+                         --resume {} in place of {flag}; for anything else choose another folder with {flag}",
+                        quoted(&path.display().to_string())
+                    );
+                }
+                return Err(error);
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             chosen = path.with_file_name(format!("{name}-{number}"));
@@ -259,6 +270,23 @@ mod tests {
             remedy(usual).as_deref(),
             Some("choose another folder with --out")
         );
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn a_folder_with_finished_runs_is_to_be_resumed() {
+        let base = std::env::temp_dir().join(format!("dupack-journal-{}", std::process::id()));
+        let path = base.join("a b");
+        let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
+        folder.write("experiment.toml", b"x").unwrap();
+        let help = || {
+            let error = OutputFolder::create(&path, IfPresent::Refuse).unwrap_err();
+            error.help().map(|help| help.to_string()).unwrap()
+        };
+        assert_eq!(help(), "choose another folder with --out");
+        folder.write(JOURNAL, b"x").unwrap();
+        let wanted = format!("--resume '{}' in place of --out", path.display());
+        assert!(help().contains(&wanted), "{}", help());
         fs::remove_dir_all(&base).unwrap();
     }
 
