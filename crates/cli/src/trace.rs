@@ -26,6 +26,7 @@ use miette::{IntoDiagnostic, Result, miette};
 use crate::flags::{Given, StackList, burst, dialect};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
+use losses::Met;
 use setting::{Flows, Setting};
 
 /// The figures' files, without their endings.
@@ -158,6 +159,7 @@ struct Run<'p> {
 struct Done {
     account: Account,
     found: Found,
+    met: Met,
 }
 
 pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
@@ -176,7 +178,8 @@ pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCod
     }
     let folder = folder(args.out.as_deref(), "trace")?;
     folder.write(EXPERIMENT, setting.source.text.as_bytes())?;
-    let done = write_all(&runs, setting.seed, &folder)?;
+    let none = Met::none(&setting.experiment);
+    let done = write_all(&runs, setting.seed, &none, &folder)?;
     let runs = &runs[..done.len()];
 
     for warning in plan.warnings().iter().chain(&setting.remarks) {
@@ -266,10 +269,10 @@ fn folder_of(stack: &str) -> String {
 
 /// Does the runs, one after the other, and writes what happens while they last; asked to stop, it
 /// ends with the run under way.
-fn write_all(runs: &[Run<'_>], seed: u64, folder: &OutputFolder) -> Result<Vec<Done>> {
+fn write_all(runs: &[Run<'_>], seed: u64, none: &Met, folder: &OutputFolder) -> Result<Vec<Done>> {
     let mut all = Vec::new();
     for run in runs {
-        all.push(write(run, seed, folder)?);
+        all.push(write(run, seed, none.clone(), folder)?);
         if interrupt().is_asked() {
             break;
         }
@@ -277,7 +280,7 @@ fn write_all(runs: &[Run<'_>], seed: u64, folder: &OutputFolder) -> Result<Vec<D
     Ok(all)
 }
 
-fn write(run: &Run<'_>, seed: u64, folder: &OutputFolder) -> Result<Done> {
+fn write(run: &Run<'_>, seed: u64, none: Met, folder: &OutputFolder) -> Result<Done> {
     let name = |file: TraceFile| match run.place.as_str() {
         "" => file.name().to_owned(),
         place => format!("{place}/{}", file.name()),
@@ -288,18 +291,23 @@ fn write(run: &Run<'_>, seed: u64, folder: &OutputFolder) -> Result<Done> {
         windows: file(TraceFile::Windows)?,
         capture: file(TraceFile::Capture)?,
     };
-    let mut extent = Extent::default();
+    let mut seen = (Extent::default(), none);
     let flow = (seed, run.flow);
-    let account = match stream(run.scenario, flow, outputs, &mut extent, interrupt()) {
+    let account = match stream(run.scenario, flow, outputs, &mut seen, interrupt()) {
         Err(StreamError::Write { file, source }) => {
             return Err(folder.unwritten(&name(file), &source).into());
         }
         result => result.into_diagnostic()?,
     };
     let end = account.end;
+    let (extent, met) = seen;
     let found = extent.found(end);
     let found = found.ok_or_else(|| miette!("the run had ended at {end} before it began"))?;
-    Ok(Done { account, found })
+    Ok(Done {
+        account,
+        found,
+        met,
+    })
 }
 
 /// The part that the figures are to show, as far as that is said.

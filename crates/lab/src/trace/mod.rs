@@ -16,7 +16,7 @@ pub use capture::capture;
 pub use csv::{packets_csv, windows_csv};
 pub use reach::{Reach, Unreached};
 
-use dupack_net::link::DropCause;
+pub use dupack_net::link::DropCause;
 use dupack_tcp::facts::SendReason;
 use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::sender::{SenderStats, WindowChange};
