@@ -187,7 +187,7 @@ impl Source {
         toml::from_str(&self.text).map_err(|error| {
             let message = in_words(error.message());
             ExperimentError::Invalid(Box::new(Complaint {
-                help: meant(&message),
+                help: meant(&message).or_else(|| as_list(error.message())),
                 message,
                 file: NamedSource::new(&self.name, self.text.clone()),
                 at: error.span().map(SourceSpan::from),
@@ -249,20 +249,56 @@ pub fn split(path: &str) -> Vec<String> {
     keys
 }
 
-/// A message of the parser without Rust's names of kinds of numbers.
+/// A message of the parser without Rust's and serde's names of kinds: `expected a list, and found the
+/// text "1%"`.
 pub(super) fn in_words(message: &str) -> String {
-    let Some((before, kind)) = message.rsplit_once("expected ") else {
+    let Some((found, expected)) = mismatch(message) else {
         return message.to_owned();
     };
-    let words = match kind {
+    let found = match found.split_once(' ') {
+        _ if found.starts_with("floating point") => found.trim_start_matches("floating point "),
+        Some(("string", text)) => return format!("expected {expected}, and found the text {text}"),
+        Some(("integer" | "boolean", value)) => value,
+        _ if found == "sequence" => "a list",
+        _ if found == "map" => "a table",
+        _ => found,
+    };
+    format!("expected {expected}, and found {}", found.replace('`', ""))
+}
+
+/// What there was and what there should have been, of a message about a value of the wrong kind.
+fn mismatch(message: &str) -> Option<(&str, &str)> {
+    let message = message.lines().next()?;
+    let (before, expected) = message.rsplit_once(", expected ")?;
+    let kinds = ["invalid type: ", "invalid value: ", "invalid length "];
+    let found = kinds.iter().find_map(|kind| before.strip_prefix(kind))?;
+    let expected = match expected {
         "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
         "u32" => "a whole number from 0 to 4294967295",
         "u64" | "usize" => "a whole number, 0 or more",
+        "i64" | "i32" => "a whole number",
         "f64" => "a number",
+        "a string" => "text in quotes",
+        "path string" => "the path of a file, in quotes",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        // Our own types are tables in a file.
+        other if other.starts_with("struct ") => "a table",
         other => other,
     };
-    format!("{before}expected {words}")
+    Some((found, expected))
+}
+
+/// How to write a value where a list of such is wanted.
+fn as_list(message: &str) -> Option<String> {
+    let (found, "a list") = mismatch(message)? else {
+        return None;
+    };
+    let value = found.split_once(' ').map(|(_, value)| value)?;
+    let value = value.trim_start_matches("point ").replace('`', "");
+    Some(format!("write a list: [{value}]"))
 }
 
 /// A guess at what was meant, from a message that lists what would have been right.
@@ -324,6 +360,54 @@ mod tests {
         };
         let at = complaint.at.unwrap();
         assert_eq!(&text[at.offset()..at.offset() + at.len()], "\"path.los\"");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_told_without_the_words_of_the_parser() {
+        for (line, wanted) in [
+            (
+                "sweep = { \"path.loss\" = \"1%\" }",
+                "expected a list, and found the text \"1%\"",
+            ),
+            (
+                "sweep = { \"path.loss\" = \"1%\" }",
+                "write a list: [\"1%\"]",
+            ),
+            ("sweep = { \"flows.0.count\" = 2 }", "write a list: [2]"),
+            ("flows = 1", "expected a list, and found 1"),
+            ("path = 1.5", "expected a table, and found 1.5"),
+            ("path = true", "expected a table, and found true"),
+            ("title = 5", "expected text in quotes, and found 5"),
+            (
+                "title = [\"a\"]",
+                "expected text in quotes, and found a list",
+            ),
+            (
+                "path = { trace = 3 }",
+                "expected the path of a file, in quotes",
+            ),
+            (
+                "seeds_max = \"x\"",
+                "expected a whole number from 0 to 4294967295, and found the text",
+            ),
+            (
+                "path = { rate = true }",
+                "expected a rate such as \"10Mbit/s\", and found true",
+            ),
+            (
+                "path = { delay = [1] }",
+                "expected a time such as \"20ms\", and found a list",
+            ),
+        ] {
+            let text = format!("stacks = [\"sack/reno\"]\n{line}\n");
+            let out = rendered(&source(&text).parse().unwrap_err());
+            assert!(out.contains(wanted), "{line}: {out}");
+            for raw in [
+                "invalid", "sequence", "map", "struct", "integer", "floating",
+            ] {
+                assert!(!out.contains(raw), "{raw}: {line}: {out}");
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The points of a sweep: the experiment with each combination of swept values in place, or with
 //! the values of each point that the file lists.
 
+use std::collections::HashSet;
+
 use toml::{Table, Value};
 
 use super::load::{ExperimentError, Source, in_words, meant, split};
@@ -83,7 +85,9 @@ fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point,
         let fail = |message: String, help: Option<String>| {
             ExperimentError::at(source, place, message, help)
         };
-        set(&mut table, key, value).map_err(|m| fail(m, None))?;
+        // What is wrong then is the key, whatever its value.
+        set(&mut table, key, value)
+            .map_err(|m| ExperimentError::at_key(source, key_of(place), m, None))?;
         // One at a time, so that a value that does not fit is the one pointed at.
         if let Err(error) = table.clone().try_into::<Experiment>() {
             let message = in_words(error.message());
@@ -91,13 +95,8 @@ fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point,
             if message.starts_with("unknown field")
                 && let Some(meant) = meant(&message)
             {
-                let end = place.rfind('"').map_or(place.len(), |quote| quote + 1);
-                return Err(ExperimentError::at_key(
-                    source,
-                    &place[..end],
-                    message,
-                    Some(meant),
-                ));
+                let key = key_of(place);
+                return Err(ExperimentError::at_key(source, key, message, Some(meant)));
             }
             let help = format!("`{key}` is set to `{value}` here");
             return Err(fail(message, Some(help)));
@@ -107,6 +106,28 @@ fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point,
         experiment: table.try_into().expect("it was just checked"),
         values: settings.into_iter().map(|s| (s.key, s.value)).collect(),
     })
+}
+
+/// The place of the key of a value at `place`, which may be an item of a list.
+fn key_of(place: &str) -> &str {
+    let end = place.rfind('"').map_or(place.len(), |quote| quote + 1);
+    &place[..end]
+}
+
+/// An error at the second of two values that are the same: two points would have one name.
+fn once<'v>(
+    values: impl Iterator<Item = (String, &'v str)>,
+    source: &Source,
+) -> Result<(), ExperimentError> {
+    let mut seen = HashSet::new();
+    for (value, place) in values {
+        if !seen.insert(value.clone()) {
+            let message = format!("`{value}` is there twice");
+            let help = "leave one out: every point is run with all seeds".to_owned();
+            return Err(ExperimentError::at(source, place, message, Some(help)));
+        }
+    }
+    Ok(())
 }
 
 /// Every value of every key with every value of the others.
@@ -130,6 +151,8 @@ fn combinations(
             place: format!("{place}.{i}"),
         });
         let values: Vec<Setting> = values.collect();
+        let told = values.iter().map(|s| (s.value.to_string(), &*s.place));
+        once(told, source)?;
         combinations = combinations
             .into_iter()
             .flat_map(|done| {
@@ -180,8 +203,14 @@ fn listed(experiment: &Experiment, source: &Source) -> Result<Vec<Vec<Setting>>,
                 place,
             })
         });
-        all.push(settings.collect::<Result<_, ExperimentError>>()?);
+        all.push(settings.collect::<Result<Vec<_>, ExperimentError>>()?);
     }
+    let places: Vec<String> = (0..all.len()).map(|n| format!("points.{n}")).collect();
+    let told = all.iter().zip(&places).map(|(settings, place)| {
+        let values = settings.iter().map(|s| format!("{} = {}", s.key, s.value));
+        (values.collect::<Vec<_>>().join(", "), &**place)
+    });
+    once(told, source)?;
     Ok(all)
 }
 
@@ -222,8 +251,8 @@ fn set(table: &mut Table, key: &str, value: &SweepValue) -> Result<(), String> {
     let keys = split(key);
     let (last, way) = keys.split_last().expect("there is at least one");
     let mut here = Slot::Table(table);
-    for step in way {
-        here = here.step(step, key)?;
+    for (step, next) in way.iter().zip(&keys[1..]) {
+        here = here.step((step.as_str(), next.as_str()), key)?;
     }
     here.put(last, to_toml(value), key)
 }
@@ -235,8 +264,14 @@ enum Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    fn step(self, step: &str, key: &str) -> Result<Self, String> {
+    fn step(self, (step, next): (&str, &str), key: &str) -> Result<Self, String> {
         let value = match self {
+            // A list is not made: what its items are is not said.
+            Slot::Table(table) if !table.contains_key(step) && next.parse::<usize>().is_ok() => {
+                return Err(format!(
+                    "`{key}`: there is no `{step}` in the file: write [[{step}]] with what is to be swept"
+                ));
+            }
             Slot::Table(table) => table
                 .entry(step)
                 .or_insert_with(|| Value::Table(Table::new())),
@@ -358,10 +393,44 @@ mod tests {
             ),
             ("[[points]]\n\"path.loss\" = \"many\"\n", "many"),
             ("[[points]]\nseeds = 3\n", "cannot be swept"),
+            (
+                "[[points]]\n\"path.loss\" = \"1%\"\n[[points]]\n\"path.loss\" = \"1%\"\n",
+                "`path.loss = 1%` is there twice",
+            ),
         ] {
             let error = unroll(&format!("{LISTED}{lines}")).unwrap_err();
             assert!(error.contains(part), "{lines}: {error}");
         }
+    }
+
+    /// Where in the text a complaint points.
+    fn pointed(text: &str) -> String {
+        let source = Source::new("test.toml", text);
+        let error = points(&source.parse().unwrap(), &source).unwrap_err();
+        let ExperimentError::Invalid(complaint) = error else {
+            panic!("{error}");
+        };
+        let at = complaint.at.unwrap();
+        text[at.offset()..at.offset() + at.len()].to_owned()
+    }
+
+    #[test]
+    fn a_complaint_points_at_the_key_or_at_the_second_of_two_values() {
+        let twice = "\"path.delay\" = [\"5ms\", \"7ms\",  \"5ms\"]\n";
+        let text = format!("{BASE}{twice}");
+        let source = Source::new("test.toml", &text);
+        let error = points(&source.parse().unwrap(), &source).unwrap_err();
+        let ExperimentError::Invalid(complaint) = error else {
+            panic!("{error}");
+        };
+        assert_eq!(
+            complaint.at.unwrap().offset(),
+            text.rfind("\"5ms\"").unwrap()
+        );
+        let no_list = format!("{BASE}\"udp.0.rate\" = [\"1Mbit/s\"]\n");
+        assert_eq!(pointed(&no_list), "\"udp.0.rate\"");
+        let no_item = format!("{BASE}\"flows.3.count\" = [1]\n");
+        assert_eq!(pointed(&no_item), "\"flows.3.count\"");
     }
 
     #[test]
@@ -372,6 +441,11 @@ mod tests {
             ("\"flows.3.count\" = [1]", "there is no item 3"),
             ("\"path.rate.x\" = [1]", "holds no keys"),
             ("\"path.loss\" = []", "no values"),
+            (
+                "\"path.delay\" = [\"5ms\", \"5ms\"]",
+                "`5ms` is there twice",
+            ),
+            ("\"udp.0.rate\" = [\"1Mbit/s\"]", "write [[udp]]"),
             ("\"stacks.0\" = [\"le/reno\"]", "cannot be swept"),
             ("\"seeds\" = [1, 2]", "cannot be swept"),
         ] {

@@ -407,6 +407,13 @@ pub(super) fn probability(text: &str) -> Result<f64, UnitError> {
         }
         return Ok(fraction);
     }
+    if number.starts_with('-') {
+        let positive = number.trim_start_matches('-');
+        return match probability(trimmed.trim_start_matches('-')) {
+            Ok(_) if percent => error(Problem::Negative, &format!("\"{positive}%\"")),
+            _ => error(Problem::Negative, "a percentage, for example \"1%\""),
+        };
+    }
     if percent && fraction > 1.0 {
         return error(Problem::AboveHundredPercent, "at most \"100%\"");
     }
@@ -421,7 +428,7 @@ fn percent_to_fraction(number: &str) -> Option<f64> {
 
 /// Why `fraction`, read from `text`, is no probability.
 pub(super) fn bad_fraction(text: &str, fraction: f64) -> UnitError {
-    let fine = "a fraction between 0 and 1, or a percentage such as \"1%\"";
+    let fine = "a percentage, for example \"1%\"";
     if fraction.is_nan() {
         UnitError::new(text, Problem::NotANumber, fine)
     } else if fraction <= 0.0 {
