@@ -12,7 +12,7 @@ use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 use miette::{Result, miette};
 
 use crate::deliver::carry_out;
-use crate::flags::{Given, OutputArgs, StackList, dialect, whole_path};
+use crate::flags::{Given, OutputArgs, StackList, dialect, whole, whole_path};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -91,20 +91,20 @@ pub struct CompareArgs {
     dialect: Dialect,
     /// Seeds per stack and point. Each draws the losses and, where there is more than one flow, when
     /// they start within the first second; all stacks have the same
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, default_value_t = 10, value_parser = whole::<u32>(1, 100_000))]
     seeds: u32,
     /// Add seeds until every mean goodput is known this well: half its 95 % confidence interval, as a
     /// share of the mean, for every stack at every point
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     precision: Option<Probability>,
     /// The most seeds that --precision may take [default: 200]
-    #[arg(long, value_name = "N", requires = "precision", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", requires = "precision", value_parser = whole::<u32>(1, 100_000))]
     seeds_max: Option<u32>,
     /// Simulated time of a run
     #[arg(long, default_value = "60s", allow_hyphen_values = true)]
     duration: Delay,
     /// Flows of the same stack that share the bottleneck
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u32>(1, 100_000))]
     flows: u32,
     /// Payload bytes of a full segment [default: the dialect's]
     #[arg(long, value_name = "BYTES")]

@@ -18,7 +18,7 @@ use dupack_wire::host::{Host, HostConfig, Offer, Outcome, PipeEnd, random_key};
 use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig, TunError};
 use miette::{IntoDiagnostic, Report, Result, miette};
 
-use crate::flags::{dialect, lasting};
+use crate::flags::{dialect, lasting, whole};
 use crate::output::INTERRUPTED;
 
 /// An endpoint of ours on real packets.
@@ -44,7 +44,7 @@ pub struct EndpointArgs {
     #[arg(long, value_name = "DELAY", value_parser = lasting)]
     pub keep_alive: Option<Delay>,
     /// Longest packet, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = whole::<u16>(1280, 65_535))]
     pub mtu: u16,
     /// Whether the path is probed for its MTU where routers say nothing: not at all, once timeouts in a
     /// row show a black hole, or from the beginning [default: what the dialect does]

@@ -109,6 +109,22 @@ pub fn jobs(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Reads a whole number from `least` to `most`.
+pub fn whole<T>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
+where
+    T: TryFrom<u64>,
+{
+    move |text| {
+        let number = text.trim().parse::<u64>().ok();
+        let number = number.filter(|number| (least..=most).contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| match most {
+            u64::MAX => format!("write a whole number, {least} or more"),
+            most => format!("write a whole number from {least} to {most}"),
+        })
+    }
+}
+
 /// Losses in bursts on the command line: the probabilities that a burst begins and that it ends.
 pub fn burst(text: &str) -> Result<BurstLoss, String> {
     let Some((enter, leave)) = text.split_once(',') else {
@@ -177,6 +193,27 @@ impl std::str::FromStr for StackList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_is_none_says_which_are() {
+        let seeds = whole::<u32>(1, 100_000);
+        assert_eq!(seeds("10"), Ok(10));
+        for text in [
+            "abc",
+            "0",
+            "1.5",
+            "",
+            "-1",
+            "100001",
+            "99999999999999999999999",
+        ] {
+            let wanted = "write a whole number from 1 to 100000";
+            assert_eq!(seeds(text).unwrap_err(), wanted, "{text}");
+        }
+        let seed = whole::<u64>(0, u64::MAX);
+        assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(seed("x").unwrap_err(), "write a whole number, 0 or more");
+    }
 
     #[test]
     fn commas_inside_parameters_do_not_split_stacks() {

@@ -10,6 +10,7 @@ use dupack_wire::host::{Once, Pipe};
 use miette::{IntoDiagnostic, Result};
 
 use crate::endpoint::{ENDPOINT, EndpointArgs, addresses, host, offered, to_the_end, without_sack};
+use crate::flags::whole;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -27,7 +28,7 @@ Exit codes:
   130  interrupted")]
 pub struct ReceiveArgs {
     /// Where to accept one connection
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(value_parser = whole::<u16>(1, 65_535))]
     port: u16,
     #[command(flatten)]
     endpoint: EndpointArgs,

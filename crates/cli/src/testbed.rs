@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
-use dupack_lab::results::Prefer;
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
+use dupack_lab::results::Prefer;
 use dupack_lab::run::{Execution, Plan};
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 use dupack_report::folder::{IfPresent, OutputFolder};
@@ -25,7 +25,9 @@ use dupack_testbed::{
 use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result};
 
-use crate::flags::{Format, StackList, dialect, lasting, prefer, whole_path};
+use crate::flags::{
+    Format, StackList, dialect, lasting, prefer, whole, whole_path,
+};
 use crate::output::{INTERRUPTED, command_without, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
@@ -101,7 +103,7 @@ pub struct TestbedArgs {
     #[arg(long, default_value = "20MB", allow_hyphen_values = true)]
     bytes: ByteCount,
     /// Runs per sender and point; the repetition is the seed of the path's losses
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(1, 100_000))]
     repeat: u32,
     /// When a run is cut off
     #[arg(long, value_name = "TIME", default_value = "10min")]

@@ -23,7 +23,7 @@ use dupack_report::trace::{
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::flags::{Given, StackList, burst, dialect};
+use crate::flags::{Given, StackList, burst, dialect, whole};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
 use losses::Met;
@@ -56,7 +56,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = setting::NOT_WITH_A_FILE)]
     experiment: Option<PathBuf>,
     /// Which point of the file's sweep, from 1 [default: the first]
-    #[arg(long, value_name = "N", requires = "experiment")]
+    #[arg(long, value_name = "N", requires = "experiment", value_parser = whole::<usize>(1, 10_000))]
     point: Option<usize>,
     /// Losses by list, for each flow: 24, 24-30, 26#2 (second transmission), '5 of 40-71' (at random), 'ack 3', 1.5s..2s; may be repeated
     #[arg(long, value_delimiter = ',')]
@@ -87,7 +87,7 @@ pub struct TraceArgs {
     #[arg(long, default_value = "1000pkt", allow_hyphen_values = true)]
     buffer: Buffer,
     /// Flows of the same stack that share the bottleneck
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u32>(1, 1000))]
     flows: u32,
     /// Which flows to follow, counted from 1: 1,3 or all [default: the first of the stack]
     #[arg(long, value_name = "FLOWS")]
@@ -109,7 +109,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "BYTES", default_value = "1000B")]
     segment: ByteCount,
     /// Seed of the random losses [default: 1, or the file's first]
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX))]
     seed: Option<u64>,
     /// Simulated time of the run [default: 10s, or the file's]
     #[arg(long, allow_hyphen_values = true)]
