@@ -17,7 +17,7 @@ use dupack_report::folder::OutputFolder;
 use dupack_report::table;
 use miette::{IntoDiagnostic, Result};
 
-use crate::flags::{Format, OutputArgs};
+use crate::flags::{Format, OutputArgs, check_preference};
 use crate::output::{INTERRUPTED, command_without, folder, print, quoted, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
@@ -32,6 +32,7 @@ pub fn carry_out(
     if !output.no_harm {
         plan = plan.measuring_harm(catalog);
     }
+    check_preference(output.prefer, &plan.empty_results().harm)?;
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if output.explain {
         let (_, width) = terminal();

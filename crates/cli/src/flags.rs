@@ -8,9 +8,10 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Id, ValueEnum};
 use dupack_algorithms::catalog::Dialect;
 use dupack_lab::experiment::BurstLoss;
-use dupack_lab::results::Prefer;
+use dupack_lab::results::{HarmRecord, Prefer};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Delay, Probability};
+use miette::{Report, miette};
 
 /// The flags that somebody wrote, by their identifiers: others have their defaults.
 #[derive(Debug, Default)]
@@ -96,6 +97,25 @@ pub struct OutputArgs {
     /// Runs at a time [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
+}
+
+/// An error if what is preferred is not measured.
+pub fn check_preference(prefer: Option<Prefer>, harm: &HarmRecord) -> Result<(), Report> {
+    if prefer != Some(Prefer::Friendly) {
+        return Ok(());
+    }
+    let (why, help) = match harm {
+        HarmRecord::Measured => return Ok(()),
+        HarmRecord::NotAsked => (
+            "harm is not measured here".to_owned(),
+            "leave out --no-harm, or take --prefer goodput or --prefer delay",
+        ),
+        HarmRecord::Senseless { why } => (why.clone(), "take --prefer goodput or --prefer delay"),
+    };
+    Err(miette!(
+        help = help,
+        "--prefer friendly goes by the harm to a standing flow: {why}"
+    ))
 }
 
 /// More threads than this help on no machine.
@@ -213,6 +233,26 @@ mod tests {
         let seed = whole::<u64>(0, u64::MAX);
         assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(seed("x").unwrap_err(), "write a whole number, 0 or more");
+    }
+
+    #[test]
+    fn friendliness_is_preferred_only_where_harm_is_measured() {
+        let friendly = Some(Prefer::Friendly);
+        assert!(check_preference(friendly, &HarmRecord::Measured).is_ok());
+        assert!(check_preference(Some(Prefer::Delay), &HarmRecord::NotAsked).is_ok());
+        let error = check_preference(friendly, &HarmRecord::NotAsked).unwrap_err();
+        assert!(
+            error
+                .help()
+                .unwrap()
+                .to_string()
+                .contains("leave out --no-harm")
+        );
+        let why = "the flows are too short".to_owned();
+        let error = check_preference(friendly, &HarmRecord::Senseless { why }).unwrap_err();
+        assert!(error.to_string().contains("too short"), "{error}");
+        let help = error.help().unwrap().to_string();
+        assert!(!help.contains("--no-harm"), "{help}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
-use dupack_lab::results::Prefer;
+use dupack_lab::results::{HarmRecord, Prefer};
 use dupack_lab::run::{Execution, Plan};
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 use dupack_report::folder::{IfPresent, OutputFolder};
@@ -26,7 +26,7 @@ use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result};
 
 use crate::flags::{
-    Format, StackList, dialect, lasting, prefer, whole, whole_path,
+    Format, StackList, check_preference, dialect, lasting, prefer, whole, whole_path,
 };
 use crate::output::{INTERRUPTED, command_without, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
@@ -197,6 +197,10 @@ impl std::str::FromStr for LossList {
 }
 
 pub fn run(args: &TestbedArgs, catalog: &Catalog) -> Result<ExitCode> {
+    let harm = HarmRecord::Senseless {
+        why: "it is not measured on real packets".to_owned(),
+    };
+    check_preference(args.prefer, &harm)?;
     // First of all: it is possible only while there is one thread.
     namespace::prepare().into_diagnostic()?;
     let testbed = testbed(args, catalog)?;
