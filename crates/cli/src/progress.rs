@@ -1,11 +1,14 @@
 //! Progress bars, and Ctrl-C.
 
+mod screen;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use dupack_lab::run::{Amount, Interrupt, Progress, Watch};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use screen::{Room, cut};
 
 static INTERRUPT: Interrupt = Interrupt::new();
 
@@ -27,53 +30,79 @@ pub fn interrupt() -> &'static Interrupt {
     &INTERRUPT
 }
 
+/// A bar that is drawn on `target` by `style`.
+fn bar(target: ProgressDrawTarget, length: u64, style: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    let style = ProgressStyle::with_template(style).expect("the template is valid");
+    bar.set_style(style.progress_chars("━╸─"));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
 /// A bar over a known number of runs; nothing where no one is looking.
-pub struct Bar(ProgressBar);
+pub struct Bar {
+    bar: ProgressBar,
+    room: Room,
+}
 
 impl Bar {
     /// A bar for `runs` runs of `what`.
     pub fn new(runs: usize, what: &str) -> Self {
-        let bar = ProgressBar::new(runs as u64);
-        let style = "{msg} {wide_bar} {pos}/{len} runs, {eta} left";
-        let style = ProgressStyle::with_template(style).expect("the template is valid");
-        bar.set_style(style.progress_chars("━╸─"));
-        bar.set_message(what.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self(bar)
+        Self::on(screen::target(), Room::of_the_terminal(), runs, what)
+    }
+
+    /// The same, drawn on `target`, which has so much room.
+    fn on(target: ProgressDrawTarget, room: Room, runs: usize, what: &str) -> Self {
+        let style = match room {
+            Room::Wide { .. } => "{msg} {wide_bar} {pos}/{len} runs, {eta} left",
+            Room::Narrow => "{wide_bar} {pos}/{len} runs",
+            Room::Least => "{wide_bar} {pos}/{len}",
+        };
+        let this = Self {
+            bar: bar(target, runs as u64, style),
+            room,
+        };
+        this.tell(what);
+        this
+    }
+
+    /// Says what is being done.
+    fn tell(&self, what: &str) {
+        self.bar.set_message(cut(what, self.room.message()));
     }
 
     /// Takes the bar away.
     pub fn finish(self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
 #[cfg(target_os = "linux")]
 impl dupack_testbed::Watch for Bar {
     fn run_begins(&self, what: &str) {
-        if self.0.is_hidden() {
+        if self.bar.is_hidden() {
             eprintln!("{what}");
         } else {
-            self.0.set_message(what.to_owned());
+            self.tell(what);
         }
     }
 
     fn run_done(&self) {
-        self.0.inc(1);
+        self.bar.inc(1);
     }
 }
 
 impl Progress for Bar {
     fn run_done(&self) {
-        self.0.inc(1);
+        self.bar.inc(1);
     }
 
     fn runs_added(&self, runs: usize) {
-        self.0.inc_length(runs as u64);
+        self.bar.inc_length(runs as u64);
     }
 
     fn note(&self, text: &str) {
-        self.0.suspend(|| eprintln!("note: {text}"));
+        self.bar.suspend(|| eprintln!("note: {text}"));
     }
 }
 
@@ -84,6 +113,7 @@ const LINE_EVERY: Duration = Duration::from_secs(15);
 /// as the runs are in packets, so that the time left can be told although runs differ in length.
 pub struct Board {
     bar: ProgressBar,
+    room: Room,
     state: Mutex<State>,
     last_line_ms: AtomicU64,
     /// Measures the present part of the work: a bar is a clock that is never shown.
@@ -101,12 +131,14 @@ struct State {
 impl Board {
     /// A board on which nothing has begun.
     pub fn new() -> Self {
-        let bar = ProgressBar::new(0);
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {prefix}");
-        bar.set_style(style.expect("the template is valid").progress_chars("━╸─"));
-        bar.enable_steady_tick(Duration::from_millis(200));
+        let room = Room::of_the_terminal();
+        let style = match room {
+            Room::Wide { .. } => "{msg} {wide_bar} {prefix}",
+            Room::Narrow | Room::Least => "{wide_bar} {prefix}",
+        };
         Self {
-            bar,
+            bar: bar(screen::target(), 0, style),
+            room,
             state: Mutex::default(),
             last_line_ms: AtomicU64::new(0),
             part: ProgressBar::hidden(),
@@ -150,9 +182,14 @@ impl Board {
 }
 
 impl State {
+    /// `12/960`.
+    fn count(&self) -> String {
+        format!("{}/{}", self.done.runs, self.total.runs)
+    }
+
     /// `12/960 runs, about 3 min left`.
     fn words(&self, elapsed: Duration) -> String {
-        let mut words = format!("{}/{} runs", self.done.runs, self.total.runs);
+        let mut words = format!("{} runs", self.count());
         let new = self.done.packets.saturating_sub(self.before.packets);
         if new > 0 {
             let left = self.total.packets.saturating_sub(self.done.packets);
@@ -190,14 +227,19 @@ impl Watch for Board {
     }
 
     fn run_begins(&self, whole: &str, experiment: &str) {
-        self.bar.set_message(format!("{whole}: {experiment}"));
+        let what = format!("{whole}: {experiment}");
+        self.bar.set_message(cut(&what, self.room.message()));
     }
 
     fn run_done(&self, packets: u64) {
         let words = {
             let mut state = self.state();
             state.done = state.done.and(packets);
-            state.words(self.bar.elapsed())
+            match self.room {
+                Room::Least => state.count(),
+                Room::Narrow => format!("{} runs", state.count()),
+                Room::Wide { .. } => state.words(self.bar.elapsed()),
+            }
         };
         self.bar.inc(packets);
         if self.bar.is_hidden() {

@@ -1,0 +1,224 @@
+//! The terminal that shows the bars, and how much room there is in a line of it.
+
+use std::io;
+
+use console::Term;
+use indicatif::{ProgressDrawTarget, TermLike};
+
+/// How much of a bar's words a line has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// For all, and so many columns for what is being done.
+    Wide {
+        /// Columns for what is being done.
+        message: usize,
+    },
+    /// For how many runs are done.
+    Narrow,
+    /// For the two numbers alone.
+    Least,
+}
+
+/// A message and the longest words beside it, `12345/12345 runs, about 90 min left`, leave the bar a
+/// few columns from here on.
+const WIDE_COLUMNS: usize = 56;
+
+/// The same for `12345/12345 runs` alone.
+const NARROW_COLUMNS: usize = 28;
+
+/// What the words and the shortest bar take beside the message.
+const BESIDE_MESSAGE: usize = 44;
+
+impl Room {
+    /// In a line of the terminal; all of it where there is none, as nothing is drawn.
+    pub fn of_the_terminal() -> Self {
+        let term = Term::stderr();
+        match term.is_term() {
+            true => Self::of(columns(&term).into()),
+            false => Self::Wide {
+                message: usize::MAX,
+            },
+        }
+    }
+
+    /// In a line of so many columns.
+    const fn of(columns: usize) -> Self {
+        match columns {
+            WIDE_COLUMNS.. => Self::Wide {
+                message: columns - BESIDE_MESSAGE,
+            },
+            NARROW_COLUMNS.. => Self::Narrow,
+            _ => Self::Least,
+        }
+    }
+
+    /// How many columns what is being done may take.
+    pub const fn message(self) -> usize {
+        match self {
+            Self::Wide { message } => message,
+            Self::Narrow | Self::Least => 0,
+        }
+    }
+}
+
+/// The first `columns` letters of `text`, the last of them `…` if that is not all.
+pub fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let kept = text.chars().take(columns.saturating_sub(1));
+    kept.chain(std::iter::once('…').take(columns)).collect()
+}
+
+/// Where bars are drawn: nowhere, if no one is looking.
+pub fn target() -> ProgressDrawTarget {
+    let term = Term::buffered_stderr();
+    match term.is_term() {
+        true => ProgressDrawTarget::term_like(Box::new(Screen(term))),
+        false => ProgressDrawTarget::hidden(),
+    }
+}
+
+/// The terminal, as wide as it says. `console` takes every terminal that does not say how high it is,
+/// as those of `script` and `expect`, for one of 80 columns.
+#[derive(Debug)]
+struct Screen(Term);
+
+/// The columns of the terminal.
+fn columns(term: &Term) -> u16 {
+    match crossterm::terminal::size() {
+        Ok((columns, _)) if columns > 0 => columns,
+        _ => term.size().1,
+    }
+}
+
+impl TermLike for Screen {
+    fn width(&self) -> u16 {
+        columns(&self.0)
+    }
+
+    fn height(&self) -> u16 {
+        self.0.size().0
+    }
+
+    fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
+        self.0.move_cursor_up(lines)
+    }
+
+    fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
+        self.0.move_cursor_down(lines)
+    }
+
+    fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
+        self.0.move_cursor_right(columns)
+    }
+
+    fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
+        self.0.move_cursor_left(columns)
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.0.write_line(text)
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.0.write_str(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::progress::Bar;
+
+    /// A terminal of so many columns that keeps what it is given.
+    #[derive(Clone, Debug)]
+    struct Kept(u16, Arc<Mutex<Vec<String>>>);
+
+    impl Kept {
+        fn keep(&self, text: &str) -> io::Result<()> {
+            self.1.lock().unwrap().push(text.to_owned());
+            Ok(())
+        }
+    }
+
+    impl TermLike for Kept {
+        fn width(&self) -> u16 {
+            self.0
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.keep(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.keep(text)
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_is_one_line_at_any_width() {
+        let long = "a sender whose name has rather more letters than most";
+        for columns in 20..=200 {
+            for what in ["compare", long] {
+                let term = Kept(columns, Arc::default());
+                let target = ProgressDrawTarget::term_like_with_hz(Box::new(term.clone()), 255);
+                let bar = Bar::on(target, Room::of(columns.into()), 12_345, what);
+                bar.bar.set_position(12_344);
+                bar.bar.force_draw();
+                let written = term.1.lock().unwrap().clone();
+                let line = written.iter().rfind(|text| text.contains("12344/12345"));
+                let line = line.unwrap_or_else(|| panic!("{columns}: {written:?}"));
+                let length = line.chars().count();
+                assert!(length <= columns.into(), "{columns}: {line}");
+                assert!(line.contains(['━', '╸']), "{columns}: {line}");
+                assert_eq!(
+                    line.contains(what),
+                    columns >= what.len() as u16 + 44 && columns >= 56,
+                    "{columns}: {line}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_says_so() {
+        assert_eq!(cut("compare", 7), "compare");
+        assert_eq!(cut("compare", 6), "compa…");
+        assert_eq!(cut("compare", 0), "");
+    }
+}
