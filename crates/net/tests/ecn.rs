@@ -60,30 +60,20 @@ fn an_accurate_count_is_the_truth() {
 }
 
 #[test]
-fn who_answers_the_share_of_marks_sends_ect1_to_a_receiver_that_counts() {
-    use dupack_tcp::segment::Codepoint;
-    let bytes = |flow: &TcpFlow| {
-        [Codepoint::Ect0, Codepoint::Ect1].map(|field| flow.sender().bytes_reported(field))
-    };
+fn who_answers_the_share_of_marks_is_told_of_all_and_is_reno_where_nobody_counts() {
     transfer("rack/prague", Ecn::Accurate, |flow| {
-        let [zero, one] = bytes(flow);
-        assert!(zero == 0 && one > 1_000_000, "{zero} {one}");
         let marked = flow.truth().counters().marked_packets;
-        assert_eq!(flow.sender().marks_reported(), marked);
         assert!(marked >= 20, "{marked}");
+        assert_eq!(flow.sender().marks_reported(), marked);
     });
-    transfer("rack/reno", Ecn::Accurate, |flow| {
-        let [zero, one] = bytes(flow);
-        assert!(zero > 1_000_000 && one == 0, "{zero} {one}");
-    });
-    // One that does not count gets ECT(0), and is answered as Reno answers.
     let mut answered = Vec::new();
     for stack in ["rack/prague(pace=off)", "rack/reno"] {
         transfer(stack, Ecn::Classic, |flow| {
             answered.push(flow.sender().stats().marks_answered);
         });
     }
-    assert!(answered[0] > 5, "{answered:?}");
+    let near = answered[0].abs_diff(answered[1]) <= answered[1] / 4;
+    assert!(answered[0] > 5 && near, "{answered:?}");
 }
 
 #[test]

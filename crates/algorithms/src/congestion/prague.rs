@@ -22,8 +22,8 @@
 //!
 //! Readings: a share is taken when what was outstanding at the last time is acknowledged, but not
 //! sooner than R_v after it. A round in which nothing is marked takes alpha down alike. RFC 9331
-//! §4.3 asks for a fall-back where a marking queue is no L4S queue; the draft's is off by default, and
-//! there is none here.
+//! §4.3 wants a sender to notice a queue that marks and is no L4S queue, and to go on as Reno there:
+//! that is left out.
 
 use alloc::boxed::Box;
 
@@ -36,22 +36,23 @@ use dupack_tcp::window::Window;
 use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
 use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
+use super::window_validation::validating;
 use crate::catalog::{Context, Entry, Needs, Parameters, Switch};
 
 /// Prague's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct PragueParameters {
     /// the weight of the newest share of marks in alpha
-    #[parameter(source = "draft §2.4.2: 1/16, as DCTCP's", range = 0.001..=1.0, default = 0.0625)]
+    #[parameter(source = "the draft: 1/16, as RFC 8257 §4.2", range = 0.001..=1.0, default = 0.0625)]
     pub gain: f64,
     /// alpha before the first share
-    #[parameter(source = "draft §2.4.2: the first mark halves, as a loss does", range = 0.0..=1.0, default = 1.0)]
+    #[parameter(source = "the draft, RFC 8257 §4.2: the first mark halves, as a loss does", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
     /// flows with a shorter round trip act as if it were this one; 0: by their own
-    #[parameter(source = "draft §2.4.4", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
+    #[parameter(source = "the draft: RTT_virt, 25 ms", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
     pub rtt_virt: f64,
     /// send at a pace of one window per round trip
-    #[parameter(source = "RFC 9331 §4.3: bursts must be kept short; draft §2.5.1", default = Switch::On)]
+    #[parameter(source = "the draft; RFC 9331 §4.3, item 7, expects short bursts", default = Switch::On)]
     pub pace: Switch,
     #[embed]
     increase: IncreaseParameters,
@@ -68,7 +69,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .summary("L4S: less window by the share of packets that came marked (needs Accurate ECN)")
         .citation("draft-briscoe-iccrg-prague-congestion-control-04")
         .needs(|_| Needs::NONE.and_counted_marks())
-        .build(|parameters: &PragueParameters, context| Box::new(Prague::new(parameters, context)))
+        .build(|parameters: &PragueParameters, context| {
+            let control = Box::new(Prague::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
 }
 
 /// The control.

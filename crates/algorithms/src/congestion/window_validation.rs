@@ -29,7 +29,7 @@
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Governance, Pacing};
+use dupack_tcp::congestion::{CongestionControl, Credit, Governance, MarkAnswer, Pacing};
 use dupack_tcp::facts::{
     AckFacts, Departure, LimitedBy, LossCause, LossFacts, Sent, View, WindowUse,
 };
@@ -265,6 +265,10 @@ impl CongestionControl for Validating {
 
     fn governance(&self) -> Governance {
         self.inner.governance()
+    }
+
+    fn marks(&self) -> MarkAnswer {
+        self.inner.marks()
     }
 
     fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {

@@ -226,7 +226,7 @@ impl CoDel {
         let interval = config.interval.as_nanos();
         time + Duration::from_nanos(match config.like {
             CoDelLike::Rfc => (interval as f64 / f64::from(self.count).sqrt()) as u64,
-            CoDelLike::Ns3 => (u128::from(interval) * u128::from(self.inverse_root) >> 16) as u64,
+            CoDelLike::Ns3 => ((u128::from(interval) * u128::from(self.inverse_root)) >> 16) as u64,
         })
     }
 
