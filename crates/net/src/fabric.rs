@@ -4,6 +4,7 @@
 //! comes back: a packet at its destination, a packet that ended on the way, a timer.
 
 use dupack_tcp::segment::Codepoint;
+use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::event::EventQueue;
@@ -107,8 +108,10 @@ struct Crossed {
     kind: PacketKind,
 }
 
-/// Flow, number and ECN field of a packet offered to a link that does not ask for them.
-const NOBODY: (FlowId, u64, Codepoint) = (FlowId(u32::MAX), u64::MAX, Codepoint::NotEct);
+/// Flow, number, what it acknowledges and ECN field of a packet offered to a link that does not ask
+/// for them.
+const NOBODY: (FlowId, u64, Option<SeqNumber>, Codepoint) =
+    (FlowId(u32::MAX), u64::MAX, None, Codepoint::NotEct);
 
 impl Fabric {
     /// A fabric of `links`, some of which may be `radios`, and `timers` timers at time zero.
@@ -226,6 +229,7 @@ impl Fabric {
             kind,
             flow: packet.flow,
             number: packet.number,
+            acknowledges: packet.plainly_acknowledges(),
             ecn: packet.ecn(),
         };
         let sent = self.send_by_any(&offer, link, observer);
@@ -479,9 +483,10 @@ impl Fabric {
         id: LinkId,
         observer: &mut O,
     ) -> Result<(), DropCause> {
-        let (flow, number, ecn) = if self.links[id.index()].tells_packets_apart() {
+        let (flow, number, acknowledges, ecn) = if self.links[id.index()].tells_packets_apart() {
             let packet = self.packets.get(crossed.packet);
-            (packet.flow, packet.number, packet.ecn())
+            let acknowledges = packet.plainly_acknowledges();
+            (packet.flow, packet.number, acknowledges, packet.ecn())
         } else {
             NOBODY
         };
@@ -492,6 +497,7 @@ impl Fabric {
             kind: crossed.kind,
             flow,
             number,
+            acknowledges,
             ecn,
         };
         self.offer(&offer, id, observer)

@@ -31,9 +31,12 @@ mod outage;
 mod queue;
 mod rate;
 mod red;
+mod schedule;
+mod scheduled;
 mod service;
 #[cfg(test)]
 mod tests;
+mod thinning;
 mod transmission;
 
 pub use config::{
@@ -59,11 +62,12 @@ pub use queue::fq_codel::FqCoDelConfig;
 pub use queue::pie::{PieConfig, PieDelay, PieSpread};
 pub use queue::token_bucket::TokenBucketConfig;
 pub use red::{Capable, RedAbove, RedConfig, RedLike, RedUnit};
+pub use schedule::{Queued, ScheduleConfig, Span, Step};
 
 use dupack_tcp::time::{Duration, Instant};
 
 use self::backlog::Backlog;
-use self::extras::Extras;
+use self::extras::{Extras, Manner};
 use self::far_end::FarEnd;
 pub(crate) use self::rate::RateClock;
 use self::service::Service;
@@ -114,7 +118,7 @@ impl Link {
             delay: config.delay,
             limit: config.queue.limit,
             backlog: Backlog::default(),
-            far_end: FarEnd::new(&config.impairments),
+            far_end: FarEnd::new(config.reorders()),
             extras: Extras::new(config, seed, name).map(Box::new),
             waits: (config.waits != WaitRecording::Off).then(|| {
                 Box::new(Waits {
@@ -139,8 +143,12 @@ impl Link {
     #[inline(always)]
     pub fn offer(&mut self, now: Instant, number: InsertionNumber, packet: &Offer) -> Verdict {
         self.counters.offered_packets += 1;
-        if self.is_managed() {
-            return self.offer_managed(now, number, packet);
+        if let Some(extras) = &self.extras {
+            match extras.manner() {
+                Manner::Fifo => {}
+                Manner::Managed => return self.offer_managed(now, number, packet),
+                Manner::Scheduled => return self.offer_scheduled(now, number, packet),
+            }
         }
         self.backlog.advance(now);
         if let Some(cause) = self.refuse(now, packet) {
@@ -242,7 +250,10 @@ impl Link {
             Fate::Arrived => {}
             Fate::FirstOfTwo => self.counters.duplicated_packets += 1,
             Fate::Lost(cause) => {
-                self.counters.carried(bytes);
+                // What a link lost as it went down did not use it.
+                if cause != DropCause::LinkDown {
+                    self.counters.carried(bytes);
+                }
                 self.counters.drops.add(cause);
             }
         }

@@ -5,7 +5,8 @@
 //! the memory in use stays as small, and as warm, as the number of packets in flight.
 
 use dupack_tcp::facts::SendReason;
-use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment};
+use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment, EcnEcho};
+use dupack_tcp::seq::SeqNumber;
 
 use crate::ids::FlowId;
 
@@ -94,6 +95,18 @@ impl Packet {
             Body::Data(data) => data.ecn,
             // RFC 3168 §6.1.4: no pure ACK is ECN-capable.
             Body::Ack(_) | Body::Udp => Codepoint::NotEct,
+        }
+    }
+
+    /// What it acknowledges, if it is an ACK that says nothing else: no SACK blocks, no echo of
+    /// congestion.
+    #[must_use]
+    pub fn plainly_acknowledges(&self) -> Option<SeqNumber> {
+        match &self.body {
+            Body::Ack(ack) if ack.sacks.as_slice().is_empty() && ack.ecn != EcnEcho::Marked => {
+                Some(ack.ack)
+            }
+            _ => None,
         }
     }
 

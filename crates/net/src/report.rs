@@ -166,11 +166,16 @@ impl Simulation {
         let counters = self.link_counters(id);
         let elapsed = self.now().since(self.measuring_since());
         let config = self.topology().link_config(id);
-        let capacity_bps = config.and_then(|config| match &config.service {
+        let changing = self
+            .fabric()
+            .link(id)
+            .mean_rate_bps(self.measuring_since(), self.now());
+        let steady_bps = config.and_then(|config| match &config.service {
             ServiceConfig::Unlimited => None,
             ServiceConfig::Rate(rate) => Some(rate.as_bps() as f64),
             ServiceConfig::Trace(trace) => Some(trace.mean_rate_bps()),
         });
+        let capacity_bps = changing.or(steady_bps);
         let used_bps = bits_per_second(counters.carried_bytes, elapsed);
         LinkReport {
             link: id,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::change::{AckThinning, Change, DutyCycle};
 use super::queue::{
     CakeOptions, CoDelOptions, DualPi2Options, FqCoDelOptions, PieOptions, TokenBucketOptions,
 };
@@ -79,6 +80,20 @@ pub struct LinkOptions {
     /// Random extra delay, uniform between zero and this; packets may overtake each other.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub jitter: Delay,
+    /// How the link changes in the course of the run, in both directions: the reverse one has its own
+    /// if it says so, and keeps the rate and the delay that are its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// Whether packets that leave after a change to a shorter delay overtake those that left before.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub overtaking: bool,
+    /// A link that is open for a part of every period, in both directions unless `reverse` has its
+    /// own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duty: Option<DutyCycle>,
+    /// Which ACKs it drops on purpose, in this direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thin_acks: Option<AckThinning>,
     /// Where the reverse direction, which carries the ACKs, differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<Direction>,
@@ -134,6 +149,15 @@ pub struct Direction {
     /// Losses by list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<DropRule>,
+    /// How this direction changes in the course of the run; left out, as the forward one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<Change>>,
+    /// For what part of every period this direction is open; left out, as the forward one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duty: Option<DutyCycle>,
+    /// Which ACKs it drops on purpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thin_acks: Option<AckThinning>,
 }
 
 /// How a queue drops.

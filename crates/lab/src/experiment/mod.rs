@@ -19,6 +19,7 @@
 //! "path.loss" = ["0%", "1%", "3%"]
 //! ```
 
+pub mod change;
 pub mod claim;
 mod difference;
 pub mod drop;
@@ -36,6 +37,7 @@ use dupack_algorithms::catalog::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use change::{AckThinning, Change, DutyCycle, Queued};
 pub use claim::{Claim, LabelledStack, Named, OneOrMore, Vocabulary};
 pub use drop::DropRule;
 pub use endpoint::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};

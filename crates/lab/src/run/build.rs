@@ -4,6 +4,7 @@ mod endpoints;
 mod links;
 mod map;
 mod radio;
+mod schedule;
 mod script;
 mod starts;
 

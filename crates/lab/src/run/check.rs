@@ -1,5 +1,7 @@
 //! What is impossible in an experiment, and what defeats itself.
 
+mod changes;
+
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
@@ -134,9 +136,12 @@ pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentErro
     place(e, source)?;
     if let Some(path) = &e.path {
         link(path, "path", source)?;
+        changes::link(e, path, "path", source)?;
     }
     for (n, options) in e.links.iter().enumerate() {
-        link(options, &format!("links.{n}"), source)?;
+        let key = format!("links.{n}");
+        link(options, &key, source)?;
+        changes::link(e, options, &key, source)?;
     }
     sender(&e.sender, e.dialect, "sender", source)?;
     receiver(&e.receiver, "receiver", source)?;

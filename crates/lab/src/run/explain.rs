@@ -239,6 +239,11 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
         }
         None => add("reverse", "as forward, without loss".to_owned()),
     }
+    for name in ["changes", "duty", "thin_acks", "overtaking"] {
+        if let Some(value) = given.get(name) {
+            flatten(e, owner, value, &format!("{place}.{name}"), out);
+        }
+    }
     let key = format!("{place}.");
     managed(owner, ["", &key], &link.queueing(), e, out);
     if let Some(reverse) = &link.reverse {

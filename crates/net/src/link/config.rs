@@ -3,7 +3,7 @@
 use dupack_tcp::time::Duration;
 
 use super::delivery_trace::DeliveryTrace;
-use super::impairment::ImpairmentConfig;
+use super::impairment::{ImpairmentConfig, JitterOrder};
 use super::loss::{LossConfig, LossModel, LossPlacement, PacketFilter};
 use super::outage::TimeWindow;
 use super::queue::cake::CakeConfig;
@@ -13,6 +13,7 @@ use super::queue::fq_codel::FqCoDelConfig;
 use super::queue::pie::PieConfig;
 use super::queue::token_bucket::TokenBucketConfig;
 use super::red::RedConfig;
+use super::schedule::{Queued, ScheduleConfig};
 use crate::ids::FlowId;
 use crate::units::{BitRate, Probability};
 
@@ -32,6 +33,11 @@ pub struct LinkConfig {
     pub impairments: ImpairmentConfig,
     /// When the link is down.
     pub outages: Vec<TimeWindow>,
+    /// Of how many ACKs of a flow one passes; `None` if all do. An ACK that says more than how far
+    /// the data came passes in any case.
+    pub thin_acks: Option<u32>,
+    /// How rate and delay change; only with a rate.
+    pub schedule: Option<ScheduleConfig>,
     /// Whose waiting times go into the link's histogram.
     pub waits: WaitRecording,
 }
@@ -91,6 +97,9 @@ pub enum Discipline {
     Shaper(TokenBucketConfig),
     /// A shaper without bursts, fairness among hosts and flows, COBALT in each line.
     Cake(CakeConfig),
+    /// Nobody but ACKs that still wait when a later one of their flow says more, and those that come
+    /// when it is full.
+    AckFilter,
 }
 
 impl Discipline {
@@ -104,7 +113,7 @@ impl Discipline {
     #[must_use]
     pub fn fault(&self) -> Option<LinkFault> {
         match self {
-            Self::DropTail => None,
+            Self::DropTail | Self::AckFilter => None,
             Self::Red(red) => (!red.is_valid()).then_some(LinkFault::RedParameters),
             Self::CoDel(codel) => (!codel.is_valid()).then_some(LinkFault::CoDelParameters),
             Self::FqCoDel(fair) => (!fair.is_valid()).then_some(LinkFault::FqCoDelParameters),
@@ -150,6 +159,8 @@ impl LinkConfig {
                 duplication: None,
             },
             outages: Vec::new(),
+            thin_acks: None,
+            schedule: None,
             waits: WaitRecording::Off,
         }
     }
@@ -211,6 +222,12 @@ impl LinkConfig {
         self
     }
 
+    /// Whether packets may arrive in another order than they were sent in.
+    pub(super) fn reorders(&self) -> bool {
+        let overtaking = |schedule: &ScheduleConfig| schedule.order == JitterOrder::Overtaking;
+        self.impairments.reorders() || self.schedule.as_ref().is_some_and(overtaking)
+    }
+
     /// What is wrong with this configuration, if anything is.
     #[must_use]
     pub fn fault(&self) -> Option<LinkFault> {
@@ -219,6 +236,18 @@ impl LinkConfig {
             QueueLimit::Packets(0) | QueueLimit::Bytes(0)
         ) {
             return Some(LinkFault::NoBuffer);
+        }
+        if let Some(schedule) = &self.schedule {
+            let loses = schedule.steps.iter().any(|s| s.queued == Queued::Lost);
+            if !matches!(self.service, ServiceConfig::Rate(_)) {
+                return Some(LinkFault::ScheduleWithoutRate);
+            }
+            if !schedule.is_valid() {
+                return Some(LinkFault::ScheduleParameters);
+            }
+            if loses && self.queue.discipline.is_managed() {
+                return Some(LinkFault::ManagedAndLost);
+            }
         }
         let fault = self.queue.discipline.fault();
         if fault.is_some() || self.service != ServiceConfig::Unlimited {
@@ -256,6 +285,12 @@ pub enum LinkFault {
     CakeParameters,
     /// A token bucket that holds nothing.
     NoBucket,
+    /// Changes of a rate that the link does not have.
+    ScheduleWithoutRate,
+    /// Changes that follow each other too fast, leave no time to send, or draw from nothing.
+    ScheduleParameters,
+    /// A managed queue that is to lose what waits.
+    ManagedAndLost,
 }
 
 impl LinkFault {
@@ -295,6 +330,18 @@ impl LinkFault {
                  above zero, and 1 to 65536 lines, a multiple of the ways"
             }
             Self::NoBucket => "its token bucket holds nothing: give it a burst above zero",
+            Self::ScheduleWithoutRate => {
+                "it changes in the course of the run, and has no rate that could: give it a rate \
+                 instead of a trace"
+            }
+            Self::ScheduleParameters => {
+                "its changes make no sense: what is repeated needs at least 10 us and gaps that are \
+                 shorter than that, and the greatest rate or delay is no less than the least"
+            }
+            Self::ManagedAndLost => {
+                "it loses what waits at a change, and its queue is managed: keep what waits, or give \
+                 it a FIFO"
+            }
         }
     }
 }

@@ -20,7 +20,8 @@ pub enum DropCause {
     LinkDown,
     /// The retry limit on a shared channel, reached mostly because of corrupted frames.
     FrameError,
-    /// An active queue management other than RED dropped it: CoDel, PIE, PI2, BLUE.
+    /// An active queue management other than RED dropped it: CoDel, PIE, PI2, BLUE, or what thins
+    /// ACKs.
     Aqm,
     /// The buffer was full, and its flow took most of it.
     FattestFlow,

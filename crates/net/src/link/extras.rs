@@ -13,6 +13,7 @@ use super::offer::Offer;
 use super::outage::Outages;
 use super::queue::token_bucket::Policer;
 use super::red::Red;
+use super::thinning::Thinning;
 use crate::random::Stream;
 
 /// Everything on a link that may drop, delay or copy packets, except its queue limit.
@@ -20,6 +21,7 @@ use crate::random::Stream;
 pub(super) struct Extras {
     outages: Option<Outages>,
     losses_before: Vec<Loss>,
+    thinning: Option<Thinning>,
     policer: Option<Policer>,
     red: Option<Red>,
     losses_after: Vec<Loss>,
@@ -27,6 +29,18 @@ pub(super) struct Extras {
     /// RED marks the packet that it decided on last.
     marked: Bit,
     managed: Option<Box<Managed>>,
+    manner: Manner,
+}
+
+/// How packets leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// First-in first-out, at once or at the link's rate.
+    Fifo,
+    /// As a managed queue says.
+    Managed,
+    /// First-in first-out, at a rate that changes.
+    Scheduled,
 }
 
 /// What happens to a packet on the wire.
@@ -53,12 +67,20 @@ impl Extras {
         Self::wanted(config).then(|| Self {
             outages: (!config.outages.is_empty()).then(|| Outages::new(&config.outages)),
             losses_before: losses_at(LossPlacement::BeforeQueue),
+            thinning: config.thin_acks.map(Thinning::new),
             policer: policer_of(config),
             red: red_of(config, seed, name),
             losses_after: losses_at(LossPlacement::AfterTransmission),
             impairments: impaired.then(|| Impairments::new(config.impairments, seed, name)),
             marked: Bit::Clear,
             managed: Managed::new(&config.queue, seed, name).map(Box::new),
+            manner: if config.queue.discipline.is_managed() {
+                Manner::Managed
+            } else if config.schedule.is_some() {
+                Manner::Scheduled
+            } else {
+                Manner::Fifo
+            },
         })
     }
 
@@ -66,7 +88,8 @@ impl Extras {
     pub(super) fn wanted(config: &LinkConfig) -> bool {
         let impaired = config.impairments != ImpairmentConfig::default();
         let unreliable = !config.outages.is_empty() || !config.losses.is_empty();
-        unreliable || impaired || config.queue.discipline != Discipline::DropTail
+        let other = config.schedule.is_some() || config.thin_acks.is_some();
+        unreliable || other || impaired || config.queue.discipline != Discipline::DropTail
     }
 
     /// Why a packet does not get as far as the queue, if it does not. The transmitter is idle
@@ -88,6 +111,11 @@ impl Extras {
         if lost.is_some() {
             return lost;
         }
+        if let Some(thinning) = &mut self.thinning
+            && thinning.drops(packet)
+        {
+            return Some(DropCause::Aqm);
+        }
         if let Some(policer) = &mut self.policer {
             return policer.refuse(now, packet.bytes);
         }
@@ -96,6 +124,12 @@ impl Extras {
         let cause = red.decide(now, idle_since, backlog, packet.bytes)?;
         self.marked = Bit::when(red.marks(cause, packet.ecn));
         (!self.marked.is_set()).then_some(cause)
+    }
+
+    /// How packets leave.
+    #[inline(always)]
+    pub(super) const fn manner(&self) -> Manner {
+        self.manner
     }
 
     /// The managed queue, if there is one.

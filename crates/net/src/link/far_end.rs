@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use dupack_tcp::time::Instant;
 
 use super::counters::DropCause;
-use super::impairment::ImpairmentConfig;
 use super::offer::Offer;
 use crate::event::InsertionNumber;
 use crate::packet::{PacketHandle, PacketKind};
@@ -88,10 +87,10 @@ pub(super) struct FarEnd {
 }
 
 impl FarEnd {
-    pub(super) fn new(impairments: &ImpairmentConfig) -> Self {
+    pub(super) fn new(reorders: bool) -> Self {
         Self {
             ring: Ring::default(),
-            rest: impairments.reorders().then(Box::default),
+            rest: reorders.then(Box::default),
         }
     }
 
@@ -210,7 +209,7 @@ mod tests {
     #[test]
     fn a_ring_gives_back_what_was_put_in_whatever_its_size() {
         // Three in, two out: it grows while its head stands anywhere.
-        let mut far_end = FarEnd::new(&ImpairmentConfig::default());
+        let mut far_end = FarEnd::new(false);
         let mut taken = 0;
         for n in 0..3000 {
             let offer = Offer {

@@ -59,7 +59,8 @@ impl Link {
             {
                 waits.histogram.record(now.since(sent.arrived));
             }
-            self.launch(now, number, &sent.offer, transmission.end + self.delay);
+            let ideal = self.far_end_at(transmission);
+            self.launch(now, number, &sent.offer, ideal);
         }
         self.plan_transmission(now);
     }

@@ -1,6 +1,7 @@
 //! What a link is given, and what it answers.
 
 use dupack_tcp::segment::Codepoint;
+use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
 
 use super::counters::DropCause;
@@ -23,6 +24,9 @@ pub struct Offer {
     pub number: u64,
     /// Its size on the wire.
     pub bytes: u32,
+    /// What it acknowledges, if it is an ACK that says nothing else: no SACK blocks, no echo of
+    /// congestion.
+    pub acknowledges: Option<SeqNumber>,
     /// Its ECN field: RED with `ecn` marks what is ECN-capable instead of dropping it.
     pub ecn: Codepoint,
 }
@@ -36,6 +40,7 @@ impl Default for Offer {
             flow: FlowId(0),
             number: 0,
             bytes: 0,
+            acknowledges: None,
             ecn: Codepoint::NotEct,
         }
     }

@@ -18,6 +18,7 @@
 //!
 //! What becomes of packets other than the one that is offered or sent is in [`Fallout`].
 
+pub(super) mod ack_filter;
 pub(super) mod cake;
 pub(super) mod cobalt;
 pub(super) mod codel;
@@ -35,6 +36,7 @@ use std::collections::VecDeque;
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::Instant;
 
+use self::ack_filter::AckFilter;
 use self::cake::{CakeQueue, Hosts};
 use self::codel::CoDelQueue;
 use self::dual_pi2::DualPi2Queue;
@@ -81,6 +83,7 @@ pub(super) enum Queue {
     DualPi2(Box<DualPi2Queue>),
     Shaper(Box<Shaper>),
     Cake(Box<CakeQueue>),
+    AckFilter(AckFilter),
 }
 
 /// Calls the discipline inside, whichever it is.
@@ -93,6 +96,7 @@ macro_rules! inside {
             Queue::DualPi2($inner) => $call,
             Queue::Shaper($inner) => $call,
             Queue::Cake($inner) => $call,
+            Queue::AckFilter($inner) => $call,
         }
     };
 }
@@ -117,6 +121,7 @@ impl Queue {
             Discipline::Cake(config) => {
                 Self::Cake(Box::new(CakeQueue::new(config, limit, seed, name)))
             }
+            Discipline::AckFilter => Self::AckFilter(AckFilter::new(limit)),
         })
     }
 }

@@ -6,6 +6,7 @@ use super::config::{LinkConfig, ServiceConfig, WaitRecording};
 use super::extras::Extras;
 use super::opportunity::OpportunityClock;
 use super::rate::RateClock;
+use super::schedule::ScheduledClock;
 use super::transmission::Transmission;
 
 /// The transmitter. All kinds serve first-in first-out, so a packet's times are known when it
@@ -19,6 +20,8 @@ pub(super) enum Service {
     Timed(RateClock),
     /// At a constant rate, on a link that drops, delays, copies or records by rules of its own.
     Rate(RateClock),
+    /// At a rate that changes.
+    Scheduled(Box<ScheduledClock>),
     Trace(OpportunityClock),
 }
 
@@ -27,6 +30,10 @@ impl Service {
         match &config.service {
             ServiceConfig::Unlimited => Self::Unlimited,
             ServiceConfig::Rate(rate) => {
+                if let Some(schedule) = &config.schedule {
+                    let clock = ScheduledClock::new(schedule, *rate, config.delay);
+                    return Self::Scheduled(Box::new(clock));
+                }
                 let clock = RateClock::new(*rate);
                 match config.waits {
                     _ if Extras::wanted(config) => Self::Rate(clock),
@@ -49,6 +56,7 @@ impl Service {
                 end: now,
             },
             Self::Plain(clock) | Self::Timed(clock) | Self::Rate(clock) => clock.book(now, bytes),
+            Self::Scheduled(clock) => clock.book(now, bytes).transmission,
             Self::Trace(clock) => clock.book(now, bytes),
         }
     }
@@ -59,13 +67,15 @@ impl Service {
         match self {
             Self::Unlimited => Instant::ZERO,
             Self::Plain(clock) | Self::Timed(clock) | Self::Rate(clock) => clock.idle_from(),
+            Self::Scheduled(clock) => clock.idle_from(),
             Self::Trace(clock) => clock.idle_from(),
         }
     }
 
     /// When a transmission may begin, at `now` or later, for a packet that waits already.
-    pub(super) fn free_from(&self, now: Instant) -> Instant {
+    pub(super) fn free_from(&mut self, now: Instant) -> Instant {
         match self {
+            Self::Scheduled(clock) => clock.free_from(now),
             // An opportunity that is just there serves those that wait, so it is looked for from
             // the moment before.
             Self::Trace(clock) => clock.clone().book(moment_before(now), 1).start,
@@ -84,8 +94,9 @@ impl Service {
 
     /// Whether a packet offered at `now` would have to wait for its transmission to begin.
     #[inline(always)]
-    pub(super) fn would_wait(&self, now: Instant) -> bool {
+    pub(super) fn would_wait(&mut self, now: Instant) -> bool {
         match self {
+            Self::Scheduled(clock) => clock.would_wait(now),
             Self::Unlimited => false,
             Self::Plain(clock) | Self::Timed(clock) | Self::Rate(clock) => clock.idle_from() > now,
             // Even an idle link waits for its next opportunity.

@@ -99,6 +99,9 @@ impl WireCheck {
             loss,
             burst_loss,
             drop,
+            changes,
+            duty,
+            thin_acks,
             ..
         } = path.reverse.clone().unwrap_or_default();
         let back = [
@@ -123,6 +126,18 @@ impl WireCheck {
             (
                 path.queue != QueueKind::default(),
                 "a queue other than drop-tail",
+            ),
+            (
+                !path.changes.is_empty() || changes.is_some(),
+                "changes of the link",
+            ),
+            (
+                path.duty.is_some() || duty.is_some(),
+                "a link that is open at times",
+            ),
+            (
+                path.thin_acks.is_some() || thin_acks.is_some(),
+                "ACKs dropped on purpose",
             ),
             (path.burst_loss.is_some(), "losses in bursts"),
             (!path.drop.is_empty(), "losses by list"),

@@ -6,10 +6,11 @@
 
 use std::net::IpAddr;
 
-use etherparse::{IpNumber, IpSlice, TcpSlice, UdpSlice};
+use etherparse::{IpNumber, IpSlice, TcpOptionElement, TcpSlice, UdpSlice};
 
 use dupack_net::packet::PacketKind;
 use dupack_tcp::segment::Codepoint;
+use dupack_tcp::seq::SeqNumber;
 
 use super::checksum::{Checksum, transport_sum};
 use crate::device::{ChecksumState, Pending, Received, Segmentation};
@@ -69,6 +70,8 @@ pub(super) struct Shape {
     segments: usize,
     /// The ECN field, as far as it can be changed.
     pub(super) ecn: Codepoint,
+    /// What it acknowledges, if it is an ACK that says nothing else.
+    pub(super) acknowledges: Option<SeqNumber>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +93,7 @@ impl Default for Shape {
             segment_payload: 1,
             segments: 1,
             ecn: Codepoint::NotEct,
+            acknowledges: None,
         }
     }
 }
@@ -363,6 +367,7 @@ impl Shape {
             IpNumber::TCP => match TcpSlice::from_slice(bytes) {
                 Ok(tcp) => {
                     self.transport = Transport::Tcp;
+                    self.acknowledges = plainly_acknowledges(&tcp);
                     self.kind = if tcp.payload().is_empty() {
                         PacketKind::Ack
                     } else {
@@ -448,6 +453,24 @@ impl Shape {
             }
     }
 }
+
+/// What a segment acknowledges, if it is an ACK that says nothing else.
+fn plainly_acknowledges(tcp: &TcpSlice<'_>) -> Option<SeqNumber> {
+    let (first, flags) = (tcp.slice()[12], tcp.slice()[13]);
+    // AE, which is the last bit before the flags, is a mark of Accurate ECN (RFC 9768 §3.1).
+    let only_ack = flags == ACK_FLAG && first & 1 == 0 && tcp.payload().is_empty();
+    let says_more = |option| {
+        !matches!(
+            option,
+            Ok(TcpOptionElement::Noop | TcpOptionElement::Timestamp(..))
+        )
+    };
+    let plain = only_ack && !tcp.options_iterator().any(says_more);
+    plain.then(|| SeqNumber(tcp.acknowledgment_number()))
+}
+
+/// ACK and no other flag.
+const ACK_FLAG: u8 = 0x10;
 
 /// Completes the checksum of an IPv4 header.
 fn sum_up(header: &mut [u8]) {

@@ -117,6 +117,7 @@ impl Lane {
                 number,
                 bytes: shape.wire_bytes(index),
                 ecn: shape.ecn,
+                acknowledges: shape.acknowledges,
                 ..Offer::default()
             };
             if self.is_dropped_by_hop(SegmentId { slot, index }, offer.bytes) {

@@ -12,12 +12,13 @@ use dupack_net::units::{BitRate, Probability as NetProbability};
 use dupack_tcp::time::{Duration, Instant};
 
 use super::endpoints::default_segment;
+use super::schedule::schedules;
 use super::script::Script;
 use super::{BuildError, DEFAULT_BUFFER, Scenario, bit_rate, complaint, span};
 use crate::experiment::queue::Queueing;
 use crate::experiment::traffic::Periods;
 use crate::experiment::{
-    BurstLoss, Direction, DropRule, LinkOptions, LossPlacement, QueueKind, UdpSource,
+    AckThinning, BurstLoss, Direction, DropRule, LinkOptions, LossPlacement, QueueKind, UdpSource,
 };
 use crate::units::{Buffer, Delay, Probability};
 
@@ -86,7 +87,14 @@ impl Scenario {
             seed,
             key: &drop_key,
         };
-        let back = self.backward(link, &reverse, back_service, place, list)?;
+        let mut back = self.backward(link, &reverse, back_service, place, list)?;
+        [there.schedule, back.schedule] = schedules(link, &reverse, key, seed)?;
+        thin(&mut there, link.thin_acks, &format!("{key}.thin_acks"))?;
+        thin(
+            &mut back,
+            reverse.thin_acks,
+            &format!("{key}.reverse.thin_acks"),
+        )?;
         Ok((there, back))
     }
 
@@ -121,6 +129,22 @@ impl Scenario {
         let segment = self.experiment.sender.segment;
         segment.map_or(default_segment(dialect), |b| b.as_bytes() as u32)
     }
+}
+
+/// Has the link drop the ACKs that it is to drop on purpose.
+fn thin(link: &mut LinkConfig, thin: Option<AckThinning>, key: &str) -> Result<(), BuildError> {
+    let Some(thin) = thin else {
+        return Ok(());
+    };
+    link.thin_acks = thin.every;
+    if thin.superseded {
+        if link.queue.discipline != Discipline::DropTail {
+            let message = "only a queue of kind droptail drops ACKs that are superseded";
+            return Err(complaint(&format!("{key}.superseded"), message));
+        }
+        link.queue.discipline = Discipline::AckFilter;
+    }
+    Ok(())
 }
 
 fn queue(buffer: Option<Buffer>, queueing: Queueing, mean_packet_bytes: u32) -> QueueConfig {

@@ -179,6 +179,40 @@ impl Store {
         Some(waiting)
     }
 
+    /// Takes the first packet of `line` of which `is` holds, wherever it stands.
+    pub(super) fn remove(
+        &mut self,
+        line: &mut Line,
+        is: impl Fn(&Waiting) -> bool,
+    ) -> Option<Waiting> {
+        let (mut before, mut at) = (NOWHERE, line.head);
+        loop {
+            let place = self.places.get(at as usize)?;
+            if is(&place.waiting) {
+                break;
+            }
+            (before, at) = (at, place.next);
+        }
+        if before == NOWHERE {
+            return self.pop(line);
+        }
+        let place = self.places.get_mut(at as usize)?;
+        let (waiting, next) = (place.waiting, place.next);
+        place.next = self.free;
+        self.free = at;
+        if let Some(before) = self.places.get_mut(before as usize) {
+            before.next = next;
+        }
+        if line.tail == at {
+            line.tail = before;
+        }
+        line.packets -= 1;
+        line.bytes -= waiting.bytes();
+        self.packets -= 1;
+        self.bytes -= waiting.bytes();
+        Some(waiting)
+    }
+
     /// The first packet of `line`; it stays.
     pub(super) fn first(&self, line: &Line) -> Option<&Waiting> {
         let place = self.places.get(line.head as usize)?;

@@ -1,0 +1,308 @@
+//! Links that change, with times worked out by hand: 8 Mbit/s is a byte per microsecond.
+
+use super::*;
+use crate::event::InsertionNumber;
+use crate::link::queue::codel::CoDelConfig;
+use crate::link::rate::RateClock;
+use crate::link::{
+    Discipline, DropCause, Fate, Link, LinkConfig, LinkFault, Offer, QueueLimit, ServiceConfig,
+    Verdict,
+};
+use crate::packet::PacketHandle;
+
+const BYTE_PER_MICROSECOND: BitRate = BitRate::from_mbps(8);
+
+const fn micros(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+fn at(us: u64) -> Instant {
+    Instant::ZERO + micros(us)
+}
+
+fn config(steps: Vec<Step>) -> LinkConfig {
+    let mut config = LinkConfig::rate(BYTE_PER_MICROSECOND, micros(100));
+    config.schedule = Some(ScheduleConfig::new(steps));
+    config
+}
+
+fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Verdict> {
+    let numbered = packets.iter().zip(0..);
+    let verdicts = numbered.map(|(&(us, bytes), n)| {
+        let offer = Offer {
+            packet: PacketHandle(n),
+            number: u64::from(n),
+            bytes,
+            ..Offer::default()
+        };
+        link.offer(at(us), InsertionNumber(u64::from(n)), &offer)
+    });
+    verdicts.collect()
+}
+
+/// Time of arrival in microseconds, number of the packet, and whether it is there.
+fn arrivals(link: &mut Link) -> Vec<(u64, u32, bool)> {
+    core::iter::from_fn(|| {
+        let (when, _) = link.next_arrival()?;
+        let flight = link.take_arrival(when)?;
+        let there = flight.fate == Fate::Arrived;
+        Some((when.as_nanos() / 1000, flight.packet.0, there))
+    })
+    .collect()
+}
+
+fn sent(config: &LinkConfig, packets: &[(u64, u32)]) -> Vec<(u64, u32, bool)> {
+    let mut link = Link::new(config, 1, "link");
+    let _ = offer_all(&mut link, packets);
+    arrivals(&mut link)
+}
+
+#[test]
+fn a_packet_in_transmission_goes_on_at_the_new_rate() {
+    let step = Step {
+        rate: Some(Span::of(BitRate::from_mbps(4))),
+        ..Step::at(at(500))
+    };
+    // Half of the first by 500, the other half at half the rate takes 1000; the second 2000.
+    let sent = sent(&config(vec![step]), &[(0, 1000), (0, 1000)]);
+    assert_eq!(sent, [(1600, 0, true), (3600, 1, true)]);
+}
+
+#[test]
+fn a_shorter_delay_keeps_the_order_unless_it_is_told_not_to() {
+    let step = Step {
+        delay: Some(Span::of(micros(10))),
+        ..Step::at(at(150))
+    };
+    let mut config = config(vec![step]);
+    config.delay = micros(400);
+    let packets = [(0, 100), (200, 100), (700, 100)];
+    // The second leaves at 300 and would be there at 310, before the first.
+    assert_eq!(
+        sent(&config, &packets),
+        [(500, 0, true), (500, 1, true), (810, 2, true)]
+    );
+    if let Some(schedule) = &mut config.schedule {
+        schedule.order = JitterOrder::Overtaking;
+    }
+    assert_eq!(
+        sent(&config, &packets),
+        [(310, 1, true), (500, 0, true), (810, 2, true)]
+    );
+}
+
+#[test]
+fn in_a_gap_packets_wait() {
+    let step = Step {
+        gap: micros(1000),
+        ..Step::at(at(500))
+    };
+    let config = config(vec![step]).with_queue(QueueLimit::Packets(1));
+    let mut link = Link::new(&config, 1, "link");
+    // The first has 500 bytes out when the gap begins; the second waits, the third finds no room.
+    let verdicts = offer_all(&mut link, &[(0, 1000), (600, 100), (1400, 100)]);
+    let waits = |us| Verdict::Accepted { wait: micros(us) };
+    let full = Verdict::Dropped(DropCause::QueueFull);
+    assert_eq!(verdicts, [waits(0), waits(1400), full]);
+    assert_eq!(arrivals(&mut link), [(2100, 0, true), (2200, 1, true)]);
+    // An idle link lets nobody through, either.
+    assert_eq!(sent(&config, &[(500, 100)]), [(1700, 0, true)]);
+    assert_eq!(sent(&config, &[(1500, 100)]), [(1700, 0, true)]);
+}
+
+#[test]
+fn a_handover_may_lose_what_has_not_left() {
+    let step = Step {
+        gap: micros(1000),
+        queued: Queued::Lost,
+        ..Step::at(at(500))
+    };
+    let config = config(vec![step]).with_queue(QueueLimit::Packets(2));
+    let mut link = Link::new(&config, 1, "link");
+    // The first is through by 400; the second is on the transmitter at 500, the third and fourth
+    // wait, the fifth finds no room. From 500 on the queue is empty, and what comes is kept.
+    let packets = [
+        (0, 400),
+        (0, 400),
+        (0, 400),
+        (450, 100),
+        (460, 100),
+        (500, 100),
+        (900, 100),
+    ];
+    let verdicts = offer_all(&mut link, &packets);
+    assert_eq!(verdicts[4], Verdict::Dropped(DropCause::QueueFull));
+    assert_eq!(
+        arrivals(&mut link),
+        [
+            (500, 0, true),
+            (600, 1, false),
+            (600, 2, false),
+            (600, 3, false),
+            (1700, 5, true),
+            (1800, 6, true)
+        ]
+    );
+    let counters = link.counters();
+    assert_eq!(counters.drops.of(DropCause::LinkDown), 3);
+    assert_eq!(counters.carried_bytes, 600);
+}
+
+#[test]
+fn what_ends_with_the_step_has_left_and_what_waits_for_it_has_not() {
+    let step = Step {
+        queued: Queued::Lost,
+        ..Step::at(at(500))
+    };
+    let sent = sent(&config(vec![step]), &[(0, 500), (499, 10), (500, 10)]);
+    assert_eq!(sent, [(600, 0, true), (600, 1, false), (610, 2, true)]);
+}
+
+#[test]
+fn a_duty_cycle_opens_at_the_beginning_of_every_period() {
+    let duty = ScheduleConfig::duty(micros(1000), micros(250));
+    let config = config(vec![duty]);
+    // 250 bytes a period: four periods for 1000.
+    assert_eq!(sent(&config, &[(0, 1000)]), [(3350, 0, true)]);
+    // At 2100 the period is open for 150 more; at 7900 it is not.
+    let late = [(2100, 200), (7900, 100)];
+    assert_eq!(sent(&config, &late), [(3150, 0, true), (8200, 1, true)]);
+    let link = Link::new(&config, 1, "link");
+    assert_eq!(link.mean_rate_bps(at(0), at(10_000)), Some(2e6));
+    assert_eq!(link.mean_rate_bps(at(250), at(1000)), Some(0.0));
+    assert_eq!(link.mean_rate_bps(at(5000), at(5500)), Some(4e6));
+}
+
+#[test]
+fn repeated_steps_draw_anew_and_both_directions_alike() {
+    let step = Step {
+        every: Some(micros(1000)),
+        delay: Some(Span {
+            min: micros(200),
+            max: micros(900),
+        }),
+        ..Step::at(at(1000))
+    };
+    let delays = |draws: u64, name: &str| -> Vec<u64> {
+        let mut config = config(vec![step]);
+        if let Some(schedule) = &mut config.schedule {
+            schedule.draws = draws;
+            schedule.order = JitterOrder::Overtaking;
+        }
+        let mut link = Link::new(&config, 1, name);
+        let packets: Vec<(u64, u32)> = (0..40).map(|n| (n * 1000 + 500, 100)).collect();
+        let _ = offer_all(&mut link, &packets);
+        let mut all = arrivals(&mut link);
+        all.sort_unstable_by_key(|arrival| arrival.1);
+        let delay = |(when, n, _): (u64, u32, bool)| when - u64::from(n) * 1000 - 600;
+        all.into_iter().map(delay).collect()
+    };
+    let first = delays(7, "a->b");
+    assert_eq!(first[0], 100);
+    assert!(first[1..].iter().all(|delay| (200..=900).contains(delay)));
+    assert_eq!(first, delays(7, "b->a"));
+    assert_ne!(first, delays(8, "a->b"));
+    let mut values = first[1..].to_vec();
+    values.sort_unstable();
+    values.dedup();
+    assert!(values.len() > 30, "{values:?}");
+}
+
+#[test]
+fn without_steps_it_is_a_link_of_constant_rate_to_the_nanosecond() {
+    let rate = BitRate::from_mbps(3);
+    let mut changing = ScheduledClock::new(&ScheduleConfig::new(Vec::new()), rate, micros(0));
+    let mut steady = RateClock::new(rate);
+    for n in 0..5000_u64 {
+        let now = Instant::from_nanos(n * n * 700);
+        let bytes = 40 + (n * 37 % 1461) as u32;
+        let booked = changing.book(now, bytes);
+        assert_eq!(booked.transmission, steady.book(now, bytes), "packet {n}");
+        assert_eq!(booked.arrival, booked.transmission.end);
+    }
+}
+
+#[test]
+fn a_saturated_link_carries_what_its_course_permits() {
+    // 5, 3 and 7 Mbit/s in turn and a gap of 1 ms in 10: what fits is what is carried.
+    let rate = |mbps, after_ms| Step {
+        every: Some(Duration::from_millis(30)),
+        rate: Some(Span::of(BitRate::from_mbps(mbps))),
+        ..Step::at(Instant::ZERO + Duration::from_millis(after_ms))
+    };
+    let gap = Step {
+        every: Some(Duration::from_millis(10)),
+        gap: Duration::from_millis(1),
+        ..Step::at(at(4321))
+    };
+    let config = ScheduleConfig::new(vec![rate(5, 0), rate(3, 10), rate(7, 20), gap]);
+    assert!(config.is_valid());
+    let mut clock = ScheduledClock::new(&config, BYTE_PER_MICROSECOND, micros(0));
+    let second = Instant::ZERO + Duration::from_secs(3);
+    let mut bits = 0;
+    while clock.book(Instant::ZERO, 1001).transmission.end <= second {
+        bits += 8 * 1001;
+    }
+    // 5 Mbit/s on average for nine tenths of three seconds.
+    let able = clock.mean_rate_bps(Instant::ZERO, second) * 3.0;
+    assert_eq!(able.round(), 13.5e6);
+    assert!((0.0..8.0 * 1001.0).contains(&(able - f64::from(bits))));
+}
+
+#[test]
+fn a_managed_queue_waits_for_the_end_of_a_gap() {
+    let step = Step {
+        gap: micros(1000),
+        delay: Some(Span::of(micros(300))),
+        ..Step::at(at(500))
+    };
+    let config = config(vec![step]).with_discipline(Discipline::CoDel(CoDelConfig::default()));
+    let mut link = Link::new(&config, 1, "link");
+    let _ = offer_all(&mut link, &[(100, 100), (600, 100), (700, 100)]);
+    assert_eq!(link.next_transmission(), Some(at(1500)));
+    for number in 3.. {
+        let Some(when) = link.next_transmission() else {
+            break;
+        };
+        link.transmit(when, InsertionNumber(number));
+    }
+    assert_eq!(
+        arrivals(&mut link),
+        [(300, 0, true), (1900, 1, true), (2000, 2, true)]
+    );
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let lost = Step {
+        queued: Queued::Lost,
+        ..Step::at(at(1))
+    };
+    let codel = Discipline::CoDel(CoDelConfig::default());
+    let managed = config(vec![lost]).with_discipline(codel);
+    assert_eq!(managed.fault(), Some(LinkFault::ManagedAndLost));
+    assert_eq!(config(vec![lost]).fault(), None);
+    let shut = |gap, every| Step {
+        gap: micros(gap),
+        every: Some(micros(every)),
+        ..Step::at(at(0))
+    };
+    for steps in [
+        vec![shut(0, 9)],
+        vec![shut(100, 100)],
+        vec![shut(50, 100), shut(500, 1000)],
+        vec![Step {
+            delay: Some(Span {
+                min: micros(2),
+                max: micros(1),
+            }),
+            ..Step::at(at(0))
+        }],
+    ] {
+        let fault = config(steps.clone()).fault();
+        assert_eq!(fault, Some(LinkFault::ScheduleParameters), "{steps:?}");
+    }
+    let mut timeless = config(vec![lost]);
+    timeless.service = ServiceConfig::Unlimited;
+    assert_eq!(timeless.fault(), Some(LinkFault::ScheduleWithoutRate));
+}

@@ -1,0 +1,76 @@
+//! A link whose rate and delay change: what it does beside one that stays as it is.
+
+use dupack_tcp::time::Instant;
+
+use super::Link;
+use super::counters::DropCause;
+use super::far_end::{Fate, Flight};
+use super::offer::{Offer, Verdict};
+use super::service::Service;
+use super::transmission::Transmission;
+use crate::event::InsertionNumber;
+
+impl Link {
+    /// As [`offer`](Self::offer), on a link whose rate changes. What a change takes from the queue
+    /// is told at the far end, as is all that is lost on the wire.
+    #[inline(never)]
+    pub(super) fn offer_scheduled(
+        &mut self,
+        now: Instant,
+        number: InsertionNumber,
+        packet: &Offer,
+    ) -> Verdict {
+        self.backlog.advance(now);
+        if let Some(cause) = self.refuse(now, packet) {
+            self.counters.drops.add(cause);
+            return Verdict::Dropped(cause);
+        }
+        let Service::Scheduled(clock) = &mut self.service else {
+            return Verdict::Dropped(DropCause::LinkDown);
+        };
+        let booked = clock.book(now, packet.bytes);
+        let wait = booked.transmission.start.since(now);
+        if !wait.is_zero() {
+            self.backlog.push(booked.transmission.start, packet.bytes);
+            let peak = &mut self.counters.backlog_max_packets;
+            *peak = (*peak).max(self.backlog.packets());
+        }
+        if booked.lost {
+            self.far_end.push(Flight {
+                fate: Fate::Lost(DropCause::LinkDown),
+                ..Flight::of(packet, number, booked.arrival)
+            });
+        } else {
+            if let Some(waits) = &mut self.waits
+                && waits.whose.covers(packet)
+            {
+                waits.histogram.record(wait);
+            }
+            self.launch(now, number, packet, booked.arrival);
+        }
+        if let Some(extras) = &mut self.extras
+            && extras.take_mark().is_set()
+        {
+            self.counters.marked_packets += 1;
+            return Verdict::Marked { wait };
+        }
+        Verdict::Accepted { wait }
+    }
+
+    /// When a packet that was on the transmitter arrives at the far end of an ideal wire.
+    pub(super) fn far_end_at(&mut self, transmission: Transmission) -> Instant {
+        match &mut self.service {
+            Service::Scheduled(clock) => clock.arrival_of(transmission),
+            _ => transmission.end + self.delay,
+        }
+    }
+
+    /// What the link can carry on average from `from` to `to`, in bit/s, if its rate changes.
+    #[must_use]
+    pub fn mean_rate_bps(&self, from: Instant, to: Instant) -> Option<f64> {
+        match &self.service {
+            Service::Scheduled(clock) if from < to => Some(clock.mean_rate_bps(from, to)),
+            _ => None,
+        }
+    }
+}
