@@ -4,6 +4,7 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
 
 use crate::ids::{NodeId, RouteId};
+use crate::misbehaviour::Misbehaviour;
 use crate::udp::UdpConfig;
 use crate::video::VideoConfig;
 
@@ -32,6 +33,8 @@ pub struct TcpFlowConfig {
     /// Segments that arrive within this of one another reach the receiver as one; `None` if each
     /// does by itself.
     pub coalescing: Option<Duration>,
+    /// How the receiver lies.
+    pub misbehaviour: Misbehaviour,
 }
 
 impl TcpFlowConfig {
@@ -60,6 +63,11 @@ impl TcpFlowConfig {
             reneging: Reneging::Never,
             headers: HeaderSizes::rfc(timestamps),
             coalescing: None,
+            misbehaviour: Misbehaviour {
+                pieces: 1,
+                optimistic_bytes: None,
+                claimed_bytes: None,
+            },
         }
     }
 }

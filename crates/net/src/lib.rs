@@ -9,11 +9,11 @@
 //! | one radio channel | [`wireless`] | sans-I/O: IEEE 802.11 stations that share a channel |
 //! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
 //! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell, chain, radio |
-//! | flows | [`flow`], [`tcp_flow`], [`udp_flow`], [`udp`], [`video`] | TCP transfers, datagram sources, a viewer |
+//! | flows | [`flow`], [`tcp_flow`], [`udp_flow`], [`udp`], [`video`], [`web`] | TCP transfers, datagram sources, a viewer, sizes of short flows |
 //! | truth | [`truth`] | what really happened, beside what the sender believes |
 //! | a run | [`network`], [`simulation`], [`report`] | set up, run, measure |
 //! | measures | [`histogram`], [`series`], [`sampling`], [`observer`], [`trace_hash`] | what may be asked of a run |
-//! | adversity | [`hostile`] | random networks that do everything wrong at once, for tests |
+//! | adversity | [`hostile`], [`misbehaviour`] | random networks that do everything wrong at once, for tests; receivers that lie |
 //!
 //! Three rules hold everywhere:
 //!
@@ -33,6 +33,7 @@ pub mod hostile;
 pub mod ids;
 mod informed;
 pub mod link;
+pub mod misbehaviour;
 pub mod network;
 pub mod observer;
 pub mod packet;
@@ -52,6 +53,7 @@ pub mod udp;
 pub mod udp_flow;
 pub mod units;
 pub mod video;
+pub mod web;
 pub mod wireless;
 
 /// The README's examples.

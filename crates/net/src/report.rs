@@ -39,6 +39,8 @@ pub struct TcpReport {
     pub flow: FlowId,
     /// When it started.
     pub start: Instant,
+    /// How much it is to deliver, in bytes; `None` if there is no end to it.
+    pub total_bytes: Option<u64>,
     /// How far it has come.
     pub progress: Progress,
     /// In-order bytes delivered to the receiver, in bit/s over the flow's time within the
@@ -211,6 +213,7 @@ impl Simulation {
         TcpReport {
             flow: id,
             start: flow.start(),
+            total_bytes: flow.total_bytes(),
             progress: flow.progress(),
             goodput_bps: bits_per_second(measured.delivered_bytes, to.since(from)),
             measured,

@@ -4,7 +4,7 @@
 //! deadline, which may have moved back many times since, it is set again. So a retransmission
 //! timer that every ACK restarts costs the event queue nothing.
 
-use dupack_tcp::segment::{Bit, Codepoint, DataSegment};
+use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment};
 use dupack_tcp::sender::{Transmit, TransmitKind};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, Sender};
@@ -15,6 +15,7 @@ use crate::flow::{Application, HeaderSizes, TcpFlowConfig};
 use crate::ids::FlowId;
 use crate::informed::inform;
 use crate::link::DropCause;
+use crate::misbehaviour::Liar;
 use crate::observer::Observer;
 use crate::packet::{Body, Copy, Data, Packet};
 use crate::random::Stream;
@@ -32,8 +33,8 @@ pub struct TcpFlow {
     /// Most applications read at once, and most receivers keep what they have.
     reader: Option<Box<ReaderState>>,
     viewers: Option<Box<Viewers>>,
-    /// Most hosts hand up every segment.
-    coalescing: Option<Box<Coalescing>>,
+    /// Most hosts hand up every segment, and most receivers say what is.
+    oddities: Option<Box<Oddities>>,
     truth: FlowTruth,
     headers: HeaderSizes,
     smss: u64,
@@ -48,6 +49,25 @@ pub struct TcpFlow {
     /// Counters as they stood when measuring began; none if all stood at zero, as without a
     /// warm-up.
     baseline: Option<Box<Baseline>>,
+}
+
+/// What few receivers' hosts do.
+#[derive(Debug)]
+struct Oddities {
+    coalescing: Option<Coalescing>,
+    liar: Option<Liar>,
+}
+
+impl Oddities {
+    /// `None` if `config` asks for none.
+    fn new(config: &TcpFlowConfig) -> Option<Box<Self>> {
+        let oddities = Self {
+            coalescing: config.coalescing.map(Coalescing::new),
+            liar: Liar::new(config.misbehaviour),
+        };
+        let any = oddities.coalescing.is_some() || oddities.liar.is_some();
+        any.then(|| Box::new(oddities))
+    }
 }
 
 /// Counters of a flow and of its video.
@@ -101,6 +121,7 @@ const GREEDY_BYTES: u64 = 1 << 62;
 impl TcpFlow {
     /// A transfer as it is at the start of a run, but for its random numbers.
     pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop) -> Self {
+        let oddities = Oddities::new(&config);
         let mut receiver = config.receiver;
         receiver.application = config.reader.reading();
         let truth = FlowTruth::default();
@@ -110,9 +131,7 @@ impl TcpFlow {
             sender: Sender::new(config.sender, inform(config.stack, truth.losses())),
             receiver: Receiver::new(receiver),
             reader: ReaderState::new(config.reader, config.reneging, config.start).map(Box::new),
-            coalescing: config
-                .coalescing
-                .map(|wait| Box::new(Coalescing::new(wait))),
+            oddities,
             truth,
             headers: config.headers,
             there,
@@ -170,7 +189,9 @@ impl TcpFlow {
         if let Some(reader) = &mut self.reader {
             reader.handle_timeout(now, &mut self.receiver);
         }
-        let joined = self.coalescing.as_mut().and_then(|c| c.expire(now));
+        let oddities = self.oddities.as_mut();
+        let coalescing = oddities.and_then(|oddities| oddities.coalescing.as_mut());
+        let joined = coalescing.and_then(|coalescing| coalescing.expire(now));
         if let Some(joined) = joined {
             self.hand_up(now, &joined.segment, joined.ecn, joined.cwr);
         }
@@ -192,9 +213,14 @@ impl TcpFlow {
                 self.truth.arrived_marked();
             }
         }
-        if self.coalescing.is_some() {
-            self.coalesce(data, fabric, observer);
-            return;
+        if let Some(oddities) = &mut self.oddities {
+            if let Some(liar) = &mut oddities.liar {
+                liar.sees(data.offset + u64::from(data.segment.len));
+            }
+            if oddities.coalescing.is_some() {
+                self.coalesce(data, fabric, observer);
+                return;
+            }
         }
         self.hand_up(now, &data.segment, data.ecn, data.cwr);
         self.acknowledge(fabric, observer);
@@ -204,7 +230,8 @@ impl TcpFlow {
     #[inline(never)]
     fn coalesce<O: Observer>(&mut self, data: &Data, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
-        let up = match &mut self.coalescing {
+        let oddities = self.oddities.as_mut();
+        let up = match oddities.and_then(|oddities| oddities.coalescing.as_mut()) {
             Some(coalescing) => coalescing.take(now, data),
             None => [None, None],
         };
@@ -236,7 +263,7 @@ impl TcpFlow {
     /// An ACK has arrived at the sender.
     pub(crate) fn ack_arrived<O: Observer>(
         &mut self,
-        ack: &dupack_tcp::segment::Ack,
+        ack: &Ack,
         fabric: &mut Fabric,
         observer: &mut O,
     ) {
@@ -290,6 +317,12 @@ impl TcpFlow {
         self.start
     }
 
+    /// How much it is to deliver, in bytes; `None` if there is no end to it.
+    #[must_use]
+    pub const fn total_bytes(&self) -> Option<u64> {
+        self.application.total_bytes()
+    }
+
     /// How far the transfer has come.
     #[must_use]
     pub const fn progress(&self) -> Progress {
@@ -301,7 +334,7 @@ impl TcpFlow {
     pub fn totals(&self) -> FlowCounters {
         FlowCounters {
             delivered_bytes: self.receiver.in_order_bytes(),
-            acks_sent: self.receiver.acks_sent(),
+            acks_sent: self.receiver.acks_sent() + self.liar().map_or(0, Liar::extra_acks),
             truth: *self.truth.counters(),
             judgements: self.truth.judgements(),
         }
@@ -418,23 +451,59 @@ impl TcpFlow {
     fn acknowledge<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         if self.receiver.is_ack_due() {
             let ack = self.receiver.ack();
-            let packet = Packet {
-                flow: self.id,
-                wire_bytes: self.headers.ack_with(ack.sacks.as_slice().len()),
-                number: self.receiver.acks_sent() - 1,
-                body: Body::Ack(ack),
-            };
-            if let Err(cause) = fabric.send(packet, self.back, observer) {
-                self.truth.ack_dropped(cause);
+            if self.oddities.is_some() {
+                self.acknowledge_oddly(ack, fabric, observer);
+            } else {
+                self.send_ack(ack, self.receiver.acks_sent() - 1, fabric, observer);
             }
         }
         self.rearm_receiver(fabric);
     }
 
+    /// Sends what a receiver that may lie makes of an honest ACK.
+    #[inline(never)]
+    fn acknowledge_oddly<O: Observer>(&mut self, ack: Ack, fabric: &mut Fabric, observer: &mut O) {
+        let honest = self.receiver.acks_sent() - 1;
+        let in_order = self.receiver.in_order_bytes();
+        let liar = self.oddities.as_mut().and_then(|o| o.liar.as_mut());
+        let Some(liar) = liar else {
+            self.send_ack(ack, honest, fabric, observer);
+            return;
+        };
+        let first = honest + liar.extra_acks();
+        let forged = liar.forge(ack, in_order);
+        for n in 1..=forged.pieces() {
+            self.send_ack(forged.piece(n), first + n - 1, fabric, observer);
+        }
+    }
+
+    #[inline(always)]
+    fn send_ack<O: Observer>(
+        &mut self,
+        ack: Ack,
+        number: u64,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        let packet = Packet {
+            flow: self.id,
+            wire_bytes: self.headers.ack_with(ack.sacks.as_slice().len()),
+            number,
+            body: Body::Ack(ack),
+        };
+        if let Err(cause) = fabric.send(packet, self.back, observer) {
+            self.truth.ack_dropped(cause);
+        }
+    }
+
+    fn liar(&self) -> Option<&Liar> {
+        self.oddities.as_ref()?.liar.as_ref()
+    }
+
     #[inline(always)]
     fn rearm_receiver(&self, fabric: &mut Fabric) {
         let mut next = self.receiver.next_timeout();
-        if self.reader.is_some() || self.coalescing.is_some() {
+        if self.reader.is_some() || self.oddities.is_some() {
             next = earlier(next, self.next_reading());
         }
         if let Some(at) = next {
@@ -451,8 +520,10 @@ impl TcpFlow {
             (None, _) | (_, Progress::Finished(_)) => None,
             (Some(reader), _) => reader.next_timeout(),
         };
-        let coalescing = self.coalescing.as_ref();
-        earlier(reading, coalescing.and_then(|c| c.next_timeout()))
+        let oddities = self.oddities.as_ref();
+        let coalescing = oddities.and_then(|oddities| oddities.coalescing.as_ref());
+        let handing_up = coalescing.and_then(Coalescing::next_timeout);
+        earlier(reading, handing_up)
     }
 
     #[inline(always)]

@@ -96,6 +96,17 @@ pub struct ReceiverOptions {
     /// that times this least round-trip time (Westwood, section II). Left out or `"0s"`, it is the buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_window: Option<Delay>,
+    /// It lies: each ACK for new data comes as so many ACKs for a part each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub divide_acks: Option<u32>,
+    /// It lies: it acknowledges everything up to so much beyond what has come, in segments or bytes,
+    /// whether that was lost or not. Goodput remains what is there in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optimistic_acks: Option<Buffer>,
+    /// It lies: from a gap on, its SACK blocks cover everything up to so much beyond what has come,
+    /// in segments or bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sack_lies: Option<Buffer>,
 }
 
 /// What ACKs of data in order go by.
@@ -162,7 +173,10 @@ impl ReceiverOptions {
             acks,
             sack_compression,
             coalescing,
-            bandwidth_window
+            bandwidth_window,
+            divide_acks,
+            optimistic_acks,
+            sack_lies
         )
     }
 }

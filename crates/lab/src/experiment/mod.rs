@@ -47,7 +47,7 @@ pub use queue::{
     TokenBucketOptions,
 };
 pub use radio::RadioOptions;
-pub use traffic::{FlowGroup, Starts, UdpSource, Video};
+pub use traffic::{FlowGroup, FlowSizes, Starts, UdpSource, Video, Web};
 
 use crate::units::{Delay, Probability, Rate};
 

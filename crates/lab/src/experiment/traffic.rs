@@ -54,6 +54,10 @@ pub struct FlowGroup {
     /// Sends frames at a constant rate to somebody who watches, instead of always more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<Video>,
+    /// Short flows that come and go, instead of one that always has more: `count` is then how many
+    /// such sources there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web: Option<Web>,
     /// Where its senders differ from the others.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sender: SenderOptions,
@@ -73,6 +77,31 @@ pub struct Video {
     pub frame: Delay,
     /// From when a frame is written until it is to be shown.
     pub deadline: Delay,
+}
+
+/// Short flows: each transfer is a connection of its own. They come at random from `start` to the end
+/// of the run (a Poisson process, of which the number of flows is fixed at its mean), and the run's
+/// seed draws their sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Web {
+    /// Where their sizes are from.
+    pub sizes: FlowSizes,
+    /// What they offer on average, in payload.
+    pub load: Rate,
+}
+
+/// A published distribution of the sizes of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FlowSizes {
+    /// Objects of web pages (3GPP2's HTTP model as ns-3 has it): 8.7 kB on average.
+    WebObjects,
+    /// A web-search cluster (DCTCP, SIGCOMM 2010): 1.7 MB on average.
+    WebSearch,
+    /// A data-mining cluster (VL2, SIGCOMM 2009): 12.7 MB on average.
+    DataMining,
 }
 
 fn one() -> u32 {
@@ -96,6 +125,7 @@ impl Default for FlowGroup {
             start_spread: None,
             bytes: None,
             video: None,
+            web: None,
             sender: SenderOptions::default(),
             receiver: ReceiverOptions::default(),
         }

@@ -66,6 +66,16 @@ pub enum Measure {
     HarmDelay,
     /// The same, in percent of what it is beside its own kind.
     HarmDelayShare,
+    /// Mean time from the start of a short flow (`web`) to its last byte, of those of at most 100 kB, in ms.
+    CompletionShort,
+    /// 99th percentile of the same.
+    CompletionShortP99,
+    /// The mean of those above that and of at most 10 MB.
+    CompletionMedium,
+    /// The mean of those above that.
+    CompletionLong,
+    /// Share of these flows that were not done at the end of the run, in percent.
+    Unfinished,
 }
 
 /// Which way a measure is better.
@@ -81,7 +91,7 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 33] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
@@ -110,6 +120,11 @@ impl Measure {
         Self::HarmGoodput,
         Self::HarmDelay,
         Self::HarmDelayShare,
+        Self::CompletionShort,
+        Self::CompletionShortP99,
+        Self::CompletionMedium,
+        Self::CompletionLong,
+        Self::Unfinished,
     ];
 
     /// The measure whose column is called `key`.
@@ -159,6 +174,11 @@ impl Measure {
             Self::HarmGoodput => "harm_goodput_share",
             Self::HarmDelay => "harm_delay_p95_ms",
             Self::HarmDelayShare => "harm_delay_p95_percent",
+            Self::CompletionShort => "completion_short_mean_ms",
+            Self::CompletionShortP99 => "completion_short_p99_ms",
+            Self::CompletionMedium => "completion_medium_mean_ms",
+            Self::CompletionLong => "completion_long_mean_ms",
+            Self::Unfinished => "unfinished_flows_percent",
         }
     }
 
@@ -194,6 +214,11 @@ impl Measure {
             Self::HarmGoodput => "harm: share of a CUBIC flow's goodput",
             Self::HarmDelay => "harm: added queueing delay, 95th percentile (ms)",
             Self::HarmDelayShare => "harm: added queueing delay, 95th percentile (%)",
+            Self::CompletionShort => "completion of flows up to 100 kB, mean (ms)",
+            Self::CompletionShortP99 => "completion of flows up to 100 kB, 99th percentile (ms)",
+            Self::CompletionMedium => "completion of flows up to 10 MB, mean (ms)",
+            Self::CompletionLong => "completion of larger flows, mean (ms)",
+            Self::Unfinished => "flows not done at the end (%)",
         }
     }
 
@@ -216,7 +241,12 @@ impl Measure {
             | Self::StallTime
             | Self::HarmGoodput
             | Self::HarmDelay
-            | Self::HarmDelayShare => Better::Lower,
+            | Self::HarmDelayShare
+            | Self::CompletionShort
+            | Self::CompletionShortP99
+            | Self::CompletionMedium
+            | Self::CompletionLong
+            | Self::Unfinished => Better::Lower,
             Self::Retransmissions
             | Self::RetransmissionShare
             | Self::LossEvents
@@ -234,8 +264,14 @@ impl Measure {
 }
 
 /// The values of every measure in one run; what does not apply is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Values([Option<f64>; Measure::ALL.len()]);
+
+impl Default for Values {
+    fn default() -> Self {
+        Self([None; Measure::ALL.len()])
+    }
+}
 
 impl Values {
     /// The value of `measure`.

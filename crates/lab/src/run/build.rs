@@ -7,6 +7,7 @@ mod radio;
 mod schedule;
 mod script;
 mod starts;
+mod web;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use dupack_tcp::time::{Duration, Instant};
 pub use endpoints::Endpoints;
 pub(super) use endpoints::default_segment;
 pub(super) use starts::{carries, recordings};
+pub(super) use web::flows_in;
 
 use crate::experiment::{Experiment, FlowGroup};
 use crate::units::{Buffer, Delay, Rate};
@@ -73,6 +75,20 @@ pub struct Built {
     pub compared: Vec<FlowId>,
     /// The links whose queues and use are measured.
     pub measured_links: Vec<LinkId>,
+    /// The short flows whose completion is measured: those under comparison, or all if none is.
+    pub short_flows: Vec<FlowId>,
+}
+
+impl Built {
+    /// Whether a flow is one of those under comparison.
+    pub(super) fn is_compared(&self, flow: FlowId) -> bool {
+        self.compared.binary_search(&flow).is_ok()
+    }
+
+    /// Whether a flow is a short one whose completion is measured.
+    pub(super) fn is_short(&self, flow: FlowId) -> bool {
+        self.short_flows.binary_search(&flow).is_ok()
+    }
 }
 
 /// A TCP flow of a scenario, in words.
@@ -99,9 +115,9 @@ pub enum Role {
 /// One TCP flow to be.
 struct Flow<'a> {
     group: &'a FlowGroup,
-    /// The group's, from 0.
-    number: usize,
     stack: &'a StackSpec,
+    /// Which group it is of, and which of its flows.
+    place: (usize, u64),
 }
 
 impl Scenario {
@@ -116,20 +132,35 @@ impl Scenario {
         let mut network = Network::new(std::mem::take(&mut map.topology));
         let mut compared = Vec::new();
         let mut hosts = Vec::new();
+        let mut short_flows = Vec::new();
         let starts = self.flow_starts(seed);
         for (n, flow) in flows.iter().enumerate() {
             let (from, to) = map.ends(flow.group, n)?;
             let path = map.way(network.topology_mut(), from, to)?;
             let chance = Stream::derive(seed, &format!("sender of flow {n}")).bits();
-            let config = self.tcp(flow, path, starts[n], chance);
-            hosts.push(map.hosts((from, to), flow.number as u32));
+            let mut config = self.tcp(flow, path, starts[n], chance);
+            if let Some(web) = &flow.group.web {
+                let short = web::short(e, flow.group, web, flow.place, seed);
+                config.start = short.start;
+                config.application = Application::Finite(short.bytes);
+            }
+            hosts.push(map.hosts((from, to), flow.place.0 as u32));
             let id = network.tcp(config).map_err(|x| fault("flows", x))?;
+            if flow.group.web.is_some() {
+                short_flows.push(id);
+            }
             if flow.group.stack.is_none() {
                 compared.push(id);
             }
         }
         if compared.is_empty() {
             compared = (0..flows.len() as u32).map(FlowId).collect();
+        }
+        if short_flows
+            .iter()
+            .any(|id| compared.binary_search(id).is_ok())
+        {
+            short_flows.retain(|id| compared.binary_search(id).is_ok());
         }
         for (n, source) in e.udp.iter().enumerate() {
             if source.rate.as_bits_per_second() == 0 {
@@ -147,6 +178,7 @@ impl Scenario {
             simulation,
             compared,
             measured_links: map.measured,
+            short_flows,
         })
     }
 
@@ -183,17 +215,15 @@ impl Scenario {
             .group_stacks
             .iter()
             .chain(std::iter::repeat(&self.stack));
+        let groups = groups.iter().zip(stacks).enumerate();
         groups
-            .iter()
-            .enumerate()
-            .zip(stacks)
-            .flat_map(|((number, group), stack)| {
-                let flow = move |_| Flow {
+            .flat_map(|(n, (group, stack))| {
+                let flows = 0..flows_in(&self.experiment, group);
+                flows.map(move |flow| Flow {
                     group,
-                    number,
                     stack,
-                };
-                (0..group.count).map(flow)
+                    place: (n, flow),
+                })
             })
             .collect()
     }
@@ -217,6 +247,7 @@ impl Scenario {
         config.application = self.application(flow.group);
         config.headers = endpoints.headers;
         config.coalescing = endpoints.coalescing;
+        config.misbehaviour = endpoints.misbehaviour;
         config
     }
 }

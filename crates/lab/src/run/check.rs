@@ -1,8 +1,10 @@
 //! What is impossible in an experiment, and what defeats itself.
 
 mod changes;
+mod traffic;
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_net::misbehaviour::MOST_PIECES;
 use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
 
@@ -11,7 +13,7 @@ use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::Point;
 use crate::experiment::queue::Queueing;
 use crate::experiment::{
-    Experiment, FlowGroup, LinkOptions, QueueKind, ReceiverOptions, Seeds, SenderOptions,
+    Experiment, LinkOptions, QueueKind, ReceiverOptions, Seeds, SenderOptions,
 };
 use crate::units::Buffer;
 
@@ -145,8 +147,8 @@ pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentErro
     }
     sender(&e.sender, e.dialect, "sender", source)?;
     receiver(&e.receiver, "receiver", source)?;
-    flows(e, source)?;
-    udp(e, source)
+    traffic::flows(e, source)?;
+    traffic::udp(e, source)
 }
 
 fn times(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
@@ -406,113 +408,13 @@ fn receiver(options: &ReceiverOptions, key: &str, source: &Source) -> Result<(),
         let message = "a receiver without a buffer can take nothing".to_owned();
         return fail(source, &format!("{key}.buffer"), message, "at least 1B");
     }
-    Ok(())
-}
-
-fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
-    let total: u64 = e.flows.iter().map(|g| u64::from(g.count)).sum();
-    if !e.flows.is_empty() && total == 0 {
-        let message = "every group of flows has a count of 0".to_owned();
-        return fail(source, "flows", message, "at least one flow must run");
-    }
-    if total > 1_000_000 {
-        let message = format!("{total} flows are more than a run can hold");
-        return fail(source, "flows", message, "at most 1000000");
-    }
-    for (n, group) in e.flows.iter().enumerate() {
-        let key = |name: &str| format!("flows.{n}.{name}");
-        if e.path.is_some() && (group.from.is_some() || group.to.is_some()) {
-            let message = "with a [path], flows run from its senders to its receivers".to_owned();
-            let help = "leave out `from` and `to`; `reverse = true` turns them round";
-            return fail(source, &key("from"), message, help);
-        }
-        if e.path.is_none() && group.reverse {
-            let message = "in a topology, `from` and `to` say which way a flow runs".to_owned();
-            return fail(source, &key("reverse"), message, "exchange `from` and `to`");
-        }
-        if group.bytes.is_some_and(|b| b.as_bytes() == 0) {
-            let message = "a transfer of nothing is no transfer".to_owned();
-            return fail(
-                source,
-                &key("bytes"),
-                message,
-                "leave `bytes` out for one without end",
-            );
-        }
-        if let Some(start) = group.start.filter(|start| *start >= e.duration) {
-            let message = format!("it starts at {start} and the run ends at {}", e.duration);
-            return fail(source, &key("start"), message, "");
-        }
-        video(group, &key, source)?;
-        receiver(&group.receiver, &key("receiver"), source)?;
-        let merged = group.sender.over(&e.sender);
-        sender(&merged, e.dialect, &key("sender"), source)?;
-    }
-    Ok(())
-}
-
-fn video(
-    group: &FlowGroup,
-    key: &dyn Fn(&str) -> String,
-    source: &Source,
-) -> Result<(), ExperimentError> {
-    let Some(video) = &group.video else {
-        return Ok(());
-    };
-    if group.bytes.is_some() {
-        let message = "a flow carries either so many bytes or video".to_owned();
-        let help = "leave one of `bytes` and `video` out";
-        return fail(source, &key("bytes"), message, help);
-    }
-    if video.frame.as_nanos() < 100_000 {
-        let message = format!("a frame every {} is no video", video.frame);
-        return fail(source, &key("video.frame"), message, "at least \"0.1ms\"");
-    }
-    if video.rate.as_bits_per_second() as f64 * video.frame.as_seconds() < 8.0 {
-        let message = "a frame would be less than a byte".to_owned();
-        let help = "raise `rate` or `frame`";
-        return fail(source, &key("video.rate"), message, help);
-    }
-    Ok(())
-}
-
-/// The most packets of one UDP source: a quarter of an hour of simulation.
-const MOST_DATAGRAMS: f64 = 1e10;
-
-fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
-    for (n, udp) in e.udp.iter().enumerate() {
-        let key = |name: &str| format!("udp.{n}.{name}");
-        if !(1..=65_000).contains(&udp.packet.as_bytes()) {
-            let message = format!("{} do not fit into a packet", udp.packet);
-            return fail(source, &key("packet"), message, "1B to 65000B");
-        }
-        let packets = udp.rate.as_bits_per_second() as f64 / 8.0 / udp.packet.as_bytes() as f64
-            * e.duration.as_seconds();
-        if packets > MOST_DATAGRAMS {
-            let message = format!("it would send {packets:.1e} packets in {}", e.duration);
-            let help = "what the links cannot carry is dropped anyway: lower the rate";
-            return fail(source, &key("rate"), message, help);
-        }
-        if udp.on.is_some() != udp.off.is_some() {
-            let message = "a source that goes on and off needs both `on` and `off`".to_owned();
-            return fail(source, &key("on"), message, "");
-        }
-        if udp.on.is_some_and(|d| d.as_nanos() == 0) || udp.off.is_some_and(|d| d.as_nanos() == 0) {
-            let message = "on and off periods last longer than no time".to_owned();
-            return fail(
-                source,
-                &key("on"),
-                message,
-                "leave both out for a constant rate",
-            );
-        }
-        if udp
-            .stop
-            .is_some_and(|stop| stop <= udp.start.unwrap_or_default())
-        {
-            let message = "it stops before it starts".to_owned();
-            return fail(source, &key("stop"), message, "");
-        }
+    if options
+        .divide_acks
+        .is_some_and(|n| !(1..=MOST_PIECES).contains(&n))
+    {
+        let message = format!("an ACK comes as 1 to {MOST_PIECES} ACKs");
+        let help = "for example divide_acks = 4";
+        return fail(source, &format!("{key}.divide_acks"), message, help);
     }
     Ok(())
 }
@@ -565,6 +467,11 @@ fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out:
     if needs.counted_marks && ends.sender.ecn != Ecn::Accurate {
         out.push(format!(
             "{stack} answers marks of congestion by their share, which takes a receiver that counts them: without ecn = \"accurate\" it is Reno."
+        ));
+    }
+    if ends.misbehaviour.claimed_bytes.is_some() && !ends.receiver.sack.is_on() {
+        out.push(format!(
+            "The receiver is to lie in SACK blocks, and sends none to {stack}."
         ));
     }
     if let AckPolicy::Delayed(delay) = ends.receiver.ack_policy

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dupack_net::ids::FlowId;
 use dupack_net::observer::Observer;
 use dupack_net::report::Report;
 use dupack_net::sampling::SamplingConfig;
@@ -23,6 +24,7 @@ use super::harm::HarmRun;
 use super::journal::Journal;
 use super::kept::{Kept, Task};
 use super::plan::{Job, Plan};
+use super::short_flows;
 use crate::results::{Measure, Results, Run, Values};
 use crate::stats::jain_index;
 
@@ -287,7 +289,7 @@ fn run(
     let samples = IN_FLIGHT_SAMPLES * followed.fineness();
     let interval = span(scenario.experiment.duration) / samples;
     let mut sampling = SamplingConfig::new(interval, samples as usize + 2);
-    sampling.flows.clone_from(&built.compared);
+    sampling.flows = sampled(&built);
     built.simulation.sample(&sampling);
     let mut hash = TraceHash::default();
     let stats = scenario.advance(&mut built.simulation, &mut hash, interrupt)?;
@@ -303,6 +305,17 @@ fn run(
         trace_hash: hash.digest(),
     };
     Some((run, built))
+}
+
+/// The flows whose amount in flight is read: those under comparison that last, for of short ones there
+/// are thousands; at least the first.
+fn sampled(built: &Built) -> Vec<FlowId> {
+    let compared = built.compared.iter().copied();
+    let lasting: Vec<FlowId> = compared.filter(|id| !built.is_short(*id)).collect();
+    if lasting.is_empty() {
+        return built.compared.first().copied().into_iter().collect();
+    }
+    lasting
 }
 
 impl Scenario {
@@ -361,7 +374,7 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     let mut values = Values::default();
     let compared = || {
         let flows = report.tcp.iter().zip(before);
-        flows.filter(|(flow, _)| built.compared.contains(&flow.flow))
+        flows.filter(|(flow, _)| built.is_compared(flow.flow))
     };
     let sum = |of: &dyn Fn(&dupack_net::report::TcpReport) -> f64| -> f64 {
         compared().map(|(flow, _)| of(flow)).sum()
@@ -406,6 +419,7 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     }
     links(&mut values, built, report);
     completion(&mut values, report, built);
+    short_flows::measure(&mut values, report, built);
     accuracy(&mut values, &|of| {
         sum(&|f| of(&f.measured.judgements) as f64)
     });
@@ -421,7 +435,8 @@ fn in_flight(values: &mut Values, built: &Built, followed: Followed) {
         return;
     };
     let (mut believed, mut real, mut count) = (0.0, 0.0, 0_u64);
-    for (id, series) in samples.flows() {
+    let lasting = samples.flows().iter();
+    for (id, series) in lasting.filter(|(id, _)| !built.is_short(*id)) {
         let Some(flow) = built.simulation.tcp(*id) else {
             continue;
         };
@@ -458,11 +473,7 @@ fn links(values: &mut Values, built: &Built, report: &Report) {
 
 fn completion(values: &mut Values, report: &Report, built: &Built) {
     let mut last = None;
-    for flow in report
-        .tcp
-        .iter()
-        .filter(|f| built.compared.contains(&f.flow))
-    {
+    for flow in report.tcp.iter().filter(|f| built.is_compared(f.flow)) {
         match flow.progress {
             Transfer::Finished(at) => last = last.max(Some(at)),
             Transfer::NotStarted | Transfer::Running => return,

@@ -152,7 +152,10 @@ fn objection(e: &Experiment) -> Result<(), String> {
     if e.flows.iter().any(|group| group.stack.is_some()) {
         return no("the experiment has other flows already");
     }
-    if e.flows.iter().any(|group| group.bytes.is_some()) {
+    if e.flows
+        .iter()
+        .any(|group| group.bytes.is_some() || group.web.is_some())
+    {
         return no("its flows end, and the standing flow would have the path for itself");
     }
     let ends = |group: &FlowGroup| (group.from.clone(), group.to.clone(), group.reverse);

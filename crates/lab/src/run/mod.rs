@@ -14,6 +14,7 @@ mod kept;
 mod plan;
 mod precision;
 mod program;
+mod short_flows;
 mod timeline;
 mod watch;
 

@@ -149,14 +149,19 @@ impl WireCheck {
 
     fn lacks_of_ends(&mut self, experiment: &Experiment) {
         let (sender, receiver) = (&experiment.sender, &experiment.receiver);
-        let flows: u64 = experiment
-            .flows
-            .iter()
-            .map(|group| u64::from(group.count))
-            .sum();
+        let groups = &experiment.flows;
+        let flows: u64 = groups.iter().map(|group| u64::from(group.count)).sum();
+        let lies = receiver.divide_acks.is_some()
+            || receiver.optimistic_acks.is_some()
+            || receiver.sack_lies.is_some();
         let plain = dupack_lab::experiment::SenderOptions::default();
         self.add([
             (flows > 1, "several flows at once"),
+            (
+                groups.iter().any(|group| group.web.is_some()),
+                "short flows",
+            ),
+            (lies, "a receiver that lies"),
             (!experiment.udp.is_empty(), "other traffic"),
             (experiment.access.is_some(), "access links"),
             (

@@ -3,6 +3,7 @@
 use dupack_algorithms::catalog::dialect::{Headers, WIDE_OPEN, receiver_config, sender_config};
 use dupack_algorithms::catalog::{Dialect, Needs, StackSpec};
 use dupack_net::flow::HeaderSizes;
+use dupack_net::misbehaviour::Misbehaviour;
 use dupack_tcp::options::{Dsack, Ecn, Sack};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, BandwidthWindow, SackCompression};
 use dupack_tcp::sender::{CreditRule, TimestampClock, TimestampValues};
@@ -25,6 +26,8 @@ pub struct Endpoints {
     pub headers: HeaderSizes,
     /// Segments that arrive within this of one another reach the receiver as one.
     pub coalescing: Option<Duration>,
+    /// How the receiver lies.
+    pub misbehaviour: Misbehaviour,
 }
 
 /// Payload bytes of a full segment if nothing is said.
@@ -59,6 +62,7 @@ impl Endpoints {
             receiver: receiver_config(dialect, smss, &needs, policy),
             headers: header_sizes(dialect, &needs),
             coalescing: None,
+            misbehaviour: Misbehaviour::default(),
         };
         ends.apply_sender(sender, smss);
         ends.apply_receiver(receiver, smss);
@@ -134,6 +138,10 @@ impl Endpoints {
         }
         let coalescing = options.coalescing.filter(|wait| wait.as_nanos() > 0);
         self.coalescing = coalescing.map(span);
+        let bytes = |ahead: Buffer| bytes_of(ahead, smss);
+        self.misbehaviour.pieces = options.divide_acks.unwrap_or(1);
+        self.misbehaviour.optimistic_bytes = options.optimistic_acks.map(bytes);
+        self.misbehaviour.claimed_bytes = options.sack_lies.map(bytes);
         let followed = options.bandwidth_window.filter(|rtt| rtt.as_nanos() > 0);
         self.receiver.bandwidth_window = followed.map(|rtt| BandwidthWindow::new(span(rtt)));
     }
