@@ -49,8 +49,8 @@ fn divided_acks_gain_nothing() {
     let [honest, divided] = means(
         LOSSY,
         "",
-        "receiver.divide_acks",
-        "[1, 16]",
+        "receiver.lie",
+        "[\"none\", \"divide 16\"]",
         Measure::Goodput,
     )
     .try_into()

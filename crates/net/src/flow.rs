@@ -4,6 +4,7 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
 
 use crate::ids::{NodeId, RouteId};
+use crate::media::MediaConfig;
 use crate::misbehaviour::Misbehaviour;
 use crate::udp::UdpConfig;
 use crate::video::VideoConfig;
@@ -86,6 +87,24 @@ impl UdpFlowConfig {
     /// What `source` sends, on this way.
     #[must_use]
     pub const fn new(path: Path, source: UdpConfig) -> Self {
+        Self { path, source }
+    }
+}
+
+/// Real-time media in one direction, with reports in the other.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MediaFlowConfig {
+    /// Between which nodes, and how.
+    pub path: Path,
+    /// What is sent.
+    pub source: MediaConfig,
+}
+
+impl MediaFlowConfig {
+    /// What `source` sends, on this way.
+    #[must_use]
+    pub const fn new(path: Path, source: MediaConfig) -> Self {
         Self { path, source }
     }
 }

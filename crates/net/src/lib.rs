@@ -9,7 +9,7 @@
 //! | one radio channel | [`wireless`] | sans-I/O: IEEE 802.11 stations that share a channel |
 //! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
 //! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell, chain, radio |
-//! | flows | [`flow`], [`tcp_flow`], [`udp_flow`], [`udp`], [`video`], [`web`] | TCP transfers, datagram sources, a viewer, sizes of short flows |
+//! | flows | [`flow`], [`tcp_flow`], [`udp_flow`], [`udp`], [`media`], [`media_flow`], [`video`], [`web`] | TCP transfers, datagram sources, real-time media, a viewer, sizes of short flows |
 //! | truth | [`truth`] | what really happened, beside what the sender believes |
 //! | a run | [`network`], [`simulation`], [`report`] | set up, run, measure |
 //! | measures | [`histogram`], [`series`], [`sampling`], [`observer`], [`trace_hash`] | what may be asked of a run |
@@ -33,6 +33,8 @@ pub mod hostile;
 pub mod ids;
 mod informed;
 pub mod link;
+pub mod media;
+pub mod media_flow;
 pub mod misbehaviour;
 pub mod network;
 pub mod observer;

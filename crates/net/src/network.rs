@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::fabric::Fabric;
-use crate::flow::{Path, TcpFlowConfig, UdpFlowConfig};
+use crate::flow::{MediaFlowConfig, Path, TcpFlowConfig, UdpFlowConfig};
 use crate::ids::{FlowId, NodeId, RouteId};
+use crate::media_flow::MediaFlow;
 use crate::random::Stream;
 use crate::tcp_flow::TcpFlow;
 use crate::topology::{Topology, TopologyError};
@@ -32,12 +33,15 @@ pub enum Flow {
     Tcp(TcpFlow),
     /// A datagram source and its sink.
     Udp(UdpFlow),
+    /// Real-time media.
+    Media(Box<MediaFlow>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FlowKind {
     Tcp,
     Udp,
+    Media,
 }
 
 impl Network {
@@ -58,13 +62,7 @@ impl Network {
     ///
     /// If there is no way between its ends.
     pub fn tcp(&mut self, config: TcpFlowConfig) -> Result<FlowId, TopologyError> {
-        let (there, back) = match config.path {
-            Path::Shortest { from, to } => (
-                self.topology.route(from, to)?,
-                self.topology.route(to, from)?,
-            ),
-            Path::Explicit { there, back } => (there, back),
-        };
+        let (there, back) = self.both_ways(config.path)?;
         let id = self.name(FlowKind::Tcp, there);
         let [there, back] = [there, back].map(|route| self.topology.first_hop(route));
         self.flows
@@ -87,6 +85,30 @@ impl Network {
         self.flows
             .push(Flow::Udp(UdpFlow::new(id, config.source, there)));
         Ok(id)
+    }
+
+    /// Adds real-time media.
+    ///
+    /// # Errors
+    ///
+    /// If there is no way between its ends.
+    pub fn media(&mut self, config: MediaFlowConfig) -> Result<FlowId, TopologyError> {
+        let (there, back) = self.both_ways(config.path)?;
+        let id = self.name(FlowKind::Media, there);
+        let [there, back] = [there, back].map(|route| self.topology.first_hop(route));
+        let flow = MediaFlow::new(id, config.source, there, back);
+        self.flows.push(Flow::Media(Box::new(flow)));
+        Ok(id)
+    }
+
+    fn both_ways(&mut self, path: Path) -> Result<(RouteId, RouteId), TopologyError> {
+        Ok(match path {
+            Path::Shortest { from, to } => (
+                self.topology.route(from, to)?,
+                self.topology.route(to, from)?,
+            ),
+            Path::Explicit { there, back } => (there, back),
+        })
     }
 
     /// The map.
@@ -118,6 +140,7 @@ impl Network {
         let kind_name = match kind {
             FlowKind::Tcp => "tcp",
             FlowKind::Udp => "udp",
+            FlowKind::Media => "media",
         };
         let Some((from, to)) = self.topology.route_ends(route) else {
             return format!("{kind_name} {}", self.flows.len());
@@ -138,6 +161,7 @@ impl Flow {
         match self {
             Self::Tcp(flow) => flow.begin(stream, fabric),
             Self::Udp(flow) => flow.begin(stream, fabric),
+            Self::Media(flow) => flow.begin(fabric),
         }
     }
 }

@@ -7,8 +7,10 @@
 use dupack_tcp::facts::SendReason;
 use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment, EcnEcho};
 use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Instant;
 
 use crate::ids::FlowId;
+use crate::media::MediaReport;
 
 /// One packet under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,13 @@ pub enum Body {
     Ack(Ack),
     /// A datagram.
     Udp,
+    /// A packet of real-time media.
+    Media {
+        /// When it was sent.
+        sent: Instant,
+    },
+    /// What a receiver of real-time media reports.
+    Report(MediaReport),
 }
 
 /// A data segment and what the ground truth needs to know of it.
@@ -83,7 +92,7 @@ pub enum PacketKind {
     Data,
     /// A TCP acknowledgment.
     Ack,
-    /// A datagram.
+    /// A datagram, or real-time media.
     Udp,
 }
 
@@ -94,7 +103,7 @@ impl Packet {
         match &self.body {
             Body::Data(data) => data.ecn,
             // RFC 3168 §6.1.4: no pure ACK is ECN-capable.
-            Body::Ack(_) | Body::Udp => Codepoint::NotEct,
+            Body::Ack(_) | Body::Udp | Body::Media { .. } | Body::Report(_) => Codepoint::NotEct,
         }
     }
 
@@ -125,7 +134,7 @@ impl Packet {
         match self.body {
             Body::Data(_) => PacketKind::Data,
             Body::Ack(_) => PacketKind::Ack,
-            Body::Udp => PacketKind::Udp,
+            Body::Udp | Body::Media { .. } | Body::Report(_) => PacketKind::Udp,
         }
     }
 }

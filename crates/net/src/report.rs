@@ -6,6 +6,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::histogram::Histogram;
 use crate::ids::{FlowId, LinkId, MediumId, NodeId, StationId};
 use crate::link::{LinkCounters, ServiceConfig};
+use crate::media_flow::MediaCounters;
 use crate::network::Flow;
 use crate::simulation::Simulation;
 use crate::tcp_flow::{FlowCounters, Progress, TcpFlow};
@@ -25,6 +26,8 @@ pub struct Report {
     pub tcp: Vec<TcpReport>,
     /// Datagram sources.
     pub udp: Vec<UdpReport>,
+    /// Real-time media.
+    pub media: Vec<MediaFlowReport>,
     /// Links, in the order of their ids.
     pub links: Vec<LinkReport>,
     /// The stations of all radio channels, in the order of media and stations.
@@ -68,6 +71,20 @@ pub struct UdpReport {
     pub throughput_bps: f64,
     /// What was done in the measured interval.
     pub measured: UdpCounters,
+}
+
+/// The measures of real-time media.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct MediaFlowReport {
+    /// Which flow.
+    pub flow: FlowId,
+    /// Bytes on the wire that came, in bit/s over the measured interval.
+    pub throughput_bps: f64,
+    /// What was done in the measured interval.
+    pub measured: MediaCounters,
+    /// How long packets were on the way, if any came.
+    pub ways: Option<WaitSummary>,
 }
 
 /// The measures of a link.
@@ -139,6 +156,7 @@ impl Simulation {
             to: self.now(),
             tcp: Vec::new(),
             udp: Vec::new(),
+            media: Vec::new(),
             links: Vec::new(),
             stations: Vec::new(),
         };
@@ -153,6 +171,15 @@ impl Simulation {
                         report.to.since(report.from),
                     ),
                     measured: udp.measured(),
+                }),
+                Flow::Media(media) => report.media.push(MediaFlowReport {
+                    flow: FlowId(n),
+                    throughput_bps: bits_per_second(
+                        media.measured().received_bytes,
+                        report.to.since(report.from),
+                    ),
+                    measured: media.measured(),
+                    ways: WaitSummary::of(media.ways()),
                 }),
             }
         }

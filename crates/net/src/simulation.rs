@@ -114,6 +114,7 @@ impl Simulation {
             match flow {
                 Flow::Tcp(flow) => flow.begin_measurement(now),
                 Flow::Udp(flow) => flow.begin_measurement(),
+                Flow::Media(flow) => flow.begin_measurement(),
             }
         }
         for (link, baseline) in (0..).zip(&mut self.link_baselines) {
@@ -150,7 +151,7 @@ impl Simulation {
     pub fn tcp_flows(&self) -> impl Iterator<Item = &TcpFlow> {
         self.flows.iter().filter_map(|flow| match flow {
             Flow::Tcp(flow) => Some(flow),
-            Flow::Udp(_) => None,
+            Flow::Udp(_) | Flow::Media(_) => None,
         })
     }
 
@@ -159,7 +160,7 @@ impl Simulation {
     pub fn tcp(&self, id: FlowId) -> Option<&TcpFlow> {
         match self.flows.get(id.index())? {
             Flow::Tcp(flow) => Some(flow),
-            Flow::Udp(_) => None,
+            Flow::Udp(_) | Flow::Media(_) => None,
         }
     }
 
@@ -206,17 +207,18 @@ impl Simulation {
     pub fn all_finished(&self) -> bool {
         self.flows.iter().all(|flow| match flow {
             Flow::Tcp(flow) => matches!(flow.progress(), Progress::Finished(_)),
-            Flow::Udp(_) => true,
+            Flow::Udp(_) | Flow::Media(_) => true,
         })
     }
 
     fn deliver<O: Observer>(&mut self, handle: PacketHandle, observer: &mut O) {
+        let packet = *self.fabric.packet(handle);
         let Packet {
             flow,
             wire_bytes,
             body,
             ..
-        } = *self.fabric.packet(handle);
+        } = packet;
         self.fabric.release(handle);
         match (&mut self.flows[flow.index()], &body) {
             (Flow::Tcp(flow), Body::Data(data)) => {
@@ -224,7 +226,11 @@ impl Simulation {
             }
             (Flow::Tcp(flow), Body::Ack(ack)) => flow.ack_arrived(ack, &mut self.fabric, observer),
             (Flow::Udp(flow), Body::Udp) => flow.arrived(wire_bytes),
-            (Flow::Tcp(_), Body::Udp) | (Flow::Udp(_), Body::Data(_) | Body::Ack(_)) => {
+            (Flow::Media(flow), Body::Media { sent }) => {
+                flow.arrived(&packet, *sent, &mut self.fabric);
+            }
+            (Flow::Media(flow), Body::Report(report)) => flow.heard(self.fabric.now(), report),
+            (Flow::Tcp(_) | Flow::Udp(_) | Flow::Media(_), _) => {
                 debug_assert!(false, "a packet of the wrong kind");
             }
         }
@@ -236,6 +242,7 @@ impl Simulation {
         match &mut self.flows[packet.flow.index()] {
             Flow::Tcp(flow) => flow.dropped(&packet.body, cause),
             Flow::Udp(flow) => flow.dropped(cause),
+            Flow::Media(flow) => flow.dropped(&packet.body, cause),
         }
     }
 
@@ -250,6 +257,10 @@ impl Simulation {
             }
             Flow::Tcp(flow) => flow.receiver_timeout(&mut self.fabric, observer),
             Flow::Udp(flow) => flow.send(&mut self.fabric, observer),
+            Flow::Media(flow) if timer.0.is_multiple_of(2) => {
+                flow.send(&mut self.fabric, observer);
+            }
+            Flow::Media(flow) => flow.report(&mut self.fabric, observer),
         }
     }
 

@@ -280,7 +280,7 @@ impl TcpFlow {
                 self.truth.dropped(data, cause, una, arrived);
             }
             Body::Ack(_) => self.truth.ack_dropped(cause),
-            Body::Data(_) | Body::Udp => {}
+            Body::Data(_) | Body::Udp | Body::Media { .. } | Body::Report(_) => {}
         }
     }
 

@@ -94,5 +94,7 @@ fn content_of(packet: &Packet) -> u64 {
         Body::Data(data) => data.order << 32 | u64::from(data.segment.seq.0),
         Body::Ack(ack) => u64::from(ack.ack.0) << 32 | u64::from(ack.window),
         Body::Udp => 0,
+        Body::Media { sent } => sent.as_nanos(),
+        Body::Report(report) => report.received ^ report.expected.rotate_left(32),
     }
 }

@@ -259,6 +259,7 @@ fn no_packet_is_lost_count_of() {
                         "seed {seed}"
                     );
                 }
+                Flow::Media(_) => unreachable!("there is none"),
                 Flow::Tcp(flow) => {
                     assert!(
                         matches!(flow.progress(), Progress::Finished(_)),

@@ -47,17 +47,19 @@ impl Connection {
     #[must_use]
     pub fn of(experiment: &Experiment, stack: &StackSpec) -> Option<Self> {
         let e = experiment;
-        let alone = e.udp.is_empty() && e.flows.len() <= 1;
+        let alone = e.udp.is_empty() && e.media.is_empty() && e.flows.len() <= 1;
         let greedy = e.flows.first().is_none_or(|group| {
             group.count == 1
                 && group.bytes.is_none()
                 && group.video.is_none()
+                && group.web.is_none()
                 && group.stack.is_none()
                 && !group.reverse
         });
         let path = e.path.as_ref().filter(|_| alone && greedy)?;
         let by_chance = path.burst_loss.is_none() && path.drop.is_empty();
-        let rate = path.rate.filter(|_| by_chance)?;
+        let steady = path.changes.is_empty() && path.duty.is_none();
+        let rate = path.rate.filter(|_| by_chance && steady)?;
         let (sender, receiver) = match e.flows.first() {
             Some(group) => (
                 group.sender.over(&e.sender),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::lie::Lie;
 use crate::units::{Buffer, ByteCount, Delay};
 
 /// What a sender does beyond its stack. Every field left out follows the dialect.
@@ -96,17 +97,12 @@ pub struct ReceiverOptions {
     /// that times this least round-trip time (Westwood, section II). Left out or `"0s"`, it is the buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_window: Option<Delay>,
-    /// It lies: each ACK for new data comes as so many ACKs for a part each.
+    /// How it lies to be served faster: `"divide 8"` sends each ACK for new data in 8 parts,
+    /// `"optimistic 20pkt"` acknowledges everything up to 20 segments beyond what has come, lost or
+    /// not, and `"sack 20pkt"` has SACK cover as much, from a gap on. Left out, or `"none"`, it is
+    /// honest. Goodput remains what is there in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub divide_acks: Option<u32>,
-    /// It lies: it acknowledges everything up to so much beyond what has come, in segments or bytes,
-    /// whether that was lost or not. Goodput remains what is there in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub optimistic_acks: Option<Buffer>,
-    /// It lies: from a gap on, its SACK blocks cover everything up to so much beyond what has come,
-    /// in segments or bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sack_lies: Option<Buffer>,
+    pub lie: Option<Lie>,
 }
 
 /// What ACKs of data in order go by.
@@ -174,9 +170,7 @@ impl ReceiverOptions {
             sack_compression,
             coalescing,
             bandwidth_window,
-            divide_acks,
-            optimistic_acks,
-            sack_lies
+            lie
         )
     }
 }

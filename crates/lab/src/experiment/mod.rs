@@ -24,8 +24,10 @@ pub mod claim;
 mod difference;
 pub mod drop;
 pub mod endpoint;
+pub mod lie;
 pub mod link;
 pub mod load;
+pub mod media;
 pub mod points;
 pub mod queue;
 pub mod radio;
@@ -41,7 +43,9 @@ pub use change::{AckThinning, Change, DutyCycle, Queued};
 pub use claim::{Claim, LabelledStack, Named, OneOrMore, Vocabulary};
 pub use drop::DropRule;
 pub use endpoint::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};
+pub use lie::Lie;
 pub use link::{BurstLoss, Direction, LinkOptions, LossPlacement, QueueKind, RedOptions, Reorder};
+pub use media::MediaSource;
 pub use queue::{
     CakeOptions, CoDelOptions, DualPi2Options, Fairness, FqCoDelOptions, PieOptions,
     TokenBucketOptions,
@@ -109,6 +113,9 @@ pub struct Experiment {
     /// UDP sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub udp: Vec<UdpSource>,
+    /// Real-time media.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<MediaSource>,
     /// What all senders have in common; a flow may differ.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sender: SenderOptions,
@@ -232,7 +239,9 @@ impl Experiment {
     pub fn starts(&self) -> Starts {
         let flow = |flow: &FlowGroup| flow.start.is_some() || flow.start_spread.is_some();
         let udp = |udp: &UdpSource| udp.start.is_some() || udp.stop.is_some();
-        let fixed = self.flows.iter().any(flow) || self.udp.iter().any(udp);
+        let media = |media: &MediaSource| media.start.is_some() || media.stop.is_some();
+        let fixed =
+            self.flows.iter().any(flow) || self.udp.iter().any(udp) || self.media.iter().any(media);
         self.starts.unwrap_or(match fixed {
             true => Starts::Given,
             false => Starts::Drawn,
@@ -284,6 +293,7 @@ impl Experiment {
             routes: Vec::new(),
             flows: Vec::new(),
             udp: Vec::new(),
+            media: Vec::new(),
             sender: SenderOptions::default(),
             receiver: ReceiverOptions::default(),
             sweep: BTreeMap::new(),

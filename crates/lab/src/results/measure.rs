@@ -76,6 +76,12 @@ pub enum Measure {
     CompletionLong,
     /// Share of these flows that were not done at the end of the run, in percent.
     Unfinished,
+    /// What arrives of real-time media (`media`), all sources together, in Mbit/s on the wire.
+    MediaRate,
+    /// 95th percentile of how long its packets are on the way, of the source for which it is longest, in ms.
+    MediaDelayP95,
+    /// Share of its packets that were lost, or came after their deadline, in percent of those sent.
+    MediaLate,
 }
 
 /// Which way a measure is better.
@@ -91,7 +97,7 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of the columns.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 36] = [
         Self::Goodput,
         Self::TotalGoodput,
         Self::Retransmissions,
@@ -125,6 +131,9 @@ impl Measure {
         Self::CompletionMedium,
         Self::CompletionLong,
         Self::Unfinished,
+        Self::MediaRate,
+        Self::MediaDelayP95,
+        Self::MediaLate,
     ];
 
     /// The measure whose column is called `key`.
@@ -179,6 +188,9 @@ impl Measure {
             Self::CompletionMedium => "completion_medium_mean_ms",
             Self::CompletionLong => "completion_long_mean_ms",
             Self::Unfinished => "unfinished_flows_percent",
+            Self::MediaRate => "media_rate_mbit_s",
+            Self::MediaDelayP95 => "media_delay_p95_ms",
+            Self::MediaLate => "media_late_percent",
         }
     }
 
@@ -219,6 +231,9 @@ impl Measure {
             Self::CompletionMedium => "completion of flows up to 10 MB, mean (ms)",
             Self::CompletionLong => "completion of larger flows, mean (ms)",
             Self::Unfinished => "flows not done at the end (%)",
+            Self::MediaRate => "real-time media that arrives (Mbit/s)",
+            Self::MediaDelayP95 => "way of real-time media, 95th percentile (ms)",
+            Self::MediaLate => "real-time media lost or late (%)",
         }
     }
 
@@ -228,6 +243,7 @@ impl Measure {
         match self {
             Self::Goodput
             | Self::TotalGoodput
+            | Self::MediaRate
             | Self::Fairness
             | Self::FramesInTime
             | Self::AccuracyWireless
@@ -246,7 +262,9 @@ impl Measure {
             | Self::CompletionShortP99
             | Self::CompletionMedium
             | Self::CompletionLong
-            | Self::Unfinished => Better::Lower,
+            | Self::Unfinished
+            | Self::MediaDelayP95
+            | Self::MediaLate => Better::Lower,
             Self::Retransmissions
             | Self::RetransmissionShare
             | Self::LossEvents

@@ -3,6 +3,7 @@
 mod endpoints;
 mod links;
 mod map;
+mod media;
 mod radio;
 mod schedule;
 mod script;
@@ -14,9 +15,9 @@ use std::path::PathBuf;
 
 use dupack_algorithms::catalog::Context;
 use dupack_algorithms::catalog::StackSpec;
-use dupack_net::flow::{Application, Path, TcpFlowConfig, UdpFlowConfig};
+use dupack_net::flow::{Application, MediaFlowConfig, Path, TcpFlowConfig, UdpFlowConfig};
 use dupack_net::ids::{FlowId, LinkId};
-use dupack_net::link::{DeliveryTrace, WaitRecording};
+use dupack_net::link::{DeliveryTrace, Hosts, WaitRecording};
 use dupack_net::network::Network;
 use dupack_net::random::Stream;
 use dupack_net::simulation::Simulation;
@@ -172,6 +173,7 @@ impl Scenario {
             network.udp(config).map_err(|x| fault("udp", x))?;
             hosts.push(map.hosts((from, to), (e.flows.len().max(1) + n) as u32));
         }
+        self.add_media(&map, &mut network, seed, &mut hosts)?;
         let mut simulation = Simulation::new(network, seed).map_err(|x| fault(map.blame(), x))?;
         simulation.know_hosts(&hosts);
         Ok(Built {
@@ -180,6 +182,31 @@ impl Scenario {
             measured_links: map.measured,
             short_flows,
         })
+    }
+
+    fn add_media(
+        &self,
+        map: &Map,
+        network: &mut Network,
+        seed: u64,
+        hosts: &mut Vec<Hosts>,
+    ) -> Result<(), BuildError> {
+        let e = &self.experiment;
+        let before = e.flows.len().max(1) + e.udp.len();
+        let mut number = 0;
+        for (n, source) in self.experiment.media.iter().enumerate() {
+            let (from, to) = map.media_ends(source)?;
+            let path = map.way(network.topology_mut(), from, to)?;
+            for _ in 0..source.count {
+                let start = self.media_start(source, number, seed);
+                number += 1;
+                let config = media::media(source, &format!("media.{n}"), start)?;
+                let config = MediaFlowConfig::new(path, config);
+                network.media(config).map_err(|x| fault("media", x))?;
+                hosts.push(map.hosts((from, to), (before + n) as u32));
+            }
+        }
+        Ok(())
     }
 
     /// The TCP flows, in the order of their numbers.

@@ -1,10 +1,10 @@
 //! What is impossible in an experiment, and what defeats itself.
 
 mod changes;
+mod media;
 mod traffic;
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
-use dupack_net::misbehaviour::MOST_PIECES;
 use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
 
@@ -148,7 +148,8 @@ pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentErro
     sender(&e.sender, e.dialect, "sender", source)?;
     receiver(&e.receiver, "receiver", source)?;
     traffic::flows(e, source)?;
-    traffic::udp(e, source)
+    traffic::udp(e, source)?;
+    media::sources(e, source)
 }
 
 fn times(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
@@ -407,14 +408,6 @@ fn receiver(options: &ReceiverOptions, key: &str, source: &Source) -> Result<(),
     if matches!(options.buffer, Some(Buffer::Packets(0) | Buffer::Bytes(0))) {
         let message = "a receiver without a buffer can take nothing".to_owned();
         return fail(source, &format!("{key}.buffer"), message, "at least 1B");
-    }
-    if options
-        .divide_acks
-        .is_some_and(|n| !(1..=MOST_PIECES).contains(&n))
-    {
-        let message = format!("an ACK comes as 1 to {MOST_PIECES} ACKs");
-        let help = "for example divide_acks = 4";
-        return fail(source, &format!("{key}.divide_acks"), message, help);
     }
     Ok(())
 }

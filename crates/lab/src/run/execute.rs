@@ -418,6 +418,7 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
         values.set(Measure::Fairness, index);
     }
     links(&mut values, built, report);
+    media(&mut values, report);
     completion(&mut values, report, built);
     short_flows::measure(&mut values, report, built);
     accuracy(&mut values, &|of| {
@@ -469,6 +470,25 @@ fn links(values: &mut Values, built: &Built, report: &Report) {
     if let Some(used) = links().filter_map(|l| l.utilisation).max_by(f64::total_cmp) {
         values.set(Measure::Utilisation, used * 100.0);
     }
+}
+
+/// What came of real-time media, all sources together.
+fn media(values: &mut Values, report: &Report) {
+    if report.media.is_empty() {
+        return;
+    }
+    let rate: f64 = report.media.iter().map(|media| media.throughput_bps).sum();
+    values.set(Measure::MediaRate, rate / 1e6);
+    let ways = report.media.iter().filter_map(|media| media.ways);
+    if let Some(longest) = ways.map(|ways| ways.p95).max() {
+        values.set(Measure::MediaDelayP95, longest.as_secs_f64() * 1e3);
+    }
+    let all = report.media.iter().map(|media| media.measured);
+    let (sent, in_time) = all.fold((0, 0), |(sent, in_time), media| {
+        (sent + media.sent_packets, in_time + media.in_time_packets)
+    });
+    let late = 1.0 - in_time as f64 / sent as f64;
+    values.set(Measure::MediaLate, late * 100.0);
 }
 
 fn completion(values: &mut Values, report: &Report, built: &Built) {

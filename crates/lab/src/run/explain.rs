@@ -136,7 +136,7 @@ fn run(e: &Experiment, out: &mut Vec<Parameter>) {
 /// out of them is not there, or is the senders' and receivers' common value.
 fn traffic(e: &Experiment, out: &mut Vec<Parameter>) {
     let all = serde_json::to_value(e).unwrap_or_default();
-    for section in ["access", "radio", "routes", "flows", "udp"] {
+    for section in ["access", "radio", "routes", "flows", "udp", "media"] {
         if let Some(value) = all.get(section) {
             flatten(e, section, value, section, out);
         }

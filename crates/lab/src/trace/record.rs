@@ -209,7 +209,7 @@ impl<S: Sink> Observer for Recorder<S> {
             (Body::Ack(_), Happening::Dropped { cause, .. }) => {
                 self.hand_on(event.at, What::AckDropped { number, cause });
             }
-            (Body::Ack(_) | Body::Udp, _) => {}
+            (Body::Ack(_) | Body::Udp | Body::Media { .. } | Body::Report(_), _) => {}
         }
     }
 

@@ -78,7 +78,7 @@ impl Observer for Log {
                     ack.ack, ack.window
                 )
             }
-            Body::Udp => format!("{what:?}"),
+            Body::Udp | Body::Media { .. } | Body::Report(_) => format!("{what:?}"),
         });
     }
 

@@ -151,9 +151,7 @@ impl WireCheck {
         let (sender, receiver) = (&experiment.sender, &experiment.receiver);
         let groups = &experiment.flows;
         let flows: u64 = groups.iter().map(|group| u64::from(group.count)).sum();
-        let lies = receiver.divide_acks.is_some()
-            || receiver.optimistic_acks.is_some()
-            || receiver.sack_lies.is_some();
+        let lies = receiver.lie.is_some();
         let plain = dupack_lab::experiment::SenderOptions::default();
         self.add([
             (flows > 1, "several flows at once"),
@@ -162,7 +160,10 @@ impl WireCheck {
                 "short flows",
             ),
             (lies, "a receiver that lies"),
-            (!experiment.udp.is_empty(), "other traffic"),
+            (
+                !experiment.udp.is_empty() || !experiment.media.is_empty(),
+                "other traffic",
+            ),
             (experiment.access.is_some(), "access links"),
             (
                 receiver.delayed_ack.is_some(),

@@ -12,7 +12,7 @@ use dupack_tcp::{ReceiverConfig, SenderConfig};
 
 use super::span;
 use crate::experiment::endpoint::bytes_of;
-use crate::experiment::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};
+use crate::experiment::{Acks, CreditFor, EcnKind, EcnName, Lie, ReceiverOptions, SenderOptions};
 use crate::units::Buffer;
 
 /// The two ends of a flow with every option in place.
@@ -138,10 +138,13 @@ impl Endpoints {
         }
         let coalescing = options.coalescing.filter(|wait| wait.as_nanos() > 0);
         self.coalescing = coalescing.map(span);
-        let bytes = |ahead: Buffer| bytes_of(ahead, smss);
-        self.misbehaviour.pieces = options.divide_acks.unwrap_or(1);
-        self.misbehaviour.optimistic_bytes = options.optimistic_acks.map(bytes);
-        self.misbehaviour.claimed_bytes = options.sack_lies.map(bytes);
+        let bytes = |ahead: Buffer| Some(bytes_of(ahead, smss));
+        match options.lie {
+            None | Some(Lie::None) => {}
+            Some(Lie::Divide(pieces)) => self.misbehaviour.pieces = pieces,
+            Some(Lie::Optimistic(ahead)) => self.misbehaviour.optimistic_bytes = bytes(ahead),
+            Some(Lie::Sack(ahead)) => self.misbehaviour.claimed_bytes = bytes(ahead),
+        }
         let followed = options.bandwidth_window.filter(|rtt| rtt.as_nanos() > 0);
         self.receiver.bandwidth_window = followed.map(|rtt| BandwidthWindow::new(span(rtt)));
     }

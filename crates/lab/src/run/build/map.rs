@@ -8,7 +8,7 @@ use dupack_net::link::{Hosts, LinkConfig};
 use dupack_net::topology::Topology;
 
 use super::{BuildError, Scenario, bit_rate, complaint, fault, radio, span};
-use crate::experiment::{FlowGroup, LinkOptions, UdpSource};
+use crate::experiment::{FlowGroup, LinkOptions, MediaSource, UdpSource};
 
 /// Nodes and links, and who is where.
 pub(super) struct Map {
@@ -201,6 +201,20 @@ impl Map {
             return Ok(ends);
         }
         self.named_ends(source.from.as_deref(), source.to.as_deref(), "udp")
+    }
+
+    pub(super) fn media_ends(&self, source: &MediaSource) -> Result<(NodeId, NodeId), BuildError> {
+        if let Some(path) = &self.path {
+            return Ok(if source.reverse {
+                (path.right, path.left)
+            } else {
+                (path.left, path.right)
+            });
+        }
+        if let (Some(ends), None, None) = (self.chain, &source.from, &source.to) {
+            return Ok(ends);
+        }
+        self.named_ends(source.from.as_deref(), source.to.as_deref(), "media")
     }
 
     fn named_ends(

@@ -11,7 +11,7 @@ use dupack_net::random::Stream;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Scenario, span};
-use crate::experiment::{Experiment, Starts};
+use crate::experiment::{Experiment, MediaSource, Starts};
 use crate::results::{Beginning, Carries};
 
 /// Drawn starts lie within this much time. It is longer than most round trips, so that one flow may be
@@ -43,6 +43,13 @@ impl Scenario {
     pub(super) fn udp_start(&self, n: usize, seed: u64) -> Instant {
         let own = span(self.experiment.udp[n].start.unwrap_or_default());
         Instant::ZERO + own + draw(seed, &format!("start of UDP source {n}"), self.window())
+    }
+
+    /// When the `n`th of all sources of media starts, which is one of `source`.
+    pub(super) fn media_start(&self, source: &MediaSource, n: usize, seed: u64) -> Instant {
+        let own = span(source.start.unwrap_or_default());
+        let drawn = draw(seed, &format!("start of media {n}"), self.window());
+        Instant::ZERO + own + drawn
     }
 
     /// Within how much time starts are drawn: none if they are given.
