@@ -229,7 +229,11 @@ impl Fabric {
             kind,
             flow: packet.flow,
             number: packet.number,
-            acknowledges: packet.plainly_acknowledges(),
+            acknowledges: if self.links[link.index()].tells_packets_apart() {
+                packet.plainly_acknowledges()
+            } else {
+                None
+            },
             ecn: packet.ecn(),
         };
         let sent = self.send_by_any(&offer, link, observer);

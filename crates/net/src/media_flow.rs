@@ -21,6 +21,7 @@ pub struct MediaFlow {
     report_bytes: u32,
     deadline: Duration,
     start: Instant,
+    measuring_since: Instant,
     sender: MediaSender,
     receiver: MediaReceiver,
     counters: MediaCounters,
@@ -38,7 +39,10 @@ pub struct MediaCounters {
     pub received_packets: u64,
     /// Their bytes on the wire.
     pub received_bytes: u64,
-    /// Of them, those that came by their deadline.
+    /// Packets of which it is known what became of them, that came or were dropped: of those sent since
+    /// measuring began.
+    pub settled_packets: u64,
+    /// Of these, those that came by their deadline.
     pub in_time_packets: u64,
     /// Packets dropped, by cause.
     pub drops: DropCounts,
@@ -54,6 +58,7 @@ impl MediaCounters {
             sent_packets: self.sent_packets - earlier.sent_packets,
             received_packets: self.received_packets - earlier.received_packets,
             received_bytes: self.received_bytes - earlier.received_bytes,
+            settled_packets: self.settled_packets - earlier.settled_packets,
             in_time_packets: self.in_time_packets - earlier.in_time_packets,
             drops: self.drops.since(&earlier.drops),
             reports: self.reports - earlier.reports,
@@ -72,6 +77,7 @@ impl MediaFlow {
             report_bytes: config.report_bytes,
             deadline: config.deadline,
             start: config.start,
+            measuring_since: Instant::ZERO,
             receiver: MediaReceiver::new(config.report),
             sender: MediaSender::new(config),
             counters: MediaCounters::default(),
@@ -103,7 +109,7 @@ impl MediaFlow {
             };
             self.counters.sent_packets += 1;
             if let Err(cause) = fabric.send(packet, self.there, observer) {
-                self.counters.drops.add(cause);
+                self.dropped(&packet.body, cause);
             }
         }
         if let Some(at) = self.sender.next_frame() {
@@ -112,14 +118,23 @@ impl MediaFlow {
     }
 
     /// A packet has reached the receiver.
-    pub(crate) fn arrived(&mut self, packet: &Packet, sent: Instant, fabric: &mut Fabric) {
+    pub(crate) fn arrived(
+        &mut self,
+        wire_bytes: u32,
+        number: u64,
+        sent: Instant,
+        fabric: &mut Fabric,
+    ) {
         let now = fabric.now();
         let way = now.since(sent);
         self.counters.received_packets += 1;
-        self.counters.received_bytes += u64::from(packet.wire_bytes);
-        self.counters.in_time_packets += u64::from(way <= self.deadline);
+        self.counters.received_bytes += u64::from(wire_bytes);
+        if sent >= self.measuring_since {
+            self.counters.settled_packets += 1;
+            self.counters.in_time_packets += u64::from(way <= self.deadline);
+        }
         self.ways.record(way);
-        self.receiver.take(now, packet.number, way);
+        self.receiver.take(now, number, way);
         if let Some(at) = self.receiver.next_report() {
             fabric.set_timer_lazily(self.receiver_timer(), at);
         }
@@ -152,13 +167,15 @@ impl MediaFlow {
 
     /// A packet was dropped.
     pub(crate) fn dropped(&mut self, body: &Body, cause: DropCause) {
-        if let Body::Media { .. } = body {
+        if let Body::Media { sent } = body {
             self.counters.drops.add(cause);
+            self.counters.settled_packets += u64::from(*sent >= self.measuring_since);
         }
     }
 
     /// Counts from here on.
-    pub(crate) fn begin_measurement(&mut self) {
+    pub(crate) fn begin_measurement(&mut self, now: Instant) {
+        self.measuring_since = now;
         self.baseline = self.counters;
         self.ways.clear();
     }

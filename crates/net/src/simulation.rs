@@ -114,7 +114,7 @@ impl Simulation {
             match flow {
                 Flow::Tcp(flow) => flow.begin_measurement(now),
                 Flow::Udp(flow) => flow.begin_measurement(),
-                Flow::Media(flow) => flow.begin_measurement(),
+                Flow::Media(flow) => flow.begin_measurement(now),
             }
         }
         for (link, baseline) in (0..).zip(&mut self.link_baselines) {
@@ -212,13 +212,12 @@ impl Simulation {
     }
 
     fn deliver<O: Observer>(&mut self, handle: PacketHandle, observer: &mut O) {
-        let packet = *self.fabric.packet(handle);
         let Packet {
             flow,
             wire_bytes,
+            number,
             body,
-            ..
-        } = packet;
+        } = *self.fabric.packet(handle);
         self.fabric.release(handle);
         match (&mut self.flows[flow.index()], &body) {
             (Flow::Tcp(flow), Body::Data(data)) => {
@@ -227,7 +226,7 @@ impl Simulation {
             (Flow::Tcp(flow), Body::Ack(ack)) => flow.ack_arrived(ack, &mut self.fabric, observer),
             (Flow::Udp(flow), Body::Udp) => flow.arrived(wire_bytes),
             (Flow::Media(flow), Body::Media { sent }) => {
-                flow.arrived(&packet, *sent, &mut self.fabric);
+                flow.arrived(wire_bytes, number, *sent, &mut self.fabric);
             }
             (Flow::Media(flow), Body::Report(report)) => flow.heard(self.fabric.now(), report),
             (Flow::Tcp(_) | Flow::Udp(_) | Flow::Media(_), _) => {

@@ -127,6 +127,12 @@ pub(crate) fn subtitle(results: &Results) -> String {
         if path.loss.as_fraction() > 0.0 && fixed("path.loss") {
             parts.push(format!("loss {}", path.loss));
         }
+        if !path.changes.is_empty() {
+            parts.push("a path that changes".to_owned());
+        }
+        if let Some(duty) = path.duty.filter(|_| fixed("path.duty.share")) {
+            parts.push(format!("open {} of the time", duty.share));
+        }
     }
     let seeds = match range(&seed_counts(results), "seed", "seeds") {
         Some(seeds) if e.precision.is_some() => seeds,

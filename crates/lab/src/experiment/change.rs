@@ -61,7 +61,7 @@ pub struct DutyCycle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AckThinning {
-    /// Of each flow, one of so many passes, and the others do not.
+    /// Of each flow, one of so many passes, and the others do not; with 1 all pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u32>,
     /// An ACK that waits is dropped when a later one of its flow comes to the queue; only with

@@ -80,7 +80,8 @@ pub enum Measure {
     MediaRate,
     /// 95th percentile of how long its packets are on the way, of the source for which it is longest, in ms.
     MediaDelayP95,
-    /// Share of its packets that were lost, or came after their deadline, in percent of those sent.
+    /// Share of its packets that were lost, or came after their deadline, in percent of those that are not
+    /// still under way.
     MediaLate,
 }
 

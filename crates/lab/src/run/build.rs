@@ -76,7 +76,7 @@ pub struct Built {
     pub compared: Vec<FlowId>,
     /// The links whose queues and use are measured.
     pub measured_links: Vec<LinkId>,
-    /// The short flows whose completion is measured: those under comparison, or all if none is.
+    /// The short flows, which come and go.
     pub short_flows: Vec<FlowId>,
 }
 
@@ -86,7 +86,7 @@ impl Built {
         self.compared.binary_search(&flow).is_ok()
     }
 
-    /// Whether a flow is a short one whose completion is measured.
+    /// Whether a flow is a short one.
     pub(super) fn is_short(&self, flow: FlowId) -> bool {
         self.short_flows.binary_search(&flow).is_ok()
     }
@@ -156,12 +156,6 @@ impl Scenario {
         }
         if compared.is_empty() {
             compared = (0..flows.len() as u32).map(FlowId).collect();
-        }
-        if short_flows
-            .iter()
-            .any(|id| compared.binary_search(id).is_ok())
-        {
-            short_flows.retain(|id| compared.binary_search(id).is_ok());
         }
         for (n, source) in e.udp.iter().enumerate() {
             if source.rate.as_bits_per_second() == 0 {

@@ -4,6 +4,7 @@ mod changes;
 mod media;
 mod traffic;
 
+use dupack_algorithms::catalog::dialect::WIDE_OPEN;
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
@@ -466,6 +467,12 @@ fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out:
         out.push(format!(
             "The receiver is to lie in SACK blocks, and sends none to {stack}."
         ));
+    }
+    if ends.misbehaviour.optimistic_bytes.is_some() && ends.receiver.buffer == WIDE_OPEN {
+        out.push(
+            "The receiver hides losses and its buffer has no end: the sender grows for ever, and the run takes as long. Give the receiver a `buffer`."
+                .to_owned(),
+        );
     }
     if let AckPolicy::Delayed(delay) = ends.receiver.ack_policy
         && delay >= ends.sender.rtt.min_rto

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_net::ids::FlowId;
 use dupack_net::observer::Observer;
-use dupack_net::report::Report;
+use dupack_net::report::{Report, TcpReport};
 use dupack_net::sampling::SamplingConfig;
 use dupack_net::simulation::{Pause, Simulation};
 use dupack_net::tcp_flow::Progress as Transfer;
@@ -376,15 +376,23 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
         let flows = report.tcp.iter().zip(before);
         flows.filter(|(flow, _)| built.is_compared(flow.flow))
     };
-    let sum = |of: &dyn Fn(&dupack_net::report::TcpReport) -> f64| -> f64 {
-        compared().map(|(flow, _)| of(flow)).sum()
-    };
+    let sum =
+        |of: &dyn Fn(&TcpReport) -> f64| -> f64 { compared().map(|(flow, _)| of(flow)).sum() };
     let counted = |of: fn(&SenderStats) -> u64| -> f64 {
         let counts = compared().map(|(flow, before)| of(&flow.sender) - of(before));
         counts.sum::<u64>() as f64
     };
-    values.set(Measure::Goodput, sum(&|f| f.goodput_bps / 1e6));
-    let total: f64 = report.tcp.iter().map(|f| f.goodput_bps / 1e6).sum();
+    // A short flow has its own time for nothing else than what it sends.
+    let seconds = report.to.since(report.from).as_secs_f64();
+    let goodput = |f: &TcpReport| {
+        let bps = match built.is_short(f.flow) {
+            true => f.measured.delivered_bytes as f64 * 8.0 / seconds,
+            false => f.goodput_bps,
+        };
+        bps / 1e6
+    };
+    values.set(Measure::Goodput, sum(&goodput));
+    let total: f64 = report.tcp.iter().map(goodput).sum();
     values.set(Measure::TotalGoodput, total);
     values.set(Measure::Retransmissions, counted(|s| s.retransmissions));
     let share = counted(|s| s.retransmissions) / counted(|s| s.segments_sent);
@@ -405,15 +413,13 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
         let marked = sum(&|f| f.measured.truth.marked_packets as f64);
         values.set(Measure::Marks, marked);
     }
-    let natural = |nature| {
-        move |f: &dupack_net::report::TcpReport| {
-            f.measured.truth.data_drops.of_nature(nature) as f64
-        }
-    };
+    let natural =
+        |nature| move |f: &TcpReport| f.measured.truth.data_drops.of_nature(nature) as f64;
     use dupack_net::link::LossNature;
     values.set(Measure::QueueDrops, sum(&natural(LossNature::Congestion)));
     values.set(Measure::LinkLosses, sum(&natural(LossNature::Wireless)));
-    let goodputs: Vec<f64> = compared().map(|(f, _)| f.goodput_bps).collect();
+    let lasting = compared().filter(|(f, _)| !built.is_short(f.flow));
+    let goodputs: Vec<f64> = lasting.map(|(f, _)| f.goodput_bps).collect();
     if let Some(index) = jain_index(&goodputs) {
         values.set(Measure::Fairness, index);
     }
@@ -484,10 +490,13 @@ fn media(values: &mut Values, report: &Report) {
         values.set(Measure::MediaDelayP95, longest.as_secs_f64() * 1e3);
     }
     let all = report.media.iter().map(|media| media.measured);
-    let (sent, in_time) = all.fold((0, 0), |(sent, in_time), media| {
-        (sent + media.sent_packets, in_time + media.in_time_packets)
+    let (settled, in_time) = all.fold((0, 0), |(settled, in_time), media| {
+        (
+            settled + media.settled_packets,
+            in_time + media.in_time_packets,
+        )
     });
-    let late = 1.0 - in_time as f64 / sent as f64;
+    let late = 1.0 - in_time as f64 / settled as f64;
     values.set(Measure::MediaLate, late * 100.0);
 }
 

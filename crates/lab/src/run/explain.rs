@@ -2,12 +2,14 @@
 
 use dupack_algorithms::catalog::dialect::settings;
 use dupack_algorithms::catalog::{Axis, Origin, StackSpec};
+use dupack_net::media::MediaConfig;
 
-use super::build::{DEFAULT_BUFFER, Endpoints, Scenario};
+use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, flows_in};
 use crate::experiment::queue::Queueing;
 use crate::experiment::{Experiment, LinkOptions, Starts};
 use crate::results::Parameter;
 use crate::run::Plan;
+use crate::units::Delay;
 
 /// The parameters of an experiment, for the stacks of its first point.
 pub(super) fn parameters(e: &Experiment, scenarios: &[Scenario]) -> Vec<Parameter> {
@@ -141,9 +143,42 @@ fn traffic(e: &Experiment, out: &mut Vec<Parameter>) {
             flatten(e, section, value, section, out);
         }
     }
+    for (n, group) in e.flows.iter().enumerate() {
+        if group.web.is_some() {
+            let key = format!("flows.{n}.web.flows");
+            let count = flows_in(e, group).to_string();
+            push(out, "flows", &key, count, "from load, sizes and duration");
+        }
+    }
+    media(e, out);
     if e.flows.is_empty() {
         let one = "one, of the stack under comparison, without end".to_owned();
         push(out, "flows", "count", one, "default");
+    }
+}
+
+/// What the file leaves out of real-time media.
+fn media(e: &Experiment, out: &mut Vec<Parameter>) {
+    let default = MediaConfig::new(Vec::new());
+    for (n, media) in e.media.iter().enumerate() {
+        let mut add = |name: &str, value: String| {
+            let key = format!("media.{n}.{name}");
+            push(out, "media", &key, value, origin(e, &key, true));
+        };
+        for (name, given, default) in [
+            ("frame", media.frame, default.frame),
+            ("report", media.report, default.report),
+            ("delay_limit", media.delay_limit, default.delay_limit),
+            ("hold", media.hold, default.hold),
+            ("deadline", media.deadline, default.deadline),
+        ] {
+            if given.is_none() {
+                add(name, Delay::from_nanos(default.as_nanos()).to_string());
+            }
+        }
+        if media.packet.is_none() {
+            add("packet", format!("{}B", default.packet_bytes));
+        }
     }
 }
 

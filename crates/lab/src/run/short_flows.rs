@@ -12,9 +12,13 @@ use crate::results::{Measure, Values};
 const SHORT_BYTES: u64 = 100_000;
 const MEDIUM_BYTES: u64 = 10_000_000;
 
-/// The completion times of the short flows of a run.
+/// The completion times of the short flows of a run: of those under comparison, or of all if none is.
 pub(super) fn measure(values: &mut Values, report: &Report, built: &Built) {
+    let of_compared = built.short_flows.iter().any(|id| built.is_compared(*id));
     let flows = built.short_flows.iter().filter_map(|id| {
+        if of_compared && !built.is_compared(*id) {
+            return None;
+        }
         let place = report.tcp.binary_search_by_key(id, |flow| flow.flow);
         let flow = &report.tcp[place.ok()?];
         (flow.start >= report.from).then_some(flow)

@@ -29,7 +29,7 @@ use crate::theory::Connection;
 use grid::{Grid, Key};
 
 /// What there are figures of.
-const FIGURES: [Measure; 10] = [
+const FIGURES: [Measure; 13] = [
     Measure::Goodput,
     Measure::Retransmissions,
     Measure::Timeouts,
@@ -40,6 +40,9 @@ const FIGURES: [Measure; 10] = [
     Measure::Completion,
     Measure::FramesInTime,
     Measure::StallTime,
+    Measure::CompletionShort,
+    Measure::MediaDelayP95,
+    Measure::MediaLate,
 ];
 
 /// More panels than this are too small to be read.

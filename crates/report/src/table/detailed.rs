@@ -53,7 +53,7 @@ const SHORT_GOODPUT: Column = column("goodput\nMbit/s", Shows::ShortGoodput, "go
 const SHORT_RATIO: Column = column("×\nfirst", Shows::ShortRatio, "× first", 7);
 
 /// All columns in their order.
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 18] = [
     Column {
         brief: Some(&SHORT_GOODPUT),
         ..column("goodput\nMbit/s", Shows::Goodput, "goodput's ±", 1)
@@ -64,6 +64,30 @@ const COLUMNS: [Column; 14] = [
     },
     mean("in time\n%", Measure::FramesInTime, "frames in time", 2),
     mean("stalled\ns", Measure::StallTime, "time stalled", 6),
+    mean(
+        "short\nflows\nms",
+        Measure::CompletionShort,
+        "mean completion of short flows",
+        2,
+    ),
+    mean(
+        "short\n99th %\nms",
+        Measure::CompletionShortP99,
+        "99th percentile of the completion of short flows",
+        6,
+    ),
+    mean(
+        "media\nlate\n%",
+        Measure::MediaLate,
+        "media lost or late",
+        2,
+    ),
+    mean(
+        "media\n95th %\nms",
+        Measure::MediaDelayP95,
+        "95th percentile of the way of media",
+        6,
+    ),
     mean(
         "queue\nwait ms\nmedian",
         Measure::DelayMedian,

@@ -56,6 +56,12 @@ fn path_in_words(path: &LinkOptions, e: &Experiment) -> Vec<String> {
         let (enter, leave) = (burst.enter, burst.leave);
         parts.push(format!("bursts of loss: begin {enter}, end {leave}"));
     }
+    if !path.changes.is_empty() {
+        parts.push("a path that changes".to_owned());
+    }
+    if let Some(duty) = path.duty {
+        parts.push(format!("open {} of the time", duty.share));
+    }
     parts
 }
 

@@ -248,6 +248,34 @@ fn kinds_are_told_apart() {
 }
 
 #[test]
+fn an_ack_that_says_nothing_else_is_told_from_others() {
+    const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+    const SACK: [u8; 12] = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+    let ack = |options: &[u8], more: &dyn Fn(&mut etherparse::TcpHeader), length| {
+        let mut header = etherparse::TcpHeader::new(50_000, 80, SEQ, 1000);
+        header.ack = true;
+        header.acknowledgment_number = 77;
+        header.set_options_raw(options).expect("options fit");
+        more(&mut header);
+        let mut packet = Vec::new();
+        etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .tcp_header(header)
+            .write(&mut packet, &payload(length))
+            .expect("a vector");
+        let frame = load(&packet, pending(Family::V4, Segmentation::Whole));
+        frame.shape().acknowledges.map(|seq| seq.0)
+    };
+    assert_eq!(ack(&TIMESTAMPS, &|_| {}, 0), Some(77));
+    assert_eq!(ack(&[], &|_| {}, 0), Some(77));
+    assert_eq!(ack(&SACK, &|_| {}, 0), None);
+    assert_eq!(ack(&[], &|_| {}, 10), None);
+    assert_eq!(ack(&[], &|header| header.ece = true, 0), None);
+    assert_eq!(ack(&[], &|header| header.fin = true, 0), None);
+    assert_eq!(ack(&[], &|header| header.syn = true, 0), None);
+    assert_eq!(ack(&[], &|header| header.ns = true, 0), None);
+}
+
+#[test]
 fn what_is_no_packet_is_unfit() {
     let load = |bytes: &[u8], pending| {
         Frame::default().load(&Received {

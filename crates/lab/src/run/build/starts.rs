@@ -2,7 +2,8 @@
 //!
 //! What is drawn depends on the seed and on nothing of the stack, so that all stacks of a seed have
 //! the same. Only what lies between two starts makes a difference, as nothing in the network depends
-//! on the time of day: so the first flow starts with the run, and a flow that is alone always does.
+//! on the time of day but the changes of links, which a file gives: so the first flow starts with the
+//! run, and a flow that is alone always does. Short flows come at times of their own.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -80,10 +80,15 @@ mod tests {
             );
             let source = Source::new("test.toml", text);
             let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin());
-            let report = miette::Report::new(plan.unwrap_err());
-            let error = format!("{report:?}");
+            let Err(ExperimentError::Invalid(complaint)) = plan else {
+                panic!("{lines} is taken");
+            };
+            assert!(complaint.at.is_some(), "{lines}: {complaint}");
+            let error = format!(
+                "{complaint} {}",
+                complaint.help.as_deref().unwrap_or_default()
+            );
             assert!(error.contains(part), "{lines}: {error}");
-            assert!(error.contains("test.toml:"), "{lines}: {error}");
         }
     }
 }

@@ -66,7 +66,7 @@ fn web(
         ("video", group.video.is_some()),
         ("start_spread", group.start_spread.is_some()),
     ];
-    for (name, _) in other.into_iter().filter(|(_, given)| *given) {
+    if let Some((name, _)) = other.into_iter().find(|(_, given)| *given) {
         let message = format!("short flows have their own sizes and starts, and no `{name}`");
         let help = format!("leave one of `{name}` and `web` out");
         return fail(source, &key(name), message, &help);
