@@ -308,6 +308,38 @@ mod tests {
     }
 
     #[test]
+    fn a_table_scrolls_below_its_caption_and_each_cell_knows_its_column() {
+        let table = |last: &str| Block::Table {
+            caption: "What it shows".to_owned(),
+            header: vec!["stack".to_owned(), "gain and cost".to_owned()],
+            rows: vec![vec!["–".into(), last.into()]],
+        };
+        let page = |last: &str| {
+            html(&Page {
+                sections: vec![Section {
+                    blocks: vec![Block::text("x"), table(last)],
+                    ..Section::default()
+                }],
+                ..Page::default()
+            })
+        };
+        let short = page("much");
+        let caption = short.find("<p class=\"caption\" id=\"s1-2\">What it shows</p>");
+        let scrolled =
+            short.find("<div class=\"scroll\" tabindex=\"0\"><table aria-labelledby=\"s1-2\">");
+        assert!(caption.unwrap() < scrolled.unwrap(), "{short}");
+        assert!(short.contains("<td class=\"plain none\" data-head=\"stack\">–</td>"));
+        // On a phone a row with a sentence is a paragraph.
+        let long = page(&"word ".repeat(20));
+        assert!(long.contains("class=\"sentences\">"), "{long}");
+        assert!(
+            long.contains("long\" data-head=\"gain and cost\">word"),
+            "{long}"
+        );
+        assert!(!short.contains("class=\"sentences\">"), "{short}");
+    }
+
+    #[test]
     fn text_is_escaped_and_pictures_are_not() {
         let page = Page {
             title: "a < b".to_owned(),
