@@ -229,11 +229,7 @@ impl Fabric {
             kind,
             flow: packet.flow,
             number: packet.number,
-            acknowledges: if self.links[link.index()].tells_packets_apart() {
-                packet.plainly_acknowledges()
-            } else {
-                None
-            },
+            acknowledges: packet.plainly_acknowledges(),
             ecn: packet.ecn(),
         };
         let sent = self.send_by_any(&offer, link, observer);

@@ -118,23 +118,17 @@ impl MediaFlow {
     }
 
     /// A packet has reached the receiver.
-    pub(crate) fn arrived(
-        &mut self,
-        wire_bytes: u32,
-        number: u64,
-        sent: Instant,
-        fabric: &mut Fabric,
-    ) {
+    pub(crate) fn arrived(&mut self, packet: &Packet, sent: Instant, fabric: &mut Fabric) {
         let now = fabric.now();
         let way = now.since(sent);
         self.counters.received_packets += 1;
-        self.counters.received_bytes += u64::from(wire_bytes);
+        self.counters.received_bytes += u64::from(packet.wire_bytes);
         if sent >= self.measuring_since {
             self.counters.settled_packets += 1;
             self.counters.in_time_packets += u64::from(way <= self.deadline);
         }
         self.ways.record(way);
-        self.receiver.take(now, number, way);
+        self.receiver.take(now, packet.number, way);
         if let Some(at) = self.receiver.next_report() {
             fabric.set_timer_lazily(self.receiver_timer(), at);
         }

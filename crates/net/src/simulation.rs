@@ -212,12 +212,13 @@ impl Simulation {
     }
 
     fn deliver<O: Observer>(&mut self, handle: PacketHandle, observer: &mut O) {
+        let packet = *self.fabric.packet(handle);
         let Packet {
             flow,
             wire_bytes,
-            number,
             body,
-        } = *self.fabric.packet(handle);
+            ..
+        } = packet;
         self.fabric.release(handle);
         match (&mut self.flows[flow.index()], &body) {
             (Flow::Tcp(flow), Body::Data(data)) => {
@@ -226,7 +227,7 @@ impl Simulation {
             (Flow::Tcp(flow), Body::Ack(ack)) => flow.ack_arrived(ack, &mut self.fabric, observer),
             (Flow::Udp(flow), Body::Udp) => flow.arrived(wire_bytes),
             (Flow::Media(flow), Body::Media { sent }) => {
-                flow.arrived(wire_bytes, number, *sent, &mut self.fabric);
+                flow.arrived(&packet, *sent, &mut self.fabric);
             }
             (Flow::Media(flow), Body::Report(report)) => flow.heard(self.fabric.now(), report),
             (Flow::Tcp(_) | Flow::Udp(_) | Flow::Media(_), _) => {
