@@ -58,7 +58,7 @@ fn wrong_arguments_are_named_with_their_remedy() {
         ),
         (&["send", "127.0.0.1:80"], ["loopback", "10.97.0.1:80"]),
         (&["send", "[::1]:80"], ["loopback", "[fd97::1]:80"]),
-        (&["receive", "0"], ["<PORT>", "1..=65535"]),
+        (&["receive", "0"], ["<PORT>", "from 1 to 65535"]),
         (
             &["receive", "80", "--subnet", "10.97.0.5"],
             ["--subnet", "write 10.97.0.0"],

@@ -84,7 +84,7 @@ fn the_cases_meet_what_they_are_meant_to_meet() {
     assert!(total(|s| s.renegings) > 5);
     assert!(total(|s| s.ack_drops) > 1_000);
     assert!(total(|s| s.spurious_retransmissions) > 1_000);
-    assert!(total(|s| s.marks) > 1_000);
+    assert!(total(|s| s.marks) > 500);
     assert!(total(|s| s.marks_answered) > 100);
 }
 
