@@ -252,12 +252,6 @@ fn combined(
         }),
         (Value::Missing, _) | (_, Value::Missing) => Ok(Value::Missing),
         (Value::Number(a), Value::Number(b)) => Ok(Value::Number(of(*a, *b))),
-        // A run in which something stands over nothing is the strongest of all: without it the mean would be of the others.
-        (Value::Samples(a), Value::Samples(b))
-            if operator == Operator::Over && a.is_over_nothing(b) =>
-        {
-            Ok(Value::Missing)
-        }
         (Value::Samples(a), Value::Samples(b)) => Ok(Value::Samples(a.paired(b, of))),
         (Value::Samples(a), Value::Number(b)) => Ok(finite(a.map(|a| of(a, *b)))),
         (Value::Number(a), Value::Samples(b)) => Ok(finite(b.map(|b| of(*a, b)))),

@@ -97,32 +97,20 @@ impl Samples {
         )
     }
 
-    /// Whether there is a run in which this is something and `base` zero.
-    pub(crate) fn is_over_nothing(&self, base: &Self) -> bool {
-        let quotients = self.pairs(base);
-        quotients
-            .into_iter()
-            .any(|(_, own, base)| own != 0.0 && base == 0.0)
-    }
-
-    /// Both values of every run that both have.
-    fn pairs<'s>(&'s self, other: &Self) -> Vec<(&'s Vec<u64>, f64, f64)> {
+    /// Samples of the same run together; what has no partner or no finite value is left out.
+    pub(crate) fn paired(&self, other: &Self, of: impl Fn(f64, f64) -> f64) -> Self {
         let mut others = other.0.iter().peekable();
         let mut out = Vec::new();
         for (key, own) in &self.0 {
             while others.next_if(|(theirs, _)| theirs < key).is_some() {}
             if let Some((_, theirs)) = others.next_if(|(theirs, _)| theirs == key) {
-                out.push((key, *own, *theirs));
+                let value = of(*own, *theirs);
+                if value.is_finite() {
+                    out.push((key.clone(), value));
+                }
             }
         }
-        out
-    }
-
-    /// Samples of the same run together; what has no partner or no finite value is left out.
-    pub(crate) fn paired(&self, other: &Self, of: impl Fn(f64, f64) -> f64) -> Self {
-        let of_both = |(key, own, theirs): (&Vec<u64>, f64, f64)| (key.clone(), of(own, theirs));
-        let values = self.pairs(other).into_iter().map(of_both);
-        Self(values.filter(|(_, value)| value.is_finite()).collect())
+        Self(out)
     }
 }
 
