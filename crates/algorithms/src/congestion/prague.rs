@@ -37,7 +37,7 @@ use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParamete
 use super::pacing::{Pace, PacingParameters};
 use super::undo::UndoParameters;
 use super::window_validation::validating;
-use crate::catalog::{Context, Entry, Needs, Parameters, Switch};
+use crate::catalog::{Context, Entry, Linux, Needs, Parameters, Switch};
 
 /// Prague's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -69,6 +69,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .summary("L4S: less window by the share of packets that came marked (needs Accurate ECN)")
         .citation("draft-briscoe-iccrg-prague-congestion-control-04")
         .needs(|_| Needs::NONE.and_counted_marks())
+        .linux(Linux::missing("`prague` is in the L4S team's kernels only"))
         .build(|parameters: &PragueParameters, context| {
             let control = Box::new(Prague::new(parameters, context));
             validating(control, &parameters.increase, context)
