@@ -194,8 +194,8 @@ pub(super) fn run_campaigns(
 
 /// What came of a run.
 enum Outcome {
-    Measured(Done, Option<Followed>),
-    Recorded(Traced, Duration),
+    Measured(Box<Done>, Option<Followed>),
+    Recorded(Box<Traced>, Duration),
     /// Which run, and what was read off it.
     Read(Job, Facts, Duration),
 }
@@ -248,7 +248,7 @@ fn taken(
         .partition(|(task, _)| stale.contains(&group(task)));
     to_do.extend(stale.into_iter().map(|(task, _)| task));
     let good = good.into_iter();
-    let good = good.map(|(task, done)| (task, Outcome::Measured(done, None)));
+    let good = good.map(|(task, done)| (task, Outcome::Measured(Box::new(done), None)));
     (good.collect(), to_do)
 }
 
@@ -307,18 +307,16 @@ impl Planned {
                     job: task.job,
                     course,
                 };
-                Some(Outcome::Measured(
-                    Done {
-                        run,
-                        cpu: Some(spent()),
-                    },
-                    Some(followed),
-                ))
+                let done = Done {
+                    run,
+                    cpu: Some(spent()),
+                };
+                Some(Outcome::Measured(Box::new(done), Some(followed)))
             }
             Observe::Measures | Observe::Series => {
                 let run = self.plan.run(task.job, conduct.interrupt)?;
                 let cpu = Some(spent());
-                Some(Outcome::Measured(Done { run, cpu }, None))
+                Some(Outcome::Measured(Box::new(Done { run, cpu }), None))
             }
             Observe::Packets | Observe::Facts => {
                 let scenario = self.plan.scenario(task.job);
@@ -332,7 +330,7 @@ impl Planned {
                 let traced = Traced { job, trace };
                 Some(match self.observe {
                     Observe::Facts => Outcome::Read(job, self.read(facts, traced), spent()),
-                    _ => Outcome::Recorded(traced, spent()),
+                    _ => Outcome::Recorded(Box::new(traced), spent()),
                 })
             }
         }
@@ -362,7 +360,7 @@ impl Planned {
                 }
                 Outcome::Recorded(traced, spent) => {
                     cpu += spent;
-                    traces.push(traced);
+                    traces.push(*traced);
                 }
                 Outcome::Read(job, facts, spent) => {
                     cpu += spent;
