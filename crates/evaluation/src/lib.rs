@@ -3,8 +3,8 @@
 //!
 //! A [`Suite`] is data: the headings of RFC 9743 §§5–7, criteria below them, and the scenarios that show
 //! them, which are experiment files (`experiments/evaluation/`). A [`Campaign`] puts stacks of any catalog
-//! into them and makes a [`Card`] of each: a [`Mark`] for every criterion. [`files`] names what is written
-//! of cards.
+//! into them and makes a [`Card`] of each: a [`Mark`] for every criterion. [`write()`] makes a folder of
+//! them.
 
 mod campaign;
 mod card;

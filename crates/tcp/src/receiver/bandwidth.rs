@@ -6,7 +6,7 @@
 
 use crate::time::{Duration, Instant};
 
-/// A window that follows the bandwidth. See the [module](self).
+/// A window that follows the bandwidth: what the receiver measures, times the least round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BandwidthWindow {
