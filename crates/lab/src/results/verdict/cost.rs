@@ -33,8 +33,8 @@ impl Verdict {
 
     /// Whether `one` is better than `other` by `measure` for certain.
     pub(super) fn is_won(&self, one: usize, other: usize, measure: Measure) -> bool {
-        let mut here = self.contrasts.iter();
-        here.any(|c| c.measure == measure && c.is_of(one, other) && c.is_won_by(one))
+        let here = self.contrast(one, other, measure);
+        here.is_some_and(|c| c.is_won_by(one))
     }
 
     /// The goodput against that of the first stack.
@@ -50,8 +50,7 @@ impl Verdict {
         if stack == 0 {
             return Some("the stack that the others are measured against".to_owned());
         }
-        let mut here = self.contrasts.iter();
-        let here = here.find(|c| c.measure == Measure::Goodput && c.is_of(0, stack));
+        let here = self.contrast(0, stack, Measure::Goodput);
         let (better, alone) = here.map_or((Side::Neither, Side::Neither), |c| (c.better, c.alone));
         if alone == Side::Neither {
             return Some(format!("goodput not told apart from {first}"));

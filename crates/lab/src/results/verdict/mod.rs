@@ -417,11 +417,8 @@ impl Verdict {
         let Some((&first, others)) = front.split_first() else {
             return Vec::new();
         };
-        let beside_first = |other: usize| {
-            let mut here = self.contrasts.iter();
-            here.find(|c| c.measure == prefer.measure() && c.is_of(first, other))
-        };
-        let found: Vec<Option<&Contrast>> = others.iter().map(|o| beside_first(*o)).collect();
+        let beside_first = |other: &usize| self.contrast(first, *other, prefer.measure());
+        let found: Vec<Option<&Contrast>> = others.iter().map(beside_first).collect();
         let p: Vec<f64> = found
             .iter()
             .map(|c| c.and_then(|c| c.p).unwrap_or(1.0))
@@ -434,6 +431,12 @@ impl Verdict {
         std::iter::once(first)
             .chain(left.map(|(other, _)| *other))
             .collect()
+    }
+
+    /// Two stacks, in whichever order, by one measure.
+    fn contrast(&self, a: usize, b: usize, measure: Measure) -> Option<&Contrast> {
+        let mut all = self.contrasts.iter();
+        all.find(|c| c.measure == measure && c.is_of(a, b))
     }
 
     fn set_marks(&mut self) {
@@ -467,8 +470,7 @@ impl Verdict {
             return false;
         }
         let measure = self.prefer.unwrap_or(Prefer::Goodput).measure();
-        let mut here = self.contrasts.iter();
-        let here = here.find(|c| c.measure == measure && c.is_of(best, stack));
+        let here = self.contrast(best, stack, measure);
         stack == best || here.is_some_and(|c| c.better == Side::Neither)
     }
 }
