@@ -98,8 +98,7 @@ impl Paper {
             let Some(cells) = cells.get(prepared.name) else {
                 continue;
             };
-            if !prepared.more_seeds || matches!(prepared.observe, Observe::Packets | Observe::Facts)
-            {
+            if matches!(prepared.observe, Observe::Packets | Observe::Facts) {
                 continue;
             }
             let seeds = &mut prepared.experiment.seeds;

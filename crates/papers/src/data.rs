@@ -19,16 +19,9 @@ pub struct Declared {
     /// What is kept of a run.
     #[serde(default)]
     pub keep: Observe,
-    /// Whether it may have more seeds where a claim cannot be told by those of its file.
-    #[serde(default = "yes")]
-    pub more_seeds: bool,
     /// What makes a quick look of it.
     #[serde(default)]
     pub quick: Changes,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// A file of numbers that a paper prints: CSV, with names of columns in its first line.

@@ -26,7 +26,6 @@ pub(super) struct Prepared {
     pub(super) source: Source,
     pub(super) experiment: Experiment,
     pub(super) observe: Observe,
-    pub(super) more_seeds: bool,
 }
 
 impl Paper {
@@ -87,7 +86,6 @@ impl Paper {
                 source,
                 experiment,
                 observe: declared.keep,
-                more_seeds: declared.more_seeds,
             })
         });
         declared.collect()

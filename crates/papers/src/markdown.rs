@@ -107,6 +107,9 @@ fn chapter(reproduction: &Reproduction) -> String {
         escape(&account(reproduction)),
         reproduction.tally()
     );
+    if let Some(said) = reproduction.coherent_said() {
+        out += &format!("{said}\n\n");
+    }
     let (header, rows) = reproduction.not_holding();
     if !rows.is_empty() {
         out += &table(&header, &rows);

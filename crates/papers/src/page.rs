@@ -77,6 +77,8 @@ pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<C
     let verdicts = [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeTold];
     let mut header = vec!["paper".to_owned(), "claims".to_owned()];
     header.extend(verdicts.map(|verdict| verdict.name().to_owned()));
+    let reread = reproductions.iter().any(|r| r.readings.is_some());
+    header.extend(reread.then(|| "holds under the reading that fits best".to_owned()));
     let number = |n: usize| Cell::new(n.to_string(), Emphasis::Number);
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let of = |name: &str, some: &[&Reproduction]| {
@@ -84,7 +86,17 @@ pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<C
         let claims = some.iter().map(|r| r.judged.len()).sum();
         let name = Cell::new(name, Emphasis::Group);
         let counts = verdicts.map(|verdict| number(count(verdict)));
-        [name, number(claims)].into_iter().chain(counts).collect()
+        let best = || {
+            let each = some.iter().filter_map(|r| {
+                let fit = r.readings.as_ref()?.coherent_fit(&r.judged);
+                Some(fit.hold + fit.held_out)
+            });
+            let each: Vec<usize> = each.collect();
+            (!each.is_empty()).then(|| each.iter().sum())
+        };
+        let best = reread.then(|| best().map_or_else(|| Cell::from(""), number));
+        let row = [name, number(claims)].into_iter().chain(counts);
+        row.chain(best).collect()
     };
     let (papers, ours): (Vec<_>, Vec<_>) = reproductions.iter().partition(|r| r.is_a_paper());
     for paper in papers.iter().copied() {
@@ -188,6 +200,7 @@ impl Reproduction {
         let warnings = self.warnings().into_iter();
         let mut blocks: Vec<Block> = warnings.map(|text| Block::Warning { text }).collect();
         blocks.push(Block::text(format!("{}.", self.tally())));
+        blocks.extend(self.coherent_said().map(Block::text));
         let (header, rows) = self.not_holding();
         if !rows.is_empty() {
             blocks.push(Block::Table {

@@ -172,16 +172,20 @@ impl Reproduction {
         out
     }
 
-    /// What was found of the claim at this place, why it does not hold if it does not, and what
-    /// becomes of it under other readings.
+    /// What was found of the claim at this place, why it does not hold if it does not or that nobody
+    /// knows, and what becomes of it under other readings.
     #[must_use]
     pub fn found(&self, claim: usize) -> String {
         let Some(judged) = self.judged.get(claim) else {
             return String::new();
         };
+        let mut found = judged.found();
+        if judged.finding.verdict == Verdict::DoesNotHold && judged.explanation().is_none() {
+            found += "\nWhy: not explained.";
+        }
         match self.of_readings(claim) {
-            Some(readings) => format!("{}\nReadings: {readings}", judged.found()),
-            None => judged.found(),
+            Some(readings) => format!("{found}\nReadings: {readings}"),
+            None => found,
         }
     }
 

@@ -23,8 +23,8 @@ const CHECKED: &str = "the tests hold every rule against the experiments";
 /// Gives claims of `reproductions` that cannot be told four times the seeds, and judges them anew.
 /// Only the runs that their rules ask about are done; every other claim, and what is shown, stay.
 ///
-/// No more seeds has what is recorded packet by packet, an experiment that lists its seeds, or one
-/// that says `more_seeds = false`. A quick look is not settled: it is none to rest on.
+/// No more seeds has what is recorded packet by packet, or an experiment that lists its seeds. A quick
+/// look is not settled: it is none to rest on.
 ///
 /// # Errors
 /// If a journal can be neither read nor begun.

@@ -28,9 +28,6 @@ pub(crate) const FILE: &str = "readings.toml";
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readings {
-    /// How ours was chosen, where the fit is not all.
-    #[serde(default)]
-    pub chosen: String,
     /// What the text leaves open.
     #[serde(default, rename = "reading")]
     pub open: Vec<Reading>,

@@ -8,10 +8,10 @@ use crate::claims::{Claim, Judged, Verdict};
 pub struct Reread {
     /// The readings.
     pub readings: Readings,
-    /// What our reading says of each claim at quick scale.
-    pub quick: Vec<Verdict>,
     /// Every way to read the paper but ours, in the order of [`Readings::ways`].
     pub ways: Vec<WayOutcome>,
+    /// The one that fits best, by its place in `ways`; `None` if that is ours.
+    pub coherent: Option<usize>,
     /// Runs that are missing because it was interrupted.
     pub missing: usize,
     /// Runs that were made beside those of our reading at the paper's scale.
@@ -29,8 +29,6 @@ pub struct WayOutcome {
     pub experiments: Vec<&'static str>,
     /// Of each claim, in their order.
     pub seen: Vec<Seen>,
-    /// What it says of each at quick scale.
-    pub quick: Vec<Verdict>,
 }
 
 /// A claim under one way to read a paper.
@@ -85,6 +83,42 @@ pub struct Fit {
     pub held_out: usize,
     /// How many of all cannot be told.
     pub open: usize,
+}
+
+impl WayOutcome {
+    /// What becomes of the claim at this place, of which our reading says `ours`: what a quick look
+    /// cannot tell, this way does not turn.
+    fn verdict(&self, claim: usize, ours: Verdict) -> Verdict {
+        match self.seen.get(claim) {
+            Some(seen) if seen.scale == Scale::Full || seen.verdict != Verdict::CannotBeTold => {
+                seen.verdict
+            }
+            _ => ours,
+        }
+    }
+
+    fn fit(&self, judged: &[Judged]) -> Fit {
+        Fit::of(judged, |claim, ours| self.verdict(claim, ours))
+    }
+}
+
+impl Fit {
+    /// Of what `verdict` makes of each claim, from its place and what our reading says of it.
+    fn of(judged: &[Judged], verdict: impl Fn(usize, Verdict) -> Verdict) -> Self {
+        let mut fit = Self::default();
+        for (claim, judged) in judged.iter().enumerate() {
+            match (
+                verdict(claim, judged.finding.verdict),
+                judged.claim.held_out,
+            ) {
+                (Verdict::Holds, false) => fit.hold += 1,
+                (Verdict::Holds, true) => fit.held_out += 1,
+                (Verdict::CannotBeTold, _) => fit.open += 1,
+                (Verdict::DoesNotHold, _) => {}
+            }
+        }
+        fit
+    }
 }
 
 impl Reread {
@@ -143,23 +177,29 @@ impl Reread {
         out
     }
 
-    /// How `judged` fare under each way, ours first, all at quick scale.
+    /// How `judged`, which is by our reading, fares under each way, ours first.
     #[must_use]
     pub fn fits(&self, judged: &[Judged]) -> Vec<Fit> {
-        let fit = |quick: &Vec<Verdict>| {
-            let mut fit = Fit::default();
-            for (judged, verdict) in judged.iter().zip(quick) {
-                match (verdict, judged.claim.held_out) {
-                    (Verdict::Holds, false) => fit.hold += 1,
-                    (Verdict::Holds, true) => fit.held_out += 1,
-                    (Verdict::CannotBeTold, _) => fit.open += 1,
-                    (Verdict::DoesNotHold, _) => {}
-                }
-            }
-            fit
-        };
-        let ways = self.ways.iter().map(|way| &way.quick);
-        std::iter::once(&self.quick).chain(ways).map(fit).collect()
+        let ours = Fit::of(judged, |_, ours| ours);
+        let ways = self.ways.iter().map(|way| way.fit(judged));
+        std::iter::once(ours).chain(ways).collect()
+    }
+
+    /// How `judged`, which is by our reading, fares under the reading that fits best.
+    #[must_use]
+    pub fn coherent_fit(&self, judged: &[Judged]) -> Fit {
+        match self.coherent {
+            Some(way) => self.ways[way].fit(judged),
+            None => Fit::of(judged, |_, ours| ours),
+        }
+    }
+
+    /// The way under which most claims hold of those that were not held out, by its place; of equals
+    /// the first, and ours before all.
+    pub(super) fn best(&self, judged: &[Judged]) -> Option<usize> {
+        let fits = self.fits(judged);
+        let most = fits.iter().map(|fit| fit.hold).max()?;
+        fits.iter().position(|fit| fit.hold == most)?.checked_sub(1)
     }
 
     /// A row for every claim that another reading touches: claim, way, scale, verdict, numbers.
@@ -197,12 +237,11 @@ mod tests {
             is: String::new(),
             experiments: Vec::new(),
             seen: vec![seen(verdict, scale)],
-            quick: vec![verdict],
         });
         Reread {
             readings: Readings::default(),
-            quick: vec![Verdict::Holds],
             ways: ways.collect(),
+            coherent: None,
             missing: 0,
             runs: 0,
         }

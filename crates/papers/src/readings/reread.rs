@@ -15,7 +15,8 @@ use dupack_lab::run::JournalError;
 ///
 /// All ways are run at quick scale. Where one says there of a claim what ours does not say at full
 /// scale, or a quick look at ours says the contrary, the experiments that the claim asks about are run
-/// at full scale, too, if `reproductions` are at full scale.
+/// at full scale, too, if `reproductions` are at full scale. At last the way that fits best is run at
+/// full scale as a whole, until the one that fits best is one that was.
 ///
 /// # Errors
 /// If a journal can be neither read nor begun.
@@ -73,22 +74,22 @@ impl Around<'_> {
                     is: way.is(),
                     experiments: own.parts.iter().map(|part| part.name).collect(),
                     seen: self.at_quick_scale(&asked, &own, &at_first, &judged),
-                    quick: verdicts(&judged),
                 });
             }
         }
-        if self.reproduction.extent == Extent::Full && !self.conduct.interrupt.is_asked() {
-            let (lacking, more) = self.confirm(others, &asked, &at_first, &mut outcomes)?;
-            missing += lacking;
-            runs += more;
-        }
-        Ok(Reread {
-            quick: verdicts(&at_first),
+        let mut reread = Reread {
             ways: outcomes,
+            coherent: None,
             missing,
             runs,
-            readings,
-        })
+            readings: readings.clone(),
+        };
+        if self.reproduction.extent == Extent::Full && !self.conduct.interrupt.is_asked() {
+            self.confirm(others, &asked, &at_first, &mut reread)?;
+            self.complete(others, &asked, &mut reread)?;
+        }
+        reread.coherent = reread.best(&self.reproduction.judged);
+        Ok(reread)
     }
 
     /// Ours at quick scale, and how many runs that were.
@@ -174,15 +175,14 @@ impl Around<'_> {
     }
 
     /// Runs at full scale what seems to turn a verdict, and every way where a quick look at ours says
-    /// the contrary of what ours says in full; how many runs are missing, and were made.
+    /// the contrary of what ours says in full.
     fn confirm(
         &self,
         ways: &[Way<'_>],
         asked: &[Vec<String>],
         at_first: &[Judged],
-        outcomes: &mut [WayOutcome],
-    ) -> Result<(usize, usize), JournalError> {
-        let ours = self.paper.plan(Extent::Full).expect(CHECKED);
+        reread: &mut Reread,
+    ) -> Result<(), JournalError> {
         let turned = |outcome: &WayOutcome| {
             let full = self.reproduction.judged.iter().zip(at_first);
             let all = outcome.seen.iter().zip(full).enumerate();
@@ -195,41 +195,69 @@ impl Around<'_> {
             });
             turned.map(|(claim, _)| claim).collect::<Vec<usize>>()
         };
-        let turned: Vec<Vec<usize>> = outcomes.iter().map(turned).collect();
-        let (mut missing, mut runs) = (0, 0);
-        for (n, (way, claims)) in ways.iter().zip(&turned).enumerate() {
-            let asked = |name: &str| {
-                claims
-                    .iter()
-                    .any(|&claim| asked[claim].iter().any(|a| a == name))
-            };
-            let campaign = self.paper.plan_as(Extent::Full, way).expect(CHECKED);
-            let campaign = campaign
-                .beyond(&ours, asked)
-                .in_folder(self.folder(Extent::Full, way));
-            runs += campaign.runs();
-            // One by one, as at full scale a way has many packets.
-            let came = run_campaigns(&[campaign], self.conduct)?;
-            let own = came.into_iter().next().map(|(own, _)| own);
-            let own = own.unwrap_or_default();
-            missing += own.missing();
-            if own.parts.is_empty() || own.missing() > 0 {
-                continue;
-            }
-            let judged = self.judge(way, &self.reproduction.evidence, &own);
-            for &claim in claims {
-                outcomes[n].seen[claim] = Seen {
-                    verdict: judged[claim].finding.verdict,
-                    scale: Scale::Full,
-                    found: judged[claim].finding.found.clone(),
-                };
-            }
+        let turned: Vec<Vec<usize>> = reread.ways.iter().map(turned).collect();
+        // One by one, as at full scale a way has many packets.
+        for (n, claims) in turned.iter().enumerate() {
+            self.in_full((n, &ways[n]), claims, asked, reread)?;
         }
-        Ok((missing, runs))
+        Ok(())
     }
-}
 
-fn verdicts(judged: &[Judged]) -> Vec<Verdict> {
-    let verdicts = judged.iter().map(|judged| judged.finding.verdict);
-    verdicts.collect()
+    /// Runs at full scale all of the way that fits best, until the one that does was run so.
+    fn complete(
+        &self,
+        ways: &[Way<'_>],
+        asked: &[Vec<String>],
+        reread: &mut Reread,
+    ) -> Result<(), JournalError> {
+        let mut done: Vec<usize> = Vec::new();
+        while let Some(best) = reread.best(&self.reproduction.judged)
+            && !done.contains(&best)
+        {
+            let quick = reread.ways[best].seen.iter().enumerate();
+            let quick = quick.filter(|(_, seen)| seen.scale == Scale::Quick);
+            let claims: Vec<usize> = quick.map(|(claim, _)| claim).collect();
+            self.in_full((best, &ways[best]), &claims, asked, reread)?;
+            done.push(best);
+        }
+        Ok(())
+    }
+
+    /// Runs at full scale what `claims` ask about under a way, given with its place, and judges them by
+    /// it.
+    fn in_full(
+        &self,
+        (n, way): (usize, &Way<'_>),
+        claims: &[usize],
+        asked: &[Vec<String>],
+        reread: &mut Reread,
+    ) -> Result<(), JournalError> {
+        let ours = self.paper.plan(Extent::Full).expect(CHECKED);
+        let asked = |name: &str| {
+            claims
+                .iter()
+                .any(|&claim| asked[claim].iter().any(|a| a == name))
+        };
+        let campaign = self.paper.plan_as(Extent::Full, way).expect(CHECKED);
+        let campaign = campaign
+            .beyond(&ours, asked)
+            .in_folder(self.folder(Extent::Full, way));
+        reread.runs += campaign.runs();
+        let came = run_campaigns(&[campaign], self.conduct)?;
+        let own = came.into_iter().next().map(|(own, _)| own);
+        let own = own.unwrap_or_default();
+        reread.missing += own.missing();
+        if own.parts.is_empty() || own.missing() > 0 {
+            return Ok(());
+        }
+        let judged = self.judge(way, &self.reproduction.evidence, &own);
+        for &claim in claims {
+            reread.ways[n].seen[claim] = Seen {
+                verdict: judged[claim].finding.verdict,
+                scale: Scale::Full,
+                found: judged[claim].finding.found.clone(),
+            };
+        }
+        Ok(())
+    }
 }
