@@ -1,12 +1,12 @@
-//! Makes the traces of the suite, in Mahimahi's format: a line for each 1500 bytes that may leave, in
-//! milliseconds. They are synthetic: nothing was recorded.
+//! Makes the trace of the suite, in Mahimahi's format: a line for each 1500 bytes that may leave, in
+//! milliseconds. It is synthetic: nothing was recorded.
 //!
 //! ```text
 //! cargo run -p dupack-evaluation --example traces -- experiments/evaluation
 //! ```
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Bits of a packet.
 const PACKET_BITS: f64 = 12_000.0;
@@ -14,13 +14,7 @@ const PACKET_BITS: f64 = 12_000.0;
 fn main() -> std::io::Result<()> {
     let folder = std::env::args_os().nth(1);
     let folder = folder.map_or_else(|| PathBuf::from("experiments/evaluation"), PathBuf::from);
-    write(&folder, "cellular.trace", &cellular())?;
-    write(&folder, "grants.trace", &grants())?;
-    write(&folder, "steps.trace", &steps())
-}
-
-fn write(folder: &Path, name: &str, lines: &str) -> std::io::Result<()> {
-    fs::write(folder.join(name), lines)
+    fs::write(folder.join("cellular.trace"), cellular())
 }
 
 /// The lines of a link with `rate_mbit_s` at each millisecond.
@@ -47,14 +41,4 @@ fn cellular() -> String {
         let gap = (9.0..9.4).contains(&seconds) || (21.0..21.8).contains(&seconds);
         if gap { 0.0 } else { rate.clamp(0.0, 20.0) }
     })
-}
-
-/// 10 ms at 60 Mbit/s in every 50 ms: 12 Mbit/s on average.
-fn grants() -> String {
-    lines(1000, |ms| if ms % 50 < 10 { 60.0 } else { 0.0 })
-}
-
-/// 12 s at 20 Mbit/s, 12 s at 4 Mbit/s.
-fn steps() -> String {
-    lines(24_000, |ms| if ms < 12_000 { 20.0 } else { 4.0 })
 }

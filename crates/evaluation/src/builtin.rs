@@ -56,6 +56,14 @@
         include_str!("../experiments/iot.toml"),
     ),
     (
+        "l4s.toml",
+        include_str!("../experiments/l4s.toml"),
+    ),
+    (
+        "lies.toml",
+        include_str!("../experiments/lies.toml"),
+    ),
+    (
         "misbehaving.toml",
         include_str!("../experiments/misbehaving.toml"),
     ),
@@ -72,8 +80,8 @@
         include_str!("../experiments/radio-chain.toml"),
     ),
     (
-        "red.toml",
-        include_str!("../experiments/red.toml"),
+        "real-time.toml",
+        include_str!("../experiments/real-time.toml"),
     ),
     (
         "reordering.toml",
@@ -108,6 +116,10 @@
         include_str!("../experiments/tunnel.toml"),
     ),
     (
+        "uplink.toml",
+        include_str!("../experiments/uplink.toml"),
+    ),
+    (
         "varying-delay.toml",
         include_str!("../experiments/varying-delay.toml"),
     ),
@@ -122,13 +134,5 @@
     (
         "cellular.trace",
         include_str!("../experiments/cellular.trace"),
-    ),
-    (
-        "grants.trace",
-        include_str!("../experiments/grants.trace"),
-    ),
-    (
-        "steps.trace",
-        include_str!("../experiments/steps.trace"),
     ),
 ]
