@@ -10,6 +10,8 @@ use dupack_tcp::response::Response;
 use dupack_tcp::time::Instant;
 use dupack_tcp::window::Window;
 
+use crate::subtle;
+
 /// The built-in catalog, and the broken ones.
 pub fn catalog() -> Catalog {
     let mut catalog = Catalog::builtin();
@@ -39,6 +41,9 @@ pub fn catalog() -> Catalog {
         catalog
             .register(reno_but(name, summary, way))
             .expect("its name is free");
+    }
+    for entry in subtle::entries() {
+        catalog.register(entry).expect("its name is free");
     }
     catalog
 }

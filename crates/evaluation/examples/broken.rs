@@ -1,0 +1,49 @@
+//! The cards of the senders that are broken on purpose, as JSON, with what differs from what was expected of them.
+//!
+//! ```text
+//! cargo run --release -p dupack-evaluation --example broken -- FOLDER
+//! ```
+//!
+//! Finished runs are kept in the folder, and are not done again. The cards are those of a quick look, for which
+//! `tests/broken/expected.toml` is written; they are in `FOLDER/cards.json`.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite, json};
+use dupack_lab::run::{Execution, Interrupt};
+
+#[path = "../tests/broken/expected.rs"]
+mod expected;
+#[path = "../tests/broken/senders.rs"]
+mod senders;
+#[path = "../tests/broken/subtle.rs"]
+mod subtle;
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let folder = std::env::args_os().nth(1).map(PathBuf::from);
+    let folder = folder.ok_or("name the folder for the cards")?;
+    std::fs::create_dir_all(&folder)?;
+    let expected = expected::senders();
+    let stacks: Vec<String> = expected.iter().map(|s| s.stack.clone()).collect();
+    let (suite, catalog) = (Suite::builtin(), senders::catalog());
+    let campaign = Campaign::new(&suite, (&stacks, &catalog), &[], Extent::Quick)?;
+    let conduct = Conduct {
+        execution: Execution::default(),
+        watch: &(),
+        interrupt: &Interrupt::new(),
+        journal: Some(&folder),
+    };
+    let evaluated = campaign.carry_out(&conduct)?;
+    let cards: Vec<&Card> = evaluated.iter().map(|of| &of.card).collect();
+    std::fs::write(folder.join("cards.json"), json(&cards))?;
+    let both = expected.iter().zip(&cards);
+    let wrong: Vec<String> = both
+        .flat_map(|(sender, card)| sender.complaints(card))
+        .collect();
+    for complaint in &wrong {
+        eprintln!("{complaint}");
+    }
+    Ok(ExitCode::from(u8::from(!wrong.is_empty())))
+}

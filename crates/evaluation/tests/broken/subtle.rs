@@ -1,0 +1,471 @@
+//! Controls that are Reno but for one habit, which shows in few places: each is there to fail one criterion.
+
+use std::collections::VecDeque;
+
+use dupack_algorithms::catalog::{Context, Dialect, Entry, Parameters};
+use dupack_algorithms::congestion;
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, View};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::window::Window;
+
+/// All of them.
+pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
+    vec![
+        of(
+            "floor",
+            "no loss brings its window below so many segments",
+            |p: &Segments, context| Floor {
+                least: f64::from(p.window) * smss(context),
+            },
+        ),
+        of(
+            "capped",
+            "its window never exceeds so many segments",
+            |p: &Segments, context| Capped {
+                most: f64::from(p.window) * smss(context),
+            },
+        ),
+        of(
+            "clings",
+            "where the round trip is thrice the least it gives a tenth of its window up, not half",
+            |_: &Nothing, _| Clings,
+        ),
+        of(
+            "uneven",
+            "every second of its flows falls to two segments at a loss",
+            |_: &Nothing, context| Uneven {
+                meek: context.seed.is_multiple_of(2),
+                smss: smss(context),
+            },
+        ),
+        of(
+            "shy",
+            "one segment a round trip for its first fifty",
+            |_: &Nothing, context| Shy {
+                smss: smss(context),
+                left: 50.0 * smss(context),
+            },
+        ),
+        of(
+            "trusts_marks",
+            "if the receiver counts marks it leaves losses unanswered",
+            |_: &Nothing, _| TrustsMarks { counted: false },
+        ),
+        of(
+            "deaf_to_echoes",
+            "it answers marks only if the receiver counts them",
+            |_: &Nothing, _| DeafToEchoes { counted: false },
+        ),
+        of(
+            "counts_most",
+            "an ACK for less than a segment counts as one for a segment",
+            |_: &Nothing, context| CountsMost {
+                smss: u64::from(context.smss),
+            },
+        ),
+        of(
+            "fears_delay",
+            "once a round trip it halves its window if that is 1.5 times the least",
+            |_: &Nothing, context| FearsDelay {
+                smss: smss(context),
+                least: None,
+                next: None,
+            },
+        ),
+        of(
+            "sulks",
+            "after a loss with such a round trip it sends one segment a round trip for 2 s",
+            |p: &Sulking, context| Sulks {
+                of: *p,
+                smss: smss(context),
+                until: None,
+            },
+        ),
+        of(
+            "ratchet",
+            "for 20 s its window does not exceed what a loss has left of it",
+            |_: &Nothing, _| Ratchet {
+                left: VecDeque::new(),
+            },
+        ),
+        of(
+            "content",
+            "it does not grow while the round trip is 1.85 times the least",
+            |_: &Nothing, _| Content { least: None },
+        ),
+        of(
+            "fears_copies",
+            "it halves its window when the receiver reports a segment that came twice",
+            |_: &Nothing, context| FearsCopies {
+                smss: smss(context),
+            },
+        ),
+    ]
+}
+
+fn smss(context: &Context) -> f64 {
+    f64::from(context.smss)
+}
+
+/// There are none.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct Nothing {}
+
+/// Of those with a bound.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct Segments {
+    /// the bound of the window
+    #[parameter(source = "ours", range = 1..=100_000, unit = "segments", default = 4)]
+    window: u32,
+}
+
+/// When it sulks.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct Sulking {
+    /// least round-trip time at a loss, in those of the path
+    #[parameter(source = "ours", range = 0.0..=1e6, default = 0.0)]
+    from: f64,
+    /// greatest round-trip time at a loss, in those of the path
+    #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
+    to: f64,
+    /// least number of timeouts in a row
+    #[parameter(source = "ours", range = 0..=100, default = 0)]
+    timeouts: u32,
+    /// for how long
+    #[parameter(source = "ours", range = 0.0..=100.0, unit = "s", default = 2.0)]
+    hold: f64,
+}
+
+/// A habit beside Reno.
+trait Habit: std::fmt::Debug + Send + 'static {
+    /// The window that Reno wants after an ACK, with the habit.
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        wanted
+    }
+
+    /// What of an ACK counts for growth.
+    fn credit(&self, credit: Credit) -> Credit {
+        credit
+    }
+
+    /// What a loss leaves, where Reno would leave `wanted`.
+    fn reduction(&self, _: &LossFacts, wanted: Window) -> Window {
+        wanted
+    }
+
+    /// The loss was answered.
+    fn on_loss(&mut self, _: &LossFacts, _: Window) {}
+
+    /// The window that the connection opens with.
+    fn opening(&self, configured: Window) -> Window {
+        configured
+    }
+}
+
+/// Reno with a habit.
+#[derive(Debug)]
+struct With<H> {
+    reno: Box<dyn CongestionControl>,
+    habit: H,
+}
+
+fn of<P, H>(
+    name: &'static str,
+    summary: &'static str,
+    make: impl Fn(&P, &Context) -> H + Send + Sync + 'static,
+) -> Entry<dyn CongestionControl>
+where
+    P: Parameters + 'static,
+    H: Habit,
+{
+    Entry::control(name, file!())
+        .summary(summary)
+        .citation("none: it is broken on purpose")
+        .build(move |parameters: &P, context: &Context| {
+            let reno = congestion::reno::entry();
+            let reno = reno.build(&reno.defaults(Dialect::default()), context);
+            let habit = make(parameters, context);
+            Box::new(With { reno, habit })
+        })
+}
+
+impl<H: Habit> CongestionControl for With<H> {
+    fn opening(&self, configured: Window) -> Window {
+        self.habit.opening(self.reno.opening(configured))
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        let wanted = self.reno.on_ack(ack, self.habit.credit(credit), view);
+        self.habit.on_ack(ack, view, wanted)
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        self.habit.reduction(loss, self.reno.reduction(loss))
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        self.reno.on_loss(loss, cause, chosen);
+        self.habit.on_loss(loss, chosen);
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        let wanted = self.reno.on_timeout(loss);
+        self.habit.on_loss(loss, wanted);
+        wanted
+    }
+}
+
+/// The last round-trip time over the least; 1 if there is none.
+fn stretch(loss: &LossFacts) -> f64 {
+    match (loss.srtt, loss.rtt_min) {
+        (Some(srtt), Some(least)) => srtt.as_secs_f64() / least.as_secs_f64().max(1e-9),
+        _ => 1.0,
+    }
+}
+
+fn same(bytes: f64) -> Window {
+    Window {
+        cwnd: bytes,
+        ssthresh: bytes,
+    }
+}
+
+#[derive(Debug)]
+struct Floor {
+    least: f64,
+}
+
+impl Habit for Floor {
+    fn reduction(&self, _: &LossFacts, wanted: Window) -> Window {
+        Window {
+            cwnd: wanted.cwnd.max(self.least),
+            ssthresh: wanted.ssthresh.max(self.least),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Capped {
+    most: f64,
+}
+
+impl Habit for Capped {
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        Window {
+            cwnd: wanted.cwnd.min(self.most),
+            ..wanted
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Clings;
+
+impl Habit for Clings {
+    fn reduction(&self, loss: &LossFacts, wanted: Window) -> Window {
+        match stretch(loss) > 3.0 {
+            true => same(loss.flight_within_window() * 0.9),
+            false => wanted,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Uneven {
+    meek: bool,
+    smss: f64,
+}
+
+impl Habit for Uneven {
+    fn reduction(&self, _: &LossFacts, wanted: Window) -> Window {
+        match self.meek {
+            true => same(2.0 * self.smss),
+            false => wanted,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Shy {
+    smss: f64,
+    left: f64,
+}
+
+impl Habit for Shy {
+    fn opening(&self, configured: Window) -> Window {
+        Window {
+            cwnd: self.smss,
+            ..configured
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        if self.left <= 0.0 {
+            return wanted;
+        }
+        self.left -= ack.acked_bytes as f64;
+        Window {
+            cwnd: self.smss,
+            ..wanted
+        }
+    }
+}
+
+#[derive(Debug)]
+struct TrustsMarks {
+    counted: bool,
+}
+
+impl Habit for TrustsMarks {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        self.counted |= ack.marked_packets.is_some();
+        wanted
+    }
+
+    fn reduction(&self, loss: &LossFacts, wanted: Window) -> Window {
+        let of_loss = loss.rule != LossRule::MARK && loss.rule != LossRule::TIMEOUT;
+        match self.counted && of_loss {
+            true => loss.window,
+            false => wanted,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct DeafToEchoes {
+    counted: bool,
+}
+
+impl Habit for DeafToEchoes {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        self.counted |= ack.marked_packets.is_some();
+        wanted
+    }
+
+    fn reduction(&self, loss: &LossFacts, wanted: Window) -> Window {
+        match loss.rule == LossRule::MARK && !self.counted {
+            true => loss.window,
+            false => wanted,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct CountsMost {
+    smss: u64,
+}
+
+impl Habit for CountsMost {
+    fn credit(&self, credit: Credit) -> Credit {
+        let bytes = match credit.bytes {
+            0 => 0,
+            bytes => bytes.max(self.smss),
+        };
+        Credit { bytes, ..credit }
+    }
+}
+
+#[derive(Debug)]
+struct FearsDelay {
+    smss: f64,
+    least: Option<Duration>,
+    next: Option<Instant>,
+}
+
+impl Habit for FearsDelay {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>, wanted: Window) -> Window {
+        let Some(rtt) = ack.rtt else { return wanted };
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        let late = rtt.as_secs_f64() > 1.5 * least.as_secs_f64();
+        if !late || self.next.is_some_and(|next| ack.now < next) {
+            return wanted;
+        }
+        self.next = Some(ack.now + rtt);
+        same((view.window.cwnd / 2.0).max(2.0 * self.smss))
+    }
+}
+
+#[derive(Debug)]
+struct Sulks {
+    of: Sulking,
+    smss: f64,
+    until: Option<Instant>,
+}
+
+impl Habit for Sulks {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        match self.until {
+            Some(until) if ack.now < until => Window {
+                cwnd: self.smss,
+                ..wanted
+            },
+            _ => wanted,
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, _: Window) {
+        let now = stretch(loss);
+        if (self.of.from..=self.of.to).contains(&now) && loss.timeouts >= self.of.timeouts {
+            self.until = Some(loss.now + Duration::from_secs_f64(self.of.hold));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Ratchet {
+    /// When a loss left how much, of the last 20 s.
+    left: VecDeque<(Instant, f64)>,
+}
+
+impl Habit for Ratchet {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        let old = |&(at, _): &(Instant, f64)| ack.now.since(at) > Duration::from_secs(20);
+        while self.left.front().is_some_and(old) {
+            self.left.pop_front();
+        }
+        let least = self.left.iter().map(|(_, bytes)| *bytes);
+        Window {
+            cwnd: wanted.cwnd.min(least.fold(f64::INFINITY, f64::min)),
+            ..wanted
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, chosen: Window) {
+        if loss.timeouts == 0 {
+            self.left.push_back((loss.now, chosen.cwnd));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Content {
+    least: Option<Duration>,
+}
+
+impl Habit for Content {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>, wanted: Window) -> Window {
+        let Some(rtt) = ack.rtt else { return wanted };
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        match rtt.as_secs_f64() > 1.85 * least.as_secs_f64() && wanted.cwnd > view.window.cwnd {
+            true => view.window,
+            false => wanted,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct FearsCopies {
+    smss: f64,
+}
+
+impl Habit for FearsCopies {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>, wanted: Window) -> Window {
+        match ack.dsack {
+            Some(_) => same((view.window.cwnd / 2.0).max(2.0 * self.smss)),
+            None => wanted,
+        }
+    }
+}
