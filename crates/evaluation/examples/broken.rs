@@ -45,5 +45,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     for complaint in &wrong {
         eprintln!("{complaint}");
     }
+    let brief = expected.iter().filter(|sender| sender.brief).count();
+    eprintln!(
+        "{} senders, {brief} of which the tests look at only in part",
+        expected.len()
+    );
     Ok(ExitCode::from(u8::from(!wrong.is_empty())))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_claims::Judged;
+use dupack_claims::{Judged, Verdict};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, Run};
 use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
@@ -14,7 +14,7 @@ use dupack_lab::run::{Amount, Execution, Fingerprint, Interrupt, Job, Watch};
 use crate::card::{Card, Found, Mark};
 use crate::error::EvaluationError;
 use crate::prepare::{Prepared, place, slug, stack};
-use crate::suite::{Criterion, Scale, Suite};
+use crate::suite::{Criterion, Round, Scale, Suite};
 
 /// Stacks with the scenarios of the criteria that are asked about, checked and ready to run.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ struct Subject {
     /// Its folder below the card's; none if it is the only one.
     folder: Option<String>,
     scenarios: Vec<Prepared>,
+    /// The same with more seeds, for those whose runs do not decide a criterion; none in a quick look.
+    more: Vec<Prepared>,
 }
 
 /// How stacks are evaluated.
@@ -75,14 +77,21 @@ pub struct Part {
 /// One run to do.
 #[derive(Clone, Copy, Debug)]
 struct Task {
+    round: Round,
     subject: usize,
     part: usize,
     job: Job,
     packets: u64,
 }
 
+/// Runs, those that are the same together.
+type Tasks = BTreeMap<Fingerprint, Vec<Task>>;
+
 /// A run that was done, in the place of each of these.
 type Taken<'t> = (&'t [Task], Done);
+
+/// What came out of the scenarios, by the places of the stack and of the scenario.
+type Parts = BTreeMap<(usize, usize), Part>;
 
 impl<'s> Campaign<'s> {
     /// The evaluation of `stacks`, which are of `catalog`, by the criteria called `keys`; by all, if none is
@@ -114,12 +123,21 @@ impl<'s> Campaign<'s> {
                 let own: Vec<&Criterion> = criteria.iter().filter(of).copied().collect();
                 (!own.is_empty()).then_some((scenario, own))
             });
-            let scenarios = wanted
-                .map(|(scenario, own)| suite.prepare(scenario, &own, (&spec, catalog), scale));
+            let wanted: Vec<_> = wanted.collect();
+            let prepare = |round| {
+                let prepared = wanted.iter().map(|(scenario, own)| {
+                    suite.prepare(scenario, own, (&spec, catalog), (scale, round))
+                });
+                prepared.collect::<Result<Vec<_>, _>>()
+            };
             let number = subjects.len() + 1;
             subjects.push(Subject {
                 folder: (stacks.len() > 1).then(|| format!("{number}-{}", slug(&name))),
-                scenarios: scenarios.collect::<Result<_, _>>()?,
+                scenarios: prepare(Round::First)?,
+                more: match scale.has_more() {
+                    true => prepare(Round::More)?,
+                    false => Vec::new(),
+                },
                 stack: name,
             });
         }
@@ -131,10 +149,11 @@ impl<'s> Campaign<'s> {
         })
     }
 
-    /// How many runs it has, those that several stacks share counted once.
+    /// How many runs it has, those that several stacks share counted once; what is not decided by them gets
+    /// more.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.tasks().len()
+        self.tasks(Round::First, |_| true).len()
     }
 
     /// The experiments' files as they are run, and the traces beside them, by their names from the card's
@@ -154,7 +173,8 @@ impl<'s> Campaign<'s> {
         })
     }
 
-    /// Does every run and judges every criterion. What an interrupt leaves undone is missing in the cards;
+    /// Does every run and judges every criterion; a scenario whose runs do not decide a criterion is then
+    /// run with more seeds, but not in a quick look. What an interrupt leaves undone is missing in the cards;
     /// what rests on it cannot be told.
     ///
     /// Runs that the journal holds are taken from it, as long as the shortest of each stack comes out the
@@ -167,10 +187,40 @@ impl<'s> Campaign<'s> {
         for complaint in journal.iter().flat_map(Journal::complaints) {
             conduct.watch.note(&complaint);
         }
-        let tasks = self.tasks();
-        let (held, to_do) = self.taken(&tasks, journal.as_ref(), conduct);
+        let mut known = BTreeMap::new();
+        let first = self.tasks(Round::First, |_| true);
+        let mut parts = self.round(&first, journal.as_ref(), conduct, &mut known);
+        let open = |place: &(usize, usize)| parts.get(place).is_some_and(Part::is_open);
+        let more = self.tasks(Round::More, open);
+        let mut undone = BTreeMap::new();
+        if !more.is_empty() {
+            let note = "criteria that these runs do not decide get more seeds";
+            conduct.watch.note(note);
+            for (place, part) in self.round(&more, journal.as_ref(), conduct, &mut known) {
+                match part.results.missing() {
+                    0 => drop(parts.insert(place, part)),
+                    missing => drop(undone.insert(place, missing)),
+                }
+            }
+        }
+        Ok(self.conclude(parts, &undone))
+    }
+
+    /// Does `tasks`. `known` are runs that were done before, and those that are done now.
+    fn round(
+        &self,
+        tasks: &Tasks,
+        journal: Option<&Journal>,
+        conduct: &Conduct<'_>,
+        known: &mut BTreeMap<Fingerprint, Done>,
+    ) -> Parts {
+        let (of_known, rest): (Tasks, Tasks) = tasks
+            .clone()
+            .into_iter()
+            .partition(|(fingerprint, _)| known.contains_key(fingerprint));
+        let (held, to_do) = self.taken(&rest, journal, conduct);
         let sum = |tasks: &mut dyn Iterator<Item = u64>| tasks.fold(Amount::default(), Amount::and);
-        let total = sum(&mut tasks.values().map(|group| group[0].packets));
+        let total = sum(&mut rest.values().map(|group| group[0].packets));
         let done = sum(&mut held.iter().map(|(group, _)| group[0].packets));
         conduct.watch.begins(total, done);
         let broken = AtomicBool::new(false);
@@ -187,7 +237,7 @@ impl<'s> Campaign<'s> {
             let run = of.plan.run(first.job, conduct.interrupt)?;
             let cpu = Some(conduct.watch.cpu_time().saturating_sub(before));
             let done = Done { run, cpu };
-            if let Some(journal) = &journal
+            if let Some(journal) = journal
                 && let Err(error) = of.plan.keep(journal, first.job, &done)
                 && !broken.swap(true, Ordering::Relaxed)
             {
@@ -197,18 +247,29 @@ impl<'s> Campaign<'s> {
             conduct.watch.run_done(first.packets);
             Some((*group, done))
         });
-        Ok(self.conclude(held.into_iter().chain(finished)))
+        let before = of_known.iter();
+        let before = before.map(|(fingerprint, group)| (&group[..], known[fingerprint].clone()));
+        let all: Vec<Taken<'_>> = before.chain(held).chain(finished).collect();
+        let parts = self.parts(tasks, &all);
+        for (group, done) in all {
+            let of = self.prepared(group[0]).plan.fingerprint(group[0].job);
+            known.insert(of, done);
+        }
+        parts
     }
 
-    /// All runs, those that are the same together: the baselines' are, whatever stack is beside them.
-    fn tasks(&self) -> BTreeMap<Fingerprint, Vec<Task>> {
-        let mut tasks: BTreeMap<Fingerprint, Vec<Task>> = BTreeMap::new();
+    /// The runs of `round` for the stacks and scenarios at the places that are `wanted`, those that are the same
+    /// together: the baselines' are, whatever stack is beside them.
+    fn tasks(&self, round: Round, wanted: impl Fn(&(usize, usize)) -> bool) -> Tasks {
+        let mut tasks = Tasks::new();
         for (subject, of) in self.subjects.iter().enumerate() {
-            for (part, prepared) in of.scenarios.iter().enumerate() {
+            let scenarios = of.scenarios(round).iter().enumerate();
+            for (part, prepared) in scenarios.filter(|(part, _)| wanted(&(subject, *part))) {
                 for job in prepared.plan.jobs() {
                     let packets = prepared.plan.scenario(job).packets();
                     let same = tasks.entry(prepared.plan.fingerprint(job)).or_default();
                     same.push(Task {
+                        round,
                         subject,
                         part,
                         job,
@@ -221,13 +282,13 @@ impl<'s> Campaign<'s> {
     }
 
     fn prepared(&self, task: Task) -> &Prepared {
-        &self.subjects[task.subject].scenarios[task.part]
+        &self.subjects[task.subject].scenarios(task.round)[task.part]
     }
 
     /// The runs that the journal holds, and those that are still to do, the longest first.
     fn taken<'t>(
         &self,
-        tasks: &'t BTreeMap<Fingerprint, Vec<Task>>,
+        tasks: &'t Tasks,
         journal: Option<&Journal>,
         conduct: &Conduct<'_>,
     ) -> (Vec<Taken<'t>>, Vec<&'t [Task]>) {
@@ -261,28 +322,44 @@ impl<'s> Campaign<'s> {
         (good, to_do)
     }
 
-    /// The cards of what was done.
-    fn conclude<'t>(&self, done: impl Iterator<Item = Taken<'t>>) -> Vec<Evaluated> {
-        let mut runs: BTreeMap<(usize, usize), Vec<Run>> = BTreeMap::new();
+    /// What came out of the scenarios of `tasks`.
+    fn parts(&self, tasks: &Tasks, done: &[Taken<'_>]) -> Parts {
+        let mut runs: BTreeMap<(usize, usize), (Task, Vec<Run>)> = BTreeMap::new();
+        for task in tasks.values().flatten() {
+            runs.entry((task.subject, task.part))
+                .or_insert((*task, Vec::new()));
+        }
         for (group, done) in done {
-            for task in group {
-                runs.entry((task.subject, task.part))
-                    .or_default()
-                    .push(Run {
-                        point: task.job.point,
-                        stack: task.job.stack,
-                        seed: task.job.seed,
-                        ..done.run.clone()
-                    });
+            for task in *group {
+                let run = Run {
+                    point: task.job.point,
+                    stack: task.job.stack,
+                    seed: task.job.seed,
+                    ..done.run.clone()
+                };
+                let place = (task.subject, task.part);
+                runs.entry(place).or_insert((*task, Vec::new())).1.push(run);
             }
         }
+        let parts = runs.into_iter();
+        let parts = parts.map(|(place, (task, runs))| (place, self.prepared(task).conclude(runs)));
+        parts.collect()
+    }
+
+    /// The cards of `parts`; `undone` counts the runs that are missing of those with more seeds.
+    fn conclude(
+        &self,
+        mut parts: Parts,
+        undone: &BTreeMap<(usize, usize), usize>,
+    ) -> Vec<Evaluated> {
         let subjects = self.subjects.iter().enumerate();
         let evaluated = subjects.map(|(n, subject)| {
-            let parts = subject.scenarios.iter().enumerate();
-            let parts = parts.map(|(part, prepared)| {
-                prepared.conclude(runs.remove(&(n, part)).unwrap_or_default())
-            });
-            self.evaluated(subject, parts.collect())
+            let own = (0..subject.scenarios.len()).map(|part| (n, part));
+            let missing: usize = own.clone().filter_map(|place| undone.get(&place)).sum();
+            let own = own.filter_map(|place| parts.remove(&place));
+            let mut evaluated = self.evaluated(subject, own.collect());
+            evaluated.card.missing += missing;
+            evaluated
         });
         evaluated.collect()
     }
@@ -309,6 +386,24 @@ impl<'s> Campaign<'s> {
             parts,
             folder: subject.folder.clone(),
         }
+    }
+}
+
+impl Subject {
+    /// Its scenarios with the seeds of a round; none, if there is no such round.
+    fn scenarios(&self, round: Round) -> &[Prepared] {
+        match round {
+            Round::First => &self.scenarios,
+            Round::More => &self.more,
+        }
+    }
+}
+
+impl Part {
+    /// Whether all of its runs were done and do not decide a criterion.
+    fn is_open(&self) -> bool {
+        let open = |judged: &Judged| judged.finding.verdict == Verdict::CannotBeTold;
+        self.results.missing() == 0 && self.judged.iter().any(open)
     }
 }
 

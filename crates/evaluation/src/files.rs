@@ -63,6 +63,9 @@ pub fn write(
             let place = place(of.folder.as_deref(), &part.name);
             files.add_folder(&slashed(&place), report);
             files.write(folder)?;
+            // As it was run: what was not decided at once has more seeds than when it was begun.
+            let own = place.join(dupack_report::files::EXPERIMENT);
+            folder.write(&slashed(&own), part.source.text.as_bytes())?;
         }
     }
     Ok(())

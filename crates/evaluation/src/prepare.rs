@@ -10,7 +10,7 @@ use dupack_lab::experiment::load::Source;
 use dupack_lab::run::Plan;
 
 use crate::error::EvaluationError;
-use crate::suite::{CRITERIA, Criterion, Extent, PLACEHOLDER, Scale, Scenario, Suite};
+use crate::suite::{CRITERIA, Criterion, Extent, PLACEHOLDER, Round, Scale, Scenario, Suite};
 
 /// A scenario for a stack, checked.
 #[derive(Debug)]
@@ -39,13 +39,13 @@ pub fn stack(text: &str, catalog: &Catalog) -> Result<StackSpec, EvaluationError
 }
 
 impl Suite {
-    /// `scenario` for `subject`, with the claims of `criteria`.
+    /// `scenario` for `subject`, with the claims of `criteria` and the seeds of a round.
     pub(crate) fn prepare(
         &self,
         scenario: &Scenario,
         criteria: &[&Criterion],
         (subject, catalog): (&StackSpec, &Catalog),
-        scale: Scale,
+        (scale, round): (Scale, Round),
     ) -> Result<Prepared, EvaluationError> {
         let mut source = self.source(scenario)?;
         source.text = source.text.replace(PLACEHOLDER, &subject.to_string());
@@ -56,7 +56,7 @@ impl Suite {
                 EvaluationError::suite(format!("{CRITERIA}: {}: {error}", scenario.name))
             })?;
         }
-        scale.seed(&mut experiment);
+        scale.seed(&mut experiment, round);
         once_each(&mut experiment);
         experiment
             .claims

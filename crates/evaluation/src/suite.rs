@@ -153,8 +153,9 @@ impl Extent {
 pub struct Scale {
     /// How much.
     pub extent: Extent,
-    /// Which set of seeds, counted from 1: the first has the seeds that a scenario's file counts, the second
-    /// as many after them, and so on. No two sets have a seed in common.
+    /// Which set of seeds, counted from 1: the first begins with the seeds that a scenario's file counts, and
+    /// has [`MORE`] times as many for what these do not decide; the second begins after them, and so on. No
+    /// two sets have a seed in common.
     pub seed_set: u32,
 }
 
@@ -167,14 +168,40 @@ impl From<Extent> for Scale {
     }
 }
 
+/// How many times the seeds a scenario has in all, where its runs do not decide a criterion at once.
+pub(crate) const MORE: u32 = 4;
+
+/// How many of the seeds of a set are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Round {
+    /// Those that the scenario's file counts.
+    First,
+    /// All, for what these do not decide.
+    More,
+}
+
 impl Scale {
-    /// Gives `experiment` the seeds of the set.
-    pub(crate) fn seed(self, experiment: &mut Experiment) {
-        if let (Seeds::Count(count), 2..) = (&experiment.seeds, self.seed_set) {
-            let count = u64::from(*count);
-            let before = count * u64::from(self.seed_set - 1);
-            experiment.seeds = Seeds::List((before + 1..=before + count).collect());
-        }
+    /// Gives `experiment` the seeds of the set for `round`.
+    pub(crate) fn seed(self, experiment: &mut Experiment, round: Round) {
+        let Seeds::Count(counted) = experiment.seeds else {
+            return;
+        };
+        let count = match round {
+            Round::First => counted,
+            Round::More => counted.saturating_mul(MORE),
+        };
+        experiment.seeds = match self.seed_set {
+            1 => Seeds::Count(count),
+            set => {
+                let before = u64::from(counted) * u64::from(MORE) * u64::from(set - 1);
+                Seeds::List((before + 1..=before + u64::from(count)).collect())
+            }
+        };
+    }
+
+    /// Whether what is not decided gets more seeds: not in a quick look.
+    pub(crate) fn has_more(self) -> bool {
+        self.extent == Extent::Full
     }
 }
 

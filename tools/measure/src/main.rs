@@ -2,6 +2,7 @@
 //! for minutes or more, most on a quiet machine, and writes a page in `docs/`.
 
 mod conformance;
+mod evaluation;
 mod ns2;
 mod ns3;
 mod optimise;
@@ -51,6 +52,9 @@ enum Measurement {
     /// Play packetdrill scripts of others and our own against our endpoint, and our own against this machine's kernel,
     /// and write docs/conformance.md.
     Conformance(conformance::ConformanceArgs),
+    /// The cards of docs/evaluation.md, and of senders that are broken on purpose: do the rules ask different
+    /// things, and are verdicts stable? (The best part of an hour on two processors.)
+    Evaluation(evaluation::EvaluationArgs),
     /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),
 }
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         Measurement::Queues(args) => queues::run(&args),
         Measurement::Testbed(args) => cargo(&args.command()),
         Measurement::Conformance(args) => conformance::run(&args),
+        Measurement::Evaluation(args) => evaluation::run(&args),
         Measurement::Reproduce(args) => reproduce::run(&args),
     };
     match result {

@@ -33,10 +33,11 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "uneven",
-            "every second of its flows falls to two segments at a loss",
+            "every second of its flows has four segments at most after its first loss",
             |_: &Nothing, context| Uneven {
                 meek: context.seed.is_multiple_of(2),
-                smss: smss(context),
+                most: 4.0 * smss(context),
+                has_lost: false,
             },
         ),
         of(
@@ -274,15 +275,23 @@ impl Habit for Clings {
 #[derive(Debug)]
 struct Uneven {
     meek: bool,
-    smss: f64,
+    most: f64,
+    has_lost: bool,
 }
 
 impl Habit for Uneven {
-    fn reduction(&self, _: &LossFacts, wanted: Window) -> Window {
-        match self.meek {
-            true => same(2.0 * self.smss),
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        match self.meek && self.has_lost {
+            true => Window {
+                cwnd: wanted.cwnd.min(self.most),
+                ..wanted
+            },
             false => wanted,
         }
+    }
+
+    fn on_loss(&mut self, _: &LossFacts, _: Window) {
+        self.has_lost = true;
     }
 }
 
@@ -357,12 +366,11 @@ struct CountsMost {
 }
 
 impl Habit for CountsMost {
-    fn credit(&self, credit: Credit) -> Credit {
-        let bytes = match credit.bytes {
-            0 => 0,
-            bytes => bytes.max(self.smss),
-        };
-        Credit { bytes, ..credit }
+    fn credit(&self, mut credit: Credit) -> Credit {
+        if credit.bytes > 0 {
+            credit.bytes = credit.bytes.max(self.smss);
+        }
+        credit
     }
 }
 

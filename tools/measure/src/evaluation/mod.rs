@@ -1,0 +1,133 @@
+//! The ten cards of docs/evaluation.md, whether its rules ask different things, and whether verdicts are stable.
+
+mod cards;
+mod page;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use dupack_build::{cargo, root};
+
+use cards::Card;
+
+#[derive(Args)]
+pub struct EvaluationArgs {
+    /// A folder in which this command was begun: what is finished there is not run again
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// Other seeds for three of the stacks, too: how many verdicts stay as they are
+    #[arg(long)]
+    stability: bool,
+}
+
+const PAGE: &str = "docs/evaluation.md";
+
+/// The stacks of the page.
+const STACKS: &str = "rack/cubic,rack/bbr,rack/reno,le/westwood,sack/westwood,le/reno,momentary/cubic,\
+                      reno/reno/always/dynamic,rack/vegas,rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
+
+/// Those that are evaluated with other seeds as well.
+const STABLE: [&str; 3] = ["rack/cubic", "rack/bbr", "le/westwood"];
+
+/// The sets of seeds beside the first, which the page has.
+const OTHER_SETS: [u32; 2] = [2, 3];
+
+pub fn run(args: &EvaluationArgs) -> Result<(), String> {
+    let folder = match &args.from {
+        Some(folder) => folder.clone(),
+        None => new_folder()?,
+    };
+    eprintln!(
+        "after an interruption go on with: cargo measure evaluation --from {}{}",
+        folder.display(),
+        if args.stability { " --stability" } else { "" }
+    );
+    let ten = evaluate(&folder.join("cards"), &["--compare", STACKS])?;
+    let broken = broken(&folder.join("broken"))?;
+    let stability = match args.stability {
+        true => Some(stability(&folder, &ten)?),
+        false => None,
+    };
+    let path = root().join(PAGE);
+    let text = fs::read_to_string(&path).map_err(|e| format!("{PAGE}: {e}"))?;
+    let mut text = page::put(&text, "cards", &page::cards(&ten))?;
+    text = page::put(&text, "rules", &page::rules(&ten, &broken))?;
+    if let Some(stability) = &stability {
+        text = page::put(&text, "stability", &page::stability(stability))?;
+    }
+    fs::write(&path, text).map_err(|e| format!("{PAGE}: {e}"))?;
+    eprintln!("{PAGE} written");
+    verdict(&cards::alike(&[&ten[..], &broken[..]].concat()), stability)
+}
+
+/// Fails where two rules always agree, or a verdict is not stable.
+fn verdict(alike: &[(String, String)], stability: Option<cards::Stability>) -> Result<(), String> {
+    let pairs: Vec<String> = alike.iter().map(|(a, b)| format!("{a} and {b}")).collect();
+    if !pairs.is_empty() {
+        return Err(format!("no card tells these apart: {}", pairs.join(", ")));
+    }
+    match stability {
+        Some(found) if !found.is_enough() => Err(format!(
+            "{} of {} verdicts stay as they are with other seeds, and {} turn round",
+            found.agreeing,
+            found.cells,
+            found.turned.len()
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn new_folder() -> Result<PathBuf, String> {
+    let mut folders = (1..).map(|n: u32| root().join(format!("target/evaluation-{n}")));
+    let folder = folders.find(|folder| !folder.exists());
+    let folder = folder.ok_or("every folder is taken")?;
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    Ok(folder)
+}
+
+/// The cards in `folder`, which `dupack evaluate` makes of `words` if they are not there.
+fn evaluate(folder: &Path, words: &[&str]) -> Result<Vec<Card>, String> {
+    let name = folder.display().to_string();
+    let dupack = [
+        "run",
+        "--release",
+        "--package",
+        "dupack-cli",
+        "--",
+        "evaluate",
+    ];
+    let begun = ["--resume", &name];
+    let new = ["--out", &name];
+    let words = match folder.join("evaluation.json").exists() {
+        true => begun.to_vec(),
+        false => [words, &new].concat(),
+    };
+    cargo(&[&dupack[..], &words].concat())?;
+    Card::read(&folder.join("card.json"))
+}
+
+/// The cards of the senders that are broken on purpose. That they are what was expected is for the program to
+/// say, and ends this one if they are not.
+fn broken(folder: &Path) -> Result<Vec<Card>, String> {
+    let name = folder.display().to_string();
+    let example = ["run", "--release", "--package", "dupack-evaluation"];
+    cargo(&[&example[..], &["--example", "broken", "--", &name]].concat())?;
+    Card::read(&folder.join("cards.json"))
+}
+
+/// How the verdicts on three of the stacks are with other seeds.
+fn stability(folder: &Path, first: &[Card]) -> Result<cards::Stability, String> {
+    let is_one = |card: &&Card| STABLE.contains(&card.stack.as_str());
+    let mut sets: Vec<Vec<Card>> = vec![first.iter().filter(is_one).cloned().collect()];
+    for set in OTHER_SETS {
+        let place = folder.join(format!("set-{set}"));
+        let number = set.to_string();
+        let stacks = STABLE.join(",");
+        sets.push(evaluate(
+            &place,
+            &["--compare", &stacks, "--seed-set", &number],
+        )?);
+    }
+    cards::stability(&sets)
+}

@@ -1,0 +1,155 @@
+//! The parts of docs/evaluation.md that are measured.
+
+use std::fmt::Write as _;
+
+use super::cards::{Card, Row, Stability, Verdict, alike};
+
+/// `page` with `text` between the marks of the part called `name`.
+pub fn put(page: &str, name: &str, text: &str) -> Result<String, String> {
+    let begins = format!("<!-- {name}: `cargo measure evaluation` writes this -->\n");
+    let ends = format!("<!-- end of {name} -->\n");
+    let missing = || format!("docs/evaluation.md has no part `{name}`");
+    let (before, rest) = page.split_once(&begins).ok_or_else(missing)?;
+    let (_, after) = rest.split_once(&ends).ok_or_else(missing)?;
+    Ok(format!(
+        "{before}{begins}\n{}\n\n{ends}{after}",
+        text.trim()
+    ))
+}
+
+/// The cards side by side, with their signs alone.
+pub fn cards(cards: &[Card]) -> String {
+    let names = cards.iter().enumerate();
+    let names: Vec<String> = names
+        .map(|(n, card)| format!("{} `{}`", n + 1, card.stack))
+        .collect();
+    let mut out = format!("{}.\n\n| RFC 9743 | criterion |", names.join(", "));
+    for n in 1..=cards.len() {
+        let _ = write!(out, " {n} |");
+    }
+    let _ = writeln!(out, "\n| --- | --- |{}", " :-: |".repeat(cards.len()));
+    for (n, row) in cards
+        .first()
+        .iter()
+        .flat_map(|card| card.rows.iter().enumerate())
+    {
+        let _ = write!(out, "| {} | {} |", row.section, row.title);
+        for card in cards {
+            let sign = card.rows.get(n).map_or("", |row| row.verdict.sign());
+            let _ = write!(out, " {sign} |");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Who meets each rule and who does not, and which rules nothing tells apart.
+pub fn rules(ten: &[Card], broken: &[Card]) -> String {
+    let all = [ten, broken].concat();
+    let mut out = "| criterion | met by | not met by | cannot be told | not met by, of the broken senders |\n\
+                   | --- | --: | --: | --: | --- |\n"
+        .to_owned();
+    let rows: Vec<&Row> = ten.first().iter().flat_map(|card| &card.rows).collect();
+    for row in rows {
+        let Some(key) = &row.key else { continue };
+        let count = |verdict| {
+            let of = all.iter().filter(|card| card.verdict(key) == Some(verdict));
+            of.count()
+        };
+        let failing = broken.iter();
+        let failing = failing.filter(|card| card.verdict(key) == Some(Verdict::DoesNotMeet));
+        let failing: Vec<String> = failing.map(|card| format!("`{}`", card.stack)).collect();
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            row.title,
+            count(Verdict::Meets),
+            count(Verdict::DoesNotMeet),
+            count(Verdict::CannotBeTold),
+            failing.join(", ")
+        );
+    }
+    let pairs: Vec<String> = alike(&all)
+        .iter()
+        .map(|(a, b)| format!("`{a}` and `{b}`"))
+        .collect();
+    let extents = [ten, broken].map(|cards| cards.first().map_or("", |card| &card.extent));
+    let _ = writeln!(
+        out,
+        "\nThe {} cards above are {}, the {} of broken senders {}.",
+        ten.len(),
+        extents[0],
+        broken.len(),
+        extents[1]
+    );
+    let _ = match pairs.is_empty() {
+        true => writeln!(
+            out,
+            "Of any two rules there is a sender that meets one and does not meet the other."
+        ),
+        false => writeln!(
+            out,
+            "No sender meets one and does not meet the other of: {}.",
+            pairs.join("; ")
+        ),
+    };
+    out
+}
+
+/// How verdicts are with other seeds.
+pub fn stability(found: &Stability) -> String {
+    let stacks: Vec<String> = found
+        .stacks
+        .iter()
+        .map(|stack| format!("`{stack}`"))
+        .collect();
+    let mut out = format!(
+        "Of {} verdicts on {}, {} ({:.1} %) are the same with {} sets of seeds that have none in common; {} are met with \
+         one set and not met with another.\n",
+        found.cells,
+        stacks.join(", "),
+        found.agreeing,
+        100.0 * found.share(),
+        found.sets,
+        found.turned.len()
+    );
+    if !found.different.is_empty() {
+        out += "\n| stack | criterion | with each set |\n| --- | --- | --- |\n";
+    }
+    for (stack, key, verdicts) in &found.different {
+        let signs: Vec<&str> = verdicts.iter().map(|verdict| verdict.sign()).collect();
+        let _ = writeln!(out, "| `{stack}` | `{key}` | {} |", signs.join(" "));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cards::tests::card;
+    use super::*;
+    use Verdict::{DoesNotMeet, Meets};
+
+    #[test]
+    fn a_part_is_put_in_its_place_and_nothing_else_changes() {
+        let marks = "<!-- x: `cargo measure evaluation` writes this -->\nold\n<!-- end of x -->\n";
+        let page = format!("before\n{marks}after\n");
+        let once = put(&page, "x", "new\n").unwrap();
+        assert!(once.starts_with("before\n") && once.ends_with("after\n"));
+        assert!(once.contains("\nnew\n") && !once.contains("old"));
+        assert_eq!(put(&once, "x", "new").unwrap(), once);
+        assert!(put(&page, "y", "new").unwrap_err().contains("`y`"));
+    }
+
+    #[test]
+    fn rules_that_nothing_tells_apart_are_named() {
+        let ten = [card("x", &[Meets, Meets])];
+        assert!(rules(&ten, &[]).contains("of: `a` and `b`."));
+        let broken = [card("y", &[Meets, DoesNotMeet])];
+        let text = rules(&ten, &broken);
+        assert!(
+            text.contains("Of any two rules") && text.contains("| 1 | 1 | 0 | `y` |"),
+            "{text}"
+        );
+        assert!(cards(&ten).contains("| 6.1 | t | ✓ |"));
+    }
+}
