@@ -59,6 +59,11 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
             |_: &Nothing, _| DeafToEchoes { counted: false },
         ),
         of(
+            "deaf_to_counts",
+            "it answers marks only if the receiver does not count them",
+            |_: &Nothing, _| DeafToCounts { counted: false },
+        ),
+        of(
             "counts_most",
             "an ACK for less than a segment counts as one for a segment",
             |_: &Nothing, context| CountsMost {
@@ -354,6 +359,25 @@ impl Habit for DeafToEchoes {
 
     fn reduction(&self, loss: &LossFacts, wanted: Window) -> Window {
         match loss.rule == LossRule::MARK && !self.counted {
+            true => loss.window,
+            false => wanted,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct DeafToCounts {
+    counted: bool,
+}
+
+impl Habit for DeafToCounts {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        self.counted |= ack.marked_packets.is_some();
+        wanted
+    }
+
+    fn reduction(&self, loss: &LossFacts, wanted: Window) -> Window {
+        match loss.rule == LossRule::MARK && self.counted {
             true => loss.window,
             false => wanted,
         }
