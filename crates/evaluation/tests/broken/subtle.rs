@@ -28,8 +28,8 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "clings",
-            "where the round trip is thrice the least it gives a tenth of its window up, not half",
-            |_: &Nothing, _| Clings,
+            "after a loss with such a round trip it keeps such a share of its window, not half",
+            |p: &Clinging, _| Clings(*p),
         ),
         of(
             "uneven",
@@ -124,6 +124,20 @@ struct Segments {
     /// the bound of the window
     #[parameter(source = "ours", range = 1..=100_000, unit = "segments", default = 4)]
     window: u32,
+}
+
+/// When it clings to its window, and to how much of it.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct Clinging {
+    /// least round-trip time at a loss, in those of the path
+    #[parameter(source = "ours", range = 0.0..=1e6, default = 3.0)]
+    from: f64,
+    /// greatest round-trip time at a loss, in those of the path
+    #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
+    to: f64,
+    /// what is left of the window
+    #[parameter(source = "ours", range = 0.0..=1.0, default = 0.9)]
+    share: f64,
 }
 
 /// When it sulks.
@@ -266,12 +280,13 @@ impl Habit for Capped {
 }
 
 #[derive(Debug)]
-struct Clings;
+struct Clings(Clinging);
 
 impl Habit for Clings {
     fn reduction(&self, loss: &LossFacts, wanted: Window) -> Window {
-        match stretch(loss) > 3.0 {
-            true => same(loss.flight_within_window() * 0.9),
+        let Clinging { from, to, share } = self.0;
+        match (from..=to).contains(&stretch(loss)) {
+            true => same(loss.flight_within_window() * share),
             false => wanted,
         }
     }

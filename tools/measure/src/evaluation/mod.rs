@@ -16,6 +16,9 @@ pub struct EvaluationArgs {
     /// A folder in which this command was begun: what is finished there is not run again
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
+    /// Quick looks instead of full cards, which the page then says
+    #[arg(long)]
+    quick: bool,
     /// Other seeds for three of the stacks, too: how many verdicts stay as they are
     #[arg(long)]
     stability: bool,
@@ -38,15 +41,15 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
         Some(folder) => folder.clone(),
         None => new_folder()?,
     };
-    eprintln!(
-        "after an interruption go on with: cargo measure evaluation --from {}{}",
-        folder.display(),
-        if args.stability { " --stability" } else { "" }
-    );
-    let ten = evaluate(&folder.join("cards"), &["--compare", STACKS])?;
+    let flags = [("--quick", args.quick), ("--stability", args.stability)];
+    let flags = flags.into_iter().filter(|(_, is_on)| *is_on);
+    let flags: String = flags.map(|(flag, _)| format!(" {flag}")).collect();
+    let name = folder.display();
+    eprintln!("after an interruption go on with: cargo measure evaluation --from {name}{flags}");
+    let ten = evaluate(&folder.join("cards"), &["--compare", STACKS], args.quick)?;
     let broken = broken(&folder.join("broken"))?;
     let stability = match args.stability {
-        true => Some(stability(&folder, &ten)?),
+        true => Some(stability(&folder, &ten, args.quick)?),
         false => None,
     };
     let path = root().join(PAGE);
@@ -87,7 +90,7 @@ fn new_folder() -> Result<PathBuf, String> {
 }
 
 /// The cards in `folder`, which `dupack evaluate` makes of `words` if they are not there.
-fn evaluate(folder: &Path, words: &[&str]) -> Result<Vec<Card>, String> {
+fn evaluate(folder: &Path, words: &[&str], is_quick: bool) -> Result<Vec<Card>, String> {
     let name = folder.display().to_string();
     let dupack = [
         "run",
@@ -98,10 +101,11 @@ fn evaluate(folder: &Path, words: &[&str]) -> Result<Vec<Card>, String> {
         "evaluate",
     ];
     let begun = ["--resume", &name];
+    let quick: &[&str] = if is_quick { &["--quick"] } else { &[] };
     let new = ["--out", &name];
     let words = match folder.join("evaluation.json").exists() {
         true => begun.to_vec(),
-        false => [words, &new].concat(),
+        false => [words, quick, &new].concat(),
     };
     cargo(&[&dupack[..], &words].concat())?;
     Card::read(&folder.join("card.json"))
@@ -117,17 +121,15 @@ fn broken(folder: &Path) -> Result<Vec<Card>, String> {
 }
 
 /// How the verdicts on three of the stacks are with other seeds.
-fn stability(folder: &Path, first: &[Card]) -> Result<cards::Stability, String> {
+fn stability(folder: &Path, first: &[Card], is_quick: bool) -> Result<cards::Stability, String> {
     let is_one = |card: &&Card| STABLE.contains(&card.stack.as_str());
     let mut sets: Vec<Vec<Card>> = vec![first.iter().filter(is_one).cloned().collect()];
     for set in OTHER_SETS {
         let place = folder.join(format!("set-{set}"));
         let number = set.to_string();
         let stacks = STABLE.join(",");
-        sets.push(evaluate(
-            &place,
-            &["--compare", &stacks, "--seed-set", &number],
-        )?);
+        let words = ["--compare", &stacks, "--seed-set", &number];
+        sets.push(evaluate(&place, &words, is_quick)?);
     }
     cards::stability(&sets)
 }

@@ -23,7 +23,11 @@ pub fn cards(cards: &[Card]) -> String {
     let names: Vec<String> = names
         .map(|(n, card)| format!("{} `{}`", n + 1, card.stack))
         .collect();
-    let mut out = format!("{}.\n\n| RFC 9743 | criterion |", names.join(", "));
+    let scale = match cards.first().map(|card| card.extent.as_str()) {
+        Some("quick") => "By a quick look (`--quick`): ",
+        _ => "",
+    };
+    let mut out = format!("{scale}{}.\n\n| RFC 9743 | criterion |", names.join(", "));
     for n in 1..=cards.len() {
         let _ = write!(out, " {n} |");
     }
