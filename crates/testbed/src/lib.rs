@@ -13,14 +13,17 @@ mod captures;
 mod outcome;
 pub mod report;
 mod sender;
+mod shared;
 
 pub use beside::Beside;
 pub use captures::CaptureFolder;
 pub use dupack_wire::Family;
 pub use dupack_wire::Snap;
+pub use dupack_wire::path::Trust;
 pub use dupack_wire::transfer::SackCompression;
 pub use outcome::{Outcome, Passage};
 pub use sender::{SenderError, SenderSpec};
+pub use shared::{FlowOutcome, Shared, SharedError, SharedOutcome, TOLERANCE};
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_net::link::{LinkConfig, LossNature};

@@ -31,7 +31,7 @@ mod tests;
 
 pub use network::{Attachment, EndpointDevice, NetworkError, PathNetwork, Side};
 pub use record::{CaptureFileError, CaptureFiles, Captured, Captures};
-pub use report::{EndpointLosses, LaneReport, PathReport, Trust};
+pub use report::{EndpointLosses, FlowPassage, LaneReport, PathReport, Trust};
 
 use std::io;
 use std::os::fd::AsFd;
@@ -69,6 +69,9 @@ pub struct PathConfig {
     pub forward_hop: Option<NarrowHop>,
     /// The same in front of the backward link.
     pub backward_hop: Option<NarrowHop>,
+    /// Whether what passes is also counted by the port that it is for
+    /// ([`LaneReport::by_port`]).
+    pub by_port: bool,
 }
 
 /// A router that drops what is longer than its next link carries and must not be fragmented: IPv6,
@@ -100,6 +103,7 @@ impl PathConfig {
             seed,
             forward_hop: None,
             backward_hop: None,
+            by_port: false,
         }
     }
 }
@@ -210,9 +214,11 @@ impl<D: Device> Relay<D> {
             devices: [near, far],
             lanes: [
                 Lane::new(&config.forward, config.seed, "path/forward", forward)
-                    .behind(config.forward_hop),
+                    .behind(config.forward_hop)
+                    .counting(config.by_port),
                 Lane::new(&config.backward, config.seed, "path/backward", backward)
-                    .behind(config.backward_hop),
+                    .behind(config.backward_hop)
+                    .counting(config.by_port),
             ],
             flows: FlowNumbers::default(),
             buffer: vec![0; BUFFER_BYTES],

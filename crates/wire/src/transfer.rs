@@ -11,8 +11,10 @@
 mod kernel;
 mod receiver;
 mod sender;
+mod shared;
 
 pub use kernel::KernelStats;
+pub use shared::{FlowReport, SharedConfig, SharedFlow, SharedReport, share};
 
 use std::io;
 use std::net::SocketAddr;

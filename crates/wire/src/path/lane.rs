@@ -4,12 +4,13 @@ use std::io;
 
 use dupack_net::event::InsertionNumber;
 use dupack_net::link::{Fate, Flight, Link, LinkConfig, Offer, Verdict};
+use dupack_net::packet::PacketKind;
 use dupack_tcp::time::Instant;
 
 use super::frame::Unfit;
 use super::numbers::{FlowNumbers, Name};
 use super::record::Tap;
-use super::report::LaneReport;
+use super::report::{FlowPassage, LaneReport};
 use super::store::{FrameStore, SegmentId};
 use super::{HopSays, NarrowHop};
 use crate::clock::WallClock;
@@ -29,6 +30,8 @@ pub(super) struct Lane {
     report: LaneReport,
     tap: Option<Tap>,
     hop: Option<NarrowHop>,
+    /// Whether data is counted by its port.
+    by_port: bool,
     /// What the hop has to say to the near end.
     messages: Vec<Vec<u8>>,
 }
@@ -52,6 +55,7 @@ impl Lane {
             report: LaneReport::default(),
             tap,
             hop: None,
+            by_port: false,
             messages: Vec::new(),
         }
     }
@@ -59,6 +63,35 @@ impl Lane {
     /// The same behind a router, if there is one.
     pub(super) fn behind(self, hop: Option<NarrowHop>) -> Self {
         Self { hop, ..self }
+    }
+
+    /// The same, counting data by the port that it is for, if it shall.
+    pub(super) fn counting(self, by_port: bool) -> Self {
+        Self { by_port, ..self }
+    }
+
+    /// The count of the flow that a stored packet belongs to, if there is one.
+    fn passage(&mut self, slot: usize) -> Option<&mut FlowPassage> {
+        if !self.by_port {
+            return None;
+        }
+        let frame = self.frames.frame(slot);
+        let shape = frame.shape();
+        let header = shape.transport(frame.bytes())?;
+        let port = [*header.get(2)?, *header.get(3)?];
+        if shape.kind != PacketKind::Data {
+            return None;
+        }
+        let flows = &mut self.report.by_port;
+        Some(flows.entry(u16::from_be_bytes(port)).or_default())
+    }
+
+    /// Gives up a segment that the link has lost.
+    fn lose(&mut self, slot: usize) {
+        if let Some(flow) = self.passage(slot) {
+            flow.dropped += 1;
+        }
+        self.frames.release(slot, 1);
     }
 
     /// Takes a packet to be written to the near end.
@@ -126,10 +159,17 @@ impl Lane {
             }
             self.next_number += 1;
             let number = InsertionNumber(self.next_number);
-            match self.link.offer(received.at, number, &offer) {
+            let verdict = self.link.offer(received.at, number, &offer);
+            if let Some(flow) = self.passage(slot) {
+                flow.offered += 1;
+                if let Verdict::Accepted { wait } | Verdict::Marked { wait } = verdict {
+                    flow.waits.record(wait);
+                }
+            }
+            match verdict {
                 Verdict::Accepted { .. } => {}
                 Verdict::Marked { .. } => self.frames.mark(SegmentId { slot, index }),
-                Verdict::Dropped(_) => self.frames.release(slot, 1),
+                Verdict::Dropped(_) => self.lose(slot),
             }
             self.settle();
         }
@@ -150,7 +190,7 @@ impl Lane {
             self.frames.mark(SegmentId::of(packet));
         }
         while let Some((packet, _)) = self.link.take_drop() {
-            self.frames.release(SegmentId::of(packet).slot, 1);
+            self.lose(SegmentId::of(packet).slot);
         }
     }
 
@@ -184,7 +224,7 @@ impl Lane {
     ) -> io::Result<()> {
         let id = SegmentId::of(flight.packet);
         match flight.fate {
-            Fate::Lost(_) => self.frames.release(id.slot, 1),
+            Fate::Lost(_) => self.lose(id.slot),
             Fate::Arrived if self.run.goes_on_with(id) && self.is_marked_alike(id) => {
                 self.run.due.push(flight.arrival);
             }

@@ -1,5 +1,6 @@
 //! What the emulated path says of itself: what passed, and how late it was.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use dupack_net::histogram::Histogram;
@@ -69,6 +70,22 @@ pub struct LaneReport {
     pub too_big: u64,
     /// Reads of which a packet was still under way at the end.
     pub under_way: usize,
+    /// Data by the port that it is for, if it is to be counted so
+    /// ([`PathConfig::by_port`](super::PathConfig::by_port)).
+    pub by_port: BTreeMap<u16, FlowPassage>,
+}
+
+/// What became of the data of one flow on its way. Packets without data do not count.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct FlowPassage {
+    /// Packets that the link was offered.
+    pub offered: u64,
+    /// Those that it did not carry to its end, whatever the reason.
+    pub dropped: u64,
+    /// How long packets waited in its queue, as far as the link knows it when it takes them: a
+    /// managed queue does not.
+    pub waits: Histogram,
 }
 
 /// The share of packets that must have left within the tolerance.

@@ -63,7 +63,7 @@ impl Window {
     }
 
     /// Holds it. The kernel forgets the bound when it learns how large packets are in its memory.
-    fn hold(self, stream: &TcpStream) -> io::Result<()> {
+    pub(super) fn hold(self, stream: &TcpStream) -> io::Result<()> {
         let asked = self.0.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         if let Some(asked) = asked
             && getsockopt(stream, WindowClamp)? != asked

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration as StdDuration;
@@ -24,7 +24,7 @@ use crate::family::Family;
 use crate::host::{
     Application, Host, HostConfig, Opening, Outcome, Pattern, Supply, Waker, random_key,
 };
-use crate::path::{EndpointLosses, PathNetwork, Side};
+use crate::path::{Attachment, EndpointLosses, PathNetwork, Side};
 
 /// How long after the last byte a sender of ours may take to say how it went.
 const LAST_WORDS: StdDuration = StdDuration::from_secs(5);
@@ -65,7 +65,7 @@ impl Running {
                 config: connection,
                 build,
             } => {
-                let Attached { mut host, waker } = attach(network, config)?;
+                let Attached { mut host, waker } = attach(network, &config.attachment)?;
                 let (outcome, outcomes) = channel();
                 let supplier = Supplier {
                     left: config.bytes,
@@ -146,13 +146,15 @@ impl Running {
 }
 
 /// A host of ours behind the near kernel.
-struct Attached {
-    host: Host,
-    waker: Waker,
+pub(super) struct Attached {
+    pub(super) host: Host,
+    pub(super) waker: Waker,
 }
 
-fn attach(network: &PathNetwork, config: &TransferConfig) -> Result<Attached, TransferError> {
-    let attachment = &config.attachment;
+pub(super) fn attach(
+    network: &PathNetwork,
+    attachment: &Attachment,
+) -> Result<Attached, TransferError> {
     let device = network.attach_endpoint(Side::Near, attachment.mtu, attachment.near)?;
     let key = random_key().map_err(system("get random numbers"))?;
     let host_config = HostConfig::new(device.addresses);
@@ -207,15 +209,19 @@ pub(super) fn socket(family: Family, control: &str) -> Result<OwnedFd, TransferE
         source: error.into(),
         available: available(),
     })?;
-    let taken = getsockopt(&socket, sockopt::TcpCongestion)
-        .map_err(|error| system("read the congestion control back")(error.into()))?;
-    let taken = taken.to_string_lossy();
-    let taken = taken.trim_end_matches('\0');
+    let taken = control_of(&socket).map_err(system("read the congestion control back"))?;
     if taken != control {
-        let (name, taken) = (control.to_owned(), taken.to_owned());
+        let name = control.to_owned();
         return Err(ControlError::Other { name, taken }.into());
     }
     Ok(socket)
+}
+
+/// The congestion control that a socket has.
+pub(super) fn control_of(socket: &impl AsFd) -> io::Result<String> {
+    let taken = getsockopt(socket, sockopt::TcpCongestion)?;
+    let taken = taken.to_string_lossy();
+    Ok(taken.trim_end_matches('\0').to_owned())
 }
 
 /// What the kernel has.
@@ -261,7 +267,11 @@ fn send(
 }
 
 /// Connects, however many SYNs it takes, unless it shall end.
-fn establish(socket: &OwnedFd, to: SocketAddr, stop: &Stop) -> Result<(), TransferError> {
+pub(super) fn establish(
+    socket: &OwnedFd,
+    to: SocketAddr,
+    stop: &Stop,
+) -> Result<(), TransferError> {
     let to = SockaddrStorage::from(to);
     loop {
         // connect(2): after the timeout the attempt goes on, and may be waited for again.

@@ -23,8 +23,9 @@ const WINDOW: Duration = Duration::from_secs(1);
 const PART_OF_RUN: u64 = 10;
 
 impl Scenario {
-    /// When each flow starts, group by group.
-    pub(super) fn flow_starts(&self, seed: u64) -> Vec<Instant> {
+    /// When each flow starts in the run of `seed`, group by group.
+    #[must_use]
+    pub fn flow_starts(&self, seed: u64) -> Vec<Instant> {
         let flows = self.flows();
         let window = self.window();
         let drawn = |n| draw(seed, &format!("drawn start of flow {n}"), window);

@@ -1,0 +1,579 @@
+//! Several senders at once over one emulated path, each to a kernel that receives.
+//!
+//! ```text
+//!   near                                                        far
+//!   kernel's sockets ──┐
+//!                      ├─▶ one emulated path, in both ways ──▶ a socket and a reader for each
+//!   endpoints of ours ─┘
+//! ```
+//!
+//! Every connection is there before the first of them sends; each sends from its own start to the
+//! end of the run, and always has more. What arrives is checked byte by byte.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+
+use dupack_tcp::connection::Reason;
+use dupack_tcp::time::{Duration, Instant};
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::time::{TimeVal, TimeValLike};
+
+use super::kernel::SocketStats;
+use super::receiver::{Window, is_timeout, listen};
+use super::sender::{Attached, attach, establish, socket};
+use super::{Origin, PATTERN, ReceiverConfig, SLICE, SackCompression, Stop, TransferError, system};
+use crate::clock::WallClock;
+use crate::family::Family;
+use crate::host::{Application, Digest, Opening, Outcome, Pattern, Supply, Waker};
+use crate::path::{
+    Attachment, EndpointLosses, FlowPassage, NetworkError, PathConfig, PathNetwork, PathReport,
+    Side,
+};
+
+/// Where the first receiver listens; the others do at the ports after it.
+const FIRST_PORT: u16 = 5001;
+
+/// How long connections may take to come about, beside what the path takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Bytes read or written at once.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// Several senders on a path.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SharedConfig {
+    /// The path. Its links begin to work, and what changes in them counts, from when they are there:
+    /// a few round trips before the senders may begin.
+    pub path: PathConfig,
+    /// How the hosts are attached to it.
+    pub attachment: Attachment,
+    /// Over which IP.
+    pub family: Family,
+    /// What each receiver is told.
+    pub receiver: ReceiverConfig,
+    /// How long the run is, from when all connections are there.
+    pub duration: Duration,
+}
+
+impl SharedConfig {
+    /// A run of `duration` over `path` and IPv4: attached as Ethernet is, the receiving kernel left
+    /// to itself.
+    #[must_use]
+    pub fn new(path: PathConfig, duration: Duration) -> Self {
+        Self {
+            path,
+            attachment: Attachment::default(),
+            family: Family::V4,
+            receiver: ReceiverConfig::default(),
+            duration,
+        }
+    }
+}
+
+/// One of the senders.
+#[non_exhaustive]
+pub struct SharedFlow {
+    /// Who sends.
+    pub origin: Origin,
+    /// From when on, counted from the begin of the run.
+    pub start: Duration,
+}
+
+impl SharedFlow {
+    /// A sender that begins at `start`.
+    #[must_use]
+    pub const fn new(origin: Origin, start: Duration) -> Self {
+        Self { origin, start }
+    }
+}
+
+/// What came out of it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SharedReport {
+    /// Of each sender, in the order in which they were given.
+    pub flows: Vec<FlowReport>,
+    /// What the path has to say.
+    pub path: PathReport,
+}
+
+/// What came of one of several senders.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FlowReport {
+    /// Bytes that arrived in order, and are those that were sent.
+    pub bytes: u64,
+    /// From its start to the end of the run.
+    pub lasted: Duration,
+    /// Data segments that it sent, retransmissions included; `None` if it could not say.
+    pub segments: Option<u64>,
+    /// Of these, retransmissions.
+    pub retransmissions: Option<u64>,
+    /// The congestion control, as it was read back from the kernel's socket at the end; `None` of an
+    /// endpoint of ours.
+    pub control: Option<String>,
+    /// What the path did to its data.
+    pub passage: FlowPassage,
+}
+
+impl FlowReport {
+    /// Payload bits per second.
+    #[must_use]
+    pub fn goodput_bps(&self) -> f64 {
+        match self.lasted.is_zero() {
+            true => 0.0,
+            false => self.bytes as f64 * 8.0 / self.lasted.as_secs_f64(),
+        }
+    }
+}
+
+/// Lets all of them send over one path at once. `asked` is looked at now and then; once it is true
+/// the run ends.
+///
+/// # Errors
+///
+/// If it cannot be done, a connection breaks off, or a byte is not what it was.
+pub fn share(
+    config: &SharedConfig,
+    flows: Vec<SharedFlow>,
+    asked: &dyn Fn() -> bool,
+) -> Result<SharedReport, TransferError> {
+    let path = PathConfig {
+        by_port: true,
+        ..config.path.clone()
+    };
+    let network = PathNetwork::new(&path, config.attachment)?;
+    if config.receiver.sack_compression == SackCompression::Off {
+        let set = network.host(Side::Far).set("ipv4/tcp_comp_sack_nr", "0");
+        set.map_err(NetworkError::from)?;
+    }
+    let ran = run(config, flows, &network, asked);
+    let path = network.stop();
+    let (mut reports, endpoint) = ran?;
+    let path = PathReport { endpoint, ..path? };
+    for (flow, report) in reports.iter_mut().enumerate() {
+        let passage = path.forward.by_port.get(&port(flow));
+        report.passage = passage.cloned().unwrap_or_default();
+    }
+    Ok(SharedReport {
+        flows: reports,
+        path,
+    })
+}
+
+fn port(flow: usize) -> u16 {
+    // Whoever has more flows than ports runs out of threads before.
+    FIRST_PORT.saturating_add(u16::try_from(flow).unwrap_or(u16::MAX))
+}
+
+/// When the run begins and ends, which all threads wait for and nobody knows at first.
+#[derive(Clone, Debug)]
+struct Course {
+    clock: WallClock,
+    begun: Arc<OnceLock<Instant>>,
+    lasts: Duration,
+    stop: Stop,
+}
+
+impl Course {
+    /// Whether a flow that starts so long after the begin may send.
+    fn may_send(&self, start: Duration) -> bool {
+        let due = self.begun.get().map(|begun| *begun + start);
+        due.is_some_and(|due| self.clock.now() >= due)
+    }
+
+    fn is_over(&self) -> bool {
+        let end = self.begun.get().map(|begun| *begun + self.lasts);
+        self.stop.is_asked() || end.is_some_and(|end| self.clock.now() >= end)
+    }
+
+    /// Sleeps until `start` after the begin, or the end.
+    fn await_start(&self, start: Duration) {
+        while !self.may_send(start) && !self.is_over() {
+            sleep(PAUSE);
+        }
+    }
+}
+
+/// How closely starts and ends are kept.
+const PAUSE: Duration = Duration::from_millis(2);
+
+fn sleep(span: Duration) {
+    thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));
+}
+
+/// What a sender has to say in the end.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    segments: Option<u64>,
+    retransmissions: Option<u64>,
+    control: Option<String>,
+}
+
+type Reports = (Vec<FlowReport>, Option<EndpointLosses>);
+
+fn run(
+    config: &SharedConfig,
+    flows: Vec<SharedFlow>,
+    network: &PathNetwork,
+    asked: &dyn Fn() -> bool,
+) -> Result<Reports, TransferError> {
+    let course = Course {
+        clock: WallClock::start(),
+        begun: Arc::default(),
+        lasts: config.duration,
+        stop: Stop::default(),
+    };
+    let starts: Vec<Duration> = flows.iter().map(|flow| flow.start).collect();
+    let (arrivals, arrived) = channel();
+    let mut readers = Vec::new();
+    for flow in 0..flows.len() {
+        let at = SocketAddr::new(Side::Far.address(config.family), port(flow));
+        let window = Window(config.receiver.window);
+        let far = network.host(Side::Far);
+        let listener = far
+            .run(move || listen(at, window))
+            .map_err(system("listen in the far namespace"))?;
+        let (course, arrivals) = (course.clone(), arrivals.clone());
+        let reader = far.spawn("receiver", move || {
+            let stream = accept(&listener, &course)?;
+            // Nobody may be waiting any more.
+            let _ = arrivals.send(());
+            read(stream, window, &course)
+        });
+        readers.push(reader.map_err(system("start a receiver"))?);
+    }
+    let begun = Senders::start(config, flows, network, &course);
+    if begun.is_err() {
+        course.stop.ask();
+    }
+    let interrupted = begun.is_ok() && conduct(&course, (&arrived, &starts), &begun, asked);
+    let read = readers.into_iter().map(join);
+    let read: Vec<io::Result<Receipt>> = read.collect();
+    let finished = begun?.finish(&starts);
+    if interrupted {
+        return Err(TransferError::Interrupted);
+    }
+    let (said, losses) = finished?;
+    let mut reports = Vec::new();
+    for ((receipt, said), start) in read.into_iter().zip(said).zip(starts) {
+        let receipt = receipt.map_err(system("receive"))?;
+        reports.push(receipt.judged(said, config.duration.saturating_sub(start))?);
+    }
+    Ok((reports, losses))
+}
+
+/// Begins the run once all connections are there, wakes endpoints of ours when they may send, and waits
+/// for the end. Whether it was interrupted.
+fn conduct(
+    course: &Course,
+    (arrived, starts): (&Receiver<()>, &[Duration]),
+    senders: &Result<Senders, TransferError>,
+    asked: &dyn Fn() -> bool,
+) -> bool {
+    let mut here = 0;
+    while here < starts.len() && !asked() && course.clock.now().as_nanos() < PATIENCE.as_nanos() {
+        here += usize::from(arrived.recv_timeout(SLICE_STD).is_ok());
+    }
+    if here < starts.len() {
+        course.stop.ask();
+        return asked();
+    }
+    let _ = course.begun.set(course.clock.now());
+    let mut due: Vec<Duration> = starts.to_vec();
+    due.sort();
+    let mut due = due.into_iter().peekable();
+    while !course.is_over() {
+        if asked() {
+            course.stop.ask();
+            return true;
+        }
+        if due.next_if(|start| course.may_send(*start)).is_some()
+            && let Ok(senders) = senders
+        {
+            senders.wake();
+        }
+        sleep(PAUSE);
+    }
+    false
+}
+
+const SLICE_STD: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// All senders at work.
+struct Senders {
+    kernel: BTreeMap<usize, JoinHandle<Result<Said, TransferError>>>,
+    ours: Option<Ours>,
+}
+
+/// The endpoints of ours, on one device.
+struct Ours {
+    host: JoinHandle<io::Result<EndpointLosses>>,
+    waker: Waker,
+    outcomes: BTreeMap<usize, Receiver<Outcome>>,
+}
+
+impl Senders {
+    fn start(
+        config: &SharedConfig,
+        flows: Vec<SharedFlow>,
+        network: &PathNetwork,
+        course: &Course,
+    ) -> Result<Self, TransferError> {
+        let near = network.host(Side::Near);
+        let mut kernel = BTreeMap::new();
+        let mut openings = Vec::new();
+        for (n, flow) in flows.into_iter().enumerate() {
+            let to = SocketAddr::new(Side::Far.address(config.family), port(n));
+            match flow.origin {
+                Origin::Kernel { control } => {
+                    let family = config.family;
+                    let socket = near.run(move || socket(family, &control))?;
+                    let (course, start) = (course.clone(), flow.start);
+                    let job = move || send(socket, to, start, &course);
+                    let thread = near.spawn("sender", job);
+                    kernel.insert(n, thread.map_err(system("start a sender"))?);
+                }
+                Origin::Endpoint { config, build } => {
+                    let (outcome, outcomes) = channel();
+                    let supplier = Greedy {
+                        course: course.clone(),
+                        start: flow.start,
+                        pattern: Pattern::new(PATTERN),
+                        outcome,
+                    };
+                    let opening = Opening {
+                        config: *config,
+                        build,
+                        application: Box::new(supplier),
+                    };
+                    openings.push((n, to, opening, outcomes));
+                }
+            }
+        }
+        let ours = match openings.is_empty() {
+            true => None,
+            false => Some(Ours::start(config, network, openings)?),
+        };
+        Ok(Self { kernel, ours })
+    }
+
+    fn wake(&self) {
+        if let Some(ours) = &self.ours {
+            ours.waker.wake();
+        }
+    }
+
+    /// What each sender has to say, and what was lost at the device of those of ours.
+    fn finish(
+        self,
+        starts: &[Duration],
+    ) -> Result<(Vec<Said>, Option<EndpointLosses>), TransferError> {
+        let mut said = vec![Said::default(); starts.len()];
+        for (n, thread) in self.kernel {
+            said[n] = join(thread)?;
+        }
+        let Some(ours) = self.ours else {
+            return Ok((said, None));
+        };
+        ours.waker.stop();
+        let losses = join(ours.host).map_err(system("run the endpoints"))?;
+        for (n, outcomes) in ours.outcomes {
+            let Ok(outcome) = outcomes.try_recv() else {
+                continue;
+            };
+            if let Some(reason) = outcome.reason.filter(|reason| !is_our_end(*reason)) {
+                return Err(TransferError::Ended {
+                    bytes: outcome.sent_bytes,
+                    reason: Some(reason),
+                });
+            }
+            said[n].segments = outcome.sender.map(|sender| sender.segments_sent);
+            said[n].retransmissions = outcome.sender.map(|sender| sender.retransmissions);
+        }
+        Ok((said, Some(losses)))
+    }
+}
+
+/// Whether a connection ended as the run did: given up here, or reset by a reader that has left.
+const fn is_our_end(reason: Reason) -> bool {
+    matches!(reason, Reason::Finished | Reason::Aborted | Reason::Reset)
+}
+
+impl Ours {
+    fn start(
+        config: &SharedConfig,
+        network: &PathNetwork,
+        openings: Vec<(usize, SocketAddr, Opening, Receiver<Outcome>)>,
+    ) -> Result<Self, TransferError> {
+        let Attached { mut host, waker } = attach(network, &config.attachment)?;
+        let mut outcomes = BTreeMap::new();
+        for (n, to, opening, outcome) in openings {
+            host.connect(to, opening)?;
+            outcomes.insert(n, outcome);
+        }
+        let thread = thread::Builder::new()
+            .name("endpoint".to_owned())
+            .spawn(move || {
+                host.run()?;
+                Ok(EndpointLosses {
+                    refused: host.counters().sent.refused,
+                    overflowed: host.overflowed().ok(),
+                })
+            });
+        Ok(Self {
+            host: thread.map_err(system("start the endpoints"))?,
+            waker,
+            outcomes,
+        })
+    }
+}
+
+/// Has nothing before its start, and always more after it.
+struct Greedy {
+    course: Course,
+    start: Duration,
+    pattern: Pattern,
+    outcome: std::sync::mpsc::Sender<Outcome>,
+}
+
+impl Application for Greedy {
+    fn supply(&mut self, room: &mut [u8]) -> Supply {
+        if room.is_empty() || !self.course.may_send(self.start) || self.course.is_over() {
+            return Supply::NothingNow;
+        }
+        self.pattern.fill(room);
+        Supply::Bytes(room.len())
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+
+    fn closed(&mut self, outcome: &Outcome) {
+        // Nobody may be waiting any more.
+        let _ = self.outcome.send(*outcome);
+    }
+}
+
+/// The kernel sends from `start` to the end of the run.
+fn send(
+    socket: OwnedFd,
+    to: SocketAddr,
+    start: Duration,
+    course: &Course,
+) -> Result<Said, TransferError> {
+    let slice = TimeVal::nanoseconds(SLICE.as_nanos().cast_signed());
+    setsockopt(&socket, sockopt::SendTimeout, &slice)
+        .map_err(|error| system("set a timeout")(error.into()))?;
+    establish(&socket, to, &course.stop)?;
+    let mut stream = TcpStream::from(socket);
+    course.await_start(start);
+    let mut pattern = Pattern::new(PATTERN);
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut unsent = 0..0;
+    while !course.is_over() {
+        if unsent.is_empty() {
+            pattern.fill(&mut buffer);
+            unsent = 0..buffer.len();
+        }
+        match stream.write(&buffer[unsent.clone()]) {
+            Ok(written) => unsent.start += written,
+            Err(error) if is_timeout(&error) || course.is_over() => {}
+            Err(error) => return Err(system("send")(error)),
+        }
+    }
+    let stats = SocketStats::of(&stream).map_err(system("ask the socket what it counted"))?;
+    Ok(Said {
+        segments: Some(stats.segments),
+        retransmissions: Some(stats.retransmissions),
+        control: Some(stats.control),
+    })
+}
+
+/// What came to a receiver.
+#[derive(Clone, Copy, Debug)]
+struct Receipt {
+    bytes: u64,
+    hash: u128,
+    /// Whether the connection ended by itself.
+    ended: bool,
+}
+
+impl Receipt {
+    fn judged(self, said: Said, lasted: Duration) -> Result<FlowReport, TransferError> {
+        let Self { bytes, hash, ended } = self;
+        if hash != Digest::of_pattern(PATTERN, bytes) {
+            return Err(TransferError::Damaged { bytes });
+        }
+        if ended {
+            return Err(TransferError::Ended {
+                bytes,
+                reason: None,
+            });
+        }
+        Ok(FlowReport {
+            bytes,
+            lasted,
+            segments: said.segments,
+            retransmissions: said.retransmissions,
+            control: said.control,
+            passage: FlowPassage::default(),
+        })
+    }
+}
+
+/// Accepts a connection; an error if none comes.
+fn accept(listener: &TcpListener, course: &Course) -> io::Result<TcpStream> {
+    listener.set_nonblocking(true)?;
+    while !course.stop.is_asked() {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+    let text = format!("no connection within {PATIENCE}");
+    Err(io::Error::new(io::ErrorKind::TimedOut, text))
+}
+
+/// Reads to the end of the run. What comes later counts no more.
+fn read(mut stream: TcpStream, window: Window, course: &Course) -> io::Result<Receipt> {
+    stream.set_read_timeout(Some(SLICE_STD))?;
+    let mut digest = Digest::default();
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut ended = false;
+    while !course.is_over() {
+        window.hold(&stream)?;
+        match stream.read(&mut buffer) {
+            Ok(0) => {
+                ended = true;
+                break;
+            }
+            Ok(_) if course.is_over() => break,
+            Ok(length) => digest.add(&buffer[..length]),
+            Err(error) if is_timeout(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Receipt {
+        bytes: digest.bytes(),
+        hash: digest.value(),
+        ended,
+    })
+}
+
+fn join<T>(thread: JoinHandle<T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
