@@ -132,8 +132,15 @@ impl Dictionary {
     }
 }
 
-/// A stack's text in its canonical spelling.
+/// What a kernel's sender begins with, on real packets.
+const KERNEL: &str = "kernel:";
+
+/// A stack's text in its canonical spelling. A kernel's sender has none: it is in no catalog, and stands
+/// for what the file says.
 pub(crate) fn canonical(text: &str, catalog: &Catalog) -> Result<String, String> {
+    if text.starts_with(KERNEL) {
+        return Ok(text.to_owned());
+    }
     match StackSpec::parse(text, catalog) {
         Ok(stack) => Ok(stack.to_string()),
         Err(error) => Err(error.to_string()),

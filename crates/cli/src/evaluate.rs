@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Catalog;
 use dupack_evaluation::{
-    Campaign, Card, Conduct, Evaluated, EvaluationError, EvaluationFolder, Extent, Scale, Suite,
+    Campaign, Card, Conduct, Evaluated, EvaluationError, EvaluationFolder, Extent, KERNEL, Scale,
+    Suite,
 };
 use dupack_lab::run::Execution;
 use dupack_report::folder::OutputFolder;
@@ -15,9 +16,13 @@ use miette::Result;
 use crate::flags::jobs;
 use crate::output::{INTERRUPTED, folder, print, quoted, terminal};
 use crate::progress::{Board, interrupt};
+use crate::wire;
 
 /// Exit code where a verdict is worse than in the baseline.
 const WORSE: u8 = 1;
+
+/// How many runs on real packets there are at a time: on a slow path each takes a small part of a processor.
+const WIRE_JOBS: usize = 4;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -27,13 +32,21 @@ Examples:
   dupack evaluate rack/bbr --only bufferbloat,high-loss
   dupack evaluate --compare rack/cubic,rack/bbr,rack/vegas
   dupack evaluate rack/bbr --quick --baseline card.json
+  dupack evaluate rack/bbr --wire        # and on real packets
+  dupack evaluate kernel:bbr             # the kernel's: on real packets alone
   dupack evaluate --resume dupack-out/evaluate
+
+Real packets take Linux, root or a system that lets ordinary users make user
+namespaces, and the time that they take: with --quick some minutes, else half an
+hour. Put `nice -n -10` before the command, as root: a run whose path does not
+keep its time is void.
 
 With --baseline the exit code is 1 if a verdict is worse than there. The card
 is in card.html, card.md and card.json of the folder, and each experiment in a
 folder of its own below, to be changed and run by `dupack run`.")]
 pub struct EvaluateArgs {
-    /// The stack under test, such as rack/bbr
+    /// The stack under test, such as rack/bbr, or kernel:NAME for what this machine's kernel sends under that congestion
+    /// control
     stack: Option<String>,
     /// Cards of several stacks side by side, with commas between them
     #[arg(long, value_name = "STACKS", conflicts_with = "stack")]
@@ -44,6 +57,12 @@ pub struct EvaluateArgs {
     /// These criteria alone
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     only: Vec<String>,
+    /// A handful of criteria on real packets, too, over an emulated path beside the kernel's own CUBIC and Reno
+    #[arg(long)]
+    wire: bool,
+    /// How many runs on real packets share the machine at a time
+    #[arg(long, value_name = "N", default_value_t = WIRE_JOBS, value_parser = jobs)]
+    wire_jobs: usize,
     /// Other seeds: the set of this number, of which no two have a seed in common
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seed_set: u32,
@@ -63,7 +82,7 @@ pub struct EvaluateArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with a folder that was begun, with what it was begun with
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "stack", "compare", "quick", "only"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "stack", "compare", "quick", "only", "wire"])]
     resume: Option<PathBuf>,
     /// Runs at a time [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
@@ -93,6 +112,8 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     // Read before the work, so that a baseline that is none costs no time.
     let baseline = args.baseline.as_deref().map(baseline).transpose()?;
     let (begun, campaign, folder) = begin(args, &suite, catalog)?;
+    // It is possible only while there is one thread.
+    let namespaces = campaign.is_on_wire().then(wire::prepare);
     let go_on = go_on(folder.path(), args);
     eprintln!("every finished run is kept; after an interruption go on with: {go_on}");
     let board = Board::new();
@@ -102,10 +123,31 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
         interrupt: interrupt(),
         journal: Some(begun.path()),
     };
-    let evaluated = campaign.carry_out(&conduct);
+    let mut evaluated = campaign.carry_out(&conduct);
+    let mut refused = None;
+    if let (Some(namespaces), Ok(evaluated)) = (namespaces, &mut evaluated) {
+        let conduct = Conduct {
+            execution: Execution {
+                jobs: Some(args.wire_jobs),
+            },
+            ..conduct
+        };
+        let packets = wire::Packets::new(catalog, interrupt());
+        let ran =
+            namespaces.and_then(|()| campaign.carry_out_on_wire(evaluated, &packets, &conduct));
+        refused = ran.err();
+    }
     board.says_how_long("the runs");
     board.finish();
     let evaluated = evaluated?;
+    if let Some(error) = refused {
+        // The card of a stack comes all the same.
+        if evaluated.iter().all(|of| of.card.rows.is_empty()) {
+            return Err(error.into());
+        }
+        eprintln!("{:?}", miette::Report::from(error));
+        eprintln!("the card is that of the simulator alone");
+    }
     dupack_evaluation::write(&evaluated, (&suite, catalog), &folder)?;
     show(&evaluated, args.format)?;
     eprintln!("card: {}", folder.path().join("card.html").display());
@@ -144,7 +186,11 @@ fn begin<'s>(
     if let Some(path) = &args.resume {
         let begun = EvaluationFolder::open(path)?;
         let stacks = (begun.stacks(), catalog);
-        let campaign = Campaign::new(suite, stacks, begun.criteria(), begun.scale())?;
+        let (keys, scale) = (begun.criteria(), begun.scale());
+        let campaign = match begun.is_on_wire() {
+            true => Campaign::with_wire(suite, stacks, keys, scale)?,
+            false => Campaign::new(suite, stacks, keys, scale)?,
+        };
         return Ok((begun, campaign, OutputFolder::reopen(path)));
     }
     let stacks = stacks(args)?;
@@ -156,9 +202,17 @@ fn begin<'s>(
         seed_set: args.seed_set,
     };
     // Checked before there is a folder.
-    let campaign = Campaign::new(suite, (&stacks, catalog), &args.only, scale)?;
+    let on_wire = args.wire
+        || stacks.iter().any(|stack| stack.starts_with(KERNEL))
+        || args.only.iter().any(|key| suite.is_of_wire(key));
+    let stacks_of = (&stacks[..], catalog);
+    let campaign = match on_wire {
+        true => Campaign::with_wire(suite, stacks_of, &args.only, scale)?,
+        false => Campaign::new(suite, stacks_of, &args.only, scale)?,
+    };
     let folder = folder(args.out.as_deref(), "evaluate")?;
-    let begun = EvaluationFolder::begin(&folder, &stacks, &args.only, scale)?;
+    let keys = (&stacks[..], &args.only[..]);
+    let begun = EvaluationFolder::begin_on(&folder, keys, scale, on_wire)?;
     dupack_evaluation::write_experiments(&campaign, &folder)?;
     Ok((begun, campaign, folder))
 }
@@ -234,8 +288,12 @@ fn go_on(folder: &Path, args: &EvaluateArgs) -> String {
         .as_deref()
         .map(|dir| format!(" --suite {}", path(dir)));
     let jobs = args.jobs.map(|jobs| format!(" --jobs {jobs}"));
+    let wire = match args.wire_jobs {
+        WIRE_JOBS => String::new(),
+        other => format!(" --wire-jobs {other}"),
+    };
     format!(
-        "dupack evaluate --resume {}{}{}",
+        "dupack evaluate --resume {}{}{}{wire}",
         path(folder),
         suite.unwrap_or_default(),
         jobs.unwrap_or_default()

@@ -20,6 +20,7 @@ mod stacks;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod trace;
+mod wire;
 
 use std::process::ExitCode;
 

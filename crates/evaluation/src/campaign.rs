@@ -11,10 +11,11 @@ use dupack_lab::results::{Results, Run};
 use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
 use dupack_lab::run::{Amount, Execution, Fingerprint, Interrupt, Job, Watch};
 
-use crate::card::{Card, Found, Mark};
+use crate::card::{Card, Found, Mark, WireCard};
 use crate::error::EvaluationError;
 use crate::prepare::{Prepared, place, slug, stack};
-use crate::suite::{Criterion, Round, Scale, Suite};
+use crate::suite::{Criterion, Round, Scale, Scenario, Suite};
+use crate::wire::{self, KERNEL, OnWire, RealPackets};
 
 /// Stacks with the scenarios of the criteria that are asked about, checked and ready to run.
 #[derive(Debug)]
@@ -32,9 +33,12 @@ struct Subject {
     stack: String,
     /// Its folder below the card's; none if it is the only one.
     folder: Option<String>,
+    /// In the simulator: those of the suite, and those that stand beside real packets.
     scenarios: Vec<Prepared>,
     /// The same with more seeds, for those whose runs do not decide a criterion; none in a quick look.
     more: Vec<Prepared>,
+    /// On real packets.
+    wire: Vec<OnWire>,
 }
 
 /// How stacks are evaluated.
@@ -106,12 +110,54 @@ impl<'s> Campaign<'s> {
         keys: &[String],
         scale: impl Into<Scale>,
     ) -> Result<Self, EvaluationError> {
-        let scale = scale.into();
-        let criteria = suite.choose(keys)?;
+        Self::make(suite, (stacks, catalog), keys, scale.into(), None)
+    }
+
+    /// As [`new`](Self::new), with the criteria on real packets as well, for [`carry_out_on_wire`]. Of the
+    /// kernel's senders (`kernel:NAME`) there are only these.
+    ///
+    /// [`carry_out_on_wire`]: Self::carry_out_on_wire
+    ///
+    /// # Errors
+    /// As there, and if the suite has no part for real packets.
+    pub fn with_wire(
+        suite: &'s Suite,
+        (stacks, catalog): (&[String], &Catalog),
+        keys: &[String],
+        scale: impl Into<Scale>,
+    ) -> Result<Self, EvaluationError> {
+        let wire = suite.wire().ok_or_else(|| {
+            EvaluationError::suite("it has no criteria on real packets: no folder `wire`")
+        })?;
+        Self::make(suite, (stacks, catalog), keys, scale.into(), Some(wire))
+    }
+
+    fn make(
+        suite: &'s Suite,
+        (stacks, catalog): (&[String], &Catalog),
+        keys: &[String],
+        scale: Scale,
+        wire: Option<&'s Suite>,
+    ) -> Result<Self, EvaluationError> {
+        let is_of_wire = |key: &&String| wire.is_some() && suite.is_of_wire(key);
+        let (of_wire, own): (Vec<&String>, Vec<&String>) = keys.iter().partition(is_of_wire);
+        let [of_wire, own] = [of_wire, own].map(|keys| keys.into_iter().cloned().collect());
+        let of_wire: Vec<String> = of_wire;
+        let own: Vec<String> = own;
+        let criteria = match keys.is_empty() || !own.is_empty() {
+            true => suite.choose(&own)?,
+            false => Vec::new(),
+        };
+        let wire = wire.filter(|_| keys.is_empty() || !of_wire.is_empty());
+        let wire = wire.map(|wire| Ok::<_, EvaluationError>((wire, wire.choose(&of_wire)?)));
+        let wire = wire.transpose()?;
         let mut subjects: Vec<Subject> = Vec::new();
         for text in stacks {
-            let spec = stack(text, catalog)?;
-            let name = spec.to_string();
+            let spec = match text.starts_with(KERNEL) && wire.is_some() {
+                true => None,
+                false => Some(stack(text, catalog)?),
+            };
+            let name = spec.as_ref().map_or(text.clone(), ToString::to_string);
             if subjects.iter().any(|subject| subject.stack == name) {
                 return Err(EvaluationError::Stack {
                     message: format!("the stack {name} is there twice"),
@@ -119,16 +165,33 @@ impl<'s> Campaign<'s> {
                 });
             }
             let wanted = suite.scenarios.iter().filter_map(|scenario| {
-                let of = |c: &&&Criterion| c.scenario == scenario.name;
-                let own: Vec<&Criterion> = criteria.iter().filter(of).copied().collect();
+                let own = of_scenario(&criteria, scenario);
                 (!own.is_empty()).then_some((scenario, own))
             });
             let wanted: Vec<_> = wanted.collect();
+            let mut on_wire = Vec::new();
+            let mut beside = Vec::new();
+            if let Some((suite, criteria)) = &wire {
+                for scenario in &suite.scenarios {
+                    let own = of_scenario(criteria, scenario);
+                    if own.is_empty() {
+                        continue;
+                    }
+                    on_wire.push(suite.on_wire(scenario, &own, (&name, catalog), scale)?);
+                    beside.push((*suite, scenario, own));
+                }
+            }
             let prepare = |round| {
-                let prepared = wanted.iter().map(|(scenario, own)| {
-                    suite.prepare(scenario, own, (&spec, catalog), (scale, round))
+                let Some(spec) = &spec else {
+                    return Ok(Vec::new());
+                };
+                let suited = wanted.iter().map(|(scenario, own)| {
+                    suite.prepare(scenario, own, (spec, catalog), (scale, round))
                 });
-                prepared.collect::<Result<Vec<_>, _>>()
+                let beside = beside.iter().map(|(suite, scenario, own)| {
+                    suite.simulated(scenario, own, (spec, catalog), (scale, round))
+                });
+                suited.chain(beside).collect::<Result<Vec<_>, _>>()
             };
             let number = subjects.len() + 1;
             subjects.push(Subject {
@@ -138,6 +201,7 @@ impl<'s> Campaign<'s> {
                     true => prepare(Round::More)?,
                     false => Vec::new(),
                 },
+                wire: on_wire,
                 stack: name,
             });
         }
@@ -159,7 +223,15 @@ impl<'s> Campaign<'s> {
     /// The experiments' files as they are run, and the traces beside them, by their names from the card's
     /// folder on.
     pub fn experiments(&self) -> impl Iterator<Item = (PathBuf, &str)> + '_ {
-        self.subjects.iter().flat_map(|subject| {
+        let wire = self.subjects.iter().flat_map(|subject| {
+            let folder = subject.folder.as_deref();
+            let file = dupack_report::files::EXPERIMENT;
+            subject.wire.iter().map(move |of| {
+                let place = place(folder, &of.name).join(file);
+                (place, of.source.text.as_str())
+            })
+        });
+        let simulated = self.subjects.iter().flat_map(|subject| {
             subject.scenarios.iter().flat_map(|prepared| {
                 let folder = place(subject.folder.as_deref(), &prepared.name);
                 let own = (
@@ -170,7 +242,59 @@ impl<'s> Campaign<'s> {
                 let traces = traces.map(move |(name, text)| (folder.join(name), text.as_str()));
                 std::iter::once(own).chain(traces)
             })
-        })
+        });
+        simulated.chain(wire)
+    }
+
+    /// Whether it has runs on real packets.
+    #[must_use]
+    pub fn is_on_wire(&self) -> bool {
+        self.subjects.iter().any(|subject| !subject.wire.is_empty())
+    }
+
+    /// Does every run on real packets, as `packets` makes them, and puts what they show on the cards of
+    /// `evaluated`, which [`carry_out`](Self::carry_out) made. A run whose path did not keep its time is void: it is in
+    /// no verdict.
+    ///
+    /// # Errors
+    /// If the journal can be neither read nor begun, or this machine does not give what the runs take. The cards
+    /// are as they were then.
+    pub fn carry_out_on_wire(
+        &self,
+        evaluated: &mut [Evaluated],
+        packets: &dyn RealPackets,
+        conduct: &Conduct<'_>,
+    ) -> Result<(), EvaluationError> {
+        let Some(suite) = self.suite.wire() else {
+            return Ok(());
+        };
+        let subjects: Vec<&[OnWire]> = self.subjects.iter().map(|of| &of.wire[..]).collect();
+        let parts = wire::carry_out(&subjects, &suite.files, packets, conduct)?;
+        for (of, parts) in evaluated.iter_mut().zip(parts) {
+            if parts.is_empty() {
+                continue;
+            }
+            let found = found_on_wire(&parts, of.folder.as_deref());
+            let simulated = found_in(&of.parts, None);
+            let counted = parts.iter().flat_map(|part| &part.results.runs).count();
+            let void = parts.iter().map(|part| part.results.medium.all_doubts());
+            let rows = Card::new(suite, &of.card.stack, (self.scale, false), &found).rows;
+            let rows = rows.into_iter().map(|mut row| {
+                let key = row.key.as_deref();
+                let own = simulated.iter().find(|of| Some(of.key.as_str()) == key);
+                row.simulated = own.map(|of| of.mark);
+                row
+            });
+            of.card.wire = Some(WireCard {
+                runs: counted,
+                void: void.sum(),
+                rows: rows.collect(),
+            });
+            let missing = parts.iter().map(|part| part.results.missing());
+            of.card.missing += missing.sum::<usize>();
+            of.parts.extend(parts);
+        }
+        Ok(())
     }
 
     /// Does every run and judges every criterion; a scenario whose runs do not decide a criterion is then
@@ -365,19 +489,7 @@ impl<'s> Campaign<'s> {
     }
 
     fn evaluated(&self, subject: &Subject, parts: Vec<Part>) -> Evaluated {
-        let found = parts.iter().flat_map(|part| {
-            let folder = place(subject.folder.as_deref(), &part.name);
-            let file = folder.join(dupack_report::files::EXPERIMENT);
-            part.judged.iter().map(move |judged| Found {
-                key: judged.claim.id.clone(),
-                mark: Mark::from(judged.finding.verdict),
-                found: judged.finding.found.clone(),
-                rule: judged.claim.rule.trim().to_owned(),
-                expression: judged.claim.holds_if.trim().to_owned(),
-                scenario: file.display().to_string(),
-            })
-        });
-        let found: Vec<Found> = found.collect();
+        let found = found_in(&parts, subject.folder.as_deref());
         let scale = (self.scale, self.whole);
         let mut card = Card::new(self.suite, &subject.stack, scale, &found);
         card.missing = parts.iter().map(|part| part.results.missing()).sum();
@@ -405,6 +517,44 @@ impl Part {
         let open = |judged: &Judged| judged.finding.verdict == Verdict::CannotBeTold;
         self.results.missing() == 0 && self.judged.iter().any(open)
     }
+}
+
+/// Those of `criteria` that `scenario` shows.
+fn of_scenario<'c>(criteria: &[&'c Criterion], scenario: &Scenario) -> Vec<&'c Criterion> {
+    let of = |c: &&&Criterion| c.scenario == scenario.name;
+    criteria.iter().filter(of).copied().collect()
+}
+
+/// What was found of every criterion.
+fn found_in(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found> {
+    let found = parts.iter().flat_map(|part| {
+        let file = place(stack_folder, &part.name).join(dupack_report::files::EXPERIMENT);
+        part.judged.iter().map(move |judged| Found {
+            key: judged.claim.id.clone(),
+            mark: Mark::from(judged.finding.verdict),
+            found: judged.finding.found.clone(),
+            rule: judged.claim.rule.trim().to_owned(),
+            expression: judged.claim.holds_if.trim().to_owned(),
+            scenario: file.display().to_string(),
+        })
+    });
+    found.collect()
+}
+
+/// The same on real packets: nothing can be told where too few runs of a sender kept their time.
+fn found_on_wire(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found> {
+    let found = parts.iter().flat_map(|part| {
+        let too_few = !part.results.points_of_too_few().is_empty();
+        let found = found_in(std::slice::from_ref(part), stack_folder);
+        found.into_iter().map(move |mut found| {
+            if too_few {
+                found.mark = Mark::CannotBeTold;
+                found.found = "too few runs kept their time".to_owned();
+            }
+            found
+        })
+    });
+    found.collect()
 }
 
 impl Prepared {

@@ -44,13 +44,18 @@ impl Mark {
     /// Its sign and its words.
     #[must_use]
     pub fn marked(self) -> String {
-        let sign = match self {
+        format!("{} {}", self.sign(), self.name())
+    }
+
+    /// Its sign.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
             Self::Meets => "✓",
             Self::DoesNotMeet => "✗",
             Self::CannotBeTold => "?",
             Self::NotApplicable => "–",
-        };
-        format!("{sign} {}", self.name())
+        }
     }
 
     /// How good it is, where it says something of the stack.
@@ -89,6 +94,20 @@ pub struct Card {
     pub missing: usize,
     /// Its rows, in the order of RFC 9743.
     pub rows: Vec<Row>,
+    /// What real packets show, if they were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireCard>,
+}
+
+/// What real packets show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireCard {
+    /// The runs behind it.
+    pub runs: usize,
+    /// Of these, those whose path did not keep its time. They are in no verdict.
+    pub void: usize,
+    /// Its rows, in the order of RFC 9743.
+    pub rows: Vec<Row>,
 }
 
 /// A row of a card: a criterion, or a heading that has none.
@@ -105,6 +124,9 @@ pub struct Row {
     pub title: String,
     /// The verdict.
     pub verdict: Mark,
+    /// On real packets, that of the same experiment in the simulator; none of a kernel's sender, which it has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Mark>,
     /// What was found; of what does not apply, why not.
     pub found: String,
     /// The rule as a sentence.
@@ -122,6 +144,16 @@ pub struct Row {
     /// The command that makes this row again.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
+}
+
+impl Row {
+    /// Its verdict for a table in which cards stand side by side, on real packets with the simulator's sign.
+    #[must_use]
+    pub fn marked(&self) -> String {
+        let simulated = self.simulated;
+        let simulated = simulated.map(|mark| format!(" (simulated {})", mark.sign()));
+        format!("{}{}", self.verdict.marked(), simulated.unwrap_or_default())
+    }
 }
 
 /// A verdict that is not as good as it was.
@@ -154,24 +186,31 @@ impl Card {
     /// How many rows have `mark`.
     #[must_use]
     pub fn count(&self, mark: Mark) -> usize {
-        self.rows.iter().filter(|row| row.verdict == mark).count()
+        count(&self.rows, mark)
     }
 
     /// `20 meets, 2 does not meet, 1 cannot be told, 3 not applicable`.
     #[must_use]
     pub fn tally(&self) -> String {
-        let counts = Mark::ALL.map(|mark| (self.count(mark), mark));
-        let said = counts.iter().filter(|(count, _)| *count > 0);
-        let said: Vec<String> = said
-            .map(|(n, mark)| format!("{n} {}", mark.name()))
-            .collect();
-        said.join(", ")
+        let parts = [
+            (!self.rows.is_empty()).then(|| tally(&self.rows)),
+            self.wire
+                .as_ref()
+                .map(|wire| format!("on real packets {}", tally(&wire.rows))),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.join("; ")
     }
 
-    /// The row of a criterion.
+    /// The row of a criterion, in the simulator or on real packets.
     #[must_use]
     pub fn row(&self, key: &str) -> Option<&Row> {
-        self.rows.iter().find(|row| row.key.as_deref() == Some(key))
+        self.all_rows().find(|row| row.key.as_deref() == Some(key))
+    }
+
+    fn all_rows(&self) -> impl Iterator<Item = &Row> {
+        let wire = self.wire.iter().flat_map(|wire| &wire.rows);
+        self.rows.iter().chain(wire)
     }
 
     /// The verdicts that are worse than in `baseline`: "cannot be told" is worse than "meets", and "does
@@ -188,7 +227,7 @@ impl Card {
         }
         let mut common = 0;
         let mut worse = Vec::new();
-        for row in &self.rows {
+        for row in self.all_rows() {
             let Some(key) = &row.key else { continue };
             let Some(before) = baseline.row(key) else {
                 continue;
@@ -226,6 +265,7 @@ impl Card {
                     key: None,
                     title: heading.title.clone(),
                     verdict: Mark::NotApplicable,
+                    simulated: None,
                     found: why.trim().to_owned(),
                     rule: String::new(),
                     expression: String::new(),
@@ -242,13 +282,14 @@ impl Card {
                 let Some(of) = found.iter().find(|of| of.key == criterion.key) else {
                     continue;
                 };
-                let (basis, source) = (criterion.basis.name(), criterion.source.trim());
+                let (basis, source) = (suite.basis(criterion), criterion.source.trim());
                 rows.push(Row {
                     section: heading.section.clone(),
                     heading: heading.title.clone(),
                     key: Some(criterion.key.clone()),
                     title: criterion.title.clone(),
                     verdict: of.mark,
+                    simulated: None,
                     found: of.found.clone(),
                     rule: of.rule.clone(),
                     expression: of.expression.clone(),
@@ -265,8 +306,22 @@ impl Card {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             missing: 0,
             rows,
+            wire: None,
         }
     }
+}
+
+fn count(rows: &[Row], mark: Mark) -> usize {
+    rows.iter().filter(|row| row.verdict == mark).count()
+}
+
+fn tally(rows: &[Row]) -> String {
+    let counts = Mark::ALL.map(|mark| (count(rows, mark), mark));
+    let said = counts.iter().filter(|(count, _)| *count > 0);
+    let said: Vec<String> = said
+        .map(|(n, mark)| format!("{n} {}", mark.name()))
+        .collect();
+    said.join(", ")
 }
 
 /// What was found of a criterion.
@@ -310,6 +365,7 @@ mod tests {
             key: Some((*key).to_owned()),
             title: "t".to_owned(),
             verdict: *verdict,
+            simulated: None,
             found: "f".to_owned(),
             rule: String::new(),
             expression: String::new(),
@@ -324,6 +380,7 @@ mod tests {
             version: "0".to_owned(),
             missing: 0,
             rows: verdicts.iter().map(row).collect(),
+            wire: None,
         }
     }
 

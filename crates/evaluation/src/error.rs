@@ -78,6 +78,16 @@ pub enum EvaluationError {
     #[error("the baseline has none of the criteria that were evaluated")]
     #[diagnostic(help("name the same criteria with --only, or leave it out"))]
     NothingInCommon,
+    /// Real packets cannot be had here.
+    #[error("no runs on real packets: {cause}")]
+    #[diagnostic(help(
+        "they take Linux, and root or a system that lets ordinary users make user namespaces; without --wire \
+         the card of a stack needs neither"
+    ))]
+    NoRealPackets {
+        /// What is missing.
+        cause: String,
+    },
     /// A folder that cannot be gone on with.
     #[error("{message}")]
     #[diagnostic(help("{help}"))]

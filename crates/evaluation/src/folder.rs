@@ -32,6 +32,9 @@ struct Manifest {
     stacks: Vec<String>,
     /// The criteria that were asked about; all, if none is named.
     criteria: Vec<String>,
+    /// Whether real packets are asked, too.
+    #[serde(default)]
+    wire: bool,
 }
 
 impl EvaluationFolder {
@@ -45,6 +48,19 @@ impl EvaluationFolder {
         keys: &[String],
         scale: impl Into<Scale>,
     ) -> Result<Self, EvaluationError> {
+        Self::begin_on(folder, (stacks, keys), scale, false)
+    }
+
+    /// As [`begin`](Self::begin), and says whether real packets are asked, too.
+    ///
+    /// # Errors
+    /// If it cannot be written to.
+    pub fn begin_on(
+        folder: &OutputFolder,
+        (stacks, keys): (&[String], &[String]),
+        scale: impl Into<Scale>,
+        wire: bool,
+    ) -> Result<Self, EvaluationError> {
         let scale = scale.into();
         let begun = Manifest {
             command: COMMAND.to_owned(),
@@ -53,6 +69,7 @@ impl EvaluationFolder {
             seed_set: scale.seed_set,
             stacks: stacks.to_vec(),
             criteria: keys.to_vec(),
+            wire,
         };
         let mut text = serde_json::to_string_pretty(&begun).unwrap_or_default();
         text.push('\n');
@@ -102,6 +119,12 @@ impl EvaluationFolder {
     #[must_use]
     pub fn criteria(&self) -> &[String] {
         &self.begun.criteria
+    }
+
+    /// Whether real packets are asked, too.
+    #[must_use]
+    pub const fn is_on_wire(&self) -> bool {
+        self.begun.wire
     }
 
     /// How much is run, and with which seeds.

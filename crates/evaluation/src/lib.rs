@@ -16,9 +16,10 @@ mod listing;
 mod page;
 mod prepare;
 mod suite;
+mod wire;
 
 pub use campaign::{Campaign, Conduct, Evaluated, Part};
-pub use card::{Card, Mark, Row, Worse};
+pub use card::{Card, Mark, Row, WireCard, Worse};
 pub use error::EvaluationError;
 pub use files::{json, markdown, write, write_experiments};
 pub use folder::EvaluationFolder;
@@ -27,6 +28,8 @@ pub use page::page;
 pub use suite::{
     Basis, CRITERIA, Criterion, Extent, Heading, PLACEHOLDER, Quick, Scale, Scenario, Suite,
 };
+
+pub use wire::{FLOWS, KERNEL, RealPackets, WireError, WireFlow, WireRun};
 
 /// The example of the README is compiled and run.
 #[cfg(doctest)]

@@ -2,36 +2,73 @@
 
 use dupack_report::table::{Colour, Ink, Plain};
 
-use crate::card::{Card, Mark, Worse};
+use crate::card::{Card, Mark, Row, Worse};
 use crate::error::EvaluationError;
 use crate::suite::{Criterion, Suite};
 
 /// The cards as a table: one with what was found, several side by side.
 #[must_use]
 pub fn table(cards: &[&Card], colour: Colour, width: Option<u16>) -> String {
-    let Some(first) = cards.first() else {
-        return String::new();
-    };
-    let mut header: Vec<&str> = match cards {
-        [_] => vec!["", "RFC 9743", "criterion", "found"],
-        _ => vec!["criterion"],
+    let stacks: Vec<&str> = cards.iter().map(|card| card.stack.as_str()).collect();
+    let own: Vec<&[Row]> = cards.iter().map(|card| &card.rows[..]).collect();
+    let of_wire = cards.iter().map(|card| card.wire.as_ref());
+    let of_wire: Vec<&[Row]> = of_wire
+        .map(|wire| wire.map_or(&[][..], |wire| &wire.rows))
+        .collect();
+    let mut parts = Vec::new();
+    for (rows, what) in [(own, "criterion"), (of_wire, "on real packets")] {
+        if rows.iter().any(|rows| !rows.is_empty()) {
+            parts.push(verdicts((&stacks, &rows), what, colour, width));
+        }
+    }
+    for card in cards {
+        parts.push(format!("{}: {}", card.stack, card.tally()));
+        let wire = card.wire.as_ref();
+        if let Some(wire) = wire.filter(|wire| wire.void > 0) {
+            let (void, runs) = (wire.void, wire.runs);
+            parts.push(format!(
+                "{}: {void} of {runs} runs on real packets are void, as their path did not keep its time",
+                card.stack
+            ));
+        }
+    }
+    parts.join("\n\n")
+}
+
+/// The rows of cards: of one with what was found, of several side by side. A card may have none.
+fn verdicts(
+    (stacks, cards): (&[&str], &[&[Row]]),
+    what: &str,
+    colour: Colour,
+    width: Option<u16>,
+) -> String {
+    let longest = longest(cards);
+    let simulated = longest.iter().any(|row| row.simulated.is_some());
+    let mut header = match (cards, simulated) {
+        ([_], true) => vec!["", "RFC 9743", what, "simulated", "found"],
+        ([_], false) => vec!["", "RFC 9743", what, "found"],
+        _ => vec![what],
     };
     if cards.len() > 1 {
-        header.extend(cards.iter().map(|card| card.stack.as_str()));
+        header.extend(stacks);
     }
     let mut table = Plain::new(&header, usize::MAX, width);
-    for (n, row) in first.rows.iter().enumerate() {
+    for (n, row) in longest.iter().enumerate() {
         match cards {
             [_] => {
-                let cells = [row.section.clone(), row.title.clone(), row.found.clone()];
-                let cells = [row.verdict.marked()].into_iter().chain(cells);
+                let mut cells = vec![row.verdict.marked(), row.section.clone(), row.title.clone()];
+                if simulated {
+                    cells.push(row.simulated.map_or(String::new(), Mark::marked));
+                }
+                cells.push(row.found.clone());
                 match ink(row.verdict) {
                     Some(ink) => table.add_marked(ink, colour, cells),
                     None => table.add(cells),
                 }
             }
             several => {
-                let verdicts = several.iter().map(|card| card.rows[n].verdict.marked());
+                let verdict = |rows: &&[Row]| rows.get(n).map(Row::marked);
+                let verdicts = several.iter().map(|rows| verdict(rows).unwrap_or_default());
                 table.add(
                     [format!("{} {}", row.section, row.title)]
                         .into_iter()
@@ -40,11 +77,13 @@ pub fn table(cards: &[&Card], colour: Colour, width: Option<u16>) -> String {
             }
         }
     }
-    let mut text = table.text();
-    for card in cards {
-        text += &format!("\n\n{}: {}", card.stack, card.tally());
-    }
-    text
+    table.text()
+}
+
+/// The rows that all cards have which have any: those of a kernel's sender are only on real packets.
+pub(crate) fn longest<'r>(cards: &[&'r [Row]]) -> &'r [Row] {
+    let with = cards.iter().find(|rows| !rows.is_empty());
+    with.copied().unwrap_or_default()
 }
 
 const fn ink(mark: Mark) -> Option<Ink> {
@@ -76,6 +115,23 @@ pub fn worse(worse: &[Worse], width: Option<u16>) -> String {
 /// # Errors
 /// If there is none of such a name.
 pub fn list(suite: &Suite, keys: &[String], width: Option<u16>) -> Result<String, EvaluationError> {
+    let (of_wire, own): (Vec<String>, Vec<String>) =
+        keys.iter().cloned().partition(|key| suite.is_of_wire(key));
+    let mut out = String::new();
+    if keys.is_empty() || !own.is_empty() {
+        out += &listed(suite, &own, width)?;
+    }
+    let wire = suite
+        .wire()
+        .filter(|_| keys.is_empty() || !of_wire.is_empty());
+    if let Some(wire) = wire {
+        out += "\nOn real packets (--wire)\n";
+        out += &listed(wire, &of_wire, width)?;
+    }
+    Ok(out.trim_start().to_owned())
+}
+
+fn listed(suite: &Suite, keys: &[String], width: Option<u16>) -> Result<String, EvaluationError> {
     let chosen = suite.choose(keys)?;
     let mut out = String::new();
     for heading in &suite.headings {
@@ -98,7 +154,7 @@ pub fn list(suite: &Suite, keys: &[String], width: Option<u16>) -> Result<String
                 format!(
                     "threshold: {} ({})",
                     criterion.threshold,
-                    criterion.basis.name()
+                    suite.basis(criterion)
                 ),
                 format!("its source: {}", criterion.source.trim()),
                 format!("scenario: {}.toml", criterion.scenario),
@@ -108,7 +164,7 @@ pub fn list(suite: &Suite, keys: &[String], width: Option<u16>) -> Result<String
             }
         }
     }
-    Ok(out.trim_start().to_owned())
+    Ok(out)
 }
 
 /// A paragraph with `by` spaces before each line.

@@ -6,6 +6,7 @@ use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
 use crate::campaign::Evaluated;
 use crate::card::{Card, Mark, Row};
 use crate::figure::figure;
+use crate::listing::longest;
 use crate::suite::Suite;
 
 /// The page of `evaluated`: one card, or several side by side.
@@ -15,24 +16,37 @@ use crate::suite::Suite;
 pub fn page(evaluated: &[Evaluated], suite: &Suite) -> Result<Page, FigureError> {
     let cards: Vec<&Card> = evaluated.iter().map(|of| &of.card).collect();
     let stacks: Vec<&str> = cards.iter().map(|card| card.stack.as_str()).collect();
-    let mut details = Vec::new();
-    let first = cards.first().copied();
-    let rows = first.map_or(&[][..], |card| &card.rows);
-    for row in rows.iter().filter(|row| row.key.is_some()) {
-        details.push(detail(row, evaluated, suite)?);
-    }
-    let mut sections = vec![
-        Section {
-            heading: "The card".to_owned(),
-            blocks: summary(&cards, rows),
-            ..Section::default()
-        },
-        Section {
+    let own: Vec<&[Row]> = cards.iter().map(|card| &card.rows[..]).collect();
+    let of_wire = cards.iter().map(|card| card.wire.as_ref());
+    let of_wire: Vec<&[Row]> = of_wire
+        .map(|wire| wire.map_or(&[][..], |wire| &wire.rows))
+        .collect();
+    let mut sections = vec![Section {
+        heading: "The card".to_owned(),
+        blocks: tallies(&cards),
+        ..Section::default()
+    }];
+    if own.iter().any(|rows| !rows.is_empty()) {
+        // The details stand after the card and their heading.
+        let rows = verdicts(&stacks, &own, sections.len() + 2);
+        sections[0].blocks.extend(rows);
+        sections.push(Section {
             heading: "What each verdict rests on".to_owned(),
             ..Section::default()
-        },
-    ];
-    sections.extend(details);
+        });
+        sections.extend(details(longest(&own), evaluated, suite)?);
+    }
+    if of_wire.iter().any(|rows| !rows.is_empty()) {
+        let mut blocks = vec![Block::text(WIRE)];
+        blocks.extend(voids(&cards));
+        blocks.extend(verdicts(&stacks, &of_wire, sections.len() + 2));
+        sections.push(Section {
+            heading: "And on real packets".to_owned(),
+            blocks,
+            ..Section::default()
+        });
+        sections.extend(details(longest(&of_wire), evaluated, suite)?);
+    }
     Ok(Page {
         title: format!("Report card: {}", stacks.join(", ")),
         lead: "What RFC 9743 (sections 5 to 7) asks of a congestion control, judged by experiments. The RFC \
@@ -42,10 +56,38 @@ pub fn page(evaluated: &[Evaluated], suite: &Suite) -> Result<Page, FigureError>
     })
 }
 
-/// Of the sections the first two are the card and a heading; the details begin with this.
-const DETAILS_FROM: usize = 3;
+/// What the part on real packets is.
+const WIRE: &str = "Ours and the kernel's senders at once over an emulated path in real time, to a kernel that receives. \
+    Thresholds are relative to the kernel's own CUBIC and Reno in the same place. Beside each verdict stands that of the \
+    same experiment in the simulator, with rack/cubic and rack/reno in the places of the kernel's.";
 
-fn summary(cards: &[&Card], rows: &[Row]) -> Vec<Block> {
+/// The sections of all criteria of `rows`.
+fn details(
+    rows: &[Row],
+    evaluated: &[Evaluated],
+    suite: &Suite,
+) -> Result<Vec<Section>, FigureError> {
+    let rows = rows.iter().filter(|row| row.key.is_some());
+    rows.map(|row| detail(row, evaluated, suite)).collect()
+}
+
+/// How many runs of each card are void.
+fn voids(cards: &[&Card]) -> Vec<Block> {
+    let with = cards
+        .iter()
+        .filter_map(|card| Some((card, card.wire.as_ref()?)));
+    let with = with.filter(|(_, wire)| wire.void > 0);
+    let said = with.map(|(card, wire)| {
+        Block::text(format!(
+            "{}: {} of {} runs are void, as their path did not keep its time. They are in no verdict.",
+            card.stack, wire.void, wire.runs
+        ))
+    });
+    said.collect()
+}
+
+/// What each card says in all.
+fn tallies(cards: &[&Card]) -> Vec<Block> {
     let mut blocks = Vec::new();
     for card in cards {
         let extent = match card.extent.as_str() {
@@ -65,13 +107,22 @@ fn summary(cards: &[&Card], rows: &[Row]) -> Vec<Block> {
             blocks.push(Block::Warning { text });
         }
     }
+    blocks
+}
+
+/// The table of `cards`, which are those of `stacks`: one with what was found, several side by side. The first
+/// detail is the section of number `place`.
+fn verdicts(stacks: &[&str], cards: &[&[Row]], mut place: usize) -> Vec<Block> {
+    let rows = longest(cards);
+    let simulated = rows.iter().any(|row| row.simulated.is_some());
     let mut header = vec!["RFC 9743".to_owned(), "criterion".to_owned()];
-    match cards {
-        [_] => header.extend(["verdict".to_owned(), "found".to_owned()]),
-        several => header.extend(several.iter().map(|card| card.stack.clone())),
+    match (cards, simulated) {
+        ([_], true) => header.extend(["verdict", "simulated", "found"].map(str::to_owned)),
+        ([_], false) => header.extend(["verdict", "found"].map(str::to_owned)),
+        _ => header.extend(stacks.iter().map(|stack| (*stack).to_owned())),
     }
-    let mut place = DETAILS_FROM;
     let mut table = Vec::new();
+    let mut blocks = Vec::new();
     for (n, row) in rows.iter().enumerate() {
         let link = row.key.is_some().then(|| {
             place += 1;
@@ -83,10 +134,22 @@ fn summary(cards: &[&Card], rows: &[Row]) -> Vec<Block> {
         };
         let mut cells = vec![row.section.clone().into(), lead(row.title.clone().into())];
         for card in cards {
-            let mark = card.rows[n].verdict;
-            cells.push(lead(Cell::new(mark.marked(), emphasis(mark))));
+            let own = card.get(n);
+            let cell = own.map_or("".to_owned().into(), |row| {
+                let text = match cards.len() {
+                    1 => row.verdict.marked(),
+                    _ => row.marked(),
+                };
+                lead(Cell::new(text, emphasis(row.verdict)))
+            });
+            cells.push(cell);
         }
         if cards.len() == 1 {
+            if simulated {
+                let mark = row.simulated.map_or(String::new(), Mark::marked);
+                let colour = row.simulated.map_or(Emphasis::Plain, emphasis);
+                cells.push(Cell::new(mark, colour));
+            }
             cells.push(row.found.clone().into());
         }
         table.push(cells);
@@ -139,9 +202,21 @@ fn detail(row: &Row, evaluated: &[Evaluated], suite: &Suite) -> Result<Section, 
             own.found
         )));
         blocks.extend(pictures(key, of, suite)?);
+        let run = |file: &str| format!("\ndupack run --no-harm {file}");
+        let run = match (suite.is_of_wire(key), own.simulated) {
+            (false, _) => run(&own.scenario),
+            (true, None) => String::new(),
+            (true, Some(mark)) => {
+                blocks.push(Block::text(format!(
+                    "{stack}in the simulator {}.",
+                    mark.marked()
+                )));
+                run(&own.scenario.replace("/experiment", "-simulated/experiment"))
+            }
+        };
         blocks.push(Block::Listing {
             caption: "To run it again:".to_owned(),
-            text: format!("{}\ndupack run --no-harm {}", own.command, own.scenario),
+            text: format!("{}{run}", own.command),
         });
         let report = own.scenario.replace("experiment.toml", "report.html");
         let links = vec![Link::to(&own.scenario), Link::to(&report)];
@@ -160,7 +235,7 @@ fn detail(row: &Row, evaluated: &[Evaluated], suite: &Suite) -> Result<Section, 
 }
 
 fn pictures(key: &str, of: &Evaluated, suite: &Suite) -> Result<Option<Block>, FigureError> {
-    let Some(criterion) = suite.criteria.iter().find(|c| c.key == key) else {
+    let Some(criterion) = suite.criterion(key) else {
         return Ok(None);
     };
     let Some(part) = of.parts.iter().find(|part| part.name == criterion.scenario) else {

@@ -61,16 +61,28 @@ impl Suite {
         experiment
             .claims
             .retain(|claim| criteria.iter().any(|criterion| criterion.key == claim.id));
+        let name = scenario.name.clone();
+        Prepared::new(name, experiment, source, (catalog, &self.files))
+    }
+}
+
+impl Prepared {
+    /// The scenario called `name` of `experiment`, which the file `source` had in other words.
+    pub(crate) fn new(
+        name: String,
+        experiment: Experiment,
+        source: Source,
+        (catalog, files): (&Catalog, &BTreeMap<PathBuf, String>),
+    ) -> Result<Self, EvaluationError> {
         let text = toml::to_string_pretty(&experiment).unwrap_or_default();
         let source = Source::new(source.name, text);
-        let files = &self.files;
         let plan = Plan::with_files(experiment, &source, catalog, files)?;
         let rules = Rules::of_plan(&plan, &source, catalog)?;
         let named = plan.empty_results().recorded;
         let named: Vec<PathBuf> = named.iter().map(|recorded| recorded.file.clone()).collect();
         let traces = files.iter().filter(|(path, _)| named.contains(path));
-        Ok(Prepared {
-            name: scenario.name.clone(),
+        Ok(Self {
+            name,
             traces: traces
                 .map(|(path, text)| (path.clone(), text.clone()))
                 .collect(),
@@ -82,7 +94,7 @@ impl Suite {
 }
 
 /// Leaves out what is there twice since the stack under test is one of the baselines.
-fn once_each(experiment: &mut Experiment) {
+pub(crate) fn once_each(experiment: &mut Experiment) {
     let mut seen: Vec<String> = Vec::new();
     experiment.stacks.retain(|stack| {
         let new = !seen.contains(stack);

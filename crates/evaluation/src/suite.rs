@@ -23,6 +23,12 @@ pub const PLACEHOLDER: &str = "rack/bbr";
 /// What the built-in suite is made of.
 const BUILTIN: &[(&str, &str)] = &include!("builtin.rs");
 
+/// What of it is for real packets.
+const BUILTIN_WIRE: &[(&str, &str)] = &include!("builtin_wire.rs");
+
+/// The folder of a suite's part for real packets.
+const WIRE: &str = "wire";
+
 /// A suite: what is judged, by what, and how.
 #[derive(Clone, Debug)]
 pub struct Suite {
@@ -32,8 +38,12 @@ pub struct Suite {
     pub criteria: Vec<Criterion>,
     /// The scenarios.
     pub scenarios: Vec<Scenario>,
+    /// What thresholds are relative to.
+    pub baselines: Vec<String>,
     /// Texts of all files by their names.
     pub(crate) files: BTreeMap<PathBuf, String>,
+    /// Its part for real packets.
+    wire: Option<Box<Suite>>,
 }
 
 /// A heading of RFC 9743.
@@ -75,25 +85,13 @@ pub struct Criterion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// What `rack/cubic` and `rack/reno` do in the same place under the same seeds; how much worse is
+    /// What the suite's [`baselines`](Suite::baselines) do in the same place under the same seeds; how much worse is
     /// too much is ours.
     Relative,
     /// A published document.
     Cited,
     /// Nothing but our judgement.
     Ours,
-}
-
-impl Basis {
-    /// In a word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Relative => "relative to rack/cubic and rack/reno",
-            Self::Cited => "cited",
-            Self::Ours => "ours",
-        }
-    }
 }
 
 /// An experiment file of the suite.
@@ -209,12 +207,18 @@ impl Scale {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
+    #[serde(default = "simulated_baselines")]
+    baselines: Vec<String>,
     #[serde(rename = "heading")]
     headings: Vec<Heading>,
     #[serde(rename = "criterion")]
     criteria: Vec<Criterion>,
     #[serde(rename = "scenario")]
     scenarios: Vec<Scenario>,
+}
+
+fn simulated_baselines() -> Vec<String> {
+    ["rack/cubic", "rack/reno"].map(str::to_owned).to_vec()
 }
 
 impl Suite {
@@ -224,17 +228,33 @@ impl Suite {
     /// If it is broken, which the tests would show.
     #[must_use]
     pub fn builtin() -> Self {
-        let files = BUILTIN
-            .iter()
-            .map(|(name, text)| (PathBuf::from(name), (*text).to_owned()));
-        Self::new(files.collect()).expect("the built-in suite is sound")
+        let suite = |files: &[(&str, &str)]| {
+            let files = files
+                .iter()
+                .map(|(name, text)| (PathBuf::from(name), (*text).to_owned()));
+            Self::new(files.collect()).expect("the built-in suite is sound")
+        };
+        Self {
+            wire: Some(Box::new(suite(BUILTIN_WIRE))),
+            ..suite(BUILTIN)
+        }
     }
 
-    /// The suite in the folder at `path`: `criteria.toml`, and the files that stand beside it.
+    /// The suite in the folder at `path`: `criteria.toml`, and the files that stand beside it. Its part for real
+    /// packets is in the folder `wire` below, if it has one.
     ///
     /// # Errors
     /// If the folder cannot be read, or the suite is not sound.
     pub fn read(path: &Path) -> Result<Self, EvaluationError> {
+        let mut suite = Self::read_folder(path)?;
+        let wire = path.join(WIRE);
+        if wire.is_dir() {
+            suite.wire = Some(Box::new(Self::read_folder(&wire)?));
+        }
+        Ok(suite)
+    }
+
+    fn read_folder(path: &Path) -> Result<Self, EvaluationError> {
         let fail = |error: std::io::Error| {
             EvaluationError::suite(format!("{} cannot be read: {error}", path.display()))
         };
@@ -264,10 +284,42 @@ impl Suite {
             headings: listed.headings,
             criteria: listed.criteria,
             scenarios: listed.scenarios,
+            baselines: listed.baselines,
+            wire: None,
             files,
         };
         suite.check()?;
         Ok(suite)
+    }
+
+    /// Its part for real packets; none if it has no such part.
+    #[must_use]
+    pub fn wire(&self) -> Option<&Self> {
+        self.wire.as_deref()
+    }
+
+    /// Whether `key` is a criterion on real packets.
+    #[must_use]
+    pub fn is_of_wire(&self, key: &str) -> bool {
+        let of = |suite: &Self| suite.criteria.iter().any(|c| c.key == key);
+        self.wire().is_some_and(of)
+    }
+
+    /// The criterion called `key`, in the simulator or on real packets.
+    pub(crate) fn criterion(&self, key: &str) -> Option<&Criterion> {
+        let wire = self.wire().into_iter().flat_map(|suite| &suite.criteria);
+        let mut all = self.criteria.iter().chain(wire);
+        all.find(|criterion| criterion.key == key)
+    }
+
+    /// What the threshold of a criterion rests on, in words.
+    #[must_use]
+    pub fn basis(&self, criterion: &Criterion) -> String {
+        match criterion.basis {
+            Basis::Relative => format!("relative to {}", self.baselines.join(" and ")),
+            Basis::Cited => "cited".to_owned(),
+            Basis::Ours => "ours".to_owned(),
+        }
     }
 
     /// Whether everything that is named is there.

@@ -144,7 +144,11 @@ pub(crate) fn subtitle(results: &Results) -> String {
             parts.push(seeds);
         }
         Medium::Wire(record) => {
-            parts.push(format!("{} over real packets", record.bytes));
+            // Senders that share a path have no end but the run's.
+            parts.push(match record.bytes.as_bytes() {
+                0 => format!("{} over real packets", e.duration),
+                _ => format!("{} over real packets", record.bytes),
+            });
             parts.push(format!("{} repetitions", e.seeds.to_vec().len()));
         }
     }

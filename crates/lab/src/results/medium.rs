@@ -49,6 +49,15 @@ pub struct Doubt {
 }
 
 impl Medium {
+    /// How many runs cannot be trusted.
+    #[must_use]
+    pub fn all_doubts(&self) -> usize {
+        match self {
+            Self::Simulated => 0,
+            Self::Wire(record) => record.doubts.len(),
+        }
+    }
+
     /// The runs of `stack` at `point` that cannot be trusted.
     pub fn doubts(&self, point: usize, stack: usize) -> impl Iterator<Item = &Doubt> {
         let doubts = match self {

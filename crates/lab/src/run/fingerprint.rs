@@ -38,6 +38,14 @@ const ENGINE: [&str; 5] = [
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint(u64);
 
+impl Fingerprint {
+    /// The name of a run that no simulator makes: `text` says everything that it depends on.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        Self(xxh3_64(text.as_bytes()))
+    }
+}
+
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)

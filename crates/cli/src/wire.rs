@@ -1,0 +1,103 @@
+//! Runs on real packets for report cards: what `evaluation` asks, as `testbed` does it.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_evaluation::{EvaluationError, RealPackets, WireError, WireRun};
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::load::ReadFile;
+use dupack_lab::run::Interrupt;
+
+/// Makes namespaces possible for an ordinary user, as far as the system lets it. First of all: it is possible
+/// only while there is one thread.
+#[cfg(target_os = "linux")]
+pub fn prepare() -> Result<(), EvaluationError> {
+    let prepared = dupack_wire::namespace::prepare();
+    prepared
+        .map(drop)
+        .map_err(|error| EvaluationError::NoRealPackets {
+            cause: error.to_string(),
+        })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn prepare() -> Result<(), EvaluationError> {
+    Err(EvaluationError::NoRealPackets {
+        cause: "this is no Linux".to_owned(),
+    })
+}
+
+/// Real packets, of senders of a catalog and of the kernel.
+pub struct Packets<'c> {
+    catalog: &'c Catalog,
+    interrupt: &'c Interrupt,
+}
+
+impl<'c> Packets<'c> {
+    pub const fn new(catalog: &'c Catalog, interrupt: &'c Interrupt) -> Self {
+        Self { catalog, interrupt }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl RealPackets for Packets<'_> {
+    fn check(
+        &self,
+        experiment: &Experiment,
+        stack: &str,
+        files: &dyn ReadFile,
+    ) -> Result<(), WireError> {
+        let shared = dupack_testbed::Shared::new(experiment, stack, self.catalog, files)?;
+        Ok(shared.probe()?)
+    }
+
+    fn run(
+        &self,
+        experiment: &Experiment,
+        stack: &str,
+        files: &dyn ReadFile,
+        seed: u64,
+    ) -> Result<Option<WireRun>, WireError> {
+        use dupack_testbed::{Shared, TOLERANCE, Trust};
+
+        let shared = Shared::new(experiment, stack, self.catalog, files)?;
+        let Some(outcome) = shared.run(seed, TOLERANCE, self.interrupt)? else {
+            return Ok(None);
+        };
+        let flows = outcome.flows.into_iter();
+        Ok(Some(WireRun {
+            values: outcome.values,
+            flows: flows
+                .map(|flow| dupack_evaluation::WireFlow {
+                    group: flow.group,
+                    sender: flow.sender,
+                    measured: flow.compared,
+                    start_s: flow.start_s,
+                    goodput_mbit_s: flow.goodput_mbit_s,
+                    segments: flow.segments,
+                    packets: (flow.offered, flow.dropped),
+                    waits_ms: flow.waits_ms,
+                })
+                .collect(),
+            void: match outcome.trust {
+                Trust::Sound => Vec::new(),
+                Trust::Worthless { reasons } => reasons,
+            },
+        }))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl RealPackets for Packets<'_> {
+    fn check(&self, _: &Experiment, _: &str, _: &dyn ReadFile) -> Result<(), WireError> {
+        Err("this is no Linux".into())
+    }
+
+    fn run(
+        &self,
+        _: &Experiment,
+        _: &str,
+        _: &dyn ReadFile,
+        _: u64,
+    ) -> Result<Option<WireRun>, WireError> {
+        Err("this is no Linux".into())
+    }
+}

@@ -1,0 +1,26 @@
+[
+    (
+        "criteria.toml",
+        include_str!("../experiments/wire/criteria.toml"),
+    ),
+    (
+        "wire-bufferbloat.toml",
+        include_str!("../experiments/wire/wire-bufferbloat.toml"),
+    ),
+    (
+        "wire-harm.toml",
+        include_str!("../experiments/wire/wire-harm.toml"),
+    ),
+    (
+        "wire-high-loss.toml",
+        include_str!("../experiments/wire/wire-high-loss.toml"),
+    ),
+    (
+        "wire-path-change.toml",
+        include_str!("../experiments/wire/wire-path-change.toml"),
+    ),
+    (
+        "wire-reordering.toml",
+        include_str!("../experiments/wire/wire-reordering.toml"),
+    ),
+]
