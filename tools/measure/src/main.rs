@@ -10,6 +10,7 @@ mod peers;
 mod queues;
 mod reproduce;
 mod testbed;
+mod wire_card;
 mod wire_speed;
 
 use std::process::ExitCode;
@@ -49,6 +50,9 @@ enum Measurement {
     /// LE's testbed on real packets and today's kernel beside it, into docs/testbed.md; the machine
     /// must be quiet (the best part of an hour).
     Testbed(testbed::TestbedArgs),
+    /// Report cards on real packets of our senders and the kernel's, into docs/wire-card.md (half an hour; put
+    /// `nice -n -10` before it, as root).
+    WireCard(wire_card::WireCardArgs),
     /// Play packetdrill scripts of others and our own against our endpoint, and our own against this machine's kernel,
     /// and write docs/conformance.md.
     Conformance(conformance::ConformanceArgs),
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         Measurement::AgreeNs2(args) => cargo(&args.command()),
         Measurement::Queues(args) => queues::run(&args),
         Measurement::Testbed(args) => cargo(&args.command()),
+        Measurement::WireCard(args) => wire_card::run(&args),
         Measurement::Conformance(args) => conformance::run(&args),
         Measurement::Evaluation(args) => evaluation::run(&args),
         Measurement::Reproduce(args) => reproduce::run(&args),
