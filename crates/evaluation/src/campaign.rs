@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dupack_algorithms::catalog::Catalog;
+use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_claims::{Judged, Verdict};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, Run};
@@ -151,59 +151,33 @@ impl<'s> Campaign<'s> {
         let wire = wire.filter(|_| keys.is_empty() || !of_wire.is_empty());
         let wire = wire.map(|wire| Ok::<_, EvaluationError>((wire, wire.choose(&of_wire)?)));
         let wire = wire.transpose()?;
+        let is_on_wire = wire.is_some();
+        let asked = Asked {
+            own: by_scenario(suite, &criteria),
+            of_wire: wire.map_or_else(Vec::new, |(wire, own)| {
+                let scenarios = by_scenario(wire, &own).into_iter();
+                scenarios
+                    .map(|(scenario, own)| (wire, scenario, own))
+                    .collect()
+            }),
+            is_on_wire,
+            suite,
+            catalog,
+            scale,
+        };
         let mut subjects: Vec<Subject> = Vec::new();
         for text in stacks {
-            let spec = match text.starts_with(KERNEL) && wire.is_some() {
-                true => None,
-                false => Some(stack(text, catalog)?),
-            };
-            let name = spec.as_ref().map_or(text.clone(), ToString::to_string);
-            if subjects.iter().any(|subject| subject.stack == name) {
+            let number = subjects.len() + 1;
+            let mut subject = asked.subject(text)?;
+            if subjects.iter().any(|other| other.stack == subject.stack) {
                 return Err(EvaluationError::Stack {
-                    message: format!("the stack {name} is there twice"),
+                    message: format!("the stack {} is there twice", subject.stack),
                     help: "name each stack once".to_owned(),
                 });
             }
-            let wanted = suite.scenarios.iter().filter_map(|scenario| {
-                let own = of_scenario(&criteria, scenario);
-                (!own.is_empty()).then_some((scenario, own))
-            });
-            let wanted: Vec<_> = wanted.collect();
-            let mut on_wire = Vec::new();
-            let mut beside = Vec::new();
-            if let Some((suite, criteria)) = &wire {
-                for scenario in &suite.scenarios {
-                    let own = of_scenario(criteria, scenario);
-                    if own.is_empty() {
-                        continue;
-                    }
-                    on_wire.push(suite.on_wire(scenario, &own, (&name, catalog), scale)?);
-                    beside.push((*suite, scenario, own));
-                }
-            }
-            let prepare = |round| {
-                let Some(spec) = &spec else {
-                    return Ok(Vec::new());
-                };
-                let suited = wanted.iter().map(|(scenario, own)| {
-                    suite.prepare(scenario, own, (spec, catalog), (scale, round))
-                });
-                let beside = beside.iter().map(|(suite, scenario, own)| {
-                    suite.simulated(scenario, own, (spec, catalog), (scale, round))
-                });
-                suited.chain(beside).collect::<Result<Vec<_>, _>>()
-            };
-            let number = subjects.len() + 1;
-            subjects.push(Subject {
-                folder: (stacks.len() > 1).then(|| format!("{number}-{}", slug(&name))),
-                scenarios: prepare(Round::First)?,
-                more: match scale.has_more() {
-                    true => prepare(Round::More)?,
-                    false => Vec::new(),
-                },
-                wire: on_wire,
-                stack: name,
-            });
+            subject.folder =
+                (stacks.len() > 1).then(|| format!("{number}-{}", slug(&subject.stack)));
+            subjects.push(subject);
         }
         Ok(Self {
             suite,
@@ -519,10 +493,70 @@ impl Part {
     }
 }
 
-/// Those of `criteria` that `scenario` shows.
-fn of_scenario<'c>(criteria: &[&'c Criterion], scenario: &Scenario) -> Vec<&'c Criterion> {
-    let of = |c: &&&Criterion| c.scenario == scenario.name;
-    criteria.iter().filter(of).copied().collect()
+/// A scenario with the criteria that it shows.
+type Shown<'s> = (&'s Scenario, Vec<&'s Criterion>);
+
+/// The scenarios of `suite` that show some of `criteria`.
+fn by_scenario<'s>(suite: &'s Suite, criteria: &[&'s Criterion]) -> Vec<Shown<'s>> {
+    let all = suite.scenarios.iter().map(|scenario| {
+        let of = |c: &&&Criterion| c.scenario == scenario.name;
+        (scenario, criteria.iter().filter(of).copied().collect())
+    });
+    all.filter(|(_, own): &Shown<'_>| !own.is_empty()).collect()
+}
+
+/// What is asked of every stack.
+struct Asked<'s> {
+    suite: &'s Suite,
+    catalog: &'s Catalog,
+    scale: Scale,
+    own: Vec<Shown<'s>>,
+    /// On real packets, with the suite that has them.
+    of_wire: Vec<(&'s Suite, &'s Scenario, Vec<&'s Criterion>)>,
+    /// Whether real packets are asked about, so that the kernel's senders are.
+    is_on_wire: bool,
+}
+
+impl Asked<'_> {
+    /// The stack called `text`, or the kernel's sender, with the scenarios that it goes through.
+    fn subject(&self, text: &str) -> Result<Subject, EvaluationError> {
+        let spec = match text.starts_with(KERNEL) && self.is_on_wire {
+            true => None,
+            false => Some(stack(text, self.catalog)?),
+        };
+        let stack = spec.as_ref().map_or(text.to_owned(), ToString::to_string);
+        let wire = self.of_wire.iter().map(|(suite, scenario, own)| {
+            suite.on_wire(scenario, own, (&stack, self.catalog), self.scale)
+        });
+        Ok(Subject {
+            folder: None,
+            scenarios: self.prepared(spec.as_ref(), Round::First)?,
+            more: match self.scale.has_more() {
+                true => self.prepared(spec.as_ref(), Round::More)?,
+                false => Vec::new(),
+            },
+            wire: wire.collect::<Result<_, _>>()?,
+            stack,
+        })
+    }
+
+    /// The scenarios in the simulator, and those that stand beside real packets; none of the kernel's senders.
+    fn prepared(
+        &self,
+        spec: Option<&StackSpec>,
+        round: Round,
+    ) -> Result<Vec<Prepared>, EvaluationError> {
+        let Some(spec) = spec else {
+            return Ok(Vec::new());
+        };
+        let (stack, scale) = ((spec, self.catalog), (self.scale, round));
+        let own = self.own.iter();
+        let own = own.map(|(scenario, own)| self.suite.prepare(scenario, own, stack, scale));
+        let beside = self.of_wire.iter();
+        let beside =
+            beside.map(|(suite, scenario, own)| suite.simulated(scenario, own, stack, scale));
+        own.chain(beside).collect()
+    }
 }
 
 /// What was found of every criterion.
