@@ -11,8 +11,9 @@ use dupack_lab::results::{Results, Run};
 use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
 use dupack_lab::run::{Amount, Execution, Fingerprint, Interrupt, Job, Watch};
 
-use crate::card::{Card, Found, Mark, WireCard};
+use crate::card::{Card, WireCard};
 use crate::error::EvaluationError;
+use crate::found::{found_in, found_on_wire};
 use crate::prepare::{Prepared, place, slug, stack};
 use crate::suite::{Criterion, Round, Scale, Scenario, Suite};
 use crate::wire::{self, KERNEL, OnWire, RealPackets};
@@ -72,6 +73,8 @@ pub struct Part {
     pub name: String,
     /// The experiment as it was run.
     pub source: Source,
+    /// Whether it has more seeds than it began with, as these did not decide every criterion.
+    pub has_more_seeds: bool,
     /// Its runs.
     pub results: Results,
     /// What has become of its claims, one for each criterion.
@@ -440,7 +443,10 @@ impl<'s> Campaign<'s> {
             }
         }
         let parts = runs.into_iter();
-        let parts = parts.map(|(place, (task, runs))| (place, self.prepared(task).conclude(runs)));
+        let parts = parts.map(|(place, (task, runs))| {
+            let more = task.round == Round::More;
+            (place, self.prepared(task).conclude(runs, more))
+        });
         parts.collect()
     }
 
@@ -486,6 +492,14 @@ impl Subject {
 }
 
 impl Part {
+    /// The name of its experiment's file: what it began with stays beside it.
+    pub(crate) const fn file(&self) -> &'static str {
+        match self.has_more_seeds {
+            true => "experiment-more-seeds.toml",
+            false => dupack_report::files::EXPERIMENT,
+        }
+    }
+
     /// Whether all of its runs were done and do not decide a criterion.
     fn is_open(&self) -> bool {
         let open = |judged: &Judged| judged.finding.verdict == Verdict::CannotBeTold;
@@ -559,47 +573,16 @@ impl Asked<'_> {
     }
 }
 
-/// What was found of every criterion.
-fn found_in(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found> {
-    let found = parts.iter().flat_map(|part| {
-        let file = place(stack_folder, &part.name).join(dupack_report::files::EXPERIMENT);
-        part.judged.iter().map(move |judged| Found {
-            key: judged.claim.id.clone(),
-            mark: Mark::from(judged.finding.verdict),
-            found: judged.finding.found.clone(),
-            rule: judged.claim.rule.trim().to_owned(),
-            expression: judged.claim.holds_if.trim().to_owned(),
-            scenario: file.display().to_string(),
-        })
-    });
-    found.collect()
-}
-
-/// The same on real packets: nothing can be told where too few runs of a sender kept their time.
-fn found_on_wire(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found> {
-    let found = parts.iter().flat_map(|part| {
-        let too_few = !part.results.points_of_too_few().is_empty();
-        let found = found_in(std::slice::from_ref(part), stack_folder);
-        found.into_iter().map(move |mut found| {
-            if too_few {
-                found.mark = Mark::CannotBeTold;
-                found.found = "too few runs kept their time".to_owned();
-            }
-            found
-        })
-    });
-    found.collect()
-}
-
 impl Prepared {
     /// What came out of it.
-    fn conclude(&self, mut runs: Vec<Run>) -> Part {
+    fn conclude(&self, mut runs: Vec<Run>, has_more_seeds: bool) -> Part {
         runs.sort_by_key(|run| (run.point, run.stack, run.seed));
         let mut results = self.plan.empty_results();
         results.runs = runs;
         Part {
             name: self.name.clone(),
             source: self.source.clone(),
+            has_more_seeds,
             judged: self.rules.judge_results(&results),
             results,
         }

@@ -63,9 +63,10 @@ pub fn write(
             let place = place(of.folder.as_deref(), &part.name);
             files.add_folder(&slashed(&place), report);
             files.write(folder)?;
-            // As it was run: what was not decided at once has more seeds than when it was begun.
-            let own = place.join(dupack_report::files::EXPERIMENT);
-            folder.write(&slashed(&own), part.source.text.as_bytes())?;
+            if part.has_more_seeds {
+                let own = place.join(part.file());
+                folder.write(&slashed(&own), part.source.text.as_bytes())?;
+            }
         }
     }
     Ok(())

@@ -12,6 +12,7 @@ mod error;
 mod figure;
 mod files;
 mod folder;
+mod found;
 mod listing;
 mod page;
 mod prepare;

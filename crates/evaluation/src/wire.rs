@@ -262,6 +262,7 @@ impl OnWire {
         Part {
             name: self.name.clone(),
             source: self.source.clone(),
+            has_more_seeds: false,
             judged: self.rules.judge_results(&results),
             results,
         }
