@@ -152,7 +152,7 @@ pub struct Scale {
     /// How much.
     pub extent: Extent,
     /// Which set of seeds, counted from 1: the first begins with the seeds that a scenario's file counts, and
-    /// has [`MORE`] times as many for what these do not decide; the second begins after them, and so on. No
+    /// has four times as many for what these do not decide; the second begins after them, and so on. No
     /// two sets have a seed in common.
     pub seed_set: u32,
 }
