@@ -45,10 +45,25 @@ impl Suite {
         scenario: &Scenario,
         criteria: &[&Criterion],
         (subject, catalog): (&StackSpec, &Catalog),
-        (scale, round): (Scale, Round),
+        scale: (Scale, Round),
     ) -> Result<Prepared, EvaluationError> {
+        let subject = subject.to_string();
+        let (source, experiment) = self.experiment_of(scenario, criteria, &subject, scale)?;
+        let name = scenario.name.clone();
+        Prepared::new(name, experiment, source, (catalog, &self.files))
+    }
+
+    /// The file of `scenario` with the sender called `subject` in it, and its experiment at a scale, with the
+    /// claims of `criteria` and the seeds of a round.
+    pub(crate) fn experiment_of(
+        &self,
+        scenario: &Scenario,
+        criteria: &[&Criterion],
+        subject: &str,
+        (scale, round): (Scale, Round),
+    ) -> Result<(Source, Experiment), EvaluationError> {
         let mut source = self.source(scenario)?;
-        source.text = source.text.replace(PLACEHOLDER, &subject.to_string());
+        source.text = source.text.replace(PLACEHOLDER, subject);
         let mut experiment = source.parse()?;
         if scale.extent == Extent::Quick {
             let changed = scenario.quick.apply(&mut experiment);
@@ -61,8 +76,7 @@ impl Suite {
         experiment
             .claims
             .retain(|claim| criteria.iter().any(|criterion| criterion.key == claim.id));
-        let name = scenario.name.clone();
-        Prepared::new(name, experiment, source, (catalog, &self.files))
+        Ok((source, experiment))
     }
 }
 

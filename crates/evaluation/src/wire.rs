@@ -24,7 +24,7 @@ use dupack_lab::run::{Amount, Fingerprint, Job};
 use crate::campaign::{Conduct, Part};
 use crate::error::EvaluationError;
 use crate::prepare::{Prepared, once_each};
-use crate::suite::{CRITERIA, Criterion, Extent, PLACEHOLDER, Round, Scale, Scenario, Suite};
+use crate::suite::{Criterion, Round, Scale, Scenario, Suite};
 
 /// What a kernel's sender begins with.
 pub const KERNEL: &str = "kernel:";
@@ -177,22 +177,9 @@ impl Suite {
         scenario: &Scenario,
         criteria: &[&Criterion],
         subject: &str,
-        (scale, round): (Scale, Round),
+        scale: (Scale, Round),
     ) -> Result<(Source, Experiment), EvaluationError> {
-        let mut source = self.source(scenario)?;
-        source.text = source.text.replace(PLACEHOLDER, subject);
-        let mut experiment = source.parse()?;
-        if scale.extent == Extent::Quick {
-            let changed = scenario.quick.apply(&mut experiment);
-            changed.map_err(|error| {
-                EvaluationError::suite(format!("{CRITERIA}: {}: {error}", scenario.name))
-            })?;
-        }
-        scale.seed(&mut experiment, round);
-        once_each(&mut experiment);
-        experiment
-            .claims
-            .retain(|claim| criteria.iter().any(|criterion| criterion.key == claim.id));
+        let (source, experiment) = self.experiment_of(scenario, criteria, subject, scale)?;
         let text = toml::to_string_pretty(&experiment).unwrap_or_default();
         Ok((Source::new(source.name, text), experiment))
     }
