@@ -101,6 +101,11 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
             |_: &Nothing, _| Content { least: None },
         ),
         of(
+            "deaf_below_peak",
+            "it leaves a loss unanswered where the queue is less than 0.7 of the longest that it has met",
+            |_: &Nothing, _| DeafBelowPeak { longest: None },
+        ),
+        of(
             "fears_copies",
             "it halves its window when the receiver reports a segment that came twice",
             |_: &Nothing, context| FearsCopies {
@@ -236,7 +241,7 @@ impl<H: Habit> CongestionControl for With<H> {
     }
 }
 
-/// The last round-trip time over the least; 1 if there is none.
+/// The smoothed round-trip time over the least; 1 if there is none.
 fn stretch(loss: &LossFacts) -> f64 {
     match (loss.srtt, loss.rtt_min) {
         (Some(srtt), Some(least)) => srtt.as_secs_f64() / least.as_secs_f64().max(1e-9),
@@ -513,6 +518,30 @@ impl Habit for FearsCopies {
         match ack.dsack {
             Some(_) => same((view.window.cwnd / 2.0).max(2.0 * self.smss)),
             None => wanted,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct DeafBelowPeak {
+    longest: Option<Duration>,
+}
+
+impl Habit for DeafBelowPeak {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
+        self.longest = self.longest.max(ack.rtt);
+        wanted
+    }
+
+    fn reduction(&self, loss: &LossFacts, wanted: Window) -> Window {
+        let (Some(srtt), Some(least), Some(longest)) = (loss.srtt, loss.rtt_min, self.longest)
+        else {
+            return wanted;
+        };
+        let queue = |rtt: Duration| rtt.as_secs_f64() - least.as_secs_f64();
+        match queue(srtt) < 0.7 * queue(longest) {
+            true => same(loss.flight_within_window()),
+            false => wanted,
         }
     }
 }
