@@ -72,9 +72,11 @@ pub struct FlowOutcome {
     pub start_s: f64,
     /// Payload that arrived from its start to the end, in Mbit/s.
     pub goodput_mbit_s: f64,
-    /// Data segments that it sent, retransmissions included, and of these the retransmissions.
+    /// Data segments that it had sent when the run ended, retransmissions included, and of these the
+    /// retransmissions.
     pub segments: Option<(u64, u64)>,
-    /// Its data packets that the path's link was offered, and those that it did not carry.
+    /// Its data packets that the path's link had been offered by then, and those that it did not carry. They
+    /// are no more than the segments, but fewer where some were still on their way to the link.
     pub offered: u64,
     /// See `offered`.
     pub dropped: u64,

@@ -119,6 +119,8 @@ pub struct RunningPath {
 #[derive(Debug)]
 struct Stop {
     asked: AtomicBool,
+    /// Whether the count by port is over.
+    counted: AtomicBool,
     /// Wakes the thread.
     bell: EventFd,
 }
@@ -144,6 +146,7 @@ impl RunningPath {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         let stop = Arc::new(Stop {
             asked: AtomicBool::new(false),
+            counted: AtomicBool::new(false),
             bell: EventFd::from_flags(flags)?,
         });
         let relay = Relay::new(config, near, far, clock, taps);
@@ -155,6 +158,11 @@ impl RunningPath {
             stop,
             thread: Some(thread),
         })
+    }
+
+    /// Ends the count by port: what is read from now on is in it no more, and all else goes on.
+    pub fn end_count_by_port(&self) {
+        self.stop.counted.store(true, Ordering::SeqCst);
     }
 
     /// Ends the path, with whatever is under way, and says what passed.
@@ -235,7 +243,7 @@ impl<D: Device> Relay<D> {
         let mut due_at = self.clock.now();
         while !stop.asked.load(Ordering::Relaxed) {
             for side in 0..2 {
-                self.read(side)?;
+                self.read(side, stop)?;
             }
             let [forward, backward] = &mut self.lanes;
             let [near, far] = &mut self.devices;
@@ -253,11 +261,15 @@ impl<D: Device> Relay<D> {
     }
 
     /// Reads what there is on one side, up to a limit.
-    fn read(&mut self, side: usize) -> io::Result<()> {
+    fn read(&mut self, side: usize, stop: &Stop) -> io::Result<()> {
         for _ in 0..READS_AT_ONCE {
             match self.devices[side].read(&self.clock, &mut self.buffer)? {
                 Reading::Packet(packet) => {
                     let lane = &mut self.lanes[side];
+                    // Asked after the read: what is counted was sent before the count ended.
+                    if stop.counted.load(Ordering::SeqCst) {
+                        lane.end_count_by_port();
+                    }
                     lane.take_in(&packet, &mut self.flows);
                     while let Some(message) = lane.take_message() {
                         // Whom it is for may be gone.

@@ -315,3 +315,26 @@ fn a_path_of_link_models_lies_between_two_pairs() {
         assert_eq!((lane.refused, lane.malformed), (0, 0));
     }
 }
+
+#[test]
+fn data_is_counted_by_port_until_the_count_ends() {
+    for counts in [true, false] {
+        let (a, near) = ends(Granted::Plain);
+        let (far, b) = ends(Granted::Plain);
+        let link = LinkConfig::rate(BitRate::from_mbps(100), Duration::from_millis(1));
+        let mut path = PathConfig::new(link.clone(), link, 3);
+        path.by_port = true;
+        let path = RunningPath::start(&path, near, far).expect("a thread");
+        if !counts {
+            path.end_count_by_port();
+        }
+        let (one, other) = ("10.0.0.1", "10.0.0.2");
+        let both = talk(host(config(one), a), address(other), host(config(other), b));
+        assert_complete(&both);
+        let report = path.stop().expect("its devices are there");
+        let offered = report.forward.by_port.get(&PORT).map(|flow| flow.offered);
+        let sent = both[0].outcome.sender.expect("it has sent").segments_sent;
+        assert_eq!(offered, counts.then_some(sent));
+        assert!(report.forward.delivered > BYTES / 1460);
+    }
+}

@@ -70,6 +70,11 @@ impl Lane {
         Self { by_port, ..self }
     }
 
+    /// Counts no more by port.
+    pub(super) const fn end_count_by_port(&mut self) {
+        self.by_port = false;
+    }
+
     /// The count of the flow that a stored packet belongs to, if there is one.
     fn passage(&mut self, slot: usize) -> Option<&mut FlowPassage> {
         if !self.by_port {

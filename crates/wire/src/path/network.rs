@@ -186,6 +186,11 @@ impl PathNetwork {
         })
     }
 
+    /// Ends the count by port: what the path reads from now on is in it no more.
+    pub fn end_count_by_port(&self) {
+        self.path.end_count_by_port();
+    }
+
     /// Ends the path and then the hosts, and says what passed.
     ///
     /// # Errors

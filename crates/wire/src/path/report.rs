@@ -75,7 +75,8 @@ pub struct LaneReport {
     pub by_port: BTreeMap<u16, FlowPassage>,
 }
 
-/// What became of the data of one flow on its way. Packets without data do not count.
+/// What became of the data of one flow on its way, until the count ended
+/// ([`RunningPath::end_count_by_port`](super::RunningPath::end_count_by_port)). Packets without data do not count.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FlowPassage {

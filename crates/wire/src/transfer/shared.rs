@@ -111,14 +111,16 @@ pub struct FlowReport {
     pub bytes: u64,
     /// From its start to the end of the run.
     pub lasted: Duration,
-    /// Data segments that it sent, retransmissions included; `None` if it could not say.
+    /// Data segments that it had sent when the run ended, retransmissions included; `None` if it
+    /// could not say.
     pub segments: Option<u64>,
     /// Of these, retransmissions.
     pub retransmissions: Option<u64>,
     /// The congestion control, as it was read back from the kernel's socket at the end; `None` of an
     /// endpoint of ours.
     pub control: Option<String>,
-    /// What the path did to its data.
+    /// What the path had done to its data when the run ended: it was never offered more than
+    /// `segments`.
     pub passage: FlowPassage,
 }
 
@@ -254,9 +256,14 @@ fn run(
         course.stop.ask();
     }
     let interrupted = begun.is_ok() && conduct(&course, (&arrived, &starts), &begun, asked);
+    // Senders go on until each of them has noticed the end, and the kernel sends what it was given
+    // even then. So all is counted here, and the path before them: what it has seen they have sent.
+    network.end_count_by_port();
+    let counted = begun.as_ref().map(Senders::count);
+    let counted = counted.unwrap_or_default();
     let read = readers.into_iter().map(join);
     let read: Vec<io::Result<Receipt>> = read.collect();
-    let finished = begun?.finish(&starts);
+    let finished = begun?.finish(&starts, counted);
     if interrupted {
         return Err(TransferError::Interrupted);
     }
@@ -308,9 +315,19 @@ const SLICE_STD: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// All senders at work.
 struct Senders {
-    kernel: BTreeMap<usize, JoinHandle<Result<Said, TransferError>>>,
+    kernel: BTreeMap<usize, Kernels>,
     ours: Option<Ours>,
 }
+
+/// A sender of the kernel's.
+struct Kernels {
+    thread: JoinHandle<Result<(), TransferError>>,
+    /// Its socket once more, to ask what it counted.
+    socket: TcpStream,
+}
+
+/// What the kernel's sockets counted, by their place among the flows.
+type Counted = BTreeMap<usize, io::Result<SocketStats>>;
 
 /// The endpoints of ours, on one device.
 struct Ours {
@@ -335,10 +352,15 @@ impl Senders {
                 Origin::Kernel { control } => {
                     let family = config.family;
                     let socket = near.run(move || socket(family, &control))?;
+                    let again = socket.try_clone().map_err(system("keep a socket"))?;
                     let (course, start) = (course.clone(), flow.start);
                     let job = move || send(socket, to, start, &course);
                     let thread = near.spawn("sender", job);
-                    kernel.insert(n, thread.map_err(system("start a sender"))?);
+                    let sender = Kernels {
+                        thread: thread.map_err(system("start a sender"))?,
+                        socket: TcpStream::from(again),
+                    };
+                    kernel.insert(n, sender);
                 }
                 Origin::Endpoint { config, build } => {
                     let (outcome, outcomes) = channel();
@@ -370,14 +392,31 @@ impl Senders {
         }
     }
 
+    /// What the kernel's sockets have counted so far.
+    fn count(&self) -> Counted {
+        let kernel = self.kernel.iter();
+        kernel
+            .map(|(n, sender)| (*n, SocketStats::of(&sender.socket)))
+            .collect()
+    }
+
     /// What each sender has to say, and what was lost at the device of those of ours.
     fn finish(
         self,
         starts: &[Duration],
+        counted: Counted,
     ) -> Result<(Vec<Said>, Option<EndpointLosses>), TransferError> {
+        for sender in self.kernel.into_values() {
+            join(sender.thread)?;
+        }
         let mut said = vec![Said::default(); starts.len()];
-        for (n, thread) in self.kernel {
-            said[n] = join(thread)?;
+        for (n, stats) in counted {
+            let stats = stats.map_err(system("ask a socket what it counted"))?;
+            said[n] = Said {
+                segments: Some(stats.segments),
+                retransmissions: Some(stats.retransmissions),
+                control: Some(stats.control),
+            };
         }
         let Some(ours) = self.ours else {
             return Ok((said, None));
@@ -468,7 +507,7 @@ fn send(
     to: SocketAddr,
     start: Duration,
     course: &Course,
-) -> Result<Said, TransferError> {
+) -> Result<(), TransferError> {
     let slice = TimeVal::nanoseconds(SLICE.as_nanos().cast_signed());
     setsockopt(&socket, sockopt::SendTimeout, &slice)
         .map_err(|error| system("set a timeout")(error.into()))?;
@@ -489,12 +528,7 @@ fn send(
             Err(error) => return Err(system("send")(error)),
         }
     }
-    let stats = SocketStats::of(&stream).map_err(system("ask the socket what it counted"))?;
-    Ok(Said {
-        segments: Some(stats.segments),
-        retransmissions: Some(stats.retransmissions),
-        control: Some(stats.control),
-    })
+    Ok(())
 }
 
 /// What came to a receiver.
@@ -556,7 +590,7 @@ fn read(mut stream: TcpStream, window: Window, course: &Course) -> io::Result<Re
         window.hold(&stream)?;
         match stream.read(&mut buffer) {
             Ok(0) => {
-                ended = true;
+                ended = !course.is_over();
                 break;
             }
             Ok(_) if course.is_over() => break,
