@@ -269,6 +269,9 @@ impl<'b> Evaluator<'b> {
             return Err(fault.meant(name, known.chain(definitions)));
         }
         let spans: Vec<Range<usize>> = inputs.iter().map(|input| input.span.clone()).collect();
+        if name == "pool" && values.iter().flat_map(Value::leaves).nth(1).is_some() {
+            self.world.pool();
+        }
         functions::call(name, &values, &spans, span)
     }
 

@@ -32,7 +32,7 @@ mod world;
 mod tests;
 
 pub use reference::{FUNCTIONS, Function};
-pub use rules::{Rules, Said};
+pub use rules::{Asked, Rules, Said};
 pub use value::{List, ListKind, Place, Samples, Stack, Value};
 pub use verdict::{Finding, Judged, Verdict};
 pub use world::{Cell, Fact, FactKind, FactValue, Facts, Printed, Scene, World};

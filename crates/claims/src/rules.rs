@@ -35,6 +35,16 @@ pub struct Rules {
     claims: Vec<Claim>,
 }
 
+/// What a rule asks about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The cells, by experiment.
+    pub cells: BTreeMap<String, BTreeSet<Cell>>,
+    /// Whether it pools the samples of several quantities: cells that have more runs than others count
+    /// for more then.
+    pub pools: bool,
+}
+
 impl Rules {
     /// Reads the expressions of a file whose text is `source` and whose stacks are of `catalog`.
     ///
@@ -169,12 +179,16 @@ impl Rules {
         asked.entered().map(str::to_owned).collect()
     }
 
-    /// The cells that a claim's rule asks about, by experiment: where more runs would tell more.
+    /// What a claim's rule asks about: where more runs would tell more.
     #[must_use]
-    pub fn cells_of(&self, claim: &Claim, world: &World<'_>) -> BTreeMap<String, BTreeSet<Cell>> {
+    pub fn asked_by(&self, claim: &Claim, world: &World<'_>) -> Asked {
         world.take_asked().for_each(drop);
+        world.take_pooled();
         self.by_rule(claim, world);
-        world.take_asked().collect()
+        Asked {
+            cells: world.take_asked().collect(),
+            pools: world.take_pooled(),
+        }
     }
 
     /// What has asked all that a claim's rule asks.

@@ -1,3 +1,4 @@
+mod asked;
 mod refused;
 
 use dupack_algorithms::catalog::Catalog;
@@ -173,18 +174,6 @@ fn functions_that_judge_go_by_the_interval_from_either_side() {
     open("near(goodput[SACK, loss = 5%], 1, 10%)");
     fails("near(goodput[SACK, loss = 5%], 9, 10%)");
     holds("near(-2, -2.1, 10%)");
-}
-
-/// LE's and SACK's runs at 5 %, and no others: what is shown beside the verdict does not count.
-#[test]
-fn a_rule_asks_about_cells() {
-    let claim = "[[claim]]\nid = \"x\"\nstatement = \"y\"\nrule = \"as it is said\"\n\
-                 holds_if = \"goodput[LE, loss = 5%] > goodput[SACK, loss = 5%]\"\n\
-                 found = \"{goodput[SACK, loss = 0%]}\"\n";
-    let (rules, results) = (rules(claim).unwrap(), results());
-    let asked = rules.cells_of(&rules.claims()[0], &World::of(&results));
-    let cells = std::collections::BTreeSet::from([(2, 0), (2, 1)]);
-    assert_eq!(asked, [(String::new(), cells)].into());
 }
 
 #[test]

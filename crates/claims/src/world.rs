@@ -1,7 +1,7 @@
 //! What expressions may ask about: the experiments with what came out of them, and the numbers
 //! that a paper prints.
 
-use std::cell::RefCell;
+use std::cell::{self, RefCell};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -17,6 +17,8 @@ use crate::value::Samples;
 pub struct World<'r> {
     pub(crate) scenes: Vec<Scene<'r>>,
     pub(crate) printed: Vec<Printed>,
+    /// Whether the samples of several quantities were pooled.
+    pooled: cell::Cell<bool>,
 }
 
 /// An experiment, with what came out of it or with what is planned.
@@ -173,6 +175,16 @@ impl<'r> World<'r> {
             (scene.name.clone(), cells)
         });
         asked.filter(|(_, cells)| !cells.is_empty())
+    }
+
+    /// Notes that samples of several quantities were pooled.
+    pub(crate) fn pool(&self) {
+        self.pooled.set(true);
+    }
+
+    /// Whether any were, since this was last asked.
+    pub(crate) fn take_pooled(&self) -> bool {
+        self.pooled.take()
     }
 
     /// Whether any experiment is only planned.

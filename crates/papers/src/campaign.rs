@@ -1,11 +1,12 @@
 //! Carrying out papers' experiments: planned, run in one go, resumed, judged.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::evidence::{Evidence, Followed, Part, ReadFacts, Traced};
-use super::judge::{Cells, Prepared};
+use super::judge::Prepared;
 use super::readings::Way;
 use super::reproduction::Account;
 use super::reproduction::Settled;
@@ -13,8 +14,9 @@ use super::schedule::{Task, run_all, tasks};
 use super::watch::{Amount, Counting, Watch};
 use super::{Extent, Observe, Paper, Reproduction};
 use dupack_algorithms::catalog::Catalog;
-use dupack_claims::Facts;
+use dupack_claims::{Cell, Facts};
 use dupack_lab::experiment::load::ExperimentError;
+use dupack_lab::experiment::{Experiment, Seeds};
 use dupack_lab::results::Results;
 use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
 use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
@@ -82,34 +84,26 @@ impl Paper {
         })
     }
 
-    /// Its experiments at full scale with `times` as many seeds, of which only the runs of `cells`
-    /// with a seed that the file has not. Left out is what is kept packet by packet, what lists its
-    /// seeds, and what is to have no more.
+    /// The runs at full scale that cells get beyond those of the file. Left out is what is kept packet
+    /// by packet and what lists its seeds.
     ///
     /// # Errors
     /// If one of them is impossible, which the tests would show.
-    pub(super) fn plan_more(
-        &'static self,
-        times: u32,
-        cells: &Cells,
-    ) -> Result<Campaign, ExperimentError> {
+    pub(super) fn plan_more(&'static self, growths: &Growths) -> Result<Campaign, ExperimentError> {
         let mut parts = Vec::new();
-        for mut prepared in self.prepare_as(Extent::Full, &Way::default())? {
-            let Some(cells) = cells.get(prepared.name) else {
+        for prepared in self.prepare_as(Extent::Full, &Way::default())? {
+            let Some(cells) = growths.get(prepared.name) else {
                 continue;
             };
-            if matches!(prepared.observe, Observe::Packets | Observe::Facts) {
-                continue;
-            }
-            let seeds = &mut prepared.experiment.seeds;
-            let Some(more) = seeds.times(times) else {
+            let Ok(seeds) = may_grow(prepared.observe, &prepared.experiment) else {
                 continue;
             };
-            let own = seeds.to_vec();
-            *seeds = more;
             let mut part = Planned::new(prepared)?;
-            part.jobs
-                .retain(|job| cells.contains(&(job.point, job.stack)) && !own.contains(&job.seed));
+            let jobs = cells.iter().flat_map(|(&(point, stack), growth)| {
+                let new = seeds * u64::from(growth.from) + 1..=seeds * u64::from(growth.to);
+                new.map(move |seed| Job { point, stack, seed })
+            });
+            part.jobs = jobs.collect();
             parts.push(part);
         }
         Ok(Campaign {
@@ -118,6 +112,34 @@ impl Paper {
             parts,
             folder: PathBuf::from(self.key),
         })
+    }
+}
+
+/// What cells get, by experiment.
+pub(super) type Growths = BTreeMap<String, BTreeMap<Cell, Growth>>;
+
+/// How many times the seeds of the file a cell has, and how many times them it is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Growth {
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// Why an experiment has no more runs than those of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fixed {
+    /// Its seeds are listed: what is made for each of them has no others.
+    Listed,
+    /// Every packet is kept.
+    Packets,
+}
+
+/// How many seeds the file of an experiment has, if there may be more.
+pub(super) const fn may_grow(observe: Observe, experiment: &Experiment) -> Result<u64, Fixed> {
+    match (observe, &experiment.seeds) {
+        (Observe::Packets, _) => Err(Fixed::Packets),
+        (_, Seeds::List(_)) => Err(Fixed::Listed),
+        (_, Seeds::Count(count)) => Ok(*count as u64),
     }
 }
 
@@ -292,8 +314,8 @@ impl Planned {
 
     /// Whether a run is followed over time: of an experiment with series, those of the first seed.
     fn follows(&self, job: Job) -> bool {
-        let first = self.plan.jobs().first().map(|first| first.seed);
-        self.observe == Observe::Series && first == Some(job.seed)
+        let first = || self.plan.jobs().first().map(|first| first.seed);
+        self.observe == Observe::Series && first() == Some(job.seed)
     }
 
     fn run(&self, task: &Task, facts: ReadFacts, conduct: &Conduct<'_>) -> Option<Outcome> {
@@ -453,6 +475,17 @@ impl Campaign {
         };
         self.parts.retain(|part| asked(part.name) && !same(part));
         self
+    }
+
+    /// About how many packets a run of a cell of an experiment sends.
+    pub(super) fn packets(&self, experiment: &str, (point, stack): Cell) -> u64 {
+        let part = self.parts.iter().find(|part| part.name == experiment);
+        let job = Job {
+            point,
+            stack,
+            seed: 1,
+        };
+        part.map_or(0, |part| part.plan.scenario(job).packets())
     }
 
     /// Its experiments by name, without a run.

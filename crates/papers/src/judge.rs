@@ -1,24 +1,19 @@
 //! What a paper's data say of what came out: verdicts, figures and tables.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use dupack_algorithms::catalog::Catalog;
-use dupack_claims::{Cell, Rules, World};
+use dupack_claims::{Asked, Facts, Rules, World};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::{Complaint, ExperimentError, Source};
 use dupack_lab::results::Results;
 
 use super::campaign::Campaign;
-use super::claims::{Book, Judged};
+use super::claims::{Book, Claim, Finding, Judged, Verdict};
 use super::exhibits::{Drawing, Exhibits};
 use super::readings::{self, Way};
 use super::{Evidence, Exhibit, Extent, Observe, Paper, Part};
 
 /// The file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
-
-/// Cells of experiments, by their names.
-pub(super) type Cells = BTreeMap<String, BTreeSet<Cell>>;
 
 /// An experiment of a paper, as it is to be run.
 pub(super) struct Prepared {
@@ -149,23 +144,17 @@ impl Paper {
         })
     }
 
-    /// The cells that the rule of each of some claims asks about, by experiment. Claims by their
-    /// places.
+    /// What judges the claims of `book`, which is its own, one by one.
     ///
     /// # Errors
-    /// If a rule does not fit, which the tests would show.
-    pub(super) fn cells_of(
-        &self,
-        evidence: &Evidence,
-        claims: &BTreeSet<usize>,
-    ) -> Result<BTreeMap<usize, Cells>, ExperimentError> {
-        let book = self.book();
-        let rules = self.rules(&book)?;
-        let world = self.world_with(&book, &evidence.parts)?;
-        let asked = claims
-            .iter()
-            .map(|&claim| (claim, rules.cells_of(&book.claims[claim], &world)));
-        Ok(asked.collect())
+    /// If a rule or a file of numbers is broken, which the tests would show.
+    pub(super) fn bench(&'static self, book: Book) -> Result<Bench, ExperimentError> {
+        self.world(&book)?;
+        Ok(Bench {
+            paper: self,
+            rules: self.rules(&book)?,
+            book,
+        })
     }
 
     /// A verdict for every claim if it is read in this way, by `parts`.
@@ -269,6 +258,49 @@ impl Paper {
             None => Vec::new(),
         };
         Ok((judged, exhibits))
+    }
+}
+
+/// What judges the claims of a paper one by one, by whatever runs.
+#[derive(Debug)]
+pub(super) struct Bench {
+    paper: &'static Paper,
+    pub(super) book: Book,
+    rules: Rules,
+}
+
+impl Bench {
+    /// What rules may ask about: experiments with what came out of them.
+    pub(super) fn world<'p>(
+        &self,
+        scenes: impl IntoIterator<Item = (&'static str, &'p Results, Facts)>,
+    ) -> World<'p> {
+        let world = self.paper.world(&self.book);
+        let mut world = world.expect("it was made before");
+        for (name, results, facts) in scenes {
+            world.add(name, results, facts);
+        }
+        world
+    }
+
+    /// What the rule of the claim at this place asks about.
+    pub(super) fn asked(&self, claim: usize, world: &World<'_>) -> Asked {
+        self.rules.asked_by(&self.book.claims[claim], world)
+    }
+
+    /// What is found of it; nothing if the runs do not show what it is about.
+    pub(super) fn judge(&self, claim: usize, world: &World<'_>) -> Option<Finding> {
+        self.rules.judge(&self.book.claims[claim], world)
+    }
+
+    /// Whether its rule is decided, whatever is shown beside it.
+    pub(super) fn decides(&self, claim: usize, world: &World<'_>) -> bool {
+        let bare = Claim {
+            found: Some(String::new()),
+            ..self.book.claims[claim].clone()
+        };
+        let finding = self.rules.judge(&bare, world);
+        finding.is_some_and(|found| found.verdict != Verdict::CannotBeTold)
     }
 }
 

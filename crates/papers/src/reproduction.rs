@@ -1,9 +1,10 @@
 //! What came out of a paper: verdicts, figures and tables, as text and CSV.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::claims::{Book, Judged, Verdict};
 use super::readings::Reread;
+use super::settle::{Anew, Why};
 use super::{Evidence, Extent};
 use dupack_report::claims as verdicts;
 use dupack_report::comparison::Figure;
@@ -37,11 +38,13 @@ pub struct Reproduction {
     pub readings: Option<Reread>,
 }
 
-/// Claims that could not be told by the seeds of the files, and were judged once more with more.
+/// Claims that could not be told by the seeds of the files, and were judged anew with more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// The claims, by their places.
-    pub claims: BTreeSet<usize>,
+    /// The claims that were judged anew, by their places.
+    pub(super) claims: BTreeMap<usize, Anew>,
+    /// Those that cannot be told still, and why.
+    pub(super) open: BTreeMap<usize, Why>,
     /// Runs that were made for it.
     pub runs: usize,
     /// CPU time of these.

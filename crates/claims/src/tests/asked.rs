@@ -1,0 +1,33 @@
+//! What a rule asks about.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// LE's and SACK's runs at 5 %, and no others: what is shown beside the verdict does not count.
+#[test]
+fn a_rule_asks_about_cells() {
+    let claim = "[[claim]]\nid = \"x\"\nstatement = \"y\"\nrule = \"as it is said\"\n\
+                 holds_if = \"goodput[LE, loss = 5%] > goodput[SACK, loss = 5%]\"\n\
+                 found = \"{goodput[SACK, loss = 0%]}\"\n";
+    let (rules, results) = (rules(claim).unwrap(), results());
+    let asked = rules.asked_by(&rules.claims()[0], &World::of(&results));
+    let cells = BTreeSet::from([(2, 0), (2, 1)]);
+    assert_eq!(asked.cells, [(String::new(), cells)].into());
+    assert!(!asked.pools);
+}
+
+/// What is pooled of one quantity has the weights that it had.
+#[test]
+fn a_rule_that_pools_several_quantities_says_so() {
+    let results = results();
+    for (pooled, pools) in [("goodput[LE]", true), ("goodput[LE, loss = 5%]", false)] {
+        let claim = format!(
+            "[[claim]]\nid = \"x\"\nstatement = \"y\"\nrule = \"as it is said\"\n\
+             holds_if = \"pool({pooled}) > 1\"\n"
+        );
+        let rules = rules(&claim).unwrap();
+        let asked = rules.asked_by(&rules.claims()[0], &World::of(&results));
+        assert_eq!(asked.pools, pools, "{pooled}");
+    }
+}

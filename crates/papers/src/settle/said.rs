@@ -1,0 +1,103 @@
+//! What is said of claims that were judged anew, and of those that stay open.
+
+use std::collections::BTreeMap;
+
+use super::{Anew, Why};
+use crate::Reproduction;
+use crate::campaign::Fixed;
+
+/// What a page says of it; nothing if no claim was judged by more seeds and none is open.
+pub(crate) fn said(reproductions: &[Reproduction]) -> Option<String> {
+    let settled = || reproductions.iter().map(|r| &r.settled);
+    let anew: Vec<&Anew> = settled().flat_map(|own| own.claims.values()).collect();
+    let open: Vec<Why> = settled()
+        .flat_map(|own| own.open.values().copied())
+        .collect();
+    let mut said = Vec::new();
+    if let Some(looks) = anew.iter().map(|anew| anew.looks + 1).max() {
+        let runs: usize = settled().map(|own| own.runs).sum();
+        said.push(format!(
+            "{} that the seeds of the files cannot tell {} judged anew, {}, for the runs on which their verdicts hang \
+             ({runs} more runs); their numbers say so. A look errs in at most one of twenty cases, and all {looks} looks that \
+             a claim had at most in {looks} of twenty.",
+            claims(anew.len()),
+            if anew.len() == 1 { "was" } else { "were" },
+            by_times(&anew),
+        ));
+    }
+    if !open.is_empty() {
+        said.push(format!("{} open: {}.", stay(open.len()), by_reason(&open)));
+    }
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
+/// What stands behind the numbers of a claim that was judged anew, or is open.
+pub(super) fn beside(anew: Option<&Anew>, why: Option<&Why>) -> String {
+    let anew = anew.map(|anew| format!("with {} times the seeds where the rule asks", anew.times));
+    let said: Vec<String> = anew.into_iter().chain(why.map(|why| why.said())).collect();
+    match said.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", said.join("; ")),
+    }
+}
+
+impl Why {
+    /// In words.
+    fn said(self) -> String {
+        match self {
+            Self::Needs(times) => format!(
+                "by the spread of its runs it takes about {times} times the seeds, more than a claim gets"
+            ),
+            Self::Beyond(times) => format!(
+                "by the spread of its runs not even {times} times the seeds would tell: it lies at its bound"
+            ),
+            Self::Fixed(Fixed::Listed) => {
+                "its seeds are listed: there are no more runs than these".to_owned()
+            }
+            Self::Fixed(Fixed::Packets) => {
+                "its runs are kept packet by packet: it gets no more of them".to_owned()
+            }
+        }
+    }
+}
+
+fn claims(n: usize) -> String {
+    match n {
+        1 => "1 claim".to_owned(),
+        n => format!("{n} claims"),
+    }
+}
+
+fn stay(n: usize) -> String {
+    match n {
+        1 => "1 stays".to_owned(),
+        n => format!("{n} stay"),
+    }
+}
+
+/// `12 with 4 times the seeds, 5 with 16 times`.
+fn by_times(anew: &[&Anew]) -> String {
+    let mut count: BTreeMap<u32, usize> = BTreeMap::new();
+    for anew in anew {
+        *count.entry(anew.times).or_default() += 1;
+    }
+    let each = count
+        .iter()
+        .enumerate()
+        .map(|(n, (times, claims))| match n {
+            0 => format!("{claims} with {times} times the seeds"),
+            _ => format!("{claims} with {times} times"),
+        });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn by_reason(open: &[Why]) -> String {
+    let mut count: BTreeMap<Why, usize> = BTreeMap::new();
+    for &why in open {
+        *count.entry(why).or_default() += 1;
+    }
+    let each = count
+        .iter()
+        .map(|(why, claims)| format!("of {claims}, {}", why.said()));
+    each.collect::<Vec<_>>().join("; ")
+}
