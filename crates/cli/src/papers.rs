@@ -33,8 +33,8 @@ pub struct PapersArgs {
     #[arg(long)]
     quick: bool,
     /// Every claim under each reading of what the paper leaves open as well: all at quick scale, and what
-    /// turns a verdict at the scale of the paper. Before that, what cannot be told is judged once more with four
-    /// times the seeds, for the runs that its rule asks about
+    /// turns a verdict at the scale of the paper. Before that, what cannot be told is judged anew, with as many more
+    /// seeds as it needs where its verdict hangs on them
     #[arg(long)]
     readings: bool,
     /// List the papers, or one paper's experiments and systems, and run nothing
