@@ -82,7 +82,7 @@ pub struct EvaluateArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with a folder that was begun, with what it was begun with
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "stack", "compare", "quick", "only", "wire"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "stack", "compare", "quick", "only", "wire", "seed_set"])]
     resume: Option<PathBuf>,
     /// Runs at a time [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
@@ -100,10 +100,9 @@ enum CardFormat {
 }
 
 pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
-    let suite = match &args.suite {
-        Some(path) => Suite::read(path)?,
-        None => Suite::builtin(),
-    };
+    let resumed = args.resume.as_deref().map(EvaluationFolder::open);
+    let resumed = resumed.transpose()?;
+    let suite = suite(args, resumed.as_ref())?;
     if args.list {
         let (_, width) = terminal();
         print(&dupack_evaluation::list(&suite, &args.only, width)?)?;
@@ -111,7 +110,10 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     }
     // Read before the work, so that a baseline that is none costs no time.
     let baseline = args.baseline.as_deref().map(baseline).transpose()?;
-    let (begun, campaign, folder) = begin(args, &suite, catalog)?;
+    let (begun, campaign, folder) = match resumed {
+        Some(begun) => go_on_with(begun, (&suite, catalog), baseline.as_ref())?,
+        None => begin(args, (&suite, catalog), baseline.as_ref())?,
+    };
     // It is possible only while there is one thread.
     let namespaces = campaign.is_on_wire().then(wire::prepare);
     let go_on = go_on(folder.path(), args);
@@ -124,29 +126,24 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
         journal: Some(begun.path()),
     };
     let mut evaluated = campaign.carry_out(&conduct);
-    let mut refused = None;
+    let mut on_wire = Ok(());
     if let (Some(namespaces), Ok(evaluated)) = (namespaces, &mut evaluated) {
+        let execution = Execution {
+            jobs: Some(args.wire_jobs),
+        };
         let conduct = Conduct {
-            execution: Execution {
-                jobs: Some(args.wire_jobs),
-            },
+            execution,
             ..conduct
         };
         let packets = wire::Packets::new(catalog, interrupt());
-        let ran =
+        on_wire =
             namespaces.and_then(|()| campaign.carry_out_on_wire(evaluated, &packets, &conduct));
-        refused = ran.err();
     }
     board.says_how_long("the runs");
     board.finish();
     let evaluated = evaluated?;
-    if let Some(error) = refused {
-        // The card of a stack comes all the same.
-        if evaluated.iter().all(|of| of.card.rows.is_empty()) {
-            return Err(error.into());
-        }
-        eprintln!("{:?}", miette::Report::from(error));
-        eprintln!("the card is that of the simulator alone");
+    if let Err(error) = on_wire {
+        without_packets(&evaluated, error)?;
     }
     dupack_evaluation::write(&evaluated, (&suite, catalog), &folder)?;
     show(&evaluated, args.format)?;
@@ -160,6 +157,26 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
         (Some(baseline), [only]) => held_against(&only.card, &baseline),
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// The suite that is named, that of the folder to go on with, or the one of the program.
+fn suite(
+    args: &EvaluateArgs,
+    resumed: Option<&EvaluationFolder>,
+) -> Result<Suite, EvaluationError> {
+    let begun_with = resumed.and_then(EvaluationFolder::suite);
+    let folder = args.suite.as_deref().or(begun_with);
+    folder.map_or_else(|| Ok(Suite::builtin()), Suite::read)
+}
+
+/// There are no real packets, and `error` says why. The card of a stack comes all the same.
+fn without_packets(evaluated: &[Evaluated], error: EvaluationError) -> Result<()> {
+    if evaluated.iter().all(|of| of.card.rows.is_empty()) {
+        return Err(error.into());
+    }
+    eprintln!("{:?}", miette::Report::from(error));
+    eprintln!("the card is that of the simulator alone");
+    Ok(())
 }
 
 /// The card in the file at `path`.
@@ -177,22 +194,37 @@ fn baseline(path: &Path) -> Result<Card, EvaluationError> {
     }
 }
 
-/// What is to run, and where: a new folder, or the one that was named to go on with.
+/// Before it runs, so that a baseline that does not suit costs no time.
+fn suits(campaign: &Campaign<'_>, baseline: Option<&Card>) -> Result<(), EvaluationError> {
+    baseline.map_or(Ok(()), |baseline| campaign.suits(baseline))
+}
+
+/// What is to run, and where.
+type Begun<'s> = (EvaluationFolder, Campaign<'s>, OutputFolder);
+
+/// What was begun in a folder.
+fn go_on_with<'s>(
+    begun: EvaluationFolder,
+    (suite, catalog): (&'s Suite, &Catalog),
+    baseline: Option<&Card>,
+) -> Result<Begun<'s>> {
+    let stacks = (begun.stacks(), catalog);
+    let (keys, scale) = (begun.criteria(), begun.scale());
+    let campaign = match begun.is_on_wire() {
+        true => Campaign::with_wire(suite, stacks, keys, scale)?,
+        false => Campaign::new(suite, stacks, keys, scale)?,
+    };
+    suits(&campaign, baseline)?;
+    let folder = OutputFolder::reopen(begun.path());
+    Ok((begun, campaign, folder))
+}
+
+/// What is to run, in a new folder.
 fn begin<'s>(
     args: &EvaluateArgs,
-    suite: &'s Suite,
-    catalog: &Catalog,
-) -> Result<(EvaluationFolder, Campaign<'s>, OutputFolder)> {
-    if let Some(path) = &args.resume {
-        let begun = EvaluationFolder::open(path)?;
-        let stacks = (begun.stacks(), catalog);
-        let (keys, scale) = (begun.criteria(), begun.scale());
-        let campaign = match begun.is_on_wire() {
-            true => Campaign::with_wire(suite, stacks, keys, scale)?,
-            false => Campaign::new(suite, stacks, keys, scale)?,
-        };
-        return Ok((begun, campaign, OutputFolder::reopen(path)));
-    }
+    (suite, catalog): (&'s Suite, &Catalog),
+    baseline: Option<&Card>,
+) -> Result<Begun<'s>> {
     let stacks = stacks(args)?;
     let scale = Scale {
         extent: match args.quick {
@@ -210,9 +242,11 @@ fn begin<'s>(
         true => Campaign::with_wire(suite, stacks_of, &args.only, scale)?,
         false => Campaign::new(suite, stacks_of, &args.only, scale)?,
     };
+    suits(&campaign, baseline)?;
     let folder = folder(args.out.as_deref(), "evaluate")?;
     let keys = (&stacks[..], &args.only[..]);
-    let begun = EvaluationFolder::begin_on(&folder, keys, scale, on_wire)?;
+    let wire = (on_wire, args.suite.as_deref());
+    let begun = EvaluationFolder::begin_on(&folder, keys, scale, wire)?;
     dupack_evaluation::write_experiments(&campaign, &folder)?;
     Ok((begun, campaign, folder))
 }
@@ -282,20 +316,14 @@ fn held_against(card: &Card, baseline: &Card) -> Result<ExitCode> {
 
 /// The command that goes on with `folder`.
 fn go_on(folder: &Path, args: &EvaluateArgs) -> String {
-    let path = |path: &Path| quoted(&path.display().to_string());
-    let suite = args
-        .suite
-        .as_deref()
-        .map(|dir| format!(" --suite {}", path(dir)));
     let jobs = args.jobs.map(|jobs| format!(" --jobs {jobs}"));
     let wire = match args.wire_jobs {
         WIRE_JOBS => String::new(),
         other => format!(" --wire-jobs {other}"),
     };
     format!(
-        "dupack evaluate --resume {}{}{}{wire}",
-        path(folder),
-        suite.unwrap_or_default(),
+        "dupack evaluate --resume {}{}{wire}",
+        quoted(&folder.display().to_string()),
         jobs.unwrap_or_default()
     )
 }

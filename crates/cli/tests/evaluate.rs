@@ -87,6 +87,20 @@ fn a_card_is_printed_written_and_held_against_a_baseline() {
         "{}",
         errors(&other)
     );
+    let cut = text.replace("\"missing\": 0", "\"missing\": 4");
+    fs::write(folder.path().join("cut.json"), cut).unwrap();
+    let other = evaluate(
+        folder.path(),
+        &[&only[..], &["d", "--baseline", "cut.json"]].concat(),
+    );
+    assert_eq!(other.status.code(), Some(2));
+    assert!(
+        errors(&other).contains("4 of its runs"),
+        "{}",
+        errors(&other)
+    );
+    // It is known before anything runs.
+    assert!(!folder.path().join("d").exists());
 }
 
 #[test]
@@ -137,6 +151,8 @@ fn what_is_begun_goes_on_and_what_is_not_is_refused() {
         "{}",
         errors(&again)
     );
+    let seeds = evaluate(folder.path(), &["--resume", "a", "--seed-set", "2"]);
+    assert_eq!(seeds.status.code(), Some(2), "{}", errors(&seeds));
     let none = evaluate(folder.path(), &["--resume", "b"]);
     assert_eq!(none.status.code(), Some(2));
     assert!(
@@ -166,6 +182,10 @@ fn the_criteria_are_listed_and_misuse_is_answered() {
         (&[][..], "no stack to evaluate"),
         (&["rack/bbbr"], "rack"),
         (&["rack/bbr", "--only", "bufferbload"], "bufferbloat"),
+        (
+            &["rack/bbr", "--only", "wire-hram-cubic"],
+            "wire-harm-cubic",
+        ),
         (&["rack/bbr", "--baseline", "none.json"], "no report card"),
         (&["rack/bbr", "--suite", "."], "criteria.toml"),
         (&["--compare", "rack/bbr,rack/bbr"], "twice"),
@@ -212,6 +232,11 @@ fn cards_stand_side_by_side() {
             .join("a/1-rack-bbr/outage/report.html")
             .is_file()
     );
+    let one = serde_json::to_string(&card[0]).unwrap();
+    fs::write(folder.path().join("one.json"), one).unwrap();
+    let resumed = evaluate(folder.path(), &["--resume", "a", "--baseline", "one.json"]);
+    assert_eq!(resumed.status.code(), Some(2), "{}", errors(&resumed));
+    assert!(errors(&resumed).contains("2 cards"), "{}", errors(&resumed));
 }
 
 /// Real packets in a second's runs: the kernel's sender has a card of them alone, a stack both, and each of them
@@ -276,8 +301,9 @@ fn a_kernels_sender_has_a_card_of_real_packets() {
         .join("ours/wire-high-loss-simulated/experiment.toml");
     assert!(!fs::read_to_string(simulated).unwrap().contains("kernel:"));
 
-    // Sound runs are kept; of those whose path did not keep its time there may be none here.
-    let again = evaluate(folder.path(), &["--resume", "kernel", "--suite", "suite"]);
+    // Sound runs are kept; of those whose path did not keep its time there may be none here. Of which suite it is
+    // the folder knows.
+    let again = evaluate(folder.path(), &["--resume", "kernel"]);
     assert!(again.status.success(), "{}", errors(&again));
     let other = card(&["kernel:no_such", "--out", "none"]);
     assert_eq!(other.status.code(), Some(2), "{}", errors(&other));

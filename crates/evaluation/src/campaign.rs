@@ -1,6 +1,6 @@
 //! Evaluating stacks: all runs of all scenarios as one list, the longest first, each run once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +15,7 @@ use crate::card::{Card, WireCard};
 use crate::error::EvaluationError;
 use crate::found::{found_in, found_on_wire};
 use crate::prepare::{Prepared, place, slug, stack};
-use crate::suite::{Criterion, Round, Scale, Scenario, Suite};
+use crate::suite::{Criterion, Extent, Round, Scale, Scenario, Suite};
 use crate::wire::{self, KERNEL, OnWire, RealPackets};
 
 /// Stacks with the scenarios of the criteria that are asked about, checked and ready to run.
@@ -188,6 +188,21 @@ impl<'s> Campaign<'s> {
             whole: keys.is_empty(),
             subjects,
         })
+    }
+
+    /// The criteria that are asked about, of each stack.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = BTreeSet<String>> + '_ {
+        self.subjects.iter().map(|subject| {
+            let own = subject.scenarios.iter();
+            let own = own.flat_map(|of| of.plan.empty_results().experiment.claims);
+            let wire = subject.wire.iter().flat_map(OnWire::claims);
+            own.chain(wire).map(|claim| claim.id).collect()
+        })
+    }
+
+    /// How much is run.
+    pub(crate) const fn extent(&self) -> Extent {
+        self.scale.extent
     }
 
     /// How many runs it has, those that several stacks share counted once; what is not decided by them gets

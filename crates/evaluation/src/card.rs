@@ -1,5 +1,7 @@
 //! The report card: a verdict for each criterion, as data.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use dupack_claims::Verdict;
@@ -295,7 +297,7 @@ impl Card {
                     expression: of.expression.clone(),
                     threshold: format!("{} ({basis}: {source})", criterion.threshold),
                     scenario: of.scenario.clone(),
-                    command: command(stack, &criterion.key, scale),
+                    command: command(stack, &criterion.key, scale, suite.folder.as_deref()),
                 });
             }
         }
@@ -336,13 +338,8 @@ pub(crate) struct Found {
     pub(crate) scenario: String,
 }
 
-/// The command that judges `key` of `stack` again.
-fn command(stack: &str, key: &str, scale: Scale) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
-    let stack = match stack.chars().all(plain) {
-        true => stack.to_owned(),
-        false => format!("'{stack}'"),
-    };
+/// The command that judges `key` of `stack` again, by the suite in `folder`, if it is not the one of the program.
+fn command(stack: &str, key: &str, scale: Scale, folder: Option<&Path>) -> String {
     let set = match scale.seed_set {
         1 => String::new(),
         n => format!(" --seed-set {n}"),
@@ -351,7 +348,18 @@ fn command(stack: &str, key: &str, scale: Scale) -> String {
         Extent::Full => "",
         Extent::Quick => " --quick",
     };
-    format!("dupack evaluate {stack} --only {key}{quick}{set}")
+    let suite = folder.map(|folder| format!(" --suite {}", quoted(&folder.display().to_string())));
+    let (stack, suite) = (quoted(stack), suite.unwrap_or_default());
+    format!("dupack evaluate {stack} --only {key}{quick}{set}{suite}")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]
@@ -446,8 +454,13 @@ mod tests {
     #[test]
     fn the_command_of_a_row_can_be_pasted() {
         assert_eq!(
-            command("rack/bbr(beta=0.9)", "harm", Extent::Quick.into()),
+            command("rack/bbr(beta=0.9)", "harm", Extent::Quick.into(), None),
             "dupack evaluate 'rack/bbr(beta=0.9)' --only harm --quick"
+        );
+        let folder = Some(Path::new("it's mine"));
+        assert_eq!(
+            command("rack/bbr", "x", Extent::Full.into(), folder),
+            r"dupack evaluate rack/bbr --only x --suite 'it'\''s mine'"
         );
     }
 }

@@ -78,6 +78,20 @@ pub enum EvaluationError {
     #[error("the baseline has none of the criteria that were evaluated")]
     #[diagnostic(help("name the same criteria with --only, or leave it out"))]
     NothingInCommon,
+    /// The card to compare with was interrupted.
+    #[error("the baseline is not finished: {missing} of its runs are missing")]
+    #[diagnostic(help("finish it with `dupack evaluate --resume` and its folder"))]
+    Unfinished {
+        /// How many.
+        missing: usize,
+    },
+    /// One card cannot be held against several, or several against one.
+    #[error("a baseline is held against one card, and here come {cards} cards")]
+    #[diagnostic(help("evaluate one stack at a time, or leave out --baseline"))]
+    SeveralCards {
+        /// How many.
+        cards: usize,
+    },
     /// Real packets cannot be had here.
     #[error("no runs on real packets: {cause}")]
     #[diagnostic(help(

@@ -35,6 +35,9 @@ struct Manifest {
     /// Whether real packets are asked, too.
     #[serde(default)]
     wire: bool,
+    /// The folder of the suite; none if it is the one of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    suite: Option<PathBuf>,
 }
 
 impl EvaluationFolder {
@@ -48,10 +51,11 @@ impl EvaluationFolder {
         keys: &[String],
         scale: impl Into<Scale>,
     ) -> Result<Self, EvaluationError> {
-        Self::begin_on(folder, (stacks, keys), scale, false)
+        Self::begin_on(folder, (stacks, keys), scale, (false, None))
     }
 
-    /// As [`begin`](Self::begin), and says whether real packets are asked, too.
+    /// As [`begin`](Self::begin), and says whether real packets are asked, too, and in which folder the suite is,
+    /// if it is not the one of the program.
     ///
     /// # Errors
     /// If it cannot be written to.
@@ -59,7 +63,7 @@ impl EvaluationFolder {
         folder: &OutputFolder,
         (stacks, keys): (&[String], &[String]),
         scale: impl Into<Scale>,
-        wire: bool,
+        (wire, suite): (bool, Option<&Path>),
     ) -> Result<Self, EvaluationError> {
         let scale = scale.into();
         let begun = Manifest {
@@ -70,6 +74,8 @@ impl EvaluationFolder {
             stacks: stacks.to_vec(),
             criteria: keys.to_vec(),
             wire,
+            // So that it is found from anywhere.
+            suite: suite.map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned())),
         };
         let mut text = serde_json::to_string_pretty(&begun).unwrap_or_default();
         text.push('\n');
@@ -127,6 +133,12 @@ impl EvaluationFolder {
         self.begun.wire
     }
 
+    /// The folder of the suite; none if it is the one of the program.
+    #[must_use]
+    pub fn suite(&self) -> Option<&Path> {
+        self.begun.suite.as_deref()
+    }
+
     /// How much is run, and with which seeds.
     #[must_use]
     pub const fn scale(&self) -> Scale {
@@ -175,6 +187,14 @@ mod tests {
         let again = EvaluationFolder::open(&base).unwrap();
         assert_eq!((again.stacks(), again.criteria()), (&stacks[..], &keys[..]));
         assert_eq!(again.scale().extent, Extent::Quick);
+        assert_eq!(again.suite(), None);
+        drop(again);
+        fs::remove_file(base.join(MANIFEST)).unwrap();
+        let own = (false, Some(Path::new("own")));
+        let keys = (&stacks[..], &keys[..]);
+        drop(EvaluationFolder::begin_on(&folder, keys, Extent::Full, own).unwrap());
+        let again = EvaluationFolder::open(&base).unwrap();
+        assert_eq!(again.suite(), Some(&*std::path::absolute("own").unwrap()));
         fs::remove_dir_all(&base).unwrap();
     }
 }

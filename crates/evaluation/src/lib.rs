@@ -6,6 +6,7 @@
 //! into them and makes a [`Card`] of each: a [`Mark`] for every criterion. [`write()`] makes a folder of
 //! them.
 
+mod baseline;
 mod campaign;
 mod card;
 mod error;

@@ -197,7 +197,7 @@ fn detail(row: &Row, evaluated: &[Evaluated], suite: &Suite) -> Result<Section, 
             _ => format!("{}: ", of.card.stack),
         };
         blocks.push(Block::text(format!(
-            "{stack}{}. {}",
+            "{stack}{}: {}",
             own.verdict.marked(),
             own.found
         )));
@@ -215,7 +215,8 @@ fn detail(row: &Row, evaluated: &[Evaluated], suite: &Suite) -> Result<Section, 
             }
         };
         blocks.push(Block::Listing {
-            caption: "To run it again:".to_owned(),
+            caption: "To judge it again, and, in this card's folder, to run its experiment:"
+                .to_owned(),
             text: format!("{}{run}", own.command),
         });
         let report = own.scenario.replace("experiment.toml", "report.html");

@@ -44,6 +44,8 @@ pub struct Suite {
     pub(crate) files: BTreeMap<PathBuf, String>,
     /// Its part for real packets.
     wire: Option<Box<Suite>>,
+    /// The folder that it was read from; none if it is the one of the program.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// A heading of RFC 9743.
@@ -249,8 +251,12 @@ impl Suite {
         let mut suite = Self::read_folder(path)?;
         let wire = path.join(WIRE);
         if wire.is_dir() {
-            suite.wire = Some(Box::new(Self::read_folder(&wire)?));
+            let mut wire = Self::read_folder(&wire)?;
+            // It is named by the folder above.
+            wire.folder = Some(path.to_owned());
+            suite.wire = Some(Box::new(wire));
         }
+        suite.folder = Some(path.to_owned());
         Ok(suite)
     }
 
@@ -286,6 +292,7 @@ impl Suite {
             scenarios: listed.scenarios,
             baselines: listed.baselines,
             wire: None,
+            folder: None,
             files,
         };
         suite.check()?;
@@ -298,11 +305,10 @@ impl Suite {
         self.wire.as_deref()
     }
 
-    /// Whether `key` is a criterion on real packets.
+    /// Whether `key` is a criterion on real packets, or several begin so.
     #[must_use]
     pub fn is_of_wire(&self, key: &str) -> bool {
-        let of = |suite: &Self| suite.criteria.iter().any(|c| c.key == key);
-        self.wire().is_some_and(of)
+        self.wire().is_some_and(|suite| suite.has(key))
     }
 
     /// The criterion called `key`, in the simulator or on real packets.
@@ -399,19 +405,40 @@ impl Suite {
         Ok(Source::new(name, text.clone()))
     }
 
-    /// The criteria called `keys`; all, if none is named.
+    /// The criteria called `keys`, where `harm` stands for `harm-cubic` and all others that begin so; all, if none is
+    /// named.
     ///
     /// # Errors
     /// If there is none of such a name.
     pub fn choose(&self, keys: &[String]) -> Result<Vec<&Criterion>, EvaluationError> {
         for key in keys {
-            if !self.criteria.iter().any(|criterion| criterion.key == *key) {
-                let known: Vec<&str> = self.criteria.iter().map(|c| c.key.as_str()).collect();
+            if !self.has(key) {
+                let wire = self.wire().into_iter().flat_map(|suite| &suite.criteria);
+                let known = self.criteria.iter().chain(wire);
+                let known: Vec<&str> = known.map(|c| c.key.as_str()).collect();
                 return Err(EvaluationError::unknown(key, &known));
             }
         }
-        let wanted = |c: &&Criterion| keys.is_empty() || keys.contains(&c.key);
+        let wanted = |c: &&Criterion| keys.is_empty() || keys.iter().any(|key| self.means(key, c));
         Ok(self.criteria.iter().filter(wanted).collect())
+    }
+
+    /// Whether a criterion is called `key`, or several begin so.
+    fn has(&self, key: &str) -> bool {
+        self.criteria.iter().any(|c| self.means(key, c))
+    }
+
+    /// Whether `key` stands for `criterion`: by its name, or, where no criterion has that name, by the begin of its
+    /// name up to a dash.
+    fn means(&self, key: &str, criterion: &Criterion) -> bool {
+        let begins = || {
+            let rest = criterion.key.strip_prefix(key);
+            rest.is_some_and(|rest| rest.starts_with('-'))
+        };
+        match self.criteria.iter().any(|c| c.key == key) {
+            true => criterion.key == key,
+            false => !key.is_empty() && begins(),
+        }
     }
 }
 

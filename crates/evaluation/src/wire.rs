@@ -16,7 +16,7 @@ use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_claims::{Rules, World};
 use dupack_lab::experiment::load::{ReadFile, Source};
 use dupack_lab::experiment::points::{Point, points};
-use dupack_lab::experiment::{Acks, Experiment, Seeds};
+use dupack_lab::experiment::{Acks, Claim, Experiment, Seeds};
 use dupack_lab::results::{Doubt, HarmRecord, Medium, Results, Run, Values, WireRecord};
 use dupack_lab::run::journal::{Done, Journal};
 use dupack_lab::run::{Amount, Fingerprint, Job};
@@ -198,6 +198,11 @@ impl OnWire {
                     (0..self.experiment.stacks.len()).map(move |stack| Job { point, stack, seed })
                 })
             })
+    }
+
+    /// Its claims, one for each criterion.
+    pub(crate) fn claims(&self) -> Vec<Claim> {
+        self.experiment.claims.clone()
     }
 
     fn stack(&self, job: Job) -> &str {

@@ -139,6 +139,24 @@ fn what_is_not_there_gets_an_error_that_says_what_is() {
     assert!(twice.contains("twice"), "{twice}");
 }
 
+#[test]
+fn a_key_stands_for_all_criteria_that_begin_so() {
+    let suite = Suite::builtin();
+    let chosen = |key: &str| {
+        let chosen = suite.choose(&texts(&[key])).unwrap();
+        chosen.iter().map(|c| c.key.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        chosen("harm"),
+        ["harm-cubic", "harm-reno", "harm-loss", "harm-delay"]
+    );
+    assert_eq!(chosen("collapse"), ["collapse"]);
+    assert!(suite.is_of_wire("wire-harm") && !suite.is_of_wire("harm"));
+    for none in ["har", "harm-", "", "-"] {
+        assert!(suite.choose(&texts(&[none])).is_err(), "{none}");
+    }
+}
+
 /// A baseline that is the stack itself is there once, and the card says what it is relative to.
 #[test]
 fn a_baseline_is_held_against_itself() {
