@@ -2,7 +2,12 @@
 //!
 //! RFC 8867 tests the congestion control of such media. It presumes a video codec and leaves the
 //! algorithm open; here both are as simple as they can be, so that the source stands for "somebody in
-//! a video call" beside other flows, and not for an algorithm under test:
+//! a video call" beside other flows, and not for an algorithm under test.
+//!
+//! From RFC 8867 (§4.3) are, for whoever sets them so: rates of 150 kbit/s to 1.5 Mbit/s, beginning with
+//! the least, 10 to 30 frames a second (25 here, if nothing is said), and a single rate of 20 kbit/s for
+//! audio. Of its codec two things are not here: a rate that varies by 5 %, and up to 100 ms until a
+//! new rate is heeded. All else is ours, but for what names a source:
 //!
 //! * A frame has as many bytes as the rate gives it, and leaves at once, in packets of one size but
 //!   the last. With a single rate that is all: the source reacts to nothing.
@@ -11,10 +16,10 @@
 //! * The sender goes a rate down if more than 10 % of a report's packets were lost, or they waited
 //!   longer than a limit, and one up if less than 2 % were and they did not wait for half of that,
 //!   for some time. The shares are those of Google's congestion control
-//!   (draft-ietf-rmcat-gcc-02, section 6); the limit and the steps are ours. Four reports that do not
-//!   come are as bad as losses.
+//!   (draft-ietf-rmcat-gcc-02, section 6); the limit, the steps and the time are ours. Four reports
+//!   that do not come are as bad as losses, which is ours, too.
 //!
-//! A packet that comes later than its deadline is as useless as one that is lost.
+//! A packet that comes later than its deadline is as useless as one that is lost. RFC 8867 has no deadline.
 
 use dupack_tcp::time::{Duration, Instant};
 
