@@ -47,6 +47,75 @@ pub enum Cause {
     Unknown,
 }
 
+/// Causes in groups: what a sender's own words, or the states of a kernel's, can be compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// The first repair of a recovery without a timeout.
+    Fast,
+    /// A further one of the same recovery.
+    Further,
+    /// An expiry of the retransmission timer.
+    Timeout,
+    /// What was outstanding at the expiry.
+    AfterTimeout,
+    /// A probe for a lost tail.
+    TailLossProbe,
+    /// Whether the peer is still there.
+    KeepAlive,
+    /// Whether its window is open.
+    WindowProbe,
+    /// The capture does not tell.
+    Unknown,
+}
+
+impl Class {
+    /// All, each at its own place.
+    pub const ALL: [Self; 8] = [
+        Self::Fast,
+        Self::Further,
+        Self::Timeout,
+        Self::AfterTimeout,
+        Self::TailLossProbe,
+        Self::KeepAlive,
+        Self::WindowProbe,
+        Self::Unknown,
+    ];
+
+    /// Its name, in a word or two.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Further => "further",
+            Self::Timeout => "timeout",
+            Self::AfterTimeout => "after timeout",
+            Self::TailLossProbe => "tail loss probe",
+            Self::KeepAlive => "keep-alive",
+            Self::WindowProbe => "window probe",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Cause {
+    /// Its group.
+    #[must_use]
+    pub const fn class(self) -> Class {
+        match self {
+            Self::DuplicateAcks | Self::SackedBeyond | Self::Rack | Self::EarlyRetransmit => {
+                Class::Fast
+            }
+            Self::PartialAck | Self::FurtherHole | Self::LostAgain => Class::Further,
+            Self::Timeout { .. } => Class::Timeout,
+            Self::AfterTimeout => Class::AfterTimeout,
+            Self::TailLossProbe => Class::TailLossProbe,
+            Self::KeepAlive => Class::KeepAlive,
+            Self::WindowProbe => Class::WindowProbe,
+            Self::Unknown => Class::Unknown,
+        }
+    }
+}
+
 /// Whether a retransmission was needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
