@@ -26,8 +26,6 @@ pub struct FuzzArgs {
 /// The fuzzers.
 #[derive(Clone, Copy, ValueEnum)]
 enum Target {
-    /// Capture files of anybody's making
-    Capture,
     /// Packets: reading and writing them
     Codec,
     /// A connection, and a peer that does anything
@@ -38,7 +36,6 @@ impl Target {
     /// Its name in `fuzz/Cargo.toml`, and of the folder of its corpus.
     const fn name(self) -> &'static str {
         match self {
-            Self::Capture => "capture",
             Self::Codec => "codec",
             Self::Endpoint => "endpoint",
         }

@@ -311,12 +311,7 @@ fn unfit(experiment: &Experiment) -> Option<&'static str> {
             "`warm_up`: a run counts from its begin",
         ),
         (
-            group(|flow| {
-                flow.video.is_some()
-                    || flow.web.is_some()
-                    || flow.bytes.is_some()
-                    || !flow.writes.is_empty()
-            }),
+            group(|flow| flow.video.is_some() || flow.web.is_some() || flow.bytes.is_some()),
             "flow but those that always have more",
         ),
         (group(|flow| flow.reverse), "`reverse` flow"),
