@@ -1,7 +1,8 @@
 //! Writes the fuzzers' seeds: `cargo run --manifest-path fuzz/Cargo.toml --bin seeds`.
 //!
-//! Packets of every kind for `codec`, and for `endpoint` a script for every recovery and role
-//! that opens a connection, sends, receives and closes. The fuzzers find the rest.
+//! Packets of every kind for `codec`; for `endpoint` a script for every recovery and role
+//! that opens a connection, sends, receives and closes; for `capture` a file for every format and
+//! link. The fuzzers find the rest.
 
 use std::fs;
 use std::io;
@@ -9,8 +10,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
-use dupack_tcp::segment::SackBlock;
 use dupack_tcp::options::Sack;
+use dupack_tcp::segment::SackBlock;
 use dupack_tcp::seq::SeqNumber;
 use dupack_wire::icmp::packet_too_big;
 use dupack_wire::{Checksum, Envelope, emit};
@@ -21,6 +22,7 @@ const RECOVERIES: u8 = 12;
 fn main() -> io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     write(&corpus.join("codec"), packets())?;
+    write(&corpus.join("capture"), captures())?;
     write(&corpus.join("endpoint"), scripts())
 }
 
@@ -140,4 +142,191 @@ fn scripts() -> Vec<Vec<u8>> {
         }
     }
     scripts
+}
+
+/// Magic number and byte order of pcap files, and whether their numbers begin with the low byte.
+const PCAPS: [(u32, bool); 4] = [
+    (0xa1b2_c3d4, true),
+    (0xa1b2_c3d4, false),
+    (0xa1b2_3c4d, true),
+    (0xa1b2_cd34, false),
+];
+
+/// A link type, and what stands before an IPv4 packet there.
+const LINKS: [(u32, &[u8]); 11] = [
+    (101, &[]),
+    (1, &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]),
+    (
+        1,
+        &[
+            2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 8, 0,
+        ],
+    ),
+    (
+        1,
+        &[
+            2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x64, 0x11, 0, 0, 1, 0, 60, 0, 0x21,
+        ],
+    ),
+    (
+        1,
+        &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x47, 0, 1, 1, 64],
+    ),
+    (113, &[0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0]),
+    (
+        276,
+        &[8, 0, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0],
+    ),
+    (0, &[2, 0, 0, 0]),
+    (108, &[0, 0, 0, 2]),
+    (9, &[0xff, 3, 0, 0x21]),
+    (
+        10,
+        &[
+            0x57, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 7, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0,
+        ],
+    ),
+];
+
+/// Files of two packets: each link in each pcap, and pcapng in either order with blocks of each kind.
+fn captures() -> Vec<Vec<u8>> {
+    let all = packets();
+    // An ACK with SACK blocks, and data, of IPv4.
+    let two = [&all[3], &all[4]];
+    let mut files = Vec::new();
+    for ((magic, low_first), (link, before)) in PCAPS.iter().cycle().zip(LINKS) {
+        files.push(pcap(
+            Numbers {
+                low_first: *low_first,
+            },
+            *magic,
+            link,
+            before,
+            two,
+        ));
+    }
+    for low_first in [true, false] {
+        files.push(pcapng(Numbers { low_first }, two));
+    }
+    files.push(stored(&files[1]));
+    files
+}
+
+/// How a file writes numbers.
+#[derive(Clone, Copy)]
+struct Numbers {
+    low_first: bool,
+}
+
+impl Numbers {
+    fn words(self, words: &[u32]) -> Vec<u8> {
+        let bytes = |word: &u32| match self.low_first {
+            true => word.to_le_bytes(),
+            false => word.to_be_bytes(),
+        };
+        words.iter().flat_map(bytes).collect()
+    }
+
+    /// Two numbers of 16 bits.
+    fn halves(self, first: u16, second: u16) -> Vec<u8> {
+        match self.low_first {
+            true => [first.to_le_bytes(), second.to_le_bytes()].concat(),
+            false => [first.to_be_bytes(), second.to_be_bytes()].concat(),
+        }
+    }
+}
+
+fn pcap(numbers: Numbers, magic: u32, link: u32, before: &[u8], packets: [&Vec<u8>; 2]) -> Vec<u8> {
+    let mut file = numbers.words(&[magic]);
+    file.extend(numbers.halves(2, 4));
+    file.extend(numbers.words(&[0, 0, 0xffff, link]));
+    for (secs, packet) in (1_000_000_000..).zip(packets) {
+        let len = (before.len() + packet.len()) as u32;
+        file.extend(numbers.words(&[secs, 500, len, len]));
+        if magic == 0xa1b2_cd34 {
+            file.extend([0; 8]);
+        }
+        file.extend(before);
+        file.extend(packet);
+    }
+    file
+}
+
+/// Two interfaces, an enhanced, an obsolete and a simple packet, statistics.
+fn pcapng(numbers: Numbers, packets: [&Vec<u8>; 2]) -> Vec<u8> {
+    let block = |kind: u32, parts: &[&[u8]]| {
+        let mut body = parts.concat();
+        body.resize(body.len().next_multiple_of(4), 0);
+        let len = 12 + body.len() as u32;
+        [numbers.words(&[kind, len]), body, numbers.words(&[len])].concat()
+    };
+    let option = |code: u16, value: &[u8]| {
+        let mut option = numbers.halves(code, value.len() as u16);
+        option.extend(value);
+        option.resize(option.len().next_multiple_of(4), 0);
+        option
+    };
+    let version = numbers.halves(1, 0);
+    let link = [numbers.halves(101, 0), numbers.words(&[0xffff])].concat();
+    let nanos = option(9, &[9]);
+    let [one, two] = packets;
+    let sizes = |packet: &[u8]| [packet.len() as u32; 2];
+    let [kept, original] = sizes(one);
+    let enhanced = numbers.words(&[1, 0x0de0_b6b3, 5, kept, original]);
+    let mut padded = one.clone();
+    padded.resize(one.len().next_multiple_of(4), 0);
+    let flags = [
+        option(1, b"why"),
+        option(2, &numbers.words(&[2])),
+        option(0, b""),
+    ]
+    .concat();
+    let [kept, original] = sizes(two);
+    let obsolete = [
+        numbers.halves(0, 0),
+        numbers.words(&[0x0005_0000, 5, kept, original]),
+    ]
+    .concat();
+    let statistics = [
+        numbers.words(&[1, 0, 5]),
+        option(5, &numbers.words(&[7, 0])),
+    ]
+    .concat();
+    [
+        block(
+            0x0a0d_0d0a,
+            &[&numbers.words(&[0x1a2b_3c4d]), &version, &[0xff; 8]],
+        ),
+        block(1, &[&link]),
+        block(1, &[&link, &option(2, b"eth0"), &nanos]),
+        block(6, &[&enhanced, &padded, &flags]),
+        block(2, &[&obsolete, two]),
+        block(3, &[&numbers.words(&[two.len() as u32]), two]),
+        block(5, &[&statistics]),
+    ]
+    .concat()
+}
+
+/// `bytes` in a file of gzip's (RFC 1952) that stores them as they are (RFC 1951 §3.2.4).
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let len = bytes.len() as u16;
+    let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    file.extend(len.to_le_bytes());
+    file.extend((!len).to_le_bytes());
+    file.extend(bytes);
+    file.extend(crc32(bytes).to_le_bytes());
+    file.extend((bytes.len() as u32).to_le_bytes());
+    file
+}
+
+/// The check sum of RFC 1952 §8.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| match crc & 1 {
+        1 => crc >> 1 ^ 0xedb8_8320,
+        _ => crc >> 1,
+    };
+    let whole = bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), step)
+    });
+    !whole
 }

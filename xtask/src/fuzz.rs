@@ -26,6 +26,8 @@ pub struct FuzzArgs {
 /// The fuzzers.
 #[derive(Clone, Copy, ValueEnum)]
 enum Target {
+    /// Capture files of anybody's making
+    Capture,
     /// Packets: reading and writing them
     Codec,
     /// A connection, and a peer that does anything
@@ -36,6 +38,7 @@ impl Target {
     /// Its name in `fuzz/Cargo.toml`, and of the folder of its corpus.
     const fn name(self) -> &'static str {
         match self {
+            Self::Capture => "capture",
             Self::Codec => "codec",
             Self::Endpoint => "endpoint",
         }

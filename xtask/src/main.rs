@@ -47,7 +47,7 @@ enum Chore {
     /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
     /// machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
     Interop(interop::InteropArgs),
-    /// Let the fuzzers of packets and connections work for a while (needs a nightly compiler and cargo-fuzz).
+    /// Let the fuzzers of packets, connections and captures work for a while (needs a nightly compiler and cargo-fuzz).
     Fuzz(fuzz::FuzzArgs),
     /// Change the endpoint and the plug-ins in small ways, and see whether tests notice; writes docs/mutants.md (needs
     /// cargo-mutants; takes hours, and may be stopped and called again).

@@ -2,6 +2,7 @@
 
 mod compare;
 mod deliver;
+mod diagnose;
 #[cfg(target_os = "linux")]
 mod endpoint;
 mod evaluate;
@@ -46,6 +47,8 @@ enum Command {
     Run(run::RunArgs),
     /// Follow one flow packet by packet: time–sequence figure, pcapng, CSV
     Trace(Box<trace::TraceArgs>),
+    /// Read a capture: what limited its transfers, why segments were sent again, which sender it was
+    Diagnose(Box<diagnose::DiagnoseArgs>),
     /// Rerun a paper's experiments and judge its claims
     Papers(papers::PapersArgs),
     /// Judge a stack by RFC 9743's criteria: a report card
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args, &given, &catalog),
         Command::Run(args) => run::run(&args, &catalog),
         Command::Trace(args) => trace::run(&args, &given, &catalog),
+        Command::Diagnose(args) => diagnose::run(&args, &catalog),
         #[cfg(target_os = "linux")]
         Command::Send(args) => send::run(&args, &catalog),
         #[cfg(target_os = "linux")]

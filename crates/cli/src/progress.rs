@@ -14,17 +14,22 @@ static INTERRUPT: Interrupt = Interrupt::new();
 
 /// The interrupt that Ctrl-C asks. A second Ctrl-C ends the program at once.
 pub fn interrupt() -> &'static Interrupt {
+    interrupt_saying("the finished runs are kept")
+}
+
+/// The same, where something else than runs is kept, in these words.
+pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
     static HANDLER: OnceLock<()> = OnceLock::new();
     HANDLER.get_or_init(|| {
-        let handler = || {
+        let handler = move || {
             if INTERRUPT.is_asked() {
                 std::process::exit(130);
             }
-            eprintln!("\nstopping: the finished runs are kept (again to end at once)");
+            eprintln!("\nstopping: {kept} (again to end at once)");
             INTERRUPT.ask();
         };
         if let Err(error) = ctrlc::set_handler(handler) {
-            eprintln!("warning: Ctrl-C will not keep the finished runs: {error}");
+            eprintln!("warning: Ctrl-C ends the program at once: {error}");
         }
     });
     &INTERRUPT
@@ -74,6 +79,35 @@ impl Bar {
     /// Takes the bar away.
     pub fn finish(self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A bar over the bytes of a file; where nobody knows how many there are, their number.
+pub struct Reading(ProgressBar);
+
+impl Reading {
+    /// A bar for reading `what`, which has so many bytes.
+    pub fn new(bytes: Option<u64>, what: &str) -> Self {
+        let room = Room::of_the_terminal();
+        let style = match (bytes, room) {
+            (Some(_), Room::Wide { .. }) => "{msg} {wide_bar} {bytes}/{total_bytes}, {eta} left",
+            (Some(_), _) => "{wide_bar} {bytes}",
+            (None, Room::Wide { .. }) => "{spinner} {msg}: {bytes} read",
+            (None, _) => "{spinner} {bytes}",
+        };
+        let bar = bar(screen::target(), bytes.unwrap_or(0), style);
+        bar.set_message(cut(what, room.message()));
+        Self(bar)
+    }
+
+    /// So many bytes were read.
+    pub fn taken(&self, bytes: u64) {
+        self.0.set_position(bytes);
+    }
+
+    /// Takes the bar away.
+    pub fn finish(self) {
+        self.0.finish_and_clear();
     }
 }
 

@@ -65,6 +65,7 @@ fn the_same_seed_gives_the_same_packets_on_every_new_path() {
         "handovers.toml",
         "asymmetric-uplink.toml",
         "web-flows.toml",
+        "pauses.toml",
         "misbehaving-receivers.toml",
         "real-time-congested-feedback.toml",
     ] {
@@ -205,4 +206,13 @@ fn media_alone_on_a_changing_path_follows_it() {
     assert!((0.5..1.05).contains(&rate), "{rate}");
     let late = mean(&results, 0, 0, Measure::MediaLate);
     assert!((0.0..5.0).contains(&late), "{late}");
+}
+
+#[test]
+fn pauses_are_part_of_the_time_that_a_transfer_takes() {
+    let results = run("pauses.toml", short);
+    let took = |point| mean(&results, point, 0, Measure::Completion);
+    // 20 answers, each 200 ms after the one before was acknowledged: over a longer way they take longer.
+    assert!((4.0..8.0).contains(&took(0)), "{}", took(0));
+    assert!(took(1) > took(0) + 1.0, "{} {}", took(0), took(1));
 }

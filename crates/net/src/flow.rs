@@ -36,6 +36,8 @@ pub struct TcpFlowConfig {
     pub coalescing: Option<Duration>,
     /// How the receiver lies.
     pub misbehaviour: Misbehaviour,
+    /// What the application writes when, with [`Application::Scripted`]; read by nobody else.
+    pub writes: Vec<Write>,
 }
 
 impl TcpFlowConfig {
@@ -69,6 +71,7 @@ impl TcpFlowConfig {
                 optimistic_bytes: None,
                 claimed_bytes: None,
             },
+            writes: Vec::new(),
         }
     }
 }
@@ -146,8 +149,40 @@ pub enum Application {
         /// Time between two.
         every: Duration,
     },
+    /// What [`TcpFlowConfig::writes`] says, so many bytes in all.
+    Scripted {
+        /// The sum of the writes.
+        bytes: u64,
+    },
     /// Frames at a constant rate, with somebody watching.
     Video(VideoConfig),
+}
+
+/// A write of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// When.
+    pub when: When,
+    /// How much.
+    pub bytes: u64,
+}
+
+/// When an application writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// So long after the start of the flow, or as soon as everything before it is written if that is later.
+    At(Duration),
+    /// So long after everything before it has been acknowledged: an answer to a question that comes then.
+    After(Duration),
+}
+
+/// What an application writes that has a script: all of it, in the order of the list.
+#[must_use]
+pub fn scripted(writes: &[Write]) -> Application {
+    let bytes = writes.iter().map(|write| write.bytes);
+    Application::Scripted {
+        bytes: bytes.fold(0, u64::saturating_add),
+    }
 }
 
 impl Application {
@@ -158,6 +193,7 @@ impl Application {
             Self::Greedy => None,
             Self::Finite(bytes) => Some(bytes),
             Self::Writes { bytes, count, .. } => Some(bytes.saturating_mul(count)),
+            Self::Scripted { bytes } => Some(bytes),
             Self::Video(video) => Some(video.frame_bytes.saturating_mul(video.frames)),
         }
     }

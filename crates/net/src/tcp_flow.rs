@@ -11,7 +11,7 @@ use dupack_tcp::{Receiver, Sender};
 
 use crate::coalescing::Coalescing;
 use crate::fabric::{Fabric, TimerId};
-use crate::flow::{Application, HeaderSizes, TcpFlowConfig};
+use crate::flow::{Application, HeaderSizes, TcpFlowConfig, When, Write};
 use crate::ids::FlowId;
 use crate::informed::inform;
 use crate::link::DropCause;
@@ -32,7 +32,8 @@ pub struct TcpFlow {
     receiver: Receiver,
     /// Most applications read at once, and most receivers keep what they have.
     reader: Option<Box<ReaderState>>,
-    viewers: Option<Box<Viewers>>,
+    /// Most applications have everything to write at once, and nobody watches.
+    special: Option<Box<Special>>,
     /// Most hosts hand up every segment, and most receivers say what is.
     oddities: Option<Box<Oddities>>,
     truth: FlowTruth,
@@ -49,6 +50,15 @@ pub struct TcpFlow {
     /// Counters as they stood when measuring began; none if all stood at zero, as without a
     /// warm-up.
     baseline: Option<Box<Baseline>>,
+}
+
+/// What few applications do.
+#[derive(Debug)]
+enum Special {
+    /// They send video, and somebody watches.
+    Watched(Viewers),
+    /// They write by a list: what is left of it.
+    Scripted(std::vec::IntoIter<Write>),
 }
 
 /// What few receivers' hosts do.
@@ -122,6 +132,13 @@ impl TcpFlow {
     /// A transfer as it is at the start of a run, but for its random numbers.
     pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop) -> Self {
         let oddities = Oddities::new(&config);
+        let next_write = Some(first_write(&config));
+        let writes_left = match config.application {
+            Application::Greedy | Application::Finite(_) => 1,
+            Application::Scripted { .. } => config.writes.len() as u64,
+            Application::Writes { count, .. } => count,
+            Application::Video(video) => video.frames,
+        };
         let mut receiver = config.receiver;
         receiver.application = config.reader.reading();
         let truth = FlowTruth::default();
@@ -138,16 +155,18 @@ impl TcpFlow {
             back,
             start: config.start,
             application: config.application,
-            next_write: Some(config.start),
-            writes_left: match config.application {
-                Application::Greedy | Application::Finite(_) => 1,
-                Application::Writes { count, .. } => count,
-                Application::Video(video) => video.frames,
-            },
+            next_write,
+            writes_left,
             progress: Progress::NotStarted,
             baseline: None,
-            viewers: match config.application {
-                Application::Video(video) => Some(Box::new(Viewers::new(video, config.start))),
+            special: match config.application {
+                Application::Video(video) => Some(Box::new(Special::Watched(Viewers::new(
+                    video,
+                    config.start,
+                )))),
+                Application::Scripted { .. } => {
+                    Some(Box::new(Special::Scripted(config.writes.into_iter())))
+                }
                 _ => None,
             },
         }
@@ -360,7 +379,10 @@ impl TcpFlow {
     }
 
     fn video_totals(&self, now: Instant) -> Option<VideoCounters> {
-        Some(self.viewers.as_ref()?.counters(now))
+        match self.special.as_deref()? {
+            Special::Watched(viewers) => Some(viewers.counters(now)),
+            Special::Scripted(_) => None,
+        }
     }
 
     /// The application hands over its next bytes, and the first time the transfer begins.
@@ -370,6 +392,10 @@ impl TcpFlow {
             Application::Finite(bytes) => (bytes, Duration::ZERO),
             Application::Writes { bytes, every, .. } => (bytes, every),
             Application::Video(video) => (video.frame_bytes, video.every),
+            Application::Scripted { .. } => {
+                self.write_by_script(now);
+                return;
+            }
         };
         self.next_write = None;
         if self.writes_left > 0 {
@@ -379,9 +405,49 @@ impl TcpFlow {
         if self.writes_left > 0 {
             self.next_write = Some(no_earlier_than_next(now, now + every));
         }
+        self.note_start(now);
+    }
+
+    fn note_start(&mut self, now: Instant) {
         if self.progress == Progress::NotStarted {
             self.progress = Progress::Running;
             self.note_progress(now);
+        }
+    }
+
+    /// Hands over what the script says for now. What waits for ACKs gets its time when they are in.
+    fn write_by_script(&mut self, now: Instant) {
+        self.next_write = None;
+        let Some(Special::Scripted(script)) = self.special.as_deref_mut() else {
+            return;
+        };
+        let Some(write) = script.next() else {
+            return;
+        };
+        self.writes_left -= 1;
+        self.sender.write(write.bytes);
+        if let Some(Write {
+            when: When::At(at), ..
+        }) = script.as_slice().first()
+        {
+            self.next_write = Some(no_earlier_than_next(now, self.start + *at));
+        }
+        self.note_start(now);
+    }
+
+    /// Nothing is under way and nothing due: the script may say for how long.
+    #[inline(never)]
+    fn wait_by_script(&mut self, now: Instant) {
+        let Some(Special::Scripted(script)) = self.special.as_deref() else {
+            return;
+        };
+        if let Some(Write {
+            when: When::After(after),
+            ..
+        }) = script.as_slice().first()
+            && self.sender.is_done()
+        {
+            self.next_write = Some(no_earlier_than_next(now, now + *after));
         }
     }
 
@@ -527,7 +593,10 @@ impl TcpFlow {
     }
 
     #[inline(always)]
-    fn rearm_sender(&self, fabric: &mut Fabric) {
+    fn rearm_sender(&mut self, fabric: &mut Fabric) {
+        if self.next_write.is_none() && self.sender.next_timeout().is_none() {
+            self.wait_by_script(fabric.now());
+        }
         if let Some(at) = earlier(self.sender.next_timeout(), self.next_write) {
             let timer = self.sender_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
@@ -535,7 +604,7 @@ impl TcpFlow {
     }
 
     fn note_progress(&mut self, now: Instant) {
-        if let Some(viewers) = &mut self.viewers {
+        if let Some(Special::Watched(viewers)) = self.special.as_deref_mut() {
             viewers.received(now, self.receiver.in_order_bytes());
         }
         if let Some(bytes) = self.application.total_bytes()
@@ -552,6 +621,20 @@ impl TcpFlow {
 
     const fn receiver_timer(&self) -> TimerId {
         TimerId(2 * self.id.0 + 1)
+    }
+}
+
+/// When the application writes first.
+fn first_write(config: &TcpFlowConfig) -> Instant {
+    match (config.application, config.writes.first()) {
+        (
+            Application::Scripted { .. },
+            Some(Write {
+                when: When::At(wait) | When::After(wait),
+                ..
+            }),
+        ) => config.start + *wait,
+        _ => config.start,
     }
 }
 

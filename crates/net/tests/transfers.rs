@@ -4,7 +4,7 @@ mod common;
 
 use common::{MSS, at_ms, single, transfer};
 use dupack_net::flow::UdpFlowConfig;
-use dupack_net::flow::{Application, HeaderSizes, Path};
+use dupack_net::flow::{Application, HeaderSizes, Path, TcpFlowConfig, When, Write, scripted};
 use dupack_net::ids::{FlowId, LinkId};
 use dupack_net::link::{
     DropCause, LinkConfig, LossModel, LossScript, QueueLimit, ScriptRule, Transmissions,
@@ -304,6 +304,30 @@ fn packets_are_seen_sent_queued_crossing_and_delivered() {
         kinds.0,
         [of(PacketKind::Data), of(PacketKind::Ack)].concat()
     );
+}
+
+#[test]
+fn an_application_may_write_by_a_list() {
+    let write = |when| Write {
+        when,
+        bytes: u64::from(MSS),
+    };
+    let at = |ms| write(When::At(Duration::from_millis(ms)));
+    let after = write(When::After(Duration::from_millis(500)));
+    // The fourth comes as soon as the third is written, which is after its time.
+    let writes = vec![at(100), at(900), after, at(400), after];
+    let application = scripted(&writes);
+    let change = |config: &mut TcpFlowConfig| config.writes = writes;
+    let mut run = single(link(), link(), change, 20, application, 1);
+    let delivered = |run: &Simulation| run.tcp(FlowId(0)).unwrap().receiver().in_order_bytes();
+    for (ms, segments) in [(90, 0), (600, 1), (1300, 2), (1400, 2), (2000, 4)] {
+        run.run_until(at_ms(ms), &mut Unobserved);
+        assert_eq!(delivered(&run), segments * u64::from(MSS), "at {ms} ms");
+        assert!(!run.all_finished());
+    }
+    run.run_until(at_ms(3000), &mut Unobserved);
+    assert_eq!(delivered(&run), 5 * u64::from(MSS));
+    assert!(run.all_finished());
 }
 
 #[test]

@@ -57,15 +57,20 @@ fn room(width: Option<u16>) -> Option<usize> {
     base(width).width().map(usize::from)
 }
 
+/// How many columns there are: as many as was said, or as the terminal has; as terminals usually have, if
+/// nobody counts.
+#[must_use]
+pub fn columns_of(width: Option<u16>) -> usize {
+    const USUAL: usize = 80;
+    room(width).unwrap_or(USUAL)
+}
+
 /// A sentence narrower than this stands below its name, not beside it.
 const SENTENCE_MIN: usize = 30;
 
 /// Names with sentences beside them, or below where there is no room.
-pub(crate) fn beside(
-    rows: Vec<(Option<Ink>, [String; 2])>,
-    colour: Colour,
-    width: Option<u16>,
-) -> String {
+#[must_use]
+pub fn beside(rows: Vec<(Option<Ink>, [String; 2])>, colour: Colour, width: Option<u16>) -> String {
     let room = room(width).unwrap_or(usize::MAX);
     let names = rows.iter().map(|(_, [name, _])| columns(name));
     let names = names.max().unwrap_or(0);

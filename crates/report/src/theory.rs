@@ -51,6 +51,7 @@ impl Connection {
         let greedy = e.flows.first().is_none_or(|group| {
             group.count == 1
                 && group.bytes.is_none()
+                && group.writes.is_empty()
                 && group.video.is_none()
                 && group.web.is_none()
                 && group.stack.is_none()

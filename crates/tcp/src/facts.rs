@@ -325,6 +325,31 @@ pub struct LossFacts {
 }
 
 impl LossFacts {
+    /// The loss of `segment` by `rule`, found without a timeout, as somebody sees it who looks on by the
+    /// sender's packets ([`Replay`](crate::replay::Replay)). The window is not in them: what is outstanding
+    /// stands for it.
+    #[must_use]
+    pub fn seen(view: &View<'_>, segment: Segment, rule: LossRule) -> Self {
+        let flight_size = view.flight_size();
+        Self {
+            now: view.now,
+            segment,
+            rule,
+            flight_size,
+            window: Window {
+                cwnd: flight_size as f64,
+                ssthresh: f64::INFINITY,
+            },
+            timeouts: 0,
+            srtt: view.rtt.srtt(),
+            rtt_min: view.rtt.min(),
+            rtt_latest: view.rtt.latest(),
+            hole: view.scoreboard.hole(segment.start),
+            reduced_at: None,
+            truth: None,
+        }
+    }
+
     /// FlightSize, but no more than the window in bytes: what RFC 5681 §3.1 halves.
     ///
     /// While a hole keeps SND.UNA where it is, and recoveries send new data beyond it,

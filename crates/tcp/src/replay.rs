@@ -49,6 +49,7 @@ use core::fmt;
 
 use crate::congestion::{Governance, MarkAnswer, Pacing};
 use crate::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
+use crate::options::Sack;
 use crate::recovery::{RtoTimer, Timing};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Segment, SegmentId};
@@ -296,6 +297,13 @@ impl Replay {
             self.state.start_over();
         }
         self.state.set_timer(now, RtoTimer::Restart);
+    }
+
+    /// It turned out what the two ends have agreed on, as the packets show it: the bytes of a full segment, and
+    /// whether SACK blocks are believed. It holds from the next event on.
+    pub fn learn(&mut self, smss: u32, sack: Sack) {
+        self.state.config.smss = smss.max(1);
+        self.state.config.sack = sack;
     }
 
     /// The state, as it is shown to plug-ins.

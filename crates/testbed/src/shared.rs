@@ -311,7 +311,12 @@ fn unfit(experiment: &Experiment) -> Option<&'static str> {
             "`warm_up`: a run counts from its begin",
         ),
         (
-            group(|flow| flow.video.is_some() || flow.web.is_some() || flow.bytes.is_some()),
+            group(|flow| {
+                flow.video.is_some()
+                    || flow.web.is_some()
+                    || flow.bytes.is_some()
+                    || !flow.writes.is_empty()
+            }),
             "flow but those that always have more",
         ),
         (group(|flow| flow.reverse), "`reverse` flow"),

@@ -168,6 +168,24 @@ pub enum CaptureError {
 }
 
 impl CaptureError {
+    /// The header was not written.
+    pub(crate) fn of_header(error: PcapError) -> Self {
+        Self::new(Part::Header, error)
+    }
+
+    /// A packet was not.
+    pub(crate) fn of_packet(error: PcapError) -> Self {
+        Self::new(Part::Packet, error)
+    }
+
+    /// What was still buffered was not.
+    pub(crate) const fn of_end(source: io::Error) -> Self {
+        Self::Write {
+            part: Part::End,
+            source,
+        }
+    }
+
     fn new(part: Part, error: PcapError) -> Self {
         match error {
             PcapError::IoError(source) => Self::Write { part, source },
@@ -341,6 +359,6 @@ impl<W: Write> fmt::Debug for CaptureWriter<W> {
 }
 
 /// As much of `text` as an option holds.
-fn cut(text: &str) -> &str {
+pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_COMMENT_BYTES)]
 }

@@ -19,11 +19,13 @@
 //! A simulated flow has no headers and no payload. [`FlowCapture`] gives it both: it dresses up
 //! what a sender and a receiver exchanged as one TCP connection, handshake included, and
 //! [`capture`] writes the packets to a pcapng file, so that Wireshark and tcptrace analyse it as
-//! they would a real one.
+//! they would a real one. The other way round, [`captured`] reads anybody's capture, packet by packet.
 
 pub mod capture;
+pub mod captured;
 #[cfg(target_os = "linux")]
 pub mod clock;
+mod copy;
 #[cfg(target_os = "linux")]
 pub mod device;
 pub mod emit;
@@ -49,6 +51,7 @@ pub mod transfer;
 pub mod tun;
 
 pub use capture::{CaptureError, CaptureTime, CaptureWriter, Snap};
+pub use copy::CopyWriter;
 pub use emit::{Checksum, EmitError, Envelope, emit};
 pub use family::Family;
 pub use flow::{Direction, Endpoints, FlowCapture, FlowConfig, Marking};

@@ -35,6 +35,11 @@ fn packets_of_the_corpus_are_read_or_refused() {
     replay("codec", entry::codec);
 }
 
+#[test]
+fn captures_of_the_corpus_are_read_as_far_as_they_go() {
+    replay("capture", entry::capture);
+}
+
 /// `length` bytes of which some are likelier than others.
 fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
     let byte = |stream: &mut Stream| match stream.below(3) {
@@ -74,5 +79,34 @@ fn packets_from_a_seed_are_read_or_refused() {
             packet[6..8].copy_from_slice(&[if at == 4 { 6 } else { 0 }, 0]);
         }
         entry::codec(&packet);
+    }
+}
+
+#[test]
+fn captures_from_a_seed_are_read_as_far_as_they_go() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/capture");
+    let files = fs::read_dir(&corpus).unwrap_or_else(|e| panic!("{}: {e}", corpus.display()));
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    let seeds: Vec<_> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+    let mut stream = Stream::derive(1, "captures");
+    for _ in 0..10_000 {
+        let mut file = seeds[stream.below(seeds.len() as u64) as usize].clone();
+        for _ in 0..=stream.below(6) {
+            let place = stream.below(file.len() as u64) as usize;
+            match stream.below(4) {
+                0 => file.truncate(place.max(1)),
+                1 => drop(file.drain(place / 2..place)),
+                2 => {
+                    let length = stream.below(40);
+                    file.splice(place..place, draw(&mut stream, length));
+                }
+                _ => file[place] = stream.bits() as u8,
+            }
+            if file.is_empty() {
+                file.push(0x0a);
+            }
+        }
+        entry::capture(&file);
     }
 }

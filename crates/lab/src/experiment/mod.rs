@@ -51,7 +51,7 @@ pub use queue::{
     TokenBucketOptions,
 };
 pub use radio::RadioOptions;
-pub use traffic::{FlowGroup, FlowSizes, Starts, UdpSource, Video, Web};
+pub use traffic::{AppWrite, FlowGroup, FlowSizes, Starts, UdpSource, Video, Web};
 
 use crate::units::{Delay, Probability, Rate};
 

@@ -51,6 +51,10 @@ pub struct FlowGroup {
     /// How much each sends; without it there is always more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<ByteCount>,
+    /// What the application of each writes when, instead of everything at once: between its writes it has
+    /// nothing to send.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<AppWrite>,
     /// Sends frames at a constant rate to somebody who watches, instead of always more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<Video>,
@@ -64,6 +68,43 @@ pub struct FlowGroup {
     /// Where its receivers differ from the others.
     #[serde(default, skip_serializing_if = "is_default")]
     pub receiver: ReceiverOptions,
+}
+
+/// A write of an application, or several at regular times. In a list of them each comes after those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AppWrite {
+    /// When, from the start of the flow on; left out, with the flow, or together with the write before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Delay>,
+    /// So long after everything before has been acknowledged, as an answer comes after a question; instead
+    /// of `at`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Delay>,
+    /// Again and again at this interval; without `count`, until the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Delay>,
+    /// How often: at the interval `every`, or each `after` the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// How much.
+    pub bytes: ByteCount,
+}
+
+impl AppWrite {
+    /// How many writes it stands for in a run of `duration`.
+    #[must_use]
+    pub fn times(&self, duration: Delay) -> u64 {
+        match (self.count, self.every) {
+            (Some(count), _) => count.into(),
+            (None, None) => 1,
+            (None, Some(every)) => {
+                let from = self.at.unwrap_or_default().as_nanos();
+                let left = duration.as_nanos().saturating_sub(from);
+                left.div_ceil(every.as_nanos().max(1))
+            }
+        }
+    }
 }
 
 /// Video: frames of one size at regular times, each to be shown by a deadline.
@@ -124,6 +165,7 @@ impl Default for FlowGroup {
             start: None,
             start_spread: None,
             bytes: None,
+            writes: Vec::new(),
             video: None,
             web: None,
             sender: SenderOptions::default(),

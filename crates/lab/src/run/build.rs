@@ -9,13 +9,16 @@ mod schedule;
 mod script;
 mod starts;
 mod web;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use dupack_algorithms::catalog::Context;
 use dupack_algorithms::catalog::StackSpec;
-use dupack_net::flow::{Application, MediaFlowConfig, Path, TcpFlowConfig, UdpFlowConfig};
+use dupack_net::flow::{
+    Application, MediaFlowConfig, Path, TcpFlowConfig, UdpFlowConfig, scripted,
+};
 use dupack_net::ids::{FlowId, LinkId};
 use dupack_net::link::{DeliveryTrace, Hosts, WaitRecording};
 use dupack_net::network::Network;
@@ -266,6 +269,10 @@ impl Scenario {
         let mut config = TcpFlowConfig::new(path, sender, stack, endpoints.receiver);
         config.start = start;
         config.application = self.application(flow.group);
+        if !flow.group.writes.is_empty() {
+            config.writes = writes::script(&flow.group.writes, e.duration);
+            config.application = scripted(&config.writes);
+        }
         config.headers = endpoints.headers;
         config.coalescing = endpoints.coalescing;
         config.misbehaviour = endpoints.misbehaviour;

@@ -1,6 +1,7 @@
 //! How long a run takes, about, before it is run.
 
 use super::build::Scenario;
+use crate::experiment::AppWrite;
 use crate::units::Rate;
 
 /// Where a rate is not known, as with recorded traces.
@@ -21,7 +22,13 @@ impl Scenario {
             .unwrap_or(ASSUMED_MBIT_S);
         let carried = rate * 1e6 / 8.0 * e.duration.as_seconds();
         let finite = e.flows.iter().map(|group| {
-            let bytes = group.bytes?.as_bytes() as f64;
+            let bytes = match group.writes.as_slice() {
+                [] => group.bytes?.as_bytes() as f64,
+                writes => {
+                    let of = |w: &AppWrite| w.bytes.as_bytes() as f64 * w.times(e.duration) as f64;
+                    writes.iter().map(of).sum()
+                }
+            };
             Some(bytes * f64::from(group.count))
         });
         let bytes = match finite.sum::<Option<f64>>() {

@@ -154,7 +154,7 @@ fn objection(e: &Experiment) -> Result<(), String> {
     }
     if e.flows
         .iter()
-        .any(|group| group.bytes.is_some() || group.web.is_some())
+        .any(|group| group.bytes.is_some() || !group.writes.is_empty() || group.web.is_some())
     {
         return no("its flows end, and the standing flow would have the path for itself");
     }

@@ -30,6 +30,7 @@ mod steps;
 mod style;
 mod time_panels;
 mod time_sequence;
+mod timeline;
 mod words;
 
 #[cfg(test)]
@@ -50,6 +51,10 @@ pub use png::png;
 pub use step::{StepChart, StepSeries};
 pub use time_panels::{TimePanel, TimePanels};
 pub use time_sequence::{Duplicates, Retransmissions, SackBlock, TimeSequence};
+pub use timeline::{
+    Depth, FromZero, Hue, RowHeight, Shape, Timeline, TimelineBand, TimelineLine, TimelineMarks,
+    TimelinePlot, TimelineRow, TimelineSpans, TimelineTicks,
+};
 
 use thiserror::Error;
 

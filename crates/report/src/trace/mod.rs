@@ -16,7 +16,7 @@ mod ladder;
 mod part;
 mod reader;
 mod repair;
-mod thin;
+pub mod thin;
 mod words;
 
 pub use compose::{Figures, Followed, Inflation, Style, figures};

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 /// The most points of a kind that are kept: dozens for every pixel of a figure's width.
-pub(super) const MOST_POINTS: usize = 1 << 15;
+pub const MOST_POINTS: usize = 1 << 15;
 
 /// Cells across the points when they are first thinned out, either way; hardly ever fewer later.
 /// A figure's panel is about 600 px wide.
@@ -16,16 +16,19 @@ const CELLS: f64 = 2048.0;
 
 /// A mark: a packet, or a range of packets, at a time in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Mark {
+pub struct Mark {
+    /// When, in seconds.
     pub time: f64,
+    /// The lower end of what it covers.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
 }
 
 /// Marks in the order of time. Of those in a cell the first is kept; so are the lowest and the
 /// highest of all.
 #[derive(Clone, Debug)]
-pub(super) struct Marks {
+pub struct Marks {
     kept: Vec<Mark>,
     most: usize,
     /// Its width in seconds and its height in packets, once there is need of it.
@@ -33,6 +36,8 @@ pub(super) struct Marks {
 }
 
 impl Marks {
+    /// At most so many.
+    #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
             kept: Vec::new(),
@@ -41,6 +46,7 @@ impl Marks {
         }
     }
 
+    /// One more, no earlier than the last.
     pub fn push(&mut self, mark: Mark) {
         if self.kept.len() >= self.most {
             self.thin();
@@ -48,10 +54,14 @@ impl Marks {
         self.kept.push(mark);
     }
 
+    /// Whether some were left out.
+    #[must_use]
     pub fn is_thinned(&self) -> bool {
         self.cell.is_some()
     }
 
+    /// Those that were kept.
+    #[must_use]
     pub fn kept(&self) -> &[Mark] {
         &self.kept
     }
@@ -102,7 +112,7 @@ impl Marks {
 /// A value that holds from a time in seconds until the next. Of those in a cell's column the
 /// first, the least, the greatest and the last are kept.
 #[derive(Clone, Debug)]
-pub(super) struct Steps {
+pub struct Steps {
     kept: Vec<(f64, f64)>,
     most: usize,
     /// A column's width in seconds, once there is need of it.
@@ -110,6 +120,8 @@ pub(super) struct Steps {
 }
 
 impl Steps {
+    /// At most so many.
+    #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
             kept: Vec::new(),
@@ -118,6 +130,7 @@ impl Steps {
         }
     }
 
+    /// One more, no earlier than the last.
     pub fn push(&mut self, point: (f64, f64)) {
         if self.kept.len() >= self.most {
             self.thin();
@@ -130,14 +143,20 @@ impl Steps {
         self.kept.clear();
     }
 
+    /// Whether some were left out.
+    #[must_use]
     pub fn is_thinned(&self) -> bool {
         self.column.is_some()
     }
 
+    /// Whether there is none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
+    /// Those that were kept.
+    #[must_use]
     pub fn into_points(self) -> Vec<(f64, f64)> {
         self.kept
     }

@@ -3,11 +3,13 @@
 //! They live here so that `tests/fuzz_entry.rs` can run them on a stable compiler with bytes
 //! from a seed.
 
+mod capture;
 mod endpoint;
 
 use dupack_wire::icmp::packet_too_big;
 use dupack_wire::{Checksum, Envelope, Options, Parsed, Verify, emit, parse, parse_icmp};
 
+pub use capture::capture;
 pub use endpoint::endpoint;
 
 /// Longest packet that comes of [`codec`]: what a packet's length can say, and an IPv6 header.

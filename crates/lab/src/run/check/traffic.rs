@@ -2,8 +2,9 @@
 
 use super::{fail, receiver, sender};
 use crate::experiment::load::{ExperimentError, Source};
-use crate::experiment::{Experiment, FlowGroup};
+use crate::experiment::{AppWrite, Experiment, FlowGroup};
 use crate::run::build::flows_in;
+use crate::units::Delay;
 
 pub(super) fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     let total: u64 = e
@@ -44,6 +45,7 @@ pub(super) fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentErr
             let message = format!("it starts at {start} and the run ends at {}", e.duration);
             return fail(source, &key("start"), message, "");
         }
+        writes(e, group, &key, source)?;
         video(group, &key, source)?;
         web(group, &key, source)?;
         receiver(&group.receiver, &key("receiver"), source)?;
@@ -63,6 +65,7 @@ fn web(
     }
     let other = [
         ("bytes", group.bytes.is_some()),
+        ("writes", !group.writes.is_empty()),
         ("video", group.video.is_some()),
         ("start_spread", group.start_spread.is_some()),
     ];
@@ -74,6 +77,79 @@ fn web(
     Ok(())
 }
 
+/// The most writes of a flow: each is an item of a list.
+const MOST_WRITES: u64 = 1_000_000;
+
+fn writes(
+    e: &Experiment,
+    group: &FlowGroup,
+    key: &dyn Fn(&str) -> String,
+    source: &Source,
+) -> Result<(), ExperimentError> {
+    if !group.writes.is_empty() && group.bytes.is_some() {
+        let message = "a flow carries either so many bytes or what its writes say".to_owned();
+        let help = "leave one of `bytes` and `writes` out";
+        return fail(source, &key("bytes"), message, help);
+    }
+    let mut latest = Delay::default();
+    let mut total: u64 = 0;
+    for (n, write) in group.writes.iter().enumerate() {
+        let key = |name: &str| key(&format!("writes.{n}.{name}"));
+        if let Some((name, message, help)) = impossible(write, latest, e.duration) {
+            return fail(source, &key(name), message, help);
+        }
+        let times = write.times(e.duration);
+        total = total.saturating_add(times);
+        latest = latest.max(write.at.unwrap_or_default());
+    }
+    if total > MOST_WRITES {
+        let message = format!("{total} writes are more than a flow can have");
+        return fail(source, &key("writes"), message, "at most 1000000");
+    }
+    Ok(())
+}
+
+/// What is wrong with a write that comes no earlier than `latest`: the key, what is wrong, and what to do.
+fn impossible(
+    write: &AppWrite,
+    latest: Delay,
+    duration: Delay,
+) -> Option<(&'static str, String, &'static str)> {
+    if write.bytes.as_bytes() == 0 {
+        return Some(("bytes", "a write of nothing is no write".to_owned(), ""));
+    }
+    if write.after.is_some() && (write.at.is_some() || write.every.is_some()) {
+        let message = "a write comes at a time, or after what was before it".to_owned();
+        return Some(("after", message, "leave out `after`, or `at` and `every`"));
+    }
+    if write.count == Some(0) {
+        let message = "a write that never happens is no write".to_owned();
+        return Some(("count", message, "at least 1"));
+    }
+    if write.count.is_some() && write.every.is_none() && write.after.is_none() {
+        let message = "several writes have some time between them".to_owned();
+        return Some(("count", message, "add `every` or `after`"));
+    }
+    if write.every.is_some_and(|every| every.as_nanos() == 0) {
+        let message = "between two writes there is time".to_owned();
+        return Some((
+            "every",
+            message,
+            "leave `every` and `count` out for one write",
+        ));
+    }
+    let at = write.at?;
+    if at < latest {
+        let message = format!("it comes at {at}, before the one in front of it, at {latest}");
+        return Some(("at", message, "list the writes in the order of time"));
+    }
+    if at >= duration {
+        let message = format!("it comes at {at} and the run ends at {duration}");
+        return Some(("at", message, ""));
+    }
+    None
+}
+
 fn video(
     group: &FlowGroup,
     key: &dyn Fn(&str) -> String,
@@ -82,10 +158,10 @@ fn video(
     let Some(video) = &group.video else {
         return Ok(());
     };
-    if group.bytes.is_some() {
+    if group.bytes.is_some() || !group.writes.is_empty() {
         let message = "a flow carries either so many bytes or video".to_owned();
-        let help = "leave one of `bytes` and `video` out";
-        return fail(source, &key("bytes"), message, help);
+        let help = "leave `bytes` and `writes` out, or `video`";
+        return fail(source, &key("video"), message, help);
     }
     if video.frame.as_nanos() < 100_000 {
         let message = format!("a frame every {} is no video", video.frame);

@@ -1,0 +1,366 @@
+//! `dupack diagnose`: what limited the transfers of a capture.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_diagnosis::annotate::{AnnotateError, annotate};
+use dupack_diagnosis::asking::{Asked, ask, experiment_files};
+use dupack_diagnosis::film::{Remarks, retell};
+use dupack_diagnosis::page::{self, Scenes};
+use dupack_diagnosis::summary::{Look, summary};
+use dupack_diagnosis::whatif::SEEDS;
+use dupack_diagnosis::{
+    ConnectionFindings, Continue, Diagnosis, Extent, Flow, Watch, diagnose, numbers,
+};
+use dupack_report::files::PAGE;
+use dupack_report::folder::OutputFolder;
+use dupack_wire::captured::{CaptureReader, ReadError};
+use miette::{IntoDiagnostic, Report, Result, miette};
+
+use crate::flags::{StackList, whole};
+use crate::output::{INTERRUPTED, folder, print, terminal};
+use crate::progress::{Bar, Reading, interrupt_saying};
+
+/// What becomes of what was done when somebody asks to stop.
+const KEPT: &str = "what was read so far is shown";
+
+/// What its folder would be called.
+const NAME: &str = "diagnose";
+
+/// Standard input, as a file's name.
+const STDIN: &str = "-";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack diagnose slow.pcap
+  tcpdump -i eth0 -s 128 -w - tcp port 443 | dupack diagnose -
+  dupack diagnose slow.pcapng.gz --flow 3
+  dupack diagnose slow.pcap --flow 10.0.0.7:443 --format json
+  dupack diagnose slow.pcap --out slow --annotate slow-annotated.pcapng
+  dupack diagnose slow.pcap --stacks rack/cubic,rack/bbr --path slow-path.toml
+
+The worst connections come first: those that lost the most time to something
+that a sender, a receiver or a host could do something about.
+docs/diagnose.md says what is told, how it is known, and what cannot be told.")]
+pub struct DiagnoseArgs {
+    /// The capture: pcap or pcapng, plain or packed by gzip; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Tell of these connections alone: a number of the table (3), an address with a port or
+    /// without (10.0.0.1:443), or a port (:443)
+    #[arg(long, value_name = "N|ADDRESS")]
+    flow: Option<Flow>,
+    /// How many connections are told of in detail
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<usize>(1, 1000))]
+    detail: usize,
+    /// How many more connections are listed
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<usize>(0, 1000))]
+    most: usize,
+    /// How the findings are printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Folder for a report with figures, CSV and JSON; must be empty or new
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Copy the packets of the connections told of in detail to this pcapng file, with comments that
+    /// say what each was
+    #[arg(long, value_name = "FILE.pcapng")]
+    annotate: Option<PathBuf>,
+    /// Write the path of the worst connection as an experiment, which run, trace, compare, testbed and
+    /// evaluate take
+    #[arg(long, value_name = "FILE.toml")]
+    path: Option<PathBuf>,
+    /// Stacks to ask what they would have taken [default: all that Linux has]
+    #[arg(long, value_name = "STACKS", conflicts_with = "no_what_if")]
+    stacks: Option<StackList>,
+    /// Do not ask what another sender would have taken, which is simulated
+    #[arg(long)]
+    no_what_if: bool,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A screen for reading
+    #[default]
+    Text,
+    /// Everything, in one object
+    Json,
+    /// A line per stream of data
+    Csv,
+}
+
+pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
+    let flow = args.flow.unwrap_or_default();
+    let stacks = stacks(args, catalog)?;
+    if args.annotate.is_some() && args.file.as_os_str() == STDIN {
+        return Err(miette!(
+            help = "write it to a file first: tee FILE | dupack diagnose -",
+            "--annotate reads the capture several times, and standard input can be read once"
+        ));
+    }
+    // Made before the work, so that a folder that cannot be had costs no time.
+    let out = args.out.as_deref().map(|path| folder(Some(path), NAME));
+    let out = out.transpose()?;
+    let copy = args.annotate.as_deref().map(new_file).transpose()?;
+    let diagnosis = match read(&args.file, flow).and_then(|found| check(args, found)) {
+        Ok(diagnosis) => diagnosis,
+        Err(error) => {
+            if let Some(out) = out {
+                out.abandon();
+            }
+            if let Some((path, _)) = copy {
+                // It is empty, and was made just now.
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(error);
+        }
+    };
+    for note in &diagnosis.notes {
+        eprintln!("note: {note}");
+    }
+    let asked = what_if(args, &diagnosis, catalog, stacks.as_deref())?;
+    match args.format {
+        Format::Text => {
+            let (colour, width) = terminal();
+            let look = Look {
+                colour,
+                width,
+                detailed: args.detail,
+                listed: args.most,
+            };
+            print(&summary(&diagnosis, asked.as_ref(), &look))?;
+        }
+        Format::Json => print(&numbers::json(&diagnosis, asked.as_ref()))?,
+        Format::Csv => print(&String::from_utf8_lossy(&numbers::connections_csv(
+            &diagnosis,
+        )))?,
+    }
+    if let Some(out) = out {
+        report(args, &diagnosis, asked.as_ref(), &out)?;
+    }
+    if let Some((path, file)) = copy {
+        annotated(args, &diagnosis, path, file)?;
+    }
+    if let Some(path) = &args.path {
+        write_path(&diagnosis, path)?;
+    }
+    if diagnosis.extent == Extent::Interrupted || interrupt_saying(KEPT).is_asked() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The stacks that are named.
+fn stacks(args: &DiagnoseArgs, catalog: &Catalog) -> Result<Option<Vec<StackSpec>>> {
+    let Some(StackList(names)) = &args.stacks else {
+        return Ok(None);
+    };
+    let parsed = names.iter().map(|name| StackSpec::parse(name, catalog));
+    let parsed = parsed.collect::<std::result::Result<Vec<_>, _>>();
+    parsed
+        .map(Some)
+        .map_err(|error| miette!("--stacks: {error}"))
+}
+
+/// What other senders would have taken for the worst connection.
+fn what_if(
+    args: &DiagnoseArgs,
+    diagnosis: &Diagnosis,
+    catalog: &Catalog,
+    stacks: Option<&[StackSpec]>,
+) -> Result<Option<Asked>> {
+    let worst = diagnosis.connections.first();
+    let worst = worst.and_then(ConnectionFindings::main_stream);
+    let Some(stream) = worst.filter(|_| !args.no_what_if) else {
+        return Ok(None);
+    };
+    let stop = interrupt_saying(KEPT);
+    if stop.is_asked() {
+        return Ok(None);
+    }
+    let bar = Bar::new(SEEDS as usize, "what if");
+    let asked = ask(stream, catalog, stacks, &bar, stop);
+    bar.finish();
+    asked
+        .map(Some)
+        .map_err(|error| miette!("--stacks: {error}"))
+}
+
+/// Writes the path of the worst connection as an experiment, and what it names beside it.
+fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
+    let worst = diagnosis.connections.first();
+    let Some(stream) = worst.and_then(ConnectionFindings::main_stream) else {
+        return Err(miette!("--path: no connection carried data"));
+    };
+    let name = PathBuf::from(path.file_name().unwrap_or_default());
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for (file, text) in experiment_files(stream, name) {
+        let file = folder.join(file);
+        let (_, mut made) = new_file(&file)?;
+        made.write_all(text.as_bytes())
+            .map_err(|error| miette!("cannot write {}: {error}", file.display()))?;
+        eprintln!("path: {}", file.display());
+    }
+    Ok(())
+}
+
+/// Writes the report; its figures need a second look at the capture.
+fn report(
+    args: &DiagnoseArgs,
+    diagnosis: &Diagnosis,
+    asked: Option<&Asked>,
+    out: &OutputFolder,
+) -> Result<()> {
+    let scenes = if args.file.as_os_str() == STDIN {
+        eprintln!("note: there are no figures, as standard input cannot be read a second time");
+        Scenes::new()
+    } else {
+        let detailed = diagnosis.connections.iter().take(args.detail);
+        let numbers: Vec<u64> = detailed.map(|found| found.number).collect();
+        let (mut reader, mut reading) = again(&args.file)?;
+        let scenes = retell(&mut reader, &numbers, Remarks::None, &mut reading);
+        reading.bar.finish();
+        scenes.map_err(|error| unreadable(&args.file, error))?
+    };
+    let name = name(&args.file);
+    let name = name.rsplit('/').next().unwrap_or(&name);
+    page::files(diagnosis, asked, (name, args.detail), &scenes)
+        .into_diagnostic()?
+        .write(out)?;
+    eprintln!("report: {}", out.path().join(PAGE).display());
+    Ok(())
+}
+
+/// Copies the packets of the connections that are told of in detail, with comments.
+fn annotated(args: &DiagnoseArgs, diagnosis: &Diagnosis, path: &Path, file: File) -> Result<()> {
+    let detailed: Vec<_> = diagnosis.connections.iter().take(args.detail).collect();
+    let ((mut first, mut reading), (mut second, other)) = (again(&args.file)?, again(&args.file)?);
+    other.bar.finish();
+    let done = annotate((&mut first, &mut second), &detailed, file, &mut reading);
+    reading.bar.finish();
+    let copied = done.map_err(|error| match error {
+        AnnotateError::Read(error) => unreadable(&args.file, error),
+        AnnotateError::Write(error) => miette!("cannot write {}: {error}", path.display()),
+    })?;
+    eprintln!("comments: {} ({copied} packets)", path.display());
+    Ok(())
+}
+
+/// A file that was not there before.
+fn new_file(path: &Path) -> Result<(&Path, File)> {
+    let made = File::create_new(path).map_err(|error| {
+        miette!(
+            help = "name a file that is not there yet: nothing is overwritten",
+            "cannot write {}: {error}",
+            path.display()
+        )
+    })?;
+    Ok((path, made))
+}
+
+/// The capture once more, from its start.
+fn again(file: &Path) -> Result<(CaptureReader<Box<dyn Read>>, Reader)> {
+    let (input, length) = open(file)?;
+    let reading = Reader::new(file, length);
+    let reader = CaptureReader::new(input).map_err(|error| unreadable(file, error))?;
+    Ok((reader, reading))
+}
+
+/// Reads the capture, and shows how far it is.
+fn read(file: &Path, flow: Flow) -> Result<Diagnosis> {
+    let (input, length) = open(file)?;
+    let mut reading = Reader::new(file, length);
+    let failed = |error| unreadable(file, error);
+    let mut reader = CaptureReader::new(input).map_err(failed)?;
+    let done = diagnose(&mut reader, flow, &mut reading);
+    reading.bar.finish();
+    done.map_err(failed)
+}
+
+/// The file or standard input, and how long it is, if that is known.
+fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
+    if file.as_os_str() == STDIN {
+        return Ok((Box::new(io::stdin().lock()), None));
+    }
+    let opened = File::open(file).map_err(|error| {
+        miette!(
+            help = "name a capture, as `tcpdump -w FILE` writes it; - is standard input",
+            "cannot open {}: {error}",
+            file.display()
+        )
+    })?;
+    let length = opened.metadata().ok().filter(std::fs::Metadata::is_file);
+    Ok((Box::new(opened), length.map(|of| of.len())))
+}
+
+fn name(file: &Path) -> String {
+    if file.as_os_str() == STDIN {
+        return "standard input".to_owned();
+    }
+    file.display().to_string()
+}
+
+fn unreadable(file: &Path, error: ReadError) -> Report {
+    let name = name(file);
+    match error {
+        ReadError::Io(cause) => miette!("cannot read {name}: {cause}"),
+        other => miette!(
+            help = "`tcpdump -w FILE` and Wireshark write captures that can be read",
+            "{name}: {other}"
+        ),
+    }
+}
+
+/// An error if there is nothing to tell of.
+fn check(args: &DiagnoseArgs, diagnosis: Diagnosis) -> Result<Diagnosis> {
+    let name = name(&args.file);
+    if diagnosis.tally.with_tcp() == 0 {
+        let help = match diagnosis.tally.packets {
+            0 => "it has no packets at all".to_owned(),
+            _ => format!("it has {}", diagnosis.tally),
+        };
+        return Err(miette!(help = help, "{name} has no TCP in it"));
+    }
+    if diagnosis.connections.is_empty() && args.flow.is_some() {
+        return Err(miette!(
+            help = format!(
+                "it has {} connections, numbered from 1 in the order of their first packets; without --flow \
+                 the worst of them are shown",
+                diagnosis.connections_all
+            ),
+            "no connection of {name} is the one that --flow asks for"
+        ));
+    }
+    Ok(diagnosis)
+}
+
+/// Shows how far the reading is, and stops it when somebody asks.
+struct Reader {
+    bar: Reading,
+    stop: &'static dupack_lab::run::Interrupt,
+}
+
+impl Reader {
+    fn new(file: &Path, length: Option<u64>) -> Self {
+        Self {
+            bar: Reading::new(length, &name(file)),
+            stop: interrupt_saying(KEPT),
+        }
+    }
+}
+
+impl Watch for Reader {
+    fn taken(&mut self, bytes: u64) -> Continue {
+        self.bar.taken(bytes);
+        match self.stop.is_asked() {
+            true => Continue::Stop,
+            false => Continue::On,
+        }
+    }
+}

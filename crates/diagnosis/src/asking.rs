@@ -1,0 +1,212 @@
+//! What another sender would have taken, for people: the question, and the answer in words.
+
+use std::path::PathBuf;
+
+use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
+use dupack_lab::experiment::SenderOptions;
+use dupack_lab::run::{Interrupt, Progress};
+use dupack_lab::units::{Buffer, Delay};
+use dupack_tcp::time::Duration;
+
+use crate::findings::StreamFindings;
+use crate::path::experiment::{Captured, Written};
+use crate::sender::{InitialBound, SenderReport, TimeoutRule};
+use crate::whatif::{
+    Answer, Bound, Checked, Estimate, Gate, Offer, Quantity, Reason, WhatIf, usual_stacks,
+};
+use crate::words;
+
+/// The sender that a path is written for where the captured one cannot be told: what most hosts are.
+const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
+
+/// RFC 6298 §2.4.
+const ONE_SECOND: Duration = Duration::from_secs(1);
+
+/// What came of the question.
+#[derive(Debug)]
+pub enum Asked {
+    /// The answers, the fastest first; those that cannot be relied on come last.
+    Answered(Vec<Answer>),
+    /// There is none, and this is why.
+    Refused(String),
+    /// Somebody asked for the end before there was an answer.
+    Interrupted,
+}
+
+/// The captured sender as an experiment has it; `None` if it cannot be told.
+#[must_use]
+pub fn captured(report: &SenderReport) -> Option<Captured> {
+    let guess = report.stack.as_ref()?;
+    let traits = &report.traits;
+    let window = traits.initial_is_window == Some(InitialBound::Window);
+    let segments = traits.initial_segments.filter(|_| window);
+    let rule = traits.least_timeout.map(|least| least.rule);
+    let least = (rule == Some(TimeoutRule::OneSecond)).then_some(ONE_SECOND);
+    Some(Captured {
+        stack: guess.stack.clone(),
+        dialect: guess.dialect.parse().unwrap_or(USUAL.1),
+        sender: SenderOptions {
+            initial_window: segments.map(Buffer::Packets),
+            min_rto: least.map(|least| Delay::from_nanos(least.as_nanos())),
+            ..SenderOptions::default()
+        },
+    })
+}
+
+/// The path of a stream as an experiment, with the sender that was captured or, where it cannot be told, a usual
+/// one.
+#[must_use]
+pub fn experiment(stream: &StreamFindings) -> Written {
+    let usual = || Captured {
+        stack: USUAL.0.to_owned(),
+        dialect: USUAL.1,
+        sender: SenderOptions::default(),
+    };
+    let captured = captured(&stream.sender).unwrap_or_else(usual);
+    stream.path.experiment(&captured)
+}
+
+/// The files of [`experiment`], its own called `name`.
+#[must_use]
+pub fn experiment_files(stream: &StreamFindings, name: PathBuf) -> Vec<(PathBuf, String)> {
+    let written = experiment(stream);
+    let own = (name, written.toml());
+    std::iter::once(own).chain(written.files).collect()
+}
+
+/// Asks what `stacks` would have taken; if none are named, those that Linux has.
+///
+/// # Errors
+/// If a stack cannot run on the path, in words.
+pub fn ask(
+    stream: &StreamFindings,
+    catalog: &Catalog,
+    stacks: Option<&[StackSpec]>,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Asked, String> {
+    let Some(captured) = captured(&stream.sender) else {
+        return Ok(Asked::Refused(no_sender(&stream.sender)));
+    };
+    let question = WhatIf::new(&stream.path, &captured, catalog);
+    let passed = match question.gate(progress, interrupt) {
+        Gate::Passed(passed) => passed,
+        Gate::Refused { reason, checked } => {
+            return Ok(Asked::Refused(refusal(&reason, &checked)));
+        }
+        Gate::Interrupted => return Ok(Asked::Interrupted),
+    };
+    let usual = usual_stacks(catalog);
+    // The captured sender was simulated for the gate.
+    let others = stacks.unwrap_or(&usual).iter();
+    let others = others.filter(|stack| stack.to_string() != captured.stack);
+    let stacks: Vec<StackSpec> = others.cloned().collect();
+    if stacks.is_empty() {
+        return Ok(Asked::Refused(format!(
+            "{} is what was captured, and no other stack was asked for",
+            captured.stack
+        )));
+    }
+    let (_, each) = question.runs();
+    progress.runs_added(each.saturating_mul(stacks.len()));
+    let Some(mut answers) = passed.ask(&stacks, progress, interrupt)? else {
+        return Ok(Asked::Interrupted);
+    };
+    answers.sort_by(|a, b| {
+        let rank = |answer: &Answer| (answer.offer != Offer::Given, answer.duration.mean);
+        let ((one, mean), (other, than)) = (rank(a), rank(b));
+        one.cmp(&other).then(mean.total_cmp(&than))
+    });
+    Ok(Asked::Answered(answers))
+}
+
+fn no_sender(report: &SenderReport) -> String {
+    match report.control.name {
+        Some(control) if control.in_stack().is_none() => {
+            format!("its control is {control}, which cannot be simulated here")
+        }
+        _ => "which sender it was cannot be told, so that it cannot be checked whether a simulation does what \
+              it did"
+            .to_owned(),
+    }
+}
+
+fn refusal(reason: &Reason, checked: &[Checked]) -> String {
+    match reason {
+        Reason::NothingTransferred => "no data was acknowledged".to_owned(),
+        Reason::NoRoundTrip => "the least round-trip time is not known".to_owned(),
+        Reason::PerhapsShared => {
+            "others may share the bottleneck, and would give way to another sender otherwise"
+                .to_owned()
+        }
+        Reason::NoSuchSender(why) => format!("the captured sender cannot be simulated: {why}"),
+        Reason::Impossible(why) => format!("it cannot be simulated on this path: {why}"),
+        Reason::Differs => {
+            let beyond = checked.iter().filter(|one| one.bound() == Bound::Beyond);
+            let beyond: Vec<String> = beyond.map(differs).collect();
+            format!(
+                "the captured sender, simulated on what the capture tells of the path, does something else: {}",
+                beyond.join(", ")
+            )
+        }
+    }
+}
+
+fn differs(checked: &Checked) -> String {
+    let Checked {
+        captured,
+        simulated,
+        allowed,
+        ..
+    } = *checked;
+    let say = |value: f64| match checked.quantity {
+        Quantity::Duration => words::seconds(value),
+        Quantity::Goodput => words::rate(value * 1e6),
+        Quantity::Losses | Quantity::Timeouts => format!("{value:.0}"),
+    };
+    let what = match checked.quantity {
+        Quantity::Duration => "it takes",
+        Quantity::Goodput => "its goodput is",
+        Quantity::Losses => "losses are",
+        Quantity::Timeouts => "timeouts are",
+    };
+    format!(
+        "{what} {}, and {} ± {} in the capture",
+        say(simulated),
+        say(captured),
+        say(allowed)
+    )
+}
+
+/// An answer in words: `"rack/cubic would have taken 14.7 s (13.9 to 15.5 s)"`.
+#[must_use]
+pub fn in_words(answer: &Answer) -> String {
+    let stack = &answer.stack;
+    match answer.offer {
+        Offer::Given => format!(
+            "{stack} would have taken {}, {}",
+            duration(answer),
+            words::rate(answer.goodput.mean * 1e6),
+        ),
+        Offer::TooWide => format!("{stack}: the capture does not tell the path well enough"),
+        Offer::DoesNotEnd => format!("{stack}: its transfer does not end"),
+    }
+}
+
+/// How long it would have taken, with its interval.
+#[must_use]
+pub fn duration(answer: &Answer) -> String {
+    let Estimate { mean, low, high } = answer.duration;
+    let [mean, low, high] = [mean, low, high].map(words::seconds);
+    words::with_interval(&mean, &low, &high)
+}
+
+/// What turns a stack on in Linux, a command each; nothing if it cannot be.
+#[must_use]
+pub fn commands(stack: &StackSpec) -> Vec<String> {
+    let deployment = Deployment::of(stack);
+    match deployment.is_possible() {
+        true => deployment.commands(),
+        false => Vec::new(),
+    }
+}

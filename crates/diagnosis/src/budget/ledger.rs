@@ -1,0 +1,204 @@
+//! Stretches of time in bounded memory: about a round trip each, and merged with their neighbours when they
+//! become too many.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::span::{Kind, Level, Span};
+
+/// Of the greatest queueing delay so far that a round must show for its loss to be the queue's. Ours: a full
+/// queue has its full delay; a quarter is left for queues that drop early or are shared.
+const OVERFLOW_SHARE: (u64, u64) = (3, 4);
+
+/// All time so far.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    /// The round that is under way.
+    current: Span,
+    /// The round before, which still may turn out to have ended in a loss: that is found about a round trip
+    /// after the queue dropped the segment.
+    pending: Option<Span>,
+    epochs: Vec<Span>,
+    epochs_max: usize,
+    /// Neighbours are merged as long as they are no longer together than this.
+    grain: Duration,
+    last_level: Level,
+    /// A round in which less was delivered says nothing about queues.
+    bytes_min: u64,
+    /// The least and the greatest round-trip time so far.
+    rtt_min: Option<Duration>,
+    rtt_max: Option<Duration>,
+    delivered: u64,
+}
+
+impl Ledger {
+    pub(super) fn new(from: Instant, epochs_max: usize) -> Self {
+        Self {
+            current: Span::new(from),
+            pending: None,
+            bytes_min: 0,
+            epochs: Vec::new(),
+            epochs_max: epochs_max.max(2),
+            grain: Duration::ZERO,
+            last_level: Level::Clear,
+            rtt_min: None,
+            rtt_max: None,
+            delivered: 0,
+        }
+    }
+
+    /// Gives the time until `until` to `kind`. A long stretch of something that has nothing to do with the
+    /// path stands alone, so that it does not blur the rounds beside it.
+    pub(super) fn add(&mut self, kind: Kind, until: Instant, round_trip: Duration) {
+        let from = self.current.to;
+        let long = !kind.yields_to_path() && until.since(from) > round_trip;
+        let alone = long || kind == Kind::Handshake;
+        if alone {
+            self.end_round();
+        }
+        self.current.add(kind, until);
+        if alone {
+            self.end_round();
+        }
+    }
+
+    pub(super) fn sample(&mut self, rtt: Duration) {
+        self.current.rtt.take(rtt);
+        self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
+        self.rtt_max = Some(self.rtt_max.map_or(rtt, |max| max.max(rtt)));
+    }
+
+    pub(super) fn delivered(&mut self, bytes: u64) {
+        self.current.delivered = self.current.delivered.saturating_add(bytes);
+        self.delivered = self.delivered.saturating_add(bytes);
+    }
+
+    pub(super) const fn current(&mut self) -> &mut Span {
+        &mut self.current
+    }
+
+    pub(super) const fn delivered_bytes(&self) -> u64 {
+        self.delivered
+    }
+
+    /// In a round with less than this, ACKs may have been delayed by the receiver.
+    pub(super) const fn set_bytes_min(&mut self, bytes: u64) {
+        self.bytes_min = bytes;
+    }
+
+    /// What stands before the bottleneck by the round-trip times of the round: the least of them, as a
+    /// queue that empties within a round trip holds nobody up. A round without samples is like the one
+    /// before.
+    fn level(&self) -> Level {
+        if self.current.delivered < self.bytes_min {
+            return Level::Clear;
+        }
+        let least = self.rtt_min.zip(self.current.rtt.min);
+        let Some((least, of_round)) = least else {
+            return self.last_level.min(Level::Standing);
+        };
+        if of_round.saturating_sub(least) > super::queue_noise(least) {
+            Level::Standing
+        } else {
+            Level::Clear
+        }
+    }
+
+    /// A loss was found: if the queue was near its fullest, it was the queue's doing, in the round before
+    /// and in this.
+    pub(super) fn loss(&mut self) {
+        self.current.losses = self.current.losses.saturating_add(1);
+    }
+
+    /// A round is over.
+    pub(super) fn end_round(&mut self) {
+        let mut level = self.level();
+        let to = self.current.to;
+        let mut span = core::mem::replace(&mut self.current, Span::new(to));
+        if span.is_empty() {
+            return;
+        }
+        if span.rtt.count > 0 {
+            self.last_level = level;
+        }
+        let mut before = self.pending.take();
+        let near_full = |span: &Span| self.near_full(span);
+        if span.losses > 0 && (near_full(&span) || before.as_ref().is_some_and(near_full)) {
+            if level == Level::Standing {
+                level = Level::Overflowing;
+            }
+            if let Some(before) = before.as_mut().filter(|span| span.has_queue()) {
+                before.set_level(Level::Overflowing);
+            }
+        }
+        span.set_level(level);
+        self.pending = Some(span);
+        if let Some(settled) = before {
+            self.settle(settled);
+        }
+    }
+
+    /// Whether the queue was near its fullest in a stretch.
+    fn near_full(&self, span: &Span) -> bool {
+        let (Some(least), Some(most), Some(here)) = (self.rtt_min, self.rtt_max, span.rtt.max)
+        else {
+            return false;
+        };
+        let (share, of) = OVERFLOW_SHARE;
+        let fullest = most.saturating_sub(least);
+        here.saturating_sub(least).saturating_mul(of) >= fullest.saturating_mul(share)
+            && fullest > super::queue_noise(least)
+    }
+
+    fn settle(&mut self, span: Span) {
+        let joins = self
+            .epochs
+            .last_mut()
+            .filter(|last| belong_together(last, &span, self.grain));
+        if let Some(last) = joins {
+            last.merge(&span);
+            return;
+        }
+        if self.epochs.len() >= self.epochs_max {
+            self.thin_out();
+        }
+        self.epochs.push(span);
+    }
+
+    /// Merges neighbours until half as many are left: amortised, a few steps per stretch.
+    fn thin_out(&mut self) {
+        let goal = self.epochs_max / 2;
+        while self.epochs.len() > goal {
+            let longest = Duration::from_nanos(1_000_000);
+            self.grain = self.grain.max(longest).saturating_mul(2);
+            let grain = self.grain;
+            let mut merged: Vec<Span> = Vec::with_capacity(self.epochs.len());
+            for span in self.epochs.drain(..) {
+                match merged.last_mut() {
+                    Some(last) if belong_together(last, &span, grain) => last.merge(&span),
+                    _ => merged.push(span),
+                }
+            }
+            merged.reserve_exact(self.epochs_max.saturating_sub(merged.len()));
+            self.epochs = merged;
+        }
+    }
+
+    /// All stretches in order.
+    pub(super) fn finish(mut self) -> (Vec<Span>, Option<Duration>) {
+        self.end_round();
+        if let Some(rest) = self.pending.take() {
+            self.settle(rest);
+        }
+        (self.epochs, self.rtt_min)
+    }
+}
+
+/// Whether two neighbours are kept as one: if they are short, or the same and nothing else.
+fn belong_together(one: &Span, next: &Span, grain: Duration) -> bool {
+    let together = one.duration() + next.duration();
+    let same = || {
+        let alone = one.times().alone();
+        alone.is_some_and(|kind| !kind.yields_to_path()) && alone == next.times().alone()
+    };
+    together <= grain || same()
+}

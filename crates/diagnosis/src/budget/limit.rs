@@ -1,0 +1,151 @@
+//! What can limit a transfer: the names among which every instant is divided.
+
+/// What limited a sender at an instant. Every instant of a stream belongs to exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limit {
+    /// The connection was being opened.
+    Handshake,
+    /// Nothing was outstanding, and the application gave nothing to send.
+    Idle,
+    /// Data was outstanding, and the application gave nothing more to send.
+    Pause,
+    /// The receive window was full.
+    ReceiveWindow,
+    /// The receive window was shut: the receiver's application did not read.
+    ZeroWindow,
+    /// The sender could have sent by every window that a capture tells of, had more, and did not: its
+    /// send buffer (Linux: `sndbuf_limited`), Nagle's algorithm, or a limit that is not known.
+    SenderBuffer,
+    /// The congestion window, which had not met its first loss and grew with every ACK.
+    SlowStart,
+    /// The congestion window, after a loss, or grown slowly since slow start ended.
+    CongestionWindow,
+    /// A loss was being repaired.
+    Recovery,
+    /// The retransmission timer had to expire before anything was sent (RFC 6298).
+    RetransmissionTimer,
+    /// The timer of a tail loss probe had to expire before anything was sent (RFC 8985 §7.2).
+    ProbeTimer,
+    /// The bottleneck was busy, and no queue stood before it.
+    EmptyQueue,
+    /// The bottleneck was busy, and a queue stood before it.
+    StandingQueue,
+    /// The bottleneck was busy, and the queue before it overflowed.
+    OverflowingQueue,
+}
+
+/// Limits that a person would name by one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// [`Limit::Handshake`].
+    Handshake,
+    /// [`Limit::Idle`] and [`Limit::Pause`].
+    Application,
+    /// [`Limit::ReceiveWindow`] and [`Limit::ZeroWindow`].
+    Receiver,
+    /// [`Limit::SenderBuffer`].
+    Sender,
+    /// [`Limit::SlowStart`].
+    SlowStart,
+    /// [`Limit::CongestionWindow`] and [`Limit::Recovery`].
+    Losses,
+    /// [`Limit::RetransmissionTimer`] and [`Limit::ProbeTimer`].
+    Timers,
+    /// [`Limit::EmptyQueue`], [`Limit::StandingQueue`] and [`Limit::OverflowingQueue`].
+    Path,
+}
+
+impl Limit {
+    /// How many there are.
+    pub const COUNT: usize = 14;
+
+    /// All of them, in the order of their names above.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Handshake,
+        Self::Idle,
+        Self::Pause,
+        Self::ReceiveWindow,
+        Self::ZeroWindow,
+        Self::SenderBuffer,
+        Self::SlowStart,
+        Self::CongestionWindow,
+        Self::Recovery,
+        Self::RetransmissionTimer,
+        Self::ProbeTimer,
+        Self::EmptyQueue,
+        Self::StandingQueue,
+        Self::OverflowingQueue,
+    ];
+
+    /// Its place in [`Self::ALL`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// What it counts under.
+    #[must_use]
+    pub const fn group(self) -> Group {
+        match self {
+            Self::Handshake => Group::Handshake,
+            Self::Idle | Self::Pause => Group::Application,
+            Self::ReceiveWindow | Self::ZeroWindow => Group::Receiver,
+            Self::SenderBuffer => Group::Sender,
+            Self::SlowStart => Group::SlowStart,
+            Self::CongestionWindow | Self::Recovery => Group::Losses,
+            Self::RetransmissionTimer | Self::ProbeTimer => Group::Timers,
+            Self::EmptyQueue | Self::StandingQueue | Self::OverflowingQueue => Group::Path,
+        }
+    }
+
+    /// A short name, for tables and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake",
+            Self::Idle => "application idle",
+            Self::Pause => "application paused",
+            Self::ReceiveWindow => "receive window full",
+            Self::ZeroWindow => "receive window shut",
+            Self::SenderBuffer => "sender's buffer or unknown",
+            Self::SlowStart => "slow start",
+            Self::CongestionWindow => "congestion window",
+            Self::Recovery => "recovery",
+            Self::RetransmissionTimer => "retransmission timer",
+            Self::ProbeTimer => "probe timer",
+            Self::EmptyQueue => "bottleneck, empty queue",
+            Self::StandingQueue => "bottleneck, standing queue",
+            Self::OverflowingQueue => "bottleneck, overflowing queue",
+        }
+    }
+}
+
+impl Group {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Handshake,
+        Self::Application,
+        Self::Receiver,
+        Self::Sender,
+        Self::SlowStart,
+        Self::Losses,
+        Self::Timers,
+        Self::Path,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_stands_at_its_index_and_in_one_group() {
+        for (index, limit) in Limit::ALL.into_iter().enumerate() {
+            assert_eq!(limit.index(), index, "{limit:?}");
+            assert!(Group::ALL.contains(&limit.group()));
+        }
+        let mut names = Limit::ALL.map(Limit::name);
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}

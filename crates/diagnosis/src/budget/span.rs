@@ -1,0 +1,266 @@
+//! A stretch of time and what is known of it: the time under each heading, what was delivered, the
+//! round-trip times. Two neighbours merge into one.
+
+use dupack_tcp::time::{Duration, Instant};
+
+/// What limited the sender, as far as can be said while packets still come. The last four may turn out to be
+/// the bottleneck's doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Handshake,
+    Idle,
+    Pause,
+    ReceiveWindow,
+    ZeroWindow,
+    RetransmissionTimer,
+    ProbeTimer,
+    SenderBuffer,
+    SlowStart,
+    Congestion,
+    Recovery,
+}
+
+impl Kind {
+    pub(super) const COUNT: usize = 11;
+
+    pub(super) const ALL: [Self; Self::COUNT] = [
+        Self::Handshake,
+        Self::Idle,
+        Self::Pause,
+        Self::ReceiveWindow,
+        Self::ZeroWindow,
+        Self::RetransmissionTimer,
+        Self::ProbeTimer,
+        Self::SenderBuffer,
+        Self::SlowStart,
+        Self::Congestion,
+        Self::Recovery,
+    ];
+
+    /// Whether the time belongs to the bottleneck if that was busy.
+    pub(super) const fn yields_to_path(self) -> bool {
+        matches!(
+            self,
+            Self::SenderBuffer | Self::SlowStart | Self::Congestion | Self::Recovery
+        )
+    }
+
+    /// Whether time of this kind is spent moving data at all.
+    pub(super) const fn moves_data(self) -> bool {
+        !matches!(
+            self,
+            Self::Handshake
+                | Self::Idle
+                | Self::ZeroWindow
+                | Self::RetransmissionTimer
+                | Self::ProbeTimer
+        )
+    }
+}
+
+/// What stood before the bottleneck.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// No queue, as far as round-trip times tell.
+    #[default]
+    Clear,
+    Standing,
+    Overflowing,
+}
+
+impl Level {
+    pub(super) const COUNT: usize = 3;
+    pub(super) const ALL: [Self; Self::COUNT] = [Self::Clear, Self::Standing, Self::Overflowing];
+}
+
+/// Time under each heading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Times([Duration; Kind::COUNT]);
+
+impl Times {
+    pub(super) fn add(&mut self, kind: Kind, time: Duration) {
+        if let Some(slot) = self.0.get_mut(kind as usize) {
+            *slot += time;
+        }
+    }
+
+    pub(super) fn of(&self, kind: Kind) -> Duration {
+        self.0.get(kind as usize).copied().unwrap_or_default()
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// All time of the kinds that `choose` names.
+    pub(super) fn sum(&self, choose: impl Fn(Kind) -> bool) -> Duration {
+        let chosen = Kind::ALL.into_iter().filter(|kind| choose(*kind));
+        chosen.fold(Duration::ZERO, |sum, kind| sum + self.of(kind))
+    }
+
+    /// The one kind, if there is one alone.
+    pub(super) fn alone(&self) -> Option<Kind> {
+        let mut some = Kind::ALL
+            .into_iter()
+            .filter(|kind| !self.of(*kind).is_zero());
+        let first = some.next()?;
+        some.next().is_none().then_some(first)
+    }
+}
+
+/// Round-trip samples of a stretch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Samples {
+    pub(super) min: Option<Duration>,
+    pub(super) max: Option<Duration>,
+    pub(super) sum: Duration,
+    pub(super) count: u32,
+}
+
+impl Samples {
+    pub(super) fn take(&mut self, sample: Duration) {
+        self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
+        self.max = Some(self.max.map_or(sample, |max| max.max(sample)));
+        self.sum += sample;
+        self.count = self.count.saturating_add(1);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let either = |one: Option<Duration>, two: Option<Duration>, pick: fn(_, _) -> _| match two {
+            Some(two) => Some(one.map_or(two, |one| pick(one, two))),
+            None => one,
+        };
+        self.min = either(self.min, other.min, Duration::min);
+        self.max = either(self.max, other.max, Duration::max);
+        self.sum += other.sum;
+        self.count = self.count.saturating_add(other.count);
+    }
+
+    pub(super) fn mean(&self) -> Option<Duration> {
+        (self.count > 0).then(|| self.sum / u64::from(self.count))
+    }
+}
+
+/// The greatest flight of each round of a stretch in which a window was what held the sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flights {
+    pub(super) low: u64,
+    pub(super) high: u64,
+    pub(super) rounds: u32,
+}
+
+impl Flights {
+    pub(super) const fn one(flight: u64) -> Self {
+        Self {
+            low: flight,
+            high: flight,
+            rounds: 1,
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        if other.rounds == 0 {
+            return;
+        }
+        if self.rounds == 0 {
+            *self = *other;
+            return;
+        }
+        self.low = self.low.min(other.low);
+        self.high = self.high.max(other.high);
+        self.rounds = self.rounds.saturating_add(other.rounds);
+    }
+}
+
+/// A stretch of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Span {
+    pub(super) from: Instant,
+    pub(super) to: Instant,
+    /// By what stood before the bottleneck; what does not yield to it counts as clear.
+    levels: [Times; Level::COUNT],
+    pub(super) delivered: u64,
+    pub(super) rtt: Samples,
+    pub(super) flights: Flights,
+    /// Losses found in it, as far as they began a repair.
+    pub(super) losses: u32,
+}
+
+impl Span {
+    pub(super) fn new(from: Instant) -> Self {
+        Self {
+            from,
+            to: from,
+            ..Self::default()
+        }
+    }
+
+    pub(super) const fn duration(&self) -> Duration {
+        self.to.since(self.from)
+    }
+
+    pub(super) fn add(&mut self, kind: Kind, until: Instant) {
+        let time = until.since(self.to);
+        if let Some(times) = self.levels.get_mut(Level::Clear as usize) {
+            times.add(kind, time);
+        }
+        self.to = self.to.max(until);
+    }
+
+    /// Says what stood before the bottleneck all the while.
+    pub(super) fn set_level(&mut self, level: Level) {
+        let mut sorted = [Times::default(); Level::COUNT];
+        for kind in Kind::ALL {
+            let to = if kind.yields_to_path() {
+                level
+            } else {
+                Level::Clear
+            };
+            let time = self.time(kind);
+            if let Some(times) = sorted.get_mut(to as usize) {
+                times.add(kind, time);
+            }
+        }
+        self.levels = sorted;
+    }
+
+    pub(super) fn at(&self, level: Level) -> Times {
+        self.levels.get(level as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn time(&self, kind: Kind) -> Duration {
+        let all = Level::ALL.into_iter();
+        all.fold(Duration::ZERO, |sum, level| sum + self.at(level).of(kind))
+    }
+
+    /// Time of all kinds, whatever stood before the bottleneck.
+    pub(super) fn times(&self) -> Times {
+        let mut all = Times::default();
+        for level in Level::ALL {
+            all.merge(&self.at(level));
+        }
+        all
+    }
+
+    pub(super) fn has_queue(&self) -> bool {
+        !self.at(Level::Standing).sum(|_| true).is_zero()
+    }
+
+    /// Takes in the stretch that follows.
+    pub(super) fn merge(&mut self, next: &Self) {
+        for (mine, theirs) in self.levels.iter_mut().zip(&next.levels) {
+            mine.merge(theirs);
+        }
+        self.to = self.to.max(next.to);
+        self.delivered = self.delivered.saturating_add(next.delivered);
+        self.rtt.merge(&next.rtt);
+        self.flights.merge(&next.flights);
+        self.losses = self.losses.saturating_add(next.losses);
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.duration().is_zero() && self.delivered == 0 && self.losses == 0
+    }
+}

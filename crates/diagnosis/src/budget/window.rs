@@ -1,0 +1,176 @@
+//! What the sender's windows are like, as far as its flights tell. The congestion window is not in a capture:
+//! it is at least what was in flight, for as long as nothing was lost since.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::span::{Flights, Kind};
+
+/// Below this growth from round to round a window no longer doubles. Ours: slow start grows by 2, and by 1.5
+/// where two segments are acknowledged at once and ACKs are counted (RFC 5681 §3.1); congestion avoidance by
+/// less than 1.25 from four segments on.
+const SLOW_START_GROWTH: (u64, u64) = (5, 4);
+
+/// So many rounds without it in a row end slow start. Ours: one may have been disturbed.
+const SLOW_ROUNDS: u8 = 2;
+
+/// The part of its window that a sender may leave unused for a moment to send larger pieces at once
+/// (Linux: `tcp_tso_win_divisor`).
+const DEFERRED_PART: u64 = 3;
+
+/// If less than this part of it is used, neither pacing nor offload nor a send buffer that is refilled late
+/// explains it (Linux wakes a writer when a third is free). Ours.
+const AMPLE_PART: u64 = 2;
+
+/// Why the window is as large as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It has doubled from the beginning.
+    Start,
+    /// It has not met a loss, and does not double any more.
+    Steady,
+    AfterLoss,
+}
+
+/// Whether the application, or the receiver, had a hand in how large the flights of a round are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fill {
+    ByWindow,
+    ByOthers,
+}
+
+/// Flights by rounds.
+#[derive(Clone, Debug)]
+pub(super) struct Windows {
+    phase: Phase,
+    /// The round is over when this offset has arrived; with nothing outstanding, it begins with the next ACK.
+    round_ends: Option<u64>,
+    flight_max: u64,
+    flight_before: Option<u64>,
+    slow_rounds: u8,
+    fill: Fill,
+    /// A flight that the window has permitted since the last loss.
+    proven: u64,
+    /// The largest segment, and the largest packet.
+    mss: u64,
+    packet_max: u64,
+    emptied_at: Option<Instant>,
+}
+
+impl Windows {
+    pub(super) fn new(segment_size: u64) -> Self {
+        Self {
+            phase: Phase::Start,
+            round_ends: None,
+            flight_max: 0,
+            flight_before: None,
+            slow_rounds: 0,
+            fill: Fill::ByWindow,
+            proven: 0,
+            mss: segment_size.max(1),
+            packet_max: 1,
+            emptied_at: None,
+        }
+    }
+
+    pub(super) const fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    /// What time belongs to that passes while the window is full.
+    pub(super) const fn kind(&self) -> Kind {
+        match self.phase {
+            Phase::Start => Kind::SlowStart,
+            Phase::Steady | Phase::AfterLoss => Kind::Congestion,
+        }
+    }
+
+    /// Whether far less is in flight than the window is known to permit.
+    pub(super) fn has_ample_room(&self, flight: u64) -> bool {
+        self.has_room(flight) && flight < self.proven / AMPLE_PART
+    }
+
+    /// Whether less is in flight than the window is known to permit.
+    pub(super) fn has_room(&self, flight: u64) -> bool {
+        let deferred = (self.proven / DEFERRED_PART).max(self.packet_max);
+        let slack = deferred.max(self.mss.saturating_mul(2));
+        flight.saturating_add(slack) < self.proven
+    }
+
+    /// Something left, and `flight` is outstanding now.
+    pub(super) fn left(
+        &mut self,
+        now: Instant,
+        packet: u64,
+        segment: u64,
+        flight: u64,
+        rto: Duration,
+    ) {
+        self.mss = self.mss.max(segment);
+        self.packet_max = self.packet_max.max(packet);
+        if let Some(since) = self.emptied_at.take()
+            && now.since(since) > rto
+        {
+            self.restart();
+        }
+        self.flight_max = self.flight_max.max(flight);
+        self.proven = self.proven.max(flight);
+    }
+
+    /// After a timeout's time without sending, the window may have been restarted (RFC 5681 §4.1).
+    fn restart(&mut self) {
+        self.proven = 0;
+        self.flight_before = None;
+        if self.phase == Phase::Steady {
+            self.phase = Phase::Start;
+        }
+        self.slow_rounds = 0;
+    }
+
+    /// Everything is acknowledged.
+    pub(super) fn emptied(&mut self, now: Instant) {
+        self.emptied_at.get_or_insert(now);
+    }
+
+    /// The window was made smaller, for a loss or a mark.
+    pub(super) const fn reduced(&mut self) {
+        self.phase = Phase::AfterLoss;
+        self.proven = 0;
+        self.flight_max = 0;
+        self.flight_before = None;
+    }
+
+    /// Somebody else than a window held the sender for a while.
+    pub(super) const fn held_by_others(&mut self) {
+        self.fill = Fill::ByOthers;
+    }
+
+    /// Everything before `arrived` is known to be there, and `sent` is the end of what was sent. Says
+    /// how large a round's flights were, if that is over and a window held the sender.
+    pub(super) fn arrived(&mut self, arrived: u64, sent: u64, flight: u64) -> Option<Flights> {
+        if arrived < *self.round_ends.get_or_insert(sent) {
+            return None;
+        }
+        self.round_ends = (sent > arrived).then_some(sent);
+        let largest = core::mem::replace(&mut self.flight_max, flight);
+        let fill = core::mem::replace(&mut self.fill, Fill::ByWindow);
+        if fill == Fill::ByOthers || largest == 0 {
+            self.flight_before = None;
+            self.slow_rounds = 0;
+            return Some(Flights::default());
+        }
+        let before = self.flight_before.replace(largest);
+        self.proven = largest.max(before.unwrap_or(0)).max(flight);
+        let (growth, of) = SLOW_START_GROWTH;
+        let slow =
+            before.is_some_and(|before| largest.saturating_mul(of) < before.saturating_mul(growth));
+        self.slow_rounds = if slow {
+            self.slow_rounds.saturating_add(1)
+        } else {
+            0
+        };
+        if self.phase == Phase::Start && self.slow_rounds >= SLOW_ROUNDS {
+            self.phase = Phase::Steady;
+        }
+        Some(Flights::one(largest))
+    }
+}

@@ -1,0 +1,383 @@
+//! From a capture to findings: every packet to its connection, every stream to all analyses.
+//!
+//! [`Examiner`] is what follows a stream: the [`Explainer`] says what each event was, and every analysis is
+//! told of both. [`Diagnosing`] takes the packets of a capture one by one, and makes a [`Diagnosis`] of
+//! what they were.
+
+use std::io::Read;
+use std::sync::LazyLock;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_tcp::replay::SendingKind;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_wire::CaptureTime;
+use dupack_wire::captured::{CaptureReader, Captured, ReadError, Tally};
+
+use crate::budget::{Budget, PathFacts, Terms};
+use crate::cause::{Cause, Need};
+use crate::connection::Connection;
+use crate::explain::{self, End, Explainer};
+use crate::findings::{Beyond, ConnectionFindings, Flow, KEPT_MAX, Kept, StreamFindings};
+use crate::follow::{Beginning, Follower, Nobody, Timer};
+use crate::headline::story;
+use crate::moment::{Analysis, Arrival, Departure};
+use crate::packet::Packet;
+use crate::path::{Path, Survey};
+use crate::sender::{self, SenderAnalysis};
+use crate::side::{Both, Side};
+use crate::stalls::Stalls;
+use crate::story::Case;
+use crate::table::{Limits, Table};
+
+/// The loss differentiations that are asked for their votes are those that come with the project.
+static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
+
+/// The parts of the work between two looks at whether it is to go on (ours: some milliseconds).
+const PACKETS_PER_LOOK: u64 = 4096;
+
+/// Follows one stream with all analyses.
+#[derive(Debug)]
+pub struct Examiner {
+    beginning: Beginning,
+    explainer: Explainer,
+    budget: Budget,
+    stalls: Stalls,
+    survey: Survey,
+    sender: SenderAnalysis,
+    /// The last event of the transfer: what comes later is silence.
+    ended: Instant,
+    outstanding: u64,
+}
+
+impl Follower for Examiner {
+    fn begin(beginning: &Beginning) -> Self {
+        let at = beginning.at;
+        let seen = match beginning.established_at {
+            Some(_) => sender::Beginning::Seen,
+            None => sender::Beginning::Missed,
+        };
+        let mut stalls = Stalls::new(beginning.sack);
+        if let Some((at, packet)) = beginning.established_at.zip(beginning.established_by) {
+            stalls.opened(at, packet);
+        }
+        Self {
+            beginning: *beginning,
+            explainer: Explainer::new(beginning.sack, explain::Limits::default()),
+            budget: budget(beginning),
+            stalls,
+            survey: Survey::new(beginning.smss, &CATALOG),
+            sender: SenderAnalysis::new(seen),
+            ended: at,
+            outstanding: 0,
+        }
+    }
+
+    fn departed(
+        &mut self,
+        departure: &Departure<'_>,
+        onlooker: Option<&mut (dyn Analysis + '_)>,
+    ) -> Timer {
+        let explained = self.explainer.departed(departure);
+        self.budget.departed(departure, &explained);
+        self.stalls.departed(departure, &explained);
+        self.survey.departed(departure, &explained);
+        self.sender.departed(departure, &explained);
+        if let Some(onlooker) = onlooker {
+            onlooker.departed(departure, &explained);
+        }
+        if departure.kind != SendingKind::Empty {
+            self.ended = self.ended.max(departure.at);
+        }
+        self.outstanding = departure.view.flight_size();
+        match explained.retransmission.map(|again| again.cause) {
+            Some(Cause::Timeout { .. }) => Timer::Expired,
+            _ => Timer::Ran,
+        }
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>) {
+        let explained = self.explainer.arrived(arrival);
+        self.budget.arrived(arrival, &explained);
+        self.stalls.arrived(arrival, &explained);
+        self.survey.arrived(arrival, &explained);
+        self.sender.arrived(arrival, &explained);
+        if let Some(onlooker) = onlooker {
+            onlooker.arrived(arrival, &explained);
+        }
+        if self.outstanding > 0 {
+            self.ended = self.ended.max(arrival.at);
+        }
+        self.outstanding = arrival.view.flight_size();
+    }
+
+    fn asked(&mut self, at: Instant, packet: u64) {
+        self.stalls.asked(at, packet);
+    }
+}
+
+/// The budget of a stream that begins: its time runs from the SYN on, if the handshake was captured.
+fn budget(beginning: &Beginning) -> Budget {
+    let opening = beginning.opened_at.zip(beginning.established_at);
+    let opening = opening.filter(|(opened, established)| opened <= established);
+    let started = opening.map_or(beginning.at, |(opened, _)| opened);
+    let mut terms = Terms::new(started);
+    terms.segment_size = beginning.smss;
+    terms.place = beginning.vantage.place;
+    let mut budget = Budget::new(terms);
+    if let Some((opened, established)) = opening {
+        budget.handshake(opened, established.min(beginning.at));
+    }
+    budget
+}
+
+impl Examiner {
+    /// What was found, now that nothing more is to come of `connection`.
+    fn findings(mut self, connection: &Connection<Self>, side: Side) -> StreamFindings {
+        if let Some((by, at, packet)) = connection.ending().reset {
+            let by = if by == side {
+                End::Sender
+            } else {
+                End::Receiver
+            };
+            self.explainer.was_reset(at, packet, by);
+        }
+        // Where something is outstanding, the transfer goes on to the last that was heard of either end.
+        let ended = if self.outstanding > 0 {
+            self.ended.max(connection.last_at())
+        } else {
+            self.ended
+        };
+        for again in self.explainer.records() {
+            if needless_otherwise(again.need) {
+                self.survey.proved_needless(again);
+            }
+        }
+        let path = self.survey.path();
+        let facts = facts(&path);
+        let shares = self.budget.finish(ended, &facts);
+        let stalls = self.stalls.finish();
+        let story = story(&Case {
+            shares: &shares,
+            stalls: &stalls,
+            path: facts,
+        });
+        StreamFindings {
+            side,
+            smss: self.beginning.smss,
+            vantage: connection.vantage(side),
+            account: self.explainer.account(),
+            retransmissions: self.explainer.records().copied().collect(),
+            happenings: self.explainer.happenings().clone(),
+            overtaken: self.explainer.overtaken(),
+            reordered: self.explainer.reordered(),
+            story,
+            shares,
+            stalls,
+            path,
+            sender: self.sender.report(),
+        }
+    }
+}
+
+/// Whether something else than a DSACK shows that a retransmission was needless.
+const fn needless_otherwise(need: Need) -> bool {
+    match need {
+        Need::NeedlessByTimestamp | Need::NeedlessByTime | Need::NeedlessByArrival => true,
+        Need::Needed | Need::NeedlessByDsack | Need::Unknown => false,
+    }
+}
+
+/// What the budget of time takes of the path.
+fn facts(path: &Path) -> PathFacts {
+    let wire = (path.smss + path.headers).max(1) as f64;
+    let bits = path
+        .rate
+        .value()
+        .map(|rate| rate.as_bits_per_second() as f64);
+    let payload = path.smss as f64 / wire;
+    let room = path.room.value().map(|room| room.bytes * 8.0);
+    let queue = room.zip(bits.filter(|bits| *bits > 0.0));
+    PathFacts {
+        rtt_min: path.least_rtt.value(),
+        bytes_per_second: bits.map(|bits| bits / 8.0 * payload),
+        queue_max: queue.map(|(room, rate)| Duration::from_secs_f64(room / rate)),
+    }
+}
+
+/// What was found of a connection that is over.
+fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
+    let [opener, answerer] = Side::BOTH.map(|side| {
+        let stream = connection.take_stream(side)?;
+        Some(stream.into_follower().findings(&connection, side))
+    });
+    ConnectionFindings {
+        number: connection.number(),
+        addresses: Both {
+            opener: connection.address(Side::Opener),
+            answerer: connection.address(Side::Answerer),
+        },
+        first_at: connection.first_at(),
+        last_at: connection.last_at(),
+        handshake: *connection.handshake(),
+        ending: *connection.ending(),
+        counts: Both {
+            opener: connection.counts(Side::Opener).clone(),
+            answerer: connection.counts(Side::Answerer).clone(),
+        },
+        streams: Both { opener, answerer },
+    }
+}
+
+/// Whether a capture was read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// It was.
+    Whole,
+    /// Somebody has asked to stop.
+    Interrupted,
+}
+
+/// What was found of a capture.
+#[derive(Debug)]
+pub struct Diagnosis {
+    /// What kind of file it is: "pcap, microseconds".
+    pub format: String,
+    /// Which packets there are.
+    pub tally: Tally,
+    /// What is amiss with the capture, a sentence each.
+    pub notes: Vec<String>,
+    /// When its first packet was captured.
+    pub first: Option<CaptureTime>,
+    /// From its first packet to its last.
+    pub duration: Duration,
+    /// The connections that were asked for, the worst first; at most [`KEPT_MAX`].
+    pub connections: Vec<ConnectionFindings>,
+    /// Connections that are not among them.
+    pub beyond: Beyond,
+    /// All connections.
+    pub connections_all: u64,
+    /// Those of them without data.
+    pub without_data: u64,
+    /// Whether it was read to its end.
+    pub extent: Extent,
+}
+
+/// Takes the packets of a capture.
+#[derive(Debug)]
+pub struct Diagnosing {
+    table: Table<Examiner>,
+    kept: Kept,
+    tally: Tally,
+    first: Option<CaptureTime>,
+    last: Option<CaptureTime>,
+}
+
+impl Diagnosing {
+    /// Nothing has been read yet; `flow` says whose findings are kept.
+    #[must_use]
+    pub fn new(flow: Flow, limits: Limits) -> Self {
+        Self {
+            table: Table::new(limits),
+            kept: Kept::new(flow, KEPT_MAX),
+            tally: Tally::default(),
+            first: None,
+            last: None,
+        }
+    }
+
+    /// The next packet of the capture.
+    pub fn take(&mut self, captured: &Captured<'_>) {
+        let packet = captured.tcp();
+        self.tally.count(captured, &packet);
+        self.last = self.last.max(Some(captured.at));
+        let Ok(packet) = packet else { return };
+        let first = *self.first.get_or_insert(packet.at);
+        self.table.take(&Packet::new(&packet, first), &mut Nobody);
+        while let Some(connection) = self.table.take_finished() {
+            self.kept.push(findings(connection));
+        }
+    }
+
+    /// Nothing more is to come.
+    fn finish(mut self) -> (Kept, Tally, Option<CaptureTime>, Duration) {
+        for connection in self.table.finish(&mut Nobody) {
+            self.kept.push(findings(connection));
+        }
+        let nanos = |time: CaptureTime| time.as_unix_nanos();
+        let duration = self
+            .first
+            .zip(self.last)
+            .map_or(0, |(first, last)| nanos(last).saturating_sub(nanos(first)));
+        let duration = Duration::from_nanos(duration);
+        (self.kept, self.tally, self.first, duration)
+    }
+}
+
+/// Told how far the reading is.
+pub trait Watch {
+    /// So many bytes were taken of the capture. Answers whether to go on.
+    fn taken(&mut self, bytes: u64) -> Continue;
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continue {
+    /// Read on.
+    On,
+    /// Stop here: what was read is diagnosed.
+    Stop,
+}
+
+/// Nobody is told, and nobody stops it.
+impl Watch for () {
+    fn taken(&mut self, _: u64) -> Continue {
+        Continue::On
+    }
+}
+
+/// Reads a capture to its end, or until `watch` says to stop.
+///
+/// # Errors
+/// If the reader fails.
+pub fn diagnose<R: Read>(
+    reader: &mut CaptureReader<R>,
+    flow: Flow,
+    watch: &mut dyn Watch,
+) -> Result<Diagnosis, ReadError> {
+    let mut diagnosing = Diagnosing::new(flow, Limits::default());
+    let extent = each_packet(reader, watch, |captured| diagnosing.take(captured))?;
+    let (kept, tally, first, duration) = diagnosing.finish();
+    let (connections_all, without_data) = (kept.all(), kept.without_data());
+    let (connections, beyond) = kept.finish();
+    Ok(Diagnosis {
+        format: reader.describe(),
+        tally,
+        notes: reader.notes().iter().map(ToString::to_string).collect(),
+        first,
+        duration,
+        connections,
+        beyond,
+        connections_all,
+        without_data,
+        extent,
+    })
+}
+
+/// Hands every packet of a capture to `take`.
+pub(crate) fn each_packet<R: Read>(
+    reader: &mut CaptureReader<R>,
+    watch: &mut dyn Watch,
+    mut take: impl FnMut(&Captured<'_>),
+) -> Result<Extent, ReadError> {
+    let mut number = 0_u64;
+    while let Some(captured) = reader.next_packet()? {
+        take(&captured);
+        number += 1;
+        if number.is_multiple_of(PACKETS_PER_LOOK)
+            && watch.taken(reader.bytes_taken()) == Continue::Stop
+        {
+            return Ok(Extent::Interrupted);
+        }
+    }
+    Ok(Extent::Whole)
+}

@@ -1,0 +1,329 @@
+//! What was found: of a capture, of each connection, of each stream of data.
+//!
+//! Findings are what is left when all packets are gone. They are bounded each, and in their number: of many
+//! connections those are kept that lost the most time ([`Kept`]); the others are counted.
+
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::budget::{Group, Shares};
+use crate::cause::Retransmission;
+use crate::connection::Ending;
+use crate::counts::Counts;
+use crate::explain::{Account, Happenings};
+use crate::handshake::Handshake;
+use crate::path::Path;
+use crate::sender::SenderReport;
+use crate::side::{Both, Side};
+use crate::stalls::StallList;
+use crate::vantage::Vantage;
+
+/// Connections whose findings are kept, the worst: those beyond are counted (ours: a table of so many is
+/// long, and they take some 100 MB at worst).
+pub const KEPT_MAX: usize = 1000;
+
+/// What was found of one stream of data.
+#[derive(Clone, Debug)]
+pub struct StreamFindings {
+    /// Which end sent it.
+    pub side: Side,
+    /// Bytes of data in a full segment.
+    pub smss: u32,
+    /// Where the capture was taken.
+    pub vantage: Vantage,
+    /// What was sent again and lost, in numbers.
+    pub account: Account,
+    /// The last retransmissions, one by one.
+    pub retransmissions: Vec<Retransmission>,
+    /// Closed windows, probes, keep-alives, resets.
+    pub happenings: Happenings,
+    /// Segments that the capture shows late, overtaken on the way.
+    pub overtaken: u64,
+    /// Segments that were overtaken beyond the capture.
+    pub reordered: u64,
+    /// What limited it, in a sentence, as a person would say it.
+    pub story: String,
+    /// What its time was spent on.
+    pub shares: Shares,
+    /// Times in which nothing happened.
+    pub stalls: StallList,
+    /// What it tells of its path.
+    pub path: Path,
+    /// Which sender it was.
+    pub sender: SenderReport,
+}
+
+impl StreamFindings {
+    /// The time that it lost to something that a sender, a receiver or a host could do something about:
+    /// all that was spent neither at the bottleneck, nor waiting for the application, nor on the handshake.
+    #[must_use]
+    pub fn lost(&self) -> Duration {
+        let idle = [Group::Path, Group::Application, Group::Handshake];
+        let spent = idle.into_iter().map(|group| self.shares.of_group(group));
+        let spent = spent.fold(Duration::ZERO, |sum, time| sum + time);
+        self.shares.duration().saturating_sub(spent)
+    }
+
+    /// Bytes that arrived in a second, in bit/s; 0 if it took no time.
+    #[must_use]
+    pub fn goodput(&self) -> f64 {
+        let seconds = self.shares.duration().as_secs_f64();
+        if seconds > 0.0 {
+            self.shares.delivered as f64 * 8.0 / seconds
+        } else {
+            0.0
+        }
+    }
+}
+
+/// What was found of a connection.
+#[derive(Clone, Debug)]
+pub struct ConnectionFindings {
+    /// Its number: connections are numbered from 1 in the order of their first packets.
+    pub number: u64,
+    /// The address and port of each end.
+    pub addresses: Both<SocketAddr>,
+    /// When its first packet was captured, counted from the first of the capture.
+    pub first_at: Instant,
+    /// When its last packet was.
+    pub last_at: Instant,
+    /// Its SYNs.
+    pub handshake: Handshake,
+    /// How it ended.
+    pub ending: Ending,
+    /// What was counted of the packets of each end.
+    pub counts: Both<Counts>,
+    /// The data of each end that sent some.
+    pub streams: Both<Option<StreamFindings>>,
+}
+
+impl ConnectionFindings {
+    /// Both streams, as far as there was data.
+    pub fn all_streams(&self) -> impl Iterator<Item = &StreamFindings> {
+        [&self.streams.opener, &self.streams.answerer]
+            .into_iter()
+            .flatten()
+    }
+
+    /// The stream to tell of first: the one that lost the most time, of equals the one with more data.
+    #[must_use]
+    pub fn main_stream(&self) -> Option<&StreamFindings> {
+        let rank = |stream: &&StreamFindings| (stream.lost(), stream.shares.delivered);
+        self.all_streams().max_by_key(rank)
+    }
+
+    /// From its first packet to its last.
+    #[must_use]
+    pub const fn duration(&self) -> Duration {
+        self.last_at.since(self.first_at)
+    }
+
+    /// The most time that one of its streams lost.
+    #[must_use]
+    pub fn lost(&self) -> Duration {
+        let lost = self.all_streams().map(StreamFindings::lost);
+        lost.max().unwrap_or(Duration::ZERO)
+    }
+
+    /// Bytes of data of both ends, each counted once.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let [one, other] = Side::BOTH.map(|side| self.counts.of(side).unique_bytes);
+        one.saturating_add(other)
+    }
+
+    /// Segments of both ends that were sent again.
+    #[must_use]
+    pub fn retransmissions(&self) -> u64 {
+        let all = self.all_streams();
+        all.map(|stream| stream.account.retransmissions).sum()
+    }
+
+    /// The worst first: who lost the most time to something avoidable; of equals, who took longer.
+    fn badness(&self) -> (Duration, Duration, std::cmp::Reverse<u64>) {
+        (self.lost(), self.duration(), std::cmp::Reverse(self.number))
+    }
+}
+
+/// Which connections are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flow {
+    /// All of them.
+    #[default]
+    All,
+    /// That of this number.
+    Number(u64),
+    /// Those of this host, and port if there is one.
+    Host(IpAddr, Option<u16>),
+    /// Those of this port.
+    Port(u16),
+}
+
+impl Flow {
+    /// Whether a connection is asked for.
+    #[must_use]
+    pub fn takes(self, number: u64, addresses: &Both<SocketAddr>) -> bool {
+        let ends = [addresses.opener, addresses.answerer];
+        match self {
+            Self::All => true,
+            Self::Number(wanted) => number == wanted,
+            Self::Host(ip, port) => ends
+                .into_iter()
+                .any(|end| end.ip() == ip && port.is_none_or(|port| port == end.port())),
+            Self::Port(port) => ends.into_iter().any(|end| end.port() == port),
+        }
+    }
+}
+
+impl FromStr for Flow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Some(number) = text.strip_prefix('#').unwrap_or(text).parse().ok() {
+            return Ok(Self::Number(number));
+        }
+        if let Some(port) = text.strip_prefix(':').and_then(|port| port.parse().ok()) {
+            return Ok(Self::Port(port));
+        }
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(Self::Host(address.ip(), Some(address.port())));
+        }
+        if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
+            return Ok(Self::Host(ip, None));
+        }
+        Err(
+            "write a connection's number as the table has it (3), an address (10.0.0.1), one with a port \
+             (10.0.0.1:443, [::1]:443) or a port (:443)"
+                .to_owned(),
+        )
+    }
+}
+
+/// What was not kept, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beyond {
+    /// Connections.
+    pub connections: u64,
+    /// Bytes of their data, each counted once.
+    pub bytes: u64,
+    /// Segments that were sent again.
+    pub retransmissions: u64,
+}
+
+/// The findings of the worst connections.
+#[derive(Debug)]
+pub struct Kept {
+    most: usize,
+    flow: Flow,
+    found: Vec<ConnectionFindings>,
+    beyond: Beyond,
+    /// Connections that carried no data.
+    without_data: u64,
+    all: u64,
+}
+
+impl Kept {
+    /// Of those that `flow` asks for, at most so many.
+    #[must_use]
+    pub const fn new(flow: Flow, most: usize) -> Self {
+        Self {
+            most,
+            flow,
+            found: Vec::new(),
+            beyond: Beyond {
+                connections: 0,
+                bytes: 0,
+                retransmissions: 0,
+            },
+            without_data: 0,
+            all: 0,
+        }
+    }
+
+    /// One more connection is over.
+    pub fn push(&mut self, findings: ConnectionFindings) {
+        self.all += 1;
+        if findings.all_streams().next().is_none() {
+            self.without_data += 1;
+        }
+        if !self.flow.takes(findings.number, &findings.addresses) {
+            self.leave_out(&findings);
+            return;
+        }
+        self.found.push(findings);
+        // Seldom enough for the order to cost nothing.
+        if self.found.len() >= self.most.saturating_mul(2).max(2) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        self.found
+            .sort_by_key(|one| std::cmp::Reverse(one.badness()));
+        for findings in self.found.split_off(self.most.min(self.found.len())) {
+            self.leave_out(&findings);
+        }
+    }
+
+    fn leave_out(&mut self, findings: &ConnectionFindings) {
+        let beyond = &mut self.beyond;
+        beyond.connections += 1;
+        beyond.bytes = beyond.bytes.saturating_add(findings.bytes());
+        beyond.retransmissions += findings.retransmissions();
+    }
+
+    /// All connections so far.
+    #[must_use]
+    pub const fn all(&self) -> u64 {
+        self.all
+    }
+
+    /// Connections without data.
+    #[must_use]
+    pub const fn without_data(&self) -> u64 {
+        self.without_data
+    }
+
+    /// The worst first, and what was left out.
+    #[must_use]
+    pub fn finish(mut self) -> (Vec<ConnectionFindings>, Beyond) {
+        self.cut();
+        (self.found, self.beyond)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_asked_for_by_number_address_or_port() {
+        let ends = Both {
+            opener: "10.0.0.1:4000".parse().unwrap(),
+            answerer: "[2001:db8::1]:443".parse().unwrap(),
+        };
+        for (text, taken) in [
+            ("7", true),
+            ("#7", true),
+            ("8", false),
+            ("10.0.0.1", true),
+            ("10.0.0.1:4000", true),
+            ("10.0.0.1:443", false),
+            ("2001:db8::1", true),
+            ("[2001:db8::1]:443", true),
+            (":443", true),
+            (":80", false),
+        ] {
+            let flow: Flow = text.parse().unwrap();
+            assert_eq!(flow.takes(7, &ends), taken, "{text}");
+        }
+        assert!(Flow::All.takes(1, &ends));
+        for text in ["", "x", "10.0.0", "10.0.0.1:x", ":99999", "-1"] {
+            let error = text.parse::<Flow>().unwrap_err();
+            assert!(error.contains("write a connection's number"), "{text}");
+        }
+    }
+}

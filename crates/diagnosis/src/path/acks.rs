@@ -1,0 +1,123 @@
+//! How ACKs come: for how many segments each, how late, in what bursts.
+
+use dupack_tcp::facts::{AckFacts, AckKind};
+use dupack_tcp::time::{Duration, Instant};
+
+use super::bins::{Delays, LogBins};
+use crate::told::Told;
+
+/// So many lone segments tell how long their ACKs wait (ours).
+const LONE_MIN: u64 = 3;
+
+/// A receiver that acknowledges more than this many times per segment acknowledges each (ours: every second
+/// one gives 0.5).
+const EACH: f64 = 0.8;
+
+/// An ACK that comes within this share of the time that what it acknowledges takes at the bottleneck came in
+/// a burst with the one before (ours).
+const BURST: f64 = 0.25;
+
+/// Less than this is no timer (ours; RFC 1122 allows 500 ms, Linux's least is 40 ms).
+const TIMER_MIN: Duration = Duration::from_millis(5);
+
+/// How ACKs came.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Acks {
+    /// Those that advance, while nothing is missing, and what they acknowledge.
+    advances: u64,
+    segments: u64,
+    bytes: u64,
+    last: Option<Instant>,
+    gaps: LogBins<4>,
+    lone: Delays,
+}
+
+/// How ACKs come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Acknowledging {
+    /// ACKs per segment, while nothing is missing.
+    pub per_segment: Told<f64>,
+    /// Bytes that each acknowledges on average.
+    pub bytes_each: Told<f64>,
+    /// How long a segment that no other follows waits for its ACK; zero if each is acknowledged at once.
+    pub delay: Told<Duration>,
+    /// The share of them that came in a burst with the one before.
+    pub in_bursts: Told<f64>,
+}
+
+impl Acks {
+    /// An ACK came that tells `facts`; `outstanding` bytes are, after it.
+    pub(super) fn came(&mut self, facts: &AckFacts<'_>, outstanding: u64, sacked: u64) {
+        if facts.kind != AckKind::Advance || sacked > 0 || facts.sacked_bytes > 0 {
+            self.last = None;
+            return;
+        }
+        self.advances += 1;
+        self.segments += facts.delivered.len() as u64;
+        self.bytes += facts.acked_bytes;
+        if let Some(last) = self.last.replace(facts.now) {
+            self.gaps.record(facts.now.since(last).as_nanos());
+        }
+        if let (Some(rtt), 0, 1) = (facts.rtt, outstanding, facts.delivered.len()) {
+            self.lone.record(rtt.as_nanos());
+        }
+    }
+
+    /// What is known of them: `least` is the least round-trip time, `rate` the bottleneck's in bit per second.
+    pub(super) fn told(&self, least: Option<Duration>, rate: Option<f64>) -> Acknowledging {
+        let per_segment = self.advances as f64 / self.segments.max(1) as f64;
+        let bytes_each = self.bytes as f64 / self.advances.max(1) as f64;
+        let exactly = |value: f64| match self.advances {
+            0 => Told::CannotBeTold {
+                why: "the capture has no ACKs",
+                remedy: "a capture of both directions",
+            },
+            _ => Told::Between {
+                value,
+                low: value,
+                high: value,
+            },
+        };
+        Acknowledging {
+            per_segment: exactly(per_segment),
+            bytes_each: exactly(bytes_each),
+            delay: self.delay(per_segment, least),
+            in_bursts: match rate {
+                Some(rate) => {
+                    let expected = bytes_each * 8.0 / rate * 1e9;
+                    let below = self.gaps.count() - self.gaps.count_from((expected * BURST) as u64);
+                    exactly(below as f64 / self.gaps.count().max(1) as f64)
+                }
+                None => Told::CannotBeTold {
+                    why: "the rate is not known that they would come at",
+                    remedy: "a capture of a transfer that fills the path",
+                },
+            },
+        }
+    }
+
+    fn delay(&self, per_segment: f64, least: Option<Duration>) -> Told<Duration> {
+        if self.advances > 0 && per_segment > EACH {
+            return Told::Between {
+                value: Duration::ZERO,
+                low: Duration::ZERO,
+                high: Duration::ZERO,
+            };
+        }
+        let waited = |q| {
+            let rtt = Duration::from_nanos(self.lone.quantile(q)?);
+            Some(rtt.saturating_sub(least?))
+        };
+        match (waited(0.25), waited(0.5), waited(0.75)) {
+            (Some(low), Some(value), Some(high))
+                if self.lone.count() >= LONE_MIN && value >= TIMER_MIN =>
+            {
+                Told::Between { value, low, high }
+            }
+            _ => Told::CannotBeTold {
+                why: "no ACK waited for the receiver's timer",
+                remedy: "a capture with segments that no other follows",
+            },
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How often values of each size were seen, in memory that does not grow with their number.
+//!
+//! Each power of two is divided into `2^BITS` bins of equal width (the scheme of `HdrHistogram`, Gil
+//! Tene, 2012), as in `dupack_net::histogram`; here only the bins between the least and the greatest
+//! value take memory, as a capture has thousands of connections.
+
+use std::collections::VecDeque;
+
+/// Counts of values by size; a value is told within `1 / 2^(BITS + 1)` of itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LogBins<const BITS: u32> {
+    /// The number of the first bin that is kept.
+    first: usize,
+    counts: VecDeque<u32>,
+    total: u64,
+}
+
+/// Delays, within 0.2 %: a queue of a few packets on a long path is to be seen.
+pub(super) type Delays = LogBins<8>;
+
+impl<const BITS: u32> LogBins<BITS> {
+    /// Counts `value`.
+    pub(super) fn record(&mut self, value: u64) {
+        let bin = Self::bin_of(value);
+        if self.counts.is_empty() {
+            self.first = bin;
+        }
+        while bin < self.first {
+            self.counts.push_front(0);
+            self.first -= 1;
+        }
+        let place = bin - self.first;
+        if place >= self.counts.len() {
+            self.counts.resize(place + 1, 0);
+        }
+        if let Some(count) = self.counts.get_mut(place) {
+            *count = count.saturating_add(1);
+            self.total += 1;
+        }
+    }
+
+    /// How many values there were.
+    pub(super) const fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// The value that `rank` others, counted from 0, are not larger than; `None` if there are not so many.
+    pub(super) fn at_rank(&self, rank: u64) -> Option<u64> {
+        let mut below = 0;
+        let place = self.counts.iter().position(|&count| {
+            below += u64::from(count);
+            below > rank
+        })?;
+        Some(Self::middle_of(self.first + place))
+    }
+
+    /// The `q`-quantile, by the nearest rank; `None` without values.
+    pub(super) fn quantile(&self, q: f64) -> Option<u64> {
+        let rank = (q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64;
+        self.at_rank(rank.saturating_sub(1))
+    }
+
+    /// How many values are in the bin of `value` or above.
+    pub(super) fn count_from(&self, value: u64) -> u64 {
+        let from = Self::bin_of(value).saturating_sub(self.first);
+        self.counts.iter().skip(from).map(|&c| u64::from(c)).sum()
+    }
+
+    fn bin_of(value: u64) -> usize {
+        let per_octave = 1 << BITS;
+        if value < per_octave {
+            return value as usize;
+        }
+        let exponent = u64::BITS - 1 - value.leading_zeros();
+        let octave = u64::from(exponent - BITS + 1);
+        let within = (value >> (exponent - BITS)) & (per_octave - 1);
+        (octave * per_octave + within) as usize
+    }
+
+    fn middle_of(bin: usize) -> u64 {
+        let per_octave = 1 << BITS;
+        let bin = bin as u64;
+        let (octave, within) = (bin / per_octave, bin % per_octave);
+        match octave.checked_sub(1) {
+            None => within,
+            Some(shift) => {
+                let low = (per_octave + within) << shift;
+                low + (1 << shift >> 1)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_told_within_half_a_bin() {
+        for value in [0, 1, 63, 64, 1000, 123_456_789, 1 << 40, u64::MAX] {
+            let mut bins = LogBins::<6>::default();
+            bins.record(value);
+            let told = bins.quantile(0.5).unwrap();
+            let off = told.abs_diff(value) as f64;
+            assert!(off <= value as f64 / 128.0, "{value}: {told}");
+        }
+    }
+
+    #[test]
+    fn ranks_and_quantiles_count_from_the_least() {
+        let mut bins = LogBins::<7>::default();
+        for value in [30, 10, 20, 40] {
+            bins.record(value);
+        }
+        assert_eq!(bins.at_rank(0), Some(10));
+        assert_eq!(bins.at_rank(3), Some(40));
+        assert_eq!(bins.at_rank(4), None);
+        assert_eq!(bins.quantile(0.5), Some(20));
+        assert_eq!(bins.quantile(1.0), Some(40));
+        assert_eq!(bins.count_from(30), 2);
+        assert_eq!(bins.count_from(5), 4);
+        assert_eq!(LogBins::<6>::default().quantile(0.5), None);
+    }
+}

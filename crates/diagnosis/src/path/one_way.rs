@@ -1,0 +1,107 @@
+//! At the receiver: by how much longer than at best a packet was under way, by the sender's timestamps.
+//!
+//! The sender's clock says when a segment left, the capture when it came. The difference is the way and
+//! the distance of the two clocks; the least of it stands for an empty queue. A tick of the sender's clock
+//! is known only once some time has passed; before that it is taken for the usual millisecond.
+
+use dupack_tcp::time::{Duration, Instant};
+
+/// Ticks per second of the clocks that there are: Linux and the BSDs count milliseconds, older Linux and
+/// Windows less finely.
+const CLOCKS_HZ: [f64; 4] = [1000.0, 250.0, 100.0, 10.0];
+
+/// The tick of most.
+const USUAL_NS: u64 = 1_000_000;
+
+/// After so long the clock's ticks are counted (ours): a tick of 10 ms is then a percent.
+const COUNTED_AFTER: Duration = Duration::from_secs(1);
+
+/// A count may be off by this share (ours: clocks drift by 10^-4, but a queue that grows by 150 ms in the
+/// first second is counted with them; the clocks that there are lie farther apart).
+const OFF: f64 = 0.2;
+
+/// The sender's clock, beside that of the capture.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OneWay {
+    first: Option<(Instant, u32)>,
+    tick: Tick,
+    least_ns: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Tick {
+    /// Not counted yet.
+    #[default]
+    Usual,
+    /// So many nanoseconds.
+    Counted(u64),
+    /// No clock that is known.
+    Strange,
+}
+
+impl OneWay {
+    /// By how much longer than at best the packet was under way that came at `at` with the timestamp
+    /// `value`; `None` if the clock is no good for it.
+    pub(super) fn wait(&mut self, at: Instant, value: u32) -> Option<Duration> {
+        let (first_at, first_value) = *self.first.get_or_insert((at, value));
+        let passed = at.since(first_at);
+        let ticks = value.wrapping_sub(first_value).cast_signed();
+        if self.tick == Tick::Usual && passed >= COUNTED_AFTER {
+            self.tick = count(f64::from(ticks) / passed.as_secs_f64());
+            if self.tick != Tick::Counted(USUAL_NS) {
+                // What was taken for waiting until now was the clock.
+                self.least_ns = i64::MAX;
+            }
+        }
+        let tick_ns = match self.tick {
+            Tick::Usual => USUAL_NS,
+            Tick::Counted(nanos) => nanos,
+            Tick::Strange => return None,
+        };
+        let sent = i64::from(ticks).saturating_mul(tick_ns as i64);
+        let way = i64::try_from(passed.as_nanos()).ok()?.saturating_sub(sent);
+        self.least_ns = self.least_ns.min(way);
+        // It left within the tick: in its middle, on average.
+        let wait = way
+            .saturating_sub(self.least_ns)
+            .saturating_sub(tick_ns as i64 / 2);
+        Some(Duration::from_nanos(u64::try_from(wait).unwrap_or(0)))
+    }
+}
+
+fn count(hz: f64) -> Tick {
+    let near = |known: &&f64| (hz / **known - 1.0).abs() < OFF;
+    match CLOCKS_HZ.iter().find(near) {
+        Some(known) => Tick::Counted((1e9 / known) as u64),
+        None => Tick::Strange,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_is_what_the_least_does_not_explain() {
+        let mut clock = OneWay::default();
+        let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
+        assert_eq!(clock.wait(ms(100), 5000), Some(Duration::ZERO));
+        // 10 ms of queue, less half a tick.
+        let wait = clock.wait(ms(210), 5100).unwrap();
+        assert_eq!(wait, Duration::from_micros(9500));
+        // Two seconds later the clock is known to count milliseconds.
+        assert_eq!(clock.wait(ms(2200), 7100), Some(Duration::ZERO));
+        assert!(clock.wait(ms(2320), 7200).unwrap() > Duration::from_millis(19));
+    }
+
+    #[test]
+    fn a_clock_of_no_kind_is_no_good() {
+        let mut clock = OneWay::default();
+        let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
+        clock.wait(ms(0), 0);
+        assert_eq!(clock.wait(ms(2000), 123_456), None);
+        let mut coarse = OneWay::default();
+        coarse.wait(ms(0), 0);
+        assert_eq!(coarse.wait(ms(2000), 500), Some(Duration::ZERO));
+    }
+}

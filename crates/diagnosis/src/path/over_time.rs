@@ -1,0 +1,175 @@
+//! What came through over time, and a Mahimahi trace of it.
+//!
+//! A trace has a line per 1500 bytes that could be delivered, in milliseconds (Netravali et al., USENIX
+//! ATC 2015). What came through is what could be delivered only while the bottleneck had no pause: a
+//! window in which it had some tells by the rate of the rest.
+
+use std::fmt::Write;
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::rate::Before;
+
+/// The width of a window at first (ours: about a round trip), and of the last ones of a long capture.
+const WIDTH: Duration = Duration::from_millis(100);
+
+/// So many windows are kept (ours); when there are more, each two become one.
+const WINDOWS: usize = 2048;
+
+/// A window tells its rate if the bottleneck had no pause for this share of it (ours).
+const FULL: f64 = 0.5;
+
+/// The capture is a trace if this share of its windows tells its rate (ours: half of the time would be
+/// made up else).
+const MOSTLY: f64 = 0.8;
+
+/// A trace has no more lines than this (ours): some 30 MB of text.
+const LINES_MAX: f64 = 4e6;
+
+/// Bytes of a line of a trace.
+const OPPORTUNITY: f64 = 1500.0;
+
+/// What came through in the windows of one stream.
+#[derive(Clone, Debug)]
+pub(super) struct OverTime {
+    begin: Option<Instant>,
+    width: Duration,
+    windows: Vec<Window>,
+}
+
+/// What came through in a window while the bottleneck had no pause, and for how long it had none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    bytes: u32,
+    busy_us: u32,
+}
+
+impl Default for OverTime {
+    fn default() -> Self {
+        Self {
+            begin: None,
+            width: WIDTH,
+            windows: Vec::new(),
+        }
+    }
+}
+
+impl OverTime {
+    /// So many bytes came through by `at`, and what the bottleneck did before.
+    pub(super) fn delivered(&mut self, at: Instant, bytes: u64, before: Before) {
+        let begin = *self.begin.get_or_insert(at);
+        let place = loop {
+            let place = at.since(begin).as_nanos() / self.width.as_nanos().max(1);
+            match usize::try_from(place) {
+                Ok(place) if place < WINDOWS => break place,
+                _ => self.widen(),
+            }
+        };
+        if place >= self.windows.len() {
+            self.windows.resize(place + 1, Window::default());
+        }
+        if let (Before::Busy(gap), Some(window)) = (before, self.windows.get_mut(place)) {
+            let gap_us = u32::try_from(gap.as_nanos() / 1000).unwrap_or(u32::MAX);
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            window.bytes = window.bytes.saturating_add(bytes);
+            window.busy_us = window.busy_us.saturating_add(gap_us);
+        }
+    }
+
+    fn widen(&mut self) {
+        self.width = self.width.saturating_mul(2);
+        let pairs = self.windows.chunks(2).map(|pair| {
+            pair.iter().fold(Window::default(), |sum, window| Window {
+                bytes: sum.bytes.saturating_add(window.bytes),
+                busy_us: sum.busy_us.saturating_add(window.busy_us),
+            })
+        });
+        self.windows = pairs.collect();
+    }
+
+    /// The bytes per second of each window; `None` where the bottleneck had too long a pause.
+    fn rates(&self) -> impl Iterator<Item = Option<f64>> + '_ {
+        let full = self.width.as_secs_f64() * FULL;
+        self.windows.iter().map(move |window| {
+            let busy = f64::from(window.busy_us) / 1e6;
+            (busy >= full).then(|| f64::from(window.bytes) / busy)
+        })
+    }
+
+    /// The share of the windows that tell their rate.
+    pub(super) fn known(&self) -> f64 {
+        let known = self.rates().flatten().count();
+        known as f64 / self.windows.len().max(1) as f64
+    }
+
+    /// A Mahimahi trace of the capture; `None` if too few windows tell their rate. A window that does not
+    /// has the rate of the one before.
+    pub(super) fn trace(&self) -> Option<String> {
+        let total: f64 = self.windows.iter().map(|w| f64::from(w.bytes)).sum();
+        if self.known() < MOSTLY || total / OPPORTUNITY > LINES_MAX {
+            return None;
+        }
+        let mut rate = self.rates().flatten().next()?;
+        let (mut due, mut now_ms) = (0.0, 0);
+        let mut lines = String::new();
+        let width_ms = self.width.as_nanos() / 1_000_000;
+        for window in self.rates() {
+            rate = window.unwrap_or(rate);
+            for _ in 0..width_ms {
+                now_ms += 1;
+                due += rate / 1000.0 / OPPORTUNITY;
+                while due >= 1.0 {
+                    due -= 1.0;
+                    let _ = writeln!(lines, "{now_ms}");
+                }
+            }
+        }
+        (!lines.is_empty()).then_some(lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet of 1500 bytes every `gap_us`, for `packets`, after `from_us`.
+    fn stream(over: &mut OverTime, from_us: u64, gap_us: u64, packets: u64) -> u64 {
+        for n in 1..=packets {
+            let at = Instant::ZERO + Duration::from_micros(from_us + n * gap_us);
+            over.delivered(at, 1500, Before::Busy(Duration::from_micros(gap_us)));
+        }
+        from_us + packets * gap_us
+    }
+
+    #[test]
+    fn a_trace_has_what_came_through() {
+        let mut over = OverTime::default();
+        // 1 s at a packet a millisecond, then 1 s at one every 4 ms.
+        let half = stream(&mut over, 0, 1000, 1000);
+        stream(&mut over, half, 4000, 250);
+        let trace = over.trace().unwrap();
+        let times: Vec<u64> = trace.lines().map(|line| line.parse().unwrap()).collect();
+        let early = times.iter().filter(|&&ms| ms <= 1000).count();
+        assert!((985..=1005).contains(&early), "{early}");
+        let late = times.len() - early;
+        assert!((240..=260).contains(&late), "{late}");
+    }
+
+    #[test]
+    fn pauses_are_not_the_links() {
+        let mut over = OverTime::default();
+        stream(&mut over, 0, 1000, 500);
+        stream(&mut over, 2_000_000, 1000, 500);
+        assert!(over.known() < 0.5);
+        assert_eq!(over.trace(), None);
+    }
+
+    #[test]
+    fn a_long_capture_takes_no_more_memory() {
+        let mut over = OverTime::default();
+        let end = stream(&mut over, 0, 50_000, 20_000);
+        assert_eq!(end, 1_000_000_000);
+        assert!(over.windows.len() <= WINDOWS && over.width == Duration::from_millis(800));
+        assert!((over.known() - 1.0).abs() < 0.01);
+    }
+}

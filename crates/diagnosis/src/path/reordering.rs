@@ -1,0 +1,157 @@
+//! Packets that others overtook.
+//!
+//! At the sender SACK tells: a segment that was sent once, and of which it becomes known that it arrived
+//! after one that was sent later, was overtaken. Its extent is by how many (RFC 4737 §4.2.2), and how long
+//! after the first of these. At the receiver the packets show it themselves.
+
+use std::collections::VecDeque;
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::bins::LogBins;
+use super::intervals::wilson;
+use crate::told::Told;
+
+/// So many advances of the latest that has arrived are remembered (ours): packets are overtaken by few.
+const REMEMBERED: usize = 128;
+
+/// What overtook what.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Overtaking {
+    /// The latest transmissions that had arrived, and since when.
+    latest: VecDeque<(u64, Instant)>,
+    arrived: u64,
+    overtaken: u64,
+    packets: LogBins<6>,
+    times: LogBins<6>,
+}
+
+/// Whether anything tells in which order packets arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Known,
+    Unknown,
+}
+
+/// How packets overtook one another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reordering {
+    /// The share of the packets that others overtook.
+    pub share: Told<f64>,
+    /// By how many packets: half of those that were overtaken by no more.
+    pub packets_median: u64,
+    /// By how many packets at most.
+    pub packets_max: u64,
+    /// How long after the first that overtook it: half came no later.
+    pub late_median: Duration,
+    /// How long at most.
+    pub late_max: Duration,
+}
+
+impl Overtaking {
+    /// The transmission `order` of a segment that was sent once has arrived at `at`.
+    pub(super) fn arrived(&mut self, order: u64, at: Instant) {
+        self.arrived += 1;
+        let latest = self.latest.back().map_or(0, |&(latest, _)| latest);
+        if order > latest {
+            return;
+        }
+        let first_over = self.latest.partition_point(|&(other, _)| other < order);
+        let Some(&(_, since)) = self.latest.get(first_over) else {
+            return;
+        };
+        let late = at.since(since);
+        if late.is_zero() {
+            // One ACK tells of both.
+            return;
+        }
+        self.overtaken += 1;
+        self.packets.record(latest - order);
+        self.times.record(late.as_nanos());
+    }
+
+    /// All up to `order` that an event at `at` tells of are told.
+    pub(super) fn up_to(&mut self, order: u64, at: Instant) {
+        if self
+            .latest
+            .back()
+            .is_some_and(|&(latest, _)| latest >= order)
+        {
+            return;
+        }
+        if self.latest.len() >= REMEMBERED {
+            self.latest.pop_front();
+        }
+        self.latest.push_back((order, at));
+    }
+
+    /// A packet came in its place.
+    pub(super) fn in_order(&mut self) {
+        self.arrived += 1;
+    }
+
+    /// A packet came by so many later than its place.
+    pub(super) fn came_late(&mut self, packets: u64, late: Duration) {
+        self.arrived += 1;
+        self.overtaken += 1;
+        self.packets.record(packets);
+        self.times.record(late.as_nanos());
+    }
+
+    /// What is known of it.
+    pub(super) fn told(&self, order: Order) -> Reordering {
+        let share = if self.arrived == 0 || order == Order::Unknown {
+            Told::CannotBeTold {
+                why: "nothing tells in which order packets arrived",
+                remedy: "a capture at the receiver, or of a connection with SACK",
+            }
+        } else {
+            let (hits, trials) = (self.overtaken as f64, self.arrived as f64);
+            let (low, high) = wilson(hits, trials, 1.0);
+            Told::Between {
+                value: hits / trials,
+                low,
+                high,
+            }
+        };
+        let span = |q| Duration::from_nanos(self.times.quantile(q).unwrap_or_default());
+        Reordering {
+            share,
+            packets_median: self.packets.quantile(0.5).unwrap_or_default(),
+            packets_max: self.packets.quantile(1.0).unwrap_or_default(),
+            late_median: span(0.5),
+            late_max: span(1.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn what_comes_after_a_later_one_was_overtaken() {
+        let mut seen = Overtaking::default();
+        for (order, at) in [(1, 10), (2, 11), (4, 13), (5, 14), (3, 18), (6, 19)] {
+            seen.arrived(order, ms(at));
+            seen.up_to(order, ms(at));
+        }
+        let told = seen.told(Order::Known);
+        assert!((told.share.value().unwrap() - 1.0 / 6.0).abs() < 1e-9);
+        assert_eq!(told.packets_max, 2);
+        assert!(told.late_max.abs_diff(Duration::from_millis(5)) < Duration::from_micros(50));
+    }
+
+    #[test]
+    fn what_one_ack_tells_of_has_no_order() {
+        let mut seen = Overtaking::default();
+        seen.arrived(2, ms(10));
+        seen.up_to(2, ms(10));
+        seen.arrived(1, ms(10));
+        assert_eq!(seen.told(Order::Known).share.value(), Some(0.0));
+    }
+}

@@ -1,0 +1,307 @@
+//! What a survey makes of what it has gathered.
+
+use dupack_lab::units::{Probability, Rate};
+use dupack_tcp::facts::LossCause;
+use dupack_tcp::time::Duration;
+
+use super::losses::{Kinds, Losses, Overflow};
+use super::reordering::Order;
+use super::writes::Write;
+use super::{
+    Acknowledging, Bursts, Clustering, Duplicates, Policer, Reordering, Spread, Steadiness, Survey,
+    Vote, policer,
+};
+use crate::told::Told;
+use crate::vantage::Place;
+
+/// Overflows whose queueing delays differ by more than this share of their middle are no full queue's but
+/// those of one that drops early (ours).
+const EARLY: f64 = 0.35;
+
+/// Where in a packet's time a full queue finds the link, on average (ours: an arrival finds the packet in
+/// transmission half gone).
+const HALF_A_PACKET: f64 = 0.5;
+
+/// What one stream of data tells of its path.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Path {
+    /// Where it was seen from.
+    pub place: Place,
+    /// The least round-trip time, of a full segment and its ACK.
+    pub least_rtt: Told<Duration>,
+    /// How round-trip times are spread; `None` if there are none.
+    pub round_trips: Option<Spread>,
+    /// The bottleneck's rate, headers of IP and TCP included.
+    pub rate: Told<Rate>,
+    /// Whether it stays the same.
+    pub steadiness: Steadiness,
+    /// The share of the time with something outstanding in which the bottleneck had no pause.
+    pub full: f64,
+    /// The room of the bottleneck's queue.
+    pub room: Told<Room>,
+    /// Transmissions of segments that were lost.
+    pub losses: u64,
+    /// Transmissions of segments.
+    pub transmissions: u64,
+    /// The share of the transmissions that was lost.
+    pub loss: Told<Probability>,
+    /// The share that was lost for other reasons than a full queue.
+    pub random_loss: Told<Probability>,
+    /// The share of the losses that a full queue made, by the delays beside them.
+    pub queue_share: Told<Probability>,
+    /// In what bursts those came that no full queue made.
+    pub bursts: Bursts,
+    /// What loss differentiations say of the loss events.
+    pub votes: Vec<Vote>,
+    /// Packets that others overtook.
+    pub reordering: Reordering,
+    /// How ACKs come.
+    pub acks: Acknowledging,
+    /// A policer, if the losses look like one's.
+    pub policer: Option<Policer>,
+    /// The path over time as a Mahimahi trace, where its rate varies and it was full for most of the time.
+    pub trace: Option<String>,
+    /// Bytes of a full segment.
+    pub smss: u64,
+    /// Bytes of the headers of a data packet.
+    pub headers: u64,
+    /// How the transfer went.
+    pub transfer: Transfer,
+}
+
+/// The room of a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Room {
+    /// In bytes, headers included.
+    pub bytes: f64,
+    /// In full packets.
+    pub packets: f64,
+}
+
+/// How a transfer went.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Transfer {
+    /// Bytes that were acknowledged.
+    pub bytes: u64,
+    /// From the first segment until everything that was acknowledged was.
+    pub duration: Duration,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Segments that were sent again.
+    pub retransmissions: u64,
+    /// The largest receive window that was granted, in bytes; `None` if its scale is not known.
+    pub receive_window: Option<u64>,
+    /// What the application wrote when, as far as pauses tell.
+    pub writes: Vec<Write>,
+}
+
+impl Transfer {
+    /// Payload acknowledged per second, in bit per second.
+    #[must_use]
+    pub fn goodput(&self) -> f64 {
+        let seconds = self.duration.as_secs_f64();
+        if seconds > 0.0 {
+            self.bytes as f64 * 8.0 / seconds
+        } else {
+            0.0
+        }
+    }
+}
+
+impl Survey {
+    /// What is known of the path by now.
+    #[must_use]
+    pub fn path(&self) -> Path {
+        let least = self.trips.least();
+        let rate = self.rates.told();
+        let full_packet = (self.smss + self.headers) as f64;
+        let packet = rate.value().map(|rate| full_packet * 8.0 / rate);
+        let packet = packet.map_or(Duration::ZERO, Duration::from_secs_f64);
+        let base = least.unwrap_or_default();
+        let kinds = self.losses.kinds(base, packet);
+        let policer = self.policer(base);
+        let random = |lost: &super::losses::Lost| {
+            let queueing = lost.delay.map(|delay| delay.saturating_sub(base));
+            policer.is_none() && !queueing.is_some_and(|q| kinds.is_congestive(q))
+        };
+        let bursts = self.losses.bursts(&random);
+        let clumping = bursts.clumping();
+        let queue_share = queue_share(&self.losses, &kinds, clumping, policer.is_some());
+        let random_share = match (&policer, &queue_share) {
+            (Some(_), _) => (0.0, (0.0, 0.0)),
+            (None, Told::Between { value, low, high }) => (1.0 - value, (1.0 - high, 1.0 - low)),
+            (None, _) => (1.0, (1.0, 1.0)),
+        };
+        Path {
+            place: self.place,
+            least_rtt: self.trips.told(),
+            round_trips: self.trips.spread(),
+            steadiness: self.rates.steadiness(),
+            full: self.full(),
+            room: self.room(&rate, &kinds, base, full_packet),
+            losses: self.losses.count(),
+            transmissions: self.losses.transmissions(),
+            loss: self
+                .losses
+                .rate((1.0, (1.0, 1.0)), clumping)
+                .map(probability),
+            random_loss: self.losses.rate(random_share, clumping).map(probability),
+            queue_share: queue_share.map(probability),
+            votes: self.judges.count(&self.judged(&kinds, base)),
+            bursts,
+            reordering: self.overtaking.told(self.order()),
+            acks: self.acks.told(least, rate.value()),
+            policer,
+            trace: self.trace(),
+            rate: rate.map(|rate| Rate::from_bits_per_second(rate as u64)),
+            smss: self.smss,
+            headers: self.headers,
+            transfer: self.transfer(),
+        }
+    }
+
+    fn transfer(&self) -> Transfer {
+        let seen = &self.transfer;
+        Transfer {
+            bytes: seen.acked,
+            duration: seen
+                .first
+                .map_or(Duration::ZERO, |first| seen.last.since(first)),
+            timeouts: seen.timeouts,
+            retransmissions: seen.retransmissions,
+            receive_window: seen.window_max,
+            writes: self.writes.kept().to_vec(),
+        }
+    }
+
+    /// Each loss event's votes, and the cause that the queue's evidence gives.
+    fn judged(&self, kinds: &Kinds, base: Duration) -> Vec<(u32, Option<LossCause>)> {
+        let judged = self.losses.kept().iter().filter_map(|lost| {
+            let evidence =
+                lost.delay.map(
+                    |delay| match kinds.is_congestive(delay.saturating_sub(base)) {
+                        true => LossCause::Congestion,
+                        false => LossCause::Wireless,
+                    },
+                );
+            Some((lost.votes?, evidence))
+        });
+        judged.collect()
+    }
+
+    const fn order(&self) -> Order {
+        match (self.place, self.transfer.duplicates) {
+            (Place::Receiver, _) | (_, Duplicates::None | Duplicates::Sack) => Order::Known,
+            (_, Duplicates::Bare) => Order::Unknown,
+        }
+    }
+
+    fn full(&self) -> f64 {
+        let seen = &self.transfer;
+        let open = seen.active_since.map(|since| seen.last.since(since));
+        let active = seen.active + open.unwrap_or_default();
+        let share = self.rates.busy().as_secs_f64() / active.as_secs_f64();
+        if share.is_finite() {
+            share.min(1.0)
+        } else {
+            0.0
+        }
+    }
+
+    fn policer(&self, base: Duration) -> Option<Policer> {
+        let full_packet = (self.smss + self.headers) as f64;
+        let wire = full_packet / self.smss as f64;
+        let start = self.transfer.first?;
+        policer::find(self.losses.kept(), start, base, (wire, full_packet))
+    }
+
+    fn room(&self, rate: &Told<f64>, kinds: &Kinds, base: Duration, packet: f64) -> Told<Room> {
+        const REMEDY: &str = "a capture at the sender of a transfer that overflows the queue";
+        let cannot = |why| Told::CannotBeTold {
+            why,
+            remedy: REMEDY,
+        };
+        let (Some(rate), Some((low, high))) = (rate.value(), rate.interval()) else {
+            return cannot("the bottleneck's rate is not known");
+        };
+        if kinds.overflow == Overflow::NotSeen {
+            let bytes = kinds.longest.as_secs_f64() * rate / 8.0;
+            return Told::AtLeast {
+                bound: Room {
+                    bytes,
+                    packets: bytes / packet,
+                },
+                why: "nothing shows that the queue overflowed",
+                remedy: REMEDY,
+            };
+        }
+        let full = self.losses.at_overflow(kinds, base);
+        let at = |q: f64| {
+            let place = (full.len().saturating_sub(1) as f64 * q) as usize;
+            full.get(place).map(|delay| delay.as_secs_f64())
+        };
+        let (Some(tenth), Some(median), Some(ninth)) = (at(0.1), at(0.5), at(0.9)) else {
+            return cannot("nothing shows that the queue overflowed");
+        };
+        if ninth - tenth > EARLY * median && (ninth - tenth) * rate / 8.0 > 3.0 * packet {
+            return cannot("losses begin at different lengths of the queue: it drops early");
+        }
+        let room = |delay: f64, rate: f64, more: f64| {
+            let bytes = (delay * rate / 8.0 + more * packet).max(0.0);
+            Room {
+                bytes,
+                packets: bytes / packet,
+            }
+        };
+        Told::Between {
+            value: room(median, rate, HALF_A_PACKET),
+            low: room(tenth, low, -HALF_A_PACKET),
+            high: room(ninth, high, 1.0 + HALF_A_PACKET),
+        }
+    }
+
+    fn trace(&self) -> Option<String> {
+        match self.rates.steadiness() {
+            Steadiness::Constant | Steadiness::Unknown => None,
+            Steadiness::LinkVaries | Steadiness::PerhapsShared => self.over_time.trace(),
+        }
+    }
+}
+
+/// The share of the losses that the queue made.
+fn queue_share(losses: &Losses, kinds: &Kinds, clumping: f64, policed: bool) -> Told<f64> {
+    if losses.count() == 0 {
+        return Told::CannotBeTold {
+            why: "nothing was lost",
+            remedy: "a longer capture",
+        };
+    }
+    if policed {
+        return Told::Between {
+            value: 0.0,
+            low: 0.0,
+            high: 0.0,
+        };
+    }
+    let Some((value, (low, high))) = kinds.congestive(clumping) else {
+        return Told::CannotBeTold {
+            why: "nothing tells how long the queue was when segments were lost",
+            remedy: "a capture at the sender, or one with timestamps",
+        };
+    };
+    Told::Between { value, low, high }
+}
+
+fn probability(share: f64) -> Probability {
+    Probability::new(share.clamp(0.0, 1.0)).unwrap_or_default()
+}
+
+impl Path {
+    /// Whether its losses that no full queue made come in bursts.
+    #[must_use]
+    pub fn has_bursts(&self) -> bool {
+        self.bursts.clustering == Clustering::Bursts
+    }
+}

@@ -1,0 +1,522 @@
+//! Simulated transfers over known paths, seen from either end, and what the survey makes of them.
+
+use std::collections::{HashMap, VecDeque};
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Interrupt, Job, Plan};
+use dupack_lab::trace::{Event, Repeated, Sent, Trace, What};
+use dupack_tcp::connection::{Flags, Timestamps};
+use dupack_tcp::facts::{LossRule, SendReason};
+use dupack_tcp::replay::{Replay, ReplayLimits};
+use dupack_tcp::segment::Ack;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::*;
+use crate::cause::{Cause, Need, Retransmission};
+use crate::moment::{Arrival, Departure, Explained};
+use crate::told::Told;
+
+/// A survey that is told of a simulated flow what a capture would.
+struct Bench {
+    replay: Replay,
+    survey: Survey,
+    stage: Stage,
+    recover: u64,
+    transmissions: HashMap<u64, u32>,
+    packet: u64,
+}
+
+impl Bench {
+    fn new(trace: &Trace) -> Self {
+        Self {
+            replay: Replay::new(trace.sender, ReplayLimits::default()),
+            survey: Survey::new(trace.sender.smss, &Catalog::builtin()),
+            stage: Stage::Open,
+            recover: 0,
+            transmissions: HashMap::new(),
+            packet: 0,
+        }
+    }
+
+    fn sent(&mut self, at: Instant, sent: &Sent) {
+        self.packet += 1;
+        let times = self.transmissions.entry(sent.number).or_default();
+        *times += 1;
+        let times = *times;
+        let Ok(sending) = self.replay.sent(at, &sent.segment) else {
+            return;
+        };
+        let start = sending.sent.first().map_or(0, |s| s.segment.start);
+        let end = sending.sent.last().map_or(0, |s| s.segment.end());
+        let again = (sent.repeated != Repeated::First).then(|| {
+            let timeout = sent.why == SendReason::Retransmit(LossRule::TIMEOUT);
+            let cause = match sent.why {
+                SendReason::TailLossProbe => Cause::TailLossProbe,
+                _ if timeout && self.stage != Stage::Loss => Cause::Timeout { expiry: 1 },
+                _ if timeout => Cause::AfterTimeout,
+                _ => Cause::SackedBeyond,
+            };
+            self.stage = match timeout {
+                true => Stage::Loss,
+                false if self.stage == Stage::Loss => Stage::Loss,
+                false => Stage::Recovery,
+            };
+            self.recover = sending.view.scoreboard.nxt();
+            Retransmission {
+                at,
+                packet: self.packet,
+                start,
+                end,
+                transmission: times.max(2),
+                cause,
+                trigger: None,
+                waited: Duration::ZERO,
+                need: match sent.repeated {
+                    Repeated::Needless => Need::NeedlessByTime,
+                    _ => Need::Unknown,
+                },
+                lost: false,
+            }
+        });
+        let departure = Departure {
+            at,
+            packet: self.packet,
+            start,
+            end,
+            kind: sending.kind,
+            unseen_bytes: sending.unseen_bytes,
+            flags: Flags::NONE,
+            timestamps: sent
+                .segment
+                .timestamp
+                .map(|value| Timestamps { value, echo: 0 }),
+            ip_id: Some(0),
+            window_left: None,
+            sent: sending.sent,
+            view: sending.view,
+        };
+        let explained = Explained {
+            stage: self.stage,
+            repeat: again.map(|again| Repeat::Retransmission(again.cause)),
+            retransmission: again.as_ref(),
+        };
+        self.survey.departed(&departure, &explained);
+    }
+
+    fn acknowledged(&mut self, captured: Instant, at: Instant, ack: &Ack) {
+        self.packet += 1;
+        let Ok(heard) = self.replay.acknowledged(at, ack) else {
+            return;
+        };
+        if heard.facts.una >= self.recover {
+            self.stage = Stage::Open;
+        }
+        let arrival = Arrival {
+            at,
+            captured,
+            packet: self.packet,
+            facts: heard.facts,
+            needless: heard.needless,
+            timestamps: None,
+            window: Some(u64::from(ack.window)),
+            window_left: None,
+            view: heard.view,
+        };
+        let explained = Explained {
+            stage: self.stage,
+            repeat: None,
+            retransmission: None,
+        };
+        self.survey.arrived(&arrival, &explained);
+    }
+}
+
+fn trace(experiment: &str, seed: u64) -> Trace {
+    let source = Source::new("test.toml", experiment);
+    let experiment = source.parse().unwrap();
+    let plan = Plan::new(experiment, &source, &Catalog::builtin()).unwrap();
+    let job = Job {
+        point: 0,
+        stack: 0,
+        seed,
+    };
+    Trace::record(plan.scenario(job), seed, &Interrupt::new()).unwrap()
+}
+
+/// The path as a capture at the sender tells it.
+pub(crate) fn at_sender(experiment: &str, seed: u64) -> Path {
+    let trace = trace(experiment, seed);
+    let mut bench = Bench::new(&trace);
+    for Event { at, what } in &trace.events {
+        match what {
+            What::Sent(sent) => bench.sent(*at, sent),
+            What::AckArrived { ack, .. } => bench.acknowledged(*at, *at, ack),
+            _ => {}
+        }
+    }
+    bench.survey.path()
+}
+
+/// The path as a capture at the receiver tells it, which is `round_trip` away.
+fn at_receiver(experiment: &str, seed: u64, round_trip: Duration) -> Path {
+    let trace = trace(experiment, seed);
+    let sends: HashMap<u64, Sent> = trace.sends().map(|(_, sent)| (sent.order, *sent)).collect();
+    let mut bench = Bench::new(&trace);
+    let mut waiting: VecDeque<(Instant, Ack)> = VecDeque::new();
+    for Event { at, what } in &trace.events {
+        while let Some((captured, ack)) = waiting.front().copied()
+            && captured + round_trip <= *at
+        {
+            bench.acknowledged(captured, captured + round_trip, &ack);
+            waiting.pop_front();
+        }
+        match what {
+            What::DataArrived { order, .. } => bench.sent(*at, &sends[order]),
+            What::AckSent { ack, .. } => waiting.push_back((*at, *ack)),
+            _ => {}
+        }
+    }
+    bench.survey.path()
+}
+
+/// What the simulation lost, and sent.
+fn truly_lost(experiment: &str, seed: u64) -> (u64, u64) {
+    let trace = trace(experiment, seed);
+    let lost = |event: &&Event| matches!(event.what, What::DataDropped { .. });
+    let lost = trace.events.iter().filter(lost).count() as u64;
+    (lost, trace.sends().count() as u64)
+}
+
+fn experiment(stack: &str, path: &str, more: &str) -> String {
+    format!(
+        "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"30s\"\ndialect = \"linux\"\n\
+         [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n{path}\n{more}\n"
+    )
+}
+
+fn ms(millis: f64) -> Duration {
+    Duration::from_secs_f64(millis / 1e3)
+}
+
+#[track_caller]
+fn near<T: std::fmt::Debug>(told: Told<T>, of: impl Fn(T) -> f64, truth: f64, share: f64) {
+    match told {
+        Told::Between { value, .. } => {
+            let value = of(value);
+            assert!(
+                (value / truth - 1.0).abs() <= share,
+                "{value} is not {truth}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn bits(rate: dupack_lab::units::Rate) -> f64 {
+    rate.as_bits_per_second() as f64
+}
+
+#[test]
+fn a_queue_that_overflows_tells_rate_and_room() {
+    for (stack, room) in [
+        ("rack/cubic", 40),
+        ("sack/reno", 40),
+        ("rack/cubic", 12),
+        ("rack/reno", 100),
+    ] {
+        let text = experiment(stack, &format!("buffer = \"{room}pkt\""), "");
+        let path = at_sender(&text, 1);
+        let least = path.least_rtt.value().unwrap();
+        assert!(least.abs_diff(ms(41.2)) < ms(1.3), "{least}");
+        near(path.rate, bits, 1e7, 0.02);
+        assert_eq!(path.steadiness, Steadiness::Constant, "{stack} {room}");
+        near(path.room, |room| room.packets, f64::from(room), 0.1);
+        assert!(
+            path.queue_share.value().unwrap().as_fraction() > 0.9,
+            "{path:?}"
+        );
+        assert!(path.full > 0.8, "{}", path.full);
+        assert_eq!((path.losses, path.transmissions), truly_lost(&text, 1));
+        let noted = path.policer.is_none() && !path.has_bursts();
+        assert!(noted || room == 12, "{path:?}");
+    }
+}
+
+#[test]
+fn losses_of_a_link_are_told_from_a_queues() {
+    for loss in ["0.5%", "2%", "5%"] {
+        let path = format!("buffer = \"200pkt\"\nloss = \"{loss}\"");
+        let text = experiment("rack/cubic", &path, "");
+        let path = at_sender(&text, 1);
+        let truth: dupack_lab::units::Probability = loss.parse().unwrap();
+        let (low, high) = path.random_loss.interval().unwrap();
+        assert!(low <= truth && truth <= high, "{low} {truth} {high}");
+        assert!(
+            path.queue_share.value().unwrap().as_fraction() < 0.1,
+            "{path:?}"
+        );
+        assert_eq!(path.room.value(), None);
+        assert!(!path.has_bursts());
+        near(path.rate, bits, 1e7, 0.02);
+        let (lost, sent) = truly_lost(&text, 1);
+        let counted = path.losses;
+        assert!(
+            counted.abs_diff(lost) <= 1 + lost / 100,
+            "{counted} {lost} of {sent}"
+        );
+    }
+}
+
+#[test]
+fn bursts_have_both_their_probabilities() {
+    let path = "buffer = \"200pkt\"\nburst_loss = { enter = \"0.5%\", leave = \"25%\" }";
+    let text = experiment("rack/bbr", path, "");
+    let paths: Vec<Path> = (1..=6).map(|seed| at_sender(&text, seed)).collect();
+    assert!(paths.iter().all(Path::has_bursts));
+    // Each interval holds the truth in 95 % of all cases.
+    let held = |of: fn(&Path) -> Told<f64>, truth: f64| {
+        let holds = |path: &&Path| {
+            let (low, high) = of(path).interval().unwrap();
+            low <= truth && truth <= high
+        };
+        let told: Vec<_> = paths.iter().map(|path| of(path).interval()).collect();
+        assert!(paths.iter().filter(holds).count() >= 5, "{truth}: {told:?}");
+    };
+    held(|path| path.bursts.enter, 0.005);
+    held(|path| path.bursts.leave, 0.25);
+}
+
+#[test]
+fn a_sender_that_does_not_fill_the_path_tells_a_bound() {
+    let text = experiment("rack/cubic", "", "[receiver]\nbuffer = \"12kB\"");
+    let path = at_sender(&text, 1);
+    assert_eq!(path.rate.value(), None, "{path:?}");
+    // 12 kB in 41 ms.
+    let bound = bits(path.rate.at_least().unwrap());
+    assert!((1.5e6..3.5e6).contains(&bound), "{bound}");
+    assert_eq!(path.room.value(), None);
+    assert_eq!(path.loss.value().unwrap().as_fraction(), 0.0);
+    assert_eq!(
+        path.transfer.receive_window.map(|w| w <= 12_000),
+        Some(true)
+    );
+}
+
+#[test]
+fn a_policer_has_its_rate_and_its_burst() {
+    let queue = "queue = \"policer\"\ntoken_bucket = { rate = \"4Mbit/s\", burst = \"60kB\" }\nbuffer = \"500pkt\"";
+    for stack in ["rack/cubic", "sack/reno"] {
+        let text = experiment(stack, queue, "").replace("10Mbit/s", "50Mbit/s");
+        let path = at_sender(&text, 1);
+        let policer = path.policer.clone().unwrap_or_else(|| panic!("{path:?}"));
+        near(policer.rate, |rate| rate, 4e6, 0.05);
+        near(policer.burst, |burst| burst, 6e4, 0.3);
+    }
+    let plain = at_sender(
+        &experiment("rack/cubic", "loss = \"1%\"\nbuffer = \"200pkt\"", ""),
+        1,
+    );
+    assert_eq!(plain.policer, None);
+}
+
+#[test]
+fn what_overtakes_is_counted() {
+    let path = "buffer = \"200pkt\"\nreorder = { probability = \"2%\", delay = \"5ms\" }";
+    let path = at_sender(&experiment("rack/bbr", path, ""), 1);
+    let (low, high) = path.reordering.share.interval().unwrap();
+    assert!(low <= 0.02 && 0.02 <= high * 1.1, "{low} {high}");
+    assert!(
+        path.reordering.late_median.abs_diff(ms(4.4)) < ms(1.2),
+        "{:?}",
+        path.reordering
+    );
+    assert!((1..=8).contains(&path.reordering.packets_max));
+}
+
+#[test]
+fn at_the_receiver_timestamps_tell_the_queue() {
+    let more = "[sender]\ntimestamps = true";
+    let text = experiment("rack/cubic", "buffer = \"60pkt\"", more);
+    let path = at_receiver(&text, 1, ms(41.2));
+    assert_eq!(path.place, Place::Receiver);
+    near(path.rate, bits, 1e7, 0.02);
+    near(path.room, |room| room.packets, 60.0, 0.1);
+    let (lost, _) = truly_lost(&text, 1);
+    assert!(
+        path.losses.abs_diff(lost) <= 1 + lost / 50,
+        "{} {lost}",
+        path.losses
+    );
+    let lossy = experiment("rack/cubic", "buffer = \"200pkt\"\nloss = \"2%\"", more);
+    let path = at_receiver(&lossy, 1, ms(41.2));
+    let (low, high) = path.random_loss.interval().unwrap();
+    assert!(
+        low.as_fraction() <= 0.02 && 0.02 <= high.as_fraction(),
+        "{low} {high}"
+    );
+    near(path.rate, bits, 1e7, 0.03);
+}
+
+#[test]
+fn hidden_flows_make_the_rate_unsteady() {
+    let others = "[[flows]]\n[[flows]]\nstack = \"rack/cubic\"\ncount = 2\nstart = \"3s\"";
+    let text = experiment("rack/cubic", "buffer = \"60pkt\"", others);
+    let path = at_sender(&text, 1);
+    assert_ne!(path.steadiness, Steadiness::Constant, "{path:?}");
+}
+
+#[test]
+fn acks_tell_how_they_come() {
+    let plain = at_sender(
+        &experiment(
+            "rack/cubic",
+            "buffer = \"60pkt\"",
+            "[receiver]\ndelayed_ack = \"40ms\"",
+        ),
+        1,
+    );
+    let per_segment = plain.acks.per_segment.value().unwrap();
+    assert!((0.45..0.6).contains(&per_segment), "{per_segment}");
+    let each = at_sender(
+        &experiment(
+            "rack/cubic",
+            "buffer = \"60pkt\"",
+            "[receiver]\ndelayed_ack = \"0s\"",
+        ),
+        1,
+    );
+    assert_eq!(each.acks.delay.value(), Some(Duration::ZERO));
+}
+
+fn captured() -> experiment::Captured {
+    experiment::Captured {
+        stack: "rack/cubic".to_owned(),
+        dialect: dupack_algorithms::catalog::Dialect::Linux,
+        sender: dupack_lab::experiment::SenderOptions::default(),
+    }
+}
+
+#[test]
+fn the_path_is_written_as_an_experiment_that_runs() {
+    let bursts = "buffer = \"60pkt\"\nburst_loss = { enter = \"0.3%\", leave = \"30%\" }";
+    let policer = "queue = \"policer\"\ntoken_bucket = { rate = \"4Mbit/s\", burst = \"60kB\" }\nbuffer = \"500pkt\"";
+    let pauses = "[[flows]]\nwrites = [{ bytes = \"100kB\" }, { after = \"700ms\", bytes = \"80kB\", count = 9 }]";
+    for (link, more) in [
+        (bursts, ""),
+        (policer, ""),
+        ("loss = \"1%\"", pauses),
+        ("", "[receiver]\nbuffer = \"12kB\""),
+    ] {
+        let path = at_sender(&experiment("rack/cubic", link, more), 1);
+        let written = path.experiment(&captured());
+        let text = written.toml();
+        let source = Source::new("path.toml", text.clone());
+        let read = source
+            .parse()
+            .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+        assert_eq!(read, written.experiment, "{text}");
+        let plan = Plan::new(read, &source, &Catalog::builtin());
+        let plan = plan.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+        let run = plan.run(plan.jobs()[0], &Interrupt::new()).unwrap();
+        let goodput = run
+            .values
+            .get(dupack_lab::results::Measure::Goodput)
+            .unwrap();
+        assert!(goodput > 0.0, "{text}");
+        assert!(text.contains("# the bottleneck's rate"), "{text}");
+    }
+}
+
+#[test]
+fn what_was_written_when_is_found_again() {
+    let pauses = "[[flows]]\nwrites = [{ bytes = \"100kB\" }, { after = \"700ms\", bytes = \"80kB\", count = 9 }]";
+    let path = at_sender(&experiment("rack/cubic", "", pauses), 1);
+    let writes = &path.transfer.writes;
+    assert_eq!(writes.len(), 10);
+    assert_eq!(writes[3].bytes, 80_000);
+    assert!(writes[3].after.abs_diff(ms(700.0)) < ms(1.0));
+    assert_eq!(writes::rhythm(writes), writes::Rhythm::Answers);
+    let clock = "[[flows]]\nwrites = [{ every = \"1s\", bytes = \"80kB\", count = 10 }]";
+    let path = at_sender(&experiment("rack/cubic", "loss = \"2%\"", clock), 1);
+    assert_eq!(path.transfer.writes.len(), 10);
+    assert_eq!(writes::rhythm(&path.transfer.writes), writes::Rhythm::Clock);
+}
+
+/// A path of the sweep, and what is true of it.
+struct Known {
+    text: String,
+    name: String,
+    rate: f64,
+    least_ms: f64,
+    room: f64,
+    loss: f64,
+}
+
+/// Paths of all kinds, each with some sender.
+fn known_paths() -> Vec<Known> {
+    let mut known = Vec::new();
+    for rate in [1.0, 5.0, 20.0, 80.0] {
+        for delay in [2.0, 10.0, 50.0] {
+            for (n, stack) in ["rack/cubic", "sack/reno", "rack/bbr"]
+                .into_iter()
+                .enumerate()
+            {
+                for (m, loss) in [0.0, 0.5, 2.0].into_iter().enumerate() {
+                    let pipe: f64 = rate * 1e6 / 8.0 * delay * 2e-3 / 1500.0;
+                    let room: f64 = [0.5, 1.0, 2.5][(n + m) % 3] * pipe;
+                    let room = room.round().max(8.0);
+                    let path = format!("buffer = \"{room}pkt\"\nloss = \"{loss}%\"");
+                    let text = experiment(stack, &path, "")
+                        .replace("10Mbit/s", &format!("{rate}Mbit/s"))
+                        .replace("20ms", &format!("{delay}ms"));
+                    known.push(Known {
+                        text,
+                        name: format!("{stack} {rate} Mbit/s {delay} ms {room} pkt {loss} %"),
+                        rate: rate * 1e6,
+                        least_ms: 2.0 * delay + 1552.0 * 8.0 / (rate * 1e3),
+                        room,
+                        loss: loss / 100.0,
+                    });
+                }
+            }
+        }
+    }
+    known
+}
+
+/// How many of the paths of the sweep are told within the bounds that are promised, by quantity.
+#[test]
+#[ignore = "takes minutes: a hundred transfers"]
+fn what_is_told_of_many_paths_is_true() {
+    let (mut told, mut wrong) = ([0; 4], Vec::new());
+    let paths = known_paths();
+    for known in &paths {
+        let path = at_sender(&known.text, 1);
+        let mut judge = |n: usize, told_value: Option<f64>, right: &dyn Fn(f64) -> bool| {
+            let Some(value) = told_value else {
+                return;
+            };
+            told[n] += 1;
+            if !right(value) {
+                wrong.push(format!("{n}: {value} of {}", known.name));
+            }
+        };
+        let least = path.least_rtt.value().map(|rtt| rtt.as_secs_f64() * 1e3);
+        judge(0, least, &|ms| {
+            (ms - known.least_ms).abs() <= (0.02 * known.least_ms).max(1.0)
+        });
+        judge(1, path.rate.value().map(bits), &|rate| {
+            (rate / known.rate - 1.0).abs() <= 0.05
+        });
+        judge(2, path.room.value().map(|room| room.packets), &|room| {
+            (room / known.room - 1.0).abs() <= 0.15
+        });
+        let (low, high) = path.random_loss.interval().unwrap();
+        judge(3, Some(low.as_fraction()), &|low| {
+            low <= known.loss && known.loss <= high.as_fraction()
+        });
+    }
+    eprintln!("of {}: told {told:?}\n{}", paths.len(), wrong.join("\n"));
+    assert!(wrong.len() * 20 <= told.iter().sum::<usize>(), "{wrong:#?}");
+}

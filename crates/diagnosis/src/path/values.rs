@@ -1,0 +1,150 @@
+//! The numbers that a simulation of a path takes: the best guesses, or drawn from their intervals.
+
+use dupack_net::random::Stream;
+use dupack_tcp::time::Duration;
+
+use super::{Path, Steadiness};
+use crate::told::Told;
+
+/// An interval of 95 % reaches so many standard deviations to either side.
+const DEVIATIONS: f64 = 1.959_964;
+
+/// What is only known to be at least so much is drawn up to this many times as much (ours): what depends on
+/// it then comes out with an interval that is too wide to be of use, and says so.
+const UP_TO: f64 = 4.0;
+
+/// Where nothing is known of the rate, the path is taken to be this fast (ours): nothing waits.
+const FAST: f64 = 1e9;
+
+/// Less reordering than this is not simulated (ours): single packets.
+const REORDERING_MIN: f64 = 5e-4;
+
+/// The numbers of a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Values {
+    /// The least round-trip time of a full segment and its ACK.
+    pub least_rtt: Duration,
+    /// The bottleneck's rate in bit per second.
+    pub rate: f64,
+    /// The room of its queue in bytes.
+    pub room: f64,
+    /// The share of packets that is lost beside those that the queue drops.
+    pub loss: Losing,
+    /// The share of packets that are held back, and for how long.
+    pub held_back: Option<(f64, Duration)>,
+    /// Rate and burst of a policer, in bit per second and bytes.
+    pub policer: Option<(f64, f64)>,
+}
+
+/// How a path loses packets by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Losing {
+    /// Each by itself.
+    Single(f64),
+    /// In bursts.
+    Bursts {
+        /// Probability per packet of entering the bad state, in which all are lost.
+        enter: f64,
+        /// Probability per packet of leaving it.
+        leave: f64,
+    },
+}
+
+/// How a number is taken from what is told of it.
+trait Take {
+    /// One of the interval, or beyond the bound.
+    fn of(&mut self, told: Told<f64>) -> Option<f64>;
+}
+
+struct Best;
+
+impl Take for Best {
+    fn of(&mut self, told: Told<f64>) -> Option<f64> {
+        let beyond = |bound| bound * UP_TO.sqrt();
+        told.value().or_else(|| told.at_least().map(beyond))
+    }
+}
+
+impl Take for Stream {
+    fn of(&mut self, told: Told<f64>) -> Option<f64> {
+        match told {
+            Told::Between { value, low, high } => {
+                // A normal distribution on either side, which the interval cuts at 95 %.
+                let z = self.normal(0.0, 1.0) / DEVIATIONS;
+                let reach = if z < 0.0 { value - low } else { high - value };
+                Some((value + z * reach).max(0.0))
+            }
+            Told::AtLeast { bound, .. } => Some(bound * UP_TO.powf(self.unit())),
+            Told::CannotBeTold { .. } => None,
+        }
+    }
+}
+
+impl Values {
+    /// The best guesses, and the bounds of what has no more.
+    #[must_use]
+    pub fn best(path: &Path) -> Self {
+        Self::take(path, &mut Best)
+    }
+
+    /// Drawn by `seed` from what is told of each number, one by one.
+    #[must_use]
+    pub fn drawn(path: &Path, seed: u64) -> Self {
+        Self::take(
+            path,
+            &mut Stream::derive(seed, "the path that a capture tells"),
+        )
+    }
+
+    fn take(path: &Path, from: &mut dyn Take) -> Self {
+        let least = from.of(path.least_rtt.map(|rtt| rtt.as_secs_f64()));
+        let rate = from.of(path.rate.map(|rate| rate.as_bits_per_second() as f64));
+        let policer = path.policer.and_then(|policer| {
+            Some((
+                from.of(policer.rate)?,
+                from.of(policer.burst).unwrap_or(0.0),
+            ))
+        });
+        // Behind a policer nothing shows how fast the link is, but that it is faster.
+        let faster = policer.map_or(0.0, |(rate, _)| rate * UP_TO);
+        let rate = rate.unwrap_or(FAST).max(faster).max(1.0);
+        let least_rtt = Duration::from_secs_f64(least.unwrap_or_default());
+        let full_pipe = rate / 8.0 * least_rtt.as_secs_f64();
+        let room = from.of(path.room.map(|room| room.bytes));
+        let full_packet = (path.smss + path.headers) as f64;
+        let random = from.of(path.random_loss.map(|p| p.as_fraction()));
+        let (enter, leave) = (from.of(path.bursts.enter), from.of(path.bursts.leave));
+        let loss = match (path.has_bursts(), enter, leave) {
+            (true, Some(enter), Some(leave)) => Losing::Bursts {
+                enter: enter.min(1.0),
+                leave: leave.clamp(f64::MIN_POSITIVE, 1.0),
+            },
+            _ => Losing::Single(random.unwrap_or(0.0).min(1.0)),
+        };
+        let reordered = path
+            .reordering
+            .share
+            .value()
+            .filter(|&s| s >= REORDERING_MIN);
+        let packet_time = Duration::from_secs_f64(full_packet * 8.0 / rate);
+        Self {
+            least_rtt,
+            rate,
+            room: room.unwrap_or(full_pipe).max(full_packet),
+            loss,
+            // The first that overtakes one comes half a packet's time after its place, on average.
+            held_back: reordered
+                .map(|share| (share, path.reordering.late_median + packet_time / 2)),
+            policer,
+        }
+    }
+}
+
+impl Path {
+    /// Whether its rate over time is to be simulated as it was, by a trace.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        self.steadiness == Steadiness::LinkVaries && self.trace.is_some()
+    }
+}

@@ -1,0 +1,119 @@
+//! What each loss differentiation of the catalog would have said of the losses.
+
+use dupack_algorithms::catalog::{Catalog, Context, Dialect};
+use dupack_tcp::differentiation::Differentiation;
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::replay::SEEN_AGAIN;
+use dupack_tcp::scoreboard::Segment;
+use dupack_tcp::time::Instant;
+use dupack_tcp::window::Window;
+
+/// These judge nothing: they say the same always, or are told the truth.
+const NO_JUDGES: [&str; 3] = ["none", "always", "oracle"];
+
+/// A bit each in what is kept of a loss.
+const MOST: usize = 32;
+
+/// The differentiations of one stream.
+#[derive(Debug, Default)]
+pub(super) struct Judges {
+    judges: Vec<Judge>,
+    /// When the window was last reduced: at the last loss event, or timeout.
+    reduced_at: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Judge {
+    name: String,
+    judge: Box<dyn Differentiation>,
+}
+
+/// What a loss differentiation says of the losses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vote {
+    /// Its name in the catalog.
+    pub name: String,
+    /// Loss events that it takes for congestion.
+    pub congestion: u64,
+    /// Loss events that it takes for the link's.
+    pub wireless: u64,
+    /// Those in which the queue's evidence says the same.
+    pub agrees: u64,
+}
+
+impl Judges {
+    /// All that are in `catalog`, for segments of `smss` bytes.
+    pub(super) fn new(catalog: &Catalog, smss: u32) -> Self {
+        let entries = catalog.entries::<dyn Differentiation>().iter();
+        let judging = entries.filter(|entry| !NO_JUDGES.contains(&entry.name()));
+        let judges = judging.take(MOST).map(|entry| {
+            let defaults = entry.defaults(Dialect::Rfc);
+            Judge {
+                name: entry.name().to_owned(),
+                judge: entry.build(&defaults, &Context::new(smss)),
+            }
+        });
+        Self {
+            judges: judges.collect(),
+            reduced_at: None,
+        }
+    }
+
+    /// Every ACK, to learn from.
+    pub(super) fn on_ack(&mut self, facts: &AckFacts<'_>, view: &View<'_>) {
+        // The window is not known: what is outstanding stands for it.
+        let mut view = *view;
+        view.window = Window {
+            cwnd: view.flight_size() as f64,
+            ssthresh: f64::INFINITY,
+        };
+        for judge in &mut self.judges {
+            judge.judge.on_ack(facts, &view);
+        }
+    }
+
+    /// A loss event that was found without a timeout and began with `segment`: a bit each, set by those who
+    /// take it for the link's.
+    pub(super) fn judge(&mut self, view: &View<'_>, segment: Segment) -> u32 {
+        let mut loss = LossFacts::seen(view, segment, SEEN_AGAIN);
+        loss.reduced_at = self.reduced_at;
+        self.reduced_at = Some(view.now);
+        let mut votes = 0;
+        for (n, judge) in self.judges.iter_mut().enumerate() {
+            if judge.judge.judge(&loss) == LossCause::Wireless {
+                votes |= 1 << n;
+            }
+        }
+        votes
+    }
+
+    /// The retransmission timer expired.
+    pub(super) fn timed_out(&mut self, now: Instant) {
+        self.reduced_at = Some(now);
+    }
+
+    /// Counts `votes`, each with what the queue's evidence says: the cause, if it says anything.
+    pub(super) fn count(&self, votes: &[(u32, Option<LossCause>)]) -> Vec<Vote> {
+        let counted = self.judges.iter().enumerate().map(|(n, judge)| {
+            let mut vote = Vote {
+                name: judge.name.clone(),
+                congestion: 0,
+                wireless: 0,
+                agrees: 0,
+            };
+            for (bits, evidence) in votes {
+                let says = match bits >> n & 1 {
+                    0 => LossCause::Congestion,
+                    _ => LossCause::Wireless,
+                };
+                match says {
+                    LossCause::Congestion => vote.congestion += 1,
+                    LossCause::Wireless => vote.wireless += 1,
+                }
+                vote.agrees += u64::from(*evidence == Some(says));
+            }
+            vote
+        });
+        counted.collect()
+    }
+}

@@ -1,0 +1,166 @@
+//! When the application wrote, as far as the pauses of the sender tell.
+//!
+//! A sender that has nothing outstanding and a window to send into, and sends nothing, has nothing to send: what
+//! it sends next was written then. What the application wrote while older data was still under way is not told
+//! from it.
+
+use dupack_tcp::time::{Duration, Instant};
+
+/// Shorter pauses are the machine's (ours).
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+
+/// So many writes are kept (ours); later ones are added to the last.
+const WRITES: usize = 4096;
+
+/// A write of the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// When, from the first on.
+    pub at: Duration,
+    /// For how long everything before had been acknowledged by then.
+    pub after: Duration,
+    /// How much.
+    pub bytes: u64,
+}
+
+/// By what the application's writes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rhythm {
+    /// By the clock, whatever has arrived.
+    Clock,
+    /// By what has arrived: so long after everything before was acknowledged, as an answer follows a question.
+    Answers,
+}
+
+/// The writes of one stream.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Writes {
+    writes: Vec<Write>,
+    begin: Option<Instant>,
+    /// Since when nothing is outstanding.
+    idle_since: Option<Instant>,
+    end: u64,
+}
+
+impl Writes {
+    /// Bytes up to `end` have left by `at`, beyond what had before.
+    pub(super) fn departed(&mut self, at: Instant, end: u64) {
+        let bytes = end.saturating_sub(self.end);
+        if bytes == 0 {
+            return;
+        }
+        self.end = end;
+        let begin = *self.begin.get_or_insert(at);
+        let pause = self.idle_since.take().map(|since| at.since(since));
+        let pause = pause.unwrap_or_default();
+        let room = self.writes.len() < WRITES;
+        match self.writes.last_mut() {
+            Some(last) if pause < PAUSE_MIN || !room => {
+                last.bytes = last.bytes.saturating_add(bytes);
+            }
+            _ => self.writes.push(Write {
+                at: at.since(begin),
+                after: pause,
+                bytes,
+            }),
+        }
+    }
+
+    /// Everything was acknowledged at `at`, with a window left to send into.
+    pub(super) fn idle(&mut self, at: Instant) {
+        self.idle_since.get_or_insert(at);
+    }
+
+    pub(super) fn kept(&self) -> &[Write] {
+        &self.writes
+    }
+}
+
+/// By what these writes go: whichever of the two is the more regular; answers, if there is too little to
+/// tell.
+#[must_use]
+pub fn rhythm(writes: &[Write]) -> Rhythm {
+    /// So many pauses have a regularity (ours).
+    const PAUSES_MIN: usize = 4;
+    let starts: Vec<f64> = writes.windows(2).filter_map(interval).collect();
+    let pauses = writes.iter().skip(1).map(|write| write.after.as_secs_f64());
+    let pauses: Vec<f64> = pauses.collect();
+    match (variation(&starts), variation(&pauses)) {
+        (Some(clock), Some(answers)) if starts.len() >= PAUSES_MIN && clock < answers => {
+            Rhythm::Clock
+        }
+        _ => Rhythm::Answers,
+    }
+}
+
+fn interval(pair: &[Write]) -> Option<f64> {
+    match pair {
+        [one, next] => Some(next.at.saturating_sub(one.at).as_secs_f64()),
+        _ => None,
+    }
+}
+
+/// The deviation of the middle of `values` from their median, as a share of it: outliers do not count.
+fn variation(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let at = |q: usize| sorted.get(sorted.len() * q / 4).copied();
+    let (low, median, high) = (at(1)?, at(2)?, at(3)?);
+    (median > 0.0).then(|| (high - low) / median)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_pause_with_nothing_outstanding_begins_a_write() {
+        let mut writes = Writes::default();
+        let at = |millis| Instant::ZERO + ms(millis);
+        writes.departed(at(10), 1000);
+        writes.departed(at(11), 2000);
+        writes.idle(at(50));
+        // Back to back: the machine, and no pause.
+        writes.departed(at(52), 3000);
+        writes.idle(at(90));
+        writes.departed(at(200), 5000);
+        let kept = writes.kept();
+        assert_eq!(kept.len(), 2);
+        assert_eq!((kept[0].at, kept[0].bytes), (ms(0), 3000));
+        let second = kept[1];
+        assert_eq!(
+            (second.at, second.after, second.bytes),
+            (ms(190), ms(110), 2000)
+        );
+    }
+
+    #[test]
+    fn what_is_regular_is_the_rhythm() {
+        let write = |at, after| Write {
+            at: ms(at),
+            after: ms(after),
+            bytes: 1000,
+        };
+        let clock = [
+            write(0, 0),
+            write(1000, 900),
+            write(2000, 700),
+            write(3000, 800),
+            write(4000, 950),
+        ];
+        assert_eq!(rhythm(&clock), Rhythm::Clock);
+        let answers = [
+            write(0, 0),
+            write(300, 100),
+            write(900, 100),
+            write(1100, 100),
+            write(1900, 100),
+        ];
+        assert_eq!(rhythm(&answers), Rhythm::Answers);
+        assert_eq!(rhythm(&clock[..2]), Rhythm::Answers);
+    }
+}

@@ -1,0 +1,178 @@
+//! Which bytes of a stream the capture has shown so far.
+
+use dupack_tcp::seq::SeqNumber;
+
+/// Most holes that are remembered; the lowest are forgotten, as if they had been seen (ours: after a hole is
+/// filled nobody asks for it again, and a window has few).
+const HOLES_MAX: usize = 64;
+
+/// Where the first byte that was seen is put, so that others may lie before it.
+const ORIGIN: u64 = 1 << 32;
+
+/// Bytes that were passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hole {
+    start: u64,
+    end: u64,
+    /// The end of the segment that came just beyond it.
+    next_end: u64,
+}
+
+/// What a segment adds to what was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Addition {
+    /// Bytes that had been seen before.
+    pub(crate) again: u32,
+    /// Whether it begins in a hole, and ends before the segment beyond that does.
+    pub(crate) out_of_order: bool,
+}
+
+/// What was seen of one direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SeenBytes {
+    /// The number of the first byte that was seen.
+    first: Option<SeqNumber>,
+    highest: u64,
+    /// In the order of the stream.
+    holes: Vec<Hole>,
+}
+
+impl SeenBytes {
+    /// A segment of `len` numbers from `seq` on was seen.
+    pub(crate) fn add(&mut self, seq: SeqNumber, len: u32) -> Addition {
+        let Some(first) = self.first else {
+            self.first = Some(seq);
+            self.highest = ORIGIN + u64::from(len);
+            self.holes.push(Hole {
+                start: 0,
+                end: ORIGIN,
+                next_end: self.highest,
+            });
+            return Addition::default();
+        };
+        let Some(start) = place(first, seq, self.highest) else {
+            return Addition::default();
+        };
+        let end = start.saturating_add(u64::from(len));
+        if start >= self.highest {
+            if start > self.highest {
+                self.push_hole(Hole {
+                    start: self.highest,
+                    end: start,
+                    next_end: end,
+                });
+            }
+            self.highest = end;
+            return Addition::default();
+        }
+        let beyond = end.saturating_sub(self.highest);
+        self.highest = self.highest.max(end);
+        let (filled, out_of_order) = self.fill(start, end);
+        let new = beyond.saturating_add(filled);
+        Addition {
+            again: u32::try_from((end - start).saturating_sub(new)).unwrap_or(u32::MAX),
+            out_of_order,
+        }
+    }
+
+    /// Whether the byte before `seq` was seen: an ACK of `seq` acknowledges something that is known.
+    pub(crate) fn has_before(&self, seq: SeqNumber) -> bool {
+        let Some(at) = self.first.and_then(|first| place(first, seq, self.highest)) else {
+            return false;
+        };
+        let within = |hole: &Hole| hole.start < at && at <= hole.end;
+        at <= self.highest && !self.holes.iter().any(within)
+    }
+
+    /// Fills holes; says how many bytes of them, and whether the segment was out of order.
+    fn fill(&mut self, start: u64, end: u64) -> (u64, bool) {
+        let mut filled = 0;
+        let mut out_of_order = false;
+        let mut index = self.holes.partition_point(|hole| hole.end <= start);
+        while let Some(hole) = self.holes.get(index).copied()
+            && hole.start < end
+        {
+            if hole.start <= start && end < hole.next_end {
+                out_of_order = true;
+            }
+            let from = hole.start.max(start);
+            let to = hole.end.min(end);
+            filled += to.saturating_sub(from);
+            self.holes.remove(index);
+            let left = (hole.start, from, to);
+            let right = (to, hole.end, hole.next_end);
+            for (start, end, next_end) in [right, left] {
+                if start < end {
+                    let part = Hole {
+                        start,
+                        end,
+                        next_end,
+                    };
+                    self.holes.insert(index, part);
+                }
+            }
+            index += usize::from(hole.start < from) + usize::from(to < hole.end);
+        }
+        (filled, out_of_order)
+    }
+
+    fn push_hole(&mut self, hole: Hole) {
+        if self.holes.len() >= HOLES_MAX {
+            self.holes.remove(0);
+        }
+        self.holes.push(hole);
+    }
+}
+
+/// Where a number lies, of all places the one nearest to `near`.
+fn place(first: SeqNumber, seq: SeqNumber, near: u64) -> Option<u64> {
+    let origin = SeqNumber(first.0.wrapping_sub(ORIGIN as u32));
+    seq.offset(origin, near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(seen: &mut SeenBytes, start: u32, end: u32) -> (u32, bool) {
+        let added = seen.add(SeqNumber(start), end.wrapping_sub(start));
+        (added.again, added.out_of_order)
+    }
+
+    #[test]
+    fn what_was_seen_comes_again_and_what_was_passed_over_is_out_of_order() {
+        let mut seen = SeenBytes::default();
+        assert_eq!(add(&mut seen, 100, 200), (0, false));
+        // 200..300 is passed over.
+        assert_eq!(add(&mut seen, 300, 400), (0, false));
+        assert!(seen.has_before(SeqNumber(200)) && seen.has_before(SeqNumber(301)));
+        assert!(!seen.has_before(SeqNumber(300)) && !seen.has_before(SeqNumber(401)));
+        assert_eq!(add(&mut seen, 220, 240), (0, true));
+        // 20 bytes of it are new.
+        assert_eq!(add(&mut seen, 210, 250), (20, false));
+        // A resend of several segments at once, 300 up to the end of the one beyond the hole.
+        assert_eq!(add(&mut seen, 200, 400), (140, false));
+        assert_eq!(add(&mut seen, 100, 450), (300, false));
+        assert!(seen.holes.len() == 1 && seen.highest == ORIGIN + 350);
+    }
+
+    #[test]
+    fn what_comes_before_the_first_is_out_of_order() {
+        let mut seen = SeenBytes::default();
+        add(&mut seen, 1000, 2000);
+        assert_eq!(add(&mut seen, 0, 1000), (0, true));
+        assert_eq!(add(&mut seen, 0, 1000), (1000, false));
+    }
+
+    #[test]
+    fn numbers_go_round_and_holes_are_bounded() {
+        let mut seen = SeenBytes::default();
+        add(&mut seen, u32::MAX - 99, 0);
+        assert_eq!(add(&mut seen, 0, 100), (0, false));
+        assert_eq!(add(&mut seen, u32::MAX - 49, 50), (100, false));
+        for n in 1..1000 {
+            add(&mut seen, n * 1000, n * 1000 + 1);
+        }
+        assert_eq!(seen.holes.len(), HOLES_MAX);
+    }
+}

@@ -1,0 +1,130 @@
+//! How many bytes a full segment has.
+//!
+//! The SYNs announce a bound. Where the capture has none, or the path's MTU is less, it is learned from the
+//! packets; what an interface cuts up after the capture, or has put together before it (TSO, GSO, GRO), is
+//! larger than any segment.
+
+/// What is taken for a full segment before any was seen: Ethernet's, without options of TCP
+/// (RFC 6691 §2).
+pub(crate) const USUAL: u32 = 1460;
+
+/// The most that is believed to be one segment: a jumbo frame's (ours: no interface in common use
+/// has a larger MTU than 9,216).
+const LARGEST: u32 = 9216;
+
+/// So many packets of one length are no chance (ours).
+const TIMES: u32 = 3;
+
+/// Learns the segment size of one stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentSize {
+    agreed: Option<u32>,
+    smss: u32,
+    /// The largest length seen that is not beyond `smss`, and how often.
+    largest: Seen,
+    /// The last length seen that is.
+    beyond: Seen,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    len: u32,
+    times: u32,
+}
+
+impl Seen {
+    fn again(&mut self) {
+        self.times = self.times.saturating_add(1);
+    }
+
+    fn is_usual(self) -> bool {
+        self.times >= TIMES
+    }
+}
+
+impl SegmentSize {
+    /// With what the SYNs announce, if there were any.
+    pub(crate) fn new(agreed: Option<u32>) -> Self {
+        Self {
+            agreed,
+            smss: agreed.unwrap_or(USUAL),
+            largest: Seen::default(),
+            beyond: Seen::default(),
+        }
+    }
+
+    /// The size of a full segment, as far as it is known.
+    pub(crate) const fn smss(&self) -> u32 {
+        self.smss
+    }
+
+    /// Takes in the length of a packet; says whether it has changed what a full segment is.
+    #[inline]
+    pub(crate) fn take(&mut self, len: u32) -> bool {
+        if len > self.smss {
+            return self.take_large(len);
+        }
+        if len == self.largest.len {
+            self.largest.again();
+        } else if len > self.largest.len {
+            self.largest = Seen { len, times: 1 };
+        }
+        false
+    }
+
+    /// A packet of several segments, or of one that is larger than was thought.
+    fn take_large(&mut self, len: u32) -> bool {
+        if self.beyond.len == len {
+            self.beyond.again();
+        } else {
+            self.beyond = Seen { len, times: 1 };
+        }
+        let full = self.largest.len;
+        let before = self.smss;
+        if self.largest.is_usual() && full > 0 && len.is_multiple_of(full) {
+            // Several of what is sent singly as well: the path's MTU is below what was announced.
+            self.smss = full;
+        } else if self.agreed.is_none() && self.beyond.is_usual() && len <= LARGEST {
+            self.smss = len;
+        }
+        self.smss != before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_announced_holds() {
+        let mut size = SegmentSize::new(Some(1448));
+        for len in [
+            100, 1448, 2896, 1448, 14_480, 1448, 28_960, 5000, 5000, 5000,
+        ] {
+            size.take(len);
+        }
+        assert_eq!(size.smss(), 1448);
+    }
+
+    #[test]
+    fn a_smaller_mtu_is_seen_where_offload_puts_segments_together() {
+        let mut size = SegmentSize::new(Some(1448));
+        for len in [1400, 1400, 700, 1400] {
+            assert!(!size.take(len));
+        }
+        assert!(size.take(4200));
+        assert_eq!(size.smss(), 1400);
+    }
+
+    #[test]
+    fn without_syns_a_jumbo_frame_is_one_segment_and_more_is_offload() {
+        let mut jumbo = SegmentSize::new(None);
+        let changes = [8948, 8948, 8948].map(|len| jumbo.take(len));
+        assert_eq!((changes, jumbo.smss()), ([false, false, true], 8948));
+        let mut offload = SegmentSize::new(None);
+        for _ in 0..5 {
+            offload.take(28_960);
+        }
+        assert_eq!(offload.smss(), USUAL);
+    }
+}

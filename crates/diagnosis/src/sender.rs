@@ -1,0 +1,272 @@
+//! Which sender it was: its recovery, its control, its dialect, with what speaks for and against each.
+//!
+//! ```text
+//! departures, ACKs ─► flight: what is in the network
+//!                      └─► rounds: the most of each round trip ─► opening     first flight, slow start
+//!                                                                 reductions  what losses leave
+//!                                                                 growth      what grows between them
+//!                                                                 probing     dips without a loss
+//!                      repairs, timer, pace: what retransmissions, timeouts and times show
+//! ```
+//!
+//! What was seen becomes clues (`clue.rs`), which `control.rs` and `recovery.rs` weigh. A sender that is
+//! none of those known fits none, and is unknown. All of it is O(1) per event, and takes less than
+//! 16 kB per stream, none before its first segment.
+
+mod clue;
+mod control;
+mod flight;
+mod growth;
+mod opening;
+mod pace;
+mod probing;
+mod recovery;
+mod reductions;
+mod repairs;
+pub mod report;
+mod rounds;
+#[cfg(test)]
+mod tests;
+mod timer;
+
+pub use report::{
+    Candidate, Control, Counting, InitialBound, LeastTimeout, Recovery, SenderReport, SlowStartEnd,
+    StackGuess, TimeoutRule, Timing, Traits, Verdict,
+};
+
+use dupack_tcp::time::Instant;
+
+use self::flight::{Flight, Sack};
+use self::growth::Growth;
+use self::opening::Opening;
+use self::pace::Pace;
+use self::probing::Probing;
+use self::reductions::{Found, Reductions};
+use self::repairs::Repairs;
+use self::rounds::Rounds;
+use self::timer::Timer;
+use crate::moment::{Analysis, Arrival, Departure, Explained, Stage};
+
+/// Whether the capture shows how the connection began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beginning {
+    /// Its handshake was captured.
+    #[default]
+    Seen,
+    /// It begins in the middle: of the first flight and slow start nothing is known.
+    Missed,
+}
+
+/// Looks at what one stream's sender does.
+#[derive(Clone, Debug, Default)]
+pub struct SenderAnalysis {
+    beginning: Beginning,
+    seen: Option<Box<Seen>>,
+}
+
+/// What was seen of a sender.
+#[derive(Clone, Debug)]
+struct Seen {
+    begin: Instant,
+    end: Instant,
+    flight: Flight,
+    rounds: Rounds,
+    opening: Opening,
+    reductions: Reductions,
+    growth: Growth,
+    probing: Probing,
+    repairs: Repairs,
+    timer: Timer,
+    pace: Pace,
+}
+
+impl SenderAnalysis {
+    /// Nothing has been seen yet.
+    #[must_use]
+    pub const fn new(beginning: Beginning) -> Self {
+        Self {
+            beginning,
+            seen: None,
+        }
+    }
+
+    /// What can be said by now.
+    #[must_use]
+    pub fn report(&self) -> SenderReport {
+        let fresh;
+        let seen = match &self.seen {
+            Some(seen) => seen.as_ref(),
+            None => {
+                fresh = Seen::new(Instant::ZERO);
+                &fresh
+            }
+        };
+        let control = control::verdict(seen);
+        let recovery = recovery::verdict(seen, &control);
+        let traits = seen.traits(self.beginning);
+        let stack = stack(&recovery, &control, &traits);
+        SenderReport {
+            recovery,
+            control,
+            traits,
+            stack,
+        }
+    }
+}
+
+impl Analysis for SenderAnalysis {
+    fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
+        let seen = self
+            .seen
+            .get_or_insert_with(|| Box::new(Seen::new(departure.at)));
+        seen.departed(departure, explained);
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
+        if let Some(seen) = &mut self.seen {
+            seen.arrived(arrival, explained);
+        }
+    }
+}
+
+impl Seen {
+    fn new(at: Instant) -> Self {
+        Self {
+            begin: at,
+            end: at,
+            flight: Flight::default(),
+            rounds: Rounds::new(at),
+            opening: Opening::new(),
+            reductions: Reductions::new(),
+            growth: Growth::new(),
+            probing: Probing::new(),
+            repairs: Repairs::default(),
+            timer: Timer::default(),
+            pace: Pace::default(),
+        }
+    }
+
+    fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
+        self.end = self.end.max(departure.at);
+        let before = self.rounds.current().most;
+        let nxt_before = self.flight.nxt();
+        self.flight.departed(departure, explained);
+        let in_flight = self.flight.segments(&departure.view);
+        self.opening.departed(departure, self.flight.smss());
+        self.pace.departed(departure, explained);
+        self.timer.departed(&departure.view, explained);
+        self.repairs
+            .departed(departure, explained, (&self.flight, before, nxt_before));
+        let base = self.rounds.base();
+        let found =
+            self.reductions
+                .departed(explained, (self.rounds.current(), base), &self.flight);
+        if found == Found::Loss {
+            self.opening.lost();
+            self.growth.lost();
+        }
+        if explained.stage == Stage::Loss {
+            self.probing.spoil();
+        }
+        let number = self.rounds.current().number;
+        if explained.retransmission.is_some() {
+            self.probing.lost(number);
+        }
+        let round_trip = departure
+            .view
+            .rtt
+            .srtt()
+            .map_or(0.0, |srtt| srtt.as_secs_f64());
+        self.probing
+            .departed(departure.at, in_flight, (number, round_trip));
+        self.rounds
+            .departed(departure, explained, (&self.flight, in_flight));
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
+        self.end = self.end.max(arrival.at);
+        self.flight.arrived(arrival);
+        self.opening.arrived(arrival);
+        self.pace.arrived(arrival);
+        self.repairs.arrived(arrival, explained, &self.flight);
+        let Some(round) = self.rounds.arrived(arrival, explained, &self.flight) else {
+            return;
+        };
+        self.opening.round(&round);
+        self.probing.round(&round);
+        match self
+            .reductions
+            .round(&round, explained.stage, self.flight.sack())
+        {
+            Found::Measured(reduction) => {
+                self.repairs.measured(reduction.factor());
+                self.growth.reduced(reduction.before, &round);
+            }
+            Found::Nothing | Found::Loss => self.growth.round(&round, self.rounds.base()),
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.end.since(self.begin).as_secs_f64()
+    }
+
+    /// What was in flight after a loss without SACK, in the middle of all: as a share of the window, and in
+    /// segments; and how often that was measured.
+    fn restarts_from_one(&self) -> Option<(f32, f32, u32)> {
+        if self.flight.sack() == Sack::Seen {
+            return None;
+        }
+        let kept = self.reductions.kept();
+        let (share, segments) = control::middle_first(kept)?;
+        let times = u32::try_from(kept.len()).unwrap_or(u32::MAX);
+        Some((share, segments, times))
+    }
+
+    fn traits(&self, beginning: Beginning) -> Traits {
+        let smss = self.flight.smss();
+        let is_seen = beginning == Beginning::Seen && self.opening.initial_bytes() > 0;
+        let opening = is_seen.then_some(&self.opening);
+        let segments = |bytes: u64| u32::try_from(bytes.div_ceil(smss)).unwrap_or(u32::MAX);
+        Traits {
+            initial_bytes: opening.map(Opening::initial_bytes),
+            initial_segments: opening.map(|o| segments(o.initial_bytes())),
+            initial_is_window: opening.and_then(Opening::initial_bound),
+            counting: opening.and_then(Opening::counting),
+            slow_start_end: opening.and_then(Opening::end),
+            timing: self.pace.timing(),
+            least_timeout: self.timer.least(),
+            tail_loss_probes: self.timer.probes(),
+            timeouts: self.timer.timeouts(),
+            segment_bytes: u32::try_from(smss).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// An initial window of no more segments than this is that of RFC 3390 or RFC 2581, which only
+/// ns-2's dialect still has.
+const SMALL_INITIAL: u32 = 4;
+
+/// What to simulate the sender by. Where the recovery cannot be told, it is the likeliest.
+fn stack(
+    recovery: &Verdict<Recovery>,
+    control: &Verdict<Control>,
+    traits: &Traits,
+) -> Option<StackGuess> {
+    let control = control.name.or(control.nearest)?.in_stack()?;
+    let recovery = recovery
+        .name
+        .or_else(|| recovery.candidates.first().map(|c| c.name))?;
+    let is_small = traits.initial_is_window == Some(InitialBound::Window)
+        && traits.initial_segments.is_some_and(|n| n <= SMALL_INITIAL);
+    let dialect = match traits.least_timeout.map(|t| t.rule) {
+        Some(TimeoutRule::Linux) => "linux",
+        Some(TimeoutRule::OneSecond) => "rfc",
+        Some(TimeoutRule::Short) => "ns2",
+        Some(TimeoutRule::Other) | None if is_small => "ns2",
+        Some(TimeoutRule::Other) | None => "linux",
+    };
+    Some(StackGuess {
+        stack: format!("{recovery}/{control}"),
+        dialect,
+    })
+}

@@ -1,0 +1,140 @@
+//! How names are weighed: each thing that was seen is a clue, worth so much to each candidate.
+//!
+//! A clue's worth is the natural logarithm of how much likelier it is with the candidate than with a
+//! sender that is none of them. Worths are added. The likeliest candidate is named if it is ahead of the
+//! next, and of none of them, by a margin; otherwise nobody is. Clues are not independent, so
+//! each has a most that it is worth, and the margin is wide.
+
+use core::fmt;
+
+use super::report::{Candidate, Verdict};
+
+/// By how much the first must be ahead of the second: 20 to 1.
+const MARGIN: f64 = 3.0;
+/// By how much it must be ahead of none of the candidates: 7 to 1.
+const MARGIN_OVER_NONE: f64 = 2.0;
+/// A clue worth less than this either way is not told.
+const TOLD: f64 = 0.5;
+
+/// What one thing that was seen is worth to one candidate.
+#[derive(Clone, Debug)]
+pub(super) struct Clue {
+    worth: f64,
+    sentence: String,
+}
+
+/// A candidate's clues.
+#[derive(Clone, Debug)]
+pub(super) struct Weighing<N> {
+    name: N,
+    clues: Vec<Clue>,
+    prior: f64,
+    /// Below zero if something that must fit does not.
+    must: f64,
+}
+
+impl<N: Copy> Weighing<N> {
+    /// No clue yet; `prior` is how common it is, as a logarithm.
+    pub const fn new(name: N, prior: f64) -> Self {
+        Self {
+            name,
+            clues: Vec::new(),
+            prior,
+            must: 0.0,
+        }
+    }
+
+    /// Something without which it is not named, whatever else speaks for it, unless `worth` is positive.
+    pub fn must(&mut self, worth: f64) {
+        self.must = self.must.min(worth);
+    }
+
+    pub fn clue(&mut self, worth: f64, sentence: impl Into<String>) {
+        if worth != 0.0 && worth.is_finite() {
+            self.clues.push(Clue {
+                worth,
+                sentence: sentence.into(),
+            });
+        }
+    }
+
+    fn candidate(mut self) -> Candidate<N> {
+        self.clues
+            .sort_by(|a, b| b.worth.abs().total_cmp(&a.worth.abs()));
+        let score = self.prior + self.clues.iter().map(|c| c.worth).sum::<f64>();
+        let told = |wanted: &dyn Fn(f64) -> bool| {
+            let clues = self.clues.iter().filter(|c| wanted(c.worth));
+            clues.map(|c| c.sentence.clone()).collect()
+        };
+        Candidate {
+            name: self.name,
+            score,
+            evidence_for: told(&|worth| worth >= TOLD),
+            evidence_against: told(&|worth| worth <= -TOLD),
+        }
+    }
+}
+
+/// Whether a candidate with this score is ahead of the next one, and of none of them.
+pub(super) fn stands_out(score: f64, next: f64) -> bool {
+    score >= MARGIN_OVER_NONE && score - next >= MARGIN
+}
+
+/// The verdict of these weighings. `nothing` is said where no clue is worth anything.
+pub(super) fn decide<N: Copy + fmt::Display>(
+    weighings: Vec<Weighing<N>>,
+    nothing: impl Into<String>,
+) -> Verdict<N> {
+    let is_told = weighings
+        .iter()
+        .any(|w| w.clues.iter().any(|c| c.worth.abs() >= TOLD));
+    let mut weighed: Vec<_> = weighings
+        .into_iter()
+        .map(|w| (w.must, w.candidate()))
+        .collect();
+    weighed.sort_by(|a, b| b.1.score.total_cmp(&a.1.score));
+    let fits = weighed.first().is_some_and(|(must, _)| *must >= 0.0);
+    let candidates: Vec<_> = weighed
+        .into_iter()
+        .map(|(_, candidate)| candidate)
+        .collect();
+    let (name, why) = match candidates.as_slice() {
+        _ if !is_told => (None, nothing.into()),
+        [first, second, ..] => judge(first, second, fits),
+        _ => (None, nothing.into()),
+    };
+    let nearest = candidates
+        .first()
+        .filter(|first| is_told && fits && first.score >= MARGIN_OVER_NONE)
+        .map(|first| first.name);
+    Verdict {
+        name,
+        nearest,
+        why,
+        candidates,
+    }
+}
+
+fn judge<N: Copy + fmt::Display>(
+    first: &Candidate<N>,
+    second: &Candidate<N>,
+    fits: bool,
+) -> (Option<N>, String) {
+    let ahead = first.score - second.score;
+    let reason = first.evidence_for.first();
+    if first.score < MARGIN_OVER_NONE || !fits {
+        let against = first.evidence_against.first().or(reason);
+        let because = against.map_or(String::new(), |a| format!(": {a}"));
+        let why = format!("nothing fits well; {} comes nearest{because}", first.name);
+        return (None, why);
+    }
+    if ahead < MARGIN {
+        let why = format!("{} and {} both fit", first.name, second.name);
+        return (None, why);
+    }
+    let why = reason.map_or_else(
+        || format!("what speaks against the others leaves {}", first.name),
+        Clone::clone,
+    );
+    (Some(first.name), why)
+}

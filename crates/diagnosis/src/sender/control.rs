@@ -1,0 +1,425 @@
+//! Which congestion control it was.
+
+use super::Seen;
+use super::clue::{self, Weighing};
+use super::growth::{Backlog, Move};
+use super::opening::Opening;
+use super::probing::Depth;
+use super::reductions::Reduction;
+use super::report::{Candidate, Control, SlowStartEnd, Timing, Verdict};
+
+/// What a loss leaves with Reno (RFC 5681 §3.1).
+const HALF: f64 = 0.5;
+/// What it leaves with CUBIC (RFC 9438 §4.6).
+const SEVEN_TENTHS: f64 = 0.7;
+/// How far a measured factor is off, and by how many segments: rounds and whole segments.
+const FACTOR_OFF: f64 = 0.05;
+/// See `FACTOR_OFF`.
+const FACTOR_OFF_SEGMENTS: f64 = 0.6;
+/// How far off is what a control makes of a rate that we measure otherwise than it does.
+const RATE_OFF: f64 = 0.13;
+/// A share of all reductions that went wrong: measured across another loss, bounded by something else.
+const STRAY: f64 = 0.12;
+/// Reductions count as no more than so many.
+const REDUCTIONS_COUNTED: f64 = 20.0;
+/// How much better than chance reductions must fit, each.
+const MUST_FIT: f64 = 0.25;
+/// A fixed window stays in this share of the rounds at least: a round may be cut at an odd place.
+const FIXED_STAYS: f64 = 0.95;
+/// So many rounds with a queue show that a window stops at it.
+const STOPS_LEAST: u32 = 4;
+/// A control whose growth fits worse than this is not named.
+const FITS_LEAST: f64 = -2.0;
+/// The most that going up and down about a mean is worth: much does so.
+const PROBING_MOST: f64 = 4.0;
+/// So many reductions tell what follows a rate from what is some share of the window by chance.
+const RATE_LEAST: usize = 4;
+/// In small windows every factor is near some rate: it takes windows of so many segments on average, or
+/// factors as near as `RATE_NEAR`.
+const RATE_BEFORE: f64 = 16.0;
+/// See `RATE_BEFORE`.
+const RATE_NEAR: f64 = 0.05;
+/// The median of so many reductions is free of chance.
+const MEDIAN_LEAST: usize = 6;
+/// How far off that may be still: whole segments, and the round that it is seen in.
+const MEDIAN_OFF: f64 = 0.03;
+/// Beyond so many times that it is no worse.
+const MEDIAN_MOST: f64 = 4.0;
+/// See `MEDIAN_OFF`.
+const MEDIAN_OFF_SEGMENTS: f64 = 0.25;
+/// Rounds of the table count as no more than so many.
+const STEPS_COUNTED: f64 = 40.0;
+/// Dips count as no more than so many.
+const DIPS_COUNTED: u32 = 3;
+/// Worth of a dip.
+const DIP_WORTH: f64 = 4.0;
+/// A transfer of so many seconds must have had a dip, with BBR.
+const DIP_DUE: f64 = 20.0;
+
+/// How common each is, as a logarithm: Linux's default before all, what nobody ships behind.
+const fn prior(control: Control) -> f64 {
+    match control {
+        Control::Cubic => 0.0,
+        Control::Reno | Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => -0.3,
+        Control::Westwood | Control::Vegas | Control::Fixed => -1.0,
+    }
+}
+
+pub(super) fn verdict(seen: &Seen) -> Verdict<Control> {
+    let weighings = Control::ALL.map(|control| {
+        let mut weighing = Weighing::new(control, prior(control));
+        reductions(control, seen, &mut weighing);
+        fits(control, seen, &mut weighing);
+        steps(control, seen, &mut weighing);
+        if control == Control::Vegas
+            && !stops_at_a_queue(seen)
+            && !doubles_every_other(&seen.opening)
+        {
+            weighing.must(-1.0);
+        }
+        opening(control, &seen.opening, &mut weighing);
+        dips(control, seen, &mut weighing);
+        pace(control, seen, &mut weighing);
+        weighing
+    });
+    let mut verdict = clue::decide(weighings.into(), nothing(seen));
+    let fits = verdict.nearest.is_some();
+    if verdict.name.is_none() && fits && is_some_bbr(&verdict.candidates) {
+        verdict.name = Some(Control::BbrOfSomeVersion);
+    }
+    verdict
+}
+
+/// Whether both versions of BBR fit, and nothing else does.
+fn is_some_bbr(candidates: &[Candidate<Control>]) -> bool {
+    let is_bbr = |c: &Candidate<Control>| matches!(c.name, Control::Bbr | Control::BbrOne);
+    match candidates {
+        [first, second, third, ..] => {
+            is_bbr(first) && is_bbr(second) && clue::stands_out(second.score, third.score)
+        }
+        _ => false,
+    }
+}
+
+fn nothing(seen: &Seen) -> String {
+    let losses = seen.reductions.events();
+    if losses == 0 && seen.timer.timeouts() == 0 {
+        "it lost nothing, and its window shows no shape".to_owned()
+    } else {
+        "no loss could be measured: too small a window, or one loss after the other".to_owned()
+    }
+}
+
+fn laplace(off: f64, scale: f64) -> f64 {
+    (-off.abs() / scale).exp() / (2.0 * scale)
+}
+
+/// The density of a factor with a control, for the factors between 0.2 and 1.2.
+fn density(control: Control, reduction: &Reduction) -> f64 {
+    let before = f64::from(reduction.before);
+    let factor = f64::from(reduction.factor());
+    let scale = FACTOR_OFF + FACTOR_OFF_SEGMENTS / before;
+    // The round that shows the new window grows by a segment already.
+    let grown = 0.5 / before;
+    let around = |middle: f64| laplace(factor - middle - grown, scale);
+    let model = match control {
+        Control::Reno | Control::Vegas => around(HALF),
+        Control::Cubic => around(SEVEN_TENTHS),
+        Control::Fixed => laplace(factor - 1.0, scale),
+        Control::Westwood => {
+            let left = (f64::from(reduction.pipe) / before).clamp(2.0 / before, 1.0);
+            laplace(factor - left, RATE_OFF)
+        }
+        Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => {
+            0.5 * laplace(factor - 1.0, 0.1) + 0.5
+        }
+    };
+    (1.0 - STRAY) * model + STRAY
+}
+
+fn reductions(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
+    let kept = seen.reductions.kept();
+    let Some((low, middle, high)) = quartiles(kept.iter().map(Reduction::factor)) else {
+        return;
+    };
+    let count = kept.len() as f64;
+    let sum: f64 = kept.iter().map(|r| density(control, r).ln()).sum();
+    let counted = count.min(REDUCTIONS_COUNTED);
+    let worth = sum / count * counted;
+    let worth = worth + median(control, kept, f64::from(middle));
+    if control == Control::Westwood && !follows_rate(kept) {
+        weighing.must(-1.0);
+    }
+    // What a loss leaves must fit by itself: growth is alike with many. BBR may leave anything.
+    if !matches!(control, Control::Bbr | Control::BbrOne) {
+        weighing.must(worth - MUST_FIT * counted);
+    }
+    let own = match control {
+        Control::Reno => "half is Reno's",
+        Control::Vegas => "half is Vegas's",
+        Control::Cubic => "0.7 is CUBIC's",
+        Control::Westwood => "Westwood's is what the measured rate fills",
+        Control::Fixed => "a fixed window stays",
+        Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => {
+            "BBR's follows its model and not the loss"
+        }
+    };
+    let sentence = format!(
+        "the window after a loss is {middle:.2} of what it was ({low:.2} to {high:.2} in the middle half of {}): {own}",
+        kept.len()
+    );
+    weighing.clue(worth, sentence);
+}
+
+/// Whether what losses leave is so near to what the measured rate fills that it is no chance.
+fn follows_rate(kept: &[Reduction]) -> bool {
+    let count = kept.len().max(1) as f64;
+    let off = |r: &Reduction| f64::from((r.factor() - (r.pipe / r.before).min(1.0)).abs());
+    let off = kept.iter().map(off).sum::<f64>() / count;
+    let before = kept.iter().map(|r| f64::from(r.before)).sum::<f64>() / count;
+    kept.len() >= RATE_LEAST && (before >= RATE_BEFORE || off < RATE_NEAR)
+}
+
+/// What the middle factor is worth: it has no noise but that of whole segments.
+fn median(control: Control, kept: &[Reduction], middle: f64) -> f64 {
+    let share = match control {
+        Control::Reno | Control::Vegas => HALF,
+        Control::Cubic => SEVEN_TENTHS,
+        _ => return 0.0,
+    };
+    if kept.len() < MEDIAN_LEAST {
+        return 0.0;
+    }
+    let before = kept.iter().map(|r| f64::from(r.before)).sum::<f64>() / kept.len() as f64;
+    let scale = MEDIAN_OFF + MEDIAN_OFF_SEGMENTS / before;
+    let off = (middle - share - 0.5 / before).abs() / scale;
+    2.0 * (1.0 - off).clamp(-MEDIAN_MOST, 1.0)
+}
+
+fn fits(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
+    let fits = seen.growth.fits();
+    if fits.epochs == 0 {
+        return;
+    }
+    let (fit, shape) = match control {
+        Control::Reno | Control::Westwood => (fits.line(), "one segment per round trip"),
+        Control::Vegas => (
+            fits.line().max(fits.plateau),
+            "one segment per round trip up to a plateau",
+        ),
+        Control::Cubic => (fits.cubic(), "CUBIC's curve"),
+        Control::Fixed => (fits.constant, "a constant"),
+        Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => {
+            (fits.probing, "a mean with probes about it")
+        }
+    };
+    let worth = f64::from(fit * fits.weight()).min(match control {
+        Control::Bbr | Control::BbrOne => PROBING_MOST,
+        _ => f64::INFINITY,
+    });
+    if worth < FITS_LEAST && !matches!(control, Control::Bbr | Control::BbrOne) {
+        weighing.must(-1.0);
+    }
+    let verb = if worth > 0.0 { "fits" } else { "does not fit" };
+    let sentence = format!(
+        "{shape} {verb} the growth between losses ({} times)",
+        fits.epochs
+    );
+    weighing.clue(worth, sentence);
+}
+
+/// How likely a control's window moves down, stays, or moves up in a round.
+fn moves(control: Control, backlog: Backlog) -> [f64; 3] {
+    match (control, backlog) {
+        (Control::Reno | Control::Westwood, _) => [0.04, 0.26, 0.7],
+        (Control::Cubic, _) => [0.04, 0.41, 0.55],
+        (Control::Fixed, _) => [0.01, 0.98, 0.01],
+        (Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion, _) => [0.3, 0.35, 0.35],
+        (Control::Vegas, Backlog::Few) => [0.04, 0.26, 0.7],
+        (Control::Vegas, Backlog::Some) => [0.04, 0.92, 0.04],
+        (Control::Vegas, Backlog::Many) => [0.8, 0.15, 0.05],
+    }
+}
+
+fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
+    let (mut count, mut sum, mut up, mut stays) = (0.0, 0.0, 0.0, 0.0);
+    for backlog in [Backlog::Few, Backlog::Some, Backlog::Many] {
+        let likely = moves(control, backlog);
+        for (step, p) in [Move::Down, Move::Stays, Move::Up].into_iter().zip(likely) {
+            let times = f64::from(seen.growth.count(backlog, step));
+            count += times;
+            sum += times * (3.0 * p).ln();
+            match step {
+                Move::Up => up += times,
+                Move::Stays => stays += times,
+                Move::Down => {}
+            }
+        }
+    }
+    if count < 4.0 {
+        return;
+    }
+    if control == Control::Fixed && stays < FIXED_STAYS * count {
+        weighing.must(-1.0);
+    }
+    let worth = sum * (STEPS_COUNTED / count).min(1.0);
+    let sentence = format!(
+        "of {count} rounds without a loss the window grew in {up}: {}",
+        match control {
+            Control::Reno | Control::Westwood => "Reno's grows in each",
+            Control::Cubic => "CUBIC's grows in most",
+            Control::Fixed => "a fixed one in none",
+            Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => "BBR's goes up and down",
+            Control::Vegas => "Vegas's grows only while the queue is empty",
+        }
+    );
+    weighing.clue(worth, sentence);
+}
+
+/// Vegas does as Reno where the queue is empty: it must have been seen to stop where it is not, or to double
+/// every other round trip.
+fn stops_at_a_queue(seen: &Seen) -> bool {
+    let of = |backlog, steps: &[Move]| -> u32 {
+        let counts = steps.iter().map(|&step| seen.growth.count(backlog, step));
+        counts.fold(0, u32::saturating_add)
+    };
+    let stops = of(Backlog::Some, &[Move::Stays])
+        .saturating_add(of(Backlog::Many, &[Move::Stays, Move::Down]));
+    let grows = of(Backlog::Some, &[Move::Up]).saturating_add(of(Backlog::Many, &[Move::Up]));
+    stops >= STOPS_LEAST && stops > grows.saturating_mul(2)
+}
+
+const fn doubled(growth: &f32) -> bool {
+    *growth > 1.6
+}
+
+const fn stayed(growth: &f32) -> bool {
+    *growth < 1.2
+}
+
+/// Whether slow start doubled in every other round trip, as the paper's Vegas does.
+fn doubles_every_other(opening: &Opening) -> bool {
+    let growth: Vec<f32> = opening.growth().collect();
+    let pairs = growth.windows(2);
+    let alternates = pairs.clone().filter(|p| match p {
+        [one, next] => (doubled(one) && stayed(next)) || (stayed(one) && doubled(next)),
+        _ => false,
+    });
+    alternates.count() >= 3 && !growth.windows(2).any(|p| p.iter().all(doubled))
+}
+
+fn opening(control: Control, opening: &Opening, weighing: &mut Weighing<Control>) {
+    let growth: Vec<f32> = opening.growth().collect();
+    if growth.len() < 3 {
+        return;
+    }
+    let every_other = doubles_every_other(opening);
+    let in_a_row = growth.windows(2).filter(|p| p.iter().all(doubled)).count();
+    let never = growth.iter().all(|g| (0.98..=1.02).contains(g));
+    let grew = growth.iter().any(|g| *g > 1.3);
+    match control {
+        Control::Vegas if every_other => {
+            weighing.clue(6.0, "slow start doubled every other round trip");
+        }
+        Control::Vegas if in_a_row >= 2 => {
+            weighing.clue(
+                -2.0,
+                "slow start doubled in every round trip: the paper's Vegas in every other",
+            );
+        }
+        Control::Fixed if grew => weighing.clue(-40.0, "the window grew at the beginning"),
+        Control::Fixed if never => {
+            weighing.clue(5.0, "the window was the same from the beginning on")
+        }
+        _ if never => weighing.clue(-5.0, "the window did not grow from the beginning on"),
+        _ if every_other => {
+            weighing.clue(-5.0, "slow start doubled only every other round trip");
+        }
+        _ => {}
+    }
+    if opening.end() == Some(SlowStartEnd::Drained) {
+        let worth = match control {
+            Control::Bbr | Control::BbrOne => 2.5,
+            Control::Vegas => 1.0,
+            _ => -4.0,
+        };
+        weighing.clue(worth, "slow start's window was given back without a loss");
+    }
+}
+
+fn dips(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
+    let count = seen.probing.count();
+    let is_bbr = matches!(control, Control::Bbr | Control::BbrOne);
+    if count == 0 {
+        let could_see = seen.probing.could_see(seen.rounds.current().number);
+        if is_bbr && could_see && seen.seconds() > DIP_DUE {
+            let sentence = format!("no ProbeRTT in {:.0} s", seen.seconds());
+            weighing.clue(-3.0, sentence);
+        }
+        return;
+    }
+    let depth = seen.probing.depth();
+    let counted = f64::from(count.min(DIPS_COUNTED));
+    let every = seen.seconds() / f64::from(count);
+    let sentence = format!(
+        "in flight dipped {count} times without a loss, once in {every:.1} s, {}",
+        match depth {
+            Depth::Four => "to four segments",
+            Depth::Half => "to half",
+            Depth::Unclear => "to half or four segments",
+        }
+    );
+    let worth = match (control, depth) {
+        (Control::Bbr, Depth::Half | Depth::Unclear)
+        | (Control::BbrOne, Depth::Four | Depth::Unclear) => DIP_WORTH * counted,
+        (Control::Bbr | Control::BbrOne, _) => 0.0,
+        _ => -DIP_WORTH * counted,
+    };
+    weighing.clue(worth, sentence);
+}
+
+fn pace(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
+    let (Some(timing), Some(share)) = (seen.pace.timing(), seen.pace.share_between()) else {
+        return;
+    };
+    let percent = 100.0 * share;
+    let is_bbr = matches!(control, Control::Bbr | Control::BbrOne);
+    if control == Control::Fixed && timing == Timing::Paced {
+        // Nothing that is known has both.
+        weighing.must(-1.0);
+    }
+    if is_bbr && timing == Timing::WithAcks {
+        // It cannot do without a pace.
+        weighing.must(-1.0);
+    }
+    match timing {
+        Timing::Paced => weighing.clue(
+            if is_bbr { 3.0 } else { -2.0 },
+            format!("{percent:.0} % of the new data left between ACKs: it was paced"),
+        ),
+        Timing::WithAcks => weighing.clue(
+            if is_bbr { -8.0 } else { 0.0 },
+            format!("{percent:.0} % of the new data left between ACKs: it was not paced"),
+        ),
+    }
+}
+
+/// Lower quartile, median and upper quartile.
+fn quartiles(values: impl Iterator<Item = f32>) -> Option<(f32, f32, f32)> {
+    let mut values: Vec<f32> = values.collect();
+    values.sort_by(f32::total_cmp);
+    let at = |share: usize| {
+        values
+            .get((values.len().checked_sub(1)? * share + 2) / 4)
+            .copied()
+    };
+    Some((at(1)?, at(2)?, at(3)?))
+}
+
+/// What was in flight first after a loss, in the middle of all: as a share of the window, and in
+/// segments.
+pub(super) fn middle_first(kept: &[Reduction]) -> Option<(f32, f32)> {
+    let (_, share, _) = quartiles(kept.iter().map(Reduction::first_factor))?;
+    let (_, segments, _) = quartiles(kept.iter().map(|r| r.first))?;
+    Some((share, segments))
+}

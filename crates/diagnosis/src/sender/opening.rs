@@ -1,0 +1,219 @@
+//! The beginning: the first flight, and how the window grows before the first loss.
+
+use dupack_tcp::replay::SendingKind;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::report::{Counting, InitialBound, SlowStartEnd};
+use super::rounds::{Marks, Round};
+use crate::moment::{Arrival, Departure};
+
+/// Rounds that are kept from the beginning on. Doubling from one segment passes every receive
+/// window (RFC 7323 §2.3) in fewer.
+const KEPT: usize = 40;
+
+/// What is sent within this share of a round trip after an ACK is an answer to it. Ours.
+const ANSWER_SHARE: f64 = 0.25;
+
+/// The first flight and the rounds that follow it.
+#[derive(Clone, Debug)]
+pub(super) struct Opening {
+    first: First,
+    initial_bytes: u64,
+    initial_bound: Option<InitialBound>,
+    rounds: Vec<Round>,
+    state: Course,
+}
+
+/// Where the first flight stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// No data was acknowledged yet.
+    Leaving,
+    /// Some was, at this time; the round trip took so long.
+    Acknowledged { at: Instant, rtt: Option<Duration> },
+    /// It is over.
+    Over,
+}
+
+/// Whether the rounds are still those of the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// Nothing was lost yet.
+    Growing,
+    /// Something was lost.
+    Lost,
+    /// There were too many rounds to keep.
+    Long,
+}
+
+impl Opening {
+    pub const fn new() -> Self {
+        Self {
+            first: First::Leaving,
+            initial_bytes: 0,
+            initial_bound: None,
+            rounds: Vec::new(),
+            state: Course::Growing,
+        }
+    }
+
+    pub fn departed(&mut self, departure: &Departure<'_>, smss: u64) {
+        match self.first {
+            First::Leaving => {
+                if departure.kind == SendingKind::First {
+                    let len = departure.end.saturating_sub(departure.start);
+                    self.initial_bytes = self.initial_bytes.saturating_add(len);
+                    // A short segment: there was no more to send.
+                    if !len.is_multiple_of(smss) {
+                        self.initial_bound = Some(InitialBound::AtLeast);
+                    }
+                }
+            }
+            First::Acknowledged { at, rtt } => {
+                let waited = departure.at.since(at).as_secs_f64();
+                let within = rtt.is_some_and(|rtt| waited <= ANSWER_SHARE * rtt.as_secs_f64());
+                if self.initial_bound.is_none() {
+                    self.initial_bound = Some(if within && departure.kind == SendingKind::First {
+                        InitialBound::Window
+                    } else {
+                        InitialBound::AtLeast
+                    });
+                }
+                self.first = First::Over;
+            }
+            First::Over => {}
+        }
+    }
+
+    pub fn arrived(&mut self, arrival: &Arrival<'_>) {
+        if self.first == First::Leaving && arrival.facts.acked_bytes > 0 {
+            self.first = First::Acknowledged {
+                at: arrival.at,
+                rtt: arrival.facts.rtt,
+            };
+        }
+    }
+
+    /// Something was found lost, or the timer expired.
+    pub fn lost(&mut self) {
+        if self.state == Course::Growing {
+            self.state = Course::Lost;
+        }
+    }
+
+    pub fn round(&mut self, round: &Round) {
+        if self.state != Course::Growing {
+            return;
+        }
+        if self.rounds.len() < KEPT {
+            self.rounds.push(*round);
+        } else {
+            self.state = Course::Long;
+        }
+    }
+
+    pub const fn initial_bytes(&self) -> u64 {
+        self.initial_bytes
+    }
+
+    /// What bounded the first flight; `None` if nothing followed.
+    pub const fn initial_bound(&self) -> Option<InitialBound> {
+        self.initial_bound
+    }
+
+    /// By how much the window grew from each round to the next, as long as nothing else bounded it.
+    pub fn growth(&self) -> impl Iterator<Item = f32> + '_ {
+        let bounded = |r: &Round| r.marks.is_bounded() || r.marks.has(Marks::UNSETTLED);
+        self.rounds.windows(2).map_while(move |pair| match pair {
+            [one, next] if !bounded(one) && !bounded(next) && one.most > 0.0 => {
+                Some(next.most / one.most)
+            }
+            _ => None,
+        })
+    }
+
+    /// What slow start counts: growth per round against how many segments an ACK covers.
+    pub fn counting(&self) -> Option<Counting> {
+        let (mut acks, mut segments, mut grown) = (0.0_f32, 0.0_f32, 0.0_f32);
+        for pair in self.rounds.windows(2).take_while(|pair| grows(pair)) {
+            let [one, next] = pair else { break };
+            acks += next.acks as f32;
+            segments += next.delivered;
+            grown += next.most - one.most;
+        }
+        // Half as many ACKs as segments, or nearly: otherwise both count alike.
+        if segments < COUNTED_LEAST || acks > ACKS_SHARE * segments {
+            return None;
+        }
+        let by_bytes = grown / segments;
+        let by_acks = grown / acks;
+        if (by_bytes - 1.0).abs() < COUNT_TOLERANCE {
+            Some(Counting::Bytes)
+        } else if (by_acks - 1.0).abs() < COUNT_TOLERANCE {
+            Some(Counting::Acks)
+        } else {
+            None
+        }
+    }
+
+    /// What ended the first slow start.
+    pub fn end(&self) -> Option<SlowStartEnd> {
+        let growth: Vec<f32> = self.growth().collect();
+        let grew = growth.iter().take_while(|&&g| g > STOPPED).count();
+        let doubled = growth.iter().take(grew).filter(|&&g| g > DOUBLES).count();
+        if doubled == 0 || grew == 0 {
+            return None;
+        }
+        let after = growth.get(grew..).unwrap_or_default();
+        let css = growth.get(..grew).unwrap_or_default();
+        let slower = css.iter().rev().take_while(|&&g| g < CSS_MOST).count();
+        if after.len() < STOPPED_ROUNDS {
+            return match self.state {
+                Course::Lost => Some(SlowStartEnd::Loss),
+                _ => Some(SlowStartEnd::NotEnded),
+            };
+        }
+        let lowest = after.iter().scan(1.0_f32, |at, &g| {
+            *at *= g;
+            Some(*at)
+        });
+        let lowest = lowest.fold(1.0_f32, f32::min);
+        if lowest < DRAINED {
+            Some(SlowStartEnd::Drained)
+        } else if slower >= CSS_ROUNDS {
+            Some(SlowStartEnd::Gradual)
+        } else {
+            Some(SlowStartEnd::AtOnce)
+        }
+    }
+}
+
+/// Growth of a round below which slow start is over: a window of 10 that grows by a segment.
+const STOPPED: f32 = 1.15;
+/// Growth of a round that is slow start's: 1.5 where ACKs are counted and delayed, 2 otherwise.
+const DOUBLES: f32 = 1.4;
+/// Growth of a round of HyStart++'s conservative slow start is 1.25 at most (RFC 9406 §4.2).
+const CSS_MOST: f32 = 1.35;
+/// So many rounds of conservative slow start tell it from a round in which slow start ended
+/// half-way; it has up to 5.
+const CSS_ROUNDS: usize = 3;
+/// So many rounds without growth say that slow start is over.
+const STOPPED_ROUNDS: usize = 2;
+/// A window of less than this share of what it was, without a loss, was given back.
+const DRAINED: f32 = 0.85;
+/// Segments that must have been acknowledged before growth tells what is counted.
+const COUNTED_LEAST: f32 = 20.0;
+/// ACKs per segment above which both ways to count come to the same.
+const ACKS_SHARE: f32 = 0.7;
+/// How far growth per byte or ACK may be off 1.
+const COUNT_TOLERANCE: f32 = 0.2;
+
+/// Whether slow start was under way in both rounds.
+fn grows(pair: &[Round]) -> bool {
+    match pair {
+        [one, next] => {
+            one.marks.is_clear() && next.marks.is_clear() && next.most > DOUBLES * one.most
+        }
+        _ => false,
+    }
+}

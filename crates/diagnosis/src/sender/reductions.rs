@@ -1,0 +1,248 @@
+//! What a loss makes of the window: how much was in flight before and after.
+
+use super::flight::{Flight, Sack};
+use super::rounds::{Marks, Round};
+use crate::cause::Cause;
+use crate::moment::{Explained, Stage};
+
+/// Reductions that are kept one by one; of more, every second is dropped, again and again. Ours:
+/// as many tell a factor to within a hundredth.
+const KEPT: usize = 64;
+
+/// Windows below this many segments say little: whole segments are a coarse measure of a factor.
+const LEAST_BEFORE: f32 = 10.0;
+
+/// Growth per round above which slow start is under way.
+const SLOW_START: f32 = 1.3;
+
+/// A window that falls to less than this share of it in the next round was cut again: a sender
+/// without a recovery phase found more losses.
+const CUT_AGAIN: f32 = 0.8;
+
+/// A loss event that was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Reduction {
+    /// In flight before it was found, in segments.
+    pub before: f32,
+    /// In flight in the first round that shows the new window, or, where slow start follows, when
+    /// that is over.
+    pub after: f32,
+    /// In flight in the first round that shows the new window.
+    pub first: f32,
+    /// What was delivered in the round before it, times the least round-trip time over that round's
+    /// length: what the path holds without a queue, in segments.
+    pub pipe: f32,
+}
+
+impl Reduction {
+    pub fn factor(&self) -> f32 {
+        self.after / self.before
+    }
+
+    /// The share of the window that was in flight first.
+    pub fn first_factor(&self) -> f32 {
+        self.first / self.before
+    }
+}
+
+/// Where a measurement stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Measuring {
+    /// No loss is being measured.
+    Idle,
+    /// A loss was found; the recovery, or its first round, is under way.
+    Recovering(Pending),
+    /// The next round shows the new window.
+    Next(Pending),
+    /// It showed so much, and then so much; slow start may be under way.
+    Settling(Pending, f32, f32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pending {
+    before: f32,
+    pipe: f32,
+    /// SND.NXT when the loss was found.
+    recover: u64,
+    /// The round it was found in.
+    round: u32,
+}
+
+impl Pending {
+    const fn reduction(&self, after: f32, first: f32) -> Reduction {
+        Reduction {
+            before: self.before,
+            after,
+            first,
+            pipe: self.pipe,
+        }
+    }
+}
+
+/// Whether the window does not show in a round.
+const fn is_spoilt(round: &Round) -> bool {
+    round.marks.is_bounded() || round.marks.has(Marks::TIMEOUT)
+}
+
+/// What a step of the measurement found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Found {
+    /// Nothing.
+    Nothing,
+    /// A new loss event: whatever the window did before it is over.
+    Loss,
+    /// A reduction was measured.
+    Measured(Reduction),
+}
+
+/// Measures reductions.
+#[derive(Clone, Debug)]
+pub(super) struct Reductions {
+    measuring: Measuring,
+    /// What is beyond belongs to another loss event.
+    recover: u64,
+    previous: Option<Round>,
+    kept: Vec<Reduction>,
+    /// Every so many are kept.
+    stride: u32,
+    measured: u32,
+    events: u32,
+}
+
+impl Reductions {
+    pub const fn new() -> Self {
+        Self {
+            measuring: Measuring::Idle,
+            recover: 0,
+            previous: None,
+            kept: Vec::new(),
+            stride: 1,
+            measured: 0,
+            events: 0,
+        }
+    }
+
+    pub fn kept(&self) -> &[Reduction] {
+        &self.kept
+    }
+
+    /// Loss events found without a timeout.
+    pub const fn events(&self) -> u32 {
+        self.events
+    }
+
+    /// A segment left.
+    pub fn departed(
+        &mut self,
+        explained: &Explained<'_>,
+        (current, base): (&Round, f32),
+        flight: &Flight,
+    ) -> Found {
+        let Some(retransmission) = explained.retransmission else {
+            return Found::Nothing;
+        };
+        match retransmission.cause {
+            Cause::Timeout { .. } => {
+                self.measuring = Measuring::Idle;
+                self.recover = flight.nxt();
+                return Found::Loss;
+            }
+            Cause::AfterTimeout
+            | Cause::TailLossProbe
+            | Cause::KeepAlive
+            | Cause::WindowProbe
+            | Cause::LostAgain
+            | Cause::Unknown => return Found::Nothing,
+            _ => {}
+        }
+        if retransmission.start < self.recover || explained.stage == Stage::Loss {
+            return Found::Nothing;
+        }
+        self.recover = flight.nxt();
+        self.events = self.events.saturating_add(1);
+        let is_free = match self.measuring {
+            Measuring::Idle => true,
+            // The next loss came before slow start was seen.
+            Measuring::Settling(pending, first, last) if first == last => {
+                self.keep(pending.reduction(first, first));
+                true
+            }
+            _ => false,
+        };
+        self.measuring = match self.pending(current, base) {
+            Some(pending) if is_free => Measuring::Recovering(pending),
+            _ => Measuring::Idle,
+        };
+        Found::Loss
+    }
+
+    /// What a loss found now is measured against.
+    fn pending(&self, current: &Round, base: f32) -> Option<Pending> {
+        let previous = self.previous?;
+        let before = current.most.max(previous.most);
+        let bounded = current.marks.is_bounded() || previous.marks.is_bounded();
+        let seconds = previous.seconds();
+        let tells = before >= LEAST_BEFORE && seconds > 0.0 && base > 0.0 && !bounded;
+        tells.then(|| Pending {
+            before,
+            pipe: previous.delivered / seconds * base,
+            recover: self.recover,
+            round: current.number,
+        })
+    }
+
+    /// A round ended. `stage` is where the sender stands after it.
+    pub fn round(&mut self, round: &Round, stage: Stage, sack: Sack) -> Found {
+        self.previous = Some(*round);
+        match self.measuring {
+            Measuring::Idle => Found::Nothing,
+            Measuring::Recovering(pending) => {
+                // With SACK what is in flight is known in a recovery, too, from its second round on.
+                let is_known = sack == Sack::Seen && round.number > pending.round;
+                if stage == Stage::Open || is_known {
+                    self.measuring = Measuring::Next(pending);
+                }
+                Found::Nothing
+            }
+            Measuring::Next(pending) => {
+                self.measuring = if is_spoilt(round) {
+                    Measuring::Idle
+                } else {
+                    Measuring::Settling(pending, round.most, round.most)
+                };
+                Found::Nothing
+            }
+            Measuring::Settling(pending, first, last) => self.settle(round, (pending, first, last)),
+        }
+    }
+
+    fn settle(&mut self, round: &Round, (pending, first, last): (Pending, f32, f32)) -> Found {
+        self.measuring = Measuring::Idle;
+        if is_spoilt(round) || round.most < CUT_AGAIN * last {
+            return Found::Nothing;
+        }
+        if round.most > SLOW_START * last + 1.0 {
+            self.measuring = Measuring::Settling(pending, first, round.most);
+            return Found::Nothing;
+        }
+        let after = if first == last { first } else { round.most };
+        let reduction = pending.reduction(after, first);
+        self.keep(reduction);
+        Found::Measured(reduction)
+    }
+
+    fn keep(&mut self, reduction: Reduction) {
+        if self.measured.is_multiple_of(self.stride) {
+            if self.kept.len() >= KEPT {
+                let mut place = 0_u32;
+                self.kept.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                self.stride = self.stride.saturating_mul(2);
+            }
+            self.kept.push(reduction);
+        }
+        self.measured = self.measured.saturating_add(1);
+    }
+}

@@ -1,0 +1,329 @@
+//! What repairs show of a loss recovery.
+
+use dupack_tcp::replay::SendingKind;
+use dupack_tcp::time::Instant;
+
+use super::flight::{Flight, Sack};
+use crate::cause::Cause;
+use crate::moment::{Arrival, Departure, Explained, Stage};
+
+/// Segments that must have been in flight before a loss for a pause to be told from a slower pace.
+const LEAST_BEFORE: f32 = 12.0;
+/// ACKs in a row without an answer, as a share of the window before, that are a pause: a cut at once
+/// by 0.3 (CUBIC) or 0.5 (Reno) waits for nearly as many.
+const PAUSE_SHARE: f32 = 0.22;
+/// PRR answers every second or third ACK; so many without an answer are still its own.
+const SPREAD_MOST: u32 = 4;
+/// Only a window that was cut to this share or less makes a pause: a control may leave it as it is.
+const CUT_MOST: f32 = 0.8;
+/// DupThresh (RFC 5681 §3.2).
+const DUP_THRESHOLD: u64 = 3;
+
+/// Counts of what repairs show. Each is of events.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Repairs {
+    /// Repairs of the same hole again, without a timeout.
+    pub lost_again: u32,
+    /// Repairs in a row of which the explainer says that time found them.
+    pub by_time: u32,
+    /// Recoveries in which the first repair went out with fewer than three segments sacked, at once on
+    /// an ACK, and the highest SACK was more than three segments ahead.
+    pub by_forward_ack: u32,
+    /// Recoveries in which that would have been so, and the sender waited for the third.
+    pub not_by_forward_ack: u32,
+    /// Recoveries of which the first repair waited for much more than the threshold to be sacked.
+    pub late: u32,
+    /// Recoveries of which it did not, though as large a window was in flight.
+    pub prompt: u32,
+    /// First and second duplicate ACKs that were answered with new data.
+    pub limited_transmit: u32,
+    /// Those that were not.
+    pub not_limited_transmit: u32,
+    /// Recoveries that began with a pause of a good share of a window.
+    pub pauses: u32,
+    /// Recoveries that did not.
+    pub spreads: u32,
+    /// Partial ACKs answered with a repair at once (without SACK).
+    pub partial_answered: u32,
+    /// Those that were not.
+    pub partial_unanswered: u32,
+    /// Recoveries.
+    pub recoveries: u32,
+    /// Departures with the TSval of the one before, and with another one.
+    pub same_timestamp: u32,
+    /// See `same_timestamp`.
+    pub other_timestamp: u32,
+    /// Those with another, though they left within a millisecond.
+    pub quick_other_timestamp: u32,
+    last_timestamp: Option<(u32, Instant)>,
+    asked: Asked,
+    episode: Option<Episode>,
+    /// How the last recovery went on, as long as it is not known by how much the window was cut.
+    style: Option<Style>,
+    /// By how much it was cut, as long as its recovery is not over.
+    factor: Option<f32>,
+    /// Whether a SACK ahead of the threshold waits for its repair.
+    ahead: Ahead,
+}
+
+/// What the next departure answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Asked {
+    #[default]
+    Nothing,
+    /// A first or second duplicate ACK.
+    DuplicateAck,
+    /// A partial ACK in a recovery without SACK.
+    PartialAck,
+}
+
+/// Whether the forward ACK was far ahead while too little was sacked for anybody but FACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ahead {
+    #[default]
+    No,
+    Yes,
+}
+
+/// How a sender goes on after its first repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// It waits until enough has left the network.
+    Pause,
+    /// It sends on at a slower pace.
+    Spread,
+}
+
+/// When the first repair of a recovery left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// When the threshold was reached, or soon after.
+    Prompt,
+    /// When a good share of the window had arrived.
+    Late,
+}
+
+/// When the first repair, which just left, did so.
+fn when(departure: &Departure<'_>, before: f32) -> First {
+    let sacked = departure.view.scoreboard.sacked_segments();
+    if sacked as f32 >= PAUSE_SHARE * before && sacked > 2 * DUP_THRESHOLD {
+        First::Late
+    } else {
+        First::Prompt
+    }
+}
+
+/// The first round trip of a recovery.
+#[derive(Clone, Copy, Debug)]
+struct Episode {
+    before: f32,
+    first: First,
+    /// SND.NXT at its beginning.
+    recover: u64,
+    acks: u32,
+    run: u32,
+    longest: u32,
+    /// Segments found lost in it.
+    repaired: u32,
+}
+
+impl Repairs {
+    /// A segment left; `in_flight` is what was in flight before the loss, in segments.
+    pub fn departed(
+        &mut self,
+        departure: &Departure<'_>,
+        explained: &Explained<'_>,
+        (flight, before, nxt_before): (&Flight, f32, u64),
+    ) {
+        self.timestamp(departure);
+        let is_repeat = explained.retransmission.is_some();
+        match core::mem::take(&mut self.asked) {
+            Asked::DuplicateAck if departure.kind == SendingKind::First => {
+                self.limited_transmit = self.limited_transmit.saturating_add(1);
+            }
+            Asked::PartialAck if is_repeat => {
+                self.partial_answered = self.partial_answered.saturating_add(1);
+            }
+            Asked::PartialAck => {
+                self.partial_unanswered = self.partial_unanswered.saturating_add(1);
+            }
+            _ => {}
+        }
+        if let Some(episode) = &mut self.episode {
+            episode.longest = episode.longest.max(episode.run);
+            episode.run = 0;
+            episode.repaired = episode.repaired.saturating_add(u32::from(is_repeat));
+        }
+        let Some(retransmission) = explained.retransmission else {
+            return;
+        };
+        match retransmission.cause {
+            Cause::LostAgain if explained.stage == Stage::Recovery => {
+                self.lost_again = self.lost_again.saturating_add(1);
+            }
+            Cause::Rack => self.by_time = self.by_time.saturating_add(1),
+            Cause::Timeout { .. } => self.episode = None,
+            _ => {}
+        }
+        let is_first = matches!(
+            retransmission.cause,
+            Cause::DuplicateAcks | Cause::SackedBeyond | Cause::Rack | Cause::EarlyRetransmit
+        );
+        if !is_first || self.episode.is_some() || explained.stage == Stage::Loss {
+            return;
+        }
+        self.recoveries = self.recoveries.saturating_add(1);
+        self.style = None;
+        self.factor = None;
+        self.trigger(departure, flight);
+        self.prompt_or_late(departure, flight, before);
+        self.episode = Some(Episode {
+            before,
+            first: when(departure, before),
+            recover: nxt_before,
+            acks: 0,
+            run: 0,
+            longest: 0,
+            repaired: 1,
+        });
+    }
+
+    /// What set off the first repair of a recovery.
+    fn trigger(&mut self, departure: &Departure<'_>, flight: &Flight) {
+        let ahead = core::mem::take(&mut self.ahead);
+        if flight.sack() == Sack::Unseen {
+            return;
+        }
+        let sacked = departure.view.scoreboard.sacked_segments();
+        if ahead == Ahead::Yes {
+            if sacked < DUP_THRESHOLD {
+                self.by_forward_ack = self.by_forward_ack.saturating_add(1);
+            } else {
+                self.not_by_forward_ack = self.not_by_forward_ack.saturating_add(1);
+            }
+        }
+    }
+
+    /// Whether the first repair waited for room in a window that was cut.
+    fn prompt_or_late(&mut self, departure: &Departure<'_>, flight: &Flight, before: f32) {
+        if flight.sack() == Sack::Unseen || before < LEAST_BEFORE {
+            return;
+        }
+        let count = match when(departure, before) {
+            First::Late => &mut self.late,
+            First::Prompt => &mut self.prompt,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    pub fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>, flight: &Flight) {
+        let facts = &arrival.facts;
+        self.unanswered();
+        let can_send = arrival
+            .window_left
+            .is_none_or(|left| left >= 2 * flight.smss());
+        if explained.stage == Stage::Disorder && (1..=2).contains(&facts.dup_acks) && can_send {
+            self.asked = Asked::DuplicateAck;
+        }
+        let board = arrival.view.scoreboard;
+        let is_early = explained.stage == Stage::Disorder && flight.sack() == Sack::Seen;
+        let sacked = board.sacked_segments();
+        let distance = board.forward_ack().saturating_sub(board.una());
+        if is_early && (1..DUP_THRESHOLD).contains(&sacked) && distance > 4 * flight.smss() {
+            self.ahead = Ahead::Yes;
+        }
+        if explained.stage == Stage::Open {
+            self.ahead = Ahead::No;
+        }
+        self.episode_acked(arrival, explained, flight);
+    }
+
+    fn episode_acked(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>, flight: &Flight) {
+        let facts = &arrival.facts;
+        let Some(mut episode) = self.episode else {
+            return;
+        };
+        if facts.una >= episode.recover || explained.stage == Stage::Open {
+            self.close(episode);
+            return;
+        }
+        if facts.acked_bytes > 0 && flight.sack() == Sack::Unseen {
+            self.asked = Asked::PartialAck;
+        }
+        episode.acks = episode.acks.saturating_add(1);
+        episode.run = episode.run.saturating_add(1);
+        self.episode = Some(episode);
+    }
+
+    fn unanswered(&mut self) {
+        match core::mem::take(&mut self.asked) {
+            Asked::DuplicateAck => {
+                self.not_limited_transmit = self.not_limited_transmit.saturating_add(1);
+            }
+            Asked::PartialAck => {
+                self.partial_unanswered = self.partial_unanswered.saturating_add(1);
+            }
+            Asked::Nothing => {}
+        }
+    }
+
+    /// A recovery is over.
+    fn close(&mut self, episode: Episode) {
+        self.episode = None;
+        let longest = episode.longest.max(episode.run);
+        // Where much was lost at once, nobody need wait.
+        let is_small = episode.repaired as f32 <= episode.before * (PAUSE_SHARE / 2.0);
+        if episode.before < LEAST_BEFORE || !is_small {
+            return;
+        }
+        let style = if episode.first == First::Late {
+            // The pause came before the first repair.
+            Style::Pause
+        } else if longest as f32 >= PAUSE_SHARE * episode.before && longest > SPREAD_MOST {
+            Style::Pause
+        } else if longest <= SPREAD_MOST {
+            Style::Spread
+        } else {
+            return;
+        };
+        self.style = Some(style);
+        if let Some(factor) = self.factor.take() {
+            self.measured(factor);
+        }
+    }
+
+    /// The loss left this share of the window.
+    pub fn measured(&mut self, factor: f32) {
+        let Some(style) = self.style.take() else {
+            self.factor = self.episode.is_some().then_some(factor);
+            return;
+        };
+        if factor > CUT_MOST {
+            return;
+        }
+        let count = match style {
+            Style::Pause => &mut self.pauses,
+            Style::Spread => &mut self.spreads,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    fn timestamp(&mut self, departure: &Departure<'_>) {
+        let Some(timestamps) = departure.timestamps else {
+            return;
+        };
+        let value = timestamps.value;
+        if let Some((last, at)) = self.last_timestamp {
+            if last == value {
+                self.same_timestamp = self.same_timestamp.saturating_add(1);
+            } else {
+                self.other_timestamp = self.other_timestamp.saturating_add(1);
+                let gap = departure.at.since(at);
+                if gap < dupack_tcp::time::Duration::from_micros(900) {
+                    self.quick_other_timestamp = self.quick_other_timestamp.saturating_add(1);
+                }
+            }
+        }
+        self.last_timestamp = Some((value, departure.at));
+    }
+}

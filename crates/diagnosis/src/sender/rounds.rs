@@ -1,0 +1,228 @@
+//! Round trips, and what each of them shows of the window.
+//!
+//! A round ends when something is reported that was sent after it began (as BBR counts its rounds).
+//! The most that was in flight in a round is what its window let out, if nothing else was the bound.
+
+use dupack_tcp::connection::Flags;
+use dupack_tcp::replay::SendingKind;
+use dupack_tcp::time::Instant;
+
+use super::flight::Flight;
+use crate::cause::Cause;
+use crate::moment::{Arrival, Departure, Explained, Stage};
+
+/// What happened in a round, as a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    /// The receive window was the bound.
+    pub const RECEIVE_WINDOW: Self = Self(1);
+    /// The application had no more.
+    pub const APPLICATION: Self = Self(2);
+    /// Something was sent again that had been found lost.
+    pub const REPAIR: Self = Self(4);
+    /// A timer expired.
+    pub const TIMEOUT: Self = Self(8);
+    /// Not all of it was without duplicate ACKs or losses.
+    pub const UNSETTLED: Self = Self(16);
+    /// A tail loss probe was sent.
+    pub const PROBE: Self = Self(32);
+
+    pub fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether the window was the only bound, and nothing was amiss.
+    pub const fn is_clear(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether something else than the window was the bound.
+    pub const fn is_bounded(self) -> bool {
+        self.has(Self(Self::RECEIVE_WINDOW.0 | Self::APPLICATION.0))
+    }
+}
+
+/// A round trip that is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    /// Counted from 0.
+    pub number: u32,
+    /// When it began.
+    pub begin: Instant,
+    /// When it ended.
+    pub end: Instant,
+    /// The most that was in flight, in segments.
+    pub most: f32,
+    /// The most while nothing was amiss; 0 if something was from its beginning on.
+    pub most_open: f32,
+    /// What was reported as delivered, in segments.
+    pub delivered: f32,
+    /// ACKs that reported it.
+    pub acks: u32,
+    /// The least and the greatest round-trip sample, in seconds; 0 without one.
+    pub rtt_min: f32,
+    /// See `rtt_min`.
+    pub rtt_max: f32,
+    /// What happened.
+    pub marks: Marks,
+}
+
+impl Round {
+    const fn begin(number: u32, at: Instant) -> Self {
+        Self {
+            number,
+            begin: at,
+            end: at,
+            most: 0.0,
+            most_open: 0.0,
+            delivered: 0.0,
+            acks: 0,
+            rtt_min: 0.0,
+            rtt_max: 0.0,
+            marks: Marks(0),
+        }
+    }
+
+    /// Seconds from its beginning to its end.
+    pub fn seconds(&self) -> f32 {
+        self.end.since(self.begin).as_secs_f64() as f32
+    }
+}
+
+/// An idle sender has had no more to send if nothing left for this share of a round trip after
+/// everything was acknowledged. Ours: longer than any host takes to answer an ACK.
+const IDLE_SHARE: f64 = 0.25;
+
+/// Cuts a stream into rounds.
+#[derive(Clone, Debug)]
+pub(super) struct Rounds {
+    current: Round,
+    /// A transmission of this order or a later one ends the round.
+    ends_with: u64,
+    /// The last transmission's order.
+    last_order: u64,
+    /// When everything was acknowledged, as long as nothing left since.
+    drained_at: Option<Instant>,
+    /// The least round-trip time so far, in seconds.
+    base: f32,
+    delivered_bytes: u64,
+}
+
+impl Rounds {
+    pub const fn new(at: Instant) -> Self {
+        Self {
+            current: Round::begin(0, at),
+            ends_with: 1,
+            last_order: 0,
+            drained_at: None,
+            base: 0.0,
+            delivered_bytes: 0,
+        }
+    }
+
+    /// The round under way.
+    pub const fn current(&self) -> &Round {
+        &self.current
+    }
+
+    /// The least round-trip time so far, in seconds; 0 without a sample.
+    pub const fn base(&self) -> f32 {
+        self.base
+    }
+
+    /// A segment left; `in_flight` is in segments, with it.
+    pub fn departed(
+        &mut self,
+        departure: &Departure<'_>,
+        explained: &Explained<'_>,
+        (flight, in_flight): (&Flight, f32),
+    ) {
+        for sent in departure.sent {
+            self.last_order = self.last_order.max(sent.segment.order);
+        }
+        if let Some(drained_at) = self.drained_at.take() {
+            let idle = departure.at.since(drained_at).as_secs_f64();
+            if idle > IDLE_SHARE * f64::from(self.base) {
+                self.current.marks.add(Marks::APPLICATION);
+            }
+        }
+        let round = &mut self.current;
+        round.most = round.most.max(in_flight);
+        match explained.stage {
+            Stage::Open => round.most_open = round.most_open.max(in_flight),
+            Stage::Disorder | Stage::Recovery | Stage::Loss => round.marks.add(Marks::UNSETTLED),
+        }
+        let len = departure.end.saturating_sub(departure.start);
+        let is_short = !len.is_multiple_of(flight.smss());
+        let is_new = departure.kind == SendingKind::First;
+        if (is_short && is_new) || departure.flags.contains(Flags::FIN) {
+            round.marks.add(Marks::APPLICATION);
+        }
+        if departure
+            .window_left
+            .is_some_and(|left| left < flight.smss())
+        {
+            round.marks.add(Marks::RECEIVE_WINDOW);
+        }
+        if let Some(retransmission) = explained.retransmission {
+            round.marks.add(match retransmission.cause {
+                Cause::Timeout { .. } | Cause::AfterTimeout => Marks::TIMEOUT,
+                Cause::TailLossProbe => Marks::PROBE,
+                Cause::WindowProbe => Marks::RECEIVE_WINDOW,
+                Cause::KeepAlive => Marks::APPLICATION,
+                _ => Marks::REPAIR,
+            });
+        }
+    }
+
+    /// An ACK came; gives the round that it ended.
+    pub fn arrived(
+        &mut self,
+        arrival: &Arrival<'_>,
+        explained: &Explained<'_>,
+        flight: &Flight,
+    ) -> Option<Round> {
+        let facts = &arrival.facts;
+        if explained.stage != Stage::Open {
+            self.current.marks.add(Marks::UNSETTLED);
+        }
+        if let Some(rtt) = facts.rtt {
+            let rtt = rtt.as_secs_f64() as f32;
+            let round = &mut self.current;
+            if round.rtt_min == 0.0 || rtt < round.rtt_min {
+                round.rtt_min = rtt;
+            }
+            round.rtt_max = round.rtt_max.max(rtt);
+            if self.base == 0.0 || rtt < self.base {
+                self.base = rtt;
+            }
+        }
+        if facts.delivered_bytes > 0 {
+            self.current.acks += 1;
+            self.delivered_bytes = self.delivered_bytes.saturating_add(facts.delivered_bytes);
+        }
+        if arrival.view.flight_size() == 0 {
+            self.drained_at = Some(arrival.at);
+        }
+        let ends = |d: &dupack_tcp::scoreboard::Delivered| d.segment.order >= self.ends_with;
+        if !facts.delivered.iter().any(ends) {
+            return None;
+        }
+        let next = Round::begin(self.current.number.saturating_add(1), arrival.at);
+        let mut ended = core::mem::replace(&mut self.current, next);
+        ended.end = arrival.at;
+        ended.delivered = self.delivered_bytes as f32 / flight.smss() as f32;
+        self.delivered_bytes = 0;
+        self.ends_with = self.last_order.saturating_add(1);
+        if explained.stage != Stage::Open {
+            self.current.marks.add(Marks::UNSETTLED);
+        }
+        Some(ended)
+    }
+}

@@ -1,0 +1,297 @@
+//! Senders by hand: windows round by round, over a path that loses what the test says.
+
+use dupack_tcp::SenderConfig;
+use dupack_tcp::connection::Flags;
+use dupack_tcp::options::Sack;
+use dupack_tcp::replay::{Replay, ReplayLimits};
+use dupack_tcp::segment::{Ack, DataSegment, SackBlock};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::*;
+use crate::explain::{Explainer, Limits};
+
+const SEGMENT: u64 = 1000;
+
+/// A sender that sends what the test says.
+struct Flow {
+    replay: Replay,
+    explainer: Explainer,
+    analysis: SenderAnalysis,
+    at: Instant,
+    rtt: Duration,
+    /// In segments: what the path holds without a queue.
+    holds: u64,
+    nxt: u64,
+    una: u64,
+    packet: u64,
+}
+
+impl Flow {
+    fn new(rtt_ms: u64) -> Self {
+        let mut config = SenderConfig::new(1000);
+        config.sack = Sack::Permitted;
+        config.peer_window = u32::MAX;
+        Self {
+            replay: Replay::new(config, ReplayLimits::default()),
+            explainer: Explainer::new(Sack::Permitted, Limits::default()),
+            analysis: SenderAnalysis::new(Beginning::Seen),
+            at: Instant::ZERO + Duration::from_secs(1),
+            rtt: Duration::from_millis(rtt_ms),
+            holds: u64::MAX,
+            nxt: 0,
+            una: 0,
+            packet: 0,
+        }
+    }
+
+    fn leave(&mut self, segment: u64) {
+        self.leave_bytes(segment * SEGMENT, SEGMENT);
+        self.nxt = self.nxt.max(segment + 1);
+    }
+
+    fn leave_bytes(&mut self, start: u64, len: u64) {
+        self.packet += 1;
+        let header = DataSegment {
+            seq: SeqNumber(start as u32),
+            len: len as u32,
+            ..DataSegment::default()
+        };
+        let sending = self.replay.sent(self.at, &header).unwrap();
+        let departure = Departure {
+            at: self.at,
+            packet: self.packet,
+            start,
+            end: start + len,
+            kind: sending.kind,
+            unseen_bytes: sending.unseen_bytes,
+            flags: Flags::NONE,
+            timestamps: None,
+            ip_id: None,
+            window_left: None,
+            sent: sending.sent,
+            view: sending.view,
+        };
+        let explained = self.explainer.departed(&departure);
+        self.analysis.departed(&departure, &explained);
+    }
+
+    /// An ACK of everything before a segment, with a block of segments beyond.
+    fn ack(&mut self, una: u64, block: Option<(u64, u64)>) {
+        self.packet += 1;
+        self.una = una;
+        let at = |segment: u64| SeqNumber((segment * SEGMENT) as u32);
+        let mut ack = Ack {
+            ack: at(una),
+            window: 1 << 28,
+            ..Ack::default()
+        };
+        if let Some((start, end)) = block {
+            ack.sacks.push(SackBlock {
+                start: at(start),
+                end: at(end),
+            });
+        }
+        let heard = self.replay.acknowledged(self.at, &ack).unwrap();
+        let arrival = Arrival {
+            at: self.at,
+            captured: self.at,
+            packet: self.packet,
+            facts: heard.facts,
+            needless: heard.needless,
+            timestamps: None,
+            window: None,
+            window_left: None,
+            view: heard.view,
+        };
+        let explained = self.explainer.arrived(&arrival);
+        self.analysis.arrived(&arrival, &explained);
+    }
+
+    /// What is outstanding is acknowledged segment by segment, a round trip later; the ACKs let go what
+    /// the next window has room for.
+    fn round(&mut self, next: u64) {
+        let end = self.nxt;
+        // What the path does not hold waits in the queue.
+        let queued = (end - self.una).saturating_sub(self.holds);
+        self.at += self.rtt + self.rtt * queued / self.holds;
+        for segment in self.una..end {
+            self.ack(segment + 1, None);
+            while self.nxt - self.una < next {
+                self.leave(self.nxt);
+            }
+        }
+    }
+
+    fn begin(&mut self, window: u64) {
+        for segment in 0..window {
+            self.leave(segment);
+        }
+    }
+
+    /// The first segment of what is outstanding is lost and repaired; then a window of `after` leaves.
+    fn lose(&mut self, after: u64) {
+        let (hole, end) = (self.una, self.nxt);
+        self.at += self.rtt;
+        for sacked in hole + 2..=end {
+            self.ack(hole, Some((hole + 1, sacked)));
+            if sacked == hole + 4 {
+                self.leave(hole);
+            }
+        }
+        self.at += self.rtt;
+        self.ack(end, None);
+        while self.nxt - self.una < after {
+            self.leave(self.nxt);
+        }
+    }
+
+    fn report(&self) -> SenderReport {
+        self.analysis.report()
+    }
+}
+
+fn grown_to(window: u64) -> Flow {
+    let mut flow = Flow::new(50);
+    flow.begin(10);
+    for window in [20, 40, window] {
+        flow.round(window);
+    }
+    flow
+}
+
+#[test]
+fn half_a_window_and_a_segment_per_round_is_reno() {
+    let mut flow = grown_to(60);
+    // Where Vegas, which does the same as long as there is no queue, would stop.
+    flow.holds = 35;
+    let mut window = 60;
+    for _ in 0..5 {
+        window /= 2;
+        flow.lose(window);
+        for _ in 0..25 {
+            window += 1;
+            flow.round(window);
+        }
+    }
+    let report = flow.report();
+    assert_eq!(report.control.name, Some(Control::Reno), "{report:#?}");
+}
+
+#[test]
+fn seven_tenths_and_a_cubic_curve_is_cubic() {
+    let mut flow = grown_to(80);
+    let mut window = 80_u64;
+    for _ in 0..5 {
+        let prior = window as f64;
+        let first = (0.7 * prior).floor();
+        flow.lose(first as u64);
+        let k = ((prior - first) / 0.4_f64).cbrt();
+        for round in 1..=100 {
+            let t = f64::from(round) * 0.05;
+            let curve = 0.4 * (t - k).powi(3) + prior;
+            let friendly = first + 0.53 * f64::from(round);
+            window = curve.max(friendly) as u64;
+            flow.round(window);
+        }
+    }
+    let report = flow.report();
+    assert_eq!(report.control.name, Some(Control::Cubic), "{report:#?}");
+}
+
+#[test]
+fn a_window_that_no_loss_moves_is_fixed() {
+    let mut flow = Flow::new(50);
+    flow.begin(32);
+    for _ in 0..6 {
+        for _ in 0..20 {
+            flow.round(32);
+        }
+        flow.lose(32);
+    }
+    let report = flow.report();
+    assert_eq!(report.control.name, Some(Control::Fixed), "{report:#?}");
+}
+
+/// A window that stays, paced, with dips of 200 ms to `low` every so many seconds.
+fn dips(low: u64, every: u64, times: u64) -> SenderReport {
+    let mut flow = grown_to(80);
+    for _ in 0..times {
+        for _ in 0..every * 20 - 5 {
+            flow.round(80);
+        }
+        for _ in 0..5 {
+            flow.round(low);
+        }
+    }
+    for _ in 0..10 {
+        flow.round(80);
+    }
+    flow.report()
+}
+
+#[test]
+fn dips_tell_the_versions_of_bbr() {
+    let report = dips(40, 5, 4);
+    let first = &report.control.candidates[0];
+    assert_eq!(first.name, Control::Bbr, "{report:#?}");
+    let report = dips(4, 10, 3);
+    let first = &report.control.candidates[0];
+    assert_eq!(first.name, Control::BbrOne, "{report:#?}");
+}
+
+#[test]
+fn a_short_transfer_tells_nothing_and_says_so() {
+    let mut flow = Flow::new(50);
+    flow.begin(4);
+    flow.round(2);
+    let report = flow.report();
+    assert_eq!(report.control.name, None);
+    assert!(
+        report.control.why.contains("lost nothing"),
+        "{}",
+        report.control.why
+    );
+    assert_eq!((report.recovery.name, report.stack), (None, None));
+}
+
+#[test]
+fn a_capture_without_data_tells_nothing() {
+    let report = SenderAnalysis::new(Beginning::Missed).report();
+    assert_eq!((report.control.name, report.recovery.name), (None, None));
+    assert_eq!(report.traits.initial_segments, None);
+}
+
+#[test]
+fn the_first_flight_is_the_window_if_the_first_ack_lets_more_go() {
+    let traits = grown_to(80).report().traits;
+    assert_eq!(traits.initial_segments, Some(10));
+    assert_eq!(traits.initial_is_window, Some(InitialBound::Window));
+
+    // Three full segments and a short one: there was no more to send.
+    let mut flow = Flow::new(50);
+    flow.begin(3);
+    flow.leave_bytes(3 * SEGMENT, 200);
+    flow.at += flow.rtt;
+    flow.ack(3, None);
+    let traits = flow.report().traits;
+    assert_eq!(traits.initial_bytes, Some(3200));
+    assert_eq!(traits.initial_is_window, Some(InitialBound::AtLeast));
+}
+
+#[test]
+fn slow_start_that_a_loss_ends() {
+    let mut flow = grown_to(80);
+    flow.lose(40);
+    flow.round(41);
+    assert_eq!(
+        flow.report().traits.slow_start_end,
+        Some(SlowStartEnd::Loss)
+    );
+}
+
+#[test]
+fn memory_is_bounded() {
+    assert!(size_of::<Seen>() < 2048, "{}", size_of::<Seen>());
+    assert!(size_of::<SenderAnalysis>() <= 16);
+}

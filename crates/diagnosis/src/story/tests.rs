@@ -1,0 +1,239 @@
+//! Each sentence, and which one is chosen.
+
+use dupack_tcp::options::Sack;
+use dupack_tcp::time::Duration;
+
+use super::{Case, TEMPLATES, tell};
+use crate::budget::film::{Film, MSS, at, ms};
+use crate::budget::{Limit, PathFacts, Shares};
+use crate::cause::Cause;
+use crate::moment::Stage;
+use crate::stalls::{StallList, Stalls};
+
+/// Shares of a stream of a thousand segments with round trips of 100 ms.
+fn shares(spent: &[(Limit, u64)]) -> Shares {
+    let mut shares = Shares::made(spent);
+    shares.segments = 1000;
+    shares.segment_size = MSS;
+    shares.rtt_min = Some(ms(100));
+    shares.rtt_mean = Some(ms(100));
+    shares
+}
+
+fn say(shares: &Shares) -> (&'static str, String) {
+    say_with(shares, PathFacts::default())
+}
+
+fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
+    let stalls = StallList::default();
+    let stalls = &stalls;
+    tell(&Case {
+        shares,
+        stalls,
+        path,
+    })
+}
+
+#[test]
+fn names_tell_templates_apart() {
+    let mut names = TEMPLATES.map(|template| template.name);
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+}
+
+#[test]
+fn no_data() {
+    let mut none = shares(&[(Limit::Handshake, 3000)]);
+    none.segments = 0;
+    let said = say(&none);
+    assert_eq!(said, ("nothing", "no data was sent in 3.0 s".to_owned()));
+}
+
+#[test]
+fn an_idle_application_and_what_the_rest_was() {
+    let idle = shares(&[
+        (Limit::Idle, 36_000),
+        (Limit::Pause, 5000),
+        (Limit::ReceiveWindow, 19_000),
+    ]);
+    let (name, said) = say(&idle);
+    assert_eq!(name, "application");
+    assert_eq!(
+        said,
+        "the application sent nothing for 41 of 60 s; of the rest, 19 s passed with a full receive window"
+    );
+}
+
+#[test]
+fn timers_with_what_was_lost_and_what_would_have_helped() {
+    // A round trip of 30 ms; small responses whose tails are lost, and timeouts of a second.
+    let mut film = Film::new(Stalls::new(Sack::Permitted), 100_000);
+    for n in 0..38 {
+        let now = n * 1400;
+        film.send(at(now), 2);
+        film.send_last(at(now), 500);
+        let end = film.next();
+        film.ack(at(now + 30), end - 500);
+        film.repeat(
+            at(now + 1030),
+            end - 500,
+            Cause::Timeout { expiry: 1 },
+            Stage::Loss,
+        );
+        film.ack_in(at(now + 1060), end, Stage::Open);
+    }
+    let stalls = film.told.finish();
+    let shares = shares(&[
+        (Limit::RetransmissionTimer, 38_000),
+        (Limit::SlowStart, 4000),
+        (Limit::Idle, 10_000),
+    ]);
+    let (name, said) = tell(&Case {
+        shares: &shares,
+        stalls: &stalls,
+        path: PathFacts::default(),
+    });
+    assert_eq!(name, "timers");
+    // One segment alone was outstanding: RFC 8985 adds what a receiver may delay its ACK by.
+    assert_eq!(
+        said,
+        "38 s of 52 s were spent waiting for retransmission timers: tail losses of small responses; \
+         RACK-TLP would have probed after 260 ms"
+    );
+}
+
+#[test]
+fn a_shut_window_is_waste_as_well() {
+    let shut = shares(&[(Limit::ZeroWindow, 30_000), (Limit::StandingQueue, 22_000)]);
+    let (name, said) = say(&shut);
+    assert_eq!(name, "shut window");
+    assert_eq!(
+        said,
+        "the receive window was shut for 30 of 52 s: the receiver's application did not read"
+    );
+}
+
+#[test]
+fn an_opening_that_took_long_is_told_from_a_short_transfer() {
+    let slow = shares(&[(Limit::Handshake, 3000), (Limit::SlowStart, 200)]);
+    assert_eq!(
+        say(&slow),
+        (
+            "handshake",
+            "opening the connection took 3.0 of 3.2 s".to_owned()
+        )
+    );
+    let mut short = shares(&[(Limit::Handshake, 100), (Limit::SlowStart, 100)]);
+    short.segments = 3;
+    assert_eq!(
+        say(&short),
+        (
+            "too short",
+            "too short to tell: 3 segments in 200 ms".to_owned()
+        )
+    );
+}
+
+#[test]
+fn a_receive_window_with_its_bound() {
+    let mut full = shares(&[(Limit::ReceiveWindow, 60_000), (Limit::SlowStart, 500)]);
+    full.window_when_full = Some(65_535.0);
+    full.rtt_when_full = Some(ms(100));
+    let (name, said) = say(&full);
+    assert_eq!(name, "receive window");
+    assert_eq!(
+        said,
+        "the receive window of 64 KiB bounds it at 5.2 Mbit/s: a round trip takes 100 ms"
+    );
+}
+
+#[test]
+fn a_path_that_is_full_with_its_queue() {
+    let path = PathFacts {
+        bytes_per_second: Some(1_250_000.0),
+        ..PathFacts::default()
+    };
+    let of = |limit| {
+        let mut full = shares(&[(limit, 60_000)]);
+        full.busy_bytes_per_second = Some(1_187_500.0);
+        full.queue_mean = Some(ms(80));
+        full
+    };
+    let (name, said) = say_with(&of(Limit::StandingQueue), path);
+    assert_eq!(name, "path");
+    assert_eq!(
+        said,
+        "it fills the path: 9.5 of 10 Mbit/s, behind a standing queue of 80 ms"
+    );
+    let (_, said) = say(&of(Limit::OverflowingQueue));
+    assert_eq!(
+        said,
+        "it fills the path at 9.5 Mbit/s, behind a queue of 80 ms that overflows"
+    );
+    let (_, said) = say_with(&of(Limit::EmptyQueue), path);
+    assert_eq!(
+        said,
+        "it fills the path: 9.5 of 10 Mbit/s, with hardly a queue"
+    );
+}
+
+#[test]
+fn losses_with_how_many_and_what_the_path_takes() {
+    let mut lossy = shares(&[
+        (Limit::CongestionWindow, 40_000),
+        (Limit::Recovery, 10_000),
+        (Limit::RetransmissionTimer, 10_000),
+    ]);
+    lossy.retransmissions = 12;
+    lossy.flight = Some(12_000.0);
+    let path = PathFacts {
+        bytes_per_second: Some(520_000.0),
+        ..PathFacts::default()
+    };
+    let (name, said) = say_with(&lossy, path);
+    assert_eq!(name, "losses");
+    // 520 kB/s · 100 ms are 52 segments.
+    assert_eq!(
+        said,
+        "for 50 of 60 s losses keep the window small: one segment in 83 was sent again, 12 were in flight \
+         where the path takes 52"
+    );
+}
+
+#[test]
+fn the_others() {
+    let slow_start = shares(&[(Limit::SlowStart, 800), (Limit::Handshake, 200)]);
+    let (name, said) = say(&slow_start);
+    assert_eq!(name, "slow start");
+    assert_eq!(
+        said,
+        "the window was still growing for 800 ms of 1.0 s: slow start"
+    );
+    let (name, said) = say(&shares(&[(Limit::SenderBuffer, 60_000)]));
+    assert_eq!(name, "sender");
+    assert!(said.starts_with("the sender held back for 60 of 60 s"));
+    let mixed = shares(&[
+        (Limit::SenderBuffer, 3000),
+        (Limit::SlowStart, 2900),
+        (Limit::ReceiveWindow, 2000),
+        (Limit::Recovery, 2000),
+    ]);
+    let (name, said) = say(&mixed);
+    assert_eq!(name, "mixed");
+    assert_eq!(
+        said,
+        "nothing limits it alone: 3.0 of 9.9 s passed with room in all windows, 2.9 of 9.9 s passed in slow start"
+    );
+}
+
+#[test]
+fn a_stream_without_any_duration_has_a_sentence() {
+    let mut one = shares(&[]);
+    one.segments = 1;
+    assert_eq!(one.duration(), Duration::ZERO);
+    let (name, said) = say(&one);
+    assert_eq!(
+        (name, said.as_str()),
+        ("too short", "too short to tell: one segment in 0.0 ms")
+    );
+}

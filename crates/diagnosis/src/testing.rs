@@ -1,0 +1,137 @@
+//! What timelines are written with: a capture is a list of packets, and what a stream's follower is told is a list of lines.
+
+use std::fmt::Write;
+
+use dupack_tcp::facts::AckKind;
+use dupack_tcp::replay::SendingKind;
+use dupack_tcp::time::Instant;
+
+use crate::connection::Connection;
+use crate::follow::{Beginning, Follower, Nobody, Timer};
+use crate::moment::{Analysis, Arrival, Departure};
+use crate::packet::Packet;
+use crate::packet::tests::from;
+use crate::side::Side;
+use crate::table::{Limits, Table};
+
+/// Writes down what it is told.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) beginning: Beginning,
+    pub(crate) lines: Vec<String>,
+    /// Repetitions that come so many milliseconds after the last event count as sent by a timer.
+    last_ms: f64,
+}
+
+/// Silence that a timer ends, in the eyes of the recorder.
+const TIMER_MS: f64 = 200.0;
+
+/// Milliseconds, to a microsecond.
+fn in_ms(at: Instant) -> f64 {
+    (at.as_nanos() / 1000) as f64 / 1e3
+}
+
+impl Follower for Recorder {
+    fn begin(beginning: &Beginning) -> Self {
+        Self {
+            beginning: *beginning,
+            lines: Vec::new(),
+            last_ms: 0.0,
+        }
+    }
+
+    fn departed(
+        &mut self,
+        departure: &Departure<'_>,
+        _: Option<&mut (dyn Analysis + '_)>,
+    ) -> Timer {
+        let at = in_ms(departure.at);
+        let (start, end) = (departure.start, departure.end);
+        let kind = match departure.kind {
+            SendingKind::First => "",
+            SendingKind::Repeat => " again",
+            SendingKind::Both => " again and on",
+            SendingKind::Acknowledged => " acknowledged before",
+            _ => " empty",
+        };
+        let mut line = format!("{at}: #{} {start}..{end}{kind}", departure.packet);
+        if departure.unseen_bytes > 0 {
+            let _ = write!(line, ", {} unseen", departure.unseen_bytes);
+        }
+        self.lines.push(line);
+        let silent = at - self.last_ms >= TIMER_MS;
+        self.last_ms = at;
+        if silent && departure.kind == SendingKind::Repeat {
+            Timer::Expired
+        } else {
+            Timer::Ran
+        }
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>, _: Option<&mut (dyn Analysis + '_)>) {
+        let at = in_ms(arrival.at);
+        let facts = &arrival.facts;
+        let kind = match facts.kind {
+            AckKind::Advance => String::new(),
+            AckKind::Duplicate => format!(" duplicate {}", facts.dup_acks),
+            AckKind::Other => " old".to_owned(),
+        };
+        let mut line = format!("{at}: #{} ack {}{kind}", arrival.packet, facts.una);
+        if facts.sacked_bytes > 0 {
+            let _ = write!(line, ", {} sacked", facts.sacked_bytes);
+        }
+        self.lines.push(line);
+        self.last_ms = at;
+    }
+}
+
+/// A capture: its packets get their numbers in order.
+pub(crate) fn capture(packets: impl IntoIterator<Item = Packet>) -> Vec<Packet> {
+    let numbered = |(n, packet): (u64, Packet)| packet.numbered(n);
+    (1..).zip(packets).map(numbered).collect()
+}
+
+/// All connections of a capture.
+pub(crate) fn connections(packets: &[Packet]) -> Vec<Connection<Recorder>> {
+    let mut table = Table::new(Limits::default());
+    let mut all: Vec<Connection<Recorder>> = Vec::new();
+    for packet in packets {
+        table.take(packet, &mut Nobody);
+        all.extend(std::iter::from_fn(|| table.take_finished()));
+    }
+    all.extend(table.finish(&mut Nobody));
+    all.sort_by_key(Connection::number);
+    all
+}
+
+/// What the follower of the data of `sender` was told, of the capture's first connection.
+pub(crate) fn told(packets: &[Packet], sender: Side) -> Vec<String> {
+    let all = connections(packets);
+    let stream = all.first().and_then(|connection| connection.stream(sender));
+    stream.map_or(Vec::new(), |stream| stream.follower().lines.clone())
+}
+
+/// A handshake with an MSS of 1000 and SACK, both ends' first numbers 0: `there` ms after the SYN comes
+/// the answer, `back` ms after that the ACK.
+pub(crate) fn handshake(there: f64, back: f64) -> [Packet; 3] {
+    let permitted = |mut packet: Packet| {
+        packet.segment.options.sack_permitted = dupack_tcp::options::Sack::Permitted;
+        packet.segment.options.window_scale = Some(0);
+        packet.syn(1000)
+    };
+    [
+        permitted(from(Side::Opener, 0.0, 0)),
+        permitted(from(Side::Answerer, there, 0)),
+        from(Side::Opener, there + back, 1),
+    ]
+}
+
+/// Data of the opener: `len` bytes from offset `start` on.
+pub(crate) fn data(at: f64, start: u32, len: u32) -> Packet {
+    from(Side::Opener, at, start + 1).len(len)
+}
+
+/// An ACK of the answerer, up to offset `ack`.
+pub(crate) fn ack(at: f64, ack: u32) -> Packet {
+    from(Side::Answerer, at, 1).ack(ack + 1)
+}

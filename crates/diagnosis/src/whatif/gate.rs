@@ -1,0 +1,225 @@
+//! The gate: the captured sender, simulated on the path, does what it did in the capture.
+
+use dupack_algorithms::catalog::StackSpec;
+use dupack_lab::run::{Interrupt, Progress};
+use dupack_lab::stats::Summary;
+use dupack_tcp::time::Duration;
+
+use super::WhatIf;
+use super::runs::{Outcome, Over};
+use crate::path::{Path, Steadiness};
+
+/// The simulated duration, on average, is within this share of the captured (what a prediction is to be
+/// good for).
+const DURATION_SHARE: f64 = 0.15;
+/// … or within so many round trips: of a transfer of few, one more is no other behaviour.
+const DURATION_ROUND_TRIPS: f64 = 2.0;
+
+/// Losses, and timeouts, are within what chance makes of them, and beyond it within this share (ours).
+const COUNT_SHARE: f64 = 0.2;
+
+/// Nothing lost in the capture is what chance makes of three losses, on average, in one case of twenty (e^−3).
+const LOSSES: f64 = 3.0;
+
+/// One timeout more or less is within the bounds of any transfer.
+const TIMEOUTS: f64 = 1.0;
+
+/// An interval of 95 % reaches so many standard deviations to either side.
+const DEVIATIONS: f64 = 1.959_964;
+
+/// Whether there is a what-if.
+#[derive(Debug)]
+pub enum Gate<'a> {
+    /// There is.
+    Passed(Passed<'a>),
+    /// There is none.
+    Refused {
+        /// Why not.
+        reason: Reason,
+        /// What was compared, as far as it came to that.
+        checked: Vec<Checked>,
+    },
+    /// Somebody asked for the end before it was known.
+    Interrupted,
+}
+
+/// A transfer of which can be asked what another sender would have taken for it.
+#[derive(Debug)]
+pub struct Passed<'a> {
+    pub(super) question: WhatIf<'a>,
+    /// The captured sender.
+    pub(super) stack: StackSpec,
+    /// What was compared: all is within its bounds.
+    pub checked: Vec<Checked>,
+}
+
+/// Why there is no what-if.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The capture has no data that was acknowledged.
+    NothingTransferred,
+    /// The least round-trip time is not known.
+    NoRoundTrip,
+    /// Others may share the bottleneck: they would give way to another sender otherwise.
+    PerhapsShared,
+    /// The captured sender is none that can be simulated; in words.
+    NoSuchSender(String),
+    /// It cannot be simulated on this path; in words.
+    Impossible(String),
+    /// Simulated, it does something else than in the capture: what is out of bounds says what.
+    Differs,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// From the first segment to the last ACK, in seconds.
+    Duration,
+    /// Acknowledged payload, in Mbit/s.
+    Goodput,
+    /// Lost segments.
+    Losses,
+    /// Expiries of the retransmission timer.
+    Timeouts,
+}
+
+/// A quantity of the capture and of its simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Checked {
+    /// What it is.
+    pub quantity: Quantity,
+    /// What it was in the capture.
+    pub captured: f64,
+    /// What it is in simulations, on average.
+    pub simulated: f64,
+    /// By how much the two may differ.
+    pub allowed: f64,
+}
+
+/// Whether a quantity is within its bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// It is.
+    Within,
+    /// It is not.
+    Beyond,
+}
+
+impl Checked {
+    /// Whether it is within its bounds.
+    #[must_use]
+    pub fn bound(&self) -> Bound {
+        if (self.captured - self.simulated).abs() <= self.allowed {
+            Bound::Within
+        } else {
+            Bound::Beyond
+        }
+    }
+}
+
+pub(super) fn gate<'a>(
+    question: &WhatIf<'a>,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Gate<'a> {
+    let refused = |reason| Gate::Refused {
+        reason,
+        checked: Vec::new(),
+    };
+    if let Some(reason) = hopeless(question.path) {
+        return refused(reason);
+    }
+    let stack = match StackSpec::parse(&question.captured.stack, question.catalog) {
+        Ok(stack) => stack,
+        Err(error) => return refused(Reason::NoSuchSender(error.to_string())),
+    };
+    let simulation = question.simulation(progress, interrupt);
+    let stacks = std::slice::from_ref(&stack);
+    let outcomes = match simulation.of(stacks, Over::Best, question.seeds) {
+        Ok(Some(outcomes)) => outcomes.into_iter().flatten().collect::<Vec<_>>(),
+        Ok(None) => return Gate::Interrupted,
+        Err(why) => return refused(Reason::Impossible(why)),
+    };
+    let checked = compare(question.path, &outcomes);
+    if checked.iter().any(|one| one.bound() == Bound::Beyond) {
+        return Gate::Refused {
+            reason: Reason::Differs,
+            checked,
+        };
+    }
+    Gate::Passed(Passed {
+        question: question.clone(),
+        stack,
+        checked,
+    })
+}
+
+/// Why a path cannot be simulated, if it is plain from the capture.
+fn hopeless(path: &Path) -> Option<Reason> {
+    if path.transfer.bytes == 0 || path.transfer.duration.is_zero() {
+        return Some(Reason::NothingTransferred);
+    }
+    if path.least_rtt.value().is_none() {
+        return Some(Reason::NoRoundTrip);
+    }
+    (path.steadiness == Steadiness::PerhapsShared).then_some(Reason::PerhapsShared)
+}
+
+fn compare(path: &Path, outcomes: &[Outcome]) -> Vec<Checked> {
+    let transfer = &path.transfer;
+    let captured = transfer.duration.as_secs_f64();
+    let rtt = path.least_rtt.value().unwrap_or(Duration::ZERO);
+    let allowed = (DURATION_SHARE * captured).max(DURATION_ROUND_TRIPS * rtt.as_secs_f64());
+    let of = |of: fn(&Outcome) -> f64| -> Vec<f64> { outcomes.iter().map(of).collect() };
+    let seconds = of(|outcome| outcome.seconds);
+    let megabits = transfer.bytes as f64 * 8.0 / 1e6;
+    let simulated = mean(&seconds);
+    let goodput = megabits / simulated.max(f64::MIN_POSITIVE);
+    vec![
+        Checked {
+            quantity: Quantity::Duration,
+            captured,
+            simulated,
+            allowed,
+        },
+        Checked {
+            quantity: Quantity::Goodput,
+            captured: megabits / captured,
+            simulated: goodput,
+            // The same bound, for what is the inverse.
+            allowed: goodput * allowed / captured,
+        },
+        counted(
+            Quantity::Losses,
+            path.losses as f64,
+            &of(|outcome| outcome.losses),
+            LOSSES,
+        ),
+        counted(
+            Quantity::Timeouts,
+            transfer.timeouts as f64,
+            &of(|outcome| outcome.timeouts),
+            TIMEOUTS,
+        ),
+    ]
+}
+
+/// A count of the capture beside those of simulations: it is one draw of what they are, and of a path whose
+/// own numbers are of counts.
+fn counted(quantity: Quantity, captured: f64, simulated: &[f64], at_least: f64) -> Checked {
+    let deviation = Summary::of(simulated).and_then(|summary| summary.standard_deviation);
+    let variance = deviation.unwrap_or(0.0).powi(2) + captured;
+    let chance = DEVIATIONS * variance.sqrt();
+    Checked {
+        quantity,
+        captured,
+        simulated: mean(simulated),
+        allowed: chance + (COUNT_SHARE * captured).max(at_least),
+    }
+}
+
+fn mean(samples: &[f64]) -> f64 {
+    dupack_lab::stats::mean(samples).unwrap_or(0.0)
+}

@@ -1,0 +1,45 @@
+//! Retransmissions of simulated transfers are told as their senders knew them.
+//!
+//! `cargo run -p dupack-diagnosis --example truth` prints the whole table.
+
+// The example uses what the tests do not.
+#[allow(dead_code)]
+mod record;
+#[allow(dead_code)]
+mod score;
+mod told;
+#[allow(dead_code)]
+mod transfers;
+
+use record::Record;
+use score::Score;
+use told::{End, Ids};
+
+fn scores(end: End, ids: Ids) -> Score {
+    let mut all = Score::default();
+    for transfer in transfers::draw(2, 1) {
+        let record = Record::of(&transfer.text, transfer.seed);
+        all.add(&Score::of(&record, &told::explain(&record, end, ids)));
+    }
+    all
+}
+
+/// Retransmissions told rightly, in parts per thousand.
+fn per_mille((right, all): (u64, u64)) -> u64 {
+    assert!(all > 300, "too few to tell: {all}");
+    right * 1000 / all
+}
+
+#[test]
+fn at_the_senders_end_they_are_told_as_the_sender_knew_them() {
+    let score = scores(End::Sender, Ids::Absent);
+    let share = per_mille(score.classified());
+    assert!(share >= 985, "{share}: {:?}", score.confusion);
+}
+
+#[test]
+fn at_the_receivers_end_they_are_told_nearly_so() {
+    let score = scores(End::Receiver, Ids::Counted);
+    let share = per_mille(score.classified());
+    assert!(share >= 950, "{share}: {:?}", score.confusion);
+}

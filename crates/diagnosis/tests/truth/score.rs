@@ -1,0 +1,188 @@
+//! What was told beside what was so.
+
+use std::collections::BTreeMap;
+
+use dupack_diagnosis::{Class, Need, Repeat, Stage};
+use dupack_net::packet::Copy;
+use dupack_tcp::facts::{LossRule, SendReason};
+use dupack_tcp::recovery::Phase;
+use dupack_tcp::sender::TransmitKind;
+
+use super::record::{Fate, Record, Sent, Signs};
+use super::told::{Explanation, Told};
+
+/// What a packet with data was, or is told to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Was {
+    /// Sent for the first time.
+    New,
+    Overtaken,
+    Copy,
+    Again(Class),
+}
+
+/// What each transmission was, as the sender knew it.
+pub fn truth(record: &Record) -> Vec<Was> {
+    let (mut expiries, mut events) = (0, 0);
+    let mut truths = Vec::new();
+    for sent in &record.sends {
+        truths.push(truth_of(sent, &mut expiries, &mut events));
+    }
+    truths
+}
+
+fn truth_of(sent: &Sent, expiries: &mut u64, events: &mut u64) -> Was {
+    if sent.why == SendReason::WindowProbe {
+        return Was::Again(Class::WindowProbe);
+    }
+    if sent.kind != TransmitKind::Repeat {
+        return Was::New;
+    }
+    if sent.why == SendReason::TailLossProbe {
+        return Was::Again(Class::TailLossProbe);
+    }
+    if sent.why == SendReason::Retransmit(LossRule::TIMEOUT) {
+        let first = sent.expiries > *expiries;
+        *expiries = sent.expiries;
+        return Was::Again(if first {
+            Class::Timeout
+        } else {
+            Class::AfterTimeout
+        });
+    }
+    if sent.phase == Some(Phase::Loss) {
+        // As a kernel says: in its state Loss.
+        return Was::Again(Class::AfterTimeout);
+    }
+    let first = sent.loss_events > *events;
+    *events = sent.loss_events;
+    Was::Again(if first { Class::Fast } else { Class::Further })
+}
+
+/// What the explainer says it was.
+pub fn told(told: &Told) -> Was {
+    match told.repeat {
+        None => Was::New,
+        Some(Repeat::Overtaken) => Was::Overtaken,
+        Some(Repeat::Copy) => Was::Copy,
+        Some(Repeat::Retransmission(cause)) => {
+            let class = told.record.map_or(cause, |record| record.cause).class();
+            Was::Again(match class {
+                Class::Fast | Class::Further if told.stage == Stage::Loss => Class::AfterTimeout,
+                class => class,
+            })
+        }
+    }
+}
+
+/// The two kinds of fast repair are one: where a recovery has no phases, they are a matter of words.
+pub const fn coarse(was: Was) -> Was {
+    match was {
+        Was::Again(Class::Further) => Was::Again(Class::Fast),
+        was => was,
+    }
+}
+
+/// The numbers of one transfer or of many.
+#[derive(Clone, Debug, Default)]
+pub struct Score {
+    /// By what it was and what is told.
+    pub confusion: BTreeMap<(Was, Was), u64>,
+    /// Needless, where DSACKs come: told so and was; told so and was not; was and is not told; retransmissions.
+    pub by_dsack: (u64, u64, u64, u64),
+    /// The same where only timestamps are on.
+    pub by_timestamps: (u64, u64, u64, u64),
+    /// The same where neither is.
+    pub by_neither: (u64, u64, u64, u64),
+    /// Repairs that were lost: as above.
+    pub lost: (u64, u64, u64, u64),
+}
+
+impl Score {
+    /// Of one transfer.
+    pub fn of(record: &Record, explanation: &Explanation) -> Self {
+        let truths = truth(record);
+        let mut score = Self::default();
+        for one in &explanation.told {
+            let sent = &record.sends[one.sent];
+            let was = truths[one.sent];
+            *score.confusion.entry((was, told(one))).or_default() += 1;
+            score.need(record, sent, one);
+        }
+        score
+    }
+
+    fn need(&mut self, transfer: &Record, sent: &Sent, told: &Told) {
+        let Some(record) = told.record.filter(|_| sent.kind == TransmitKind::Repeat) else {
+            return;
+        };
+        if record.need == Need::Unknown && !record.lost {
+            return;
+        }
+        let needless = !matches!(record.need, Need::Needed | Need::Unknown);
+        let numbers = match transfer.signs {
+            Signs::Dsack => &mut self.by_dsack,
+            Signs::Timestamps => &mut self.by_timestamps,
+            Signs::Neither => &mut self.by_neither,
+        };
+        count(numbers, needless, sent.copy == Copy::Spurious);
+        count(&mut self.lost, record.lost, sent.fate == Fate::Dropped);
+    }
+
+    /// Adds another's.
+    pub fn add(&mut self, other: &Self) {
+        for (&pair, &count) in &other.confusion {
+            *self.confusion.entry(pair).or_default() += count;
+        }
+        add(&mut self.by_dsack, other.by_dsack);
+        add(&mut self.by_timestamps, other.by_timestamps);
+        add(&mut self.by_neither, other.by_neither);
+        add(&mut self.lost, other.lost);
+    }
+
+    /// Retransmissions told rightly, and all.
+    pub fn classified(&self) -> (u64, u64) {
+        let again = |was: Was| matches!(was, Was::Again(_));
+        let pairs = self
+            .confusion
+            .iter()
+            .filter(|((was, told), _)| again(*was) || again(*told));
+        pairs.fold((0, 0), |(right, all), (&(was, told), &count)| {
+            let hit = if coarse(was) == coarse(told) {
+                count
+            } else {
+                0
+            };
+            (right + hit, all + count)
+        })
+    }
+
+    /// The same with the first repair of a recovery told from further ones.
+    pub fn finely(&self) -> (u64, u64) {
+        let again = |was: Was| matches!(was, Was::Again(_));
+        let pairs = self
+            .confusion
+            .iter()
+            .filter(|((was, told), _)| again(*was) || again(*told));
+        pairs.fold((0, 0), |(right, all), (&(was, told), &count)| {
+            (right + if was == told { count } else { 0 }, all + count)
+        })
+    }
+}
+
+fn count(numbers: &mut (u64, u64, u64, u64), told: bool, was: bool) {
+    numbers.3 += 1;
+    match (told, was) {
+        (true, true) => numbers.0 += 1,
+        (true, false) => numbers.1 += 1,
+        (false, true) => numbers.2 += 1,
+        (false, false) => {}
+    }
+}
+
+fn add(numbers: &mut (u64, u64, u64, u64), other: (u64, u64, u64, u64)) {
+    numbers.3 += other.3;
+    numbers.0 += other.0;
+    numbers.1 += other.1;
+    numbers.2 += other.2;
+}

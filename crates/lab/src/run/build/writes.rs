@@ -1,0 +1,79 @@
+//! What an application writes when, one write after the other.
+
+use dupack_net::flow::{When, Write};
+use dupack_tcp::time::Duration;
+
+use super::span;
+use crate::experiment::AppWrite;
+use crate::units::Delay;
+
+/// The writes that a file lists, for a run of `duration`.
+pub(super) fn script(listed: &[AppWrite], duration: Delay) -> Vec<Write> {
+    let mut script = Vec::new();
+    // Where nothing is said, together with the one before.
+    let mut latest = Duration::ZERO;
+    for write in listed {
+        let every = write.every.map_or(Duration::ZERO, span);
+        let first = write.at.map_or(latest, span);
+        for n in 0..write.times(duration) {
+            let when = match write.after {
+                Some(after) => When::After(span(after)),
+                None => When::At(first + every.saturating_mul(n)),
+            };
+            if let When::At(at) = when {
+                latest = at;
+            }
+            script.push(Write {
+                when,
+                bytes: write.bytes.as_bytes(),
+            });
+        }
+    }
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::ByteCount;
+
+    const ONCE: AppWrite = AppWrite {
+        at: None,
+        after: None,
+        every: None,
+        count: None,
+        bytes: ByteCount::from_bytes(1000),
+    };
+
+    fn ms(millis: u64) -> Delay {
+        Delay::from_nanos(millis * 1_000_000)
+    }
+
+    fn times(listed: &[AppWrite]) -> Vec<When> {
+        let script = script(listed, ms(1000));
+        script.iter().map(|write| write.when).collect()
+    }
+
+    #[test]
+    fn what_is_repeated_is_listed_one_by_one() {
+        let at = |millis| When::At(Duration::from_millis(millis));
+        let after = |millis| When::After(Duration::from_millis(millis));
+        let every = AppWrite {
+            every: Some(ms(300)),
+            ..ONCE
+        };
+        assert_eq!(times(&[every]), [0, 300, 600, 900].map(at));
+        let twice = AppWrite {
+            at: Some(ms(100)),
+            count: Some(2),
+            ..every
+        };
+        let answers = AppWrite {
+            after: Some(ms(50)),
+            count: Some(2),
+            ..ONCE
+        };
+        let expected = [at(100), at(400), at(400), after(50), after(50)];
+        assert_eq!(times(&[twice, ONCE, answers]), expected);
+    }
+}

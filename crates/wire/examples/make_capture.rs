@@ -1,0 +1,323 @@
+//! Makes a large capture of headers: what the reading of captures is measured on.
+//!
+//! ```sh
+//! cargo run --release -p dupack-wire --example make_capture -- big.pcap 1000 10000000
+//! cargo run --release -p dupack-wire --example read_capture -- big.pcap
+//! ```
+//!
+//! The numbers are those of connections and, roughly, of packets; these are the defaults. Each connection is two of ours, `rack/cubic` in
+//! the dialect of Linux, over a path of its own: a rate, a queue that overflows, a delay, and losses at
+//! random. All are open at once, and are captured at the end that sends the data. The file is pcap with
+//! nanoseconds, Ethernet, 96 bytes of each frame; the same numbers give the same file.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec, offer};
+use dupack_net::random::Stream;
+use dupack_tcp::connection::{Connection, Event, Segment};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_wire::{CaptureTime, Checksum, Envelope, emit};
+
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+const USAGE: &str = "usage: make_capture FILE [CONNECTIONS [PACKETS]]";
+
+/// Bytes that are kept of each frame.
+const SNAP_BYTES: u32 = 96;
+
+/// Payload of a full segment on Ethernet, timestamps beside it.
+const SEGMENT_BYTES: u64 = 1448;
+
+/// Header and addresses of a frame.
+const ETHERNET_BYTES: usize = 14;
+
+/// Connections begin within so much time.
+const OPENING: Duration = Duration::from_millis(2000);
+
+/// About so long each of them lasts, as its rate is what that takes.
+const LASTING_SECS: u64 = 60;
+
+/// The ends of a connection.
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+fn main() -> Result<()> {
+    let mut words = std::env::args().skip(1);
+    let file = words.next().ok_or(USAGE)?;
+    let mut number = |default: u64| words.next().map_or(Ok(default), |word| word.parse());
+    let (connections, packets) = (number(1000)?, number(10_000_000)?);
+    let writer = BufWriter::with_capacity(1 << 20, File::create(file)?);
+    let mut world = World::new(connections, packets, Pcap::new(writer)?)?;
+    world.run()?;
+    println!("{} packets, {} lost", world.pcap.count, world.lost);
+    Ok(world.pcap.writer.flush()?)
+}
+
+/// The capture.
+struct Pcap<W> {
+    writer: W,
+    count: u64,
+    frame: Vec<u8>,
+}
+
+impl<W: Write> Pcap<W> {
+    fn new(mut writer: W) -> io::Result<Self> {
+        // The magic number of nanoseconds; version, time zone, accuracy; Ethernet.
+        for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, SNAP_BYTES, 1_u32] {
+            writer.write_all(&word.to_le_bytes())?;
+        }
+        Ok(Self {
+            writer,
+            count: 0,
+            frame: vec![0; 1 << 16],
+        })
+    }
+
+    fn write(&mut self, at: Instant, envelope: &Envelope, segment: &Segment) -> Result<()> {
+        let (ethernet, packet) = self.frame.split_at_mut(ETHERNET_BYTES);
+        let kind = if envelope.source.is_ipv4() {
+            [8, 0]
+        } else {
+            [0x86, 0xdd]
+        };
+        ethernet[12..].copy_from_slice(&kind);
+        // The payload is not kept: any will do, and so will a checksum.
+        let len = ETHERNET_BYTES + emit(packet, envelope, segment, |_| {})?;
+        let kept = len.min(SNAP_BYTES as usize);
+        let nanos = CaptureTime::from_simulation(at).as_unix_nanos();
+        let (secs, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+        for word in [secs as u32, nanos as u32, kept as u32, len as u32] {
+            self.writer.write_all(&word.to_le_bytes())?;
+        }
+        self.writer.write_all(&self.frame[..kept])?;
+        self.count += 1;
+        Ok(())
+    }
+}
+
+/// What happens to a connection.
+enum What {
+    /// A segment arrives at an end.
+    Arrival(usize, Segment),
+    /// A timer of an end may be due.
+    Timer(usize),
+}
+
+struct World<W> {
+    flows: Vec<Flow>,
+    /// By time, then in the order in which they came: what is to happen to which flow.
+    agenda: BinaryHeap<Reverse<(Instant, u64, usize)>>,
+    happenings: Vec<Option<What>>,
+    free: Vec<usize>,
+    order: u64,
+    stream: Stream,
+    lost: u64,
+    pcap: Pcap<W>,
+}
+
+struct Flow {
+    ends: [Connection; 2],
+    addresses: [SocketAddr; 2],
+    identifications: [u16; 2],
+    timers: [Option<Instant>; 2],
+    /// Nanoseconds per byte, from server to client.
+    pace: u64,
+    free_at: Instant,
+    /// The longest wait in the queue.
+    queue: Duration,
+    delay: Duration,
+    /// Of ten thousand packets, so many are lost.
+    loss: u64,
+}
+
+impl Flow {
+    fn draw(number: u64, packets: u64, stack: &StackSpec, stream: &mut Stream) -> Self {
+        // Two segments make three packets.
+        let segments = packets * 2 / 3;
+        let bytes = segments * SEGMENT_BYTES;
+        let end = |stream: &mut Stream| {
+            let (mut config, build) = offer(stack, Dialect::Linux);
+            config.mss = 1460;
+            config.receive_buffer = 1 << 20;
+            config.iss = SeqNumber(stream.bits() as u32);
+            config.timestamp_offset = stream.bits() as u32;
+            config.challenge_secret = stream.bits();
+            (config, build)
+        };
+        let ((config, build), (serving, build_serving)) = (end(stream), end(stream));
+        let client = Connection::connect(config, build);
+        let mut server = Connection::listen(serving, build_serving);
+        // It cannot fail: nothing is closed yet.
+        let _ = server.write(bytes);
+        server.close();
+        let pace = (LASTING_SECS * 1_000_000_000 / bytes.max(1)).max(1);
+        Self {
+            ends: [client, server],
+            addresses: addresses(number),
+            identifications: [stream.bits() as u16, stream.bits() as u16],
+            timers: [None; 2],
+            // Between the rate that it takes and twice that.
+            pace: pace / 2 + stream.below(pace / 2 + 1),
+            free_at: Instant::ZERO,
+            queue: Duration::from_millis(100 + stream.below(400)),
+            delay: Duration::from_micros(2000 + stream.below(60_000)),
+            loss: stream.below(60),
+        }
+    }
+
+    /// When a packet of the server's arrives; `None` if it is lost.
+    fn pass(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        from: usize,
+        stream: &mut Stream,
+    ) -> Option<Instant> {
+        if from == CLIENT {
+            return Some(now + self.delay);
+        }
+        let start = now.max(self.free_at);
+        if start.since(now) > self.queue || stream.below(10_000) < self.loss {
+            return None;
+        }
+        self.free_at = start + Duration::from_nanos(self.pace * bytes);
+        Some(self.free_at + self.delay)
+    }
+}
+
+/// Every fourth connection has IPv6.
+fn addresses(number: u64) -> [SocketAddr; 2] {
+    let (high, low) = ((number / 200) as u8, (number % 200) as u8 + 1);
+    let port = 20_000 + (number % 40_000) as u16;
+    if number % 4 == 3 {
+        let host = |net: u16| Ipv6Addr::new(0x2001, 0xdb8, net, 0, 0, 0, high.into(), low.into());
+        return [(host(1), port).into(), (host(2), 443).into()];
+    }
+    let client = Ipv4Addr::new(10, 1, high, low);
+    [
+        (client, port).into(),
+        (Ipv4Addr::new(192, 0, 2, 1), 443).into(),
+    ]
+}
+
+impl<W: Write> World<W> {
+    fn new(connections: u64, packets: u64, pcap: Pcap<W>) -> Result<Self> {
+        let stack = StackSpec::parse("rack/cubic", &Catalog::builtin())?;
+        let mut stream = Stream::derive(1, "flows");
+        let each = packets / connections.max(1);
+        let flows = (0..connections).map(|number| Flow::draw(number, each, &stack, &mut stream));
+        let mut world = Self {
+            flows: flows.collect(),
+            agenda: BinaryHeap::new(),
+            happenings: Vec::new(),
+            free: Vec::new(),
+            order: 0,
+            stream: Stream::derive(1, "losses"),
+            lost: 0,
+            pcap,
+        };
+        for flow in 0..world.flows.len() {
+            let at = world.stream.between(Duration::ZERO, OPENING);
+            world.plan(Instant::ZERO + at, flow, What::Timer(CLIENT));
+        }
+        Ok(world)
+    }
+
+    fn plan(&mut self, at: Instant, flow: usize, what: What) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.happenings.push(None);
+            self.happenings.len() - 1
+        });
+        self.happenings[slot] = Some(what);
+        // The order is that of coming, as two can have the same time; the place follows from it.
+        self.order += 1;
+        self.agenda
+            .push(Reverse((at, self.order << 32 | slot as u64, flow)));
+    }
+
+    fn run(&mut self) -> Result<()> {
+        while let Some(Reverse((now, order, number))) = self.agenda.pop() {
+            let slot = (order & 0xffff_ffff) as usize;
+            let what = self.happenings[slot].take();
+            self.free.push(slot);
+            match what {
+                Some(What::Arrival(end, segment)) => self.arrive(now, number, end, &segment)?,
+                Some(What::Timer(end)) => self.expire(now, number, end)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, now: Instant, number: usize, end: usize, segment: &Segment) -> Result<()> {
+        if end == SERVER {
+            self.capture(now, number, CLIENT, segment)?;
+        }
+        let connection = &mut self.flows[number].ends[end];
+        // There is no payload to store.
+        let _ = connection.handle_segment(now, segment);
+        connection.read(u64::MAX);
+        self.work(now, number, end)
+    }
+
+    fn expire(&mut self, now: Instant, number: usize, end: usize) -> Result<()> {
+        let flow = &mut self.flows[number];
+        flow.timers[end] = None;
+        if flow.ends[end].next_timeout().is_some_and(|due| due <= now) {
+            flow.ends[end].handle_timeout(now);
+        }
+        self.work(now, number, end)
+    }
+
+    /// Lets an end say what it has to say.
+    fn work(&mut self, now: Instant, number: usize, end: usize) -> Result<()> {
+        while let Some(event) = self.flows[number].ends[end].poll_event() {
+            if let Event::PeerFinished { .. } = event {
+                self.flows[number].ends[end].close();
+            }
+        }
+        while let Some(outgoing) = self.flows[number].ends[end].poll_transmit(now) {
+            let segment = outgoing.segment;
+            if end == SERVER {
+                self.capture(now, number, SERVER, &segment)?;
+            }
+            let bytes = u64::from(segment.len) + 66;
+            let flow = &mut self.flows[number];
+            match flow.pass(now, bytes, end, &mut self.stream) {
+                Some(at) => self.plan(at, number, What::Arrival(1 - end, segment)),
+                None => self.lost += 1,
+            }
+        }
+        let flow = &mut self.flows[number];
+        let due = flow.ends[end].next_timeout().map(|due| due.max(now));
+        // One that is planned earlier looks again.
+        if let Some(due) = due.filter(|due| flow.timers[end].is_none_or(|planned| *due < planned)) {
+            flow.timers[end] = Some(due);
+            self.plan(due, number, What::Timer(end));
+        }
+        Ok(())
+    }
+
+    fn capture(
+        &mut self,
+        now: Instant,
+        number: usize,
+        from: usize,
+        segment: &Segment,
+    ) -> Result<()> {
+        let flow = &mut self.flows[number];
+        flow.identifications[from] = flow.identifications[from].wrapping_add(1);
+        let envelope = Envelope {
+            source: flow.addresses[from],
+            destination: flow.addresses[1 - from],
+            identification: flow.identifications[from],
+            checksum: Checksum::Offloaded,
+        };
+        self.pcap.write(now, &envelope, segment)
+    }
+}

@@ -1,0 +1,434 @@
+//! From a frame to the IP packet in it.
+//!
+//! Link types are numbered as in the registry of tcpdump.org; protocols after them as Ethernet does
+//! (IEEE 802.3 §3.2.6). Lengths that a link layer states are not looked at: IP states its own.
+
+use std::fmt;
+
+use super::Heading;
+
+/// What a packet's first header is, as numbered at <https://www.tcpdump.org/linktypes.html>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LinkType(pub u32);
+
+impl LinkType {
+    /// BSD loopback: the address family, in the byte order of whatever captured it.
+    pub const NULL: Self = Self(0);
+    /// Ethernet.
+    pub const ETHERNET: Self = Self(1);
+    /// PPP, with or without the two bytes of HDLC.
+    pub const PPP: Self = Self(9);
+    /// FDDI.
+    pub const FDDI: Self = Self(10);
+    /// PPP with the two bytes of HDLC, or Cisco's HDLC.
+    pub const PPP_HDLC: Self = Self(50);
+    /// PPPoE without its Ethernet header.
+    pub const PPP_ETHER: Self = Self(51);
+    /// IP.
+    pub const RAW: Self = Self(101);
+    /// Cisco's HDLC.
+    pub const CISCO_HDLC: Self = Self(104);
+    /// OpenBSD's loopback: the address family in network order.
+    pub const LOOP: Self = Self(108);
+    /// Linux "cooked", version 1.
+    pub const LINUX_SLL: Self = Self(113);
+    /// PPP as pppd on Linux shows it: a byte for the direction in place of HDLC's first.
+    pub const PPP_PPPD: Self = Self(166);
+    /// PPP after a byte for the direction.
+    pub const PPP_WITH_DIRECTION: Self = Self(204);
+    /// IPv4.
+    pub const IPV4: Self = Self(228);
+    /// IPv6.
+    pub const IPV6: Self = Self(229);
+    /// Linux "cooked", version 2.
+    pub const LINUX_SLL2: Self = Self(276);
+    /// Of a packet on an interface that the file does not describe. No number of the registry's.
+    pub const UNDESCRIBED: Self = Self(u32::MAX);
+
+    /// Raw IP, too: what BSD/OS and others, and OpenBSD, have for it.
+    const RAW_OTHERS: [Self; 2] = [Self(12), Self(14)];
+
+    /// Its name, if it is a usual one.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "BSD loopback",
+            1 => "Ethernet",
+            6 => "Token Ring",
+            7 => "ARCNET",
+            8 => "SLIP",
+            9 | 50 | 166 | 204 => "PPP",
+            10 => "FDDI",
+            12 | 14 | 101 => "raw IP",
+            51 => "PPPoE",
+            100 => "ATM (LLC)",
+            104 => "Cisco HDLC",
+            105 => "IEEE 802.11",
+            107 => "Frame Relay",
+            108 => "OpenBSD loopback",
+            113 => "Linux cooked, version 1",
+            117 => "OpenBSD pflog",
+            119 => "IEEE 802.11 with Prism's header",
+            123 => "SunATM",
+            127 => "IEEE 802.11 with radiotap",
+            163 => "IEEE 802.11 with AVS's header",
+            187 | 201 => "Bluetooth",
+            189 | 220 | 249 => "USB",
+            192 => "PPI",
+            195 | 230 | 283 => "IEEE 802.15.4",
+            228 => "IPv4",
+            229 => "IPv6",
+            227 => "CAN",
+            239 => "Linux nflog",
+            253 => "Netlink",
+            276 => "Linux cooked, version 2",
+            u32::MAX => "an interface without a description",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for LinkType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "link type {}", self.0),
+        }
+    }
+}
+
+/// Where in a packet something is amiss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layer {
+    /// Before the IP header.
+    Link,
+    /// The IP header, or those that extend it.
+    Ip,
+    /// The TCP header.
+    Tcp,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Link => "before IP",
+            Self::Ip => "in the IP header",
+            Self::Tcp => "in the TCP header",
+        })
+    }
+}
+
+/// What a frame has that is not IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum NotIp {
+    /// A protocol, by Ethernet's number.
+    EtherType(u16),
+    /// A protocol, by PPP's number.
+    Ppp(u16),
+    /// An address family, of a loopback.
+    Family(u32),
+    /// Logical link control: spanning trees, and others.
+    Llc,
+    /// A frame of the link's own.
+    Control,
+    /// Under MPLS's labels is something else than IP.
+    Mpls,
+}
+
+impl fmt::Display for NotIp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match *self {
+            Self::EtherType(0x0806) => "ARP",
+            Self::EtherType(0x8035) => "RARP",
+            Self::EtherType(0x88cc) => "LLDP",
+            Self::EtherType(0x888e) => "EAPOL",
+            Self::EtherType(0x88f7) => "PTP",
+            Self::EtherType(0x8809) => "LACP",
+            Self::EtherType(0x88e5) => "MACsec",
+            Self::EtherType(0x8863) => "PPPoE's discovery",
+            Self::EtherType(number) => return write!(f, "EtherType 0x{number:04x}"),
+            Self::Ppp(0xc021) => "PPP's link control",
+            Self::Ppp(0x8021 | 0x8057) => "PPP's control of IP",
+            Self::Ppp(number) => return write!(f, "PPP protocol 0x{number:04x}"),
+            Self::Family(number) => return write!(f, "address family {number}"),
+            Self::Llc => "LLC",
+            Self::Control => "frames of the link's own",
+            Self::Mpls => "MPLS without IP",
+        };
+        f.write_str(name)
+    }
+}
+
+/// Why there is no IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Without {
+    UnknownLink,
+    NotIp(NotIp),
+    /// The frame is cut off before it.
+    Cut,
+}
+
+/// The IP packet in a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ip<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Which way the frame went, and on which interface, where the link layer says so.
+    pub(super) heading: Heading,
+    pub(super) interface: Option<u32>,
+}
+
+impl<'a> Ip<'a> {
+    const fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            heading: Heading::Unknown,
+            interface: None,
+        }
+    }
+}
+
+/// Finds the IP packet in a frame.
+#[inline]
+pub(super) fn ip(link: LinkType, frame: &[u8]) -> Result<Ip<'_>, Without> {
+    match link {
+        LinkType::ETHERNET => {
+            let (header, rest) = split::<14>(frame)?;
+            ethernet_payload(u16_at(header, 12), rest).map(Ip::new)
+        }
+        _ => other_ip(link, frame),
+    }
+}
+
+fn other_ip(link: LinkType, frame: &[u8]) -> Result<Ip<'_>, Without> {
+    match link {
+        LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => Ok(Ip::new(frame)),
+        raw if LinkType::RAW_OTHERS.contains(&raw) => Ok(Ip::new(frame)),
+        LinkType::LINUX_SLL => cooked(frame),
+        LinkType::LINUX_SLL2 => cooked_2(frame),
+        LinkType::NULL | LinkType::LOOP => loopback(frame).map(Ip::new),
+        LinkType::PPP => ppp_framed(frame).map(Ip::new),
+        LinkType::PPP_HDLC => serial(frame).map(Ip::new),
+        LinkType::PPP_ETHER => pppoe(frame).map(Ip::new),
+        LinkType::PPP_PPPD | LinkType::PPP_WITH_DIRECTION => ppp_with_direction(link, frame),
+        LinkType::CISCO_HDLC => cisco(frame).map(Ip::new),
+        LinkType::FDDI => fddi(frame).map(Ip::new),
+        _ => Err(Without::UnknownLink),
+    }
+}
+
+/// The first bytes, and the rest.
+#[inline]
+fn split<const N: usize>(bytes: &[u8]) -> Result<(&[u8; N], &[u8]), Without> {
+    bytes.split_first_chunk().ok_or(Without::Cut)
+}
+
+/// The number `at` bytes into a header; 0 beyond its end.
+#[inline]
+fn u16_at(header: &[u8], at: usize) -> u16 {
+    let bytes = header.get(at..).unwrap_or_default();
+    bytes
+        .first_chunk()
+        .map_or(0, |bytes| u16::from_be_bytes(*bytes))
+}
+
+/// Numbers of protocols on Ethernet.
+mod ether {
+    pub(super) const IPV4: u16 = 0x0800;
+    pub(super) const IPV6: u16 = 0x86dd;
+    pub(super) const MPLS: u16 = 0x8847;
+    pub(super) const MPLS_MULTICAST: u16 = 0x8848;
+    pub(super) const PPPOE_SESSION: u16 = 0x8864;
+
+    /// Tags of virtual networks: 802.1Q, 802.1ad, and what switches had for that before.
+    pub(super) const TAGS: [u16; 5] = [0x8100, 0x88a8, 0x9100, 0x9200, 0x9300];
+
+    /// Smaller numbers are lengths, and LLC follows.
+    pub(super) const LEAST: u16 = 0x0600;
+}
+
+/// What comes after the number of a protocol.
+#[inline]
+fn ethernet_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
+    match kind {
+        ether::IPV4 | ether::IPV6 => Ok(bytes),
+        _ => other_payload(kind, bytes),
+    }
+}
+
+fn other_payload(mut kind: u16, mut bytes: &[u8]) -> Result<&[u8], Without> {
+    while ether::TAGS.contains(&kind) {
+        let (tag, rest) = split::<4>(bytes)?;
+        kind = u16_at(tag, 2);
+        bytes = rest;
+    }
+    match kind {
+        ether::IPV4 | ether::IPV6 => Ok(bytes),
+        ether::PPPOE_SESSION => pppoe(bytes),
+        ether::MPLS | ether::MPLS_MULTICAST => mpls(bytes),
+        0..ether::LEAST => llc(bytes),
+        kind => Err(Without::NotIp(NotIp::EtherType(kind))),
+    }
+}
+
+/// Logical link control (IEEE 802.2): IP by the protocol number of a SNAP header (RFC 1042), or by its own number.
+fn llc(bytes: &[u8]) -> Result<&[u8], Without> {
+    let (&llc, rest) = split::<3>(bytes)?;
+    match llc {
+        [0xaa, 0xaa, 0x03] => {
+            let (&[a, b, c, d, e], rest) = split::<5>(rest)?;
+            let kind = u16::from_be_bytes([d, e]);
+            // Of organisations other than none (Ethernet's numbers) and that of bridges, numbers are their own.
+            match [a, b, c] {
+                // No length can follow: it would lead here again.
+                [0, 0, 0] | [0, 0, 0xf8] if kind >= ether::LEAST => other_payload(kind, rest),
+                _ => Err(Without::NotIp(NotIp::Llc)),
+            }
+        }
+        [0x06, 0x06, 0x03] => Ok(rest),
+        _ => Err(Without::NotIp(NotIp::Llc)),
+    }
+}
+
+/// Labels (RFC 3032), then IP, as far as its first four bits tell.
+fn mpls(mut bytes: &[u8]) -> Result<&[u8], Without> {
+    loop {
+        let (label, rest) = split::<4>(bytes)?;
+        bytes = rest;
+        let is_last = label[2] & 1 != 0;
+        if is_last {
+            break;
+        }
+    }
+    match bytes.first().ok_or(Without::Cut)? >> 4 {
+        4 | 6 => Ok(bytes),
+        _ => Err(Without::NotIp(NotIp::Mpls)),
+    }
+}
+
+/// A session's frame (RFC 2516 §4), then PPP.
+fn pppoe(bytes: &[u8]) -> Result<&[u8], Without> {
+    let (_, rest) = split::<6>(bytes)?;
+    ppp(rest)
+}
+
+/// PPP's protocol number (RFC 1661 §2), which may be shortened to a byte.
+fn ppp(bytes: &[u8]) -> Result<&[u8], Without> {
+    let (&[first], rest) = split::<1>(bytes)?;
+    let (kind, rest) = match first & 1 {
+        1 => (u16::from(first), rest),
+        _ => {
+            let (&[second], rest) = split::<1>(rest)?;
+            (u16::from_be_bytes([first, second]), rest)
+        }
+    };
+    match kind {
+        0x0021 | 0x0057 => Ok(rest),
+        0x0281 | 0x0283 => mpls(rest),
+        kind => Err(Without::NotIp(NotIp::Ppp(kind))),
+    }
+}
+
+/// Address and control of HDLC (RFC 1662 §3.1), unless they are left out, then PPP.
+fn ppp_framed(bytes: &[u8]) -> Result<&[u8], Without> {
+    match bytes {
+        [0xff, 0x03, rest @ ..] => ppp(rest),
+        [0xff] => Err(Without::Cut),
+        _ => ppp(bytes),
+    }
+}
+
+/// PPP or Cisco's HDLC, as the first byte tells (RFC 1547 §4.3.1).
+fn serial(bytes: &[u8]) -> Result<&[u8], Without> {
+    match bytes.first() {
+        Some(0x0f | 0x8f) => cisco(bytes),
+        _ => ppp_framed(bytes),
+    }
+}
+
+fn cisco(bytes: &[u8]) -> Result<&[u8], Without> {
+    let (header, rest) = split::<4>(bytes)?;
+    ethernet_payload(u16_at(header, 2), rest)
+}
+
+/// A byte that is 1 if the host sent the packet, and 0 if not. With pppd it stands for the byte of HDLC, so that one
+/// more follows.
+fn ppp_with_direction(link: LinkType, bytes: &[u8]) -> Result<Ip<'_>, Without> {
+    let (&[direction], rest) = split::<1>(bytes)?;
+    let ip = match (link, rest) {
+        (LinkType::PPP_PPPD, [0x03, rest @ ..]) => ppp(rest)?,
+        (LinkType::PPP_PPPD, _) => ppp(rest)?,
+        _ => ppp_framed(rest)?,
+    };
+    let heading = match direction {
+        0 => Heading::Incoming,
+        1 => Heading::Outgoing,
+        _ => Heading::Unknown,
+    };
+    Ok(Ip {
+        heading,
+        ..Ip::new(ip)
+    })
+}
+
+/// Four bytes of address family, in either byte order.
+fn loopback(bytes: &[u8]) -> Result<&[u8], Without> {
+    /// IPv4; IPv6 on Linux, NetBSD and OpenBSD, FreeBSD, Darwin.
+    const FAMILIES: [u32; 5] = [2, 10, 24, 28, 30];
+    let (&family, rest) = split::<4>(bytes)?;
+    let (big, little) = (u32::from_be_bytes(family), u32::from_le_bytes(family));
+    if FAMILIES.contains(&big) || FAMILIES.contains(&little) {
+        return Ok(rest);
+    }
+    Err(Without::NotIp(NotIp::Family(big.min(little))))
+}
+
+/// Frame control, two addresses, then LLC (RFC 1188).
+fn fddi(bytes: &[u8]) -> Result<&[u8], Without> {
+    let (header, rest) = split::<13>(bytes)?;
+    // The frame's kind: LLC, whatever the length of addresses and the priority (ANSI X3.139).
+    match header[0] & 0x70 {
+        0x50 => llc(rest),
+        _ => Err(Without::NotIp(NotIp::Control)),
+    }
+}
+
+/// The protocol number in Linux's cooked headers, where it may be one of the kernel's own (`if_ether.h`).
+fn cooked_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
+    const WITH_LLC: u16 = 0x0004;
+    match kind {
+        WITH_LLC => llc(bytes),
+        0..ether::LEAST => Err(Without::NotIp(NotIp::EtherType(kind))),
+        kind => ethernet_payload(kind, bytes),
+    }
+}
+
+/// The kind of a packet in Linux's cooked headers: 0 to 3 came (to this host, to all, to some, to others), 4
+/// was sent.
+const fn cooked_heading(kind: u16) -> Heading {
+    match kind {
+        0..=3 => Heading::Incoming,
+        4 => Heading::Outgoing,
+        _ => Heading::Unknown,
+    }
+}
+
+/// Kind, device type, address and its length, protocol.
+fn cooked(bytes: &[u8]) -> Result<Ip<'_>, Without> {
+    let (header, rest) = split::<16>(bytes)?;
+    Ok(Ip {
+        heading: cooked_heading(u16_at(header, 0)),
+        ..Ip::new(cooked_payload(u16_at(header, 14), rest)?)
+    })
+}
+
+/// Protocol, interface, device type, kind, address and its length.
+fn cooked_2(bytes: &[u8]) -> Result<Ip<'_>, Without> {
+    let (header, rest) = split::<20>(bytes)?;
+    let &[_, _, _, _, a, b, c, d, _, _, kind, ..] = header;
+    Ok(Ip {
+        bytes: cooked_payload(u16_at(header, 0), rest)?,
+        heading: cooked_heading(u16::from(kind)),
+        interface: Some(u32::from_be_bytes([a, b, c, d])),
+    })
+}

@@ -1,0 +1,378 @@
+//! From an IP packet to its TCP header, however much of it was kept.
+//!
+//! The strict reader beside it ([`parse`](crate::parse())) takes whole packets as a host does. Here lengths
+//! are those that the headers state, as the payload may be cut off; checksums are not looked at, as an
+//! interface may be the one to compute them; and a segment may be longer than any packet on a wire, as it is that
+//! the interface cuts it up.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dupack_tcp::connection::{Flags, Segment};
+use dupack_tcp::segment::Codepoint;
+use dupack_tcp::seq::SeqNumber;
+use etherparse::err::ip::LaxHeaderSliceError;
+use etherparse::err::ipv6_exts::HeaderSliceError;
+use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice};
+use thiserror::Error;
+
+use super::link::{self, Layer, LinkType, NotIp, Without};
+use super::{Captured, Heading};
+use crate::capture::CaptureTime;
+use crate::options::Options;
+
+/// A TCP header without options (RFC 9293 §3.1).
+const TCP_HEADER_BYTES: usize = 20;
+
+/// IP in IP (RFC 2003, RFC 4213) is followed so many times. Ours: a tunnel in a tunnel.
+const TUNNELS_MAX: usize = 2;
+
+/// A TCP segment in a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpPacket {
+    /// Its number in the file, from 1.
+    pub number: u64,
+    /// When it was captured.
+    pub at: CaptureTime,
+    /// Where it comes from.
+    pub source: SocketAddr,
+    /// Where it goes.
+    pub destination: SocketAddr,
+    /// Its header. `len` is the length on the link, whatever was kept. See [`Cut`] for what else is missing.
+    pub segment: Segment,
+    /// The identification field; IPv6 has none. Of two copies of a packet it is the same, of two
+    /// transmissions it mostly is not.
+    pub ip_id: Option<u16>,
+    /// Time to live, or hop limit: a copy that was taken behind a router has one less.
+    pub hop_limit: u8,
+    /// The interface it was captured on: the capture's number of it, or the system's where that is in
+    /// the packet (Linux cooked, version 2).
+    pub interface: u32,
+    /// Which way it went there, if the capture says so.
+    pub heading: Heading,
+    /// How much of it was kept.
+    pub cut: Cut,
+    /// Whether it is all of a segment.
+    pub portion: Portion,
+}
+
+/// Where a packet was cut off when it was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cut {
+    /// Nowhere.
+    Whole,
+    /// In the payload, or in what of the header is not read here: nothing is missing.
+    Payload,
+    /// Before or in the options: those from there on are missing.
+    Options,
+    /// Before the window. It is given as 65,535: as an unknown window stops nobody, and zero would say that
+    /// it does. So it is with IPv6 where 68 bytes were kept of each frame.
+    Window,
+}
+
+/// How much of a segment a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Portion {
+    /// All of it.
+    Whole,
+    /// The first fragment: `len` counts what is in it, and the others have no header to tell by.
+    FirstFragment,
+}
+
+/// Why a packet is none with a TCP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum NotTcp {
+    /// Its link layer is not read here.
+    #[error("frames of {0} are not read here")]
+    UnknownLink(LinkType),
+    /// There is no IP packet in it.
+    #[error("this is not IP but {0}")]
+    NotIp(NotIp),
+    /// It is of another protocol.
+    #[error("this is not TCP but protocol {0}")]
+    Protocol(u8),
+    /// It is a fragment of a TCP segment, and not the first.
+    #[error("this is a fragment without a TCP header")]
+    Fragment,
+    /// So little of it was kept that it cannot be told what it is, or what it says.
+    #[error("too little was kept of it: it ends {0}")]
+    Cut(Layer),
+    /// A header makes no sense.
+    #[error("something makes no sense {0}")]
+    Damaged(Layer),
+}
+
+impl Captured<'_> {
+    /// The TCP header in it.
+    ///
+    /// # Errors
+    ///
+    /// If it has none, or too little of it was kept.
+    #[inline]
+    pub fn tcp(&self) -> Result<TcpPacket, NotTcp> {
+        let ip = link::ip(self.link, self.bytes).map_err(|without| match without {
+            Without::UnknownLink => NotTcp::UnknownLink(self.link),
+            Without::NotIp(what) => NotTcp::NotIp(what),
+            Without::Cut => NotTcp::Cut(Layer::Link),
+        })?;
+        let before = self.bytes.len() - ip.bytes.len();
+        let frame_len = (self.original_len as usize).saturating_sub(before);
+        let transport = transport(ip.bytes, frame_len)?;
+        let (segment, source_port, destination_port) = transport.segment()?;
+        Ok(TcpPacket {
+            number: self.number,
+            at: self.at,
+            source: SocketAddr::new(transport.source, source_port),
+            destination: SocketAddr::new(transport.destination, destination_port),
+            segment,
+            ip_id: transport.id,
+            hop_limit: transport.hop_limit,
+            interface: ip.interface.unwrap_or(self.interface),
+            heading: match ip.heading {
+                Heading::Unknown => self.heading,
+                told => told,
+            },
+            cut: transport.cut(),
+            portion: transport.portion,
+        })
+    }
+}
+
+/// What IP carries, and what its header says.
+struct Transport<'a> {
+    source: IpAddr,
+    destination: IpAddr,
+    id: Option<u16>,
+    hop_limit: u8,
+    traffic_class: u8,
+    portion: Portion,
+    /// As much as was kept.
+    bytes: &'a [u8],
+    /// Its length on the link.
+    len: usize,
+}
+
+/// The fragment that an IP packet is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fragment {
+    None,
+    First,
+    Later,
+}
+
+impl Fragment {
+    const fn new(offset: u16, more: bool) -> Self {
+        match (offset, more) {
+            (0, false) => Self::None,
+            (0, true) => Self::First,
+            _ => Self::Later,
+        }
+    }
+
+    /// What a TCP segment in it is.
+    const fn portion(self) -> Result<Portion, NotTcp> {
+        match self {
+            Self::None => Ok(Portion::Whole),
+            Self::First => Ok(Portion::FirstFragment),
+            Self::Later => Err(NotTcp::Fragment),
+        }
+    }
+}
+
+/// An IP packet's payload of any protocol.
+struct Payload<'a> {
+    transport: Transport<'a>,
+    protocol: IpNumber,
+    fragment: Fragment,
+}
+
+/// Finds TCP in an IP packet that has `frame_len` bytes on the link, with what pads it.
+#[inline]
+fn transport(ip: &[u8], frame_len: usize) -> Result<Transport<'_>, NotTcp> {
+    let (mut ip, mut frame_len) = (ip, frame_len);
+    for _ in 0..=TUNNELS_MAX {
+        let payload = payload(ip, frame_len)?;
+        match payload.protocol {
+            IpNumber::TCP => {
+                let portion = payload.fragment.portion()?;
+                return Ok(Transport {
+                    portion,
+                    ..payload.transport
+                });
+            }
+            IpNumber::IPV4 | IpNumber::IPV6 if payload.fragment != Fragment::Later => {
+                ip = payload.transport.bytes;
+                frame_len = payload.transport.len;
+            }
+            other => return Err(NotTcp::Protocol(other.0)),
+        }
+    }
+    Err(NotTcp::Protocol(IpNumber::IPV4.0))
+}
+
+#[inline]
+fn payload(ip: &[u8], frame_len: usize) -> Result<Payload<'_>, NotTcp> {
+    match LaxIpSlice::from_slice(ip) {
+        Ok((LaxIpSlice::Ipv4(v4), stopped)) => ipv4(&v4, frame_len, stopped.map(wrong)),
+        Ok((LaxIpSlice::Ipv6(v6), stopped)) => ipv6(&v6, frame_len, stopped.map(wrong)),
+        Err(LaxHeaderSliceError::Len(_)) => Err(NotTcp::Cut(Layer::Ip)),
+        Err(LaxHeaderSliceError::Content(_)) => Err(NotTcp::Damaged(Layer::Ip)),
+    }
+}
+
+/// What is wrong where a header that extends IP cannot be read.
+#[cold]
+fn wrong((error, _): (HeaderSliceError, etherparse::err::Layer)) -> NotTcp {
+    match error {
+        HeaderSliceError::Len(_) => NotTcp::Cut(Layer::Ip),
+        HeaderSliceError::Content(_) => NotTcp::Damaged(Layer::Ip),
+    }
+}
+
+/// `wrong`: what is, if a header that extends it cannot be read.
+#[inline]
+fn ipv4<'a>(
+    v4: &LaxIpv4Slice<'a>,
+    frame_len: usize,
+    wrong: Option<NotTcp>,
+) -> Result<Payload<'a>, NotTcp> {
+    let header = v4.header();
+    let fragment = Fragment::new(header.fragments_offset().value(), header.more_fragments());
+    if let Some(wrong) = wrong {
+        return Err(wrong);
+    }
+    let authentication = v4.extensions().auth.map_or(0, |auth| auth.slice().len());
+    let headers = header.slice().len() + authentication;
+    // The kernel leaves it to the interface to say how long each piece is.
+    let len = match usize::from(header.total_len()) {
+        0 => frame_len,
+        total => total,
+    };
+    Ok(Payload {
+        transport: Transport {
+            source: header.source_addr().into(),
+            destination: header.destination_addr().into(),
+            id: Some(header.identification()),
+            hop_limit: header.ttl(),
+            traffic_class: header.slice().get(1).copied().unwrap_or(0),
+            portion: Portion::Whole,
+            bytes: v4.payload().payload,
+            len: len.checked_sub(headers).ok_or(NotTcp::Damaged(Layer::Ip))?,
+        },
+        protocol: v4.payload().ip_number,
+        fragment,
+    })
+}
+
+/// As for [`ipv4`].
+#[inline]
+fn ipv6<'a>(
+    v6: &LaxIpv6Slice<'a>,
+    frame_len: usize,
+    wrong: Option<NotTcp>,
+) -> Result<Payload<'a>, NotTcp> {
+    let header = v6.header();
+    let fragment = match v6.is_payload_fragmented() {
+        false => Fragment::None,
+        true => ipv6_fragment(v6),
+    };
+    // What follows in a later fragment is no header.
+    if let Some(wrong) = wrong.filter(|_| fragment != Fragment::Later) {
+        return Err(wrong);
+    }
+    let extensions = v6.extensions().slice().len();
+    let fixed = header.slice().len();
+    // As with IPv4; or it is a jumbogram (RFC 2675), which is as long as its frame.
+    let len = match usize::from(header.payload_length()) {
+        0 => frame_len.saturating_sub(fixed),
+        len => len,
+    };
+    Ok(Payload {
+        transport: Transport {
+            source: header.source_addr().into(),
+            destination: header.destination_addr().into(),
+            id: None,
+            hop_limit: header.hop_limit(),
+            traffic_class: header.traffic_class(),
+            portion: Portion::Whole,
+            bytes: v6.payload().payload,
+            len: len
+                .checked_sub(extensions)
+                .ok_or(NotTcp::Damaged(Layer::Ip))?,
+        },
+        protocol: v6.payload().ip_number,
+        fragment,
+    })
+}
+
+#[cold]
+fn ipv6_fragment(v6: &LaxIpv6Slice<'_>) -> Fragment {
+    let headers = v6.extensions().clone().into_iter();
+    let fragments = headers.filter_map(|header| match header {
+        Ipv6ExtensionSlice::Fragment(header) => Some(Fragment::new(
+            header.fragment_offset().value(),
+            header.more_fragments(),
+        )),
+        _ => None,
+    });
+    fragments.last().unwrap_or(Fragment::None)
+}
+
+impl Transport<'_> {
+    /// Reads the TCP header: the segment, and its ports.
+    #[inline]
+    fn segment(&self) -> Result<(Segment, u16, u16), NotTcp> {
+        let Some(&[a, b, c, d, e, f, g, h, i, j, k, l, offset, flags]) = self.bytes.first_chunk()
+        else {
+            return Err(match self.len {
+                0..TCP_HEADER_BYTES => NotTcp::Damaged(Layer::Tcp),
+                _ => NotTcp::Cut(Layer::Tcp),
+            });
+        };
+        let header = header_bytes(offset);
+        if header < TCP_HEADER_BYTES || header > self.len {
+            return Err(NotTcp::Damaged(Layer::Tcp));
+        }
+        let kept = self.bytes.get(..header).unwrap_or(self.bytes);
+        let options = kept.get(TCP_HEADER_BYTES..).unwrap_or_default();
+        let options = match options {
+            [] => Options::NONE,
+            options => Options::parse(options),
+        };
+        let is_ack = flags & 0x10 != 0;
+        let segment = Segment {
+            seq: SeqNumber(u32::from_be_bytes([e, f, g, h])),
+            ack: is_ack.then(|| SeqNumber(u32::from_be_bytes([i, j, k, l]))),
+            flags: Flags::from_bits(u16::from_be_bytes([offset, flags])),
+            window: match kept.get(14..16) {
+                Some(&[high, low]) => u16::from_be_bytes([high, low]),
+                _ => u16::MAX,
+            },
+            options: options.into(),
+            len: u32::try_from(self.len - header).unwrap_or(u32::MAX),
+            ecn: Codepoint::from_bits(self.traffic_class),
+        };
+        Ok((
+            segment,
+            u16::from_be_bytes([a, b]),
+            u16::from_be_bytes([c, d]),
+        ))
+    }
+
+    /// Where it is cut off, once there is a header.
+    #[inline]
+    fn cut(&self) -> Cut {
+        let header = self.bytes.get(12).map_or(0, |&offset| header_bytes(offset));
+        match self.bytes.len() {
+            0..16 => Cut::Window,
+            kept if kept >= self.len => Cut::Whole,
+            kept if kept >= header || header == TCP_HEADER_BYTES => Cut::Payload,
+            _ => Cut::Options,
+        }
+    }
+}
+
+/// The header's length, as the upper half of its 13th byte says, in words.
+const fn header_bytes(offset: u8) -> usize {
+    (offset >> 4) as usize * 4
+}

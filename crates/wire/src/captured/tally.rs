@@ -1,0 +1,159 @@
+//! What is in a capture, counted for people.
+
+use std::fmt;
+
+use etherparse::IpNumber;
+
+use super::Captured;
+use super::link::{Layer, LinkType, NotIp};
+use super::packet::{Cut, NotTcp, Portion, TcpPacket};
+
+/// How many kinds are counted one by one: more are together, so that a hostile file needs no memory. Ours.
+const KINDS_MAX: usize = 64;
+
+/// What a packet is, as far as it is counted by that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A TCP segment.
+    Tcp,
+    /// One without its options or more.
+    TcpCut,
+    /// The first fragment of one.
+    TcpFirstFragment,
+    /// A later fragment of one.
+    TcpFragment,
+    /// Another protocol over IP, by IANA's number.
+    Protocol(u8),
+    /// Something else than IP.
+    NotIp(NotIp),
+    /// A frame of a link that is not read here.
+    Link(LinkType),
+    /// Too little was kept to know what it says.
+    Cut(Layer),
+    /// It makes no sense.
+    Damaged(Layer),
+    /// One of many kinds more.
+    Others,
+}
+
+impl Kind {
+    fn of(packet: &Result<TcpPacket, NotTcp>) -> Self {
+        match packet {
+            Ok(packet) => match (packet.portion, packet.cut) {
+                (Portion::FirstFragment, _) => Self::TcpFirstFragment,
+                (_, Cut::Whole | Cut::Payload) => Self::Tcp,
+                (_, Cut::Options | Cut::Window) => Self::TcpCut,
+            },
+            Err(NotTcp::Fragment) => Self::TcpFragment,
+            Err(NotTcp::Protocol(number)) => Self::Protocol(*number),
+            Err(NotTcp::NotIp(what)) => Self::NotIp(*what),
+            Err(NotTcp::UnknownLink(link)) => Self::Link(*link),
+            Err(NotTcp::Cut(layer)) => Self::Cut(*layer),
+            Err(NotTcp::Damaged(layer)) => Self::Damaged(*layer),
+        }
+    }
+
+    /// Whether it has a TCP header.
+    const fn has_tcp(self) -> bool {
+        matches!(self, Self::Tcp | Self::TcpCut | Self::TcpFirstFragment)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp => f.write_str("TCP"),
+            Self::TcpCut => f.write_str("TCP, cut off in the header"),
+            Self::TcpFirstFragment => f.write_str("TCP, first fragments"),
+            Self::TcpFragment => f.write_str("TCP, later fragments"),
+            Self::Protocol(number) => match IpNumber(*number).keyword_str() {
+                Some(name) => f.write_str(name),
+                None => write!(f, "IP protocol {number}"),
+            },
+            Self::NotIp(what) => what.fmt(f),
+            Self::Link(link) => write!(f, "{link}, which is not read here"),
+            Self::Cut(layer) => write!(f, "cut off {layer}"),
+            Self::Damaged(layer) => write!(f, "damaged {layer}"),
+            Self::Others => f.write_str("others"),
+        }
+    }
+}
+
+/// How many packets of each kind there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes on the link.
+    pub bytes: u64,
+    /// Bytes of them that were kept.
+    pub kept_bytes: u64,
+    /// Plain TCP segments: nearly all, mostly.
+    tcp: u64,
+    others: Vec<(Kind, u64)>,
+}
+
+impl Tally {
+    /// Counts a packet.
+    #[inline]
+    pub fn count(&mut self, captured: &Captured<'_>, packet: &Result<TcpPacket, NotTcp>) {
+        self.packets += 1;
+        self.bytes += u64::from(captured.original_len);
+        self.kept_bytes += captured.bytes.len() as u64;
+        match Kind::of(packet) {
+            Kind::Tcp => self.tcp += 1,
+            kind => self.count_other(kind),
+        }
+    }
+
+    fn count_other(&mut self, kind: Kind) {
+        if let Some((_, count)) = self.others.iter_mut().find(|(known, _)| *known == kind) {
+            *count += 1;
+        } else if self.others.len() < KINDS_MAX {
+            self.others.push((kind, 1));
+        } else {
+            // The last place is for all that have none.
+            if let Some(last) = self.others.last_mut() {
+                *last = (Kind::Others, last.1 + 1);
+            }
+        }
+    }
+
+    /// Packets of a kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> u64 {
+        let counts = self.by_kind();
+        let found = counts.iter().find(|(known, _)| *known == kind);
+        found.map_or(0, |(_, count)| *count)
+    }
+
+    /// Packets with a TCP header.
+    #[must_use]
+    pub fn with_tcp(&self) -> u64 {
+        let counts = self.by_kind();
+        let with = counts.iter().filter(|(kind, _)| kind.has_tcp());
+        with.map(|(_, count)| count).sum()
+    }
+
+    /// The kinds that there are, the most frequent first.
+    #[must_use]
+    pub fn by_kind(&self) -> Vec<(Kind, u64)> {
+        let tcp = (self.tcp > 0).then_some((Kind::Tcp, self.tcp));
+        let mut counts: Vec<_> = tcp.into_iter().chain(self.others.iter().copied()).collect();
+        counts.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
+        counts
+    }
+}
+
+impl fmt::Display for Tally {
+    /// "1000 packets: 990 TCP, 10 UDP"
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} packets", self.packets)?;
+        for (place, (kind, count)) in self.by_kind().into_iter().enumerate() {
+            let before = if place == 0 { ": " } else { ", " };
+            write!(f, "{before}{count} {kind}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,13 @@
+//! Captures of anybody's making are read: every format, every link, however little was kept, and whatever
+//! is wrong with the file.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod cuts;
+mod damaged;
+mod files;
+mod formats;
+mod links;
+mod packed;
+mod packets;
+mod round_trip;

@@ -1,0 +1,7 @@
+#![no_main]
+
+#[path = "../../crates/wire/tests/fuzz_entry/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod entry;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| entry::capture(bytes));
