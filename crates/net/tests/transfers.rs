@@ -320,7 +320,7 @@ fn an_application_may_write_by_a_list() {
     let change = |config: &mut TcpFlowConfig| config.writes = writes;
     let mut run = single(link(), link(), change, 20, application, 1);
     let delivered = |run: &Simulation| run.tcp(FlowId(0)).unwrap().receiver().in_order_bytes();
-    for (ms, segments) in [(90, 0), (600, 1), (1300, 2), (1400, 2), (2000, 4)] {
+    for (ms, segments) in [(90, 0), (600, 1), (1300, 2), (1400, 2), (1900, 4)] {
         run.run_until(at_ms(ms), &mut Unobserved);
         assert_eq!(delivered(&run), segments * u64::from(MSS), "at {ms} ms");
         assert!(!run.all_finished());

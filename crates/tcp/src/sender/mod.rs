@@ -33,7 +33,7 @@ pub use stats::{SenderStats, WindowChange};
 pub use transmit::{Transmit, TransmitKind};
 
 use crate::congestion::{Credit, Governance};
-use crate::facts::{AckFacts, LossCause, LossRule};
+use crate::facts::{AckFacts, LimitedBy, LossCause, LossRule};
 use crate::recovery::{Exit, Expiry, Growth, Outcome, Phase, TimeoutRule};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -326,6 +326,19 @@ impl Sender {
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.state.scoreboard.una() == self.state.written
+    }
+
+    /// What stopped it when it last stopped sending.
+    #[must_use]
+    pub const fn limited_by(&self) -> LimitedBy {
+        self.state.limited_by
+    }
+
+    /// Bytes that the application has written and that were not sent yet.
+    #[must_use]
+    pub const fn unsent_bytes(&self) -> u64 {
+        let nxt = self.state.scoreboard.nxt();
+        self.state.written.saturating_sub(nxt)
     }
 
     /// When the retransmission timer expires, if it runs.
