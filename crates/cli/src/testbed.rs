@@ -8,7 +8,9 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, Dialect};
-use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Reorder, Seeds};
+use dupack_lab::experiment::{
+    AppWrite, Experiment, FlowGroup, LinkOptions, QueueKind, Reorder, Seeds, TokenBucketOptions,
+};
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
 use dupack_lab::results::{HarmRecord, Prefer};
@@ -52,6 +54,8 @@ Examples:
                  --senders le/westwood,sack/reno,kernel:cubic,kernel:bbr
   dupack testbed --senders sack/reno,rack/cubic,kernel:reno --simulate
   dupack testbed --trace cellular.down --reorder 1% --reorder-delay 10ms
+  dupack testbed --write 30kB --pause 100ms --bytes 1.2MB --loss 2%
+  dupack testbed --rate 40Mbit/s --policer 5Mbit/s --burst 40kB --loss 0
   dupack testbed --senders sack/reno,kernel:cubic --loss 1% --bytes 2MB \\
                  --repeat 1 --pcap captures
 
@@ -89,6 +93,22 @@ pub struct TestbedArgs {
     /// For how long such a packet is held back
     #[arg(long, value_name = "TIME", default_value = "5ms", requires = "reorder", value_parser = lasting, allow_hyphen_values = true)]
     reorder_delay: Delay,
+    /// Rate of a policer in front of the path towards the receiver, which drops what is faster
+    #[arg(
+        long,
+        value_name = "RATE",
+        requires = "burst",
+        allow_hyphen_values = true
+    )]
+    policer: Option<Rate>,
+    /// How much the policer lets pass at once
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "policer",
+        allow_hyphen_values = true
+    )]
+    burst: Option<ByteCount>,
     /// Senders: stacks, recovery/control[/lda/response], and kernel:NAME for the kernel's under that congestion control;
     /// the first is the measure of the others
     #[arg(
@@ -102,6 +122,22 @@ pub struct TestbedArgs {
     /// How much every sender transfers in a run
     #[arg(long, default_value = "20MB", allow_hyphen_values = true)]
     bytes: ByteCount,
+    /// How much the application writes at a time, as a server answers, instead of everything at once
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "pause",
+        allow_hyphen_values = true
+    )]
+    write: Option<ByteCount>,
+    /// How long after everything before has been acknowledged it writes again
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "write",
+        allow_hyphen_values = true
+    )]
+    pause: Option<Delay>,
     /// Runs per sender and point; the repetition is the seed of the path's losses
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(1, 100_000))]
     repeat: u32,
@@ -289,16 +325,22 @@ fn testbed(args: &TestbedArgs, catalog: &Catalog) -> Result<Testbed> {
     experiment.seeds = Seeds::Count(args.repeat);
     experiment.duration = args.time_limit;
     experiment.receiver.buffer = args.receive_window;
+    let writes = writes(args)?;
     experiment.flows.push(FlowGroup {
         count: 1,
-        bytes: Some(args.bytes),
+        bytes: writes.is_empty().then_some(args.bytes),
+        writes,
         ..FlowGroup::default()
     });
+    let bucket = args.policer.zip(args.burst);
+    let bucket = bucket.map(|(rate, burst)| TokenBucketOptions { rate, burst });
     let path = LinkOptions {
         rate: args.trace.is_none().then_some(args.rate),
         trace: args.trace.as_deref().map(whole_path),
         delay: args.delay,
         buffer: Some(args.buffer),
+        queue: bucket.map_or_else(QueueKind::default, |_| QueueKind::Policer),
+        token_bucket: bucket,
         reorder: args.reorder.map(|probability| Reorder {
             probability,
             delay: args.reorder_delay,
@@ -327,6 +369,38 @@ fn testbed(args: &TestbedArgs, catalog: &Catalog) -> Result<Testbed> {
         }),
     };
     Ok(Testbed::new(experiment, options, catalog)?)
+}
+
+/// What the application writes when, in all as much as was asked for; nothing if it is everything at once.
+fn writes(args: &TestbedArgs) -> Result<Vec<AppWrite>> {
+    let Some((each, pause)) = args.write.zip(args.pause) else {
+        return Ok(Vec::new());
+    };
+    let (all, size) = (args.bytes.as_bytes(), each.as_bytes());
+    if size == 0 || size > all {
+        miette::bail!(
+            "--write {each}: a write has something in it, and no more than --bytes {}",
+            args.bytes
+        );
+    }
+    let once = AppWrite {
+        at: None,
+        after: None,
+        every: None,
+        count: None,
+        bytes: each,
+    };
+    let answers = |count: u64, bytes| AppWrite {
+        after: Some(pause),
+        count: Some(u32::try_from(count).unwrap_or(u32::MAX)),
+        bytes: ByteCount::from_bytes(bytes),
+        ..once
+    };
+    let (more, rest) = (all / size - 1, all % size);
+    let mut writes = vec![once];
+    writes.extend((more > 0).then(|| answers(more, size)));
+    writes.extend((rest > 0).then(|| answers(1, rest)));
+    Ok(writes)
 }
 
 /// Runs the counterpart in the simulator, and sets it beside what the wire gave.

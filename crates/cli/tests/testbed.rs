@@ -103,6 +103,47 @@ fn a_receive_window_bounds_goodput() {
     }
 }
 
+#[test]
+fn an_application_pauses() {
+    let folder = Folder::new("pauses");
+    let args = "--loss 0 --senders sack/reno,kernel:reno --bytes 110kB --write 20kB --pause 100ms --repeat 1 --out out";
+    let mut args: Vec<&str> = args.split(' ').collect();
+    args.extend(["--tolerance", GENEROUS]);
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Five pauses between six writes, the last of 10 kB.
+    let goodputs = column(folder.path(), "goodput_mbit_s");
+    let most = 110_000.0 * 8.0 / 0.5 / 1e6;
+    assert_eq!(goodputs.len(), 2, "{goodputs:?}");
+    assert!(
+        goodputs
+            .iter()
+            .all(|goodput| *goodput < most && *goodput > most / 8.0),
+        "{goodputs:?}"
+    );
+}
+
+#[test]
+fn a_policer_drops_what_is_faster() {
+    let folder = Folder::new("policer");
+    let args = "--rate 20Mbit/s --policer 2Mbit/s --burst 20kB --loss 0 --senders kernel:reno --bytes 400kB --repeat 1 \
+                --out out";
+    let mut args: Vec<&str> = args.split_whitespace().collect();
+    args.extend(["--tolerance", GENEROUS]);
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let goodput = column(folder.path(), "goodput_mbit_s")[0];
+    // What it holds at first comes on top.
+    assert!(goodput < 2.2 && goodput > 2.0 / 8.0, "{goodput}");
+    assert!(column(folder.path(), "retransmissions")[0] > 0.0);
+}
+
 /// A measure of every run whose report is in `out`.
 fn column(folder: &Path, measure: &str) -> Vec<f64> {
     let runs = fs::read_to_string(folder.join("out/runs.csv")).unwrap();
@@ -265,6 +306,12 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
             "cannot be used with",
         ),
         (vec!["--reorder-delay", "5ms"], "--reorder"),
+        (vec!["--write", "30kB"], "--pause"),
+        (
+            vec!["--write", "0B", "--pause", "1s"],
+            "has something in it",
+        ),
+        (vec!["--policer", "1Mbit/s"], "--burst"),
         (
             vec!["--reorder", "1%", "--reorder-delay", "0ms"],
             "nothing happens",

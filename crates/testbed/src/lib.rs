@@ -14,6 +14,7 @@ mod outcome;
 pub mod report;
 mod sender;
 mod shared;
+mod writes;
 
 pub use beside::Beside;
 pub use captures::CaptureFolder;
@@ -24,6 +25,7 @@ pub use dupack_wire::transfer::SackCompression;
 pub use outcome::{Outcome, Passage};
 pub use sender::{SenderError, SenderSpec};
 pub use shared::{FlowOutcome, Shared, SharedError, SharedOutcome, TOLERANCE};
+pub use writes::writes;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_net::link::{LinkConfig, LossNature};
@@ -54,7 +56,7 @@ const SEGMENT_BYTES: u64 = 1448;
 pub struct TestbedOptions {
     /// The senders; the first is the measure of the others.
     pub senders: Vec<SenderSpec>,
-    /// How much each transfers.
+    /// How much each transfers, unless the experiment's flow has writes, which are then what it transfers.
     pub bytes: ByteCount,
     /// By how much packets may leave late before a run is worth nothing.
     pub tolerance: Delay,
@@ -235,6 +237,7 @@ impl Testbed {
         let path = PathConfig::new(forward, backward, job.seed);
         let limit = Duration::from_nanos(self.experiment.duration.as_nanos());
         let mut config = TransferConfig::new(path, self.options.bytes.as_bytes(), limit);
+        config.writes = writes(&self.experiment);
         config.family = self.options.family;
         config.receiver.window = self.receive_window();
         config.receiver.sack_compression = self.options.sack_compression;

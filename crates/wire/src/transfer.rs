@@ -8,16 +8,22 @@
 //! Both hosts are made for the transfer and gone after it: no transfer finds what another one
 //! left in a kernel's caches.
 
+mod dump;
 mod kernel;
 mod receiver;
+mod record;
 mod sender;
 mod shared;
+mod writes;
 
-pub use kernel::KernelStats;
+pub use dupack_net::flow::{When, Write};
+pub use kernel::{KernelStats, SocketTimes};
+pub use record::{Recording, Transmission};
 pub use shared::{FlowReport, SharedConfig, SharedFlow, SharedReport, share};
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -60,8 +66,15 @@ pub struct TransferConfig {
     pub receiver: ReceiverConfig,
     /// Where what crosses the path is written, if it shall be.
     pub captures: Option<CaptureFiles>,
-    /// How much is sent.
+    /// Where what the sending host's device shows is written, if it shall be: by tcpdump, with segments of offload
+    /// as the kernel hands them over.
+    pub host_capture: Option<PathBuf>,
+    /// How much is sent, unless there are [`writes`](Self::writes).
     pub bytes: u64,
+    /// What the sending application writes when; everything at once if nothing is listed.
+    pub writes: Vec<Write>,
+    /// Whether what the sender knew at each transmission is kept.
+    pub recording: Recording,
     /// When the transfer is cut off, whether it is over or not.
     pub limit: Duration,
 }
@@ -77,8 +90,20 @@ impl TransferConfig {
             family: Family::V4,
             receiver: ReceiverConfig::default(),
             captures: None,
+            host_capture: None,
             bytes,
+            writes: Vec::new(),
+            recording: Recording::Off,
             limit,
+        }
+    }
+
+    /// Everything that is sent.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        match self.writes.as_slice() {
+            [] => self.bytes,
+            writes => writes.iter().map(|write| write.bytes).sum(),
         }
     }
 }
@@ -92,6 +117,17 @@ pub struct ReceiverConfig {
     pub window: Option<u64>,
     /// Whether it holds back ACKs of segments out of order.
     pub sack_compression: SackCompression,
+    /// When its application does not read; `None` if it always does. What then comes fills the window.
+    pub pauses: Option<ReadPauses>,
+}
+
+/// A receiving application that stops reading now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadPauses {
+    /// After so many bytes.
+    pub every: u64,
+    /// For so long.
+    pub time: Duration,
 }
 
 /// Whether Linux holds back the ACKs of segments that arrive out of order: for 5 % of a round trip
@@ -146,6 +182,10 @@ pub struct TransferReport {
     pub lasted: Duration,
     /// What the sender counted; `None` if it could not say.
     pub sender: Option<Counted>,
+    /// What a sender of ours knew at each transmission, in their order, if that was to be kept.
+    pub transmissions: Vec<Transmission>,
+    /// What a kernel's socket says of its time, if that was to be kept.
+    pub times: Option<SocketTimes>,
     /// What the path has to say.
     pub path: PathReport,
 }
@@ -263,17 +303,25 @@ pub fn transfer(
     let stop = Stop::default();
     let limit = config.limit;
     let seen = stop.clone();
+    let pauses = config.receiver.pauses;
     let receiver = network
         .host(Side::Far)
         .spawn("receiver", move || {
-            receiver::run(&listener, window, limit, &seen)
+            receiver::run(&listener, window, pauses, limit, &seen)
         })
         .map_err(system("start the receiver"))?;
+    let dump = match config.host_capture.as_deref() {
+        Some(file) => Some(
+            dump::Dump::start(network.host(Side::Near), Side::Near, file)
+                .map_err(system("capture at the host"))?,
+        ),
+        None => None,
+    };
     let begun = Running::start(&network, origin, to, config, &stop);
     let received = match begun {
         Ok(running) => {
             let received = wait(receiver, asked, &stop);
-            let from_kernel = matches!(running, Running::Kernel(_));
+            let from_kernel = matches!(running, Running::Kernel { .. });
             let mut sent = running.finish(&received, &stop);
             if let (true, Ok(sent)) = (from_kernel, &mut sent) {
                 let counted = network.host(Side::Near).run(KernelStats::read);
@@ -288,8 +336,10 @@ pub fn transfer(
             Err(error)
         }
     };
+    let dumped = dump.map_or(Ok(()), dump::Dump::finish);
     let path = network.stop();
     let (receipt, sender) = received?;
+    dumped.map_err(system("end the capture at the host"))?;
     judge(config, receipt, sender, path?)
 }
 
@@ -312,10 +362,11 @@ fn judge(
     path: PathReport,
 ) -> Result<TransferReport, TransferError> {
     let bytes = receipt.bytes;
-    if bytes > config.bytes || receipt.hash != Digest::of_pattern(PATTERN, bytes) {
+    let total = config.total();
+    if bytes > total || receipt.hash != Digest::of_pattern(PATTERN, bytes) {
         return Err(TransferError::Damaged { bytes });
     }
-    if receipt.extent == Extent::Whole && bytes < config.bytes {
+    if receipt.extent == Extent::Whole && bytes < total {
         let reason = sender.reason;
         return Err(TransferError::Ended { bytes, reason });
     }
@@ -328,6 +379,8 @@ fn judge(
         bytes,
         lasted,
         sender: sender.counted,
+        transmissions: sender.transmissions,
+        times: sender.times,
         path: PathReport {
             endpoint: sender.losses,
             ..path
@@ -336,12 +389,15 @@ fn judge(
 }
 
 /// What a sender has to say.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Sent {
     reason: Option<Reason>,
     counted: Option<Counted>,
     /// If it is one of ours.
     losses: Option<EndpointLosses>,
+    transmissions: Vec<Transmission>,
+    /// If it is the kernel's.
+    times: Option<SocketTimes>,
 }
 
 /// Tells the threads of a transfer to end.

@@ -4,8 +4,8 @@ use std::fmt;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use dupack_tcp::connection::{Negotiated, PathCounters, Reason};
-use dupack_tcp::sender::SenderStats;
+use dupack_tcp::connection::{Negotiated, Outgoing, PathCounters, Reason};
+use dupack_tcp::sender::{Sender, SenderStats};
 
 /// What uses a connection. The host calls it on its own thread: nothing here may wait.
 pub trait Application: Send {
@@ -18,6 +18,12 @@ pub trait Application: Send {
     /// Takes bytes from the peer, which are not empty, and says how many. What is not taken is
     /// offered again; meanwhile the peer is told of less and less room.
     fn take(&mut self, bytes: &[u8]) -> usize;
+
+    /// The peer has acknowledged our stream up to there.
+    fn acknowledged(&mut self, _until: u64) {}
+
+    /// A segment of our stream leaves; `sender` is as it is right after the decision.
+    fn sent(&mut self, _outgoing: &Outgoing, _sender: &Sender) {}
 
     /// The peer's stream is at its end, and everything has been taken.
     fn finished(&mut self) {}

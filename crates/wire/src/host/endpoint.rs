@@ -219,6 +219,9 @@ impl Endpoint {
         self.hand_over();
         self.fetch();
         while let Some(outgoing) = self.connection.poll_transmit(now) {
+            if let (Some(_), Some(sender)) = (outgoing.why, self.connection.sender()) {
+                self.application.sent(&outgoing, sender);
+            }
             outbox.push(outgoing, self.ends, &self.ours, device)?;
         }
         outbox.flush(self.ends, &self.ours, device)?;
@@ -237,8 +240,9 @@ impl Endpoint {
                 }
                 Event::PeerFinished { .. } => self.sink = Progress::Ending,
                 Event::Closed(reason) => self.reason = Some(reason),
-                // Both are looked up when they matter.
-                Event::Readable { .. } | Event::Acknowledged { .. } => {}
+                Event::Acknowledged { until } => self.application.acknowledged(until),
+                // It is looked up when it matters.
+                Event::Readable { .. } => {}
             }
         }
     }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::net::TcpStream;
 
+use dupack_tcp::time::Duration;
 use nix::sys::socket::getsockopt;
 use nix::{getsockopt_impl, libc, sockopt_impl};
 
@@ -52,6 +53,76 @@ sockopt_impl!(
     libc::IPPROTO_TCP,
     libc::TCP_INFO,
     TcpInfo
+);
+
+/// What is outstanding at a socket, sent or not: `tcpi_unacked` in segments and `tcpi_notsent_bytes`.
+pub(super) fn is_all_acknowledged(stream: &TcpStream) -> io::Result<bool> {
+    const UNACKED: usize = 4;
+    const NOT_SENT: usize = 2;
+    let info = getsockopt(stream, Info)?;
+    Ok(info.rto_to_rcv_space[UNACKED] == 0 && info.segs_out_to_data_segs_in[NOT_SENT] == 0)
+}
+
+/// What the kernel says of one socket's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SocketTimes {
+    /// Something was outstanding or waited to be sent (`tcpi_busy_time`).
+    pub busy: Duration,
+    /// Of that, the receive window was the limit (`tcpi_rwnd_limited`).
+    pub receive_window: Duration,
+    /// Of that, the send buffer was (`tcpi_sndbuf_limited`).
+    pub send_buffer: Duration,
+    /// The least round-trip time (`tcpi_min_rtt`).
+    pub least_rtt: Duration,
+    /// Segments that were sent again (`tcpi_total_retrans`).
+    pub retransmissions: u64,
+    /// The port that it sends from.
+    pub port: u16,
+}
+
+impl SocketTimes {
+    /// Those of a socket of a kernel since 4.10.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not tell them.
+    pub(super) fn of(stream: &TcpStream) -> io::Result<Self> {
+        let info = getsockopt(stream, LongInfo)?;
+        let [busy, receive_window, send_buffer] = info.busy_to_sndbuf.map(Duration::from_micros);
+        Ok(Self {
+            busy,
+            receive_window,
+            send_buffer,
+            least_rtt: Duration::from_micros(info.min_rtt.into()),
+            retransmissions: info.total_retrans.into(),
+            port: stream.local_addr()?.port(),
+        })
+    }
+}
+
+/// As [`TcpInfo`], and on to the times (since 4.10).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LongTcpInfo {
+    state_to_flags: [u8; 8],
+    rto_to_rcv_space: [u32; 23],
+    total_retrans: u32,
+    pacing_rate_to_bytes_received: [u64; 4],
+    segs_out_to_notsent: [u32; 3],
+    min_rtt: u32,
+    data_segs_in_out: [u32; 2],
+    delivery_rate: u64,
+    busy_to_sndbuf: [u64; 3],
+}
+
+sockopt_impl!(
+    /// TCP_INFO of tcp(7), longer.
+    LongInfo,
+    GetOnly,
+    libc::IPPROTO_TCP,
+    libc::TCP_INFO,
+    LongTcpInfo
 );
 
 /// What a kernel's sender counted.

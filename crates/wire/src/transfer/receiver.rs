@@ -8,7 +8,7 @@ use dupack_tcp::time::Duration;
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 
-use super::{Extent, SLICE, Stop};
+use super::{Extent, ReadPauses, SLICE, Stop};
 use crate::clock::WallClock;
 use crate::host::Digest;
 use crate::poll;
@@ -90,11 +90,12 @@ pub(super) fn listen(at: SocketAddr, window: Window) -> io::Result<TcpListener> 
 pub(super) fn run(
     listener: &TcpListener,
     window: Window,
+    pauses: Option<ReadPauses>,
     limit: Duration,
     stop: &Stop,
 ) -> io::Result<Receipt> {
     match accept(listener, limit, stop)? {
-        Some((stream, overslept)) => read(stream, overslept, window, limit, stop),
+        Some((stream, overslept)) => read(stream, overslept, (window, pauses), limit, stop),
         None => Ok(Receipt {
             extent: Extent::CutOff,
             bytes: 0,
@@ -134,7 +135,7 @@ fn accept(
 fn read(
     mut stream: TcpStream,
     overslept: Duration,
-    window: Window,
+    (window, pauses): (Window, Option<ReadPauses>),
     limit: Duration,
     stop: &Stop,
 ) -> io::Result<Receipt> {
@@ -150,7 +151,9 @@ fn read(
             Ok(0) => break Extent::Whole,
             Ok(length) => {
                 last = since_start();
+                let before = digest.bytes();
                 digest.add(&buffer[..length]);
+                pause(pauses, before, digest.bytes());
             }
             Err(error) if is_timeout(&error) => {}
             Err(error) => return Err(error),
@@ -166,6 +169,17 @@ fn read(
         hash: digest.value(),
         lasted: last,
     })
+}
+
+/// Reads nothing for a while, if it is time for that between these counts of bytes.
+fn pause(pauses: Option<ReadPauses>, before: u64, after: u64) {
+    let Some(ReadPauses { every, time }) = pauses else {
+        return;
+    };
+    let passed = |bytes: u64| bytes.checked_div(every);
+    if passed(before) != passed(after) {
+        std::thread::sleep(std::time::Duration::from_nanos(time.as_nanos()));
+    }
 }
 
 /// Whether nothing came in time.

@@ -8,16 +8,22 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration as StdDuration;
 
+use dupack_tcp::connection::{Negotiated, Outgoing};
+use dupack_tcp::sender::Sender as TcpSender;
+use dupack_tcp::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, connect, getsockopt, setsockopt, sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
+use super::kernel::is_all_acknowledged;
 use super::receiver::{Receipt, is_timeout};
+use super::record::Record;
+use super::writes::{Next, Script};
 use super::{
-    ControlError, Counted, Extent, Origin, PATTERN, SLICE, Sent, Stop, TransferConfig,
-    TransferError, system,
+    ControlError, Counted, Extent, Origin, PATTERN, Recording, SLICE, Sent, SocketTimes, Stop,
+    TransferConfig, TransferError, system,
 };
 use crate::Secret;
 use crate::family::Family;
@@ -34,11 +40,15 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// A sender at work.
 pub(super) enum Running {
-    Kernel(JoinHandle<Result<TcpStream, TransferError>>),
+    Kernel {
+        thread: JoinHandle<Result<TcpStream, TransferError>>,
+        recording: Recording,
+    },
     Endpoint {
         host: JoinHandle<io::Result<EndpointLosses>>,
         waker: Waker,
         outcomes: Receiver<Outcome>,
+        record: Record,
     },
 }
 
@@ -56,10 +66,14 @@ impl Running {
                 let family = config.family;
                 let made = move || socket(family, &control);
                 let socket = network.host(Side::Near).run(made)?;
-                let (bytes, stop) = (config.bytes, stop.clone());
-                let job = move || send(socket, to, bytes, &stop);
+                let script = Script::new(&config.writes, config.bytes);
+                let stop = stop.clone();
+                let job = move || send(socket, to, script, &stop);
                 let thread = network.host(Side::Near).spawn("sender", job);
-                Ok(Self::Kernel(thread.map_err(system("start the sender"))?))
+                Ok(Self::Kernel {
+                    thread: thread.map_err(system("start the sender"))?,
+                    recording: config.recording,
+                })
             }
             Origin::Endpoint {
                 config: connection,
@@ -67,9 +81,13 @@ impl Running {
             } => {
                 let Attached { mut host, waker } = attach(network, &config.attachment)?;
                 let (outcome, outcomes) = channel();
+                let record = Record::new(config.recording);
                 let supplier = Supplier {
-                    left: config.bytes,
+                    script: Script::new(&config.writes, config.bytes),
                     pattern: Pattern::new(PATTERN),
+                    alarm: alarm(waker.clone()).map_err(system("start an alarm"))?,
+                    awaited: None,
+                    record: record.clone(),
                     outcome,
                 };
                 let opening = Opening {
@@ -91,6 +109,7 @@ impl Running {
                     host: thread.map_err(system("start the endpoint"))?,
                     waker,
                     outcomes,
+                    record,
                 })
             }
         }
@@ -107,11 +126,18 @@ impl Running {
             .is_ok_and(|receipt| receipt.extent == Extent::Whole);
         stop.ask();
         match self {
-            Self::Kernel(thread) => {
+            Self::Kernel { thread, recording } => {
                 let sent = thread
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 match sent {
+                    Ok(stream) if recording == Recording::On => {
+                        let times = SocketTimes::of(&stream).map_err(system("read TCP_INFO"))?;
+                        Ok(Sent {
+                            times: Some(times),
+                            ..Sent::default()
+                        })
+                    }
                     Ok(_) => Ok(Sent::default()),
                     // A cut-off connection breaks at this end too.
                     Err(_) if !whole => Ok(Sent::default()),
@@ -122,6 +148,7 @@ impl Running {
                 host,
                 waker,
                 outcomes,
+                record,
             } => {
                 let early = if whole {
                     outcomes.recv_timeout(LAST_WORDS).ok()
@@ -139,6 +166,8 @@ impl Running {
                     reason: outcome.and_then(|outcome| outcome.reason),
                     counted: counted.map(Counted::Endpoint),
                     losses: Some(losses),
+                    transmissions: record.take(),
+                    times: None,
                 })
             }
         }
@@ -164,23 +193,65 @@ pub(super) fn attach(
     Ok(Attached { host, waker })
 }
 
+/// Wakes a host when something is due.
+fn alarm(waker: Waker) -> io::Result<Sender<Duration>> {
+    let (set, times) = channel::<Duration>();
+    let ring = move || {
+        while let Ok(time) = times.recv() {
+            thread::sleep(StdDuration::from_nanos(time.as_nanos()));
+            waker.wake();
+        }
+    };
+    thread::Builder::new()
+        .name("alarm".to_owned())
+        .spawn(ring)?;
+    Ok(set)
+}
+
 /// Sends the pattern and says how it went.
 struct Supplier {
-    left: u64,
+    script: Script,
     pattern: Pattern,
+    alarm: Sender<Duration>,
+    /// What the alarm is set for.
+    awaited: Option<Instant>,
+    record: Record,
     outcome: Sender<Outcome>,
 }
 
 impl Application for Supplier {
+    fn connected(&mut self, _: &Negotiated) {
+        self.script.start();
+    }
+
     fn supply(&mut self, room: &mut [u8]) -> Supply {
-        // At most the room's length.
-        let length = self.left.min(room.len() as u64) as usize;
-        if length == 0 {
-            return Supply::End;
+        match self.script.next() {
+            Next::Write(due) => {
+                // At most the room's length.
+                let length = due.min(room.len() as u64) as usize;
+                self.pattern.fill(&mut room[..length]);
+                self.script.wrote(length as u64);
+                Supply::Bytes(length)
+            }
+            Next::WaitUntil(time) => {
+                // It is asked again with every packet, and one alarm is enough.
+                if self.awaited.replace(time) != Some(time) {
+                    // The thread ends with this.
+                    let _ = self.alarm.send(self.script.time_to(time));
+                }
+                Supply::NothingNow
+            }
+            Next::WaitForAcks => Supply::NothingNow,
+            Next::End => Supply::End,
         }
-        self.pattern.fill(&mut room[..length]);
-        self.left -= length as u64;
-        Supply::Bytes(length)
+    }
+
+    fn acknowledged(&mut self, until: u64) {
+        self.script.acknowledged(until);
+    }
+
+    fn sent(&mut self, outgoing: &Outgoing, sender: &TcpSender) {
+        self.record.note(outgoing, sender);
     }
 
     fn take(&mut self, bytes: &[u8]) -> usize {
@@ -231,39 +302,65 @@ fn available() -> String {
     names.split_whitespace().collect::<Vec<_>>().join(", ")
 }
 
+/// How often it is asked whether everything is acknowledged.
+const LOOK: StdDuration = StdDuration::from_micros(200);
+
 /// Connects, writes the pattern, and gives the stream, whose last bytes may be under way still.
 fn send(
     socket: OwnedFd,
     to: SocketAddr,
-    bytes: u64,
+    mut script: Script,
     stop: &Stop,
 ) -> Result<TcpStream, TransferError> {
     let slice = TimeVal::nanoseconds(SLICE.as_nanos().cast_signed());
     setsockopt(&socket, sockopt::SendTimeout, &slice)
         .map_err(|error| system("set a timeout")(error.into()))?;
     establish(&socket, to, stop)?;
+    script.start();
     let mut stream = TcpStream::from(socket);
     let mut pattern = Pattern::new(PATTERN);
     let mut buffer = vec![0; BUFFER_BYTES];
-    let mut left = bytes;
-    while left > 0 {
-        // At most the buffer's length.
-        let length = left.min(buffer.len() as u64) as usize;
-        pattern.fill(&mut buffer[..length]);
-        let mut unsent = &buffer[..length];
-        while !unsent.is_empty() {
-            match stream.write(unsent) {
-                Ok(written) => unsent = &unsent[written..],
-                Err(error) if is_timeout(&error) && !stop.is_asked() => {}
-                Err(error) => return Err(system("send")(error)),
+    loop {
+        match script.next() {
+            Next::Write(due) => {
+                // At most the buffer's length.
+                let length = due.min(buffer.len() as u64) as usize;
+                pattern.fill(&mut buffer[..length]);
+                write_all(&mut stream, &buffer[..length], stop)?;
+                script.wrote(length as u64);
+                continue;
             }
+            Next::WaitUntil(time) => {
+                let time = script.time_to(time).min(SLICE);
+                thread::sleep(StdDuration::from_nanos(time.as_nanos()));
+            }
+            Next::WaitForAcks => {
+                thread::sleep(LOOK);
+                if is_all_acknowledged(&stream).map_err(system("read TCP_INFO"))? {
+                    script.acknowledged(script.written());
+                }
+            }
+            Next::End => break,
         }
-        left -= length as u64;
+        if stop.is_asked() {
+            return Err(system("send")(io::ErrorKind::TimedOut.into()));
+        }
     }
     stream
         .shutdown(Shutdown::Write)
         .map_err(system("end the stream"))?;
     Ok(stream)
+}
+
+fn write_all(stream: &mut TcpStream, mut unsent: &[u8], stop: &Stop) -> Result<(), TransferError> {
+    while !unsent.is_empty() {
+        match stream.write(unsent) {
+            Ok(written) => unsent = &unsent[written..],
+            Err(error) if is_timeout(&error) && !stop.is_asked() => {}
+            Err(error) => return Err(system("send")(error)),
+        }
+    }
+    Ok(())
 }
 
 /// Connects, however many SYNs it takes, unless it shall end.

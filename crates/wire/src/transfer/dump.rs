@@ -1,0 +1,60 @@
+//! What a host's own capture shows: tcpdump beside the kernel's sender, where segments of offload are not cut up
+//! yet.
+
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::namespace::{Child, Namespace};
+use crate::path::Side;
+
+/// The header of a pcap file, which is written once the capture has begun.
+const HEADER_BYTES: u64 = 24;
+
+/// How long tcpdump may take to begin.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Bytes kept of a packet: headers, options, and what is left.
+const SNAP: &str = "128";
+
+/// A tcpdump at work.
+#[derive(Debug)]
+pub(super) struct Dump(Child);
+
+impl Dump {
+    /// Captures what the device of `host` sends and gets into `file`.
+    pub(super) fn start(host: &Namespace, side: Side, file: &Path) -> io::Result<Self> {
+        let mut command = Command::new("tcpdump");
+        command.args(["-i", side.device(), "-s", SNAP, "-B", "16384", "-U", "-n"]);
+        // It would become a user who may not write everywhere.
+        command.args(["-Z", "root", "--immediate-mode"]);
+        command.arg("--time-stamp-precision=nano");
+        command.arg("-w").arg(file);
+        let child = host.start(command).map_err(io::Error::other)?;
+        for _ in 0..TRIES {
+            if std::fs::metadata(file).is_ok_and(|made| made.len() >= HEADER_BYTES) {
+                sleep(PAUSE);
+                return Ok(Self(child));
+            }
+            sleep(PAUSE);
+        }
+        drop(child);
+        Err(io::Error::other(
+            "tcpdump does not begin to capture; is it installed?",
+        ))
+    }
+
+    /// Ends it, once it has written what it has.
+    pub(super) fn finish(self) -> io::Result<()> {
+        sleep(PAUSE);
+        let number = i32::try_from(self.0.id()).map_err(io::Error::other)?;
+        kill(Pid::from_raw(number), Signal::SIGINT)?;
+        self.0.finish().map(drop)
+    }
+}

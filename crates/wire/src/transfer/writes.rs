@@ -1,0 +1,149 @@
+//! What a sender's application writes when: everything at once, or with pauses.
+
+use std::collections::VecDeque;
+
+use dupack_net::flow::{When, Write};
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::clock::WallClock;
+
+/// The writes that are left.
+#[derive(Clone, Debug)]
+pub(super) struct Script {
+    left: VecDeque<Write>,
+    clock: WallClock,
+    /// Bytes that it is time for.
+    due: u64,
+    written: u64,
+    /// Since when everything that was written is acknowledged.
+    idle_since: Option<Instant>,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// So many bytes may be written.
+    Write(u64),
+    /// Nothing before then.
+    WaitUntil(Instant),
+    /// Nothing before everything is acknowledged.
+    WaitForAcks,
+    /// There is nothing more.
+    End,
+}
+
+impl Script {
+    /// These writes, whose times count from now on; without any, `bytes` at once.
+    pub(super) fn new(writes: &[Write], bytes: u64) -> Self {
+        let all = Write {
+            when: When::At(Duration::ZERO),
+            bytes,
+        };
+        let left = match writes {
+            [] => VecDeque::from([all]),
+            writes => writes.iter().copied().collect(),
+        };
+        Self {
+            left,
+            clock: WallClock::start(),
+            due: 0,
+            written: 0,
+            idle_since: Some(Instant::ZERO),
+        }
+    }
+
+    /// The flow starts now.
+    pub(super) fn start(&mut self) {
+        self.clock = WallClock::start();
+    }
+
+    /// What is to be done now.
+    pub(super) fn next(&mut self) -> Next {
+        self.next_at(self.clock.now())
+    }
+
+    fn next_at(&mut self, now: Instant) -> Next {
+        while self.due == 0 {
+            let Some(write) = self.left.front().copied() else {
+                return Next::End;
+            };
+            let at = match (write.when, self.idle_since) {
+                (When::At(at), _) => Instant::ZERO + at,
+                (When::After(pause), Some(since)) => since + pause,
+                (When::After(_), None) => return Next::WaitForAcks,
+            };
+            if at > now {
+                return Next::WaitUntil(at);
+            }
+            self.due = write.bytes;
+            self.left.pop_front();
+        }
+        Next::Write(self.due)
+    }
+
+    /// For how long it is to wait for `until`.
+    pub(super) fn time_to(&self, until: Instant) -> Duration {
+        until.since(self.clock.now())
+    }
+
+    /// So many bytes were written.
+    pub(super) fn wrote(&mut self, bytes: u64) {
+        self.due = self.due.saturating_sub(bytes);
+        self.written += bytes;
+        self.idle_since = None;
+    }
+
+    /// The peer has acknowledged everything up to there.
+    pub(super) fn acknowledged(&mut self, until: u64) {
+        if until >= self.written {
+            let now = self.clock.now();
+            self.idle_since.get_or_insert(now);
+        }
+    }
+
+    /// Everything that was written.
+    pub(super) const fn written(&self) -> u64 {
+        self.written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn without_writes_everything_comes_at_once() {
+        let mut script = Script::new(&[], 10);
+        assert_eq!(script.next_at(ms(0)), Next::Write(10));
+        script.wrote(4);
+        assert_eq!(script.next_at(ms(0)), Next::Write(6));
+        script.wrote(6);
+        assert_eq!(script.next_at(ms(0)), Next::End);
+    }
+
+    #[test]
+    fn writes_wait_for_their_time_and_answers_for_their_acks() {
+        let write = |when, bytes| Write { when, bytes };
+        let pause = Duration::from_millis(50);
+        let writes = [
+            write(When::At(Duration::from_millis(20)), 5),
+            write(When::After(pause), 7),
+        ];
+        let mut script = Script::new(&writes, 0);
+        assert_eq!(script.next_at(ms(0)), Next::WaitUntil(ms(20)));
+        assert_eq!(script.next_at(ms(20)), Next::Write(5));
+        script.wrote(5);
+        assert_eq!(script.next_at(ms(90)), Next::WaitForAcks);
+        script.acknowledged(4);
+        assert_eq!(script.next_at(ms(90)), Next::WaitForAcks);
+        script.idle_since = Some(ms(100));
+        assert_eq!(script.next_at(ms(110)), Next::WaitUntil(ms(150)));
+        assert_eq!(script.next_at(ms(150)), Next::Write(7));
+        script.wrote(7);
+        assert_eq!((script.written(), script.next_at(ms(150))), (12, Next::End));
+    }
+}
