@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::annotate::{AnnotateError, annotate};
-use dupack_diagnosis::asking::{Asked, ask, experiment_files};
+use dupack_diagnosis::asking::{Asked, ask, courses, experiment_files};
 use dupack_diagnosis::film::{Remarks, retell};
 use dupack_diagnosis::page::{self, Scenes};
 use dupack_diagnosis::summary::{Look, summary};
@@ -230,7 +230,12 @@ fn report(
     };
     let name = name(&args.file);
     let name = name.rsplit('/').next().unwrap_or(&name);
-    page::files(diagnosis, asked, (name, args.detail), &scenes)
+    let first = diagnosis.connections.first();
+    let courses = match first.and_then(ConnectionFindings::main_stream).zip(asked) {
+        Some((stream, asked)) => courses(stream, asked, &Catalog::builtin()),
+        None => Vec::new(),
+    };
+    page::files(diagnosis, asked, (name, args.detail), &scenes, &courses)
         .into_diagnostic()?
         .write(out)?;
     eprintln!("report: {}", out.path().join(PAGE).display());

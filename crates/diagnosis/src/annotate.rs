@@ -12,6 +12,8 @@ use thiserror::Error;
 use crate::compose::{Watch, each_packet};
 use crate::film::{Remarks, retell};
 use crate::findings::ConnectionFindings;
+use crate::handshake::{SynAgain, SynCause};
+use crate::words;
 
 /// Why there is no such capture.
 #[derive(Debug, Error)]
@@ -48,6 +50,16 @@ pub fn annotate<R: Read, W: Write>(
         }
         all.push_str(&said);
     }
+    for syn in connections
+        .iter()
+        .flat_map(|found| found.handshake.again.kept())
+    {
+        let said = remarks.entry(syn.packet).or_default();
+        if !said.is_empty() {
+            said.push_str("; ");
+        }
+        said.push_str(&syn_in_words(syn));
+    }
     let mut writer = CopyWriter::new(to)?;
     let mut begin = None;
     let mut copied = 0_u64;
@@ -71,6 +83,15 @@ pub fn annotate<R: Read, W: Write>(
     }
     writer.finish()?;
     Ok(copied)
+}
+
+fn syn_in_words(syn: &SynAgain) -> String {
+    let why = match syn.cause {
+        SynCause::Timer => "by a timeout",
+        SynCause::Answer => "as the other end's came again",
+    };
+    let waited = words::time(syn.waited);
+    format!("SYN sent again {why}, {waited} after it was sent last")
 }
 
 fn since(first: CaptureTime, at: CaptureTime) -> Instant {

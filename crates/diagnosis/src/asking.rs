@@ -10,7 +10,8 @@ use dupack_tcp::time::Duration;
 
 use crate::findings::StreamFindings;
 use crate::path::experiment::{Captured, Written};
-use crate::sender::{InitialBound, SenderReport, TimeoutRule};
+use crate::sender::{Candidate, InitialBound, SenderReport, TimeoutRule, Verdict};
+use crate::whatif::course::{self, Course};
 use crate::whatif::{
     Answer, Bound, Checked, Estimate, Gate, Offer, Quantity, Reason, WhatIf, usual_stacks,
 };
@@ -18,6 +19,20 @@ use crate::words;
 
 /// The sender that a path is written for where the captured one cannot be told: what most hosts are.
 const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
+
+/// A name whose score is so far behind the best one's, as a natural logarithm, may be the right one as well
+/// (ours: one is named where it is ahead by about as much).
+const BEHIND: f64 = 3.0;
+
+/// What each dialect is behind the one before it, where nothing tells (ours: less than a clue).
+const PER_DIALECT: f64 = 0.5;
+
+/// So many senders are simulated at most (ours: some seconds each).
+const TRIED: usize = 12;
+
+/// An initial window of no more segments than this is that of RFC 3390 or RFC 2581, which only ns-2's dialect
+/// still has.
+const SMALL_INITIAL: u32 = 4;
 
 /// RFC 6298 §2.4.
 const ONE_SECOND: Duration = Duration::from_secs(1);
@@ -33,24 +48,74 @@ pub enum Asked {
     Interrupted,
 }
 
-/// The captured sender as an experiment has it; `None` if it cannot be told.
+/// The senders that the captured one may have been as experiments have them, the likeliest first; none if nothing
+/// fits that can be simulated.
 #[must_use]
-pub fn captured(report: &SenderReport) -> Option<Captured> {
-    let guess = report.stack.as_ref()?;
+pub fn captured(report: &SenderReport) -> Vec<Captured> {
+    let controls = fitting(&report.control);
+    let controls = controls.into_iter().filter_map(|(control, behind)| {
+        let name = control.in_stack()?;
+        Some((name, behind))
+    });
+    let controls: Vec<(&str, f64)> = controls.collect();
+    let recoveries = fitting(&report.recovery);
+    let mut stacks: Vec<(f64, String, Dialect)> = Vec::new();
+    for (n, dialect) in dialects(report).into_iter().enumerate() {
+        for (recovery, behind) in &recoveries {
+            for (control, further) in &controls {
+                let behind = behind + further + n as f64 * PER_DIALECT;
+                stacks.push((behind, format!("{recovery}/{control}"), dialect));
+            }
+        }
+    }
+    stacks.sort_by(|one, other| one.0.total_cmp(&other.0));
+    stacks.dedup_by(|one, other| one.1 == other.1 && one.2 == other.2);
+    let stacks = stacks.into_iter().take(TRIED);
+    let sender = options(report);
+    let all = stacks.map(|(_, stack, dialect)| Captured {
+        stack,
+        dialect,
+        sender,
+    });
+    all.collect()
+}
+
+/// The names that fit, the likeliest first, each with how far it is behind that.
+fn fitting<N: Copy>(verdict: &Verdict<N>) -> Vec<(N, f64)> {
+    if let Some(name) = verdict.name {
+        return vec![(name, 0.0)];
+    }
+    let best = verdict.candidates.first().map_or(0.0, |best| best.score);
+    let behind = |candidate: &Candidate<N>| (candidate.name, best - candidate.score);
+    let all = verdict.candidates.iter().map(behind);
+    all.take_while(|(_, behind)| *behind <= BEHIND).collect()
+}
+
+/// The dialects that fit, the likeliest first.
+fn dialects(report: &SenderReport) -> Vec<Dialect> {
+    let traits = &report.traits;
+    let small = traits.initial_is_window == Some(InitialBound::Window)
+        && traits.initial_segments.is_some_and(|n| n <= SMALL_INITIAL);
+    match traits.least_timeout.map(|least| least.rule) {
+        Some(TimeoutRule::Linux) => vec![Dialect::Linux],
+        Some(TimeoutRule::OneSecond) => vec![Dialect::Rfc],
+        Some(TimeoutRule::Short) => vec![Dialect::Ns2],
+        Some(TimeoutRule::Other) | None if small => vec![Dialect::Ns2, Dialect::Rfc],
+        Some(TimeoutRule::Other) | None => vec![Dialect::Linux, Dialect::Rfc],
+    }
+}
+
+fn options(report: &SenderReport) -> SenderOptions {
     let traits = &report.traits;
     let window = traits.initial_is_window == Some(InitialBound::Window);
     let segments = traits.initial_segments.filter(|_| window);
     let rule = traits.least_timeout.map(|least| least.rule);
     let least = (rule == Some(TimeoutRule::OneSecond)).then_some(ONE_SECOND);
-    Some(Captured {
-        stack: guess.stack.clone(),
-        dialect: guess.dialect.parse().unwrap_or(USUAL.1),
-        sender: SenderOptions {
-            initial_window: segments.map(Buffer::Packets),
-            min_rto: least.map(|least| Delay::from_nanos(least.as_nanos())),
-            ..SenderOptions::default()
-        },
-    })
+    SenderOptions {
+        initial_window: segments.map(Buffer::Packets),
+        min_rto: least.map(|least| Delay::from_nanos(least.as_nanos())),
+        ..SenderOptions::default()
+    }
 }
 
 /// The path of a stream as an experiment, with the sender that was captured or, where it cannot be told, a usual
@@ -62,7 +127,8 @@ pub fn experiment(stream: &StreamFindings) -> Written {
         dialect: USUAL.1,
         sender: SenderOptions::default(),
     };
-    let captured = captured(&stream.sender).unwrap_or_else(usual);
+    let captured = captured(&stream.sender).into_iter().next();
+    let captured = captured.unwrap_or_else(usual);
     stream.path.experiment(&captured)
 }
 
@@ -85,10 +151,11 @@ pub fn ask(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<Asked, String> {
-    let Some(captured) = captured(&stream.sender) else {
+    let captured = captured(&stream.sender);
+    if captured.is_empty() {
         return Ok(Asked::Refused(no_sender(&stream.sender)));
-    };
-    let question = WhatIf::new(&stream.path, &captured, catalog);
+    }
+    let question = WhatIf::of_any(&stream.path, &captured, catalog);
     let passed = match question.gate(progress, interrupt) {
         Gate::Passed(passed) => passed,
         Gate::Refused { reason, checked } => {
@@ -97,18 +164,20 @@ pub fn ask(
         Gate::Interrupted => return Ok(Asked::Interrupted),
     };
     let usual = usual_stacks(catalog);
+    let alone = match passed.senders.as_slice() {
+        [one] => Some(one.captured.stack.clone()),
+        _ => None,
+    };
     // The captured sender was simulated for the gate.
     let others = stacks.unwrap_or(&usual).iter();
-    let others = others.filter(|stack| stack.to_string() != captured.stack);
+    let others = others.filter(|stack| Some(stack.to_string()) != alone);
     let stacks: Vec<StackSpec> = others.cloned().collect();
     if stacks.is_empty() {
         return Ok(Asked::Refused(format!(
             "{} is what was captured, and no other stack was asked for",
-            captured.stack
+            alone.unwrap_or_default()
         )));
     }
-    let (_, each) = question.runs();
-    progress.runs_added(each.saturating_mul(stacks.len()));
     let Some(mut answers) = passed.ask(&stacks, progress, interrupt)? else {
         return Ok(Asked::Interrupted);
     };
@@ -118,6 +187,31 @@ pub fn ask(
         one.cmp(&other).then(mean.total_cmp(&than))
     });
     Ok(Asked::Answered(answers))
+}
+
+/// Answers whose course is shown.
+const COURSES: usize = 2;
+
+/// How the transfer goes when the captured sender is simulated, and by the stacks that are the fastest; nothing
+/// where nothing was answered.
+#[must_use]
+pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec<Course> {
+    let Asked::Answered(answers) = asked else {
+        return Vec::new();
+    };
+    let passed = answers.first().map_or(&[][..], |answer| &answer.senders);
+    let mut senders = captured(&stream.sender).into_iter();
+    let Some(sender) = senders.find(|sender| passed.contains(&sender.name())) else {
+        return Vec::new();
+    };
+    let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
+    let fastest = given.map(|answer| answer.stack.to_string());
+    let fastest = fastest.filter(|stack| *stack != sender.stack).take(COURSES);
+    let stacks: Vec<String> = std::iter::once(sender.stack.clone())
+        .chain(fastest)
+        .collect();
+    // What could be answered can be run.
+    course::courses(&stream.path, &sender, &stacks, catalog).unwrap_or_default()
 }
 
 fn no_sender(report: &SenderReport) -> String {
@@ -137,6 +231,10 @@ fn refusal(reason: &Reason, checked: &[Checked]) -> String {
         Reason::NoRoundTrip => "the least round-trip time is not known".to_owned(),
         Reason::PerhapsShared => {
             "others may share the bottleneck, and would give way to another sender otherwise"
+                .to_owned()
+        }
+        Reason::VariesUnseen => {
+            "the path's rate varies, and the sender did not fill it for long enough to show how"
                 .to_owned()
         }
         Reason::NoSuchSender(why) => format!("the captured sender cannot be simulated: {why}"),

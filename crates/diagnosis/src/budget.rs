@@ -1,10 +1,10 @@
 //! What every instant of a stream was limited by.
 //!
 //! Time passes between events: a segment leaves, an ACK comes. What limited the sender meanwhile is said by
-//! how things stood then ([`Look`](quiet::Look): nothing outstanding, the receive window full, room left, or
+//! how things stood then (`quiet::Look`: nothing outstanding, the receive window full, room left, or
 //! neither) and by what ended the silence: a timer, an ACK just before, or nothing that is seen. So time waits
-//! ([`quiet`]) until the next segment leaves, and is given away then, into rounds of about a round trip
-//! ([`ledger`]), where the round-trip times say whether a queue stood before the bottleneck. The bottleneck's
+//! (`quiet`) until the next segment leaves, and is given away then, into rounds of about a round trip
+//! (`ledger`), where the round-trip times say whether a queue stood before the bottleneck. The bottleneck's
 //! rate is known at the end alone, and a round that moved data at that rate was limited by it.
 //!
 //! **The congestion window is not in a capture.** That the sender was held by it follows from the absence of
@@ -61,6 +61,9 @@ const ROUND_TRIP_UNKNOWN: Duration = Duration::from_millis(100);
 /// host takes, with captures of interfaces that gather packets.
 const PROMPT: Duration = Duration::from_millis(1);
 
+/// After the end of a message, within this time. Ours: many times what a host takes to answer.
+const PROMPT_AFTER_MESSAGE: Duration = Duration::from_micros(250);
+
 /// Elsewhere the way from the sender to there varies by this part of a round trip. Ours.
 const PROMPT_PART: u64 = 8;
 
@@ -109,8 +112,11 @@ pub struct Budget {
     last_arrival: Option<(Instant, Outstanding)>,
     /// When something left, or an ACK moved SND.UNA: since then a timer runs that expires next.
     moved_at: Instant,
-    /// The receive window that was granted last.
+    /// The receive window that was granted last, and what of it is left.
     window: Option<u64>,
+    window_left: Option<u64>,
+    /// The timestamp of what left last.
+    stamp: Option<u32>,
     /// Whether the sender last stopped because the receive window was full.
     at_edge: Edge,
     scale: Scale,
@@ -177,6 +183,8 @@ impl Budget {
             last_arrival: None,
             moved_at: started,
             window: None,
+            window_left: None,
+            stamp: None,
             at_edge: Edge::Away,
             scale: Scale {
                 round_trip: ROUND_TRIP_UNKNOWN,
@@ -255,13 +263,25 @@ impl Budget {
     }
 
     fn prompt(&self) -> Duration {
-        let round_trip = self.scale.round_trip;
-        let at_sender = PROMPT.min(round_trip / 2);
+        let at_sender = PROMPT.min(self.scale.round_trip / 2);
+        at_sender.max(self.elsewhere())
+    }
+
+    /// By how much the way from the sender varies.
+    fn elsewhere(&self) -> Duration {
         if self.place == Place::Sender {
-            at_sender
+            Duration::ZERO
         } else {
-            at_sender.max(round_trip / PROMPT_PART)
+            self.scale.round_trip / PROMPT_PART
         }
+    }
+
+    /// Whether a segment fills what little room a window has, as one that waited for more does in the end
+    /// (RFC 9293 §3.8.6.2.1): a probe of the window in effect.
+    fn overrides_silly_window(&self, departure: &Departure<'_>) -> bool {
+        let len = departure.end.saturating_sub(departure.start);
+        let fills = departure.window_left == Some(0) && len < self.windows.mss();
+        fills && matches!(self.look, Look::Shut(Outstanding::Nothing))
     }
 
     /// What ended the silence before a segment.
@@ -285,8 +305,20 @@ impl Budget {
         if departure.kind == SendingKind::Empty || departure.kind == SendingKind::Acknowledged {
             return Ending::Probe;
         }
+        if self.overrides_silly_window(departure) {
+            return Ending::Probe;
+        }
+        let prompt = if self.quiet.has_ended() {
+            // The application had no more, and an ACK that came a while ago let nothing go.
+            match self.place {
+                Place::Sender => self.prompt().min(PROMPT_AFTER_MESSAGE),
+                _ => self.prompt().min(PROMPT),
+            }
+        } else {
+            self.prompt()
+        };
         match self.last_arrival {
-            Some((came, left)) if at.since(came) <= self.prompt() => Ending::Ack(left),
+            Some((came, left)) if at.since(came) <= prompt => Ending::Ack(left),
             Some((came, _)) => Ending::Nothing { last_ack: came },
             None => Ending::Nothing {
                 last_ack: self.started,
@@ -315,7 +347,13 @@ impl Budget {
         } else {
             self.windows.kind()
         };
+        let is_tiny = self
+            .window_left
+            .is_some_and(|left| left < self.windows.mss());
         self.look = if self.window == Some(0) {
+            Look::Shut(outstanding)
+        } else if flight == 0 && is_tiny && self.at_edge == Edge::Reached {
+            // No room for a segment, and who avoids silly windows waits (RFC 9293 §3.8.6.2.1).
             Look::Shut(outstanding)
         } else if flight == 0 {
             Look::Empty
@@ -334,7 +372,10 @@ impl Budget {
 impl Analysis for Budget {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
         self.pass(departure.at);
-        self.settle(self.ending(departure, explained.retransmission));
+        let together = self.left_together(departure, explained);
+        if !together {
+            self.settle(self.ending(departure, explained.retransmission));
+        }
         self.moved_at = self.clock;
         let view = &departure.view;
         self.rescale(view);
@@ -372,6 +413,7 @@ impl Analysis for Budget {
             .set_bytes_min(mss.saturating_mul(QUEUE_SEGMENTS_MIN));
         // What is sent again lies far from the edge of the window, and does not move it.
         if new {
+            self.window_left = departure.window_left;
             let full = departure.window_left.is_some_and(|left| left < mss);
             self.at_edge = if full { Edge::Reached } else { Edge::Away };
         }
@@ -384,6 +426,9 @@ impl Analysis for Budget {
             });
         }
         self.look_around(view);
+        if together {
+            self.quiet.relabel(self.look, self.kind);
+        }
     }
 
     fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
@@ -399,7 +444,10 @@ impl Analysis for Budget {
         self.ledger.delivered(facts.delivered_bytes);
         if facts.acked_bytes > 0 {
             self.moved_at = self.clock;
-            if self.stage == Stage::Open {
+            let has_room = arrival
+                .window_left
+                .is_none_or(|left| left >= self.windows.mss());
+            if self.stage == Stage::Open && has_room {
                 self.quiet.advanced(self.clock);
             }
         }
@@ -420,16 +468,31 @@ impl Analysis for Budget {
         ));
         self.look_for_end_of_round(view);
         self.window = arrival.window;
-        if let (Some(window), Some(left)) = (arrival.window, arrival.window_left) {
-            if left > window / EDGE_PART {
-                self.at_edge = Edge::Away;
-            }
+        self.window_left = arrival.window_left;
+        if let (Some(window), Some(left)) = (arrival.window, arrival.window_left)
+            && left > window / EDGE_PART
+            && left >= self.windows.mss()
+        {
+            self.at_edge = Edge::Away;
         }
         self.look_around(view);
     }
 }
 
 impl Budget {
+    /// Whether new data left together with that before it, though where the capture was taken the bottleneck
+    /// has spread them: their timestamps are the same.
+    fn left_together(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) -> bool {
+        let value = departure.timestamps.map(|stamps| stamps.value);
+        let before = core::mem::replace(&mut self.stamp, value);
+        self.place != Place::Sender
+            && value.is_some()
+            && value == before
+            && departure.kind == SendingKind::First
+            && explained.retransmission.is_none()
+            && self.stage == Stage::Open
+    }
+
     /// Whether the congestion window, which a loss has made smaller, is what holds the sender rather than a
     /// receive window that is full.
     fn is_window_smaller(&self, view: &View<'_>) -> bool {

@@ -26,7 +26,7 @@ use crate::path::{Path, Survey};
 use crate::sender::{self, SenderAnalysis};
 use crate::side::{Both, Side};
 use crate::stalls::Stalls;
-use crate::story::Case;
+use crate::story::{Case, Shut};
 use crate::table::{Limits, Table};
 
 /// The loss differentiations that are asked for their votes are those that come with the project.
@@ -66,7 +66,7 @@ impl Follower for Examiner {
             budget: budget(beginning),
             stalls,
             survey: Survey::new(beginning.smss, &CATALOG),
-            sender: SenderAnalysis::new(seen),
+            sender: SenderAnalysis::new(seen, beginning.smss),
             ended: at,
             outstanding: 0,
         }
@@ -152,6 +152,9 @@ impl Examiner {
                 self.survey.proved_needless(again);
             }
         }
+        let vantage = connection.vantage(side);
+        let handshake = connection.handshake().round_trip_to(side);
+        self.survey.seen_from(&vantage, handshake);
         let path = self.survey.path();
         let facts = facts(&path);
         let shares = self.budget.finish(ended, &facts);
@@ -160,11 +163,12 @@ impl Examiner {
             shares: &shares,
             stalls: &stalls,
             path: facts,
+            shut: shut(&self.explainer, connection, side),
         });
         StreamFindings {
             side,
             smss: self.beginning.smss,
-            vantage: connection.vantage(side),
+            vantage,
             account: self.explainer.account(),
             retransmissions: self.explainer.records().copied().collect(),
             happenings: self.explainer.happenings().clone(),
@@ -176,6 +180,16 @@ impl Examiner {
             path,
             sender: self.sender.report(),
         }
+    }
+}
+
+/// How often the receiver's window was shut: before the first data was seen, its packets say so.
+fn shut(explainer: &Explainer, connection: &Connection<Examiner>, side: Side) -> Shut {
+    let happenings = explainer.happenings();
+    let seen = u64::from(connection.counts(side.other()).zero_windows > 0);
+    Shut {
+        times: happenings.closed_times().max(seen),
+        probes: happenings.window_probes(),
     }
 }
 
@@ -218,7 +232,7 @@ fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
         },
         first_at: connection.first_at(),
         last_at: connection.last_at(),
-        handshake: *connection.handshake(),
+        handshake: connection.handshake().clone(),
         ending: *connection.ending(),
         counts: Both {
             opener: connection.counts(Side::Opener).clone(),

@@ -11,6 +11,7 @@ use crate::cause::{Class, Need, Retransmission};
 use crate::film::Scene;
 use crate::findings::{ConnectionFindings, StreamFindings};
 use crate::summary::title;
+use crate::whatif::course::Course;
 use crate::words;
 
 /// From so many bytes on they are shown in MB.
@@ -45,11 +46,13 @@ pub fn timeline(
     connection: &ConnectionFindings,
     stream: &StreamFindings,
     scene: &Scene,
+    courses: &[Course],
 ) -> Timeline {
     let shares = &stream.shares;
     let (from, until) = (shares.started.as_secs_f64(), shares.ended.as_secs_f64());
-    let rows = vec![
-        sequence(scene),
+    let mut rows = vec![sequence(scene)];
+    rows.extend(beside(scene, courses));
+    rows.extend([
         TimelineRow {
             name: "limited by".to_owned(),
             plot: TimelinePlot::Bands(shares.bands.iter().map(band).collect()),
@@ -57,7 +60,7 @@ pub fn timeline(
         in_flight(scene),
         round_trips(scene),
         losses(scene),
-    ];
+    ]);
     Timeline {
         title: title(connection),
         subtitle: stream.story.clone(),
@@ -216,6 +219,39 @@ fn band(band: &Band) -> TimelineBand {
         from: band.from.as_secs_f64(),
         until: band.to.as_secs_f64(),
     }
+}
+
+/// What was acknowledged when: in the capture, and simulated with the captured sender and others.
+fn beside(scene: &Scene, courses: &[Course]) -> Option<TimelineRow> {
+    let began = scene.sent.kept().first()?.time;
+    let most = courses.iter().filter_map(|course| course.acked.last());
+    let unit = Unit::of(most.map(|point| point.1).fold(0.0, f64::max));
+    let hues = [Hue::Sky, Hue::Vermillion, Hue::Green];
+    let simulated = courses.iter().zip(hues).map(|(course, hue)| TimelineLine {
+        name: format!("{}, simulated", course.stack),
+        hue,
+        points: course
+            .acked
+            .iter()
+            .map(|(time, bytes)| (began + time, bytes / unit.bytes))
+            .collect(),
+    });
+    let captured = TimelineLine {
+        name: "in the capture".to_owned(),
+        hue: Hue::Black,
+        points: line(&scene.acked, unit.bytes),
+    };
+    let lines: Vec<_> = std::iter::once(captured).chain(simulated).collect();
+    (lines.len() > 1).then(|| TimelineRow {
+        name: format!("acknowledged, here and simulated ({})", unit.name),
+        plot: TimelinePlot::Values {
+            height: RowHeight::Tall,
+            from_zero: FromZero::Yes,
+            spans: Vec::new(),
+            lines,
+            marks: Vec::new(),
+        },
+    })
 }
 
 fn in_flight(scene: &Scene) -> TimelineRow {

@@ -120,11 +120,11 @@ impl ConnectionFindings {
         self.last_at.since(self.first_at)
     }
 
-    /// The most time that one of its streams lost.
+    /// The time that it waited for SYNs to be sent again, and the most that one of its streams lost.
     #[must_use]
     pub fn lost(&self) -> Duration {
         let lost = self.all_streams().map(StreamFindings::lost);
-        lost.max().unwrap_or(Duration::ZERO)
+        lost.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited()
     }
 
     /// Bytes of data of both ends, each counted once.
@@ -182,7 +182,7 @@ impl FromStr for Flow {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        if let Some(number) = text.strip_prefix('#').unwrap_or(text).parse().ok() {
+        if let Ok(number) = text.strip_prefix('#').unwrap_or(text).parse() {
             return Ok(Self::Number(number));
         }
         if let Some(port) = text.strip_prefix(':').and_then(|port| port.parse().ok()) {

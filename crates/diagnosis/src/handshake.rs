@@ -1,9 +1,13 @@
 //! What the two ends have agreed on by their SYNs, as far as the capture shows them.
 
+mod again;
+
+pub use again::{SYNS_AGAIN_MAX, SynAgain, SynCause, SynsAgain};
+
 use dupack_tcp::connection::{Flags, Timestamps};
 use dupack_tcp::options::{Ecn, Sack};
 use dupack_tcp::seq::SeqNumber;
-use dupack_tcp::time::Instant;
+use dupack_tcp::time::{Duration, Instant};
 
 use dupack_wire::captured::Cut;
 
@@ -88,7 +92,7 @@ pub enum Agreement {
 }
 
 /// The SYNs of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Handshake {
     /// The SYN of each end, if the capture has it.
     pub syns: Both<Option<Syn>>,
@@ -96,6 +100,8 @@ pub struct Handshake {
     pub established_at: Option<Instant>,
     /// The number of that packet in the capture.
     pub established_by: Option<u64>,
+    /// SYNs that were sent again.
+    pub again: SynsAgain,
 }
 
 impl Handshake {
@@ -115,8 +121,10 @@ impl Handshake {
     fn take_syn(&mut self, side: Side, packet: &Packet) {
         match self.syns.of_mut(side) {
             Some(known) if known.isn == packet.segment.seq => {
+                let waited = packet.at.since(known.last_at);
                 known.times = known.times.saturating_add(1);
                 known.last_at = packet.at;
+                self.again.sent(side, packet.at, packet.number, waited);
                 known.timestamps = packet.segment.options.timestamps;
             }
             Some(_) => {}
@@ -129,6 +137,17 @@ impl Handshake {
     pub fn opened_at(&self) -> Option<Instant> {
         let syns = [self.syns.opener, self.syns.answerer].into_iter().flatten();
         syns.map(|syn| syn.first_at).min()
+    }
+
+    /// What the handshake took from where it was captured to `sender` and back, if the capture has it.
+    #[must_use]
+    pub fn round_trip_to(&self, sender: Side) -> Option<Duration> {
+        let answer = self.syns.answerer?;
+        match sender {
+            // Its ACK follows the answer that came last.
+            Side::Opener => Some(self.established_at?.since(answer.last_at)),
+            Side::Answerer => Some(answer.first_at.since(self.syns.opener?.last_at)),
+        }
     }
 
     /// Whether something was agreed on that both SYNs must ask for, by `asks`.
@@ -249,12 +268,12 @@ mod tests {
     #[test]
     fn a_syn_ack_alone_tells_what_is_agreed_on_and_a_syn_alone_only_what_is_not() {
         let both = handshake(|_| {}, |_| {});
-        let mut answer = both;
+        let mut answer = both.clone();
         answer.syns.opener = None;
         assert_eq!(answer.sack(), Agreement::Agreed);
         assert_eq!(answer.window_scale(Side::Answerer), Some(7));
         assert_eq!(answer.window_scale(Side::Opener), None);
-        let mut question = both;
+        let mut question = both.clone();
         question.syns.answerer = None;
         assert_eq!(question.sack(), Agreement::Unseen);
         assert_eq!(question.window_scale(Side::Opener), None);
@@ -283,6 +302,9 @@ mod tests {
         both.take(Side::Opener, &from(Side::Opener, 3.0, 100).ack(300));
         both.take(Side::Opener, &from(Side::Opener, 9.0, 100).ack(300));
         assert_eq!(both.established_at, Some(ms(3.0)));
+        // The answer was captured 2 ms before, and 1 ms after the SYN.
+        let ways = Side::BOTH.map(|side| both.round_trip_to(side));
+        assert_eq!(ways, [2, 1].map(|ms| Some(Duration::from_millis(ms))));
     }
 
     #[test]
@@ -294,5 +316,36 @@ mod tests {
             (syn.times, syn.first_at, syn.last_at),
             (2, ms(0.0), ms(1000.0))
         );
+    }
+
+    #[test]
+    fn an_answer_is_sent_again_by_a_timer_or_because_the_question_was() {
+        let mut both = handshake(|_| {}, |_| {});
+        let again = |side: Side, at: f64, isn: u32| from(side, at, isn).syn(1460);
+        both.take(Side::Answerer, &again(Side::Answerer, 1001.0, 299).ack(100));
+        both.take(Side::Opener, &again(Side::Opener, 3000.0, 99));
+        both.take(Side::Answerer, &again(Side::Answerer, 3001.0, 299).ack(100));
+        let told = both.again.kept().iter().map(|syn| (syn.side, syn.cause));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                (Side::Answerer, SynCause::Timer),
+                (Side::Opener, SynCause::Timer),
+                (Side::Answerer, SynCause::Answer)
+            ]
+        );
+        let first = both.again.kept().first().map(|syn| syn.waited);
+        assert_eq!(first, Some(Duration::from_millis(1000)));
+    }
+
+    #[test]
+    fn who_repeats_a_syn_for_ever_fills_no_memory() {
+        let mut both = handshake(|_| {}, |_| {});
+        for n in 0..100 {
+            let at = 1000.0 * f64::from(n + 1);
+            both.take(Side::Opener, &from(Side::Opener, at, 99).syn(1460));
+        }
+        assert_eq!(both.again.kept().len(), SYNS_AGAIN_MAX);
+        assert_eq!(both.syns.opener.map(|syn| syn.times), Some(101));
     }
 }

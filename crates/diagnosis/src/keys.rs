@@ -2,6 +2,7 @@
 
 use crate::budget::Limit;
 use crate::cause::{Cause, Class, Need};
+use crate::handshake::SynCause;
 use crate::side::Side;
 use crate::stalls::{Culprit, StallKind, WaitedFor};
 use crate::vantage::{Place, Reason};
@@ -138,6 +139,15 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::Timestamps => "timestamps",
         Reason::Responses => "responses",
         Reason::Nothing => "nothing",
+    }
+}
+
+/// The name of what made an end send its SYN again.
+#[must_use]
+pub const fn syn_cause(cause: SynCause) -> &'static str {
+    match cause {
+        SynCause::Timer => "timeout",
+        SynCause::Answer => "answer_to_syn_sent_again",
     }
 }
 

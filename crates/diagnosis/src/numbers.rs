@@ -79,9 +79,19 @@ struct ConnectionNumbers {
     first_s: f64,
     last_s: f64,
     established_s: Option<f64>,
+    syns_sent_again: Vec<SynNumbers>,
     reset_s: Option<f64>,
     lost_s: f64,
     streams: Vec<StreamNumbers>,
+}
+
+#[derive(Serialize)]
+struct SynNumbers {
+    sent_by: &'static str,
+    at_s: f64,
+    packet: u64,
+    cause: &'static str,
+    waited_s: f64,
 }
 
 #[derive(Serialize)]
@@ -338,6 +348,19 @@ impl ConnectionNumbers {
             first_s: secs(found.first_at),
             last_s: secs(found.last_at),
             established_s: found.handshake.established_at.map(secs),
+            syns_sent_again: found
+                .handshake
+                .again
+                .kept()
+                .iter()
+                .map(|syn| SynNumbers {
+                    sent_by: keys::side(syn.side),
+                    at_s: secs(syn.at),
+                    packet: syn.packet,
+                    cause: keys::syn_cause(syn.cause),
+                    waited_s: long(syn.waited),
+                })
+                .collect(),
             reset_s: found.ending.reset.map(|(_, at, _)| secs(at)),
             lost_s: long(found.lost()),
             streams: found

@@ -15,8 +15,11 @@ use crate::film::{Scene, cause_in_words, needless_in_words};
 use crate::findings::{ConnectionFindings, StreamFindings};
 use crate::follow::StreamId;
 use crate::sender::Verdict;
-use crate::summary::{ends, lost_to, packets, path_in_words, seen_from, sent_again, title};
+use crate::summary::{
+    ends, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title,
+};
 use crate::whatif::Offer;
+use crate::whatif::course::Course;
 use crate::{keys, numbers, words};
 
 /// The most retransmissions that a page lists; the CSV has more (ours).
@@ -42,6 +45,7 @@ pub fn files<'d>(
     asked: Option<&'d Asked>,
     (name, detailed): (&str, usize),
     scenes: &Scenes,
+    courses: &[Course],
 ) -> Result<Files<'d>, FigureError> {
     let mut files = Files::new();
     let mut sections = vec![in_short(diagnosis)];
@@ -55,7 +59,11 @@ pub fn files<'d>(
             scenes.get(&id).map(|scene| (stream, scene))
         });
         let svg = match figure {
-            Some((stream, scene)) => Some(timeline(connection, stream, scene).svg()?),
+            Some((stream, scene)) => {
+                // Only the first is asked about.
+                let courses = if place == 0 { courses } else { &[] };
+                Some(timeline(connection, stream, scene, courses).svg()?)
+            }
             None => None,
         };
         let file = svg.as_ref().map(|svg| {
@@ -170,7 +178,8 @@ fn of_connection(
 }
 
 const CAPTION: &str = "Above: where in the stream each segment begins, and what was acknowledged; what was sent again stands \
-    out by why. Below: what limited the sender, what was in flight, the round-trip times, and what was lost, sent again \
+    out by why. Where another sender was asked about, the same transfer stands beside its simulations: where the \
+    captured sender's runs along, the path is understood. Below: what limited the sender, what was in flight, the round-trip times, and what was lost, sent again \
     for nothing or by a timer.";
 
 fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
@@ -184,7 +193,7 @@ fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
         ),
         _ => "not known: no ACK tells".to_owned(),
     };
-    let rows = [
+    let mut rows = vec![
         ("sender", from),
         ("receiver", to),
         ("data", words::bytes(shares.delivered as f64)),
@@ -194,6 +203,9 @@ fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
         ("sent again", sent_again(stream)),
         ("seen from", seen_from(&stream.vantage)),
     ];
+    if let Some(syns) = syns_again(connection) {
+        rows.push(("handshake", syns));
+    }
     Block::Table {
         caption: "The data of the end that lost the most time.".to_owned(),
         header: vec![String::new(), String::new()],

@@ -30,8 +30,9 @@ pub mod writes;
 use std::collections::VecDeque;
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_tcp::facts::AckKind;
+use dupack_tcp::facts::{AckKind, SendReason};
 use dupack_tcp::replay::SendingKind;
+use dupack_tcp::scoreboard::{Delivered, Segment};
 use dupack_tcp::time::{Duration, Instant};
 
 pub use acks::Acknowledging;
@@ -45,15 +46,15 @@ pub use votes::Vote;
 
 use crate::cause::{Cause, Need, Repeat, Retransmission};
 use crate::moment::{Analysis, Arrival, Departure, Explained, Stage};
-use crate::vantage::Place;
+use crate::vantage::{Place, Vantage};
 use acks::Acks;
 use delivery::Delivery;
-use losses::{Losses, Lost};
+use losses::{Losses, Lost, Surety};
 use one_way::OneWay;
 use over_time::OverTime;
 use rate::Rates;
 use reordering::Overtaking;
-use round_trips::RoundTrips;
+use round_trips::{Length, RoundTrips};
 use votes::Judges;
 use writes::Writes;
 
@@ -62,6 +63,12 @@ const IPV4_TCP: u64 = 40;
 const IPV6_TCP: u64 = 60;
 /// What timestamps add, with padding (RFC 7323 appendix A).
 const TIMESTAMPS: u64 = 12;
+
+/// What leaves within this time leaves together (ours: a host's own link takes less for a few segments).
+const TOGETHER: Duration = Duration::from_micros(100);
+
+/// A segment that lacks more than one of so many parts is short (ours: options take some bytes of some).
+const FULL_PARTS: u64 = 10;
 
 /// So many repairs wait for their ACKs (ours): those of one recovery.
 const UNPROVEN: usize = 64;
@@ -73,7 +80,11 @@ pub struct Survey {
     /// Bytes of the headers of a data packet, once one has been seen.
     headers: u64,
     place: Place,
+    /// How far the sender is.
+    distance: Distance,
     trips: RoundTrips,
+    /// At the receiver: what stands for the least delay, of which only the waiting beyond it is known.
+    way: Option<Duration>,
     one_way: OneWay,
     rates: Rates,
     over_time: OverTime,
@@ -82,6 +93,7 @@ pub struct Survey {
     overtaking: Overtaking,
     acks: Acks,
     writes: Writes,
+    course: policer::Course,
     transfer: Seen,
     stage: Stage,
     /// Repairs of which no ACK tells yet whether they were needed.
@@ -112,7 +124,18 @@ struct Seen {
     timeouts: u64,
     retransmissions: u64,
     window_max: Option<u64>,
+    /// The most that was outstanding at once.
+    flight_max: u64,
     duplicates: Duplicates,
+}
+
+/// Whether it is known how long ACKs are on their way from where the capture was taken to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Distance {
+    Known,
+    /// As above; the handshake, whose segments are short, took this.
+    KnownOfShort(Duration),
+    Unknown,
 }
 
 /// What the receiver says of what came out of order.
@@ -135,7 +158,9 @@ impl Survey {
             smss: u64::from(smss.max(1)),
             headers: IPV4_TCP,
             place: Place::Sender,
+            distance: Distance::Known,
             trips: RoundTrips::default(),
+            way: None,
             one_way: OneWay::default(),
             rates: Rates::default(),
             over_time: OverTime::default(),
@@ -144,6 +169,7 @@ impl Survey {
             overtaking: Overtaking::default(),
             acks: Acks::default(),
             writes: Writes::default(),
+            course: policer::Course::default(),
             transfer: Seen::default(),
             stage: Stage::Open,
             unproven: VecDeque::new(),
@@ -151,11 +177,22 @@ impl Survey {
         }
     }
 
+    /// Where the capture was taken, as far as all of it tells; and the round trip from there to the sender that the
+    /// handshake took, if the capture has it.
+    pub fn seen_from(&mut self, vantage: &Vantage, handshake: Option<Duration>) {
+        let far = matches!(vantage.place, Place::Receiver | Place::Middle);
+        if far && vantage.to_sender.is_zero() {
+            self.distance = Distance::Unknown;
+        } else if let (Place::Receiver, Some(handshake)) = (vantage.place, handshake) {
+            self.distance = Distance::KnownOfShort(handshake);
+        }
+    }
+
     /// A retransmission that had been thought needed proved to be needless, other than by a DSACK, of which an
     /// [`Arrival`] tells.
     pub fn proved_needless(&mut self, retransmission: &Retransmission) {
         self.losses
-            .had_arrived(retransmission.start, retransmission.end);
+            .all_had_arrived(retransmission.start, retransmission.end);
     }
 
     /// Bytes on the wire of `segments` that carry `payload`.
@@ -164,7 +201,10 @@ impl Survey {
     }
 
     fn delivered(&mut self, delivery: &Delivery, outstanding: u64) {
-        let base = self.trips.least();
+        let base = match self.place {
+            Place::Receiver => self.way.or(self.trips.least()),
+            _ => self.trips.least(),
+        };
         let before = self.rates.delivered(delivery, base);
         self.over_time
             .delivered(delivery.at, delivery.bytes, before);
@@ -177,13 +217,19 @@ impl Survey {
     /// What an ACK tells to have arrived.
     fn acknowledged(&mut self, arrival: &Arrival<'_>) {
         let facts = &arrival.facts;
-        let mut newest: Option<&dupack_tcp::scoreboard::Segment> = None;
+        let mut newest: Option<&Segment> = None;
         let mut oldest = newest;
         let mut payload: u64 = 0;
+        // Together with a repair it becomes known of others that they have arrived, which may have been there for
+        // long; and of what was sent more than once, which of them has.
+        let sent_once = |delivered: &Delivered| delivered.segment.transmissions == 1;
+        // Without SACK nothing tells what arrives while something is missing.
+        let blind = self.transfer.duplicates == Duplicates::Bare && self.stage != Stage::Open;
+        let plain = !blind && facts.delivered.iter().all(sent_once);
         for delivered in facts.delivered {
             let segment = &delivered.segment;
             payload = payload.saturating_add(u64::from(segment.len));
-            if segment.transmissions == 1 {
+            if plain {
                 self.overtaking.arrived(segment.order, arrival.at);
             }
             if newest.is_none_or(|known| known.order < segment.order) {
@@ -196,7 +242,9 @@ impl Survey {
         let (Some(oldest), Some(newest)) = (oldest, newest) else {
             return;
         };
-        self.overtaking.up_to(newest.order, arrival.at);
+        if plain {
+            self.overtaking.up_to(newest.order, arrival.at);
+        }
         let segments = facts.delivered.len() as u64;
         let delivery = Delivery {
             at: arrival.at,
@@ -205,7 +253,7 @@ impl Survey {
             bytes: self.wire(payload, segments),
             sent: (oldest.sent_at, newest.sent_at),
             start: newest.start,
-            delay: facts.rtt,
+            delay: facts.rtt.filter(|_| plain),
         };
         self.delivered(&delivery, arrival.view.flight_size());
     }
@@ -218,7 +266,9 @@ impl Survey {
         let wait = departure
             .timestamps
             .and_then(|stamps| self.one_way.wait(departure.at, stamps.value));
-        let delay = wait.and_then(|wait| Some(self.trips.least()? + wait));
+        // The least round-trip time may be found later: what is a delay now must be one then.
+        self.way = self.way.or(self.trips.least());
+        let delay = wait.zip(self.way).map(|(wait, way)| way + wait);
         let left = departure.at - delay.unwrap_or_default();
         let payload = departure.end.saturating_sub(departure.start);
         let segments = departure.sent.len() as u64;
@@ -240,7 +290,17 @@ impl Survey {
 
     /// A segment was sent again.
     fn repaired(&mut self, departure: &Departure<'_>, again: &Retransmission, stage: Stage) {
-        self.transfer.retransmissions += 1;
+        let mut segments: Vec<(u64, u64)> = departure
+            .sent
+            .iter()
+            .filter(|sent| matches!(sent.why, SendReason::Retransmit(_)))
+            .map(|sent| &sent.segment)
+            .map(|segment| (segment.start, segment.start + u64::from(segment.len)))
+            .collect();
+        if segments.len() < 2 {
+            segments = vec![(again.start, again.end)];
+        }
+        self.transfer.retransmissions += segments.len() as u64;
         if matches!(again.cause, Cause::Timeout { .. }) {
             self.transfer.timeouts += 1;
             self.judges.timed_out(departure.at);
@@ -261,28 +321,39 @@ impl Survey {
             return;
         }
         if let Some(stamps) = departure.timestamps {
-            if self.unproven.len() >= UNPROVEN {
-                self.unproven.pop_front();
+            for &(start, end) in &segments {
+                if self.unproven.len() >= UNPROVEN {
+                    self.unproven.pop_front();
+                }
+                self.unproven.push_back(Unproven {
+                    start,
+                    end,
+                    stamp: stamps.value,
+                });
             }
-            self.unproven.push_back(Unproven {
-                start: again.start,
-                end: again.end,
-                stamp: stamps.value,
-            });
         }
+        let by_timer = matches!(again.cause, Cause::Timeout { .. } | Cause::AfterTimeout);
+        let surety = match self.transfer.duplicates {
+            Duplicates::Bare if by_timer && again.need == Need::Unknown => Surety::Outstanding,
+            _ => Surety::Missed,
+        };
         let event = !matches!(self.stage, Stage::Recovery | Stage::Loss)
             && stage == Stage::Recovery
             && again.cause != Cause::TailLossProbe;
         let segment = departure.sent.first().filter(|_| event);
-        let votes = segment.map(|sent| self.judges.judge(&departure.view, sent.segment));
-        self.losses.lost(Lost {
-            start: again.start,
-            end: again.end,
-            transmission: again.transmission.saturating_sub(1).max(1),
-            sent: departure.at,
-            delay: None,
-            votes,
-        });
+        let mut votes = segment.map(|sent| self.judges.judge(&departure.view, sent.segment));
+        for (start, end) in segments {
+            self.losses.lost(Lost {
+                start,
+                end,
+                transmission: again.transmission.saturating_sub(1).max(1),
+                sent: departure.at,
+                repaired: departure.at,
+                delay: None,
+                surety,
+                votes: votes.take(),
+            });
+        }
     }
 
     /// A DSACK says that a repetition of `start..end` was needless.
@@ -311,6 +382,20 @@ impl Survey {
         }
     }
 
+    /// Whether the newest of these segments is as long as most are.
+    fn length(&self, delivered: &[Delivered]) -> Length {
+        let segments = delivered.iter().map(|delivered| &delivered.segment);
+        let newest = segments.max_by_key(|segment| segment.order);
+        match newest.map(|segment| u64::from(segment.len)) {
+            Some(len)
+                if len.saturating_mul(FULL_PARTS) < self.smss.saturating_mul(FULL_PARTS - 1) =>
+            {
+                Length::Short
+            }
+            _ => Length::Full,
+        }
+    }
+
     /// Where the capture was taken: at the receiver, ACKs are under way for a whole round trip before they
     /// let go of anything.
     fn locate(&mut self, arrival: &Arrival<'_>) {
@@ -326,6 +411,17 @@ impl Survey {
             Place::Sender
         };
     }
+}
+
+/// How many of these segments left together with the newest of them, and before it: it waits for them at the
+/// bottleneck, and they wait for it to be acknowledged.
+fn ahead(delivered: &[Delivered]) -> usize {
+    let segments = || delivered.iter().map(|delivered| &delivered.segment);
+    let Some(newest) = segments().max_by_key(|segment| segment.order) else {
+        return 0;
+    };
+    let together = |segment: &&Segment| newest.sent_at.since(segment.sent_at) <= TOGETHER;
+    segments().filter(together).count().saturating_sub(1)
 }
 
 impl Seen {
@@ -366,12 +462,20 @@ impl Analysis for Survey {
         };
         self.headers = ip + if stamped { TIMESTAMPS } else { 0 };
         self.transfer.sent(departure.at, departure.end);
+        let outstanding = departure.view.flight_size();
+        self.transfer.flight_max = self.transfer.flight_max.max(outstanding);
         let overtaken = explained.repeat == Some(Repeat::Overtaken);
-        if !overtaken {
+        // At the receiver a repair is seen if it was not lost: the first transmissions alone tell a share.
+        let at_receiver = self.place == Place::Receiver;
+        let told = !(at_receiver && explained.retransmission.is_some());
+        if !overtaken && told {
             // What the capture does not show may have been lost before it came there.
             let unseen = departure.unseen_bytes.div_ceil(self.smss);
             let segments = departure.sent.len() as u64;
             self.losses.sent(segments.max(1).saturating_add(unseen));
+        }
+        if matches!(departure.kind, SendingKind::First | SendingKind::Both) {
+            self.course.sent(departure.at, departure.start);
         }
         self.writes.departed(departure.at, departure.end);
         if let Some(again) = explained.retransmission {
@@ -400,7 +504,9 @@ impl Analysis for Survey {
     fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
         self.transfer.acknowledged(arrival);
         if let Some(rtt) = arrival.facts.rtt {
-            self.trips.observe(rtt);
+            let delivered = arrival.facts.delivered;
+            self.trips
+                .observe(rtt, ahead(delivered), self.length(delivered));
         }
         self.locate(arrival);
         if let Some(needless) = arrival.needless {

@@ -61,6 +61,7 @@ pub enum Beginning {
 #[derive(Clone, Debug, Default)]
 pub struct SenderAnalysis {
     beginning: Beginning,
+    segment_size: u32,
     seen: Option<Box<Seen>>,
 }
 
@@ -81,11 +82,12 @@ struct Seen {
 }
 
 impl SenderAnalysis {
-    /// Nothing has been seen yet.
+    /// Nothing has been seen yet; a full segment has so many bytes, as far as was announced.
     #[must_use]
-    pub const fn new(beginning: Beginning) -> Self {
+    pub const fn new(beginning: Beginning, segment_size: u32) -> Self {
         Self {
             beginning,
+            segment_size,
             seen: None,
         }
     }
@@ -97,7 +99,7 @@ impl SenderAnalysis {
         let seen = match &self.seen {
             Some(seen) => seen.as_ref(),
             None => {
-                fresh = Seen::new(Instant::ZERO);
+                fresh = Seen::new(Instant::ZERO, self.segment_size);
                 &fresh
             }
         };
@@ -118,7 +120,7 @@ impl Analysis for SenderAnalysis {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
         let seen = self
             .seen
-            .get_or_insert_with(|| Box::new(Seen::new(departure.at)));
+            .get_or_insert_with(|| Box::new(Seen::new(departure.at, self.segment_size)));
         seen.departed(departure, explained);
     }
 
@@ -130,11 +132,11 @@ impl Analysis for SenderAnalysis {
 }
 
 impl Seen {
-    fn new(at: Instant) -> Self {
+    fn new(at: Instant, segment_size: u32) -> Self {
         Self {
             begin: at,
             end: at,
-            flight: Flight::default(),
+            flight: Flight::new(segment_size),
             rounds: Rounds::new(at),
             opening: Opening::new(),
             reductions: Reductions::new(),
@@ -153,7 +155,7 @@ impl Seen {
         self.flight.departed(departure, explained);
         let in_flight = self.flight.segments(&departure.view);
         self.opening.departed(departure, self.flight.smss());
-        self.pace.departed(departure, explained);
+        self.pace.departed(departure, explained, self.flight.smss());
         self.timer.departed(&departure.view, explained);
         self.repairs
             .departed(departure, explained, (&self.flight, before, nxt_before));
@@ -181,13 +183,18 @@ impl Seen {
             .departed(departure.at, in_flight, (number, round_trip));
         self.rounds
             .departed(departure, explained, (&self.flight, in_flight));
+        if self.rounds.current().marks.is_bounded() {
+            // What is low is so for want of data, or of room at the receiver.
+            self.probing.spoil();
+        }
     }
 
     fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
         self.end = self.end.max(arrival.at);
         self.flight.arrived(arrival);
         self.opening.arrived(arrival);
-        self.pace.arrived(arrival);
+        self.pace.arrived(arrival, self.flight.smss());
+        self.timer.arrived(arrival, explained);
         self.repairs.arrived(arrival, explained, &self.flight);
         let Some(round) = self.rounds.arrived(arrival, explained, &self.flight) else {
             return;
@@ -261,9 +268,9 @@ fn stack(
     let dialect = match traits.least_timeout.map(|t| t.rule) {
         Some(TimeoutRule::Linux) => "linux",
         Some(TimeoutRule::OneSecond) => "rfc",
-        Some(TimeoutRule::Short) => "ns2",
+        Some(TimeoutRule::Short) if is_small || traits.initial_segments.is_none() => "ns2",
         Some(TimeoutRule::Other) | None if is_small => "ns2",
-        Some(TimeoutRule::Other) | None => "linux",
+        Some(TimeoutRule::Other | TimeoutRule::Short) | None => "linux",
     };
     Some(StackGuess {
         stack: format!("{recovery}/{control}"),

@@ -7,6 +7,7 @@
 //! explanation, and whether it was needless may come later and is then corrected.
 
 mod kind;
+mod list;
 #[cfg(test)]
 mod tests;
 
@@ -14,16 +15,15 @@ use dupack_tcp::connection::Flags;
 use dupack_tcp::facts::View;
 use dupack_tcp::options::Sack;
 use dupack_tcp::replay::SendingKind;
+use dupack_tcp::scoreboard::Reported;
 use dupack_tcp::segment::MAX_SACK_BLOCKS;
 use dupack_tcp::time::{Duration, Instant};
 
 pub use kind::{Culprit, Remedy, StallKind, WaitedFor};
+pub use list::{KindTotal, LISTED_MAX, StallList};
 
 use crate::cause::{Cause, Need, Retransmission};
 use crate::moment::{Analysis, Arrival, Departure, Explained, Stage};
-
-/// Stalls that are listed, the longest. Ours.
-pub const LISTED_MAX: usize = 32;
 
 /// Stalls and repairs that still may turn out to have been needless, or to be followed by another. Ours: a
 /// DSACK comes a round trip after the repair.
@@ -34,6 +34,9 @@ const ROUND_TRIPS: u64 = 2;
 
 /// With fewer segments in flight a loss cannot make three duplicate ACKs (RFC 5681 §3.2).
 const SMALL_FLIGHT: u64 = 4;
+
+/// So many segments beyond a hole set off a fast retransmit (RFC 5681 §3.2).
+const DUP_THRESHOLD: u64 = 3;
 
 /// What a receiver may delay an ACK by, where one segment alone is outstanding (RFC 8985 §7.2: WCDelAckT).
 const DELAYED_ACK: Duration = Duration::from_millis(200);
@@ -76,87 +79,6 @@ impl Stall {
     }
 }
 
-/// All stalls of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct KindTotal {
-    /// How many.
-    pub count: u64,
-    /// How long together.
-    pub time: Duration,
-    /// Of those for which it is known how soon something else would have acted: how many, and how soon all
-    /// together.
-    pub remedied: (u64, Duration),
-    /// Bytes that were outstanding, all together.
-    pub flight: u64,
-}
-
-impl KindTotal {
-    /// How soon something else would have acted, on average.
-    #[must_use]
-    pub fn remedy_after(&self) -> Option<Duration> {
-        let (count, sum) = self.remedied;
-        (count > 0).then(|| sum / count)
-    }
-
-    /// How much was outstanding, on average.
-    #[must_use]
-    pub const fn mean_flight(&self) -> Option<u64> {
-        self.flight.checked_div(self.count)
-    }
-}
-
-/// What was found.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StallList {
-    totals: [KindTotal; StallKind::COUNT],
-    /// The longest, in the order of time.
-    pub longest: Vec<Stall>,
-}
-
-impl StallList {
-    /// All stalls of a kind.
-    #[must_use]
-    pub fn of(&self, kind: StallKind) -> KindTotal {
-        self.totals.get(kind.index()).copied().unwrap_or_default()
-    }
-
-    /// How many there were of all kinds.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.totals
-            .iter()
-            .fold(0, |sum, total| sum.saturating_add(total.count))
-    }
-
-    /// How long all were together.
-    #[must_use]
-    pub fn time(&self) -> Duration {
-        let totals = self.totals.iter();
-        totals.fold(Duration::ZERO, |sum, total| sum + total.time)
-    }
-
-    fn add(&mut self, stall: Stall) {
-        if let Some(total) = self.totals.get_mut(stall.kind.index()) {
-            total.count = total.count.saturating_add(1);
-            total.time += stall.duration();
-            total.flight = total.flight.saturating_add(stall.flight);
-            if let Some(after) = stall.remedy.after() {
-                total.remedied.0 = total.remedied.0.saturating_add(1);
-                total.remedied.1 += after;
-            }
-        }
-        if self.longest.len() >= LISTED_MAX {
-            let durations = self.longest.iter().enumerate();
-            let shortest = durations.min_by_key(|(_, listed)| listed.duration());
-            let Some((index, _)) = shortest.filter(|(_, s)| s.duration() < stall.duration()) else {
-                return;
-            };
-            self.longest.remove(index);
-        }
-        self.longest.push(stall);
-    }
-}
-
 /// How things stood after a packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
@@ -167,6 +89,8 @@ struct Before {
     /// Segments outstanding, and those of them that are not reported.
     segments: u64,
     missing: u64,
+    /// Segments that came after a hole: by SACK, or by duplicate ACKs.
+    heard: u64,
     srtt: Option<Duration>,
     rto: Duration,
     window_left: Option<u64>,
@@ -183,6 +107,7 @@ impl Before {
             stage,
             flight: board.flight_size(),
             segments,
+            heard: board.sacked_segments(),
             missing: segments.saturating_sub(board.sacked_segments()),
             srtt: view.rtt.srtt(),
             rto: view.rtt.rto(),
@@ -231,6 +156,8 @@ pub struct Stalls {
     mss: u64,
     window: Option<u64>,
     window_left: Option<u64>,
+    /// Duplicate ACKs in a row.
+    dup_acks: u64,
     recent: Vec<Repair>,
     found: StallList,
 }
@@ -247,6 +174,7 @@ impl Stalls {
             mss: 1,
             window: None,
             window_left: None,
+            dup_acks: 0,
             recent: Vec::new(),
             found: StallList::default(),
         }
@@ -342,9 +270,17 @@ impl Stalls {
         Some(pto).filter(|pto| *pto < waited)
     }
 
+    /// Whether the receive window had no room, or too little for a segment while nothing was outstanding
+    /// (RFC 9293 §3.8.6.2.1) and more was to come.
+    fn is_shut(&self, before: &Before) -> bool {
+        let tiny = before.window_left.is_some_and(|left| left < self.mss);
+        let waits = before.flight == 0 && self.message == Message::UnderWay;
+        before.window == Some(0) || (tiny && waits)
+    }
+
     /// A stall that ended with an ACK.
     fn by_arrival(&self, before: &Before) -> (StallKind, WaitedFor, Remedy) {
-        if before.window == Some(0) {
+        if self.is_shut(before) {
             (StallKind::ZeroWindow, WaitedFor::Window, Remedy::Reading)
         } else if before.flight == 0 {
             (StallKind::ClientIdle, WaitedFor::Request, Remedy::None)
@@ -355,7 +291,7 @@ impl Stalls {
 
     /// A stall that ended with new data.
     fn by_new_data(&self, before: &Before) -> (StallKind, WaitedFor, Remedy) {
-        if before.window == Some(0) {
+        if self.is_shut(before) {
             return (StallKind::ZeroWindow, WaitedFor::Window, Remedy::Reading);
         }
         let kind = match self.message {
@@ -394,20 +330,31 @@ impl Stalls {
         if first == Some(Timer::Not) || again.transmission > 2 {
             return StallKind::FastDouble;
         }
+        if before.segments == 0 {
+            // What was lost never came to where the capture was taken.
+            return StallKind::Undetermined;
+        }
         let few = before.missing < SMALL_FLIGHT;
+        // What came after the hole was too little for a fast retransmit, as there was no more.
+        let tail = few || (1..DUP_THRESHOLD).contains(&before.heard);
         let ended = self.message == Message::Ended;
         match before.stage {
-            Stage::Recovery | Stage::Loss if few && ended => StallKind::TailRecovery,
-            _ if few && ended => StallKind::TailOpen,
-            _ if before.segments < SMALL_FLIGHT => {
-                if before.window_left.is_some_and(|left| left < self.mss) {
-                    StallKind::SmallReceiveWindow
-                } else {
-                    StallKind::SmallCongestionWindow
-                }
-            }
+            Stage::Recovery | Stage::Loss if tail && ended => StallKind::TailRecovery,
+            _ if tail && ended => StallKind::TailOpen,
+            _ if before.segments < SMALL_FLIGHT => self.small_window(before),
             _ if before.missing == before.segments => StallKind::ContinuousLoss,
-            _ => StallKind::Undetermined,
+            _ if before.heard >= DUP_THRESHOLD => StallKind::Undetermined,
+            _ if before.missing * 2 > before.segments => StallKind::ContinuousLoss,
+            _ => self.small_window(before),
+        }
+    }
+
+    /// Too little was in flight: whose window was it?
+    fn small_window(&self, before: &Before) -> StallKind {
+        if before.window_left.is_some_and(|left| left < self.mss) {
+            StallKind::SmallReceiveWindow
+        } else {
+            StallKind::SmallCongestionWindow
         }
     }
 
@@ -458,20 +405,46 @@ impl Stalls {
     fn was_needless(&mut self, start: u64, end: u64) {
         let latest = self.recent.iter_mut().rev();
         let stalls = latest.filter(|repair| repair.start < end && start < repair.end);
-        if let Some(stall) = stalls.filter_map(|repair| repair.stall.as_mut()).next()
-            && stall.kind.ends_by_timer()
-        {
+        // Each DSACK tells of one more of the same bytes.
+        let mut stalls = stalls.filter_map(|repair| repair.stall.as_mut());
+        let untold = |stall: &&mut Stall| {
+            stall.kind.ends_by_timer() && stall.kind != StallKind::AckDelayOrLoss
+        };
+        if let Some(stall) = stalls.find(untold) {
             stall.kind = StallKind::AckDelayOrLoss;
             stall.remedy = Remedy::SpuriousTimeout;
         }
     }
 
+    /// Something has arrived that was sent before a silence, and not again: it was not all that was lost, but
+    /// the ACKs.
+    fn had_arrived(&mut self, sent_at: Instant) {
+        let stalls = self
+            .recent
+            .iter_mut()
+            .filter_map(|repair| repair.stall.as_mut());
+        for stall in stalls.filter(|stall| stall.kind == StallKind::ContinuousLoss) {
+            if sent_at <= stall.from {
+                stall.kind = StallKind::AckDelayOrLoss;
+                stall.remedy = Remedy::SpuriousTimeout;
+            }
+        }
+    }
+
     fn follow(&mut self, at: Instant, packet: u64, stage: Stage, view: &View<'_>) {
         let at = self.before.map_or(at, |before| before.at.max(at));
+        let seen = Before::of(at, packet, stage, view);
+        let heard = if self.sack.is_on() {
+            seen.heard
+        } else {
+            self.dup_acks.min(seen.segments.saturating_sub(1))
+        };
         self.before = Some(Before {
             window: self.window,
             window_left: self.window_left,
-            ..Before::of(at, packet, stage, view)
+            heard,
+            missing: seen.segments.saturating_sub(heard),
+            ..seen
         });
     }
 }
@@ -501,7 +474,9 @@ impl Analysis for Stalls {
         self.mss = self.mss.max(last);
         if matches!(departure.kind, SendingKind::First | SendingKind::Both) {
             let flags = departure.flags;
-            let ends = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
+            let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
+            // Not every sender pushes, and not every push ends a message; a short segment does.
+            let ends = pushed || last < self.mss;
             self.message = if ends {
                 Message::Ended
             } else {
@@ -527,8 +502,15 @@ impl Analysis for Stalls {
         if let Some(needless) = arrival.needless {
             self.was_needless(needless.start, needless.end);
         }
+        for delivered in arrival.facts.delivered {
+            let segment = &delivered.segment;
+            if segment.transmissions == 1 && segment.reported == Reported::Missing {
+                self.had_arrived(segment.sent_at);
+            }
+        }
         self.window = arrival.window;
         self.window_left = arrival.window_left;
+        self.dup_acks = u64::from(arrival.facts.dup_acks);
         self.follow(arrival.at, arrival.packet, explained.stage, &arrival.view);
     }
 }

@@ -54,6 +54,17 @@ pub struct Case<'a> {
     pub stalls: &'a StallList,
     /// What is known of the path.
     pub path: PathFacts,
+    /// How often the receiver's window was shut.
+    pub shut: Shut,
+}
+
+/// A receive window that was shut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shut {
+    /// How often.
+    pub times: u64,
+    /// How often the sender asked whether it was open again.
+    pub probes: u64,
 }
 
 /// A sentence and when it is said.
@@ -134,7 +145,12 @@ pub const TEMPLATES: [Template; 12] = [
 pub fn tell(case: &Case<'_>) -> (&'static str, String) {
     let template = TEMPLATES.iter().find(|template| (template.holds)(case));
     template.map_or(("nothing", String::new()), |template| {
-        (template.name, (template.say)(case))
+        let mut said = (template.say)(case);
+        if template.name != "shut window" && case.shut_matters() {
+            said.push_str("; ");
+            said.push_str(&was_shut(case));
+        }
+        (template.name, said)
     })
 }
 
@@ -156,6 +172,12 @@ impl Case<'_> {
         } else {
             0.0
         }
+    }
+
+    /// Whether a window that was shut belongs into the sentence though it was not the most of it.
+    fn shut_matters(&self) -> bool {
+        let shut = self.shares.share(self.shares.of(Limit::ZeroWindow));
+        self.shut.times > 0 && (shut >= REST_SHARE || self.is_short())
     }
 
     fn waited_to_open(&self) -> bool {
@@ -290,6 +312,24 @@ fn shut_window(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of(Limit::ZeroWindow), shares.duration());
     format!("the receive window was shut for {spent}: the receiver's application did not read")
+}
+
+fn was_shut(case: &Case<'_>) -> String {
+    let times = match case.shut.times {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let spent = case.shares.of(Limit::ZeroWindow);
+    let long = if spent.is_zero() {
+        String::new()
+    } else {
+        format!(", {} in all", time(spent))
+    };
+    let probes = match case.shut.probes {
+        0 => String::new(),
+        probes => format!(", and asked for by {}", count(probes, "probe")),
+    };
+    format!("the receive window was shut {times}{long}{probes}")
 }
 
 fn handshake(case: &Case<'_>) -> String {

@@ -1,7 +1,7 @@
 //! One stream of data: every packet of it becomes one of the two events that all analyses are told.
 //!
 //! It keeps the sender's scoreboard by [`Replay`], lets ACKs wait until the sender has had them
-//! ([`waiting`](crate::waiting)), and tells its [`Follower`] of segments and ACKs in the order in
+//! (`waiting`), and tells its [`Follower`] of segments and ACKs in the order in
 //! which they were so at the sender.
 
 use dupack_tcp::SenderConfig;

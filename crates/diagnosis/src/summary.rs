@@ -11,6 +11,7 @@ use crate::compose::{Diagnosis, Extent};
 use crate::findings::{ConnectionFindings, StreamFindings};
 use crate::path::{Path, Room};
 use crate::sender::{SenderReport, Verdict};
+use crate::side::Side;
 use crate::stalls::StallKind;
 use crate::told::Told;
 use crate::vantage::{Place, Reason, Vantage};
@@ -110,6 +111,9 @@ fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look)
     let mut row = |name: &str, sentence: String| {
         rows.push((None, [format!("  {name}"), sentence]));
     };
+    if let Some(syns) = syns_again(connection) {
+        row("handshake", syns);
+    }
     row("sent again", sent_again(stream));
     if let Some(stalls) = stalls(stream) {
         row("stalls", stalls);
@@ -165,6 +169,33 @@ fn without_data(connection: &ConnectionFindings) -> String {
     }
 }
 
+/// Which SYNs were sent again, and what that took.
+#[must_use]
+pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
+    let handshake = &connection.handshake;
+    let again = |side| {
+        let known = handshake.syns.of(side).as_ref();
+        known.map_or(0, |syn| u64::from(syn.times.saturating_sub(1)))
+    };
+    let times = |number| words::things(number, "time", "times");
+    let said = match (again(Side::Opener), again(Side::Answerer)) {
+        (0, 0) => return None,
+        (syns, 0) => format!("the SYN was sent again {}", times(syns)),
+        (0, answers) => format!("the answer to the SYN was sent again {}", times(answers)),
+        (syns, answers) => format!(
+            "the SYN was sent again {}, its answer {}",
+            times(syns),
+            times(answers)
+        ),
+    };
+    let waited = handshake.again.waited();
+    Some(if waited.is_zero() {
+        said
+    } else {
+        format!("{said}: {} of waiting for a timer", words::time(waited))
+    })
+}
+
 /// A line with numbers beside its bar takes so many columns without the bar.
 const BESIDE_BAR: usize = 52;
 /// A bar is no longer, and no shorter: then there is none.
@@ -195,7 +226,12 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
         let name = words::limit(*limit);
         text += &match room {
             BAR_MIN.. => {
-                let bar = words::bar(share, room);
+                // What is said to be 0 % has no block.
+                let bar = if percent == 0 {
+                    String::new()
+                } else {
+                    words::bar(share, room)
+                };
                 let time = words::time(*time);
                 format!("  {bar:<room$} {percent:>3} %  {time:>7}  {name}\n")
             }
@@ -398,7 +434,25 @@ pub fn what_if(asked: &Asked) -> String {
     if said.is_empty() {
         return "no answer: the capture does not tell the path well enough".to_owned();
     }
+    let senders = answers.first().map(|answer| answer.senders.as_slice());
+    if let Some(senders @ [_, _, ..]) = senders {
+        said.push(whichever(senders));
+    }
     said.join("; ")
+}
+
+/// Senders that are named where several may have been captured.
+const SENDERS_SHOWN: usize = 3;
+
+/// On which senders answers rest.
+fn whichever(senders: &[String]) -> String {
+    let named = senders.iter().take(SENDERS_SHOWN).cloned();
+    let mut named: Vec<String> = named.collect();
+    let others = senders.len().saturating_sub(SENDERS_SHOWN);
+    if others > 0 {
+        named.push(words::things(others as u64, "other", "others"));
+    }
+    format!("whichever was captured of {}", named.join(", "))
 }
 
 fn closed_windows(stream: &StreamFindings) -> Option<String> {

@@ -55,8 +55,9 @@ pub(crate) struct Waiting {
     least: Duration,
     delay: Duration,
     most: Duration,
-    /// The latest TSecr that the sender has sent.
+    /// The latest TSecr that the sender has sent, and when the last packet with one was seen.
     echoed: Option<u32>,
+    learned_at: Option<Instant>,
     /// The TSval of the last ACK that was let go.
     gone: Option<u32>,
     /// Those that had to go early, as too many waited.
@@ -112,29 +113,33 @@ impl Waiting {
             // It was overtaken by a later one.
             return;
         }
-        let is_news = self.echoed != Some(echo);
-        self.echoed = Some(echo);
+        let before = self.learned_at.replace(now);
+        if self.echoed.replace(echo) != Some(echo) {
+            self.bound(now, echo, before);
+        }
+    }
+
+    /// The sender has just had the first ACK with this value, and had not when its packet before was seen.
+    /// An ACK that is echoed by none may have been lost, so that only what is echoed tells.
+    fn bound(&mut self, now: Instant, echo: u32, before: Option<Instant>) {
         let mut upper = None;
-        let mut lower = None;
+        let mut lower = Duration::ZERO;
         for waiting in &self.queue {
             let Some(stamps) = waiting.timestamps else {
                 break;
             };
             if is_after(stamps.value, echo) {
-                lower = Some(now.since(waiting.captured));
+                lower = lower.max(now.since(waiting.captured));
                 break;
             }
-            if is_news && upper.is_none() && stamps.value == echo {
+            if upper.is_none() && stamps.value == echo {
                 upper = Some(now.since(waiting.captured));
+                lower = before.map_or(lower, |before| before.since(waiting.captured));
             }
         }
-        // A longer wait than is plausible shows that the echo stands still, not that the way is long.
-        let lower = lower.filter(|&lower| lower <= self.patience());
-        if let Some(lower) = lower {
-            self.delay = self.delay.max(lower);
-        }
-        if let Some(upper) = upper {
-            self.delay = self.delay.min(upper.max(self.least));
+        let Some(upper) = upper else { return };
+        if lower <= upper {
+            self.delay = self.delay.max(lower).min(upper.max(self.least));
         }
         self.delay = self.delay.min(DELAY_MAX);
         self.most = self.most.max(self.delay);
@@ -278,6 +283,24 @@ mod tests {
         // More than a second, and no sign of it: it counts as late as it can have.
         assert_eq!(arrivals(&mut queue, 9000.0, Some(1)).len(), 1);
         assert!(queue.next_overdue(ms(9000.0)).is_none());
+    }
+
+    #[test]
+    fn an_ack_that_was_lost_makes_the_way_no_longer() {
+        // Of four ACKs the third is lost; the sender writes every 150 ms.
+        let acks = [
+            (0.0, Some(1)),
+            (150.0, Some(151)),
+            (300.0, Some(301)),
+            (450.0, Some(451)),
+        ];
+        let mut queue = waiting(30, &acks);
+        assert_eq!(arrivals(&mut queue, 145.0, Some(1)), [30.0]);
+        assert_eq!(arrivals(&mut queue, 295.0, Some(151)), [180.0]);
+        // The third would have been heard, and another counts.
+        assert!(arrivals(&mut queue, 445.0, Some(151)).is_empty());
+        assert_eq!(arrivals(&mut queue, 595.0, Some(451)), [330.0, 480.0]);
+        assert_eq!(queue.delay(), Duration::from_millis(30));
     }
 
     #[test]

@@ -5,11 +5,15 @@
 //! simulated on it ([`WhatIf::gate`]), and where it does not do what it did in the capture nothing is asked.
 //! Only what has passed can be asked of others ([`Passed::ask`]).
 //!
+//! Where a capture does not tell which of several senders it was, each is simulated, and what is asked rests on
+//! all that do what it did: an answer's interval covers what follows from each.
+//!
 //! Every number of the path has its interval. A stack is run on the path's best guesses, which tell what
 //! chance alone makes of it, and on paths drawn from the intervals, which tell what the uncertainty of the path
 //! adds; all stacks of a seed meet the same path and the same chance.
 
 mod answer;
+pub mod course;
 mod gate;
 mod runs;
 #[cfg(test)]
@@ -19,7 +23,7 @@ use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_lab::run::{Execution, Interrupt, Progress};
 
 pub use answer::{Answer, Estimate, Offer};
-pub use gate::{Bound, Checked, Gate, Passed, Quantity, Reason};
+pub use gate::{Bound, Checked, Gate, Passed, Quantity, Reason, Simulated};
 
 use crate::path::Path;
 use crate::path::experiment::Captured;
@@ -32,7 +36,7 @@ pub const SEEDS: u32 = 20;
 #[derive(Clone, Debug)]
 pub struct WhatIf<'a> {
     path: &'a Path,
-    captured: &'a Captured,
+    captured: &'a [Captured],
     catalog: &'a Catalog,
     /// How many seeds there are.
     pub seeds: u32,
@@ -44,6 +48,12 @@ impl<'a> WhatIf<'a> {
     /// Of the transfer on `path` by the sender `captured`, whose stack is of `catalog`.
     #[must_use]
     pub fn new(path: &'a Path, captured: &'a Captured, catalog: &'a Catalog) -> Self {
+        Self::of_any(path, std::slice::from_ref(captured), catalog)
+    }
+
+    /// Of the transfer on `path` by one of the senders `captured`, the likeliest first.
+    #[must_use]
+    pub fn of_any(path: &'a Path, captured: &'a [Captured], catalog: &'a Catalog) -> Self {
         Self {
             path,
             captured,
@@ -53,22 +63,21 @@ impl<'a> WhatIf<'a> {
         }
     }
 
-    /// How many runs the gate takes, and each stack after it.
-    #[must_use]
-    pub const fn runs(&self) -> (usize, usize) {
-        (self.seeds as usize, 2 * self.seeds as usize)
-    }
-
-    /// Whether the captured sender, simulated on the path, does what it did.
+    /// Whether one of the senders that may have been captured, simulated on the path, does what it did.
     #[must_use]
     pub fn gate(&self, progress: &dyn Progress, interrupt: &Interrupt) -> Gate<'a> {
         gate::gate(self, progress, interrupt)
     }
 
-    fn simulation<'b>(&'b self, progress: &'b dyn Progress, interrupt: &'b Interrupt) -> Runs<'b> {
+    fn simulation<'b>(
+        &'b self,
+        captured: &'b Captured,
+        progress: &'b dyn Progress,
+        interrupt: &'b Interrupt,
+    ) -> Runs<'b> {
         Runs {
             path: self.path,
-            captured: self.captured,
+            captured,
             catalog: self.catalog,
             execution: self.execution,
             progress,

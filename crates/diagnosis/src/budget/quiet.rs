@@ -121,6 +121,20 @@ impl Quiet {
         self.tail = tail;
     }
 
+    /// What left since the last departure left together with it, as its timestamp says: all this time looks as
+    /// it does now.
+    pub(super) fn relabel(&mut self, look: Look, kind: Kind) {
+        for piece in &mut self.pieces {
+            piece.look = look;
+            piece.kind = kind;
+        }
+    }
+
+    /// Whether the last new data ended a message.
+    pub(super) fn has_ended(&self) -> bool {
+        self.tail == Tail::EndOfMessage
+    }
+
     /// An ACK came that made room for more.
     pub(super) fn advanced(&mut self, now: Instant) {
         self.first_advance.get_or_insert(now);
@@ -236,6 +250,8 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         {
             Kind::Idle
         }
+        // Though nothing that was seen is outstanding, what the timer sends again was.
+        (Ending::Timer { kind, since }, Look::Empty) if piece.from >= since => kind,
         (_, Look::Empty | Look::Shut(_)) => plain(piece.look, piece.kind),
         (Ending::Timer { kind, since }, _) if piece.from >= since => kind,
         (Ending::End { last }, look)

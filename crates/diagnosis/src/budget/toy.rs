@@ -238,9 +238,11 @@ impl Toy {
         if advance > 0 {
             self.timer_from = self.now;
             self.backoff = 0;
-            if self.stage == Stage::Open && self.is_using_window() {
-                self.grow(advance);
-            } else if self.stage == Stage::Loss {
+            let grows = match self.stage {
+                Stage::Open => self.is_using_window(),
+                stage => stage == Stage::Loss,
+            };
+            if grows {
                 self.grow(advance);
             }
         }
@@ -425,7 +427,7 @@ impl Toy {
     fn through_the_link(&mut self, start: u64, len: u64) {
         let service = Duration::from_nanos(len * 1_000_000_000 / self.setup.rate);
         let full = Duration::from_nanos(self.setup.buffer * MSS * 1_000_000_000 / self.setup.rate);
-        let lost = self.setup.loss > 0 && self.draw() % self.setup.loss == 0;
+        let lost = self.setup.loss > 0 && self.draw().is_multiple_of(self.setup.loss);
         if lost || self.link_free.since(self.now) > full {
             return;
         }

@@ -50,8 +50,14 @@ impl Hidden {
     /// Looks at the next packet; `holes` if anything is missing before it, beside what it passes over
     /// itself.
     pub fn look(&mut self, departure: &Departure<'_>, holes: bool, timing: &Timing) -> Looks {
-        self.full = self.full.max(departure.end.saturating_sub(departure.start));
-        let missing = self.missing(departure.ip_id);
+        let segments = departure.sent.len().max(1);
+        let bytes = departure.end.saturating_sub(departure.start);
+        self.full = self.full.max(bytes.div_ceil(segments as u64));
+        // A packet that an interface cuts up has the number of its first segment, and the others' follow.
+        let last = departure
+            .ip_id
+            .map(|id| id.wrapping_add((segments - 1) as u16));
+        let missing = self.missing(departure.ip_id.zip(last));
         let silent = timing.silence >= timing.rtt.smoothed && !timing.rtt.smoothed.is_zero();
         if departure.start < self.edge {
             return Looks::SentBefore { edge: self.edge };
@@ -66,10 +72,11 @@ impl Hidden {
         Looks::SentBefore { edge: self.edge }
     }
 
-    /// How many packets were sent since the highest number that nobody saw.
-    fn missing(&mut self, id: Option<u16>) -> u64 {
-        let Some(id) = id else { return 0 };
-        let Some(highest) = self.highest.replace(id) else {
+    /// How many packets were sent since the highest number that nobody saw, before one with the numbers from `id` to
+    /// the last.
+    fn missing(&mut self, ids: Option<(u16, u16)>) -> u64 {
+        let Some((id, last)) = ids else { return 0 };
+        let Some(highest) = self.highest.replace(last) else {
             return 0;
         };
         let step = id.wrapping_sub(highest) as i16;

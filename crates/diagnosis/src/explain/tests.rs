@@ -53,12 +53,17 @@ impl Line {
     }
 
     fn send_numbered(&mut self, ms: u64, n: u32, ip_id: Option<u16>) -> Option<Repeat> {
+        self.send_long(ms, n, 1, ip_id)
+    }
+
+    /// So many segments in one packet, before an interface cuts it up.
+    fn send_long(&mut self, ms: u64, n: u32, segments: u32, ip_id: Option<u16>) -> Option<Repeat> {
         self.packet += 1;
         let at = Instant::ZERO + Duration::from_millis(ms);
         let stamp = self.stamps.then_some(ms as u32);
         let segment = DataSegment {
             seq: SeqNumber(n * FULL),
-            len: FULL,
+            len: segments * FULL,
             timestamp: stamp,
             order: None,
         };
@@ -68,7 +73,7 @@ impl Line {
             at,
             packet: self.packet,
             start,
-            end: start + u64::from(FULL),
+            end: start + u64::from(segments * FULL),
             kind: sending.kind,
             unseen_bytes: sending.unseen_bytes,
             flags: Flags::NONE,
@@ -349,6 +354,18 @@ fn behind_a_lost_tail_missing_numbers_show_its_repair() {
     );
     line.ack(1350, 22, &[]);
     assert_eq!(line.send_numbered(1350, 22, Some(24)), None);
+}
+
+#[test]
+fn numbers_of_segments_that_left_in_one_packet_are_not_missing() {
+    let mut line = Line::new(Sack::Permitted);
+    for n in 0..20 {
+        line.send_numbered(u64::from(n) * 50, n, Some(n as u16));
+        line.ack(u64::from(n) * 50 + 50, n + 1, &[]);
+    }
+    assert_eq!(line.send_long(1000, 20, 3, Some(20)), None);
+    line.ack(1050, 23, &[]);
+    assert_eq!(line.send_numbered(1050, 23, Some(23)), None);
 }
 
 #[test]

@@ -44,6 +44,14 @@ pub struct Captured {
     pub sender: SenderOptions,
 }
 
+impl Captured {
+    /// Its stack and its dialect.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} ({})", self.stack, self.dialect.name())
+    }
+}
+
 /// A path as files.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -80,7 +88,7 @@ impl Path {
         experiment.sender = SenderOptions {
             segment: Some(ByteCount::from_bytes(self.smss)),
             header: Some(ByteCount::from_bytes(self.headers)),
-            timestamps: Some(self.headers % 20 != 0),
+            timestamps: Some(!self.headers.is_multiple_of(20)),
             ..captured.sender
         };
         let receiver = &mut experiment.receiver;

@@ -4,7 +4,8 @@
 //! of a first transmission the delay of its neighbours in the stream is known, which says how long the
 //! queue was. A full queue drops packets when the delay is at its longest; a link loses them whenever. So
 //! if the losses near the longest delay are more than those of as many packets elsewhere would be, the
-//! excess are the queue's, and the delay there, times the rate, is its room.
+//! excess are the queue's, and the delay there, times the rate, is its room. As some delays are longer for other
+//! reasons, all those near the longest at which losses came are tried, and what is least likely by chance is it.
 
 use std::collections::VecDeque;
 
@@ -27,7 +28,7 @@ const PARTS: u64 = 64;
 /// A delay within this share of the longest queueing delay is near it (ours) …
 const NEAR: f64 = 0.1;
 /// … and so is one within so many packets' time: a queue of a few packets is full or a packet short of it.
-const NEAR_PACKETS: f64 = 2.0;
+const NEAR_PACKETS: f64 = 1.25;
 
 /// Less than this queueing delay is no queue that could be told from noise (ours): clocks, interrupts.
 const NOISE: Duration = Duration::from_micros(500);
@@ -35,15 +36,28 @@ const NOISE: Duration = Duration::from_micros(500);
 const NOISE_SHARE: f64 = 0.02;
 
 /// Losses near the longest delay are the queue's if so many would come by chance less often than this
-/// (the usual 1 %).
-const CHANCE: f64 = 0.01;
+/// (ours: a sender that keeps its queue has most delays there, and many captures are looked at).
+const CHANCE: f64 = 0.001;
 
-/// So large a share of the delays at least is taken to be elsewhere (ours): with less, a single loss
-/// there would stand for any number.
+/// So large a share of the delays at least is elsewhere (ours): with less, a single loss there would stand for
+/// any number, and none would tell nothing.
 const SHARE_MIN: f64 = 0.02;
 
-/// How much of the longest delays may be outliers, which no queue made.
-const OUTLIERS: f64 = 0.002;
+/// How much of the delays may be longer than those of a full queue, which no queue made (ours: a receiver's timer).
+const BEYOND: f64 = 0.02;
+
+/// A queue of fewer packets than this is full too often, and too close to empty, for its losses to be told from
+/// a link's (ours).
+const DEEP: f64 = 6.0;
+
+/// So many lengths of the queue at which losses came are tried for the full one (ours).
+const ZONES: usize = 64;
+
+/// So many overflows show that a queue was full (ours: a single one or two are any two losses).
+const OVERFLOWS_MIN: u64 = 3;
+
+/// The same where no loss shows that a queue was full (ours: a repair makes some look late).
+const UNSURE: f64 = 0.02;
 
 /// A lost transmission.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +68,24 @@ pub(super) struct Lost {
     pub transmission: u32,
     /// When it left, or a neighbour of it.
     pub sent: Instant,
+    /// When it was sent again.
+    pub repaired: Instant,
     /// The delay of the nearest in the stream that arrived, if that is known.
     pub delay: Option<Duration>,
+    /// Whether it was lost for sure.
+    pub surety: Surety,
     /// Bit n is set if the n-th differentiation says that it was the link's, and only the first of a loss
     /// event is judged.
     pub votes: Option<u32>,
+}
+
+/// Whether what was sent again was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Surety {
+    /// ACKs say that it was missing.
+    Missed,
+    /// It was outstanding when a timer expired, and nothing tells whether it had arrived.
+    Outstanding,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +105,8 @@ pub(super) struct Losses {
     kept: Vec<Lost>,
     /// All, those that are not kept included.
     count: u64,
+    /// Those of them that may have arrived.
+    doubtful: u64,
     /// All transmissions, and those among which the kept losses are.
     transmissions: u64,
     among: u64,
@@ -94,14 +123,44 @@ pub(super) struct Kinds {
     share_near: f64,
     /// The queueing delay from which on one is near the longest.
     threshold: Duration,
-    /// The longest queueing delay.
-    pub longest: Duration,
+    /// Beyond this it is no queue's.
+    highest: Duration,
+    /// A queueing delay that there was for sure.
+    pub sure: Duration,
+    depth: Depth,
     /// Whether the queue overflowed.
     pub overflow: Overflow,
 }
 
+/// Queueing delays that are close to one another, at which losses came.
+#[derive(Clone, Copy, Debug)]
+struct Zone {
+    low: Duration,
+    high: Duration,
+    /// How many losses came there, those of a burst counted once, and how likely it is that as many do by chance.
+    near: u64,
+    by_chance: f64,
+}
+
+/// How many of `sorted` are no less than `low` and no more than `high`.
+fn between_of(sorted: &[Duration], low: Duration, high: Duration) -> u64 {
+    let below = sorted.partition_point(|delay| *delay < low);
+    let up_to = sorted.partition_point(|delay| *delay <= high);
+    up_to.saturating_sub(below) as u64
+}
+
 /// A share, and the ends of its interval.
 pub(super) type Share = (f64, (f64, f64));
+
+/// How long a queue was at losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    /// No more than noise.
+    None,
+    /// Losses of the link that come by chance while it is full are as many as its own.
+    Shallow,
+    Deep,
+}
 
 /// Whether a queue overflowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,18 +177,23 @@ impl Kinds {
             return None;
         }
         let known = self.known as f64;
-        if self.overflow == Overflow::NotSeen {
-            return Some((0.0, wilson(0.0, known, clumping)));
-        }
         // Those elsewhere tell how many near the longest delay are not the queue's.
         let elsewhere = (self.known - self.near) as f64;
-        let others = (1.0 - self.share_near).max(SHARE_MIN);
+        let others = 1.0 - self.share_near;
+        let untold = others < SHARE_MIN && self.depth != Depth::None;
+        if untold || self.depth == Depth::Shallow {
+            return None;
+        }
+        let others = others.max(SHARE_MIN);
         let of_queue = |elsewhere: f64| (1.0 - elsewhere / others / known).clamp(0.0, 1.0);
         let (low, high) = wilson(elsewhere, known, clumping);
-        Some((
-            of_queue(elsewhere),
-            (of_queue(high * known), of_queue(low * known)),
-        ))
+        let (low, high) = (of_queue(high * known), of_queue(low * known));
+        match self.overflow {
+            Overflow::Seen => Some((of_queue(elsewhere), (low, high))),
+            // Nothing shows that any was the queue's; but some may have been.
+            Overflow::NotSeen if self.depth == Depth::Deep => Some((low, (low, high))),
+            Overflow::NotSeen => Some((0.0, wilson(0.0, known, clumping))),
+        }
     }
 
     /// Whether a loss beside a queueing delay of `delay` was the queue's.
@@ -186,6 +250,7 @@ impl Losses {
     /// A transmission was lost: what is known of it, but its delay.
     pub(super) fn lost(&mut self, mut lost: Lost) {
         self.count += 1;
+        self.doubtful += u64::from(lost.surety == Surety::Outstanding);
         if self.kept.len() >= KEPT {
             return;
         }
@@ -194,6 +259,8 @@ impl Losses {
         {
             lost.sent = sent;
             lost.delay = Some(delay);
+        } else if let Some(before) = self.kept.iter().rfind(|known| known.start == lost.start) {
+            lost.sent = before.repaired;
         }
         self.kept.push(lost);
     }
@@ -219,8 +286,27 @@ impl Losses {
     pub(super) fn had_arrived(&mut self, start: u64, end: u64) {
         let touches = |lost: &Lost| lost.start < end && start < lost.end;
         if let Some(place) = self.kept.iter().rposition(touches) {
-            self.kept.remove(place);
+            let lost = self.kept.remove(place);
             self.count = self.count.saturating_sub(1);
+            let doubtful = u64::from(lost.surety == Surety::Outstanding);
+            self.doubtful = self.doubtful.saturating_sub(doubtful);
+        }
+    }
+
+    /// What was sent again in one packet, as offload makes it, was not lost: none of its segments.
+    pub(super) fn all_had_arrived(&mut self, start: u64, end: u64) {
+        let within = self
+            .kept
+            .iter()
+            .filter(|lost| start <= lost.start && lost.end <= end);
+        let mut segments: Vec<(u64, u64)> = within.map(|lost| (lost.start, lost.end)).collect();
+        segments.sort_unstable();
+        segments.dedup();
+        if segments.is_empty() {
+            segments.push((start, end));
+        }
+        for (start, end) in segments {
+            self.had_arrived(start, end);
         }
     }
 
@@ -240,41 +326,103 @@ impl Losses {
     /// What the queue's evidence makes of them: `base` is the least delay, `packet` the time that a packet
     /// takes at the bottleneck.
     pub(super) fn kinds(&self, base: Duration, packet: Duration) -> Kinds {
-        let delays = &self.pairs;
         let queueing = |delay: Duration| delay.saturating_sub(base);
-        let known: Vec<Duration> = self.kept.iter().filter_map(|lost| lost.delay).collect();
-        let of_losses = known.iter().map(|&delay| queueing(delay)).max();
-        let top = delays.quantile(1.0 - OUTLIERS).map(Duration::from_nanos);
-        let top = top.map_or(Duration::ZERO, queueing);
-        let longest = of_losses.unwrap_or_default().min(top);
-        let slack = longest.as_secs_f64() * NEAR;
-        let slack = slack.max(packet.as_secs_f64() * NEAR_PACKETS);
-        let threshold = Duration::from_secs_f64(longest.as_secs_f64() - slack);
-        let near = known.iter().filter(|&&d| queueing(d) >= threshold).count() as u64;
-        let near_all = delays.count_from((base + threshold).as_nanos());
-        let share_near = near_all as f64 / delays.count().max(1) as f64;
-        let noise = Duration::from_secs_f64(base.as_secs_f64() * NOISE_SHARE).max(NOISE);
-        let unlikely = at_least(near, known.len() as u64, share_near) < CHANCE;
-        let overflow = if longest > noise && threshold > noise.min(packet) && unlikely {
-            Overflow::Seen
-        } else {
-            Overflow::NotSeen
+        let sorted = |mut delays: Vec<Duration>| {
+            delays
+                .iter_mut()
+                .for_each(|delay| *delay = queueing(*delay));
+            delays.sort_unstable();
+            delays
         };
+        let known = sorted(self.kept.iter().filter_map(|lost| lost.delay).collect());
+        let alone = sorted(self.firsts_of_bursts());
+        let noise = Duration::from_secs_f64(base.as_secs_f64() * NOISE_SHARE).max(NOISE);
+        let apart = packet.as_secs_f64() * NEAR_PACKETS + noise.min(packet).as_secs_f64();
+        let zones = self.zones(base, Duration::from_secs_f64(apart), &known, &alone);
+        let is_queue = |zone: &&Zone| zone.high > noise && zone.low > noise.min(packet);
+        let best = zones.iter().filter(is_queue).min_by(|one, other| {
+            let by_chance = one.by_chance.total_cmp(&other.by_chance);
+            by_chance.then(other.near.cmp(&one.near))
+        });
+        let seen = best.filter(|zone| zone.by_chance < CHANCE && zone.near >= OVERFLOWS_MIN);
+        let threshold = best.map_or(Duration::ZERO, |zone| zone.low);
+        let deep = |zone: &Zone| zone.high.as_secs_f64() >= DEEP * packet.as_secs_f64();
+        let near = self.pairs.count_from((base + threshold).as_nanos());
+        let sure = self.pairs.quantile(1.0 - UNSURE);
         Kinds {
-            near,
+            near: between_of(&known, threshold, Duration::MAX),
             known: known.len() as u64,
-            share_near,
+            share_near: near as f64 / self.pairs.count().max(1) as f64,
             threshold,
-            longest: top,
-            overflow,
+            highest: best.map_or(Duration::ZERO, |zone| zone.high),
+            sure: sure.map_or(Duration::ZERO, |sure| queueing(Duration::from_nanos(sure))),
+            depth: match best {
+                None => Depth::None,
+                Some(zone) if deep(zone) => Depth::Deep,
+                Some(_) => Depth::Shallow,
+            },
+            overflow: match seen {
+                Some(_) => Overflow::Seen,
+                None => Overflow::NotSeen,
+            },
         }
+    }
+
+    /// The lengths of the queue that may have been the full one's: near which of `known`, the queueing delays beside
+    /// losses, there are some, from the longest down, as far as hardly any delay is longer. `alone` are those
+    /// of which each burst has one.
+    fn zones(
+        &self,
+        base: Duration,
+        apart: Duration,
+        known: &[Duration],
+        alone: &[Duration],
+    ) -> Vec<Zone> {
+        let from = |delay: Duration| self.pairs.count_from((base + delay).as_nanos());
+        let all = self.pairs.count().max(1) as f64;
+        let mut zones: Vec<Zone> = Vec::new();
+        for &top in known.iter().rev() {
+            let passed = zones.last().is_some_and(|last| top > last.low);
+            if passed || zones.len() >= ZONES {
+                continue;
+            }
+            let slack = Duration::from_secs_f64(top.as_secs_f64() * NEAR).max(apart);
+            let (low, high) = (top.saturating_sub(slack), top + slack);
+            let beyond = from(high);
+            if beyond as f64 / all > BEYOND {
+                break;
+            }
+            let share = from(low).saturating_sub(beyond) as f64 / all;
+            let near = between_of(alone, low, high);
+            zones.push(Zone {
+                low,
+                high,
+                near,
+                by_chance: at_least(near, alone.len() as u64, share),
+            });
+        }
+        zones
+    }
+
+    /// The delays beside the losses, of those that follow one another without a gap only the first's.
+    fn firsts_of_bursts(&self) -> Vec<Duration> {
+        let mut ends = None;
+        let mut firsts = Vec::new();
+        for lost in &self.kept {
+            let follows = ends.replace(lost.end) == Some(lost.start);
+            if let Some(delay) = lost.delay.filter(|_| !follows) {
+                firsts.push(delay);
+            }
+        }
+        firsts
     }
 
     /// The queueing delays beside the losses that were the queue's, in order.
     pub(super) fn at_overflow(&self, kinds: &Kinds, base: Duration) -> Vec<Duration> {
         let delays = self.kept.iter().filter_map(|lost| lost.delay);
         let queueing = delays.map(|delay| delay.saturating_sub(base));
-        let mut full: Vec<Duration> = queueing.filter(|&q| kinds.is_congestive(q)).collect();
+        let at_full = |q: &Duration| kinds.is_congestive(*q) && *q <= kinds.highest;
+        let mut full: Vec<Duration> = queueing.filter(at_full).collect();
         full.sort_unstable();
         full
     }
@@ -291,7 +439,9 @@ impl Losses {
         let trials = self.transmissions as f64;
         let (value, (few, many)) = share;
         let hits = |share: f64| (self.count as f64 * share).min(trials);
-        let (low, high) = wilson(hits(value), trials, clumping);
+        let (_, high) = wilson(hits(value), trials, clumping);
+        let sure = 1.0 - self.doubtful as f64 / self.count.max(1) as f64;
+        let (low, _) = wilson(hits(value) * sure, trials, clumping);
         // What is uncertain of the share is so beside what is of the losses.
         let best = hits(value) / trials;
         let less = (best - low).hypot(best - hits(few) / trials);
@@ -346,6 +496,15 @@ impl Bursts {
             }
             _ => 1.0,
         }
+    }
+}
+
+/// The bursts of losses of which nothing tells the cause.
+pub(super) const fn bursts_of_unknown_cause(why: &'static str, remedy: &'static str) -> Bursts {
+    Bursts {
+        enter: Told::CannotBeTold { why, remedy },
+        leave: Told::CannotBeTold { why, remedy },
+        clustering: Clustering::Single,
     }
 }
 

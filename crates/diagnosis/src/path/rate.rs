@@ -12,9 +12,16 @@
 //! delivery rate (Cardwell et al., 2017) without its samples that are limited by the sender; packets that
 //! were lost on the way out of the queue cannot make it too low, as there are none within a stretch.
 //!
+//! Packets wait for other things than a queue: a radio that holds them all, a receiver that holds its ACKs.
+//! They come out at once then, at a rate that is no bottleneck's. But a packet that waited in a queue for so
+//! long waited for what came out of it meanwhile: what came through in that time, at the rate of the stretch.
+//! A stretch of which that does not hold is not measured ([`Past`]).
+//!
 //! Two more things are asked of the same ACKs. The stretches' rates are all alike if the rate is the
 //! link's and the link's is constant. And within a stretch packets follow one another evenly, if nobody
 //! else's are between them.
+
+use std::collections::VecDeque;
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -29,7 +36,7 @@ const SEGMENTS_MIN: u64 = 16;
 const ACKS_MIN: u32 = 6;
 
 /// It is also measured where it ends early, from so many segments on.
-const SEGMENTS_LEAST: u64 = 8;
+const SEGMENTS_LEAST: u64 = 7;
 const ACKS_LEAST: u32 = 4;
 
 /// It lasts at least the least round-trip time, within these bounds (ours): bursts of ACKs are shorter,
@@ -64,11 +71,30 @@ const MOSTLY_SMOOTH: f64 = 0.8;
 /// So large a share is rough if it is not (ours).
 const OFTEN_ROUGH: f64 = 0.2;
 
+/// While a packet waited, no less than this share of a stretch's rate came through, or it did not wait for
+/// that (ours: a burst out of a radio is faster by an order of magnitude, a link whose rate varies by less).
+const WAITED_FOR: f64 = 0.5;
+
+/// Of what came through so many moments are remembered, each so long a part of the delay after the last, or so
+/// long (ours): four delays are looked back on.
+const MOMENTS: usize = 128;
+const MOMENTS_PER_DELAY: u64 = 32;
+const MOMENT_MIN: Duration = Duration::from_millis(1);
+
+/// Every so many deliveries one is asked what it waited for (ours: it takes time).
+const ASKED_EACH: u64 = 4;
+
+/// A wait is one of at least this, and of so large a part of the least delay (ours: clocks, hosts, receivers).
+const WAIT_MIN: Duration = Duration::from_millis(2);
+const WAIT_PARTS: u64 = 10;
+
 /// Rates, bit per second.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rates {
     last: Option<(Instant, u64)>,
     run: Option<Run>,
+    /// The same without its last ACK.
+    before_last: Option<Run>,
     /// Rates of stretches.
     stretches: LogBins<7>,
     /// How many of them were smooth, and how many rough; of the others, clocks and hosts may be the cause.
@@ -78,6 +104,12 @@ pub(super) struct Rates {
     busy: Duration,
     /// The window over which the present bound is taken.
     window: Option<Window>,
+    past: Past,
+    /// What came through while packets waited, in bit per second.
+    meanwhile: LogBins<4>,
+    /// How many were asked, whether they had waited or not, of how many.
+    asked: u64,
+    deliveries: u64,
     /// The highest rate that came through for the time of a round trip.
     most: f64,
 }
@@ -86,27 +118,69 @@ pub(super) struct Rates {
 #[derive(Clone, Copy, Debug)]
 struct Run {
     from: Instant,
+    until: Instant,
     bytes: u64,
     segments: u64,
     acks: u32,
     /// The sum of the squares of the times between ACKs, each by its bytes.
     squares: f64,
+    /// By how much longer than at best the packet was under way that waited longest, and when it came.
+    waited: (Duration, Instant),
+}
+
+/// What came through until when.
+#[derive(Clone, Debug, Default)]
+struct Past {
+    bytes: u64,
+    moments: VecDeque<(Instant, u64)>,
+}
+
+impl Past {
+    fn delivered(&mut self, at: Instant, bytes: u64, delay: Duration) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let apart = (delay / MOMENTS_PER_DELAY).max(MOMENT_MIN);
+        let last = self.moments.back();
+        if last.is_some_and(|&(last, _)| at.since(last) < apart) {
+            return;
+        }
+        if self.moments.len() >= MOMENTS {
+            self.moments.pop_front();
+        }
+        self.moments.push_back((at, self.bytes));
+    }
+
+    /// Bit per second that came through in the time `long` up to `at`, and since then.
+    fn rate(&self, at: Instant, long: Duration) -> Option<f64> {
+        let after = |&(moment, _): &(Instant, u64)| at.since(moment) >= long;
+        let place = self.moments.partition_point(after);
+        let &(since, before) = self.moments.get(place.saturating_sub(1))?;
+        // What is remembered may begin later.
+        let known = long.min(at.since(since));
+        let known = if place == 0 { known } else { long };
+        per_second(self.bytes.saturating_sub(before), known)
+    }
 }
 
 impl Run {
     const fn from(at: Instant) -> Self {
         Self {
             from: at,
+            until: at,
             bytes: 0,
             segments: 0,
             acks: 0,
             squares: 0.0,
+            waited: (Duration::ZERO, at),
         }
     }
 
+    const fn has(&self, segments: u64, acks: u32) -> bool {
+        self.segments >= segments && self.acks >= acks
+    }
+
     /// The deviation of the times per byte from their mean, as a share of it.
-    fn roughness(&self, until: Instant) -> f64 {
-        let seconds = until.since(self.from).as_secs_f64();
+    fn roughness(&self) -> f64 {
+        let seconds = self.until.since(self.from).as_secs_f64();
         let mean = seconds / self.bytes as f64;
         let square = self.squares / self.bytes as f64;
         (square / (mean * mean) - 1.0).max(0.0).sqrt()
@@ -116,7 +190,17 @@ impl Run {
 #[derive(Clone, Copy, Debug)]
 struct Window {
     from: Instant,
+    /// When that left which came then.
+    sent: Instant,
     bytes: u64,
+}
+
+/// How the rates of stretches are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spreading {
+    /// As far as those of a constant rate are.
+    Narrow,
+    Wide,
 }
 
 /// Whether the bottleneck's rate stays the same.
@@ -144,19 +228,49 @@ pub(super) enum Before {
 impl Rates {
     /// Takes what was delivered; `base` is the least delay so far.
     pub(super) fn delivered(&mut self, delivery: &Delivery, base: Option<Duration>) -> Before {
+        let delay = delivery.delay.unwrap_or_default();
+        self.past.delivered(delivery.at, delivery.bytes, delay);
+        self.ask_what_it_waited_for(delivery, base);
         self.bound(delivery, base);
         let before = self.before(delivery, base);
         match before {
             Before::Busy(gap) => self.extend(delivery, gap, base),
             Before::Pause => {
-                if let Some((until, _)) = self.last {
-                    self.measure(until, SEGMENTS_LEAST, ACKS_LEAST);
-                }
+                self.end();
                 self.run = Some(Run::from(delivery.at));
             }
         }
         self.last = Some((delivery.at, delivery.orders.1));
         before
+    }
+
+    /// How much of ours came through while a packet waited: if nobody else's was in the queue, that is what the
+    /// bottleneck's rate is.
+    fn ask_what_it_waited_for(&mut self, delivery: &Delivery, base: Option<Duration>) {
+        self.deliveries += 1;
+        let (Some(delay), Some(base)) = (delivery.delay, base) else {
+            return;
+        };
+        if !self.deliveries.is_multiple_of(ASKED_EACH) {
+            return;
+        }
+        self.asked += 1;
+        let waited = delay.saturating_sub(base);
+        if waited >= WAIT_MIN.max(base / WAIT_PARTS)
+            && let Some(rate) = self.past.rate(delivery.at, waited)
+        {
+            self.meanwhile.record(rate as u64);
+        }
+    }
+
+    /// The share of the packets that waited for more than ours.
+    pub(super) fn foreign(&self) -> f64 {
+        let Some(rate) = self.stretches.quantile(0.5) else {
+            return 0.0;
+        };
+        let bound = (rate as f64 * WAITED_FOR) as u64;
+        let less = self.meanwhile.count() - self.meanwhile.count_from(bound);
+        less as f64 / self.asked.max(1) as f64
     }
 
     fn before(&self, delivery: &Delivery, base: Option<Duration>) -> Before {
@@ -182,36 +296,51 @@ impl Rates {
         let Some(run) = &mut self.run else {
             return;
         };
+        self.before_last = Some(*run);
+        run.until = delivery.at;
         run.bytes += delivery.bytes;
         run.segments += delivery.segments;
         run.acks += 1;
         run.squares += gap.as_secs_f64().powi(2) / delivery.bytes.max(1) as f64;
-        let lasts = base.unwrap_or_default().max(LASTS_MIN).min(LASTS_MAX);
-        if delivery.at.since(run.from) >= lasts && self.measure(delivery.at, SEGMENTS_MIN, ACKS_MIN)
-        {
+        let base = base.unwrap_or_default();
+        let waited = delivery.delay.unwrap_or_default().saturating_sub(base);
+        run.waited = run.waited.max((waited, delivery.at));
+        let lasts = base.max(LASTS_MIN).min(LASTS_MAX);
+        let run = *run;
+        if run.until.since(run.from) >= lasts && run.has(SEGMENTS_MIN, ACKS_MIN) {
+            self.measure(&run);
             self.run = Some(Run::from(delivery.at));
+            self.before_last = None;
         }
     }
 
-    /// Measures the stretch that ends at `until` if it has so many segments and ACKs; says whether it had.
-    fn measure(&mut self, until: Instant, segments: u64, acks: u32) -> bool {
-        let Some(run) = self.run else {
-            return false;
+    /// The stretch that is under way ends before a pause. Its last ACK may have waited for a receiver's timer, as
+    /// no other segment came: it is left out.
+    fn end(&mut self) {
+        let ended = self.before_last.take();
+        if let Some(run) = ended.filter(|run| run.has(SEGMENTS_LEAST, ACKS_LEAST)) {
+            self.measure(&run);
+        }
+    }
+
+    /// Measures a stretch, if what came out of the queue is what its packets waited for.
+    fn measure(&mut self, run: &Run) {
+        let Some(rate) = per_second(run.bytes, run.until.since(run.from)) else {
+            return;
         };
-        if run.segments < segments || run.acks < acks {
-            return false;
+        let (longest, at) = run.waited;
+        let meanwhile = self.past.rate(at, longest);
+        if meanwhile.is_some_and(|meanwhile| meanwhile < WAITED_FOR * rate) {
+            return;
         }
-        if let Some(rate) = per_second(run.bytes, until.since(run.from)) {
-            self.stretches.record(rate as u64);
-            self.look_at(&run, until);
-        }
-        true
+        self.stretches.record(rate as u64);
+        self.look_at(run);
     }
 
-    /// Whether packets came out evenly in a stretch that ends at `until`.
-    fn look_at(&mut self, run: &Run, until: Instant) {
-        let roughness = run.roughness(until);
-        let each = until.since(run.from).as_secs_f64() / f64::from(run.acks.max(1));
+    /// Whether packets came out evenly in a stretch.
+    fn look_at(&mut self, run: &Run) {
+        let roughness = run.roughness();
+        let each = run.until.since(run.from).as_secs_f64() / f64::from(run.acks.max(1));
         if roughness <= SMOOTH {
             self.smooth += 1;
         } else if roughness * each > JITTER.as_secs_f64() {
@@ -219,13 +348,16 @@ impl Rates {
         }
     }
 
-    /// The most that came through in the time of a round trip: the bottleneck's rate is no less.
+    /// The most that came through in the time of a round trip: the bottleneck's rate is no less. Nothing comes
+    /// through faster than it left, or else it had waited for something (BBR's delivery rate).
     fn bound(&mut self, delivery: &Delivery, base: Option<Duration>) {
+        let fresh = Window {
+            from: delivery.at,
+            sent: delivery.sent.1,
+            bytes: 0,
+        };
         let Some(window) = &mut self.window else {
-            self.window = Some(Window {
-                from: delivery.at,
-                bytes: 0,
-            });
+            self.window = Some(fresh);
             return;
         };
         window.bytes += delivery.bytes;
@@ -233,13 +365,11 @@ impl Rates {
         if length < base.unwrap_or_default().max(LASTS_MIN) {
             return;
         }
+        let length = length.max(delivery.sent.1.since(window.sent));
         if let Some(rate) = per_second(window.bytes, length) {
             self.most = self.most.max(rate);
         }
-        self.window = Some(Window {
-            from: delivery.at,
-            bytes: 0,
-        });
+        self.window = Some(fresh);
     }
 
     /// How long the bottleneck had no pause, as far as it is seen.
@@ -282,20 +412,34 @@ impl Rates {
         }
     }
 
+    /// The share of the stretches that were rough.
+    pub(super) fn uneven(&self) -> f64 {
+        self.rough as f64 / self.stretches.count().max(1) as f64
+    }
+
+    /// Whether the stretches' rates lie close together, whatever the cause.
+    pub(super) fn spread(&self) -> Spreading {
+        let at = |q| self.stretches.quantile(q).map(|rate| rate as f64);
+        match (at(0.1), at(0.5), at(0.9)) {
+            (Some(low), Some(median), Some(high))
+                if self.stretches.count() >= STRETCHES_MIN && high - low > CONSTANT * median =>
+            {
+                Spreading::Wide
+            }
+            _ => Spreading::Narrow,
+        }
+    }
+
     /// Whether the rate stays the same.
     pub(super) fn steadiness(&self) -> Steadiness {
-        let at = |q| self.stretches.quantile(q).map(|rate| rate as f64);
-        let (Some(low), Some(median), Some(high)) = (at(0.1), at(0.5), at(0.9)) else {
-            return Steadiness::Unknown;
-        };
         if self.stretches.count() < STRETCHES_MIN {
             return Steadiness::Unknown;
         }
         let stretches = self.stretches.count() as f64;
-        if self.rough as f64 > OFTEN_ROUGH * stretches {
+        if self.uneven() > OFTEN_ROUGH {
             return Steadiness::PerhapsShared;
         }
-        if high - low <= CONSTANT * median {
+        if self.spread() == Spreading::Narrow {
             return Steadiness::Constant;
         }
         if self.smooth as f64 >= MOSTLY_SMOOTH * stretches {
@@ -379,6 +523,34 @@ mod tests {
         let rate = windowed(400, 10, &[]).told().value().unwrap();
         assert!((rate / 1e7 - 1.0).abs() < 0.01, "{rate}");
         assert_eq!(Rates::default().told().at_least(), None);
+    }
+
+    #[test]
+    fn what_is_held_back_and_let_go_at_once_does_not_tell_how_fast_it_goes() {
+        // A packet every 10 ms; a radio lets those go together that came in 250 ms.
+        let mut rates = Rates::default();
+        for n in 0..500 {
+            let (sent, batch) = (n * 10_000_000, n / 25 + 1);
+            let at = batch * 250_000_000 + 20_000_000 + n % 25 * 100_000;
+            rates.delivered(&packet(n, sent, at), Some(BASE));
+        }
+        // 1250 bytes in 10 ms come through, and 100 Mbit/s when they do.
+        let told = rates.told();
+        let rate = told.value().or(told.at_least()).unwrap();
+        assert!(rate <= 1.1e6, "{told:?}");
+    }
+
+    #[test]
+    fn who_waits_for_more_than_its_own_is_not_alone() {
+        let alone = windowed(400, 40, &[]);
+        assert!(alone.foreign() < 0.01, "{}", alone.foreign());
+        // After a time alone, a packet every 20 ms that waits for 40 ms.
+        let mut beside = alone;
+        for n in 400..500 {
+            let sent = 2_000_000_000 + n * 20_000_000;
+            beside.delivered(&packet(n, sent, sent + 60_000_000), Some(BASE));
+        }
+        assert!(beside.foreign() > 0.1, "{}", beside.foreign());
     }
 
     #[test]

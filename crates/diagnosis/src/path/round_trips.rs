@@ -3,6 +3,10 @@
 //! The least that was seen is no less than the path's. How much less the path's may be is told by how
 //! thick the samples lie above it: if they are spread evenly there, the distance to the path's own is
 //! that between two of them, on average (the spacings of order statistics).
+//!
+//! Where a receiver acknowledges every second segment, and both left together, the second has waited for the
+//! first: on a slow link no sample is without that. What they waited for is known once the rate is. And a short
+//! segment takes less time than a full one: once there are full ones, they alone count.
 
 use dupack_tcp::time::Duration;
 
@@ -11,6 +15,10 @@ use crate::told::Told;
 
 /// How many of the least samples are kept.
 const LEAST: usize = 8;
+
+/// Of samples that waited for up to so many segments that left with them, the least are kept by that number
+/// (ours: a receiver that acknowledges more at once has others as well).
+const AHEAD: usize = 4;
 
 /// An exponential variable exceeds three times its mean in 5 % of all cases (e^−3).
 const TIMES_MEAN: u64 = 3;
@@ -23,6 +31,18 @@ pub(super) struct RoundTrips {
     least: [Duration; LEAST],
     len: usize,
     max: Duration,
+    /// Of what segments the least ones are.
+    length: Length,
+    /// The least of those that waited for so many others of the same burst.
+    behind: [Option<Duration>; AHEAD],
+}
+
+/// Whether a sample is of a segment as long as most are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Length {
+    #[default]
+    Short,
+    Full,
 }
 
 /// How round-trip times are spread.
@@ -43,10 +63,22 @@ pub struct Spread {
 }
 
 impl RoundTrips {
-    /// Takes a sample.
-    pub(super) fn observe(&mut self, rtt: Duration) {
+    /// Takes a sample, of a segment that left together with so many others, and after them.
+    pub(super) fn observe(&mut self, rtt: Duration, ahead: usize, length: Length) {
         self.bins.record(rtt.as_nanos());
         self.max = self.max.max(rtt);
+        match (self.length, length) {
+            (Length::Short, Length::Full) => {
+                self.length = Length::Full;
+                self.len = 0;
+                self.behind = [None; AHEAD];
+            }
+            (Length::Full, Length::Short) => return,
+            _ => {}
+        }
+        if let Some(least) = self.behind.get_mut(ahead) {
+            *least = Some(least.map_or(rtt, |least| least.min(rtt)));
+        }
         let kept = self.least.get(..self.len).unwrap_or_default();
         let place = kept.partition_point(|&known| known <= rtt);
         if place >= LEAST {
@@ -66,9 +98,23 @@ impl RoundTrips {
         self.least.first().copied().filter(|_| self.len > 0)
     }
 
-    /// The least round-trip time of the path.
-    pub(super) fn told(&self) -> Told<Duration> {
-        let Some(least) = self.least() else {
+    /// The least without what segments waited for others that left with them: `packet` is the time that one
+    /// takes at the bottleneck.
+    pub(super) fn least_alone(&self, packet: Duration) -> Option<Duration> {
+        let alone = self
+            .behind
+            .iter()
+            .zip(0_u64..)
+            .filter_map(|(least, ahead)| {
+                Some((*least)?.saturating_sub(packet.saturating_mul(ahead)))
+            });
+        alone.chain(self.least()).min()
+    }
+
+    /// The least round-trip time of the path; `packet` as for [`Self::least_alone`], and `slowest` is the most that
+    /// it may be.
+    pub(super) fn told(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
+        let Some((least, alone)) = self.least().zip(self.least_alone(packet)) else {
             return Told::CannotBeTold {
                 why: "no segment that was sent once is acknowledged in the capture",
                 remedy: "a capture that has data and its ACKs",
@@ -81,9 +127,10 @@ impl RoundTrips {
             0 | 1 => least,
             n => Duration::from_nanos(reach.as_nanos() / (n - 1)),
         };
+        let lowest = self.least_alone(slowest).unwrap_or(alone).min(alone);
         Told::Between {
-            value: least,
-            low: least.saturating_sub(spacing.saturating_mul(TIMES_MEAN)),
+            value: alone,
+            low: lowest.saturating_sub(spacing.saturating_mul(TIMES_MEAN)),
             high: least,
         }
     }
@@ -112,7 +159,9 @@ mod tests {
 
     fn of(samples: &[u64]) -> RoundTrips {
         let mut trips = RoundTrips::default();
-        samples.iter().for_each(|&sample| trips.observe(ms(sample)));
+        samples
+            .iter()
+            .for_each(|&sample| trips.observe(ms(sample), 0, Length::Full));
         trips
     }
 
@@ -121,15 +170,34 @@ mod tests {
         let trips = of(&[26, 22, 27, 21, 25, 20, 24, 23, 40]);
         assert_eq!(trips.least(), Some(ms(20)));
         // 20 to 27 ms: one a millisecond; up to three of them less.
-        let told = trips.told();
+        let told = trips.told(Duration::ZERO, Duration::ZERO);
         assert_eq!(
             (told.value(), told.interval()),
             (Some(ms(20)), Some((ms(17), ms(20))))
         );
         // Many at the bottom: that is the path's.
-        assert_eq!(of(&[20; 9]).told().interval(), Some((ms(20), ms(20))));
-        assert_eq!(of(&[20]).told().interval(), Some((ms(0), ms(20))));
-        assert_eq!(of(&[]).told().value(), None);
+        assert_eq!(
+            of(&[20; 9]).told(Duration::ZERO, Duration::ZERO).interval(),
+            Some((ms(20), ms(20)))
+        );
+        assert_eq!(
+            of(&[20]).told(Duration::ZERO, Duration::ZERO).interval(),
+            Some((ms(0), ms(20)))
+        );
+        assert_eq!(of(&[]).told(Duration::ZERO, Duration::ZERO).value(), None);
+    }
+
+    #[test]
+    fn what_waited_for_others_of_its_burst_is_known_with_the_rate() {
+        let mut trips = RoundTrips::default();
+        trips.observe(ms(26), 1, Length::Full);
+        trips.observe(ms(28), 0, Length::Full);
+        // A short one is under way for less.
+        trips.observe(ms(12), 0, Length::Short);
+        assert_eq!(trips.least_alone(Duration::ZERO), Some(ms(26)));
+        let told = trips.told(ms(6), ms(6));
+        assert_eq!(told.value(), Some(ms(20)));
+        assert_eq!(told.interval().map(|(_, high)| high), Some(ms(26)));
     }
 
     #[test]

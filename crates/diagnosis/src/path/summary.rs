@@ -4,12 +4,13 @@ use dupack_lab::units::{Probability, Rate};
 use dupack_tcp::facts::LossCause;
 use dupack_tcp::time::Duration;
 
-use super::losses::{Kinds, Losses, Overflow};
+use super::losses::{Kinds, Overflow, bursts_of_unknown_cause};
+use super::rate::Spreading;
 use super::reordering::Order;
 use super::writes::Write;
 use super::{
-    Acknowledging, Bursts, Clustering, Duplicates, Policer, Reordering, Spread, Steadiness, Survey,
-    Vote, policer,
+    Acknowledging, Bursts, Clustering, Distance, Duplicates, Policer, Reordering, Spread,
+    Steadiness, Survey, Vote, policer,
 };
 use crate::told::Told;
 use crate::vantage::Place;
@@ -17,6 +18,10 @@ use crate::vantage::Place;
 /// Overflows whose queueing delays differ by more than this share of their middle are no full queue's but
 /// those of one that drops early (ours).
 const EARLY: f64 = 0.35;
+
+/// A queue that holds this many times as much as was outstanding at most holds others' packets (ours: what is
+/// outstanding is known to some packets).
+const OURS: f64 = 1.25;
 
 /// Where in a packet's time a full queue finds the link, on average (ours: an arrival finds the packet in
 /// transmission half gone).
@@ -36,6 +41,10 @@ pub struct Path {
     pub rate: Told<Rate>,
     /// Whether it stays the same.
     pub steadiness: Steadiness,
+    /// The share of the stretches without a pause in which packets came out unevenly, as beside others.
+    pub uneven: f64,
+    /// The share of the packets that waited longer than for what was ours in the queue.
+    pub foreign: f64,
     /// The share of the time with something outstanding in which the bottleneck had no pause.
     pub full: f64,
     /// The room of the bottleneck's queue.
@@ -110,6 +119,35 @@ impl Transfer {
     }
 }
 
+/// Bytes of a segment of a handshake on the wire: headers, and 20 bytes of options at most times.
+const SHORT: u64 = 60;
+
+/// A round trip whose way to the sender is that of short segments, for one whose data is `full` bytes long, which is
+/// `packet` at the bottleneck, or up to `slowest`.
+fn longer(
+    told: Told<Duration>,
+    (packet, slowest): (Duration, Duration),
+    full: u64,
+) -> Told<Duration> {
+    let part = full.saturating_sub(SHORT) as f64 / full.max(1) as f64;
+    let beyond = |packet: Duration| Duration::from_secs_f64(packet.as_secs_f64() * part);
+    // Where the rate has only a bound, it is in the middle of what may be.
+    let slowest = slowest.max(packet);
+    let likely = if packet.is_zero() {
+        slowest / 2
+    } else {
+        packet
+    };
+    match told {
+        Told::Between { value, low, high } => Told::Between {
+            value: value + beyond(likely),
+            low: low + beyond(packet),
+            high: high + beyond(slowest),
+        },
+        other => other,
+    }
+}
+
 impl Survey {
     /// What is known of the path by now.
     #[must_use]
@@ -119,35 +157,50 @@ impl Survey {
         let full_packet = (self.smss + self.headers) as f64;
         let packet = rate.value().map(|rate| full_packet * 8.0 / rate);
         let packet = packet.map_or(Duration::ZERO, Duration::from_secs_f64);
-        let base = least.unwrap_or_default();
+        // Where the rate is not known, it is no less than its bound.
+        let slowest = rate.at_least().map(|rate| full_packet * 8.0 / rate);
+        let slowest = slowest.map_or(packet, Duration::from_secs_f64);
+        let base = match self.place {
+            Place::Receiver => self.way.or(least),
+            _ => self.trips.least_alone(packet),
+        };
+        let base = base.unwrap_or_default();
         let kinds = self.losses.kinds(base, packet);
-        let policer = self.policer(base);
+        let policer = self.policer(base, rate.value());
         let random = |lost: &super::losses::Lost| {
             let queueing = lost.delay.map(|delay| delay.saturating_sub(base));
             policer.is_none() && !queueing.is_some_and(|q| kinds.is_congestive(q))
         };
         let bursts = self.losses.bursts(&random);
         let clumping = bursts.clumping();
-        let queue_share = queue_share(&self.losses, &kinds, clumping, policer.is_some());
-        let random_share = match (&policer, &queue_share) {
-            (Some(_), _) => (0.0, (0.0, 0.0)),
-            (None, Told::Between { value, low, high }) => (1.0 - value, (1.0 - high, 1.0 - low)),
-            (None, _) => (1.0, (1.0, 1.0)),
+        let queue_share = self.queue_share(&kinds, clumping, policer.is_some());
+        let random_loss = self.random_loss(&queue_share, clumping, policer.is_some());
+        let bursts = match random_loss {
+            Told::CannotBeTold { why, remedy } => bursts_of_unknown_cause(why, remedy),
+            Told::Between { .. } | Told::AtLeast { .. } => bursts,
         };
         Path {
             place: self.place,
-            least_rtt: self.trips.told(),
+            least_rtt: self.least_rtt(packet, slowest),
             round_trips: self.trips.spread(),
             steadiness: self.rates.steadiness(),
+            uneven: self.rates.uneven(),
+            foreign: self.rates.foreign(),
             full: self.full(),
-            room: self.room(&rate, &kinds, base, full_packet),
+            room: match &policer {
+                None => self.room(&rate, &kinds, base, full_packet),
+                Some(_) => Told::CannotBeTold {
+                    why: "a policer drops before a queue is full",
+                    remedy: "a capture of another way",
+                },
+            },
             losses: self.losses.count(),
             transmissions: self.losses.transmissions(),
             loss: self
                 .losses
                 .rate((1.0, (1.0, 1.0)), clumping)
                 .map(probability),
-            random_loss: self.losses.rate(random_share, clumping).map(probability),
+            random_loss: random_loss.map(probability),
             queue_share: queue_share.map(probability),
             votes: self.judges.count(&self.judged(&kinds, base)),
             bursts,
@@ -160,6 +213,78 @@ impl Survey {
             headers: self.headers,
             transfer: self.transfer(),
         }
+    }
+
+    fn least_rtt(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
+        match self.distance {
+            Distance::Known => self.trips.told(packet, slowest),
+            Distance::KnownOfShort(handshake) => {
+                let told = self.trips.told(packet, slowest);
+                // Data that follows ACKs may have told the way, too: then it is that of full segments.
+                let short = handshake + slowest.max(packet) / 2;
+                match told.value() {
+                    Some(value) if value < short => {
+                        longer(told, (packet, slowest), self.smss + self.headers)
+                    }
+                    _ => told,
+                }
+            }
+            Distance::Unknown => Told::CannotBeTold {
+                why: "nothing tells how far the sender is from where the capture was taken",
+                remedy: "a capture at the sender, or one from the beginning of the connection",
+            },
+        }
+    }
+
+    /// The share of the losses that the queue made.
+    fn queue_share(&self, kinds: &Kinds, clumping: f64, policed: bool) -> Told<f64> {
+        let cannot = |why, remedy| Told::CannotBeTold { why, remedy };
+        if self.losses.count() == 0 {
+            return cannot("nothing was lost", "a longer capture");
+        }
+        if policed {
+            return Told::Between {
+                value: 0.0,
+                low: 0.0,
+                high: 0.0,
+            };
+        }
+        if self.rates.spread() == Spreading::Wide {
+            return cannot(
+                "the rate varies, and with it how long a full queue takes",
+                "a capture at the bottleneck",
+            );
+        }
+        let Some((value, (low, high))) = kinds.congestive(clumping) else {
+            return cannot(
+                "nothing tells how long the queue was when segments were lost, or it is too short, or always full",
+                "a capture at the sender, or one with timestamps, of a longer queue that is not always full",
+            );
+        };
+        Told::Between { value, low, high }
+    }
+
+    /// The share of the transmissions that was lost for other reasons than the queue.
+    fn random_loss(&self, queue_share: &Told<f64>, clumping: f64, policed: bool) -> Told<f64> {
+        if policed {
+            return self.losses.rate((0.0, (0.0, 0.0)), clumping);
+        }
+        match queue_share {
+            Told::Between { value, low, high } => {
+                let share = (1.0 - value, (1.0 - high, 1.0 - low));
+                self.losses.rate(share, clumping)
+            }
+            Told::CannotBeTold { why, remedy } if self.losses.count() > 0 => {
+                Told::CannotBeTold { why, remedy }
+            }
+            _ => self.losses.rate((1.0, (1.0, 1.0)), clumping),
+        }
+    }
+
+    /// The most that was outstanding at once, as bytes on the wire.
+    const fn flight_max(&self) -> u64 {
+        let payload = self.transfer.flight_max;
+        self.wire(payload, payload.div_ceil(self.smss))
     }
 
     fn transfer(&self) -> Transfer {
@@ -210,11 +335,20 @@ impl Survey {
         }
     }
 
-    fn policer(&self, base: Duration) -> Option<Policer> {
+    fn policer(&self, base: Duration, link: Option<f64>) -> Option<Policer> {
+        // Where the link varies, its own losses come and go with its rate.
+        if self.rates.spread() == Spreading::Wide {
+            return None;
+        }
         let full_packet = (self.smss + self.headers) as f64;
         let wire = full_packet / self.smss as f64;
-        let start = self.transfer.first?;
-        policer::find(self.losses.kept(), start, base, (wire, full_packet))
+        policer::find(
+            self.losses.kept(),
+            &self.course,
+            base,
+            (wire, full_packet),
+            link,
+        )
     }
 
     fn room(&self, rate: &Told<f64>, kinds: &Kinds, base: Duration, packet: f64) -> Told<Room> {
@@ -226,8 +360,13 @@ impl Survey {
         let (Some(rate), Some((low, high))) = (rate.value(), rate.interval()) else {
             return cannot("the bottleneck's rate is not known");
         };
+        if self.rates.spread() == Spreading::Wide {
+            return cannot("the rate varies, and with it how long a full queue takes");
+        }
         if kinds.overflow == Overflow::NotSeen {
-            let bytes = kinds.longest.as_secs_f64() * rate / 8.0;
+            // Longer than all that was outstanding takes, it waited for something else.
+            let bytes = kinds.sure.as_secs_f64() * rate / 8.0;
+            let bytes = bytes.min(self.flight_max() as f64);
             return Told::AtLeast {
                 bound: Room {
                     bytes,
@@ -247,6 +386,10 @@ impl Survey {
         };
         if ninth - tenth > EARLY * median && (ninth - tenth) * rate / 8.0 > 3.0 * packet {
             return cannot("losses begin at different lengths of the queue: it drops early");
+        }
+        let ours = OURS * self.flight_max() as f64 + 2.0 * packet;
+        if median * rate / 8.0 > ours {
+            return cannot("more waited in the queue than was outstanding: others were in it, too");
         }
         let room = |delay: f64, rate: f64, more: f64| {
             let bytes = (delay * rate / 8.0 + more * packet).max(0.0);
@@ -268,30 +411,6 @@ impl Survey {
             Steadiness::LinkVaries | Steadiness::PerhapsShared => self.over_time.trace(),
         }
     }
-}
-
-/// The share of the losses that the queue made.
-fn queue_share(losses: &Losses, kinds: &Kinds, clumping: f64, policed: bool) -> Told<f64> {
-    if losses.count() == 0 {
-        return Told::CannotBeTold {
-            why: "nothing was lost",
-            remedy: "a longer capture",
-        };
-    }
-    if policed {
-        return Told::Between {
-            value: 0.0,
-            low: 0.0,
-            high: 0.0,
-        };
-    }
-    let Some((value, (low, high))) = kinds.congestive(clumping) else {
-        return Told::CannotBeTold {
-            why: "nothing tells how long the queue was when segments were lost",
-            remedy: "a capture at the sender, or one with timestamps",
-        };
-    };
-    Told::Between { value, low, high }
 }
 
 fn probability(share: f64) -> Probability {

@@ -309,7 +309,7 @@ fn a_policer_has_its_rate_and_its_burst() {
     for stack in ["rack/cubic", "sack/reno"] {
         let text = experiment(stack, queue, "").replace("10Mbit/s", "50Mbit/s");
         let path = at_sender(&text, 1);
-        let policer = path.policer.clone().unwrap_or_else(|| panic!("{path:?}"));
+        let policer = path.policer.unwrap_or_else(|| panic!("{path:?}"));
         near(policer.rate, |rate| rate, 4e6, 0.05);
         near(policer.burst, |burst| burst, 6e4, 0.3);
     }

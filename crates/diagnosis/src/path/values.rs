@@ -13,6 +13,12 @@ const DEVIATIONS: f64 = 1.959_964;
 /// it then comes out with an interval that is too wide to be of use, and says so.
 const UP_TO: f64 = 4.0;
 
+/// A queue of which is not known how long it may be is drawn up to what so many least round-trip times bring at
+/// the bottleneck's rate (ours: most hold one or less), and where nothing at all is known of it, from so small a
+/// part of what one brings on.
+const ROUND_TRIPS_MOST: f64 = 2.0;
+const ROUND_TRIPS_LEAST: f64 = 0.25;
+
 /// Where nothing is known of the rate, the path is taken to be this fast (ours): nothing waits.
 const FAST: f64 = 1e9;
 
@@ -55,6 +61,9 @@ pub enum Losing {
 trait Take {
     /// One of the interval, or beyond the bound.
     fn of(&mut self, told: Told<f64>) -> Option<f64>;
+
+    /// One between these, of which each as many times as large as another is as likely.
+    fn between(&mut self, low: f64, high: f64) -> f64;
 }
 
 struct Best;
@@ -63,6 +72,10 @@ impl Take for Best {
     fn of(&mut self, told: Told<f64>) -> Option<f64> {
         let beyond = |bound| bound * UP_TO.sqrt();
         told.value().or_else(|| told.at_least().map(beyond))
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        (low * high).sqrt()
     }
 }
 
@@ -78,6 +91,10 @@ impl Take for Stream {
             Told::AtLeast { bound, .. } => Some(bound * UP_TO.powf(self.unit())),
             Told::CannotBeTold { .. } => None,
         }
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low * (high / low).max(1.0).powf(self.unit())
     }
 }
 
@@ -111,9 +128,27 @@ impl Values {
         let rate = rate.unwrap_or(FAST).max(faster).max(1.0);
         let least_rtt = Duration::from_secs_f64(least.unwrap_or_default());
         let full_pipe = rate / 8.0 * least_rtt.as_secs_f64();
-        let room = from.of(path.room.map(|room| room.bytes));
         let full_packet = (path.smss + path.headers) as f64;
-        let random = from.of(path.random_loss.map(|p| p.as_fraction()));
+        let most = (full_pipe * ROUND_TRIPS_MOST).max(full_packet);
+        let room = match path.room {
+            Told::AtLeast { bound, .. } => {
+                let least = bound.bytes.max(full_packet);
+                from.between(least, most.max(least * UP_TO))
+            }
+            Told::CannotBeTold { .. } => {
+                let least = (full_pipe * ROUND_TRIPS_LEAST).max(full_packet);
+                from.between(least, most)
+            }
+            told @ Told::Between { .. } => {
+                from.of(told.map(|room| room.bytes)).unwrap_or(full_pipe)
+            }
+        };
+        // Where nothing tells which losses were the queue's, all are taken to be the link's.
+        let random = match path.random_loss {
+            Told::CannotBeTold { .. } => path.loss,
+            told => told,
+        };
+        let random = from.of(random.map(|p| p.as_fraction()));
         let (enter, leave) = (from.of(path.bursts.enter), from.of(path.bursts.leave));
         let loss = match (path.has_bursts(), enter, leave) {
             (true, Some(enter), Some(leave)) => Losing::Bursts {
@@ -131,7 +166,7 @@ impl Values {
         Self {
             least_rtt,
             rate,
-            room: room.unwrap_or(full_pipe).max(full_packet),
+            room: room.max(full_packet),
             loss,
             // The first that overtakes one comes half a packet's time after its place, on average.
             held_back: reordered

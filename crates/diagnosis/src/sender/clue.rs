@@ -31,6 +31,14 @@ pub(super) struct Weighing<N> {
     prior: f64,
     /// Below zero if something that must fit does not.
     must: f64,
+    seen: Enough,
+}
+
+/// Whether what tells a candidate was seen at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Enough {
+    Seen,
+    Lacking,
 }
 
 impl<N: Copy> Weighing<N> {
@@ -41,12 +49,18 @@ impl<N: Copy> Weighing<N> {
             clues: Vec::new(),
             prior,
             must: 0.0,
+            seen: Enough::Seen,
         }
     }
 
     /// Something without which it is not named, whatever else speaks for it, unless `worth` is positive.
     pub fn must(&mut self, worth: f64) {
         self.must = self.must.min(worth);
+    }
+
+    /// What tells it was not seen: it is not named, though it may come nearest.
+    pub fn lacks(&mut self) {
+        self.seen = Enough::Lacking;
     }
 
     pub fn clue(&mut self, worth: f64, sentence: impl Into<String>) {
@@ -90,18 +104,29 @@ pub(super) fn decide<N: Copy + fmt::Display>(
         .any(|w| w.clues.iter().any(|c| c.worth.abs() >= TOLD));
     let mut weighed: Vec<_> = weighings
         .into_iter()
-        .map(|w| (w.must, w.candidate()))
+        .map(|w| ((w.must, w.seen), w.candidate()))
         .collect();
     weighed.sort_by(|a, b| b.1.score.total_cmp(&a.1.score));
-    let fits = weighed.first().is_some_and(|(must, _)| *must >= 0.0);
+    let fits = weighed.first().is_some_and(|((must, _), _)| *must >= 0.0);
+    let enough = weighed
+        .first()
+        .map_or(Enough::Lacking, |((_, seen), _)| *seen);
+    let nothing = nothing.into();
     let candidates: Vec<_> = weighed
         .into_iter()
         .map(|(_, candidate)| candidate)
         .collect();
     let (name, why) = match candidates.as_slice() {
-        _ if !is_told => (None, nothing.into()),
+        _ if !is_told => (None, nothing),
+        [first, ..] if first.evidence_for.is_empty() && first.score < MARGIN_OVER_NONE => {
+            (None, nothing)
+        }
+        [first, _, ..] if fits && enough == Enough::Lacking => {
+            let why = format!("too little was seen of it; {} comes nearest", first.name);
+            (None, why)
+        }
         [first, second, ..] => judge(first, second, fits),
-        _ => (None, nothing.into()),
+        _ => (None, nothing),
     };
     let nearest = candidates
         .first()

@@ -47,12 +47,30 @@ const MEDIAN_OFF: f64 = 0.03;
 const MEDIAN_MOST: f64 = 4.0;
 /// See `MEDIAN_OFF`.
 const MEDIAN_OFF_SEGMENTS: f64 = 0.25;
-/// Rounds of the table count as no more than so many.
-const STEPS_COUNTED: f64 = 40.0;
+/// Rounds with about the same queue count as no more than so many.
+const STEPS_COUNTED: f64 = 10.0;
+/// So many dips are none by chance.
+const DIPS_LEAST: u32 = 2;
 /// Dips count as no more than so many.
 const DIPS_COUNTED: u32 = 3;
 /// Worth of a dip.
 const DIP_WORTH: f64 = 4.0;
+/// So many losses must have been measured, and the growth after as many of them, or one and one more, for a
+/// control to be named that goes by losses: one alone may be measured across another, or across a pause.
+const LOSSES_LEAST: usize = 2;
+/// A fixed window is one for so many rounds at least, and so many segments: the smallest windows hardly grow
+/// with any control.
+const FIXED_ROUNDS: u32 = 20;
+/// See `FIXED_ROUNDS`.
+const FIXED_SEGMENTS: f32 = 5.0;
+/// A window of more than this share of what it was has not been cut: CUBIC leaves 0.7, and what grows
+/// meanwhile.
+const STAYED: f32 = 0.88;
+/// A window of less than this share of what it was was cut by a control that goes by losses: version 3 leaves
+/// 0.7 at least (draft-ietf-ccwg-bbr, `Beta`).
+const HALVED: f32 = 0.6;
+/// So many losses must show that.
+const STAYED_LEAST: usize = 3;
 /// A transfer of so many seconds must have had a dip, with BBR.
 const DIP_DUE: f64 = 20.0;
 
@@ -61,7 +79,9 @@ const fn prior(control: Control) -> f64 {
     match control {
         Control::Cubic => 0.0,
         Control::Reno | Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => -0.3,
-        Control::Westwood | Control::Vegas | Control::Fixed => -1.0,
+        Control::Westwood | Control::Fixed => -1.0,
+        // Where its queue is empty, it does as Reno.
+        Control::Vegas => -2.5,
     }
 }
 
@@ -80,14 +100,76 @@ pub(super) fn verdict(seen: &Seen) -> Verdict<Control> {
         opening(control, &seen.opening, &mut weighing);
         dips(control, seen, &mut weighing);
         pace(control, seen, &mut weighing);
+        if goes_by_losses(control) && seen.pace.is_by_rate() {
+            weighing.must(-1.0);
+        }
+        if goes_by_losses(control) && !enough_losses(seen) {
+            // How it grows is alike with many, and with much else that bounds a sender.
+            weighing.lacks();
+        }
+        let with_acks = seen.pace.timing() == Some(Timing::WithAcks);
+        if control == Control::Fixed && !(is_steady(seen) && with_acks) {
+            weighing.must(-1.0);
+        }
+        if is_bbr(control) && !shows_a_model(seen) {
+            // A pace alone is no BBR: with Linux's fq every control has one.
+            weighing.lacks();
+        }
         weighing
     });
     let mut verdict = clue::decide(weighings.into(), nothing(seen));
     let fits = verdict.nearest.is_some();
-    if verdict.name.is_none() && fits && is_some_bbr(&verdict.candidates) {
+    let both = is_some_bbr(&verdict.candidates) && shows_a_model(seen);
+    if verdict.name.is_none() && fits && both {
         verdict.name = Some(Control::BbrOfSomeVersion);
     }
     verdict
+}
+
+/// Whether what losses leave tells it.
+const fn goes_by_losses(control: Control) -> bool {
+    matches!(control, Control::Reno | Control::Cubic | Control::Westwood)
+}
+
+/// Whether enough losses were measured, and how the window grew after them.
+fn enough_losses(seen: &Seen) -> bool {
+    let epochs = usize::try_from(seen.growth.fits().epochs).unwrap_or(usize::MAX);
+    let kept = seen.reductions.kept().len();
+    kept >= 1 && kept + epochs.min(LOSSES_LEAST) > LOSSES_LEAST
+}
+
+/// Whether so many segments are in flight, for so many rounds, that a window that stays would be one.
+fn is_steady(seen: &Seen) -> bool {
+    let all = [Backlog::Few, Backlog::Some, Backlog::Many]
+        .into_iter()
+        .flat_map(|backlog| {
+            [Move::Down, Move::Stays, Move::Up].map(|step| seen.growth.count(backlog, step))
+        });
+    let rounds = all.fold(0, u32::saturating_add);
+    rounds >= FIXED_ROUNDS && seen.rounds.current().most >= FIXED_SEGMENTS
+}
+
+const fn is_bbr(control: Control) -> bool {
+    matches!(control, Control::Bbr | Control::BbrOne)
+}
+
+/// Whether the sender did anything that none but a control by a model does: a rate of its own, dips, a window given
+/// back without a loss, or one that losses left as it was, while nothing else held it.
+fn shows_a_model(seen: &Seen) -> bool {
+    let (dips, hasty) = (seen.probing.count(), seen.probing.hasty());
+    let dips = seen.probing.is_unbounded() && dips > hasty.saturating_mul(2) && dips >= DIPS_LEAST;
+    let drained = seen.opening.end() == Some(SlowStartEnd::Drained);
+    let kept = seen.reductions.kept();
+    let stays = kept.iter().filter(|r| r.factor() > STAYED).count();
+    let halved = quartiles(kept.iter().map(Reduction::factor))
+        .is_some_and(|(_, middle, _)| kept.len() >= LOSSES_LEAST && middle < HALVED);
+    let unmoved = kept.len() >= STAYED_LEAST && 2 * stays > kept.len();
+    if !seen.pace.is_at_sender() {
+        // Whether it was paced is not seen, and rounds are as they are inferred.
+        return dips && !halved;
+    }
+    let paced = seen.pace.timing() == Some(Timing::Paced);
+    seen.pace.is_by_rate() || (paced && !halved && (dips || drained || unmoved))
 }
 
 /// Whether both versions of BBR fit, and nothing else does.
@@ -242,12 +324,13 @@ fn moves(control: Control, backlog: Backlog) -> [f64; 3] {
 }
 
 fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
-    let (mut count, mut sum, mut up, mut stays) = (0.0, 0.0, 0.0, 0.0);
+    let (mut count, mut worth, mut up, mut stays) = (0.0, 0.0, 0.0, 0.0);
     for backlog in [Backlog::Few, Backlog::Some, Backlog::Many] {
         let likely = moves(control, backlog);
+        let (mut of_backlog, mut sum) = (0.0, 0.0);
         for (step, p) in [Move::Down, Move::Stays, Move::Up].into_iter().zip(likely) {
             let times = f64::from(seen.growth.count(backlog, step));
-            count += times;
+            of_backlog += times;
             sum += times * (3.0 * p).ln();
             match step {
                 Move::Up => up += times,
@@ -255,6 +338,9 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
                 Move::Down => {}
             }
         }
+        count += of_backlog;
+        // What it does with a queue is not to be lost among all that it does without one.
+        worth += sum * (STEPS_COUNTED / of_backlog.max(1.0)).min(1.0);
     }
     if count < 4.0 {
         return;
@@ -262,7 +348,6 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     if control == Control::Fixed && stays < FIXED_STAYS * count {
         weighing.must(-1.0);
     }
-    let worth = sum * (STEPS_COUNTED / count).min(1.0);
     let sentence = format!(
         "of {count} rounds without a loss the window grew in {up}: {}",
         match control {
@@ -358,7 +443,17 @@ fn dips(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         }
         return;
     }
-    let depth = seen.probing.depth();
+    if seen.probing.hasty().saturating_mul(2) >= count {
+        let sentence =
+            format!("in flight dipped {count} times, mostly sooner after one another than BBR's");
+        weighing.clue(if is_bbr { -3.0 } else { 0.0 }, sentence);
+        return;
+    }
+    let depth = match count {
+        // One may be of what none of them makes.
+        1 => Depth::Unclear,
+        _ => seen.probing.depth(),
+    };
     let counted = f64::from(count.min(DIPS_COUNTED));
     let every = seen.seconds() / f64::from(count);
     let sentence = format!(
@@ -392,9 +487,16 @@ fn pace(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         // It cannot do without a pace.
         weighing.must(-1.0);
     }
+    if seen.pace.is_by_rate() {
+        weighing.clue(
+            if is_bbr { 4.0 } else { -3.0 },
+            format!("{percent:.0} % of the new data left between ACKs: by a rate of its own"),
+        );
+        return;
+    }
     match timing {
         Timing::Paced => weighing.clue(
-            if is_bbr { 3.0 } else { -2.0 },
+            if is_bbr { 2.0 } else { -1.0 },
             format!("{percent:.0} % of the new data left between ACKs: it was paced"),
         ),
         Timing::WithAcks => weighing.clue(

@@ -6,6 +6,7 @@
 //! each duplicate ACK says that one segment has left. After a timeout all that was outstanding
 //! counts as lost.
 
+use dupack_tcp::connection::Flags;
 use dupack_tcp::facts::View;
 
 use crate::cause::Cause;
@@ -14,6 +15,8 @@ use crate::moment::{Arrival, Departure, Explained};
 /// Counts what is in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
+    /// Bytes of a full segment: as announced, and the most that was seen of what goes on after it.
+    announced: u64,
     smss: u64,
     /// Bytes sent again and not acknowledged.
     repeated: u64,
@@ -36,9 +39,21 @@ pub(super) enum Sack {
 }
 
 impl Flight {
+    /// Nothing is in flight; so many bytes were announced for a full segment.
+    pub fn new(announced: u32) -> Self {
+        Self {
+            announced: u64::from(announced),
+            ..Self::default()
+        }
+    }
+
     /// A full segment, in bytes; at least 1.
     pub fn smss(&self) -> u64 {
-        self.smss.max(1)
+        if self.smss == 0 {
+            self.announced.max(1)
+        } else {
+            self.smss
+        }
     }
 
     pub fn sack(&self) -> Sack {
@@ -58,7 +73,11 @@ impl Flight {
         }
         for sent in departure.sent {
             let len = u64::from(sent.segment.len);
-            self.smss = self.smss.max(len);
+            // What ends a message may be short, though nothing longer was seen.
+            let goes_on = !departure.flags.contains(Flags::PSH);
+            if goes_on || len >= self.announced {
+                self.smss = self.smss.max(len);
+            }
             // What was lost again is counted already.
             if sent.segment.transmissions > 1 && cause != Some(Cause::LostAgain) {
                 self.repeated = self.repeated.saturating_add(len);

@@ -20,6 +20,9 @@ pub(super) struct Opening {
     first: First,
     initial_bytes: u64,
     initial_bound: Option<InitialBound>,
+    /// The timestamp that the first segment echoes: whatever echoes it as well left before any ACK of data had
+    /// come, whenever it is seen.
+    echo: Option<u32>,
     rounds: Vec<Round>,
     state: Course,
 }
@@ -52,13 +55,23 @@ impl Opening {
             first: First::Leaving,
             initial_bytes: 0,
             initial_bound: None,
+            echo: None,
             rounds: Vec::new(),
             state: Course::Growing,
         }
     }
 
     pub fn departed(&mut self, departure: &Departure<'_>, smss: u64) {
+        let echo = departure.timestamps.map(|stamps| stamps.echo);
+        if self.initial_bytes == 0 {
+            self.echo = echo;
+        }
+        let with_first = echo.is_some() && echo == self.echo;
         match self.first {
+            First::Acknowledged { .. } if with_first && departure.kind == SendingKind::First => {
+                let len = departure.end.saturating_sub(departure.start);
+                self.initial_bytes = self.initial_bytes.saturating_add(len);
+            }
             First::Leaving => {
                 if departure.kind == SendingKind::First {
                     let len = departure.end.saturating_sub(departure.start);
@@ -70,6 +83,11 @@ impl Opening {
                 }
             }
             First::Acknowledged { at, rtt } => {
+                if departure.kind == SendingKind::First && departure.unseen_bytes > 0 {
+                    // What it passes over was of the first flight, and was lost before it was seen.
+                    let unseen = departure.unseen_bytes;
+                    self.initial_bytes = self.initial_bytes.saturating_add(unseen);
+                }
                 let waited = departure.at.since(at).as_secs_f64();
                 let within = rtt.is_some_and(|rtt| waited <= ANSWER_SHARE * rtt.as_secs_f64());
                 if self.initial_bound.is_none() {

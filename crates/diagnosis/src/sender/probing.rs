@@ -32,8 +32,13 @@ const FOUR_SEGMENTS: f32 = 4.5;
 const HALF_LEAST: f32 = 10.0;
 /// Fewer rounds per repair than this leave no room for dips to be seen.
 const ROUNDS_PER_LOSS: u32 = 12;
+/// Dips tell if no more than one in so many rounds was bounded by something else than a window. Ours.
+const BOUNDED_PART: u32 = 8;
 /// Dips that are kept.
 const KEPT: usize = 32;
+/// Dips are no closer together with either version: version 3 makes one after 5 s, less what the clock that it
+/// goes by began before.
+const APART: Duration = Duration::from_millis(4500);
 
 /// A dip.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +72,12 @@ pub(super) struct Probing {
     losses: u32,
     dips: Vec<Dip>,
     count: u32,
+    /// Rounds, and those in which something else than a window was the bound.
+    rounds: u32,
+    bounded: u32,
+    /// When the last one began, and how many came too soon after another.
+    last: Option<Instant>,
+    hasty: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +99,10 @@ impl Probing {
             losses: 0,
             dips: Vec::new(),
             count: 0,
+            rounds: 0,
+            bounded: 0,
+            last: None,
+            hasty: 0,
         }
     }
 
@@ -108,6 +123,16 @@ impl Probing {
 
     pub const fn count(&self) -> u32 {
         self.count
+    }
+
+    /// Whether the application and the receiver hardly ever were what bounded it: they make dips, too.
+    pub const fn is_unbounded(&self) -> bool {
+        self.bounded.saturating_mul(BOUNDED_PART) <= self.rounds
+    }
+
+    /// Dips that came sooner after another than BBR makes them.
+    pub const fn hasty(&self) -> u32 {
+        self.hasty
     }
 
     /// A timeout, or another bound than the window: no dip.
@@ -162,8 +187,9 @@ impl Probing {
                         least: low.least,
                         usual: self.usual,
                     };
+                    let since = low.since;
                     if low.departures > 0 {
-                        self.keep(dip);
+                        self.keep(since, dip);
                     }
                     self.low = None;
                 }
@@ -171,8 +197,12 @@ impl Probing {
         }
     }
 
-    fn keep(&mut self, dip: Dip) {
+    fn keep(&mut self, since: Instant, dip: Dip) {
         self.count = self.count.saturating_add(1);
+        let before = self.last.replace(since);
+        if before.is_some_and(|before| since.since(before) < APART) {
+            self.hasty = self.hasty.saturating_add(1);
+        }
         if self.dips.len() < KEPT {
             self.dips.push(dip);
         }
@@ -180,7 +210,9 @@ impl Probing {
 
     /// A round ended.
     pub fn round(&mut self, round: &Round) {
+        self.rounds = self.rounds.saturating_add(1);
         if round.marks.is_bounded() {
+            self.bounded = self.bounded.saturating_add(1);
             self.spoil();
             return;
         }

@@ -10,10 +10,16 @@ const COUNTED: u32 = 3;
 
 /// One repair by time in so many recoveries is none by chance: an ACK that the capture has late may make
 /// one look so.
-const BY_TIME_SHARE: u32 = 10;
+const BY_TIME_SHARE: u32 = 2;
+
+/// So many recoveries must have been seen for that.
+const BY_TIME_LEAST: u32 = 3;
 
 /// So many first duplicate ACKs show whether there is limited transmit.
 const LEAST_DUPLICATES: u32 = 4;
+
+/// Of things that come several times the first may be taken for what it is not.
+const ONE_BY_CHANCE: f64 = 0.5;
 
 fn counted(times: u32) -> f64 {
     f64::from(times.min(COUNTED))
@@ -25,7 +31,8 @@ const fn prior(recovery: Recovery) -> f64 {
         Recovery::Rack => 0.0,
         Recovery::Sack | Recovery::NewReno => -0.5,
         Recovery::Reno | Recovery::Fack => -1.0,
-        Recovery::Tahoe | Recovery::Le | Recovery::Momentary => -2.0,
+        Recovery::Tahoe | Recovery::Le => -2.0,
+        Recovery::Momentary => -3.5,
     }
 }
 
@@ -42,20 +49,22 @@ pub(super) fn verdict(seen: &Seen, control: &Verdict<Control>) -> Verdict<Recove
         control.name.or(control.nearest),
         Some(Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion)
     );
-    let paced = if by_control || seen.pace.timing() == Some(Timing::Paced) {
-        Paced::Perhaps
-    } else {
-        Paced::No
+    let paced = match seen.pace.timing() {
+        Some(Timing::WithAcks) if !by_control => Paced::No,
+        _ => Paced::Perhaps,
     };
     let weighings = Recovery::ALL.map(|recovery| {
         let mut weighing = Weighing::new(recovery, prior(recovery));
         selective(recovery, seen, &mut weighing);
         probes(recovery, seen, &mut weighing);
-        triggers(recovery, seen, &mut weighing);
+        triggers(recovery, seen, paced, &mut weighing);
         pauses(recovery, seen, paced, &mut weighing);
         lateness(recovery, seen, &mut weighing);
-        partial_acks(recovery, seen, &mut weighing);
+        partial_acks(recovery, seen, paced, &mut weighing);
         timestamps(recovery, seen, &mut weighing);
+        if recovery == Recovery::Le && !unique_timestamps(seen) {
+            weighing.must(-1.0);
+        }
         weighing
     });
     let nothing = if seen.repairs.recoveries == 0 {
@@ -74,7 +83,14 @@ const fn by_sack(recovery: Recovery) -> bool {
 }
 
 fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
-    let recoveries = seen.repairs.recoveries;
+    let repairs = &seen.repairs;
+    let duplicates = repairs
+        .limited_transmit
+        .saturating_add(repairs.not_limited_transmit);
+    // Duplicate ACKs would have had blocks.
+    let recoveries = repairs
+        .recoveries
+        .saturating_add(duplicates / LEAST_DUPLICATES);
     match seen.flight.sack() {
         Sack::Seen if by_sack(recovery) => weighing.clue(2.0, "its repairs had SACK to go by"),
         Sack::Seen => weighing.clue(-8.0, "there was SACK, which it does without"),
@@ -88,6 +104,12 @@ fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>)
 
 fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
     let probes = seen.timer.probes();
+    // Elsewhere it is inferred what a sender had heard when it sent.
+    let by_chance = if seen.pace.is_at_sender() {
+        ONE_BY_CHANCE
+    } else {
+        2.0 * ONE_BY_CHANCE
+    };
     if probes > 0 {
         let worth = if recovery == Recovery::Rack {
             3.0
@@ -95,9 +117,21 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
             -3.0
         };
         weighing.clue(
-            worth * counted(probes),
+            worth * (counted(probes) - by_chance).max(0.0),
             format!("{probes} tail loss probes: RACK-TLP's"),
         );
+    }
+    let unprobed = seen.timer.unprobed();
+    if unprobed > probes && seen.pace.is_at_sender() {
+        let worth = if recovery == Recovery::Rack {
+            -2.5
+        } else {
+            0.0
+        };
+        let sentence = format!(
+            "{unprobed} timeouts came without a tail loss probe before, though nothing was amiss"
+        );
+        weighing.clue(worth * (counted(unprobed) - ONE_BY_CHANCE), sentence);
     }
     let again = seen.repairs.lost_again;
     if again > 0 {
@@ -105,15 +139,20 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
         let worth = if finds { 2.0 } else { -2.0 };
         let sentence =
             format!("{again} lost repairs were found without a timeout: RACK and LE do that");
-        weighing.clue(worth * counted(again), sentence);
+        weighing.clue(
+            worth * (counted(again) - 2.0 * by_chance).max(0.0),
+            sentence,
+        );
     }
 }
 
-fn triggers(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
+fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing<Recovery>) {
     let repairs = &seen.repairs;
     let is_fack = recovery == Recovery::Fack;
-    if repairs.by_time.saturating_mul(BY_TIME_SHARE) >= repairs.recoveries.max(1) {
-        let worth = if recovery == Recovery::Rack {
+    let by_time = repairs.by_time.saturating_mul(BY_TIME_SHARE) >= repairs.recoveries;
+    if by_time && repairs.recoveries >= BY_TIME_LEAST {
+        // FACK's, by the highest SACK, are as early.
+        let worth = if matches!(recovery, Recovery::Rack | Recovery::Fack) {
             1.0
         } else {
             -1.0
@@ -123,13 +162,19 @@ fn triggers(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) 
     }
     let (early, waited) = (repairs.by_forward_ack, repairs.not_by_forward_ack);
     let both = early.saturating_add(waited);
-    if both > 0 {
+    if both > 0 && seen.pace.is_at_sender() {
         let worth = 2.0 * (counted(early) - counted(waited));
         let sentence = format!(
             "where the highest SACK was far ahead and little was sacked, {early} of {} repairs did not wait for the third: FACK's do not",
             both
         );
-        weighing.clue(if is_fack { worth } else { -worth }, sentence);
+        let worth = match recovery {
+            Recovery::Fack => worth,
+            // By time, RACK's may be as early.
+            Recovery::Rack => 0.5 * worth.max(0.0) - worth.min(0.0),
+            _ => -worth,
+        };
+        weighing.clue(worth, sentence);
     }
     let (sent, silent) = (repairs.limited_transmit, repairs.not_limited_transmit);
     let all = sent.saturating_add(silent);
@@ -140,6 +185,11 @@ fn triggers(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) 
             all
         );
         let worth = 6.0 * (share - 0.5);
+        // What is paced leaves when its time comes, and not with the ACK.
+        let worth = match paced {
+            Paced::Perhaps => worth.max(0.0),
+            Paced::No => worth,
+        };
         if is_fack {
             weighing.clue(-worth, sentence);
         } else if by_sack(recovery) {
@@ -156,15 +206,16 @@ fn pauses(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing
         return;
     }
     let balance = (f64::from(spreads) - f64::from(pauses)) / f64::from(all);
-    let worth = 1.5 * (counted(all) - 0.5) * balance;
+    let worth = 0.9 * (counted(all) - 0.5) * balance;
     let sentence = format!(
         "{spreads} of {} recoveries sent on at a slower pace instead of pausing: proportional rate reduction",
         all
     );
     match recovery {
         Recovery::Rack => weighing.clue(worth, sentence),
+        // Others may do so, too, with Linux's rules.
         Recovery::Sack | Recovery::Fack | Recovery::Le | Recovery::Momentary => {
-            weighing.clue(-worth, sentence);
+            weighing.clue(-worth.min(0.0), sentence);
         }
         Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {}
     }
@@ -173,7 +224,7 @@ fn pauses(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing
 fn lateness(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
     let (late, prompt) = (seen.repairs.late, seen.repairs.prompt);
     let all = late.saturating_add(prompt);
-    if all == 0 {
+    if all == 0 || !seen.pace.is_at_sender() {
         return;
     }
     let balance = (f64::from(late) - f64::from(prompt)) / f64::from(all);
@@ -188,7 +239,7 @@ fn lateness(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) 
     }
 }
 
-fn partial_acks(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
+fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing<Recovery>) {
     let (answered, unanswered) = (
         seen.repairs.partial_answered,
         seen.repairs.partial_unanswered,
@@ -197,12 +248,18 @@ fn partial_acks(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recover
     if all > 0 {
         let share = f64::from(answered) / f64::from(all);
         let worth = 4.0 * (share - 0.5) * (counted(all) - 0.5);
+        // What is paced need not be answered at once.
+        let worth = match paced {
+            Paced::Perhaps => worth.max(0.0),
+            Paced::No => worth,
+        };
         let sentence = format!(
             "{answered} of {} partial ACKs were answered with the next repair at once",
             all
         );
         match recovery {
-            Recovery::NewReno => weighing.clue(worth, sentence),
+            // Tahoe's slow start answers them as well.
+            Recovery::NewReno | Recovery::Tahoe => weighing.clue(worth, sentence),
             Recovery::Reno => weighing.clue(-worth, sentence),
             _ => {}
         }
@@ -210,7 +267,15 @@ fn partial_acks(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recover
     let restarted = seen.restarts_from_one();
     if let Some((factor, segments, times)) = restarted {
         let is_one = factor < TAHOE_FACTOR && segments <= TAHOE_SEGMENTS;
-        let worth = (counted(times) - 0.5) * if is_one { 2.5 } else { -2.5 };
+        let sign = if is_one {
+            1.0
+        } else if factor < KEPT_FACTOR {
+            // It may be either, after some ACKs.
+            0.0
+        } else {
+            -1.0
+        };
+        let worth = 2.5 * sign * (counted(times) - 0.5);
         let sentence = format!("after a loss {factor:.2} of the window was in flight");
         match recovery {
             Recovery::Tahoe => weighing.clue(worth, sentence),
@@ -222,20 +287,27 @@ fn partial_acks(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recover
 
 /// Below this share of the window, in the middle, it restarted from one segment.
 const TAHOE_FACTOR: f32 = 0.33;
+/// Above this share it did not.
+const KEPT_FACTOR: f32 = 0.42;
 /// In flight in Tahoe's first round that shows it, at most: one segment, and what its first ACKs let go.
-const TAHOE_SEGMENTS: f32 = 4.0;
+const TAHOE_SEGMENTS: f32 = 2.5;
+
+/// So many segments must have had timestamps for none to be like another by rule, and so many of them have left
+/// within a tick of the usual clock after another.
+const UNIQUE_LEAST: u32 = 100;
+/// See `UNIQUE_LEAST`.
+const UNIQUE_QUICK: u32 = 50;
+
+/// Whether no two segments have the same timestamp, as LE has it.
+const fn unique_timestamps(seen: &Seen) -> bool {
+    let repairs = &seen.repairs;
+    let enough = repairs.other_timestamp >= UNIQUE_LEAST;
+    enough && repairs.same_timestamp == 0 && repairs.quick_other_timestamp > UNIQUE_QUICK
+}
 
 fn timestamps(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
-    let repairs = &seen.repairs;
-    let all = repairs
-        .same_timestamp
-        .saturating_add(repairs.other_timestamp);
-    if all < 100 {
-        return;
-    }
-    let unique = repairs.same_timestamp == 0 && repairs.quick_other_timestamp > 50;
     let is_le = recovery == Recovery::Le;
-    if unique {
+    if unique_timestamps(seen) {
         let worth = if is_le { 6.0 } else { -3.0 };
         weighing.clue(
             worth,

@@ -1,5 +1,6 @@
 //! What repairs show of a loss recovery.
 
+use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::Instant;
 
@@ -16,6 +17,8 @@ const PAUSE_SHARE: f32 = 0.22;
 const SPREAD_MOST: u32 = 4;
 /// Only a window that was cut to this share or less makes a pause: a control may leave it as it is.
 const CUT_MOST: f32 = 0.8;
+/// A repair is late if it did not leave with the first ACKs that would have set it off. Ours.
+const LATE_ACKS: u32 = 4;
 /// DupThresh (RFC 5681 §3.2).
 const DUP_THRESHOLD: u64 = 3;
 
@@ -57,6 +60,10 @@ pub(super) struct Repairs {
     pub quick_other_timestamp: u32,
     last_timestamp: Option<(u32, Instant)>,
     asked: Asked,
+    /// Whether the application had more when it last sent something new, as far as is seen.
+    more: More,
+    /// ACKs that have come since enough was sacked for a repair.
+    over_threshold: u32,
     episode: Option<Episode>,
     /// How the last recovery went on, as long as it is not known by how much the window was cut.
     style: Option<Style>,
@@ -64,6 +71,16 @@ pub(super) struct Repairs {
     factor: Option<f32>,
     /// Whether a SACK ahead of the threshold waits for its repair.
     ahead: Ahead,
+}
+
+/// Whether the application had written more than what left last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum More {
+    /// A full segment that was not pushed: there was more.
+    Written,
+    /// Nothing tells.
+    #[default]
+    Unknown,
 }
 
 /// What the next departure answers.
@@ -103,16 +120,6 @@ enum First {
     Late,
 }
 
-/// When the first repair, which just left, did so.
-fn when(departure: &Departure<'_>, before: f32) -> First {
-    let sacked = departure.view.scoreboard.sacked_segments();
-    if sacked as f32 >= PAUSE_SHARE * before && sacked > 2 * DUP_THRESHOLD {
-        First::Late
-    } else {
-        First::Prompt
-    }
-}
-
 /// The first round trip of a recovery.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
@@ -136,6 +143,16 @@ impl Repairs {
         (flight, before, nxt_before): (&Flight, f32, u64),
     ) {
         self.timestamp(departure);
+        if departure.kind == SendingKind::First {
+            let flags = departure.flags;
+            let ends = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
+            let len = departure.end.saturating_sub(departure.start);
+            self.more = if ends || !len.is_multiple_of(flight.smss()) {
+                More::Unknown
+            } else {
+                More::Written
+            };
+        }
         let is_repeat = explained.retransmission.is_some();
         match core::mem::take(&mut self.asked) {
             Asked::DuplicateAck if departure.kind == SendingKind::First => {
@@ -177,9 +194,11 @@ impl Repairs {
         self.factor = None;
         self.trigger(departure, flight);
         self.prompt_or_late(departure, flight, before);
+        let first = self.when(departure, before);
+        self.over_threshold = 0;
         self.episode = Some(Episode {
             before,
-            first: when(departure, before),
+            first,
             recover: nxt_before,
             acks: 0,
             run: 0,
@@ -204,12 +223,23 @@ impl Repairs {
         }
     }
 
+    /// When the first repair, which just left, did so. Many segments may be reported by one ACK.
+    fn when(&self, departure: &Departure<'_>, before: f32) -> First {
+        let sacked = departure.view.scoreboard.sacked_segments();
+        let much = sacked as f32 >= PAUSE_SHARE * before && sacked > 2 * DUP_THRESHOLD;
+        if much && self.over_threshold >= LATE_ACKS {
+            First::Late
+        } else {
+            First::Prompt
+        }
+    }
+
     /// Whether the first repair waited for room in a window that was cut.
     fn prompt_or_late(&mut self, departure: &Departure<'_>, flight: &Flight, before: f32) {
         if flight.sack() == Sack::Unseen || before < LEAST_BEFORE {
             return;
         }
-        let count = match when(departure, before) {
+        let count = match self.when(departure, before) {
             First::Late => &mut self.late,
             First::Prompt => &mut self.prompt,
         };
@@ -219,13 +249,19 @@ impl Repairs {
     pub fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>, flight: &Flight) {
         let facts = &arrival.facts;
         self.unanswered();
-        let can_send = arrival
-            .window_left
-            .is_none_or(|left| left >= 2 * flight.smss());
+        let can_send = self.more == More::Written
+            && arrival
+                .window_left
+                .is_none_or(|left| left >= 2 * flight.smss());
         if explained.stage == Stage::Disorder && (1..=2).contains(&facts.dup_acks) && can_send {
             self.asked = Asked::DuplicateAck;
         }
         let board = arrival.view.scoreboard;
+        if board.sacked_segments() < DUP_THRESHOLD {
+            self.over_threshold = 0;
+        } else if explained.stage == Stage::Disorder {
+            self.over_threshold = self.over_threshold.saturating_add(1);
+        }
         let is_early = explained.stage == Stage::Disorder && flight.sack() == Sack::Seen;
         let sacked = board.sacked_segments();
         let distance = board.forward_ack().saturating_sub(board.una());

@@ -35,7 +35,7 @@ impl Flow {
         Self {
             replay: Replay::new(config, ReplayLimits::default()),
             explainer: Explainer::new(Sack::Permitted, Limits::default()),
-            analysis: SenderAnalysis::new(Beginning::Seen),
+            analysis: SenderAnalysis::new(Beginning::Seen, 1000),
             at: Instant::ZERO + Duration::from_secs(1),
             rtt: Duration::from_millis(rtt_ms),
             holds: u64::MAX,
@@ -257,7 +257,7 @@ fn a_short_transfer_tells_nothing_and_says_so() {
 
 #[test]
 fn a_capture_without_data_tells_nothing() {
-    let report = SenderAnalysis::new(Beginning::Missed).report();
+    let report = SenderAnalysis::new(Beginning::Missed, 1000).report();
     assert_eq!((report.control.name, report.recovery.name), (None, None));
     assert_eq!(report.traits.initial_segments, None);
 }

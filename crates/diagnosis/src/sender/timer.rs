@@ -6,7 +6,7 @@ use dupack_tcp::time::Duration;
 
 use super::report::{LeastTimeout, TimeoutRule};
 use crate::cause::Cause;
-use crate::moment::Explained;
+use crate::moment::{Arrival, Explained, Stage};
 
 /// Linux's least variance term, `TCP_RTO_MIN`; ns-2's `minrto_`.
 const SHORT: Duration = Duration::from_millis(200);
@@ -28,6 +28,19 @@ pub(super) struct Timer {
     short: u32,
     shortest: Option<(Duration, Duration)>,
     probes: u32,
+    /// Timeouts while nothing was amiss, which RACK-TLP would have sent a probe before, and none was sent.
+    unprobed: u32,
+    /// Where the sender stood before, and whether a probe was sent since something was acknowledged.
+    stage: Stage,
+    probe: Probe,
+}
+
+/// Whether a tail loss probe was sent since something new was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Probe {
+    #[default]
+    None,
+    Sent,
 }
 
 impl Timer {
@@ -35,17 +48,38 @@ impl Timer {
         self.probes
     }
 
+    pub const fn unprobed(&self) -> u32 {
+        self.unprobed
+    }
+
+    /// An ACK came.
+    pub fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
+        self.stage = explained.stage;
+        if arrival.facts.acked_bytes > 0 {
+            self.probe = Probe::None;
+        }
+    }
+
     pub const fn timeouts(&self) -> u32 {
         self.first_timeouts
     }
 
     pub fn departed(&mut self, view: &View<'_>, explained: &Explained<'_>) {
+        let before = core::mem::replace(&mut self.stage, explained.stage);
         let Some(retransmission) = explained.retransmission else {
             return;
         };
         match retransmission.cause {
-            Cause::TailLossProbe => self.probes = self.probes.saturating_add(1),
-            Cause::Timeout { expiry: 1 } => self.timed_out(view, retransmission.waited),
+            Cause::TailLossProbe => {
+                self.probes = self.probes.saturating_add(1);
+                self.probe = Probe::Sent;
+            }
+            Cause::Timeout { expiry: 1 } => {
+                if before == Stage::Open && self.probe == Probe::None && view.rtt.srtt().is_some() {
+                    self.unprobed = self.unprobed.saturating_add(1);
+                }
+                self.timed_out(view, retransmission.waited);
+            }
             _ => {}
         }
     }
@@ -75,8 +109,11 @@ impl Timer {
     pub fn least(&self) -> Option<LeastTimeout> {
         let (shortest, srtt) = self.shortest?;
         let most = self.linux.max(self.one_second).max(self.short);
-        // A rule must fit most of them, and better than the others.
+        // A rule must fit most of them, and twice as many as any other.
         let tells = most.saturating_mul(2) > self.measured;
+        let fits = [self.linux, self.one_second, self.short];
+        let close = fits.iter().filter(|&&fits| fits.saturating_mul(2) > most);
+        let tells = tells && close.count() == 1;
         let others = |fits: u32| fits == most && tells;
         let rule = match (
             others(self.linux),

@@ -20,7 +20,8 @@ pub enum StallKind {
     FastDouble,
     /// A retransmission was lost, that a timer had sent (TAPO: t-double).
     TimeoutDouble,
-    /// The last segments of a message were lost, and nothing was amiss before.
+    /// The last segments of a message were lost, or so near the end that too few came after them for three
+    /// duplicate ACKs, and nothing was amiss before.
     TailOpen,
     /// The last segments of a message were lost while another loss was repaired.
     TailRecovery,
@@ -28,7 +29,7 @@ pub enum StallKind {
     SmallCongestionWindow,
     /// The same, because of the receive window.
     SmallReceiveWindow,
-    /// All that was in flight was lost, at least four segments.
+    /// All that was in flight was lost, or most of it, at least four segments.
     ContinuousLoss,
     /// Nothing was lost: ACKs came so late, or so few, that the timer expired.
     AckDelayOrLoss,

@@ -3,7 +3,7 @@
 use dupack_tcp::options::Sack;
 use dupack_tcp::time::Duration;
 
-use super::{Case, TEMPLATES, tell};
+use super::{Case, Shut, TEMPLATES, tell};
 use crate::budget::film::{Film, MSS, at, ms};
 use crate::budget::{Limit, PathFacts, Shares};
 use crate::cause::Cause;
@@ -31,6 +31,7 @@ fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
         shares,
         stalls,
         path,
+        shut: Shut::default(),
     })
 }
 
@@ -92,6 +93,7 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
         shares: &shares,
         stalls: &stalls,
         path: PathFacts::default(),
+        shut: Shut::default(),
     });
     assert_eq!(name, "timers");
     // One segment alone was outstanding: RFC 8985 adds what a receiver may delay its ACK by.
@@ -236,4 +238,24 @@ fn a_stream_without_any_duration_has_a_sentence() {
         (name, said.as_str()),
         ("too short", "too short to tell: one segment in 0.0 ms")
     );
+}
+
+#[test]
+fn a_window_that_was_shut_is_said_where_there_is_little_else() {
+    let shares = Shares::made(&[(Limit::SlowStart, 2)]);
+    let stalls = StallList::default();
+    let said = |times, probes| {
+        let case = Case {
+            shares: &shares,
+            stalls: &stalls,
+            path: PathFacts::default(),
+            shut: Shut { times, probes },
+        };
+        tell(&case).1
+    };
+    // Nothing was sent of which the sentence could tell.
+    assert!(!said(0, 0).contains("shut"));
+    assert!(said(1, 0).ends_with("; the receive window was shut once"));
+    let twice = said(2, 3);
+    assert!(twice.ends_with("; the receive window was shut 2 times, and asked for by 3 probes"));
 }

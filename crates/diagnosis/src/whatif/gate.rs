@@ -7,6 +7,7 @@ use dupack_tcp::time::Duration;
 
 use super::WhatIf;
 use super::runs::{Outcome, Over};
+use crate::path::experiment::Captured;
 use crate::path::{Path, Steadiness};
 
 /// The simulated duration, on average, is within this share of the captured (what a prediction is to be
@@ -15,8 +16,17 @@ const DURATION_SHARE: f64 = 0.15;
 /// … or within so many round trips: of a transfer of few, one more is no other behaviour.
 const DURATION_ROUND_TRIPS: f64 = 2.0;
 
+/// … or within what chance makes of it, up to this share (ours: a prediction of which no more is known is not
+/// offered).
+const DURATION_CHANCE: f64 = 0.25;
+
 /// Losses, and timeouts, are within what chance makes of them, and beyond it within this share (ours).
 const COUNT_SHARE: f64 = 0.2;
+
+/// Others share the bottleneck if so large a share of the stretches is uneven, or of the packets waited for more
+/// than what was ours (ours: alone, hardly any are uneven, and up to 1.2 % wait so, in simulations).
+const UNEVEN: f64 = 0.02;
+const FOREIGN: f64 = 0.02;
 
 /// Nothing lost in the capture is what chance makes of three losses, on average, in one case of twenty (e^−3).
 const LOSSES: f64 = 3.0;
@@ -47,10 +57,25 @@ pub enum Gate<'a> {
 #[derive(Debug)]
 pub struct Passed<'a> {
     pub(super) question: WhatIf<'a>,
-    /// The captured sender.
+    /// The senders that do what the captured one did, the likeliest first: one at least.
+    pub senders: Vec<Simulated>,
+}
+
+/// A sender that does what the captured one did.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// Which.
+    pub captured: Captured,
     pub(super) stack: StackSpec,
     /// What was compared: all is within its bounds.
     pub checked: Vec<Checked>,
+}
+
+impl Simulated {
+    /// Its stack and its dialect.
+    pub(super) fn name(&self) -> String {
+        self.captured.name()
+    }
 }
 
 /// Why there is no what-if.
@@ -63,6 +88,8 @@ pub enum Reason {
     NoRoundTrip,
     /// Others may share the bottleneck: they would give way to another sender otherwise.
     PerhapsShared,
+    /// The rate varies, and for too long nothing shows how.
+    VariesUnseen,
     /// The captured sender is none that can be simulated; in words.
     NoSuchSender(String),
     /// It cannot be simulated on this path; in words.
@@ -131,29 +158,56 @@ pub(super) fn gate<'a>(
     if let Some(reason) = hopeless(question.path) {
         return refused(reason);
     }
-    let stack = match StackSpec::parse(&question.captured.stack, question.catalog) {
-        Ok(stack) => stack,
-        Err(error) => return refused(Reason::NoSuchSender(error.to_string())),
-    };
-    let simulation = question.simulation(progress, interrupt);
-    let stacks = std::slice::from_ref(&stack);
-    let outcomes = match simulation.of(stacks, Over::Best, question.seeds) {
-        Ok(Some(outcomes)) => outcomes.into_iter().flatten().collect::<Vec<_>>(),
-        Ok(None) => return Gate::Interrupted,
-        Err(why) => return refused(Reason::Impossible(why)),
-    };
-    let checked = compare(question.path, &outcomes);
-    if checked.iter().any(|one| one.bound() == Bound::Beyond) {
-        return Gate::Refused {
-            reason: Reason::Differs,
-            checked,
+    let mut senders = Vec::new();
+    let mut refusal = None;
+    for captured in question.captured {
+        let (reason, checked) = match simulate(question, captured, progress, interrupt) {
+            Ok(Some(simulated)) => {
+                let beyond = |one: &Checked| one.bound() == Bound::Beyond;
+                if !simulated.checked.iter().any(beyond) {
+                    senders.push(simulated);
+                    continue;
+                }
+                (Reason::Differs, simulated.checked)
+            }
+            Ok(None) => return Gate::Interrupted,
+            Err(reason) => (reason, Vec::new()),
         };
+        // What is said is of the likeliest.
+        refusal.get_or_insert(Gate::Refused { reason, checked });
+    }
+    if senders.is_empty() {
+        let nobody = Reason::NoSuchSender("none is known".to_owned());
+        return refusal.unwrap_or_else(|| refused(nobody));
     }
     Gate::Passed(Passed {
         question: question.clone(),
+        senders,
+    })
+}
+
+/// What `captured` does on the path, beside what was captured; nothing if it was interrupted.
+fn simulate(
+    question: &WhatIf<'_>,
+    captured: &Captured,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Option<Simulated>, Reason> {
+    let stack = StackSpec::parse(&captured.stack, question.catalog)
+        .map_err(|error| Reason::NoSuchSender(error.to_string()))?;
+    let simulation = question.simulation(captured, progress, interrupt);
+    let stacks = std::slice::from_ref(&stack);
+    let outcomes = simulation.of(stacks, Over::Best, question.seeds);
+    let Some(outcomes) = outcomes.map_err(Reason::Impossible)? else {
+        return Ok(None);
+    };
+    let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
+    let checked = compare(question.path, &outcomes);
+    Ok(Some(Simulated {
+        captured: captured.clone(),
         stack,
         checked,
-    })
+    }))
 }
 
 /// Why a path cannot be simulated, if it is plain from the capture.
@@ -164,16 +218,27 @@ fn hopeless(path: &Path) -> Option<Reason> {
     if path.least_rtt.value().is_none() {
         return Some(Reason::NoRoundTrip);
     }
-    (path.steadiness == Steadiness::PerhapsShared).then_some(Reason::PerhapsShared)
+    let shared = path.steadiness == Steadiness::PerhapsShared
+        || path.uneven > UNEVEN
+        || path.foreign > FOREIGN;
+    if shared {
+        return Some(Reason::PerhapsShared);
+    }
+    let unseen = path.steadiness == Steadiness::LinkVaries && path.trace.is_none();
+    unseen.then_some(Reason::VariesUnseen)
 }
 
 fn compare(path: &Path, outcomes: &[Outcome]) -> Vec<Checked> {
     let transfer = &path.transfer;
     let captured = transfer.duration.as_secs_f64();
     let rtt = path.least_rtt.value().unwrap_or(Duration::ZERO);
-    let allowed = (DURATION_SHARE * captured).max(DURATION_ROUND_TRIPS * rtt.as_secs_f64());
     let of = |of: fn(&Outcome) -> f64| -> Vec<f64> { outcomes.iter().map(of).collect() };
     let seconds = of(|outcome| outcome.seconds);
+    let deviation = Summary::of(&seconds).and_then(|summary| summary.standard_deviation);
+    let chance = DEVIATIONS * deviation.unwrap_or(0.0);
+    let allowed = (DURATION_SHARE * captured)
+        .max(chance.min(DURATION_CHANCE * captured))
+        .max(DURATION_ROUND_TRIPS * rtt.as_secs_f64());
     let megabits = transfer.bytes as f64 * 8.0 / 1e6;
     let simulated = mean(&seconds);
     let goodput = megabits / simulated.max(f64::MIN_POSITIVE);
