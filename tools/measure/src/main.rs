@@ -2,6 +2,7 @@
 //! for minutes or more, most on a quiet machine, and writes a page in `docs/`.
 
 mod conformance;
+mod diagnose;
 mod evaluation;
 mod ns2;
 mod ns3;
@@ -59,6 +60,10 @@ enum Measurement {
     /// The cards of docs/evaluation.md, and of senders that are broken on purpose: do the rules ask different
     /// things, and are verdicts stable? (The best part of an hour on two processors.)
     Evaluation(evaluation::EvaluationArgs),
+    /// Hold `dupack diagnose` against real packets of our senders and the kernel's, of which is known what they were,
+    /// into docs/diagnose-truth.md; with `--what-if`, its predictions, into docs/diagnose-what-if.md (some minutes
+    /// and a quarter of an hour; as root).
+    Diagnose(diagnose::DiagnoseArgs),
     /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),
 }
@@ -76,6 +81,7 @@ fn main() -> ExitCode {
         Measurement::WireCard(args) => wire_card::run(&args),
         Measurement::Conformance(args) => conformance::run(&args),
         Measurement::Evaluation(args) => evaluation::run(&args),
+        Measurement::Diagnose(args) => cargo(&args.command()),
         Measurement::Reproduce(args) => reproduce::run(&args),
     };
     match result {
