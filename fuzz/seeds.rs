@@ -2,7 +2,7 @@
 //!
 //! Packets of every kind for `codec`; for `endpoint` a script for every recovery and role
 //! that opens a connection, sends, receives and closes; for `capture` a file for every format and
-//! link. The fuzzers find the rest.
+//! link, for `diagnosis` transfers with holes, timeouts and closed windows. The fuzzers find the rest.
 
 use std::fs;
 use std::io;
@@ -23,6 +23,7 @@ fn main() -> io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     write(&corpus.join("codec"), packets())?;
     write(&corpus.join("capture"), captures())?;
+    write(&corpus.join("diagnosis"), transfers())?;
     write(&corpus.join("endpoint"), scripts())
 }
 
@@ -187,6 +188,43 @@ const LINKS: [(u32, &[u8]); 11] = [
         ],
     ),
 ];
+
+/// A packet of `crates/diagnosis/tests/fuzz_entry`: who, flags, from, length, ACK, window, wait, options, id.
+type Step = [u8; 9];
+
+/// Transfers of eight segments a round trip: clean, with a hole that SACK blocks tell, with a timeout, with a window that
+/// shuts; and one of these as a file.
+fn transfers() -> Vec<Vec<u8>> {
+    let open: [Step; 3] = [
+        [0x02, 0x42, 0, 0, 0, 255, 0, 4, 1],
+        [0x03, 0x02, 0, 0, 0, 255, 14, 4, 1],
+        [0x02, 0x04, 0, 0, 0, 255, 4, 0, 2],
+    ];
+    let data = |id: u8| -> Step { [0x00, 0x84, 0, 128, 0, 255, 6, 1, id] };
+    let ack: Step = [0x03, 0x04, 0, 0, 0, 255, 10, 0x11, 3];
+    let behind: Step = [0x23, 0x04, 0, 0, 96, 255, 10, 0x83, 3];
+    let repair: Step = [0x08, 0x84, 96, 128, 0, 255, 5, 1, 99];
+    let late: Step = [0x08, 0x84, 96, 128, 0, 255, 20, 1, 99];
+    let shut: Step = [0x03, 0x04, 0, 0, 0, 0, 18, 0x11, 3];
+    let end: Step = [0x02, 0x01, 0, 0, 0, 255, 10, 1, 120];
+    let ends: [&[Step]; 4] = [
+        &[ack],
+        &[behind, behind, behind, repair, ack],
+        &[late, ack],
+        &[shut, ack],
+    ];
+    let transfer = |last: &[Step]| {
+        let rounds = (0..6_u8).flat_map(|round| {
+            let sent = (0..8).map(move |n| data(8 * round + n));
+            sent.chain(last.to_vec())
+        });
+        let steps = open.into_iter().chain(rounds).chain([end]);
+        steps.flatten().collect::<Vec<u8>>()
+    };
+    let mut all: Vec<_> = ends.into_iter().map(transfer).collect();
+    all.push([vec![0xff], captures().swap_remove(0)].concat());
+    all
+}
 
 /// Files of two packets: each link in each pcap, and pcapng in either order with blocks of each kind.
 fn captures() -> Vec<Vec<u8>> {

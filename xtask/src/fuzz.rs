@@ -30,6 +30,8 @@ enum Target {
     Capture,
     /// Packets: reading and writing them
     Codec,
+    /// Captures, and all that is found in them
+    Diagnosis,
     /// A connection, and a peer that does anything
     Endpoint,
 }
@@ -40,6 +42,7 @@ impl Target {
         match self {
             Self::Capture => "capture",
             Self::Codec => "codec",
+            Self::Diagnosis => "diagnosis",
             Self::Endpoint => "endpoint",
         }
     }
