@@ -1,9 +1,8 @@
 //! What the senders' application writes when, as an experiment lists it.
 
-use dupack_lab::experiment::{AppWrite, Experiment};
-use dupack_lab::units::Delay;
-use dupack_tcp::time::Duration;
-use dupack_wire::transfer::{When, Write};
+use dupack_lab::experiment::Experiment;
+use dupack_lab::run::application_writes;
+use dupack_wire::transfer::Write;
 
 /// What the first flow of an experiment writes when, one write after the other; nothing if its application has
 /// everything at once.
@@ -13,37 +12,16 @@ pub fn writes(experiment: &Experiment) -> Vec<Write> {
         .flows
         .first()
         .map_or(&[][..], |flow| &flow.writes);
-    script(listed, experiment.duration)
-}
-
-/// As the simulator reads the list: where nothing is said of the time, a write comes with the one before.
-fn script(listed: &[AppWrite], duration: Delay) -> Vec<Write> {
-    let mut script = Vec::new();
-    let mut latest = Duration::ZERO;
-    for write in listed {
-        let every = write.every.map_or(Duration::ZERO, span);
-        let first = write.at.map_or(latest, span);
-        for n in 0..write.times(duration) {
-            let when = match write.after {
-                Some(after) => When::After(span(after)),
-                None => When::At(first + every.saturating_mul(n)),
-            };
-            if let When::At(at) = when {
-                latest = at;
-            }
-            let bytes = write.bytes.as_bytes();
-            script.push(Write { when, bytes });
-        }
-    }
-    script
-}
-
-const fn span(delay: Delay) -> Duration {
-    Duration::from_nanos(delay.as_nanos())
+    application_writes(listed, experiment.duration)
 }
 
 #[cfg(test)]
 mod tests {
+    use dupack_lab::experiment::AppWrite;
+    use dupack_lab::units::Delay;
+    use dupack_tcp::time::Duration;
+    use dupack_wire::transfer::When;
+
     use super::*;
 
     #[test]
@@ -66,7 +44,7 @@ mod tests {
             count: Some(2),
             ..once
         };
-        let script = script(&[every, once, answers], ms(1000));
+        let script = application_writes(&[every, once, answers], ms(1000));
         let at = |millis| When::At(Duration::from_millis(millis));
         let after = |millis| When::After(Duration::from_millis(millis));
         let times: Vec<When> = script.iter().map(|write| write.when).collect();

@@ -20,9 +20,9 @@ mod score;
 #[path = "../limits/tape.rs"]
 mod tape;
 
-use std::env;
+use std::{env, fmt};
 
-use dupack_diagnosis::sender::SenderReport;
+use dupack_diagnosis::sender::{SenderReport, Verdict};
 use lot::Drawn;
 use score::{Axis, Table, name_of};
 use tape::End;
@@ -74,35 +74,30 @@ fn main() {
 }
 
 fn describe(report: &SenderReport, drawn: &Drawn) {
-    println!(
-        "       control {}: {}",
-        name_of(Axis::Control, report),
-        report.control.why
+    of_axis(Axis::Control, report, (&report.control, 4), drawn.control);
+    of_axis(
+        Axis::Recovery,
+        report,
+        (&report.recovery, 3),
+        drawn.recovery,
     );
-    for candidate in report.control.candidates.iter().take(4) {
-        let mark = if candidate.name.name() == drawn.control {
-            "*"
-        } else {
-            " "
-        };
-        println!("      {mark}{:10} {:7.1}", candidate.name, candidate.score);
-        println!("         for     {}", candidate.evidence_for.join("; "));
-        println!("         against {}", candidate.evidence_against.join("; "));
-    }
-    println!(
-        "       recovery {}: {}",
-        name_of(Axis::Recovery, report),
-        report.recovery.why
-    );
-    for candidate in report.recovery.candidates.iter().take(3) {
-        let mark = if candidate.name.name() == drawn.recovery {
-            "*"
-        } else {
-            " "
-        };
-        println!("      {mark}{:10} {:7.1}", candidate.name, candidate.score);
-        println!("         for     {}", candidate.evidence_for.join("; "));
-        println!("         against {}", candidate.evidence_against.join("; "));
-    }
     println!("       {:?} {:?}", report.traits, report.stack);
+}
+
+/// What is said of an axis, with so many candidates; `truth` is marked.
+fn of_axis<N: fmt::Display>(
+    axis: Axis,
+    report: &SenderReport,
+    (verdict, most): (&Verdict<N>, usize),
+    truth: &str,
+) {
+    let said = name_of(axis, report);
+    println!("       {axis:?} {said}: {}", verdict.why);
+    for candidate in verdict.candidates.iter().take(most) {
+        let name = candidate.name.to_string();
+        let mark = if name == truth { "*" } else { " " };
+        println!("      {mark}{name:10} {:7.1}", candidate.score);
+        println!("         for     {}", candidate.evidence_for.join("; "));
+        println!("         against {}", candidate.evidence_against.join("; "));
+    }
 }

@@ -11,6 +11,8 @@ mod starts;
 mod web;
 mod writes;
 
+pub use writes::application_writes;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -270,7 +272,7 @@ impl Scenario {
         config.start = start;
         config.application = self.application(flow.group);
         if !flow.group.writes.is_empty() {
-            config.writes = writes::script(&flow.group.writes, e.duration);
+            config.writes = application_writes(&flow.group.writes, e.duration);
             config.application = scripted(&config.writes);
         }
         config.headers = endpoints.headers;

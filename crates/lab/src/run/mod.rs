@@ -18,7 +18,7 @@ mod short_flows;
 mod timeline;
 mod watch;
 
-pub use build::{BuildError, Built, Endpoints, Role, Scenario, TcpFlow};
+pub use build::{BuildError, Built, Endpoints, Role, Scenario, TcpFlow, application_writes};
 pub use course::{Course, Moment};
 pub use execute::{Execution, Interrupt, Progress};
 pub use fingerprint::Fingerprint;

@@ -7,8 +7,9 @@ use super::span;
 use crate::experiment::AppWrite;
 use crate::units::Delay;
 
-/// The writes that a file lists, for a run of `duration`.
-pub(super) fn script(listed: &[AppWrite], duration: Delay) -> Vec<Write> {
+/// The writes that a file lists, one after the other, for a run of `duration`.
+#[must_use]
+pub fn application_writes(listed: &[AppWrite], duration: Delay) -> Vec<Write> {
     let mut script = Vec::new();
     // Where nothing is said, together with the one before.
     let mut latest = Duration::ZERO;
@@ -50,7 +51,7 @@ mod tests {
     }
 
     fn times(listed: &[AppWrite]) -> Vec<When> {
-        let script = script(listed, ms(1000));
+        let script = application_writes(listed, ms(1000));
         script.iter().map(|write| write.when).collect()
     }
 
