@@ -171,15 +171,13 @@ impl Ledger {
             let longest = Duration::from_nanos(1_000_000);
             self.grain = self.grain.max(longest).saturating_mul(2);
             let grain = self.grain;
-            let mut merged: Vec<Span> = Vec::with_capacity(self.epochs.len());
-            for span in self.epochs.drain(..) {
-                match merged.last_mut() {
-                    Some(last) if belong_together(last, &span, grain) => last.merge(&span),
-                    _ => merged.push(span),
+            self.epochs.dedup_by(|span, last| {
+                let joins = belong_together(last, span, grain);
+                if joins {
+                    last.merge(span);
                 }
-            }
-            merged.reserve_exact(self.epochs_max.saturating_sub(merged.len()));
-            self.epochs = merged;
+                joins
+            });
         }
     }
 
@@ -197,8 +195,8 @@ impl Ledger {
 fn belong_together(one: &Span, next: &Span, grain: Duration) -> bool {
     let together = one.duration() + next.duration();
     let same = || {
-        let alone = one.times().alone();
-        alone.is_some_and(|kind| !kind.yields_to_path()) && alone == next.times().alone()
+        let alone = one.alone();
+        alone.is_some_and(|kind| !kind.yields_to_path()) && alone == next.alone()
     };
     together <= grain || same()
 }

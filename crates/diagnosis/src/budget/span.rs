@@ -89,8 +89,8 @@ impl Times {
     }
 
     fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine += *theirs;
         }
     }
 
@@ -98,15 +98,6 @@ impl Times {
     pub(super) fn sum(&self, choose: impl Fn(Kind) -> bool) -> Duration {
         let chosen = Kind::ALL.into_iter().filter(|kind| choose(*kind));
         chosen.fold(Duration::ZERO, |sum, kind| sum + self.of(kind))
-    }
-
-    /// The one kind, if there is one alone.
-    pub(super) fn alone(&self) -> Option<Kind> {
-        let mut some = Kind::ALL
-            .into_iter()
-            .filter(|kind| !self.of(*kind).is_zero());
-        let first = some.next()?;
-        some.next().is_none().then_some(first)
     }
 }
 
@@ -231,17 +222,25 @@ impl Span {
     }
 
     pub(super) fn time(&self, kind: Kind) -> Duration {
-        let all = Level::ALL.into_iter();
-        all.fold(Duration::ZERO, |sum, level| sum + self.at(level).of(kind))
+        let all = self.levels.iter();
+        all.fold(Duration::ZERO, |sum, times| sum + times.of(kind))
     }
 
     /// Time of all kinds, whatever stood before the bottleneck.
     pub(super) fn times(&self) -> Times {
         let mut all = Times::default();
-        for level in Level::ALL {
-            all.merge(&self.at(level));
+        for times in &self.levels {
+            all.merge(times);
         }
         all
+    }
+
+    /// The one kind of all its time, if there is one alone.
+    pub(super) fn alone(&self) -> Option<Kind> {
+        let has = |kind: &Kind| self.levels.iter().any(|times| !times.of(*kind).is_zero());
+        let mut some = Kind::ALL.into_iter().filter(has);
+        let first = some.next()?;
+        some.next().is_none().then_some(first)
     }
 
     pub(super) fn has_queue(&self) -> bool {
