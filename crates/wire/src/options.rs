@@ -98,6 +98,29 @@ impl Options {
     #[must_use]
     pub fn parse(mut field: &[u8]) -> Self {
         let mut options = Self::NONE;
+        // What most segments have, laid out as RFC 7323's appendix A has it.
+        if let [
+            NOP,
+            NOP,
+            TIMESTAMPS,
+            10,
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+            h,
+            ref rest @ ..,
+        ] = *field
+        {
+            options.timestamps = Some(Timestamps {
+                value: u32::from_be_bytes([a, b, c, d]),
+                echo: u32::from_be_bytes([e, f, g, h]),
+            });
+            field = rest;
+        }
         loop {
             field = match *field {
                 [] | [END, ..] => return options,

@@ -139,6 +139,7 @@ impl Captured<'_> {
 }
 
 /// What IP carries, and what its header says.
+#[derive(Debug, PartialEq)]
 struct Transport<'a> {
     source: IpAddr,
     destination: IpAddr,
@@ -153,7 +154,7 @@ struct Transport<'a> {
 }
 
 /// The fragment that an IP packet is.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fragment {
     None,
     First,
@@ -180,6 +181,7 @@ impl Fragment {
 }
 
 /// An IP packet's payload of any protocol.
+#[derive(Debug, PartialEq)]
 struct Payload<'a> {
     transport: Transport<'a>,
     protocol: IpNumber,
@@ -212,6 +214,96 @@ fn transport(ip: &[u8], frame_len: usize) -> Result<Transport<'_>, NotTcp> {
 
 #[inline]
 fn payload(ip: &[u8], frame_len: usize) -> Result<Payload<'_>, NotTcp> {
+    if let Some(payload) = plain_ipv4(ip).or_else(|| plain_ipv6(ip)) {
+        return Ok(payload);
+    }
+    any_payload(ip, frame_len)
+}
+
+/// TCP right after a header of IPv4 without options (RFC 791 §3.1), which is no fragment: most packets. What is not
+/// so is for [`any_payload`], and what is so would be the same there.
+#[inline]
+fn plain_ipv4(ip: &[u8]) -> Option<Payload<'_>> {
+    let (header, rest) = ip.split_first_chunk()?;
+    let &[
+        0x45,
+        tos,
+        t,
+        u,
+        i,
+        d,
+        f,
+        0,
+        ttl,
+        6,
+        _,
+        _,
+        a,
+        b,
+        c,
+        e,
+        k,
+        l,
+        m,
+        n,
+    ] = header
+    else {
+        return None;
+    };
+    let len = usize::from(u16::from_be_bytes([t, u])).checked_sub(header.len())?;
+    // Neither an offset nor more fragments.
+    if f & 0x3f != 0 {
+        return None;
+    }
+    Some(Payload {
+        transport: Transport {
+            source: IpAddr::from([a, b, c, e]),
+            destination: IpAddr::from([k, l, m, n]),
+            id: Some(u16::from_be_bytes([i, d])),
+            hop_limit: ttl,
+            traffic_class: tos,
+            portion: Portion::Whole,
+            bytes: rest.get(..len).unwrap_or(rest),
+            len,
+        },
+        protocol: IpNumber::TCP,
+        fragment: Fragment::None,
+    })
+}
+
+/// As [`plain_ipv4`], of IPv6 (RFC 8200 §3).
+#[inline]
+fn plain_ipv6(ip: &[u8]) -> Option<Payload<'_>> {
+    let (header, rest) = ip.split_first_chunk::<40>()?;
+    let (&[first, second, _, _, t, u, 6, hop_limit], addresses) = header.split_first_chunk()?
+    else {
+        return None;
+    };
+    let (source, destination) = addresses.split_first_chunk::<16>()?;
+    let destination = destination.first_chunk::<16>()?;
+    let len = usize::from(u16::from_be_bytes([t, u]));
+    // A jumbogram has none.
+    if first >> 4 != 6 || len == 0 {
+        return None;
+    }
+    Some(Payload {
+        transport: Transport {
+            source: IpAddr::from(*source),
+            destination: IpAddr::from(*destination),
+            id: None,
+            hop_limit,
+            traffic_class: (first << 4) | (second >> 4),
+            portion: Portion::Whole,
+            bytes: rest.get(..len).unwrap_or(rest),
+            len,
+        },
+        protocol: IpNumber::TCP,
+        fragment: Fragment::None,
+    })
+}
+
+/// What any IP packet carries.
+fn any_payload(ip: &[u8], frame_len: usize) -> Result<Payload<'_>, NotTcp> {
     match LaxIpSlice::from_slice(ip) {
         Ok((LaxIpSlice::Ipv4(v4), stopped)) => ipv4(&v4, frame_len, stopped.map(wrong)),
         Ok((LaxIpSlice::Ipv6(v6), stopped)) => ipv6(&v6, frame_len, stopped.map(wrong)),
@@ -375,4 +467,62 @@ impl Transport<'_> {
 /// The header's length, as the upper half of its 13th byte says, in words.
 const fn header_bytes(offset: u8) -> usize {
     (offset >> 4) as usize * 4
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    prop_compose! {
+        /// Headers that are plain, or nearly so, and whatever follows, or less.
+        fn packets()(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..120),
+            version in prop_oneof![4 => Just(0x45_u8), 4 => Just(0x60), 1 => any::<u8>()],
+            fragment in prop_oneof![4 => Just([0x40, 0]), 1 => any::<[u8; 2]>()],
+            protocol in prop_oneof![4 => Just(6_u8), 1 => any::<u8>()],
+            len in prop_oneof![(0_u16..130), any::<u16>()],
+        ) -> Vec<u8> {
+            let v6 = version >> 4 == 6;
+            let [high, low] = len.to_be_bytes();
+            let fields: &[(usize, u8)] = match v6 {
+                true => &[(0, version), (4, high), (5, low), (6, protocol)],
+                false => &[
+                    (0, version), (2, high), (3, low), (6, fragment[0]), (7, fragment[1]), (9, protocol),
+                ],
+            };
+            for &(at, value) in fields {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = value;
+                }
+            }
+            bytes
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn a_plain_packet_is_read_as_any_other(ip in packets()) {
+            if let Some(plain) = plain_ipv4(&ip).or_else(|| plain_ipv6(&ip)) {
+                prop_assert_eq!(any_payload(&ip, ip.len()), Ok(plain));
+            }
+        }
+    }
+
+    #[test]
+    fn most_packets_are_plain() {
+        let mut v4 = [0; 60];
+        v4[..10].copy_from_slice(&[0x45, 0, 0, 60, 0, 1, 0x40, 0, 64, 6]);
+        assert!(plain_ipv4(&v4).is_some());
+        v4[6] = 0x20;
+        assert!(plain_ipv4(&v4).is_none(), "a fragment");
+        let mut v6 = [0; 80];
+        v6[..8].copy_from_slice(&[0x60, 0, 0, 0, 0, 40, 6, 64]);
+        assert!(plain_ipv6(&v6).is_some());
+        v6[6] = 43;
+        assert!(plain_ipv6(&v6).is_none(), "a routing header");
+    }
 }
