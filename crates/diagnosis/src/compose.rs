@@ -1,11 +1,12 @@
 //! From a capture to findings: every packet to its connection, every stream to all analyses.
 //!
 //! [`Examiner`] is what follows a stream: the [`Explainer`] says what each event was, and every analysis is
-//! told of both. [`Diagnosing`] takes the packets of a capture one by one, and makes a [`Diagnosis`] of
-//! what they were.
+//! told of both. [`Diagnosing`] takes the packets of a capture in batches, which several threads work on, and
+//! makes a [`Diagnosis`] of what they were.
 
 use std::io::Read;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_tcp::replay::SendingKind;
@@ -18,7 +19,7 @@ use crate::cause::{Cause, Need};
 use crate::connection::Connection;
 use crate::explain::{self, End, Explainer};
 use crate::findings::{Beyond, ConnectionFindings, Flow, KEPT_MAX, Kept, StreamFindings};
-use crate::follow::{Beginning, Follower, Nobody, Timer};
+use crate::follow::{Beginning, Follower, Timer};
 use crate::headline::story;
 use crate::moment::{Analysis, Arrival, Departure};
 use crate::packet::Packet;
@@ -28,6 +29,7 @@ use crate::side::{Both, Side};
 use crate::stalls::Stalls;
 use crate::story::{Case, Shut};
 use crate::table::{Limits, Table};
+use crate::workers::share;
 
 /// The loss differentiations that are asked for their votes are those that come with the project.
 static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
@@ -277,53 +279,81 @@ pub struct Diagnosis {
 }
 
 /// Takes the packets of a capture.
-#[derive(Debug)]
-pub struct Diagnosing {
+struct Diagnosing {
     table: Table<Examiner>,
-    kept: Kept,
+    kept: Mutex<Kept>,
+    threads: usize,
+}
+
+impl Diagnosing {
+    /// Takes the next packets, and does `meanwhile` at the same time.
+    fn take<T>(&mut self, packets: &mut [Packet], meanwhile: impl FnOnce() -> T) -> T {
+        let done = self.table.take_all(packets, self.threads, meanwhile);
+        let finished = self.table.all_finished();
+        share(finished, self.threads, |one| keep(&self.kept, one), || ());
+        done
+    }
+
+    /// Nothing more is to come.
+    fn finish(self) -> Kept {
+        let Self {
+            table,
+            kept,
+            threads,
+        } = self;
+        table.finish_all(threads, |one| keep(&kept, one));
+        kept.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps what was found of a connection. In which order connections come makes no difference to what is kept.
+fn keep(kept: &Mutex<Kept>, connection: Connection<Examiner>) {
+    let found = findings(connection);
+    kept.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(found);
+}
+
+/// Reads a capture batch by batch.
+struct Feed<'a, R: Read> {
+    reader: &'a mut CaptureReader<R>,
+    watch: &'a mut dyn Watch,
+    batch: usize,
     tally: Tally,
     first: Option<CaptureTime>,
     last: Option<CaptureTime>,
 }
 
-impl Diagnosing {
-    /// Nothing has been read yet; `flow` says whose findings are kept.
-    #[must_use]
-    pub fn new(flow: Flow, limits: Limits) -> Self {
-        Self {
-            table: Table::new(limits),
-            kept: Kept::new(flow, KEPT_MAX),
-            tally: Tally::default(),
-            first: None,
-            last: None,
+impl<R: Read> Feed<'_, R> {
+    /// The next packets of TCP: none at the end. Says so if that is not the end of the capture.
+    fn next(&mut self, packets: &mut Vec<Packet>) -> Result<Extent, ReadError> {
+        packets.clear();
+        while packets.len() < self.batch {
+            let Some(captured) = self.reader.next_packet()? else {
+                break;
+            };
+            let packet = captured.tcp();
+            self.tally.count(&captured, &packet);
+            self.last = self.last.max(Some(captured.at));
+            if let Ok(packet) = packet {
+                let first = *self.first.get_or_insert(packet.at);
+                packets.push(Packet::new(&packet, first));
+            }
+            if self.reader.packets().is_multiple_of(PACKETS_PER_LOOK)
+                && self.watch.taken(self.reader.bytes_taken()) == Continue::Stop
+            {
+                return Ok(Extent::Interrupted);
+            }
         }
+        Ok(Extent::Whole)
     }
 
-    /// The next packet of the capture.
-    pub fn take(&mut self, captured: &Captured<'_>) {
-        let packet = captured.tcp();
-        self.tally.count(captured, &packet);
-        self.last = self.last.max(Some(captured.at));
-        let Ok(packet) = packet else { return };
-        let first = *self.first.get_or_insert(packet.at);
-        self.table.take(&Packet::new(&packet, first), &mut Nobody);
-        while let Some(connection) = self.table.take_finished() {
-            self.kept.push(findings(connection));
-        }
-    }
-
-    /// Nothing more is to come.
-    fn finish(mut self) -> (Kept, Tally, Option<CaptureTime>, Duration) {
-        for connection in self.table.finish(&mut Nobody) {
-            self.kept.push(findings(connection));
-        }
+    /// From the first packet of TCP to the last of any kind.
+    fn duration(&self) -> Duration {
         let nanos = |time: CaptureTime| time.as_unix_nanos();
-        let duration = self
-            .first
-            .zip(self.last)
-            .map_or(0, |(first, last)| nanos(last).saturating_sub(nanos(first)));
-        let duration = Duration::from_nanos(duration);
-        (self.kept, self.tally, self.first, duration)
+        let ends = self.first.zip(self.last);
+        let nanos = ends.map_or(0, |(first, last)| nanos(last).saturating_sub(nanos(first)));
+        Duration::from_nanos(nanos)
     }
 }
 
@@ -349,7 +379,8 @@ impl Watch for () {
     }
 }
 
-/// Reads a capture to its end, or until `watch` says to stop.
+/// Reads a capture to its end, or until `watch` says to stop. It takes as many threads as the machine has processors;
+/// `watch` is told from this one.
 ///
 /// # Errors
 /// If the reader fails.
@@ -358,17 +389,53 @@ pub fn diagnose<R: Read>(
     flow: Flow,
     watch: &mut dyn Watch,
 ) -> Result<Diagnosis, ReadError> {
-    let mut diagnosing = Diagnosing::new(flow, Limits::default());
-    let extent = each_packet(reader, watch, |captured| diagnosing.take(captured))?;
-    let (kept, tally, first, duration) = diagnosing.finish();
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    diagnose_by(reader, flow, watch, threads, Limits::default())
+}
+
+/// As [`diagnose`], by so many threads and within these bounds.
+fn diagnose_by<R: Read>(
+    reader: &mut CaptureReader<R>,
+    flow: Flow,
+    watch: &mut dyn Watch,
+    threads: usize,
+    limits: Limits,
+) -> Result<Diagnosis, ReadError> {
+    let mut diagnosing = Diagnosing {
+        table: Table::new(limits),
+        kept: Mutex::new(Kept::new(flow, KEPT_MAX)),
+        threads,
+    };
+    let mut feed = Feed {
+        reader,
+        watch,
+        batch: limits.batch.max(1),
+        tally: Tally::default(),
+        first: None,
+        last: None,
+    };
+    let (mut packets, mut coming) = (Vec::new(), Vec::new());
+    let mut extent = feed.next(&mut packets)?;
+    while extent == Extent::Whole && !packets.is_empty() {
+        extent = diagnosing.take(&mut packets, || feed.next(&mut coming))?;
+        std::mem::swap(&mut packets, &mut coming);
+    }
+    // What was read before somebody has asked to stop.
+    diagnosing.take(&mut packets, || ());
+    let kept = diagnosing.finish();
     let (connections_all, without_data) = (kept.all(), kept.without_data());
     let (connections, beyond) = kept.finish();
     Ok(Diagnosis {
-        format: reader.describe(),
-        tally,
-        notes: reader.notes().iter().map(ToString::to_string).collect(),
-        first,
-        duration,
+        format: feed.reader.describe(),
+        notes: feed
+            .reader
+            .notes()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        first: feed.first,
+        duration: feed.duration(),
+        tally: feed.tally,
         connections,
         beyond,
         connections_all,
@@ -395,3 +462,6 @@ pub(crate) fn each_packet<R: Read>(
     }
     Ok(Extent::Whole)
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,6 +73,7 @@ struct LastAck {
 #[derive(Debug)]
 pub struct Connection<F> {
     number: u64,
+    first_packet: u64,
     addresses: Both<SocketAddr>,
     handshake: Handshake,
     ending: Ending,
@@ -99,6 +100,7 @@ impl<F: Follower> Connection<F> {
         let begins = packet.segment.is(Flags::SYN) || packet.segment.is(Flags::RST);
         Self {
             number,
+            first_packet: packet.number,
             addresses: Both { opener, answerer },
             handshake: Handshake::default(),
             ending: Ending::default(),
@@ -116,6 +118,22 @@ impl<F: Follower> Connection<F> {
     /// Its number: connections are numbered from 1 in the order of their first packets.
     pub const fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The number of its first packet in the capture.
+    pub(crate) const fn first_packet(&self) -> u64 {
+        self.first_packet
+    }
+
+    /// Gives it the number that it should have had from the start. Who follows its streams is not told.
+    pub(crate) fn renumber(&mut self, number: u64) {
+        self.number = number;
+        for side in Side::BOTH {
+            let id = self.stream_id(side);
+            if let Some(stream) = self.streams.of_mut(side) {
+                stream.rename(id);
+            }
+        }
     }
 
     /// The address and port of an end.

@@ -54,6 +54,7 @@ mod waiting;
 mod ways;
 pub mod whatif;
 pub mod words;
+mod workers;
 
 pub use cause::{Cause, Class, Need, Repeat, Retransmission};
 pub use compose::{Continue, Diagnosis, Extent, Watch, diagnose};

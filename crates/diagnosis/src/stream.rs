@@ -118,6 +118,11 @@ impl<F: Follower> Stream<F> {
         stream
     }
 
+    /// Its connection has another number.
+    pub(crate) const fn rename(&mut self, id: StreamId) {
+        self.id = id;
+    }
+
     /// Where the capture was taken is known, or known better.
     pub(crate) fn set_vantage(&mut self, vantage: &Vantage) {
         self.waiting.set_least(match vantage.place {

@@ -6,6 +6,9 @@
 //! hand last passed is passed over, one that carries data several times. A connection that is finished is handed
 //! out, and its analyses with it; should more of it come, that is a connection that begins in the middle.
 //!
+//! Packets are taken one by one ([`Table::take`]), or many at once and by several threads ([`Table::take_all`]), which
+//! is faster where connections are many. What is found is the same.
+//!
 //! A connection costs some 2 kB, 0.8 kB more where packets have identifications; a stream with data costs
 //! 1.5 kB and what follows it, each outstanding segment 48 bytes, and each ACK that the sender does not have yet
 //! some 120.
@@ -16,9 +19,13 @@ use std::net::{IpAddr, SocketAddr};
 
 use dupack_tcp::time::{Duration, Instant};
 
-use crate::connection::{Belongs, Connection};
+use crate::connection::Connection;
 use crate::follow::{Follower, Onlooker};
 use crate::packet::Packet;
+
+mod batch;
+
+use batch::{Batch, Lane};
 
 /// Bounds on what is kept at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +35,20 @@ pub struct Limits {
     pub connections: usize,
     /// Most bytes of memory, about, of what all of them have outstanding or hold back.
     pub memory: usize,
+    /// Packets between two looks at the memory, and in a batch for [`Table::take_all`]. Between two looks the memory may
+    /// be above its bound, by what so many packets bring.
+    pub batch: usize,
 }
 
 impl Default for Limits {
     /// 65,536 connections: a scan of all ports of a host does not crowd out anybody. 512 MiB: forty
-    /// windows of 256 Ki segments.
+    /// windows of 256 Ki segments. 32,768 packets (ours): of a thousand connections each has thirty, and all of
+    /// them are a few megabytes.
     fn default() -> Self {
         Self {
             connections: 1 << 16,
             memory: 512 << 20,
+            batch: 1 << 15,
         }
     }
 }
@@ -109,6 +121,10 @@ struct Slot<F> {
     memory: usize,
     /// How often the hand passes it yet.
     chances: u8,
+    /// Its packets of the batch that it has not taken yet.
+    lane: Option<Lane>,
+    /// Connections that had its place before, as they end in the batch.
+    over: Vec<Connection<F>>,
 }
 
 /// All connections of a capture.
@@ -126,6 +142,10 @@ pub struct Table<F> {
     packets: u64,
     connections: u64,
     clock: Clock,
+    /// Of each packet of a batch the next of its lane: kept for the next batch to use the room.
+    next: Vec<usize>,
+    /// Connections of this batch that others have taken the place of, where that place is gone.
+    replaced: usize,
 }
 
 /// Times that never go back.
@@ -165,6 +185,8 @@ impl<F: Follower> Table<F> {
             packets: 0,
             connections: 0,
             clock: Clock::default(),
+            next: Vec::new(),
+            replaced: 0,
         }
     }
 
@@ -172,30 +194,29 @@ impl<F: Follower> Table<F> {
     pub fn take(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let mut packet = *packet;
         packet.at = self.clock.read(packet.at);
-        self.packets += 1;
-        if self.packets.is_multiple_of(PACKETS_PER_STEP) {
-            self.step(onlooker);
-        }
-        let pair = Pair::of(&packet);
-        let place = self.place(pair, &packet, onlooker);
+        let before = self.packets;
+        let place = self.find(&packet, Batch::default(), onlooker);
+        let number = self.connections + 1;
         let Some(slot) = self.slots.get_mut(place) else {
             return;
         };
-        slot.connection.take(&packet, onlooker);
-        let data = usize::from(slot.connection.has_data());
-        slot.chances = CHANCES.get(data).copied().unwrap_or(1);
-        let memory = slot.connection.memory();
-        self.memory = (self.memory + memory).saturating_sub(slot.memory);
-        slot.memory = memory;
-        self.last = Some((pair, place));
-        while self.memory > self.limits.memory && self.slots.len() > 1 {
-            self.crowd_out(onlooker);
-        }
+        let memory = slot.memory;
+        slot.take(&packet, number, onlooker);
+        slot.weigh();
+        self.memory = (self.memory + slot.memory).saturating_sub(memory);
+        self.connections += slot.over.len() as u64;
+        self.finished.append(&mut slot.over);
+        self.look(before, onlooker);
     }
 
     /// A connection that is finished, if there is one that was not taken yet.
     pub fn take_finished(&mut self) -> Option<Connection<F>> {
         self.finished.pop()
+    }
+
+    /// The connections that are finished and were not taken yet.
+    pub(crate) fn all_finished(&mut self) -> Vec<Connection<F>> {
+        std::mem::take(&mut self.finished)
     }
 
     /// The capture is over: every connection that was not handed out, in the order of their first packets.
@@ -229,22 +250,35 @@ impl<F: Follower> Table<F> {
         self.memory
     }
 
-    /// The place of the connection that a packet is of.
-    fn place(&mut self, pair: Pair, packet: &Packet, onlooker: &mut dyn Onlooker) -> usize {
+    /// The place of a packet's connection. `batch` has those before it that are not taken yet.
+    fn find(&mut self, packet: &Packet, batch: Batch<'_>, onlooker: &mut dyn Onlooker) -> usize {
+        self.packets += 1;
+        if self.packets.is_multiple_of(PACKETS_PER_STEP) {
+            self.step(batch, onlooker);
+        }
+        let pair = Pair::of(packet);
         let known = match self.last {
             Some((last, place)) if last == pair => Some(place),
             _ => self.places.get(&pair).copied(),
         };
-        if let Some(place) = known
-            && let Some(slot) = self.slots.get(place)
-        {
-            if slot.connection.belongs(packet) == Belongs::Here {
-                return place;
-            }
-            self.remove(place, onlooker);
-        }
+        let place = match known {
+            Some(place) => place,
+            None => self.begin(pair, packet, batch, onlooker),
+        };
+        self.last = Some((pair, place));
+        place
+    }
+
+    /// A place for the connection that `packet` is the first of.
+    fn begin(
+        &mut self,
+        pair: Pair,
+        packet: &Packet,
+        batch: Batch<'_>,
+        onlooker: &mut dyn Onlooker,
+    ) -> usize {
         while self.slots.len() >= self.limits.connections.max(1) {
-            self.crowd_out(onlooker);
+            self.crowd_out(batch, onlooker);
         }
         self.connections += 1;
         let place = self.slots.len();
@@ -253,23 +287,46 @@ impl<F: Follower> Table<F> {
             connection: Box::new(Connection::new(self.connections, packet)),
             memory: 0,
             chances: 1,
+            lane: None,
+            over: Vec::new(),
         });
         self.places.insert(pair, place);
         place
     }
 
+    /// Looks at the memory, if it is time since there were `before` packets.
+    fn look(&mut self, before: u64, onlooker: &mut dyn Onlooker) {
+        let looks = |packets: u64| packets / (self.limits.batch.max(1) as u64);
+        if looks(before) == looks(self.packets) {
+            return;
+        }
+        while self.memory > self.limits.memory && self.slots.len() > 1 {
+            self.crowd_out(Batch::default(), onlooker);
+        }
+    }
+
+    /// Lets the connection at `place` take what waits for it, so that it can be asked.
+    fn settle(&mut self, place: usize, batch: Batch<'_>) {
+        if let Some(slot) = self.slots.get_mut(place) {
+            let memory = slot.memory;
+            slot.settle(batch);
+            self.memory = (self.memory + slot.memory).saturating_sub(memory);
+        }
+    }
+
     /// Finishes one of the connections that have been silent the longest.
-    fn crowd_out(&mut self, onlooker: &mut dyn Onlooker) {
+    fn crowd_out(&mut self, batch: Batch<'_>, onlooker: &mut dyn Onlooker) {
         let several = self.slots.len() > 1;
         loop {
             self.move_hand();
             let busy = self.last.map(|(_, place)| place) == Some(self.hand);
-            let Some(slot) = self.slots.get_mut(self.hand) else {
-                return;
-            };
             if busy && several {
                 continue;
             }
+            self.settle(self.hand, batch);
+            let Some(slot) = self.slots.get_mut(self.hand) else {
+                return;
+            };
             if slot.chances == 0 {
                 self.remove(self.hand, onlooker);
                 return;
@@ -286,8 +343,16 @@ impl<F: Follower> Table<F> {
     }
 
     /// Moves the hand on, and finishes the connection there if it is over and nothing more is to come.
-    fn step(&mut self, onlooker: &mut dyn Onlooker) {
+    fn step(&mut self, batch: Batch<'_>, onlooker: &mut dyn Onlooker) {
         self.move_hand();
+        let Some(slot) = self.slots.get(self.hand) else {
+            return;
+        };
+        let waits = slot.lane.and_then(|lane| batch.last(lane));
+        if waits.is_some_and(|last| self.clock.now.since(last.at) <= TIME_WAIT) {
+            return;
+        }
+        self.settle(self.hand, batch);
         let Some(slot) = self.slots.get(self.hand) else {
             return;
         };
@@ -309,6 +374,8 @@ impl<F: Follower> Table<F> {
         }
         self.last = None;
         self.memory = self.memory.saturating_sub(slot.memory);
+        self.replaced += slot.over.len();
+        self.finished.append(&mut slot.over);
         slot.connection.finish(onlooker);
         self.finished.push(*slot.connection);
     }

@@ -12,7 +12,7 @@ use super::*;
 use crate::follow::Nobody;
 use crate::packet::tests::{from, ms};
 use crate::side::Side;
-use crate::testing::{Recorder, data, handshake};
+use crate::testing::{self, Recorder, data, handshake};
 
 /// The same packet of another connection: the opener has another port.
 fn of_port(mut packet: Packet, port: u16) -> Packet {
@@ -28,6 +28,7 @@ fn limits(connections: usize, memory: usize) -> Limits {
     Limits {
         connections,
         memory,
+        batch: 1,
     }
 }
 
@@ -217,6 +218,98 @@ proptest! {
         }
         prop_assert_eq!(counted, packets.len() as u64);
     }
+}
+
+/// All that is known of a connection, in words.
+fn known(connection: &Connection<Recorder>) -> String {
+    let ends = Side::BOTH.map(|side| {
+        let stream = connection.stream(side);
+        let lines = stream.map(|stream| stream.follower().lines.clone());
+        (connection.address(side), connection.counts(side), lines)
+    });
+    let (first, last) = (connection.first_at(), connection.last_at());
+    let number = connection.number();
+    format!("{number} {first} {last} {:?} {ends:?}", connection.ending())
+}
+
+/// Every packet by itself.
+fn one_by_one(packets: &[Packet], limits: Limits) -> Vec<String> {
+    let mut table = Table::<Recorder>::new(limits);
+    for packet in packets {
+        table.take(packet, &mut Nobody);
+    }
+    table.finish(&mut Nobody).iter().map(known).collect()
+}
+
+/// So many packets at once, by so many threads.
+fn at_once(packets: &[Packet], limits: Limits, batch: usize, threads: usize) -> Vec<String> {
+    let mut table = Table::<Recorder>::new(limits);
+    for packets in packets.chunks(batch) {
+        let meanwhile = table.take_all(&mut packets.to_vec(), threads, || 7);
+        assert_eq!(meanwhile, 7);
+    }
+    table.finish(&mut Nobody).iter().map(known).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Neither the batch nor the number of threads makes a difference to what is found, to which connections are
+    /// finished early because they are too many, nor to their numbers.
+    #[test]
+    fn a_batch_is_taken_as_its_packets_one_by_one(
+        packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
+        most in 1_usize..6,
+        batch in 1_usize..80,
+        threads in 1_usize..4,
+    ) {
+        let packets = testing::capture(packets);
+        let limits = Limits { connections: most, memory: usize::MAX, batch };
+        let single = one_by_one(&packets, limits);
+        prop_assert_eq!(&single, &at_once(&packets, limits, batch, threads));
+        let other = Limits { batch: 1, ..limits };
+        prop_assert_eq!(&single, &one_by_one(&packets, other));
+    }
+
+    /// Who is finished early because there is too much to remember depends on when the memory is looked at, and on
+    /// nothing else.
+    #[test]
+    fn memory_is_looked_at_after_as_many_packets_in_a_batch(
+        packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
+        memory in (0_usize..1 << 16),
+        batch in 1_usize..80,
+        threads in 1_usize..4,
+    ) {
+        let packets = testing::capture(packets);
+        let limits = Limits { connections: 6, memory, batch };
+        let single = one_by_one(&packets, limits);
+        prop_assert_eq!(single, at_once(&packets, limits, batch, threads));
+    }
+}
+
+#[test]
+fn connections_that_begin_in_a_batch_are_numbered_by_their_first_packets() {
+    let opens = |at: f64, port: u16, seq: u32| of_port(from(Side::Opener, at, seq).syn(1000), port);
+    let resets = |at: f64, port: u16| of_port(from(Side::Opener, at, 1).flags(Flags::RST), port);
+    // The first port is used again before and after another connection begins.
+    let packets = testing::capture([
+        opens(0.0, 1, 10),
+        resets(1.0, 1),
+        opens(2.0, 1, 20),
+        opens(3.0, 2, 30),
+        resets(4.0, 1),
+        opens(5.0, 1, 40),
+    ]);
+    let mut table = Table::<Recorder>::new(Limits::default());
+    table.take_all(&mut packets.clone(), 2, || ());
+    assert_eq!(table.connections(), 4);
+    let all = table.finish(&mut Nobody);
+    let first = |connection: &Connection<Recorder>| {
+        let port = connection.address(Side::Opener).port();
+        (connection.number(), port, connection.first_packet())
+    };
+    let all: Vec<_> = all.iter().map(first).collect();
+    assert_eq!(all, [(1, 1, 1), (2, 1, 3), (3, 2, 4), (4, 1, 6)]);
 }
 
 #[test]
