@@ -4,6 +4,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use dupack_build::cargo;
+
+use crate::captures::{self, Extent};
 
 #[derive(Args)]
 pub struct DiagnoseArgs {
@@ -31,12 +34,32 @@ pub struct DiagnoseArgs {
     /// Where the page goes, instead of docs/diagnose-truth.md or, of predictions, docs/diagnose-what-if.md
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// How long a large capture takes, beside tshark and tcptrace; nothing is said of what is told
+    #[arg(long, conflicts_with_all = ["what_if", "again", "page"])]
+    speed: bool,
+    /// Packets of the large capture, about
+    #[arg(long, default_value_t = 10_000_000, requires = "speed")]
+    packets: u64,
+    /// How often each program reads it
+    #[arg(long, default_value_t = 1, requires = "speed", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
 }
 
 const PAGE: &str = "docs/diagnose-truth.md";
 const WHAT_IF_PAGE: &str = "docs/diagnose-what-if.md";
 
 impl DiagnoseArgs {
+    /// Measures what is asked for.
+    pub fn run(&self) -> Result<(), String> {
+        match self.speed {
+            true => captures::run(&Extent {
+                rounds: self.rounds,
+                packets: self.packets,
+            }),
+            false => cargo(&self.command()),
+        }
+    }
+
     /// What cargo is told.
     pub fn command(&self) -> Vec<String> {
         let fixed = "run --release --package dupack-testbed --example diagnose_truth --";

@@ -1,6 +1,7 @@
 //! What dupack is measured against: other simulators, other endpoints, the kernel, the papers. Each command runs
 //! for minutes or more, most on a quiet machine, and writes a page in `docs/`.
 
+mod captures;
 mod conformance;
 mod diagnose;
 mod evaluation;
@@ -62,7 +63,9 @@ enum Measurement {
     Evaluation(evaluation::EvaluationArgs),
     /// Hold `dupack diagnose` against real packets of our senders and the kernel's, of which is known what they were,
     /// into docs/diagnose-truth.md; with `--what-if`, its predictions, into docs/diagnose-what-if.md (some minutes
-    /// and a quarter of an hour; as root).
+    /// and a quarter of an hour; as root). With `--speed`, how long it takes for a large capture, beside tshark and
+    /// tcptrace, into the last section of docs/performance.md (a quarter of an hour on a quiet machine; needs the
+    /// Debian packages `time`, `tshark` and `tcptrace`).
     Diagnose(diagnose::DiagnoseArgs),
     /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),
@@ -81,7 +84,7 @@ fn main() -> ExitCode {
         Measurement::WireCard(args) => wire_card::run(&args),
         Measurement::Conformance(args) => conformance::run(&args),
         Measurement::Evaluation(args) => evaluation::run(&args),
-        Measurement::Diagnose(args) => cargo(&args.command()),
+        Measurement::Diagnose(args) => args.run(),
         Measurement::Reproduce(args) => reproduce::run(&args),
     };
     match result {

@@ -21,6 +21,8 @@ use rows::{Entry, Length, Row, rows};
 use sample::{Ending, Sample, Store};
 use tools::{Simulator, Tools, folder_for_programs};
 
+use crate::captures;
+
 /// What to compare.
 #[derive(Args)]
 pub struct PeersArgs {
@@ -88,7 +90,13 @@ pub fn run(args: &PeersArgs) -> Result<(), String> {
         None if everything => root().join(PAGE),
         None => folder.join("performance.md"),
     };
-    fs::write(&out, page.text()).map_err(|e| format!("cannot write {}: {e}", out.display()))?;
+    // What another measurement has written there stays.
+    let written = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
+    let text = match captures::written(&written) {
+        "" => page.text(),
+        section => format!("{}\n\n{section}", page.text().trim_end()),
+    };
+    fs::write(&out, text).map_err(|e| format!("cannot write {}: {e}", out.display()))?;
     println!("{}", page.table());
     eprintln!("written to {}", out.display());
     Ok(())
