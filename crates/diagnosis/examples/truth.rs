@@ -1,8 +1,8 @@
 //! How retransmissions of simulated transfers are told, beside what their senders knew: a table by stack.
 //!
 //! `cargo run --profile edit -p dupack-diagnosis --example truth --
-//! [TRANSFERS PER STACK] [SEED] [why] [without-ids] [STACK]`; with `why`, every retransmission that is told wrongly is a
-//! line; `without-ids`, the identification of packets is not to be seen.
+//! [TRANSFERS PER STACK] [SEED] [why] [needs] [without-ids] [STACK]`; with `why`, every retransmission that is told wrongly
+//! is a line; with `needs`, every one that is told to be needless and was not, or the other way; `without-ids`, the identification of packets is not to be seen.
 
 #[path = "../tests/truth/record.rs"]
 mod record;
@@ -47,6 +47,9 @@ fn main() {
         for end in [End::Sender, End::Receiver] {
             let explanation = told::explain(&record, end, ids);
             let score = Score::of(&record, &explanation);
+            if flags.iter().any(|flag| flag == "needs") {
+                explain_needs(&transfer, end, &record, &explanation);
+            }
             if why {
                 explain_errors(&transfer, end, &record, &explanation);
             }
@@ -60,7 +63,7 @@ fn print(scores: &BTreeMap<(End, String), Score>) {
     for end in [End::Sender, End::Receiver] {
         let mut all = Score::default();
         println!(
-            "\n{end:?}\n{:<24} {:>8} {:>9} {:>9}   needless (right, false, missed, of) with DSACK, with timestamps, with neither   lost",
+            "\n{end:?}\n{:<24} {:>8} {:>9} {:>9}   needless (right, false, missed, of) with DSACK, with timestamps, with neither   not told   lost",
             "stack", "again", "class", "finely"
         );
         for ((_, name), score) in scores.iter().filter(|((at, _), _)| *at == end) {
@@ -81,12 +84,13 @@ fn line(name: &str, score: &Score) {
     let (fine, _) = score.finely();
     let share = |part: u64| 100.0 * part as f64 / all.max(1) as f64;
     println!(
-        "{name:<24} {all:>8} {:>8.2}% {:>8.2}%   {:?} {:?} {:?}   {:?}",
+        "{name:<24} {all:>8} {:>8.2}% {:>8.2}%   {:?} {:?} {:?}   {:?}   {:?}",
         share(right),
         share(fine),
         score.by_dsack,
         score.by_timestamps,
         score.by_neither,
+        score.not_told,
         score.lost
     );
 }
@@ -109,6 +113,28 @@ fn explain_errors(transfer: &Transfer, end: End, record: &Record, explanation: &
                 sent.why,
                 told.record.map(|r| (r.cause, r.waited, r.transmission)),
                 told.stage
+            );
+        }
+    }
+}
+
+fn explain_needs(transfer: &Transfer, end: End, record: &Record, explanation: &Explanation) {
+    for told in &explanation.told {
+        let Some((needless, truly)) = score::needless(record, told) else {
+            continue;
+        };
+        if needless != truly {
+            let (sent, again) = (&record.sends[told.sent], &told.record);
+            println!(
+                "{end:?} {} {} [{}] {} seed {}: offset {} was {:?} told {:?}",
+                transfer.stack,
+                transfer.dialect,
+                transfer.path,
+                sent.at,
+                transfer.seed,
+                sent.offset,
+                sent.copy,
+                again.map(|again| (again.cause, again.transmission, again.need)),
             );
         }
     }

@@ -9,6 +9,8 @@
 //! | --- | --- |
 //! | `judge` | what made the sender send it again |
 //! | `ledger` | the records, and what is learned of each later |
+//! | `held` | what the receiver holds, where no SACK tells |
+//! | `needs` | what bears on whether a repair was needed |
 //! | `hidden` | repairs of what was never seen |
 //! | `holes` | whether what comes late was overtaken or sent again |
 //! | `clock` | for how long nothing happened |
@@ -22,11 +24,13 @@
 mod account;
 mod clock;
 mod happenings;
+mod held;
 mod hidden;
 mod holes;
 mod judge;
 mod lateness;
 mod ledger;
+mod needs;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +45,7 @@ use dupack_tcp::scoreboard::{Delivered, DeliveredBy, Reported};
 use dupack_tcp::time::{Duration, Instant};
 
 use self::clock::{Clock, Distance, Known, Timing};
+use self::held::Held;
 use self::hidden::{Hidden, Looks};
 use self::holes::{Filling, Holes};
 use self::judge::{Case, DUP_THRESHOLD, Earlier, Judge, News, Verdict};
@@ -75,9 +80,14 @@ pub struct Explainer {
     clock: Clock,
     holes: Holes,
     hidden: Hidden,
+    held: Held,
     happenings: Happenings,
     /// What left last.
     last: Option<Last>,
+    /// What left last that was new.
+    newest: Option<Last>,
+    /// The latest timestamp, and when it was seen first.
+    stamp_since: Option<(u32, Instant)>,
     una: u64,
     nxt: u64,
     dup_acks: u32,
@@ -85,6 +95,8 @@ pub struct Explainer {
     advanced_at: Instant,
     /// The place in the order of sending of the last segment that is known to have arrived.
     newest_delivered: u64,
+    /// The least time from a segment to its ACK, both as captured.
+    to_receiver: Option<Duration>,
     /// When ACKs had said enough of the first segment for any sender to repair it.
     evident_at: Option<Instant>,
     /// The retransmission that may turn out to have been a timeout.
@@ -114,13 +126,17 @@ impl Explainer {
             clock: Clock::default(),
             holes: Holes::default(),
             hidden: Hidden::default(),
+            held: Held::default(),
             happenings: Happenings::default(),
             last: None,
+            newest: None,
+            stamp_since: None,
             una: 0,
             nxt: 0,
             dup_acks: 0,
             advanced_at: Instant::ZERO,
             newest_delivered: 0,
+            to_receiver: None,
             evident_at: None,
             doubtful: None,
             overtaken: 0,
@@ -134,6 +150,7 @@ impl Explainer {
         let stamp = departure.timestamps.map(|stamps| stamps.value);
         let timing = self.clock.timing(departure.at, stamp, departure.view.rtt);
         let was_empty = self.nxt <= self.una;
+        self.note_stamp(departure.at, stamp);
         let filling = self.holes.fill(departure);
         let holes = self.holes.are_left();
         self.holes.departed(departure);
@@ -199,15 +216,17 @@ impl Explainer {
         };
         let Some(start) = start else {
             self.sent_new(departure, timing);
+            self.newest = Some(Last::of(departure));
             return (None, None);
         };
+        let phase = self.judge.timed_out();
         let verdict = self.judge.sent_again(&self.case(departure, start, timing));
+        if phase.is_none() && matches!(verdict.cause, Cause::Timeout { .. }) {
+            self.held.timed_out(departure.view.scoreboard.len());
+        }
         self.revise(verdict.timeout_before);
         self.learn(verdict.earlier);
-        let origin = match (filling, departure.kind) {
-            (Some(_), _) | (_, SendingKind::First) => Origin::PassedOver,
-            _ => Origin::Seen,
-        };
+        let origin = self.origin(filling, departure.kind);
         let number = self.record(departure, &verdict, origin, timing);
         if departure.kind == SendingKind::Acknowledged {
             self.ledger.needless_at_once(number);
@@ -304,6 +323,8 @@ impl Explainer {
             stamp: departure.timestamps.map(|stamps| stamps.value),
             ip_id: departure.ip_id,
             origin,
+            rest: self.rest(cause),
+            before: self.before(departure),
         };
         self.ledger.push(record, mark, verdict.certainty)
     }
@@ -367,6 +388,7 @@ impl Explainer {
             self.happenings.window(arrival.at, arrival.packet, window);
         }
         let late = self.settle(arrival, una_before);
+        self.note_answer(arrival);
         self.dup_acks = match facts.kind {
             AckKind::Advance => 0,
             AckKind::Duplicate => facts.dup_acks,
@@ -405,12 +427,14 @@ impl Explainer {
     fn settle(&mut self, arrival: &Arrival<'_>, una_before: u64) -> News {
         let facts = &arrival.facts;
         let echo = arrival.timestamps.map(|stamps| stamps.echo);
+        let echo = echo.or(facts.timestamp_echo);
         let covering = Covering {
             at: arrival.at,
             captured: arrival.captured,
             una_before,
-            echo: echo.or(facts.timestamp_echo),
+            echo,
             rtt_least: arrival.view.rtt.min(),
+            filled: self.filled(arrival, una_before, echo),
             held: facts.delivered.iter().rev().find_map(held),
         };
         let mut news = News::default();

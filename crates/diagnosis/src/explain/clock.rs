@@ -179,6 +179,11 @@ impl Clock {
         });
     }
 
+    /// Whether the capture was taken away from the sender.
+    pub fn is_away(&self) -> bool {
+        self.distance == Distance::Away
+    }
+
     /// The retransmission timer was started anew.
     pub fn restarted(&mut self, at: Instant) {
         self.base = Some(at);

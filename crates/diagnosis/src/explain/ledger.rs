@@ -9,6 +9,7 @@ use dupack_tcp::replay::Needless;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::account::Account;
+use super::held::Rest;
 use crate::cause::{Cause, Class, Need, Retransmission};
 
 /// An ACK covers a segment sooner after its repair than this share of the least round trip: the
@@ -47,12 +48,29 @@ pub(super) struct Mark {
     pub ip_id: Option<u16>,
     /// Whether the capture shows another packet with these bytes before it.
     pub origin: Origin,
+    /// What had arrived when the timer expired, if this was sent after that.
+    pub rest: Rest,
+    /// What is known of the transmission before it.
+    pub before: Before,
+}
+
+/// What is known of the transmission that a repair repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// It has another timestamp.
+    OlderStamp,
+    /// It left so shortly before that no ACK can have told of it, with this timestamp.
+    UnderWay { stamp: Option<u32> },
+    /// Nothing: its timestamp may be the same.
+    Unknown,
 }
 
 /// Whether the first transmission of what is sent again was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Seen,
+    /// At the receiver.
+    Arrived,
     PassedOver,
 }
 
@@ -76,9 +94,20 @@ pub(super) struct Covering {
     /// Its TSecr.
     pub echo: Option<u32>,
     pub rtt_least: Option<Duration>,
+    /// When the repair of the first missing segment left, if the receiver held all beyond that when it came.
+    pub filled: Option<Instant>,
     /// Where the last segment begins that it is the first to report, cumulatively, and that was sent
     /// once: the receiver had it before.
     pub held: Option<u64>,
+}
+
+/// What an ACK answers that moves on from a segment which was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answered {
+    /// The first transmission, as the timestamp that it echoes is older than any repair.
+    Original { repaired_at: Instant },
+    /// A repair that left then.
+    Repair { at: Instant },
 }
 
 impl Ledger {
@@ -106,6 +135,24 @@ impl Ledger {
     pub fn last_of(&self, offset: u64) -> Option<&Retransmission> {
         let number = self.number_of(offset)?;
         self.entry(number).map(|entry| &entry.record)
+    }
+
+    /// What an ACK that echoes `echo` and moves on from `offset` answers there, if that had been sent again.
+    pub fn answered(&self, offset: u64, echo: Option<u32>) -> Option<Answered> {
+        let mut next = self.number_of(offset);
+        let mut original = None;
+        while let Some(entry) = next.and_then(|number| self.entry(number)) {
+            next = entry.before;
+            let at = entry.record.at;
+            let (Some(echo), Some(stamp)) = (echo, entry.mark.stamp) else {
+                return Some(Answered::Repair { at });
+            };
+            if echo == stamp {
+                return Some(Answered::Repair { at });
+            }
+            original = is_before(echo, stamp).then_some(Answered::Original { repaired_at: at });
+        }
+        original
     }
 
     /// What the last retransmission of the byte at `offset` looked like, and when it was, if it is the
@@ -151,6 +198,11 @@ impl Ledger {
             certainty,
         });
         number
+    }
+
+    /// The latest.
+    pub fn last(&self) -> Option<&Retransmission> {
+        self.entries.back().map(|entry| &entry.record)
     }
 
     pub fn get(&self, number: u64) -> Option<&Retransmission> {
@@ -276,22 +328,45 @@ impl Entry {
         if ack.captured < record.at && ack.captured < ack.at {
             return Need::NeedlessByArrival;
         }
+        if let Before::UnderWay { stamp } = self.mark.before
+            && (stamp == self.mark.stamp || ack.echo != self.mark.stamp)
+        {
+            // Nobody can have known of a loss, and nothing tells of one now.
+            return Need::NeedlessByTime;
+        }
         // Only of the segment at the left edge do receivers echo the timestamp (RFC 7323 §4.3).
         let at_edge = record.start <= ack.una_before && ack.una_before < record.end;
         if let (true, Some(echo), Some(stamp)) = (at_edge, ack.echo, self.mark.stamp) {
             return if is_before(echo, stamp) {
                 Need::NeedlessByTimestamp
-            } else if echo == stamp && self.is_too_soon(ack) {
+            } else if echo == stamp
+                && self.mark.before != Before::OlderStamp
+                && self.is_too_soon(ack)
+            {
                 // The clock ticks too slowly to tell.
                 Need::NeedlessByTime
             } else {
                 Need::Needed
             };
         }
-        if self.is_too_soon(ack) || self.was_jumped_over(ack) {
-            Need::NeedlessByTime
-        } else {
-            Need::Needed
+        if self.mark.origin == Origin::Arrived {
+            return Need::NeedlessByArrival;
+        }
+        if self.is_too_soon(ack) || self.was_jumped_over(ack) || self.was_held(ack) {
+            return Need::NeedlessByTime;
+        }
+        self.among_the_rest(ack)
+    }
+
+    /// By how much of what was outstanding had arrived, where a later repair of the first missing segment lets the ACK
+    /// go beyond it: nothing else tells whether this one was needed.
+    fn among_the_rest(&self, ack: &Covering) -> Need {
+        let record = &self.record;
+        let later = ack.filled.is_some_and(|left| left > record.at);
+        match self.mark.rest {
+            Rest::All if later && record.start > ack.una_before => Need::NeedlessByTime,
+            Rest::Some if later && record.start > ack.una_before => Need::Unknown,
+            _ => Need::Needed,
         }
     }
 
@@ -299,21 +374,39 @@ impl Entry {
     /// both ends of it: with something missing above, it acknowledges at once what fills a hole
     /// (RFC 5681 §4.2), so that it would have stopped here.
     fn was_jumped_over(&self, ack: &Covering) -> bool {
-        let echoes_earlier = match (ack.echo, self.mark.stamp) {
-            (Some(echo), Some(stamp)) => !is_before(stamp, echo),
-            _ => true,
-        };
         let record = &self.record;
-        echoes_earlier
+        self.is_answered_before(ack)
             && record.start > ack.una_before
             && ack.held.is_some_and(|held| held >= record.end)
     }
 
-    fn is_too_soon(&self, ack: &Covering) -> bool {
-        let (part, whole) = SOONER_THAN_ANY;
-        ack.rtt_least
-            .is_some_and(|rtt| ack.at.since(self.record.at) < rtt.saturating_mul(part) / whole)
+    /// Whether the receiver held what it repeats before it can have come there: it had all beyond the first missing
+    /// segment when the repair of that came, which left sooner.
+    fn was_held(&self, ack: &Covering) -> bool {
+        let record = &self.record;
+        ack.filled.is_some_and(|left| left <= record.at)
+            && record.start > ack.una_before
+            && self.is_answered_before(ack)
     }
+
+    /// Whether the ACK echoes nothing that left after this.
+    fn is_answered_before(&self, ack: &Covering) -> bool {
+        match (ack.echo, self.mark.stamp) {
+            (Some(echo), Some(stamp)) => !is_before(stamp, echo),
+            _ => true,
+        }
+    }
+
+    fn is_too_soon(&self, ack: &Covering) -> bool {
+        ack.rtt_least
+            .is_some_and(|rtt| ack.at.since(self.record.at) < sooner_than_any(rtt))
+    }
+}
+
+/// Nothing is acknowledged within this time, if the least round trip that was seen is `rtt`.
+pub(super) fn sooner_than_any(rtt: Duration) -> Duration {
+    let (part, whole) = SOONER_THAN_ANY;
+    rtt.saturating_mul(part) / whole
 }
 
 /// Whether timestamp `one` is older than `other` (RFC 7323 §5.2).

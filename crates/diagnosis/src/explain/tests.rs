@@ -288,6 +288,99 @@ fn a_dsack_says_that_a_repair_was_needless() {
     assert_eq!(line.explainer.account().needless(), 1);
 }
 
+/// Segments 1 to 8 leave without SACK, and 1, 4 and `also` are lost; the timer expires, and 1 and 2 are sent again.
+fn go_back(also: u32) -> Line {
+    let mut line = Line::warm(Sack::Absent);
+    line.stamps = true;
+    for n in 1..9 {
+        line.send(60, n);
+    }
+    for _ in (2..9).filter(|&n| n != 4 && n != also) {
+        line.ack_echoing(110, 1, &[], Some(0), 60_000);
+    }
+    assert_eq!(line.send(400, 1), timeout(1));
+    assert_eq!(line.send(402, 2), again(Cause::AfterTimeout));
+    line
+}
+
+#[test]
+fn without_sack_an_ack_beyond_a_repair_tells_what_was_held() {
+    let mut line = go_back(3);
+    // More is missing beyond, so that the receiver acknowledged at once.
+    line.ack_echoing(452, 3, &[], Some(400), 60_000);
+    assert_eq!(line.last().need, Need::NeedlessByTime);
+
+    // That it stops here tells that it did not have it.
+    let mut line = go_back(2);
+    line.ack_echoing(451, 2, &[], Some(400), 60_000);
+    line.ack_echoing(453, 4, &[], Some(402), 60_000);
+    assert_eq!(line.last().need, Need::Needed);
+}
+
+#[test]
+fn without_sack_and_without_duplicate_acks_two_segments_may_have_come_in_order() {
+    let mut line = Line::warm(Sack::Absent);
+    line.stamps = true;
+    line.send(60, 1);
+    line.send(60, 2);
+    line.send(400, 1);
+    line.send(402, 2);
+    line.ack_echoing(452, 3, &[], Some(400), 60_000);
+    assert_eq!(line.last().need, Need::Needed);
+}
+
+#[test]
+fn where_the_first_repair_was_lost_as_well_nothing_tells_of_those_after_it() {
+    let mut line = go_back(3);
+    assert_eq!(line.send(1200, 1), timeout(2));
+    line.ack_echoing(1250, 3, &[], Some(1200), 60_000);
+    let needs: Vec<Need> = line.explainer.records().map(|again| again.need).collect();
+    assert_eq!(needs, [Need::Needed, Need::Unknown, Need::Needed]);
+}
+
+#[test]
+fn what_is_sent_again_before_any_answer_is_needless() {
+    let mut line = Line::warm(Sack::Permitted);
+    for n in 1..6 {
+        line.send(50, n);
+    }
+    line.ack(100, 1, &[(2, 5)]);
+    line.send(100, 1);
+    line.send(101, 6);
+    line.send(102, 6);
+    line.ack(150, 6, &[]);
+    line.ack(155, 7, &[]);
+    assert_eq!(line.last().need, Need::NeedlessByTime);
+}
+
+#[test]
+fn a_new_timestamp_that_is_echoed_tells_more_than_the_least_round_trip() {
+    let mut line = Line::warm(Sack::Permitted);
+    line.stamps = true;
+    line.send(60, 1);
+    assert_eq!(line.send(400, 1), timeout(1));
+    // The samples before waited in queues.
+    line.ack_echoing(420, 2, &[], Some(400), 60_000);
+    assert_eq!(line.last().need, Need::Needed);
+}
+
+#[test]
+fn what_the_receiver_was_seen_to_have_is_sent_again_needlessly() {
+    let mut line = Line::new(Sack::Absent);
+    line.to_sender = 50;
+    for n in 0..3 {
+        line.send(u64::from(n) * 100, n);
+        line.ack(u64::from(n) * 100 + 50, n + 1, &[]);
+    }
+    // 3 does not come here.
+    line.send(300, 4);
+    line.ack(350, 3, &[]);
+    line.send(700, 3);
+    line.send(701, 4);
+    line.ack(751, 5, &[]);
+    assert_eq!(line.last().need, Need::NeedlessByArrival);
+}
+
 #[test]
 fn what_only_came_late_is_counted_beyond_the_capture() {
     let mut line = Line::warm(Sack::Permitted);

@@ -83,6 +83,16 @@ pub const fn coarse(was: Was) -> Was {
     }
 }
 
+/// Whether a retransmission is told to have been needless, and whether it was; `None` if nothing is told.
+pub fn needless(transfer: &Record, told: &Told) -> Option<(bool, bool)> {
+    let sent = &transfer.sends[told.sent];
+    let record = told.record?;
+    let is_told = record.need != Need::Unknown || record.lost;
+    let needless = !matches!(record.need, Need::Needed | Need::Unknown);
+    let truly = sent.copy == Copy::Spurious;
+    (is_told && sent.kind == TransmitKind::Repeat).then_some((needless, truly))
+}
+
 /// The numbers of one transfer or of many.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
@@ -94,6 +104,8 @@ pub struct Score {
     pub by_timestamps: (u64, u64, u64, u64),
     /// The same where neither is.
     pub by_neither: (u64, u64, u64, u64),
+    /// Of how many it is not told whether they were needless, by the same three.
+    pub not_told: [u64; 3],
     /// Repairs that were lost: as above.
     pub lost: (u64, u64, u64, u64),
 }
@@ -113,20 +125,20 @@ impl Score {
     }
 
     fn need(&mut self, transfer: &Record, sent: &Sent, told: &Told) {
-        let Some(record) = told.record.filter(|_| sent.kind == TransmitKind::Repeat) else {
+        let Some((needless, truly)) = needless(transfer, told) else {
+            if told.record.is_some() && sent.kind == TransmitKind::Repeat {
+                self.not_told[transfer.signs as usize] += 1;
+            }
             return;
         };
-        if record.need == Need::Unknown && !record.lost {
-            return;
-        }
-        let needless = !matches!(record.need, Need::Needed | Need::Unknown);
         let numbers = match transfer.signs {
             Signs::Dsack => &mut self.by_dsack,
             Signs::Timestamps => &mut self.by_timestamps,
             Signs::Neither => &mut self.by_neither,
         };
-        count(numbers, needless, sent.copy == Copy::Spurious);
-        count(&mut self.lost, record.lost, sent.fate == Fate::Dropped);
+        count(numbers, needless, truly);
+        let lost = told.record.is_some_and(|record| record.lost);
+        count(&mut self.lost, lost, sent.fate == Fate::Dropped);
     }
 
     /// Adds another's.
@@ -138,6 +150,9 @@ impl Score {
         add(&mut self.by_timestamps, other.by_timestamps);
         add(&mut self.by_neither, other.by_neither);
         add(&mut self.lost, other.lost);
+        for (count, more) in self.not_told.iter_mut().zip(other.not_told) {
+            *count += more;
+        }
     }
 
     /// Retransmissions told rightly, and all.
