@@ -270,6 +270,10 @@ impl Survey {
         self.way = self.way.or(self.trips.least());
         let delay = wait.zip(self.way).map(|(wait, way)| way + wait);
         let left = departure.at - delay.unwrap_or_default();
+        if is_new(departure.kind) {
+            // By the same clock as what is lost.
+            self.course.sent(left, departure.start);
+        }
         let payload = departure.end.saturating_sub(departure.start);
         let segments = departure.sent.len() as u64;
         let delivery = Delivery {
@@ -413,6 +417,10 @@ impl Survey {
     }
 }
 
+const fn is_new(kind: SendingKind) -> bool {
+    matches!(kind, SendingKind::First | SendingKind::Both)
+}
+
 /// How many of these segments left together with the newest of them, and before it: it waits for them at the
 /// bottleneck, and they wait for it to be acknowledged.
 fn ahead(delivered: &[Delivered]) -> usize {
@@ -474,7 +482,7 @@ impl Analysis for Survey {
             let segments = departure.sent.len() as u64;
             self.losses.sent(segments.max(1).saturating_add(unseen));
         }
-        if matches!(departure.kind, SendingKind::First | SendingKind::Both) {
+        if !at_receiver && is_new(departure.kind) {
             self.course.sent(departure.at, departure.start);
         }
         self.writes.departed(departure.at, departure.end);

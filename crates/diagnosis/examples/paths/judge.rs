@@ -23,6 +23,9 @@ const RATE_SHARE: f64 = 0.05;
 const ROOM_SHARE: f64 = 0.15;
 const ROOM_PACKETS: f64 = 1.0;
 
+/// A policer that dropped fewer packets cannot be told (Flach et al.).
+const POLICED_MIN: f64 = 15.0;
+
 /// What an end of an interval may be off by: numbers are kept in bins of 0.4 %.
 const BIN: f64 = 0.004;
 
@@ -141,6 +144,7 @@ pub fn judge(scores: &mut Scores, drawn: &Drawn, happened: &Happened, end: End, 
         answer(least, truth, |rtt| near(rtt, truth, RTT_SHARE, RTT_SECONDS)),
     );
     rate(&mut add, drawn, path);
+    policer(&mut add, drawn, happened, path);
     room(&mut add, drawn, happened, path);
     let share = happened.dropped / happened.sent.max(1.0);
     let loss = told(path.loss.map(|loss| loss.as_fraction()));
@@ -176,25 +180,6 @@ fn rate(add: &mut impl FnMut(&'static str, Answer), drawn: &Drawn, path: &Path) 
     };
     let below = |bound: f64| bound <= most * (1.0 + RATE_SHARE);
     add("3 rate, bound", answer(bound, drawn.rate, below));
-    let policed = f64::from(u8::from(matches!(drawn.kind, Kind::Policer(..))));
-    let found = f64::from(u8::from(path.policer.is_some()));
-    let found = Some((found, (found, found)));
-    if let (Kind::Policer(rate, burst), Some(policer)) = (drawn.kind, &path.policer) {
-        let near = |value: f64| (value / rate - 1.0).abs() <= RATE_SHARE;
-        add("A policer, rate", answer(told(policer.rate), rate, near));
-        add("A policer, burst", interval(told(policer.burst), burst));
-    }
-    if policed == 0.0 {
-        add(
-            "A policer, none",
-            answer(found, policed, |found| found == policed),
-        );
-    } else {
-        add(
-            "A policer",
-            answer(found, policed, |found| found == policed),
-        );
-    }
     let shared = f64::from(u8::from(path.steadiness == Steadiness::PerhapsShared));
     add(
         "B not shared",
@@ -206,6 +191,31 @@ fn rate(add: &mut impl FnMut(&'static str, Answer), drawn: &Drawn, path: &Path) 
     let truly = f64::from(u8::from(drawn.rate_max.is_some()));
     let varying = Some((varies, (varies, varies)));
     add("C varies", answer(varying, truly, |varies| varies <= truly));
+}
+
+fn policer(
+    add: &mut impl FnMut(&'static str, Answer),
+    drawn: &Drawn,
+    happened: &Happened,
+    path: &Path,
+) {
+    let found = path.policer.is_some();
+    let yes_or_no = |truly: bool| {
+        let [found, truly] = [found, truly].map(|is| f64::from(u8::from(is)));
+        answer(Some((found, (found, found))), truly, |found| found == truly)
+    };
+    let Kind::Policer(rate, burst) = drawn.kind else {
+        return add("A policer, none", yes_or_no(false));
+    };
+    add("A policer", yes_or_no(true));
+    if happened.by_policer >= POLICED_MIN {
+        add("A policer, of 15", yes_or_no(true));
+    }
+    if let Some(policer) = &path.policer {
+        let near = |value: f64| (value / rate - 1.0).abs() <= RATE_SHARE;
+        add("A policer, rate", answer(told(policer.rate), rate, near));
+        add("A policer, burst", interval(told(policer.burst), burst));
+    }
 }
 
 fn room(

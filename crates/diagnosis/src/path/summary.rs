@@ -172,7 +172,11 @@ impl Survey {
             policer.is_none() && !queueing.is_some_and(|q| kinds.is_congestive(q))
         };
         let bursts = self.losses.bursts(&random);
-        let clumping = bursts.clumping();
+        let clumping = match policer {
+            // What it drops comes in bursts, too.
+            Some(_) => self.losses.bursts(&|_| true).clumping(),
+            None => bursts.clumping(),
+        };
         let queue_share = self.queue_share(&kinds, clumping, policer.is_some());
         let random_loss = self.random_loss(&queue_share, clumping, policer.is_some());
         let bursts = match random_loss {
