@@ -37,6 +37,9 @@ const BURSTS: usize = 256;
 /// is known by its neighbours').
 const NEAR_PACKETS: [f64; 3] = [1.0, 2.0, 4.0];
 
+/// And within this share of all (ours: with more, a bucket counts as empty that is not).
+const NEAR_SHARE: f64 = 0.25;
+
 /// It holds more than so many packets (ours: as many leave together, so that a smaller one is empty whenever
 /// something left).
 const BURST_PACKETS: f64 = 8.0;
@@ -66,6 +69,10 @@ const BELOW_LINK: f64 = 0.7;
 /// The queueing delay beside the losses is at most this share of the least round-trip time, in the middle
 /// (Flach et al. compare the delays of lost packets with those of others).
 const DELAY_SHARE: f64 = 0.2;
+
+/// Or at most so many packets' time at the bottleneck, where its rate is known (ours: what leaves together waits for
+/// one another, and a queue that holds no more is no worse than none).
+const DELAY_PACKETS: f64 = 2.0;
 
 /// When what of the stream left first.
 #[derive(Clone, Debug, Default)]
@@ -117,7 +124,8 @@ pub(super) fn find(
     (wire, packet): (f64, f64),
     link: Option<f64>,
 ) -> Option<Policer> {
-    if !without_queue(losses, least) {
+    let ahead = link.map_or(0.0, |link| DELAY_PACKETS * packet * 8.0 / link);
+    if !without_queue(losses, least, ahead) {
         return None;
     }
     let passing = Passing::of(losses, course, least, (wire, packet))?;
@@ -326,7 +334,7 @@ impl Passing {
         let zones = bursts
             .filter(|burst| *burst > BURST_PACKETS * packet)
             .flat_map(|burst| NEAR_PACKETS.map(|off| zone(burst, off * packet)))
-            .filter(|fit| fit.above <= ABOVE);
+            .filter(|fit| fit.above <= ABOVE && fit.off <= NEAR_SHARE * fit.burst);
         zones.max_by(|one, other| one.evidence.total_cmp(&other.evidence))
     }
 }
@@ -384,13 +392,14 @@ impl Holes {
     }
 }
 
-/// Whether the losses come with no queueing delay to speak of.
-fn without_queue(losses: &[Lost], least: Duration) -> bool {
+/// Whether the losses come with no queueing delay to speak of; `ahead` is what few packets take, in seconds.
+fn without_queue(losses: &[Lost], least: Duration, ahead: f64) -> bool {
     let firsts = losses.iter().filter(|lost| lost.transmission == 1);
     let mut delays: Vec<Duration> = firsts.filter_map(|lost| lost.delay).collect();
     delays.sort_unstable();
     let middle = delays.get(delays.len() / 2);
-    let most = least.as_secs_f64() * (1.0 + DELAY_SHARE);
+    let least = least.as_secs_f64();
+    let most = least + (least * DELAY_SHARE).max(ahead);
     middle.is_some_and(|delay| delay.as_secs_f64() <= most)
 }
 
