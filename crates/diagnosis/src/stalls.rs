@@ -10,6 +10,7 @@ mod kind;
 mod list;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::facts::View;
@@ -22,6 +23,7 @@ use dupack_tcp::time::{Duration, Instant};
 pub use kind::{Culprit, Remedy, StallKind, WaitedFor};
 pub use list::{KindTotal, LISTED_MAX, StallList};
 
+use self::unseen::Unseen;
 use crate::cause::{Cause, Need, Retransmission};
 use crate::moment::{Analysis, Arrival, Departure, Explained, Stage};
 
@@ -40,6 +42,9 @@ const DUP_THRESHOLD: u64 = 3;
 
 /// What a receiver may delay an ACK by, where one segment alone is outstanding (RFC 8985 §7.2: WCDelAckT).
 const DELAYED_ACK: Duration = Duration::from_millis(200);
+
+/// An ACK that comes to the sender later than this after it was captured was captured away from it (ours).
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// RACK waits for this part of a round trip beyond one before it finds a segment lost (RFC 8985 §6.2).
 const REORDERING_PART: u64 = 4;
@@ -159,7 +164,19 @@ pub struct Stalls {
     /// Duplicate ACKs in a row.
     dup_acks: u64,
     recent: Vec<Repair>,
+    /// Whether what a sender sends may be lost before it comes to where the capture was taken.
+    distance: Distance,
+    /// A timeout for what never came there, until it is known how much that was.
+    unseen: Option<Unseen>,
     found: StallList,
+}
+
+/// Where the capture was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Distance {
+    #[default]
+    AtSender,
+    Away,
 }
 
 impl Stalls {
@@ -176,6 +193,8 @@ impl Stalls {
             window_left: None,
             dup_acks: 0,
             recent: Vec::new(),
+            distance: Distance::AtSender,
+            unseen: None,
             found: StallList::default(),
         }
     }
@@ -220,6 +239,7 @@ impl Stalls {
     /// What was found.
     #[must_use]
     pub fn finish(mut self) -> StallList {
+        self.tell_unseen();
         for repair in core::mem::take(&mut self.recent) {
             self.settle(&repair);
         }
@@ -343,6 +363,10 @@ impl Stalls {
             _ if tail && ended => StallKind::TailOpen,
             _ if before.segments < SMALL_FLIGHT => self.small_window(before),
             _ if before.missing == before.segments => StallKind::ContinuousLoss,
+            // What duplicate ACKs had set off was lost before it came here.
+            _ if before.heard >= DUP_THRESHOLD && self.distance == Distance::Away => {
+                StallKind::FastDouble
+            }
             _ if before.heard >= DUP_THRESHOLD => StallKind::Undetermined,
             _ if before.missing * 2 > before.segments => StallKind::ContinuousLoss,
             _ => self.small_window(before),
@@ -463,6 +487,7 @@ impl Analysis for Stalls {
             (before, stall)
         };
         if let Some(again) = explained.retransmission {
+            self.note_unseen(departure, again, gap.map(|(before, _)| before));
             let stall = gap.map(|gap| made(gap, self.by_repair(&gap.0, again)).1);
             self.remember(again, stall);
         } else if let Some(gap) = gap {
@@ -499,6 +524,12 @@ impl Analysis for Stalls {
 
     fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
         self.end_by_arrival(arrival.at, arrival.packet);
+        if arrival.at.since(arrival.captured) > AT_ONCE {
+            self.distance = Distance::Away;
+        }
+        if explained.stage == Stage::Open {
+            self.tell_unseen();
+        }
         if let Some(needless) = arrival.needless {
             self.was_needless(needless.start, needless.end);
         }
