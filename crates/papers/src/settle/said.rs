@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Anew, Why};
+use super::{Anew, TIMES, Why};
 use crate::Reproduction;
 use crate::campaign::Fixed;
 
@@ -48,9 +48,15 @@ impl Why {
             Self::Needs(times) => format!(
                 "by the spread of its runs it takes about {times} times the seeds, more than a claim gets"
             ),
-            Self::Beyond(times) => format!(
-                "by the spread of its runs not even {times} times the seeds would tell: it lies at its bound"
-            ),
+            Self::Beyond(times) => {
+                let further = match TIMES.last() {
+                    Some(most) if times < *most => "; what more would tell was not worked out",
+                    _ => ": it lies at its bound",
+                };
+                format!(
+                    "by the spread of its runs not even {times} times the seeds would tell{further}"
+                )
+            }
             Self::Fixed(Fixed::Listed) => {
                 "its seeds are listed: there are no more runs than these".to_owned()
             }

@@ -176,6 +176,11 @@ fn what_stays_open_has_its_reason() {
     let beside = said::beside(settled.claims.get(&0), settled.open.get(&0));
     assert!(beside.starts_with(" (with 16 times the seeds where the rule asks; "));
     assert!(beside.ends_with("not even 64 times the seeds would tell: it lies at its bound)"));
+    // Where 64 times are too many to be looked at, nothing is known of them.
+    let beside = said::beside(None, Some(&Why::Beyond(16)));
+    assert!(beside.ends_with(
+        "not even 16 times the seeds would tell; what more would tell was not worked out)"
+    ));
 }
 
 /// With 40 more seeds where there are 40 of 10 already.
