@@ -24,8 +24,9 @@ const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
 /// (ours: one is named where it is ahead by about as much).
 const BEHIND: f64 = 3.0;
 
-/// What each dialect is behind the one before it, where nothing tells (ours: less than a clue).
-const PER_DIALECT: f64 = 0.5;
+/// What each dialect is behind the one before it, where nothing tells (ours: three of four that send much keep Linux's
+/// rules).
+const PER_DIALECT: f64 = 1.1;
 
 /// So many senders are simulated at most (ours: some seconds each).
 const TRIED: usize = 12;
@@ -51,14 +52,19 @@ pub enum Asked {
 /// The senders that the captured one may have been as experiments have them, the likeliest first; none if nothing
 /// fits that can be simulated.
 #[must_use]
-pub fn captured(report: &SenderReport) -> Vec<Captured> {
+pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
+    let report = &stream.sender;
     let controls = fitting(&report.control);
     let controls = controls.into_iter().filter_map(|(control, behind)| {
         let name = control.in_stack()?;
         Some((name, behind))
     });
     let controls: Vec<(&str, f64)> = controls.collect();
-    let recoveries = fitting(&report.recovery);
+    let mut recoveries = fitting(&report.recovery);
+    if stream.path.losses == 0 {
+        // Without losses all do the same.
+        recoveries.truncate(1);
+    }
     let mut stacks: Vec<(f64, String, Dialect)> = Vec::new();
     for (n, dialect) in dialects(report).into_iter().enumerate() {
         for (recovery, behind) in &recoveries {
@@ -72,10 +78,11 @@ pub fn captured(report: &SenderReport) -> Vec<Captured> {
     stacks.dedup_by(|one, other| one.1 == other.1 && one.2 == other.2);
     let stacks = stacks.into_iter().take(TRIED);
     let sender = options(report);
-    let all = stacks.map(|(_, stack, dialect)| Captured {
+    let all = stacks.map(|(behind, stack, dialect)| Captured {
         stack,
         dialect,
         sender,
+        behind,
     });
     all.collect()
 }
@@ -126,8 +133,9 @@ pub fn experiment(stream: &StreamFindings) -> Written {
         stack: USUAL.0.to_owned(),
         dialect: USUAL.1,
         sender: SenderOptions::default(),
+        behind: 0.0,
     };
-    let captured = captured(&stream.sender).into_iter().next();
+    let captured = captured(stream).into_iter().next();
     let captured = captured.unwrap_or_else(usual);
     stream.path.experiment(&captured)
 }
@@ -151,7 +159,7 @@ pub fn ask(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<Asked, String> {
-    let captured = captured(&stream.sender);
+    let captured = captured(stream);
     if captured.is_empty() {
         return Ok(Asked::Refused(no_sender(&stream.sender)));
     }
@@ -200,7 +208,7 @@ pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec
         return Vec::new();
     };
     let passed = answers.first().map_or(&[][..], |answer| &answer.senders);
-    let mut senders = captured(&stream.sender).into_iter();
+    let mut senders = captured(stream).into_iter();
     let Some(sender) = senders.find(|sender| passed.contains(&sender.name())) else {
         return Vec::new();
     };

@@ -11,6 +11,7 @@
 mod acks;
 mod bins;
 mod delivery;
+mod evenness;
 pub mod experiment;
 mod intervals;
 mod losses;
@@ -38,7 +39,7 @@ use dupack_tcp::time::{Duration, Instant};
 pub use acks::Acknowledging;
 pub use losses::{Bursts, Clustering};
 pub use policer::Policer;
-pub use rate::Steadiness;
+pub use rate::{Company, Steadiness};
 pub use reordering::Reordering;
 pub use round_trips::Spread;
 pub use summary::{Path, Room, Transfer};
@@ -48,7 +49,8 @@ use crate::cause::{Cause, Need, Repeat, Retransmission};
 use crate::moment::{Analysis, Arrival, Departure, Explained, Stage};
 use crate::vantage::{Place, Vantage};
 use acks::Acks;
-use delivery::Delivery;
+use bins::LogBins;
+use delivery::{Delivery, News};
 use losses::{Losses, Lost, Surety};
 use one_way::OneWay;
 use over_time::OverTime;
@@ -111,7 +113,7 @@ struct Unproven {
 }
 
 /// How the transfer went.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Seen {
     first: Option<Instant>,
     /// When something was last acknowledged.
@@ -123,7 +125,9 @@ struct Seen {
     active_since: Option<Instant>,
     timeouts: u64,
     retransmissions: u64,
-    window_max: Option<u64>,
+    /// The windows that ACKs granted, and the largest of them.
+    windows: LogBins<8>,
+    window_max: u64,
     /// The most that was outstanding at once.
     flight_max: u64,
     duplicates: Duplicates,
@@ -254,6 +258,11 @@ impl Survey {
             sent: (oldest.sent_at, newest.sent_at),
             start: newest.start,
             delay: facts.rtt.filter(|_| plain),
+            news: if facts.acked_bytes >= payload && self.stage == Stage::Open {
+                News::AsAlways
+            } else {
+                News::PerhapsHeld
+            },
         };
         self.delivered(&delivery, arrival.view.flight_size());
     }
@@ -288,6 +297,7 @@ impl Survey {
             },
             start: departure.start,
             delay,
+            news: News::AsAlways,
         };
         self.delivered(&delivery, departure.view.flight_size());
     }
@@ -449,7 +459,10 @@ impl Seen {
         {
             self.active += arrival.at.since(since);
         }
-        self.window_max = self.window_max.max(arrival.window);
+        if let Some(window) = arrival.window {
+            self.windows.record(window);
+            self.window_max = self.window_max.max(window);
+        }
         if arrival.facts.sacked_bytes > 0 {
             self.duplicates = Duplicates::Sack;
         } else if arrival.facts.kind == AckKind::Duplicate && self.duplicates == Duplicates::None {

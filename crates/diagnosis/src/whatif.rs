@@ -6,14 +6,16 @@
 //! Only what has passed can be asked of others ([`Passed::ask`]).
 //!
 //! Where a capture does not tell which of several senders it was, each is simulated, and what is asked rests on
-//! all that do what it did: an answer's interval covers what follows from each.
+//! all that do what it did, the likelier the more.
 //!
 //! Every number of the path has its interval. A stack is run on the path's best guesses, which tell what
 //! chance alone makes of it, and on paths drawn from the intervals, which tell what the uncertainty of the path
-//! adds; all stacks of a seed meet the same path and the same chance.
+//! adds; all stacks of a seed meet the same path and the same chance. How long the captured sender took beside its
+//! own simulations tells of the path, too.
 
 mod answer;
 pub mod course;
+mod estimate;
 mod gate;
 mod runs;
 #[cfg(test)]
@@ -22,7 +24,8 @@ mod tests;
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_lab::run::{Execution, Interrupt, Progress};
 
-pub use answer::{Answer, Estimate, Offer};
+pub use answer::{Answer, Offer};
+pub use estimate::Estimate;
 pub use gate::{Bound, Checked, Gate, Passed, Quantity, Reason, Simulated};
 
 use crate::path::Path;

@@ -9,7 +9,8 @@
 //!
 //! With `why`, every wrong answer is a line; of one quantity, if its number is given. With `what-if`, of so many
 //! transfers, and of as many that share their bottleneck with flows which no capture shows, is asked what two
-//! other senders would have taken. With `of`, what the worst connection of a capture tells is printed.
+//! other senders would have taken. Of some the others send only when the transfer is over: no capture can tell of them,
+//! and their lines are apart. With `of`, what the worst connection of a capture tells is printed.
 
 mod capture;
 mod drawn;
@@ -48,7 +49,7 @@ fn of(file: &str) {
     let Some(stream) = worst.and_then(ConnectionFindings::main_stream) else {
         return println!("no data");
     };
-    println!("{:#?}\n{:#?}", stream.path, captured(&stream.sender));
+    println!("{:#?}\n{:#?}", stream.path, captured(stream));
     let asked = ask(stream, &Catalog::builtin(), None, &(), &Interrupt::new());
     println!(
         "{}",
@@ -56,23 +57,35 @@ fn of(file: &str) {
     );
 }
 
+/// Whose packets were in the bottleneck while the capture was taken.
+const BESIDE: [&str; 3] = ["alone", "beside others", "others came later"];
+
 fn what_if(count: u64, first: u64, arguments: &[String]) {
     let why = arguments.iter().any(|argument| argument == "why");
+    let mut counts = [[0; 4]; 3];
     for company in [Company::Alone, Company::Hidden] {
-        let mut counts = [0; 4];
         for seed in first..first + count {
-            for (came, words) in Question::of(seed, company).answers() {
+            let question = Question::of(seed, company);
+            let beside = match company {
+                Company::Alone => 0,
+                Company::Hidden if question.others() > 0.0 => 1,
+                Company::Hidden => 2,
+            };
+            for (came, words) in question.answers() {
                 if why || came == Came::Wrong {
-                    println!("{came:?} {words}");
+                    println!("{came:?}, {}: {words}", BESIDE[beside]);
                 }
-                counts[came as usize] += 1;
+                counts[beside][came as usize] += 1;
             }
         }
-        let [right, wrong, refused, not_offered] = counts;
-        println!(
-            "{company:?}: of {} answers {right} right, {wrong} wrong, {refused} refused, {not_offered} not offered",
-            2 * count
-        );
+    }
+    println!(
+        "{:<18} {:>9} {:>6} {:>6} {:>8} {:>9}",
+        "", "questions", "right", "wrong", "refused", "too wide"
+    );
+    for (beside, [right, wrong, refused, too_wide]) in BESIDE.iter().zip(counts) {
+        let all = right + wrong + refused + too_wide;
+        println!("{beside:<18} {all:>9} {right:>6} {wrong:>6} {refused:>8} {too_wide:>9}");
     }
 }
 

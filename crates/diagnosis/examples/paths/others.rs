@@ -245,26 +245,34 @@ impl Question {
     /// How long `stack` really takes, on average.
     fn truth(&self, stack: &str) -> f64 {
         let plan = self.plan(stack);
-        let scenario = plan.scenario(plan.jobs()[0]);
-        let runs = (0..RUNS).map(|run| {
-            let mut simulation = scenario
-                .build(self.seed + 1_000_003 + run)
-                .expect("a network")
-                .simulation;
-            let flow = simulation.tcp(FlowId(0)).expect("it has one");
-            let mut until = Until {
-                isn: flow.sender().config().isn,
-                bytes: self.bytes,
-                done: None,
-            };
-            let mut now = Instant::ZERO;
-            while until.done.is_none() && now < Instant::ZERO + LONGEST {
-                now += Duration::from_millis(500);
-                simulation.run_until(now, &mut until);
-            }
-            until.done.unwrap_or(now).since(Instant::ZERO).as_secs_f64()
-        });
+        let runs = (0..RUNS).map(|run| self.run(&plan, self.seed + 1_000_003 + run).0);
         runs.sum::<f64>() / RUNS as f64
+    }
+
+    /// How much others carried during the captured transfer, as a share of all.
+    pub fn others(&self) -> f64 {
+        let (_, others) = self.run(&self.plan(self.from), self.seed);
+        others as f64 / (others + self.bytes) as f64
+    }
+
+    /// How long the transfer takes in seconds, and what others carried meanwhile.
+    fn run(&self, plan: &Plan, seed: u64) -> (f64, u64) {
+        let scenario = plan.scenario(plan.jobs()[0]);
+        let mut simulation = scenario.build(seed).expect("a network").simulation;
+        let flow = simulation.tcp(FlowId(0)).expect("it has one");
+        let mut until = Until {
+            isn: flow.sender().config().isn,
+            bytes: self.bytes,
+            done: None,
+            others: 0,
+        };
+        let mut now = Instant::ZERO;
+        while until.done.is_none() && now < Instant::ZERO + LONGEST {
+            now += Duration::from_millis(500);
+            simulation.run_until(now, &mut until);
+        }
+        let took = until.done.unwrap_or(now).since(Instant::ZERO);
+        (took.as_secs_f64(), until.others)
     }
 }
 
@@ -298,10 +306,17 @@ struct Until {
     isn: SeqNumber,
     bytes: u64,
     done: Option<Instant>,
+    /// Bytes that others had carried until then.
+    others: u64,
 }
 
 impl Observer for Until {
     fn packet(&mut self, event: &PacketEvent<'_>) {
+        let is_data = !matches!(event.packet.body, Body::Ack(_));
+        let other = event.packet.flow != FlowId(0) && event.what == Happening::Delivered;
+        if other && is_data && self.done.is_none() {
+            self.others += u64::from(event.packet.wire_bytes);
+        }
         if event.packet.flow == FlowId(0)
             && event.what == Happening::Delivered
             && let Body::Ack(ack) = &event.packet.body

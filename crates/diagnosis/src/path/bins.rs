@@ -60,6 +60,14 @@ impl<const BITS: u32> LogBins<BITS> {
         self.at_rank(rank.saturating_sub(1))
     }
 
+    /// What the `q`-quantile is at most: the last value of its bin.
+    pub(super) fn upper_quantile(&self, q: f64) -> Option<u64> {
+        let middle = self.quantile(q)?;
+        let next = Self::middle_of(Self::bin_of(middle) + 1);
+        // A bin of many values reaches half way to the middle of the next.
+        Some(middle + (next - middle).saturating_sub(1) / 2)
+    }
+
     /// How many values are in the bin of `value` or above.
     pub(super) fn count_from(&self, value: u64) -> u64 {
         let from = Self::bin_of(value).saturating_sub(self.first);

@@ -19,6 +19,18 @@ pub(super) struct Delivery {
     pub start: u64,
     /// How long the last one was under way, and its ACK if that is what tells; `None` if that is not known.
     pub delay: Option<Duration>,
+    /// Whether the receiver may have held back what tells of it.
+    pub news: News,
+}
+
+/// How soon it becomes known that something has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// As soon as always.
+    AsAlways,
+    /// Something before it was missing: a receiver may hold back the ACKs of what comes then, as Linux does for up to
+    /// a millisecond (`tcp_comp_sack_delay_ns`).
+    PerhapsHeld,
 }
 
 impl Delivery {

@@ -42,6 +42,8 @@ pub struct Captured {
     pub dialect: Dialect,
     /// What else was found of it, such as its initial window.
     pub sender: SenderOptions,
+    /// How far it is behind the likeliest one, as a natural logarithm: 0 for that.
+    pub behind: f64,
 }
 
 impl Captured {
@@ -209,7 +211,7 @@ impl Path {
             ),
             (
                 "[receiver]",
-                "the largest window that was granted, and how ACKs came".to_owned(),
+                "the window that was granted, and how ACKs came".to_owned(),
             ),
         ]);
         if let Some(policer) = &self.policer {

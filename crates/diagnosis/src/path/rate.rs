@@ -26,8 +26,9 @@ use std::collections::VecDeque;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::bins::LogBins;
-use super::delivery::Delivery;
-use super::intervals::median_ranks;
+use super::delivery::{Delivery, News};
+use super::evenness::Course;
+use super::intervals::{at_least, median_ranks};
 use crate::told::Told;
 
 /// A stretch is measured when it has so many segments and ACKs (ours): the first ACK's own delay then is a
@@ -63,13 +64,23 @@ const CONSTANT: f64 = 0.12;
 const SMOOTH: f64 = 0.1;
 
 /// A deviation of less than this may be the hosts' (ours: interrupts, and who reads the clock).
-const JITTER: Duration = Duration::from_micros(300);
+const JITTER: Duration = Duration::from_micros(100);
 
 /// So large a share of the stretches is smooth if the link is ours alone (ours).
 const MOSTLY_SMOOTH: f64 = 0.8;
 
 /// So large a share is rough if it is not (ours).
 const OFTEN_ROUGH: f64 = 0.2;
+
+/// Hosts make so large a share of the stretches rough (ours: simulated alone, none is).
+const UNEVEN: f64 = 0.02;
+
+/// So large a share of the packets waits for more than ours by hosts (ours: alone, up to 1.2 % do, in simulations).
+const FOREIGN: f64 = 0.02;
+
+/// It is more than hosts make if that is as improbable as this in so few cases, and not one case alone.
+const BY_CHANCE: f64 = 0.05;
+const FOUND_MIN: u64 = 2;
 
 /// While a packet waited, no less than this share of a stretch's rate came through, or it did not wait for
 /// that (ours: a burst out of a radio is faster by an order of magnitude, a link whose rate varies by less).
@@ -93,12 +104,16 @@ const WAIT_PARTS: u64 = 10;
 pub(super) struct Rates {
     last: Option<(Instant, u64)>,
     run: Option<Run>,
+    course: Course,
     /// The same without its last ACK.
     before_last: Option<Run>,
     /// Rates of stretches.
     stretches: LogBins<7>,
+    /// The same of those that were told of as soon as always.
+    prompt: LogBins<7>,
     /// How many of them were smooth, and how many rough; of the others, clocks and hosts may be the cause.
     smooth: u64,
+    looked_at: u64,
     rough: u64,
     /// How long the bottleneck had no pause.
     busy: Duration,
@@ -122,10 +137,10 @@ struct Run {
     bytes: u64,
     segments: u64,
     acks: u32,
-    /// The sum of the squares of the times between ACKs, each by its bytes.
-    squares: f64,
     /// By how much longer than at best the packet was under way that waited longest, and when it came.
     waited: (Duration, Instant),
+    /// Whether it was told of all of it as soon as always.
+    news: News,
 }
 
 /// What came through until when.
@@ -169,21 +184,13 @@ impl Run {
             bytes: 0,
             segments: 0,
             acks: 0,
-            squares: 0.0,
             waited: (Duration::ZERO, at),
+            news: News::AsAlways,
         }
     }
 
     const fn has(&self, segments: u64, acks: u32) -> bool {
         self.segments >= segments && self.acks >= acks
-    }
-
-    /// The deviation of the times per byte from their mean, as a share of it.
-    fn roughness(&self) -> f64 {
-        let seconds = self.until.since(self.from).as_secs_f64();
-        let mean = seconds / self.bytes as f64;
-        let square = self.squares / self.bytes as f64;
-        (square / (mean * mean) - 1.0).max(0.0).sqrt()
     }
 }
 
@@ -216,6 +223,15 @@ pub enum Steadiness {
     Unknown,
 }
 
+/// Whether others' packets were in the bottleneck's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// Nothing shows any.
+    NotSeen,
+    /// There may have been some: packets came out unevenly, or waited for more than ours.
+    Perhaps,
+}
+
 /// Whether the bottleneck had a pause before what was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
@@ -237,7 +253,7 @@ impl Rates {
             Before::Busy(gap) => self.extend(delivery, gap, base),
             Before::Pause => {
                 self.end();
-                self.run = Some(Run::from(delivery.at));
+                self.begin(delivery.at);
             }
         }
         self.last = Some((delivery.at, delivery.orders.1));
@@ -263,14 +279,18 @@ impl Rates {
         }
     }
 
-    /// The share of the packets that waited for more than ours.
-    pub(super) fn foreign(&self) -> f64 {
+    /// How many of those that were asked waited for more than ours.
+    fn waited_for_others(&self) -> u64 {
         let Some(rate) = self.stretches.quantile(0.5) else {
-            return 0.0;
+            return 0;
         };
         let bound = (rate as f64 * WAITED_FOR) as u64;
-        let less = self.meanwhile.count() - self.meanwhile.count_from(bound);
-        less as f64 / self.asked.max(1) as f64
+        self.meanwhile.count() - self.meanwhile.count_from(bound)
+    }
+
+    /// The share of the packets that waited for more than ours.
+    pub(super) fn foreign(&self) -> f64 {
+        self.waited_for_others() as f64 / self.asked.max(1) as f64
     }
 
     fn before(&self, delivery: &Delivery, base: Option<Duration>) -> Before {
@@ -301,7 +321,10 @@ impl Rates {
         run.bytes += delivery.bytes;
         run.segments += delivery.segments;
         run.acks += 1;
-        run.squares += gap.as_secs_f64().powi(2) / delivery.bytes.max(1) as f64;
+        if delivery.news == News::PerhapsHeld {
+            run.news = News::PerhapsHeld;
+        }
+        self.course.came(run.bytes, run.until.since(run.from));
         let base = base.unwrap_or_default();
         let waited = delivery.delay.unwrap_or_default().saturating_sub(base);
         run.waited = run.waited.max((waited, delivery.at));
@@ -309,9 +332,14 @@ impl Rates {
         let run = *run;
         if run.until.since(run.from) >= lasts && run.has(SEGMENTS_MIN, ACKS_MIN) {
             self.measure(&run);
-            self.run = Some(Run::from(delivery.at));
+            self.begin(delivery.at);
             self.before_last = None;
         }
+    }
+
+    fn begin(&mut self, at: Instant) {
+        self.run = Some(Run::from(at));
+        self.course.begin();
     }
 
     /// The stretch that is under way ends before a pause. Its last ACK may have waited for a receiver's timer, as
@@ -334,16 +362,23 @@ impl Rates {
             return;
         }
         self.stretches.record(rate as u64);
-        self.look_at(run);
+        if run.news == News::AsAlways {
+            self.prompt.record(rate as u64);
+            self.look_at(run);
+        }
     }
 
     /// Whether packets came out evenly in a stretch.
     fn look_at(&mut self, run: &Run) {
-        let roughness = run.roughness();
-        let each = run.until.since(run.from).as_secs_f64() / f64::from(run.acks.max(1));
-        if roughness <= SMOOTH {
+        let Some(scatter) = self.course.scatter() else {
+            return;
+        };
+        self.looked_at += 1;
+        let each = run.until.since(run.from) / u64::from(run.acks.max(1));
+        let share = scatter.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE);
+        if share <= SMOOTH {
             self.smooth += 1;
-        } else if roughness * each > JITTER.as_secs_f64() {
+        } else if scatter > JITTER {
             self.rough += 1;
         }
     }
@@ -377,18 +412,27 @@ impl Rates {
         self.busy
     }
 
+    /// Those of the stretches that tell the rate: where a receiver held back ACKs, they are off by what it held them.
+    const fn best(&self) -> &LogBins<7> {
+        match self.prompt.count() {
+            0 => &self.stretches,
+            _ => &self.prompt,
+        }
+    }
+
     /// The rate of the bottleneck in bit per second.
     pub(super) fn told(&self) -> Told<f64> {
-        let Some(median) = self.stretches.quantile(0.5) else {
+        let stretches = self.best();
+        let Some(median) = stretches.quantile(0.5) else {
             return self.only_a_bound();
         };
-        let n = self.stretches.count();
+        let n = stretches.count();
         let (ranks, systematic) = if n < STRETCHES_MIN {
             ((0, n.saturating_sub(1)), SYSTEMATIC_OF_FEW)
         } else {
             (median_ranks(n), SYSTEMATIC)
         };
-        let at = |rank| self.stretches.at_rank(rank).unwrap_or(median) as f64;
+        let at = |rank| stretches.at_rank(rank).unwrap_or(median) as f64;
         Told::Between {
             value: median as f64,
             low: at(ranks.0) * (1.0 - systematic),
@@ -412,17 +456,33 @@ impl Rates {
         }
     }
 
-    /// The share of the stretches that were rough.
+    /// The share of the stretches that were rough, of those that show it.
     pub(super) fn uneven(&self) -> f64 {
-        self.rough as f64 / self.stretches.count().max(1) as f64
+        self.rough as f64 / self.looked_at.max(1) as f64
     }
 
-    /// Whether the stretches' rates lie close together, whatever the cause.
+    /// Whether others' packets were in the queue.
+    pub(super) fn company(&self) -> Company {
+        let beyond = |found: u64, of: u64, by_hosts: f64| {
+            found >= FOUND_MIN && at_least(found, of, by_hosts) < BY_CHANCE
+        };
+        if self.steadiness() == Steadiness::PerhapsShared
+            || beyond(self.rough, self.looked_at, UNEVEN)
+            || beyond(self.waited_for_others(), self.asked, FOREIGN)
+        {
+            Company::Perhaps
+        } else {
+            Company::NotSeen
+        }
+    }
+
+    /// Whether the stretches' rates lie close together, whatever the cause. Those of which a receiver may have held
+    /// back the ACKs are not asked.
     pub(super) fn spread(&self) -> Spreading {
-        let at = |q| self.stretches.quantile(q).map(|rate| rate as f64);
+        let at = |q| self.prompt.quantile(q).map(|rate| rate as f64);
         match (at(0.1), at(0.5), at(0.9)) {
             (Some(low), Some(median), Some(high))
-                if self.stretches.count() >= STRETCHES_MIN && high - low > CONSTANT * median =>
+                if self.prompt.count() >= STRETCHES_MIN && high - low > CONSTANT * median =>
             {
                 Spreading::Wide
             }
@@ -432,17 +492,16 @@ impl Rates {
 
     /// Whether the rate stays the same.
     pub(super) fn steadiness(&self) -> Steadiness {
-        if self.stretches.count() < STRETCHES_MIN {
+        if self.prompt.count() < STRETCHES_MIN {
             return Steadiness::Unknown;
         }
-        let stretches = self.stretches.count() as f64;
         if self.uneven() > OFTEN_ROUGH {
             return Steadiness::PerhapsShared;
         }
         if self.spread() == Spreading::Narrow {
             return Steadiness::Constant;
         }
-        if self.smooth as f64 >= MOSTLY_SMOOTH * stretches {
+        if self.smooth as f64 >= MOSTLY_SMOOTH * self.looked_at as f64 {
             Steadiness::LinkVaries
         } else {
             Steadiness::PerhapsShared
@@ -473,6 +532,7 @@ mod tests {
             sent: (sent, sent),
             start: n * 1250,
             delay: Some(Instant::from_nanos(at).since(sent)),
+            news: News::AsAlways,
         }
     }
 

@@ -394,6 +394,7 @@ fn captured() -> experiment::Captured {
         stack: "rack/cubic".to_owned(),
         dialect: dupack_algorithms::catalog::Dialect::Linux,
         sender: dupack_lab::experiment::SenderOptions::default(),
+        behind: 0.0,
     }
 }
 

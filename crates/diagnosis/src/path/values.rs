@@ -14,9 +14,11 @@ const DEVIATIONS: f64 = 1.959_964;
 const UP_TO: f64 = 4.0;
 
 /// A queue of which is not known how long it may be is drawn up to what so many least round-trip times bring at
-/// the bottleneck's rate (ours: most hold one or less), and where nothing at all is known of it, from so small a
-/// part of what one brings on.
+/// the bottleneck's rate, or such a time (ours: backbones hold a round trip or less; access links hold more, most of
+/// them above 100 ms, as Kreibich et al. found, "Netalyzr", IMC 2010), and where nothing at all is known of it, from so
+/// small a part of what one round trip brings on.
 const ROUND_TRIPS_MOST: f64 = 2.0;
+const TIME_MOST: f64 = 0.1;
 const ROUND_TRIPS_LEAST: f64 = 0.25;
 
 /// Where nothing is known of the rate, the path is taken to be this fast (ours): nothing waits.
@@ -129,7 +131,8 @@ impl Values {
         let least_rtt = Duration::from_secs_f64(least.unwrap_or_default());
         let full_pipe = rate / 8.0 * least_rtt.as_secs_f64();
         let full_packet = (path.smss + path.headers) as f64;
-        let most = (full_pipe * ROUND_TRIPS_MOST).max(full_packet);
+        let most = (full_pipe * ROUND_TRIPS_MOST).max(rate / 8.0 * TIME_MOST);
+        let most = most.max(full_packet);
         let room = match path.room {
             Told::AtLeast { bound, .. } => {
                 let least = bound.bytes.max(full_packet);

@@ -2,30 +2,14 @@
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_lab::run::{Interrupt, Progress};
-use dupack_lab::stats::{Ratio, Summary, ratio};
+use dupack_lab::stats::{Ratio, ratio};
 
+use super::estimate::{Did, Estimate, Guess, Outcomes, guess, together};
 use super::gate::{Passed, Simulated};
 use super::runs::{End, Outcome, Over};
 
-/// An interval of 95 % reaches so many standard deviations to either side.
-const DEVIATIONS: f64 = 1.959_964;
-
-/// What a simulation is off by that no seed shows (ours: the simulator agrees with the wire to some percent).
-const MODEL: f64 = 0.03;
-
 /// A prediction with a half width above this share of it is of no use, and not offered.
 const WIDEST: f64 = 0.25;
-
-/// A predicted quantity.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// The best guess.
-    pub mean: f64,
-    /// The lower end of the interval of 95 %.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
 
 /// What a stack would have taken.
 #[derive(Clone, Debug)]
@@ -57,6 +41,14 @@ pub enum Offer {
     DoesNotEnd,
 }
 
+/// An answer that rests on one environment.
+#[derive(Debug)]
+struct Part {
+    duration: Guess,
+    ratio: Option<Ratio>,
+    end: End,
+}
+
 impl Passed<'_> {
     /// What `stacks` would have taken; nothing if it was interrupted.
     ///
@@ -68,38 +60,34 @@ impl Passed<'_> {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<Answer>>, String> {
-        let mut from_each: Vec<Vec<Answer>> = Vec::new();
-        for sender in self.environments() {
-            let Some(answers) = self.ask_as(sender, stacks, progress, interrupt)? else {
+        let mut environments: Vec<(f64, Vec<Part>)> = Vec::new();
+        for (weight, sender) in self.environments() {
+            let Some(parts) = self.ask_as(sender, stacks, progress, interrupt)? else {
                 return Ok(None);
             };
-            from_each.push(answers);
+            environments.push((weight, parts));
         }
-        let Some((first, others)) = from_each.split_first() else {
-            return Ok(None);
-        };
-        let together = first.iter().enumerate().map(|(n, answer)| {
-            let beside = others.iter().filter_map(|answers| answers.get(n));
-            let all: Vec<&Answer> = std::iter::once(answer).chain(beside).collect();
-            Some(Answer {
-                senders: self.senders.iter().map(Simulated::name).collect(),
-                ..together(&all)?
-            })
+        let answers = stacks.iter().enumerate().filter_map(|(n, stack)| {
+            let parts = environments.iter();
+            let parts = parts.filter_map(|(weight, parts)| Some((*weight, parts.get(n)?)));
+            let parts: Vec<(f64, &Part)> = parts.collect();
+            self.answer(stack, &parts)
         });
-        Ok(Some(together.flatten().collect()))
+        Ok(Some(answers.collect()))
     }
 
-    /// Of the senders that passed one of each kind: another stack would have had the dialect and the options of
-    /// the captured one, and nothing else of it.
-    fn environments(&self) -> Vec<&Simulated> {
-        let mut kinds: Vec<&Simulated> = Vec::new();
+    /// Of the senders that passed one of each kind, with how likely the kind is: another stack would have had the
+    /// dialect and the options of the captured one, and nothing else of it.
+    fn environments(&self) -> Vec<(f64, &Simulated)> {
+        let mut kinds: Vec<(f64, &Simulated)> = Vec::new();
         for sender in &self.senders {
-            let same = |known: &&Simulated| {
+            let same = |(_, known): &&mut (f64, &Simulated)| {
                 let (one, other) = (&known.captured, &sender.captured);
                 one.dialect == other.dialect && one.sender == other.sender
             };
-            if !kinds.iter().any(same) {
-                kinds.push(sender);
+            match kinds.iter_mut().find(same) {
+                Some((weight, _)) => *weight += sender.weight(),
+                None => kinds.push((sender.weight(), sender)),
             }
         }
         kinds
@@ -112,7 +100,7 @@ impl Passed<'_> {
         stacks: &[StackSpec],
         progress: &dyn Progress,
         interrupt: &Interrupt,
-    ) -> Result<Option<Vec<Answer>>, String> {
+    ) -> Result<Option<Vec<Part>>, String> {
         let question = &self.question;
         let simulation = question.simulation(&sender.captured, progress, interrupt);
         // A plan has every stack once.
@@ -133,91 +121,57 @@ impl Passed<'_> {
             true => Some(captured),
             false => others.next(),
         });
-        let megabits = question.path.transfer.bytes as f64 * 8.0 / 1e6;
-        let answers = stacks.iter().zip(&best).zip(drawn);
-        let answers = answers.map(|((stack, best), drawn)| Answer {
-            stack: stack.clone(),
-            ratio: ratio(&seconds(captured), &seconds(drawn)),
-            ..answer(stack, best, drawn, megabits)
+        let its = Outcomes {
+            best: &sender.outcomes,
+            drawn: captured,
+        };
+        let path = question.path;
+        let did = Did {
+            seconds: path.transfer.duration.as_secs_f64(),
+            losses: path.losses as f64,
+        };
+        let parts = best.iter().zip(drawn).map(|(best, drawn)| {
+            let mut all = best.iter().chain(drawn);
+            let ended = all.all(|outcome| outcome.end == End::Reached);
+            Part {
+                duration: guess(Outcomes { best, drawn }, its, did),
+                ratio: ratio(&seconds(captured), &seconds(drawn)),
+                end: if ended { End::Reached } else { End::NotReached },
+            }
         });
-        Ok(Some(answers.collect()))
+        Ok(Some(parts.collect()))
     }
-}
 
-/// One answer of those that several senders lead to: its interval covers theirs. Nothing without any.
-fn together(answers: &[&Answer]) -> Option<Answer> {
-    let first = *answers.first()?;
-    let count = answers.len() as f64;
-    let over = |of: fn(&Answer) -> Estimate| {
-        let all = || answers.iter().map(|answer| of(answer));
-        Estimate {
-            mean: all().map(|one| one.mean).sum::<f64>() / count,
-            low: all().map(|one| one.low).fold(f64::INFINITY, f64::min),
-            high: all().map(|one| one.high).fold(0.0, f64::max),
-        }
-    };
-    let duration = over(|answer| answer.duration);
-    let worst = answers.iter().map(|answer| answer.offer).max();
-    let offer = worst.unwrap_or(first.offer).max(of_width(&duration));
-    Some(Answer {
-        stack: first.stack.clone(),
-        duration,
-        goodput: over(|answer| answer.goodput),
-        ratio: first.ratio.filter(|_| answers.len() == 1),
-        offer,
-        senders: Vec::new(),
-    })
-}
-
-/// Whether an interval is of use.
-fn of_width(duration: &Estimate) -> Offer {
-    let half = (duration.high - duration.low) / 2.0;
-    if half > WIDEST * duration.mean {
-        Offer::TooWide
-    } else {
-        Offer::Given
-    }
-}
-
-fn answer(stack: &StackSpec, best: &[Outcome], drawn: &[Outcome], megabits: f64) -> Answer {
-    let duration = estimate(&seconds(best), &seconds(drawn));
-    let mut all = best.iter().chain(drawn);
-    let offer = if all.any(|outcome| outcome.end == End::NotReached) {
-        Offer::DoesNotEnd
-    } else {
-        of_width(&duration)
-    };
-    let per = |seconds: f64| megabits / seconds.max(f64::MIN_POSITIVE);
-    Answer {
-        stack: stack.clone(),
-        duration,
-        goodput: Estimate {
-            mean: per(duration.mean),
-            low: per(duration.high),
-            high: per(duration.low),
-        },
-        ratio: None,
-        offer,
-        senders: Vec::new(),
-    }
-}
-
-/// The mean on the best path. It is uncertain by chance, which more seeds make less of, and by the path: what
-/// the drawn ones vary more than the best one does.
-fn estimate(best: &[f64], drawn: &[f64]) -> Estimate {
-    let variance = |samples: &[f64]| {
-        let deviation = Summary::of(samples).and_then(|summary| summary.standard_deviation);
-        deviation.unwrap_or(0.0).powi(2)
-    };
-    let mean = dupack_lab::stats::mean(best).unwrap_or(0.0);
-    let chance = variance(best);
-    let of_mean = chance / best.len().max(1) as f64;
-    let of_path = (variance(drawn) - chance).max(0.0);
-    let half = DEVIATIONS * (of_mean + of_path).sqrt() + MODEL * mean;
-    Estimate {
-        mean,
-        low: (mean - half).max(0.0),
-        high: mean + half,
+    /// What the environments come to for `stack`; nothing without any.
+    fn answer(&self, stack: &StackSpec, parts: &[(f64, &Part)]) -> Option<Answer> {
+        let guesses = parts.iter().map(|(weight, part)| (*weight, part.duration));
+        let guesses: Vec<(f64, Guess)> = guesses.collect();
+        let duration = together(&guesses)?.estimate();
+        let reached = parts.iter().all(|(_, part)| part.end == End::Reached);
+        let half = (duration.high - duration.low) / 2.0;
+        let megabits = self.question.path.transfer.bytes as f64 * 8.0 / 1e6;
+        let per = |seconds: f64| megabits / seconds.max(f64::MIN_POSITIVE);
+        Some(Answer {
+            stack: stack.clone(),
+            duration,
+            goodput: Estimate {
+                mean: per(duration.mean),
+                low: per(duration.high),
+                high: per(duration.low),
+            },
+            ratio: match parts {
+                [(_, one)] => one.ratio,
+                _ => None,
+            },
+            offer: if !reached {
+                Offer::DoesNotEnd
+            } else if half > WIDEST * duration.mean {
+                Offer::TooWide
+            } else {
+                Offer::Given
+            },
+            senders: self.senders.iter().map(Simulated::name).collect(),
+        })
     }
 }
 

@@ -6,9 +6,10 @@ use dupack_lab::stats::Summary;
 use dupack_tcp::time::Duration;
 
 use super::WhatIf;
+use super::estimate::DEVIATIONS;
 use super::runs::{Outcome, Over};
 use crate::path::experiment::Captured;
-use crate::path::{Path, Steadiness};
+use crate::path::{Company, Path, Steadiness};
 
 /// The simulated duration, on average, is within this share of the captured (what a prediction is to be
 /// good for).
@@ -23,19 +24,11 @@ const DURATION_CHANCE: f64 = 0.25;
 /// Losses, and timeouts, are within what chance makes of them, and beyond it within this share (ours).
 const COUNT_SHARE: f64 = 0.2;
 
-/// Others share the bottleneck if so large a share of the stretches is uneven, or of the packets waited for more
-/// than what was ours (ours: alone, hardly any are uneven, and up to 1.2 % wait so, in simulations).
-const UNEVEN: f64 = 0.02;
-const FOREIGN: f64 = 0.02;
-
 /// Nothing lost in the capture is what chance makes of three losses, on average, in one case of twenty (e^−3).
 const LOSSES: f64 = 3.0;
 
 /// One timeout more or less is within the bounds of any transfer.
 const TIMEOUTS: f64 = 1.0;
-
-/// An interval of 95 % reaches so many standard deviations to either side.
-const DEVIATIONS: f64 = 1.959_964;
 
 /// Whether there is a what-if.
 #[derive(Debug)]
@@ -69,12 +62,26 @@ pub struct Simulated {
     pub(super) stack: StackSpec,
     /// What was compared: all is within its bounds.
     pub checked: Vec<Checked>,
+    /// What it does with each seed.
+    pub(super) outcomes: Vec<Outcome>,
 }
 
 impl Simulated {
     /// Its stack and its dialect.
     pub(super) fn name(&self) -> String {
         self.captured.name()
+    }
+
+    /// How likely it is beside others: as what is known of it says, and the more the closer it comes to the capture.
+    pub(super) fn weight(&self) -> f64 {
+        let off = |one: &Checked| {
+            let share = (one.captured - one.simulated) / one.allowed.max(f64::MIN_POSITIVE);
+            (DEVIATIONS * share).powi(2) / 2.0
+        };
+        // The goodput is the duration's inverse.
+        let compared = self.checked.iter();
+        let compared = compared.filter(|one| one.quantity != Quantity::Goodput);
+        (-self.captured.behind - compared.map(off).sum::<f64>()).exp()
     }
 }
 
@@ -207,6 +214,7 @@ fn simulate(
         captured: captured.clone(),
         stack,
         checked,
+        outcomes,
     }))
 }
 
@@ -218,10 +226,7 @@ fn hopeless(path: &Path) -> Option<Reason> {
     if path.least_rtt.value().is_none() {
         return Some(Reason::NoRoundTrip);
     }
-    let shared = path.steadiness == Steadiness::PerhapsShared
-        || path.uneven > UNEVEN
-        || path.foreign > FOREIGN;
-    if shared {
+    if path.company == Company::Perhaps {
         return Some(Reason::PerhapsShared);
     }
     let unseen = path.steadiness == Steadiness::LinkVaries && path.trace.is_none();

@@ -14,6 +14,7 @@ fn captured(stack: &str) -> Captured {
         stack: stack.to_owned(),
         dialect: Dialect::Linux,
         sender: SenderOptions::default(),
+        behind: 0.0,
     }
 }
 
