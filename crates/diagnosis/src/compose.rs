@@ -1,7 +1,7 @@
 //! From a capture to findings: every packet to its connection, every stream to all analyses.
 //!
 //! [`Examiner`] is what follows a stream: the [`Explainer`] says what each event was, and every analysis is
-//! told of both. [`Diagnosing`] takes the packets of a capture in batches, which several threads work on, and
+//! told of both. [`diagnose`] takes the packets of a capture in batches, which several threads work on, and
 //! makes a [`Diagnosis`] of what they were.
 
 use std::io::Read;
