@@ -2,7 +2,8 @@
 //!
 //! `cargo run --profile edit -p dupack-diagnosis --example truth --
 //! [TRANSFERS PER STACK] [SEED] [why] [needs] [without-ids] [STACK]`; with `why`, every retransmission that is told wrongly
-//! is a line; with `needs`, every one that is told to be needless and was not, or the other way; `without-ids`, the identification of packets is not to be seen.
+//! is a line; with `needs`, every one that is told to be needless and was not, or the other way; `without-ids`, the
+//! identification of packets is not to be seen.
 
 #[path = "../tests/truth/record.rs"]
 mod record;

@@ -17,6 +17,7 @@ mod intervals;
 mod losses;
 mod one_way;
 mod over_time;
+mod past;
 mod policer;
 mod rate;
 mod reordering;
@@ -37,6 +38,7 @@ use dupack_tcp::scoreboard::{Delivered, Segment};
 use dupack_tcp::time::{Duration, Instant};
 
 pub use acks::Acknowledging;
+pub(crate) use intervals::DEVIATIONS;
 pub use losses::{Bursts, Clustering};
 pub use policer::Policer;
 pub use rate::{Company, Steadiness};

@@ -1,7 +1,7 @@
 //! Intervals for what was counted.
 
-/// The normal distribution's 97.5 % point, which cuts a two-sided interval of 95 %.
-const Z: f64 = 1.959_964;
+/// The normal distribution's 97.5 % point: an interval of 95 % reaches so many standard deviations to either side.
+pub(crate) const DEVIATIONS: f64 = 1.959_964;
 
 /// The 95 % interval of a probability by Wilson's score (E. B. Wilson, JASA 22, 1927), of `hits` in
 /// `trials` that count as `trials / clumping` ones: what comes in clumps tells less than what comes one
@@ -12,9 +12,9 @@ pub(super) fn wilson(hits: f64, trials: f64, clumping: f64) -> (f64, f64) {
         return (0.0, 1.0);
     }
     let p = (hits / trials).clamp(0.0, 1.0);
-    let z2 = Z * Z;
+    let z2 = DEVIATIONS * DEVIATIONS;
     let centre = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
-    let half = Z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+    let half = DEVIATIONS / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
     (
         (centre - half).max(0.0).min(p),
         (centre + half).min(1.0).max(p),
@@ -24,7 +24,7 @@ pub(super) fn wilson(hits: f64, trials: f64, clumping: f64) -> (f64, f64) {
 /// The ranks, from 0, of the order statistics between which the median lies with 95 % confidence, of
 /// `n` values (the binomial distribution as a normal one); the ends if there are few.
 pub(super) fn median_ranks(n: u64) -> (u64, u64) {
-    let half = Z * (n as f64).sqrt() / 2.0;
+    let half = DEVIATIONS * (n as f64).sqrt() / 2.0;
     let middle = n as f64 / 2.0;
     let low = (middle - half).floor().max(0.0) as u64;
     let high = (middle + half).ceil() as u64;

@@ -21,14 +21,13 @@
 //! link's and the link's is constant. And within a stretch packets follow one another evenly, if nobody
 //! else's are between them.
 
-use std::collections::VecDeque;
-
 use dupack_tcp::time::{Duration, Instant};
 
 use super::bins::LogBins;
 use super::delivery::{Delivery, News};
 use super::evenness::Course;
 use super::intervals::{at_least, median_ranks};
+use super::past::Past;
 use crate::told::Told;
 
 /// A stretch is measured when it has so many segments and ACKs (ours): the first ACK's own delay then is a
@@ -58,12 +57,11 @@ const STRETCHES_MIN: u64 = 6;
 /// (ours: measured with ACKs of every second segment on constant links, they lie within 5 %).
 const CONSTANT: f64 = 0.12;
 
-/// Within a stretch the times between packets, per byte, deviate from their mean by no more than this share
-/// of it if nobody else's packets are between ours (ours: simulated alone, by less than 1 %; beside one
-/// flow that paces as ours does, by 12 % in the middle, and by more beside all others).
+/// Within a stretch packets are off a line over the bytes by no more than this share of the time between ACKs, in the
+/// middle, if nobody else's packets are between ours (ours).
 const SMOOTH: f64 = 0.1;
 
-/// A deviation of less than this may be the hosts' (ours: interrupts, and who reads the clock).
+/// What they are off by less than this may be the hosts' (ours: interrupts, and who reads the clock).
 const JITTER: Duration = Duration::from_micros(100);
 
 /// So large a share of the stretches is smooth if the link is ours alone (ours).
@@ -86,12 +84,6 @@ const FOUND_MIN: u64 = 2;
 /// that (ours: a burst out of a radio is faster by an order of magnitude, a link whose rate varies by less).
 const WAITED_FOR: f64 = 0.5;
 
-/// Of what came through so many moments are remembered, each so long a part of the delay after the last, or so
-/// long (ours): four delays are looked back on.
-const MOMENTS: usize = 128;
-const MOMENTS_PER_DELAY: u64 = 32;
-const MOMENT_MIN: Duration = Duration::from_millis(1);
-
 /// Every so many deliveries one is asked what it waited for (ours: it takes time).
 const ASKED_EACH: u64 = 4;
 
@@ -111,9 +103,8 @@ pub(super) struct Rates {
     stretches: LogBins<7>,
     /// The same of those that were told of as soon as always.
     prompt: LogBins<7>,
-    /// How many of them were smooth, and how many rough; of the others, clocks and hosts may be the cause.
+    /// How many of these were smooth, and how many rough; of the others, clocks and hosts may be the cause.
     smooth: u64,
-    looked_at: u64,
     rough: u64,
     /// How long the bottleneck had no pause.
     busy: Duration,
@@ -141,39 +132,6 @@ struct Run {
     waited: (Duration, Instant),
     /// Whether it was told of all of it as soon as always.
     news: News,
-}
-
-/// What came through until when.
-#[derive(Clone, Debug, Default)]
-struct Past {
-    bytes: u64,
-    moments: VecDeque<(Instant, u64)>,
-}
-
-impl Past {
-    fn delivered(&mut self, at: Instant, bytes: u64, delay: Duration) {
-        self.bytes = self.bytes.saturating_add(bytes);
-        let apart = (delay / MOMENTS_PER_DELAY).max(MOMENT_MIN);
-        let last = self.moments.back();
-        if last.is_some_and(|&(last, _)| at.since(last) < apart) {
-            return;
-        }
-        if self.moments.len() >= MOMENTS {
-            self.moments.pop_front();
-        }
-        self.moments.push_back((at, self.bytes));
-    }
-
-    /// Bit per second that came through in the time `long` up to `at`, and since then.
-    fn rate(&self, at: Instant, long: Duration) -> Option<f64> {
-        let after = |&(moment, _): &(Instant, u64)| at.since(moment) >= long;
-        let place = self.moments.partition_point(after);
-        let &(since, before) = self.moments.get(place.saturating_sub(1))?;
-        // What is remembered may begin later.
-        let known = long.min(at.since(since));
-        let known = if place == 0 { known } else { long };
-        per_second(self.bytes.saturating_sub(before), known)
-    }
 }
 
 impl Run {
@@ -373,7 +331,6 @@ impl Rates {
         let Some(scatter) = self.course.scatter() else {
             return;
         };
-        self.looked_at += 1;
         let each = run.until.since(run.from) / u64::from(run.acks.max(1));
         let share = scatter.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE);
         if share <= SMOOTH {
@@ -458,7 +415,7 @@ impl Rates {
 
     /// The share of the stretches that were rough, of those that show it.
     pub(super) fn uneven(&self) -> f64 {
-        self.rough as f64 / self.looked_at.max(1) as f64
+        self.rough as f64 / self.prompt.count().max(1) as f64
     }
 
     /// Whether others' packets were in the queue.
@@ -467,7 +424,7 @@ impl Rates {
             found >= FOUND_MIN && at_least(found, of, by_hosts) < BY_CHANCE
         };
         if self.steadiness() == Steadiness::PerhapsShared
-            || beyond(self.rough, self.looked_at, UNEVEN)
+            || beyond(self.rough, self.prompt.count(), UNEVEN)
             || beyond(self.waited_for_others(), self.asked, FOREIGN)
         {
             Company::Perhaps
@@ -501,7 +458,7 @@ impl Rates {
         if self.spread() == Spreading::Narrow {
             return Steadiness::Constant;
         }
-        if self.smooth as f64 >= MOSTLY_SMOOTH * self.looked_at as f64 {
+        if self.smooth as f64 >= MOSTLY_SMOOTH * self.prompt.count() as f64 {
             Steadiness::LinkVaries
         } else {
             Steadiness::PerhapsShared

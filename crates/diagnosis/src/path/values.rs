@@ -3,11 +3,9 @@
 use dupack_net::random::Stream;
 use dupack_tcp::time::Duration;
 
+use super::intervals::DEVIATIONS;
 use super::{Path, Steadiness};
 use crate::told::Told;
-
-/// An interval of 95 % reaches so many standard deviations to either side.
-const DEVIATIONS: f64 = 1.959_964;
 
 /// What is only known to be at least so much is drawn up to this many times as much (ours): what depends on
 /// it then comes out with an interval that is too wide to be of use, and says so.

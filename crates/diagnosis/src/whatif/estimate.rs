@@ -14,9 +14,7 @@
 use dupack_lab::stats::{Summary, mean};
 
 use super::runs::Outcome;
-
-/// An interval of 95 % reaches so many standard deviations to either side.
-pub(super) const DEVIATIONS: f64 = 1.959_964;
+use crate::path::DEVIATIONS;
 
 /// What a simulation is off by that no seed shows, half of an interval of 95 %: most points of docs/testbed.md agree with
 /// the wire to so much.

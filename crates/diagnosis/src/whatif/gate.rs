@@ -6,10 +6,9 @@ use dupack_lab::stats::Summary;
 use dupack_tcp::time::Duration;
 
 use super::WhatIf;
-use super::estimate::DEVIATIONS;
 use super::runs::{Outcome, Over};
 use crate::path::experiment::Captured;
-use crate::path::{Company, Path, Steadiness};
+use crate::path::{Company, DEVIATIONS, Path, Steadiness};
 
 /// The simulated duration, on average, is within this share of the captured (what a prediction is to be
 /// good for).
