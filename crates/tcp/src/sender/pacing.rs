@@ -11,15 +11,23 @@
 //! It is Linux's with the queueing discipline fq (`tcp_update_pacing_rate`, `tcp_tso_autosize`,
 //! `tcp_update_skb_after_send`). Without it a window opened by slow start leaves in one burst per
 //! ACK, which a short queue does not take.
+//!
+//! A control with a rate of its own has a gap behind each segment. Where a host wakes late, it makes
+//! up for that ([`due`]), or each late timer would lower the rate.
 
 use alloc::boxed::Box;
 
 use crate::congestion::{Pacing, WindowPacing};
+use crate::facts::LimitedBy;
 use crate::time::{Duration, Instant};
 use crate::window::Window;
 
 /// Longest burst in bytes (Linux: `sk_gso_max_size`).
 const BURST_MAX: u64 = 65_536;
+
+/// By how much a segment may leave late without delaying those behind it: what BBR lets leave at once
+/// is 1 ms of its rate, too (`BBRSetSendQuantum`, draft-ietf-ccwg-bbr).
+const MADE_UP_MAX: Duration = Duration::from_millis(1);
 
 /// Who sets the pace.
 #[derive(Clone, Debug)]
@@ -132,6 +140,20 @@ impl Bursts {
     }
 }
 
+/// From when the gap counts behind a segment that leaves `now`, and which the pace held back until
+/// `pace_until` if that is what the sender was last `limited_by`.
+///
+/// It counts from `pace_until` then: a host whose timer is late sends the next sooner. A sender that
+/// waited for anything else makes up for nothing.
+pub(super) fn due(now: Instant, pace_until: Instant, limited_by: LimitedBy) -> Instant {
+    match limited_by {
+        LimitedBy::Pacing => pace_until.max(now - MADE_UP_MAX),
+        LimitedBy::Congestion | LimitedBy::ReceiveWindow | LimitedBy::Application => {
+            pace_until.max(now)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +212,19 @@ mod tests {
         };
         assert_eq!(bursts.sent(at(500), SMSS, due, &path(64.0, 10)), at(510));
         assert!(!pacer.lets_burst_go_on(at(500)));
+    }
+
+    #[test]
+    fn what_the_pace_held_back_makes_up_for_a_late_timer_and_nothing_else_does() {
+        let late = Duration::from_micros(300);
+        let by = |limited_by| due(at(500) + late, at(500), limited_by);
+        assert_eq!(by(LimitedBy::Pacing), at(500));
+        assert_eq!(by(LimitedBy::Congestion), at(500) + late);
+        assert_eq!(by(LimitedBy::Application), at(500) + late);
+        let long = due(at(520), at(500), LimitedBy::Pacing);
+        assert_eq!(long, at(519), "no more than 1 ms is made up for");
+        let exactly = due(at(500), at(500), LimitedBy::Pacing);
+        assert_eq!(exactly, at(500));
     }
 
     #[test]

@@ -606,6 +606,24 @@ fn a_paced_sender_spreads_its_window() {
 }
 
 #[test]
+fn a_host_that_wakes_late_keeps_the_pace() {
+    let mut t = plain()
+        .control(Box::new(Paced::default()))
+        .window(9.0)
+        .start(9);
+    assert_eq!(t.sender().paced_until(), Some(at(10)));
+    let late = at(10) + Duration::from_micros(700);
+    let sender = t.sender_mut();
+    assert!(sender.poll_transmit(late).is_some(), "it is time");
+    assert!(sender.poll_transmit(late).is_none());
+    assert_eq!(
+        sender.paced_until(),
+        Some(at(20)),
+        "as if it had been in time"
+    );
+}
+
+#[test]
 fn the_view_shows_the_timer_as_it_stands() {
     /// Checks what it is shown, and when.
     #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What leaves the sender, and what holds it back.
 
-use super::pacing::{Paced, Pacer};
+use super::pacing::{self, Paced, Pacer};
 use super::state::{Persist, State};
 use super::{IdleRule, Sender, TimestampValues};
 use crate::congestion::Governance;
@@ -254,7 +254,8 @@ impl Sender {
             Pacer::Rate => {
                 if let Some(rate) = self.stack.control.pacing_rate() {
                     let gap = Duration::from_secs_f64(f64::from(len) / rate.max(1.0));
-                    state.pace_until = state.pace_until.max(now) + gap;
+                    let due = pacing::due(now, state.pace_until, state.limited_by);
+                    state.pace_until = due + gap;
                 }
             }
             Pacer::Window(bursts) => {
