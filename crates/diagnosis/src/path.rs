@@ -22,6 +22,7 @@ mod policer;
 mod rate;
 mod reordering;
 mod round_trips;
+mod sack_compression;
 mod summary;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -539,8 +540,9 @@ impl Analysis for Survey {
         self.judges.on_ack(&arrival.facts, &arrival.view);
         let board = arrival.view.scoreboard;
         let outstanding = board.flight_size();
+        let least = self.trips.least();
         self.acks
-            .came(&arrival.facts, outstanding, board.sacked_bytes());
+            .came(&arrival.facts, outstanding, board.sacked_bytes(), least);
         if outstanding == 0 && arrival.window_left.is_none_or(|left| left >= self.smss) {
             self.writes.idle(arrival.at);
         }

@@ -4,6 +4,7 @@ use dupack_tcp::facts::{AckFacts, AckKind};
 use dupack_tcp::time::{Duration, Instant};
 
 use super::bins::{Delays, LogBins};
+use super::sack_compression::BeyondGaps;
 use crate::told::Told;
 
 /// So many lone segments tell how long their ACKs wait (ours).
@@ -30,6 +31,7 @@ pub(super) struct Acks {
     last: Option<Instant>,
     gaps: LogBins<4>,
     lone: Delays,
+    beyond_gaps: BeyondGaps,
 }
 
 /// How ACKs come.
@@ -43,11 +45,30 @@ pub struct Acknowledging {
     pub delay: Told<Duration>,
     /// The share of them that came in a burst with the one before.
     pub in_bursts: Told<f64>,
+    /// Beyond which share of the gaps the receiver held ACKs back from the fourth on, so that one says what several
+    /// would (Linux's SACK compression).
+    pub sacks_held: Told<f64>,
+}
+
+impl Acknowledging {
+    /// Whether the receiver compresses SACKs; where it cannot be told, it is not taken to.
+    #[must_use]
+    pub fn compresses_sacks(&self) -> bool {
+        self.sacks_held.value().is_some_and(|share| share > 0.5)
+    }
 }
 
 impl Acks {
-    /// An ACK came that tells `facts`; `outstanding` bytes are, after it.
-    pub(super) fn came(&mut self, facts: &AckFacts<'_>, outstanding: u64, sacked: u64) {
+    /// An ACK came that tells `facts`; `outstanding` bytes are, after it. `least` is the least round-trip time
+    /// until now.
+    pub(super) fn came(
+        &mut self,
+        facts: &AckFacts<'_>,
+        outstanding: u64,
+        sacked: u64,
+        least: Option<Duration>,
+    ) {
+        self.beyond_gaps.came(facts, least);
         if facts.kind != AckKind::Advance || sacked > 0 || facts.sacked_bytes > 0 {
             self.last = None;
             return;
@@ -82,6 +103,7 @@ impl Acks {
             per_segment: exactly(per_segment),
             bytes_each: exactly(bytes_each),
             delay: self.delay(per_segment, least),
+            sacks_held: self.beyond_gaps.told(),
             in_bursts: match rate {
                 Some(rate) => {
                     let expected = bytes_each * 8.0 / rate * 1e9;

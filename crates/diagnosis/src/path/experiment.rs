@@ -100,6 +100,7 @@ impl Path {
             _ if captured.dialect == Dialect::Linux => receiver.acks = Some(Acks::Adaptive),
             waited => receiver.delayed_ack = waited.map(delay),
         }
+        receiver.sack_compression = self.acks.compresses_sacks().then_some(true);
         Written {
             experiment,
             files,

@@ -389,6 +389,34 @@ fn acks_tell_how_they_come() {
     assert_eq!(each.acks.delay.value(), Some(Duration::ZERO));
 }
 
+#[test]
+fn a_receiver_that_compresses_sacks_is_known_by_its_later_acks_beyond_a_gap() {
+    let of = |compressed: bool, see: fn(&str, u64) -> Path, stack: &str, seed: u64| {
+        let more = format!("[receiver]\nacks = \"adaptive\"\nsack_compression = {compressed}");
+        see(
+            &experiment(stack, "buffer = \"60pkt\"\nloss = \"2%\"", &more),
+            seed,
+        )
+    };
+    for stack in ["rack/cubic", "rack/bbr", "le/westwood"] {
+        let ends: [fn(&str, u64) -> Path; 2] =
+            [at_sender, |text, seed| at_receiver(text, seed, ms(41.2))];
+        for see in ends {
+            let held = of(true, see, stack, 1);
+            assert!(held.acks.compresses_sacks(), "{stack} {:?}", held.acks);
+            let written = held.experiment(&captured()).experiment;
+            assert_eq!(written.receiver.sack_compression, Some(true));
+            let plain = of(false, see, stack, 1);
+            assert!(!plain.acks.compresses_sacks(), "{stack} {:?}", plain.acks);
+            let (_, high) = plain.acks.sacks_held.interval().unwrap();
+            assert!(high < 0.5, "{stack} {:?}", plain.acks);
+        }
+    }
+    let few = "[receiver]\nbuffer = \"30kB\"";
+    let lossless = at_sender(&experiment("rack/cubic", "buffer = \"600pkt\"", few), 1);
+    assert!(lossless.acks.sacks_held.value().is_none());
+}
+
 fn captured() -> experiment::Captured {
     experiment::Captured {
         stack: "rack/cubic".to_owned(),
