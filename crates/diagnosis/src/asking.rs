@@ -101,11 +101,15 @@ fn fitting<N: Copy>(verdict: &Verdict<N>) -> Vec<(N, f64)> {
 /// The dialects that fit, the likeliest first.
 fn dialects(report: &SenderReport) -> Vec<Dialect> {
     let traits = &report.traits;
+    let initial = traits.initial_segments;
     let small = traits.initial_is_window == Some(InitialBound::Window)
-        && traits.initial_segments.is_some_and(|n| n <= SMALL_INITIAL);
+        && initial.is_some_and(|n| n <= SMALL_INITIAL);
+    let large = initial.is_some_and(|n| n > SMALL_INITIAL);
     match traits.least_timeout.map(|least| least.rule) {
         Some(TimeoutRule::Linux) => vec![Dialect::Linux],
         Some(TimeoutRule::OneSecond) => vec![Dialect::Rfc],
+        // A timer that starts when the first missing segment left, as Linux's does, expires sooner after the last ACK.
+        Some(TimeoutRule::Short) if large => vec![Dialect::Linux, Dialect::Ns2],
         Some(TimeoutRule::Short) => vec![Dialect::Ns2],
         Some(TimeoutRule::Other) | None if small => vec![Dialect::Ns2, Dialect::Rfc],
         Some(TimeoutRule::Other) | None => vec![Dialect::Linux, Dialect::Rfc],
