@@ -225,9 +225,13 @@ impl Explainer {
             self.held.timed_out(departure.view.scoreboard.len());
         }
         self.revise(verdict.timeout_before);
+        if let Some((number, expiry)) = verdict.timeout_of {
+            self.ledger.revise(number, Cause::Timeout { expiry });
+        }
         self.learn(verdict.earlier);
         let origin = self.origin(filling, departure.kind);
         let number = self.record(departure, &verdict, origin, timing);
+        self.judge.recorded(number);
         if departure.kind == SendingKind::Acknowledged {
             self.ledger.needless_at_once(number);
         }

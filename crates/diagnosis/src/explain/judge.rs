@@ -21,6 +21,7 @@
 
 mod case;
 mod doubt;
+mod singles;
 mod timers;
 
 use dupack_tcp::options::Sack;
@@ -29,6 +30,7 @@ use dupack_tcp::time::{Duration, Instant};
 use self::case::TIMER_SLACK;
 pub(super) use self::case::{Case, DUP_THRESHOLD, Earlier, News, Verdict};
 use self::doubt::Doubt;
+use self::singles::Singles;
 use self::timers::{PROBE_AFTER, Probe};
 use super::clock::{Distance, Known, Timing};
 use crate::cause::Cause;
@@ -93,6 +95,8 @@ pub(super) struct Judge {
     expiries: u32,
     /// A repair of the first segment that may have been a timeout among ACKs.
     doubt: Option<Doubt>,
+    /// Repairs of the first segment, one of which may have been a timeout away from here.
+    singles: Singles,
     /// The last repair that is over.
     over: Option<Over>,
     /// Whether the sender sends everything again after a fast retransmit (Tahoe).
@@ -128,6 +132,7 @@ impl Judge {
             sampled: false,
             expiries: 0,
             doubt: None,
+            singles: Singles::NONE,
             over: None,
             goes_back: Habit::NotYet,
         }
@@ -146,6 +151,7 @@ impl Judge {
     /// Something is sent again.
     pub fn sent_again(&mut self, case: &Case) -> Verdict {
         let before = self.timeout_before(case);
+        let timeout_of = self.after_single(case);
         let verdict = match self.phase {
             Phase::Loss { point, since, .. } => self.in_loss(case, point, since),
             Phase::Recovery { point } => self.in_recovery(case, point),
@@ -163,6 +169,7 @@ impl Judge {
         }
         Verdict {
             timeout_before: before,
+            timeout_of,
             doubtful,
             ..verdict
         }

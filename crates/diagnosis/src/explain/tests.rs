@@ -410,6 +410,47 @@ fn at_the_receiver_a_hole_is_filled_too_soon_for_any_repair() {
     assert_eq!(line.explainer.overtaken(), 1);
 }
 
+/// A receiver without SACK that lacks every third of 17 segments, and has the first of them sent again at 102 ms.
+fn lacking_every_third() -> Line {
+    let mut line = Line::new(Sack::Absent);
+    line.to_sender = 50;
+    line.send(0, 0);
+    line.ack(50, 1, &[]);
+    for n in (1..18).filter(|n| n % 3 != 1) {
+        line.send(50, n);
+    }
+    for ms in [100, 101, 102] {
+        line.ack(ms, 1, &[]);
+    }
+    assert_eq!(line.send(102, 1), again(Cause::DuplicateAcks));
+    line.ack(152, 4, &[]);
+    line.send(152, 4);
+    line
+}
+
+#[test]
+fn at_the_receiver_two_repairs_together_show_that_the_one_before_was_by_the_timer() {
+    let mut line = lacking_every_third();
+    line.ack(202, 7, &[]);
+    line.send(202, 7);
+    line.ack(252, 10, &[]);
+    line.send(252, 10);
+    line.send(253, 13);
+    let causes: Vec<Cause> = line.explainer.records().map(|r| r.cause).collect();
+    let timeout = Cause::Timeout { expiry: 1 };
+    let (fast, after) = (Cause::DuplicateAcks, Cause::AfterTimeout);
+    assert_eq!(causes, [fast, Cause::PartialAck, timeout, after, after]);
+}
+
+#[test]
+fn at_the_receiver_a_sender_that_repairs_two_from_the_first_partial_ack_on_had_no_timeout() {
+    let mut line = lacking_every_third();
+    line.send(153, 7);
+    let causes: Vec<Cause> = line.explainer.records().map(|r| r.cause).collect();
+    let partial = Cause::PartialAck;
+    assert_eq!(causes, [Cause::DuplicateAcks, partial, partial]);
+}
+
 #[test]
 fn at_the_receiver_timestamps_tell_who_was_overtaken() {
     let mut line = Line::new(Sack::Permitted);

@@ -113,6 +113,8 @@ pub(in crate::explain) struct Verdict {
     pub certainty: Certainty,
     /// The retransmission in doubt before this one was a timeout, and which in a row.
     pub timeout_before: Option<u32>,
+    /// So was the retransmission of this number, and which in a row.
+    pub timeout_of: Option<(u64, u32)>,
     /// This one may turn out to have been a timeout.
     pub doubtful: bool,
     /// What is learned of the one that may have been a timeout or a probe before.
@@ -126,6 +128,7 @@ impl Verdict {
             cause,
             certainty: Certainty::Settled,
             timeout_before: None,
+            timeout_of: None,
             doubtful: false,
             earlier: None,
         }

@@ -1,0 +1,88 @@
+//! Timeouts that look like partial ACKs' repairs, away from the sender and without SACK: there an ACK is always on its
+//! way at about the time, and only what follows tells.
+//!
+//! In a recovery without SACK a partial ACK sets off one repair, of the first segment. Where two repairs leave
+//! together the window has collapsed and grows again: the repair that was acknowledged in between was a
+//! timeout's. Tahoe repairs so after its fast retransmit, but from the first partial ACK on.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::case::Case;
+use super::doubt::Doubt;
+use super::{Distance, Habit, Judge, Phase};
+
+/// The last two repairs of the first segment in the recovery at hand, the older one first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Singles {
+    before: Option<Single>,
+    last: Option<Single>,
+}
+
+/// A repair of the first segment, and its number in the ledger once it has one.
+#[derive(Clone, Copy, Debug)]
+struct Single {
+    at: Instant,
+    point: u64,
+    number: Option<u64>,
+}
+
+impl Singles {
+    pub(super) const NONE: Self = Self {
+        before: None,
+        last: None,
+    };
+
+    fn repaired(&mut self, at: Instant, point: u64) {
+        self.before = self.last.replace(Single {
+            at,
+            point,
+            number: None,
+        });
+    }
+
+    /// Which repair was acknowledged by what sets off others at `at`.
+    fn acknowledged_by(&self, at: Instant, rtt_least: Duration) -> Option<Single> {
+        let last = self.last?;
+        match at.since(last.at) < rtt_least / 2 {
+            true => self.before,
+            false => Some(last),
+        }
+    }
+}
+
+impl Judge {
+    /// Something is sent again in a recovery. Gives the number of the repair that this shows to have been a timeout's,
+    /// and which expiry that was.
+    pub(super) fn after_single(&mut self, case: &Case) -> Option<(u64, u32)> {
+        let in_recovery = matches!(self.phase, Phase::Recovery { point } if case.start < point);
+        let applies = in_recovery && !self.sack.is_on() && case.timing.distance == Distance::Away;
+        if !applies || self.goes_back == Habit::Yes {
+            self.singles = Singles::NONE;
+            return None;
+        }
+        if case.is_head() {
+            self.singles.repaired(case.timing.at, case.nxt);
+            return None;
+        }
+        let single = self
+            .singles
+            .acknowledged_by(case.timing.at, case.timing.rtt.least)?;
+        self.singles = Singles::NONE;
+        let expiry = self.was_timeout(&Doubt {
+            at: single.at,
+            point: single.point,
+            unanswered: None,
+            expiries: self.expiries + 1,
+        });
+        Some((single.number?, expiry))
+    }
+
+    /// What was just sent again has this number in the ledger.
+    pub const fn recorded(&mut self, number: u64) {
+        if let Some(last) = &mut self.singles.last
+            && last.number.is_none()
+        {
+            last.number = Some(number);
+        }
+    }
+}
