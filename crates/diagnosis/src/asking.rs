@@ -10,7 +10,7 @@ use dupack_tcp::time::Duration;
 
 use crate::findings::StreamFindings;
 use crate::path::experiment::{Captured, Written};
-use crate::sender::{Candidate, InitialBound, SenderReport, TimeoutRule, Verdict};
+use crate::sender::{Candidate, InitialBound, SenderReport, TimeoutRule, Traits, Verdict};
 use crate::whatif::course::{self, Course};
 use crate::whatif::{
     Answer, Bound, Checked, Estimate, Gate, Offer, Quantity, Reason, WhatIf, usual_stacks,
@@ -66,7 +66,7 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
         recoveries.truncate(1);
     }
     let mut stacks: Vec<(f64, String, Dialect)> = Vec::new();
-    for (n, dialect) in dialects(report).into_iter().enumerate() {
+    for (n, dialect) in dialects(&report.traits).into_iter().enumerate() {
         for (recovery, behind) in &recoveries {
             for (control, further) in &controls {
                 let behind = behind + further + n as f64 * PER_DIALECT;
@@ -99,8 +99,7 @@ fn fitting<N: Copy>(verdict: &Verdict<N>) -> Vec<(N, f64)> {
 }
 
 /// The dialects that fit, the likeliest first.
-fn dialects(report: &SenderReport) -> Vec<Dialect> {
-    let traits = &report.traits;
+fn dialects(traits: &Traits) -> Vec<Dialect> {
     let initial = traits.initial_segments;
     let small = traits.initial_is_window == Some(InitialBound::Window)
         && initial.is_some_and(|n| n <= SMALL_INITIAL);
@@ -318,5 +317,30 @@ pub fn commands(stack: &StackSpec) -> Vec<String> {
     match deployment.is_possible() {
         true => deployment.commands(),
         false => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::LeastTimeout;
+
+    #[test]
+    fn a_short_timer_is_of_ns2_only_where_the_first_flight_does_not_say_otherwise() {
+        let short = |initial_segments| {
+            dialects(&Traits {
+                initial_segments,
+                initial_is_window: Some(InitialBound::Window),
+                least_timeout: Some(LeastTimeout {
+                    shortest: Duration::from_millis(200),
+                    srtt: Duration::from_millis(20),
+                    rule: TimeoutRule::Short,
+                }),
+                ..Traits::default()
+            })
+        };
+        assert_eq!(short(Some(10)), [Dialect::Linux, Dialect::Ns2]);
+        assert_eq!(short(Some(2)), [Dialect::Ns2]);
+        assert_eq!(short(None), [Dialect::Ns2]);
     }
 }
