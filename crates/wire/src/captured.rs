@@ -50,6 +50,7 @@ mod packet;
 mod pcap;
 mod pcapng;
 mod tally;
+mod unpack;
 
 use std::fmt;
 use std::io::Read;

@@ -1,10 +1,9 @@
 //! The bytes of a capture, unpacked, in large pieces: a window on the file that moves forward.
 
-use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
-
-use flate2::bufread::MultiGzDecoder;
+use std::io::{self, Chain, Cursor, ErrorKind, Read};
 
 use super::error::ReadError;
+use super::unpack::Unpacker;
 
 /// How gzip's files begin (RFC 1952 §2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -12,9 +11,6 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Bytes that are asked for at a time. Ours: large enough that a call to the system costs nothing beside
 /// what it gives, small enough for a cache of the processor's.
 const PIECE_BYTES: usize = 256 << 10;
-
-/// Packed bytes that are asked for at a time.
-const PACKED_PIECE_BYTES: usize = 64 << 10;
 
 /// How the file is packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +39,7 @@ type Whole<R> = Chain<Cursor<Vec<u8>>, Counted<R>>;
 
 enum Source<R> {
     Plain(Whole<R>),
-    Gzip(Box<MultiGzDecoder<BufReader<Whole<R>>>>),
+    Gzip(Box<Unpacker<Whole<R>>>),
 }
 
 impl<R: Read> Source<R> {
@@ -57,7 +53,7 @@ impl<R: Read> Source<R> {
     fn whole(&self) -> &Whole<R> {
         match self {
             Self::Plain(reader) => reader,
-            Self::Gzip(reader) => reader.get_ref().get_ref(),
+            Self::Gzip(reader) => reader.get_ref(),
         }
     }
 }
@@ -94,10 +90,7 @@ impl<R: Read> Input<R> {
         let whole = Cursor::new(looked_at).chain(reader);
         let source = match first == GZIP_MAGIC {
             false => Source::Plain(whole),
-            true => {
-                let packed = BufReader::with_capacity(PACKED_PIECE_BYTES, whole);
-                Source::Gzip(Box::new(MultiGzDecoder::new(packed)))
-            }
+            true => Source::Gzip(Box::new(Unpacker::new(whole))),
         };
         Ok(Self {
             source,

@@ -1,6 +1,6 @@
 //! Captures that are packed by gzip.
 
-use std::io::Write;
+use std::io::{self, Read, Write};
 
 use dupack_wire::captured::{CaptureReader, LinkType, Note, ReadError};
 use flate2::Compression;
@@ -73,6 +73,31 @@ fn a_damaged_file_is_read_as_far_as_it_unpacks() {
     assert!(found.packets > 10, "{found:?}");
     let told = |note: &Note| matches!(note, Note::PackingEnds { .. } | Note::Damaged(_));
     assert!(found.notes.iter().any(told), "{:?}", found.notes);
+}
+
+/// Gives a byte at a time.
+struct Dripping<'a>(&'a [u8]);
+
+impl Read for Dripping<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = buffer.len().min(1);
+        self.0.read(&mut buffer[..len])
+    }
+}
+
+#[test]
+fn nothing_that_stands_before_damage_is_lost_however_the_file_comes() {
+    let whole = pack(&pcap(Order::Little, MICROS, RAW, &packets()));
+    for at in (200..whole.len()).step_by(97) {
+        let mut file = whole.clone();
+        file[at..].fill(0xff);
+        let found = read(file.as_slice());
+        assert_eq!(found, read(Dripping(&file)), "damaged from {at} on");
+        // Damage costs no more than if the file ended there.
+        let cut = read(&whole[..at]);
+        assert!(found.tcp.starts_with(&cut.tcp), "damaged from {at} on");
+    }
+    assert!(read(&whole[..whole.len() / 2]).packets > 50);
 }
 
 #[test]
