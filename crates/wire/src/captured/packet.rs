@@ -12,7 +12,7 @@ use dupack_tcp::segment::Codepoint;
 use dupack_tcp::seq::SeqNumber;
 use etherparse::err::ip::LaxHeaderSliceError;
 use etherparse::err::ipv6_exts::HeaderSliceError;
-use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice};
+use etherparse::{IpNumber, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice};
 use thiserror::Error;
 
 use super::link::{self, Layer, LinkType, NotIp, Without};
@@ -397,17 +397,30 @@ fn ipv6<'a>(
     })
 }
 
+/// What the last fragment header says. The headers are walked here, as etherparse's iterator takes them for whole, which those
+/// of a damaged packet are not.
 #[cold]
 fn ipv6_fragment(v6: &LaxIpv6Slice<'_>) -> Fragment {
-    let headers = v6.extensions().clone().into_iter();
-    let fragments = headers.filter_map(|header| match header {
-        Ipv6ExtensionSlice::Fragment(header) => Some(Fragment::new(
-            header.fragment_offset().value(),
-            header.more_fragments(),
-        )),
-        _ => None,
-    });
-    fragments.last().unwrap_or(Fragment::None)
+    let mut rest = v6.extensions().slice();
+    let mut kind = v6.extensions().first_header();
+    let mut fragment = Fragment::None;
+    while let (Some(this), Some(&[next, len, high, low, _, _, _, _])) = (kind, rest.first_chunk()) {
+        let len = usize::from(len);
+        let len = match this {
+            IpNumber::IPV6_FRAGMENTATION_HEADER => {
+                let word = u16::from_be_bytes([high, low]);
+                fragment = Fragment::new(word >> 3, word & 1 == 1);
+                8
+            }
+            // RFC 4302 §2.2: in words of 4 bytes, less 2.
+            IpNumber::AUTHENTICATION_HEADER => (len + 2) * 4,
+            // RFC 8200 §4: in words of 8 bytes, less 1.
+            _ => (len + 1) * 8,
+        };
+        rest = rest.get(len..).unwrap_or_default();
+        kind = Some(IpNumber(next));
+    }
+    fragment
 }
 
 impl Transport<'_> {

@@ -118,6 +118,14 @@ fn headers_that_extend_ip_and_make_no_sense_are_said_to() {
         &[0, 0, 1, 4, 0, 0, 0, 0, 6, 0, 1, 4, 0, 0, 0, 0],
     );
     assert_eq!(found(&ip), Err(NotTcp::Damaged(Layer::Ip)));
+    // Behind a fragment header, options that are longer than the packet.
+    let mut ip = packet(V6, &segment(9));
+    extend(
+        &mut ip,
+        44,
+        &[60, 0, 0, 1, 0, 0, 0, 1, 6, 255, 1, 4, 0, 0, 0, 0],
+    );
+    assert!(found(&ip).is_err());
     // An authentication header that is shorter than it can be.
     let mut ip = packet(V4, &segment(9));
     extend(&mut ip, 51, &[6, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
