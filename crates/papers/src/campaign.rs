@@ -147,8 +147,8 @@ pub(super) const fn may_grow(observe: Observe, experiment: &Experiment) -> Resul
 /// missing in the outcome; claims cannot be told then.
 ///
 /// Runs that a journal holds are taken from it. Of these, the shortest of each stack in each
-/// experiment is done again: if it does not come out the same, the program has changed, and none
-/// of them is taken. What a journal cannot hold is done again: experiments that record packets,
+/// experiment is done again, as long as all that costs little: if one does not come out the same, the
+/// program has changed, and none is taken. What a journal cannot hold is done again: experiments that record packets,
 /// and the runs that are followed over time; they take seconds.
 ///
 /// # Errors
@@ -263,14 +263,12 @@ fn taken(
             None => to_do.push(task),
         }
     }
-    let stale = stale(&held, campaigns, conduct);
-    let (stale, good): (Vec<_>, Vec<_>) = held
-        .into_iter()
-        .partition(|(task, _)| stale.contains(&group(task)));
-    to_do.extend(stale.into_iter().map(|(task, _)| task));
-    let good = good.into_iter();
-    let good = good.map(|(task, done)| (task, Outcome::Measured(Box::new(done), None)));
-    (good.collect(), to_do)
+    if !is_believed(&held, campaigns, conduct) {
+        to_do.extend(held.drain(..).map(|(task, _)| task));
+    }
+    let held = held.into_iter();
+    let held = held.map(|(task, done)| (task, Outcome::Measured(Box::new(done), None)));
+    (held.collect(), to_do)
 }
 
 /// A stack of an experiment of a campaign.
@@ -280,25 +278,53 @@ const fn group(task: &Task) -> Group {
     (task.campaign, task.part, task.job.stack)
 }
 
-/// The stacks whose shortest journalled run does not come out the same again.
-fn stale(held: &[(Task, Done)], campaigns: &[Campaign], conduct: &Conduct<'_>) -> Vec<Group> {
-    let held = held.iter().map(|(task, done)| (*task, done));
+/// Runs that are done again to see whether they come out as they are held cost at most one part in so
+/// many of all that are held: a campaign with readings holds those of some hundred experiments, and the
+/// shortest of each stack of each took longer than what was left to do.
+const SAMPLES_PART: u64 = 50;
+
+/// The shortest run of each stack, the shortest of these first, until they cost too much; at least one.
+fn samples(held: &[(Task, Done)]) -> Vec<(Task, &Done)> {
+    let mut shortest: BTreeMap<Group, (Task, &Done)> = BTreeMap::new();
+    for (task, done) in held {
+        let known = shortest.entry(group(task)).or_insert((*task, done));
+        if task.packets < known.0.packets {
+            *known = (*task, done);
+        }
+    }
+    let mut samples: Vec<(Task, &Done)> = shortest.into_values().collect();
+    samples.sort_by_key(|(task, _)| task.packets);
+    let all: u64 = held.iter().map(|(task, _)| task.packets).sum();
+    let mut spent = 0_u64;
+    let within = samples.iter().take_while(|(task, _)| {
+        let first = spent == 0;
+        spent = spent.saturating_add(task.packets);
+        first || spent <= all / SAMPLES_PART
+    });
+    let count = within.count();
+    samples.truncate(count);
+    samples
+}
+
+/// Whether all samples of what is held come out the same again.
+fn is_believed(held: &[(Task, Done)], campaigns: &[Campaign], conduct: &Conduct<'_>) -> bool {
     let costs = (group, |task: &Task| task.packets);
-    let changed = changed(held, costs, conduct.execution, |task| {
+    let samples = samples(held).into_iter();
+    let changed = changed(samples, costs, conduct.execution, |task| {
         let part = &campaigns[task.campaign].parts[task.part];
         part.plan.run(task.job, conduct.interrupt)
     });
-    for &(campaign, part, stack) in &changed {
+    if let Some(&(campaign, part, stack)) = changed.first() {
         let campaign = &campaigns[campaign];
         let part = &campaign.parts[part];
         conduct.watch.note(&format!(
-            "{}/{}: a run of {} does not come out as the journal says: the program has changed, and its runs are done again",
+            "{}/{}: a run of {} does not come out as the journal says: the program has changed, and all runs are done again",
             campaign.paper.key,
             part.name,
             part.plan.empty_results().stacks[stack]
         ));
     }
-    changed
+    changed.is_empty()
 }
 
 impl Planned {
