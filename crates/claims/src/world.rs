@@ -278,8 +278,8 @@ impl Scene<'_> {
         if self.ground == Ground::Plan {
             return self.planned(|seed| vec![seed, 0]);
         }
-        let runs = self.results.runs.iter();
-        let runs = runs.filter(|run| (run.point, run.stack) == cell && self.results.is_sound(run));
+        let runs = self.results.runs_of(cell.0, cell.1).iter();
+        let runs = runs.filter(|run| self.results.is_sound(run));
         let goodputs = runs.flat_map(|run| {
             let flows = places.iter().cloned().flatten();
             flows.filter_map(|flow| {
@@ -316,7 +316,7 @@ impl Scene<'_> {
     pub(crate) fn settings(&self, point: usize) -> Vec<String> {
         let point = &self.points()[point];
         let mut keys = Vec::new();
-        if let Ok(table) = toml::Table::try_from(&point.experiment) {
+        if let Ok(table) = toml::Table::try_from(&*point.experiment) {
             leaves(&toml::Value::Table(table), "", &mut keys);
         }
         keys.retain(|key| self.setting(key, 0).is_some());
@@ -330,7 +330,7 @@ impl Scene<'_> {
         if let Some((_, value)) = point.values.iter().find(|(known, _)| known == key) {
             return base(value);
         }
-        let table = toml::Table::try_from(&point.experiment).ok()?;
+        let table = toml::Table::try_from(&*point.experiment).ok()?;
         let mut here = &toml::Value::Table(table);
         for step in dupack_lab::experiment::load::split(key) {
             here = match here {

@@ -13,6 +13,7 @@ use dupack_report::begun::Begun;
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
+use dupack_report::files::Files;
 use dupack_report::folder::OutputFolder;
 use dupack_report::table;
 use miette::{IntoDiagnostic, Result};
@@ -32,7 +33,7 @@ pub fn carry_out(
     if !output.no_harm {
         plan = plan.measuring_harm(catalog);
     }
-    check_preference(output.prefer, &plan.empty_results().harm)?;
+    check_preference(output.show.prefer, &plan.empty_results().harm)?;
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if output.explain {
         let (_, width) = terminal();
@@ -50,9 +51,10 @@ pub fn carry_out(
     let bar = Bar::new(plan.work(), name);
     let execution = Execution { jobs: output.jobs };
     let mut results = plan.execute_keeping(&begun.journal, execution, &bar, interrupt());
-    results.prefer = output.prefer;
+    results.prefer = output.show.prefer;
     bar.finish();
-    let done = deliver(&results, &plan, &rules, output, catalog, &begun.folder);
+    let delivered = Delivery::of(&results, &rules, catalog);
+    let done = deliver(&delivered, &plan, output, &begun.folder);
     if done.is_err() || results.missing() > 0 {
         let go_on = go_on(std::env::args_os(), begun.folder.path());
         eprintln!("the finished runs are kept; go on with: {go_on}");
@@ -64,36 +66,61 @@ pub fn carry_out(
 
 /// Writes every file, prints what was asked for, and says what there is to warn of.
 fn deliver(
-    results: &Results,
+    delivery: &Delivery<'_>,
     plan: &Plan,
-    rules: &Rules,
     output: &OutputArgs,
-    catalog: &Catalog,
     folder: &OutputFolder,
 ) -> Result<ExitCode> {
+    let results = delivery.results;
     if results.runs.is_empty() {
         eprintln!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let judged = rules.judge_results(results);
-    let beside = Beside {
-        judged: judged.clone(),
-        over_time: Some(plan.over_time(interrupt())),
-        ..Beside::default()
-    };
-    comparison::files(results, catalog, beside)
-        .into_diagnostic()?
-        .write(folder)?;
-    match output.format {
-        Format::Table => tables(results, &judged, catalog)?,
-        Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
-        Format::Json => print(&comparison::json_text(results, &judged, catalog))?,
-    }
+    delivery.files(plan)?.write(folder)?;
+    delivery.show(output.show.format)?;
     conclude(results, folder)
 }
 
+/// Results, and what is made of them.
+pub struct Delivery<'r> {
+    results: &'r Results,
+    judged: Vec<Judged>,
+    catalog: &'r Catalog,
+}
+
+impl<'r> Delivery<'r> {
+    /// That of `results`, whose stacks are of `catalog`, judged by `rules`.
+    pub fn of(results: &'r Results, rules: &Rules, catalog: &'r Catalog) -> Self {
+        Self {
+            results,
+            judged: rules.judge_results(results),
+            catalog,
+        }
+    }
+
+    /// Every file of it. Runs of `plan` are followed over time, until somebody interrupts that.
+    pub fn files(&self, plan: &Plan) -> Result<Files<'r>> {
+        let beside = Beside {
+            judged: self.judged.clone(),
+            over_time: Some(plan.over_time(interrupt())),
+            ..Beside::default()
+        };
+        comparison::files(self.results, self.catalog, beside).into_diagnostic()
+    }
+
+    /// Prints it.
+    pub fn show(&self, format: Format) -> Result<()> {
+        let (results, judged, catalog) = (self.results, &self.judged, self.catalog);
+        match format {
+            Format::Table => tables(results, judged, catalog),
+            Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results))),
+            Format::Json => print(&comparison::json_text(results, judged, catalog)),
+        }
+    }
+}
+
 /// The command that was given with `args`, going on with `folder`.
-fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
+pub fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
     let mut words = command_without(args, &["--out", "--resume"]);
     words.extend(["--resume".to_owned(), quoted(&folder.display().to_string())]);
     words.join(" ")

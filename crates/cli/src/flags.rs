@@ -82,21 +82,28 @@ pub struct OutputArgs {
     /// again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "explain"])]
     pub resume: Option<PathBuf>,
-    /// How results are printed
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    #[command(flatten)]
+    pub show: ShowArgs,
     /// Print every effective parameter, defaults included, and where it comes from, and run nothing
     #[arg(long)]
     pub explain: bool,
-    /// What counts most: orders the answer, and gives one where too many stacks have their merits
-    #[arg(long, value_name = "WHAT", value_parser = prefer())]
-    pub prefer: Option<Prefer>,
     /// Do not measure harm to a standing flow, which takes about as long as all else
     #[arg(long)]
     pub no_harm: bool,
     /// Runs at a time [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
+}
+
+/// What every command that has results has in common.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// What counts most: orders the answer, and gives one where too many stacks have their merits
+    #[arg(long, value_name = "WHAT", value_parser = prefer())]
+    pub prefer: Option<Prefer>,
 }
 
 /// An error if what is preferred is not measured.

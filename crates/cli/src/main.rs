@@ -7,6 +7,7 @@ mod diagnose;
 mod endpoint;
 mod evaluate;
 mod flags;
+mod merge;
 mod output;
 mod papers;
 mod progress;
@@ -17,7 +18,9 @@ mod schema;
 mod script;
 #[cfg(target_os = "linux")]
 mod send;
+mod shard;
 mod stacks;
+mod stream;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod trace;
@@ -45,6 +48,8 @@ enum Command {
     Compare(Box<compare::CompareArgs>),
     /// Run an experiment file
     Run(run::RunArgs),
+    /// Put the shards of an experiment together, as if one machine had done all of its runs
+    Merge(merge::MergeArgs),
     /// Follow one flow packet by packet: time–sequence figure, pcapng, CSV
     Trace(Box<trace::TraceArgs>),
     /// Read a capture: what limited its transfers, why segments were sent again, which sender it was
@@ -78,6 +83,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Compare(args) => compare::run(&args, &given, &catalog),
         Command::Run(args) => run::run(&args, &catalog),
+        Command::Merge(args) => merge::run(&args, &catalog),
         Command::Trace(args) => trace::run(&args, &given, &catalog),
         Command::Diagnose(args) => diagnose::run(&args, &catalog),
         #[cfg(target_os = "linux")]

@@ -3,15 +3,18 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::Plan;
+use dupack_lab::run::{Plan, Shard};
 use dupack_report::files::EXPERIMENT;
+use dupack_report::shard::ShardFolder;
+use dupack_report::stream::{Format, Identity};
 use miette::{Result, miette};
 
 use crate::deliver::carry_out;
 use crate::flags::OutputArgs;
+use crate::{shard, stream};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -19,16 +22,60 @@ Examples:
   dupack run examples/fairness.toml
   dupack run examples/fairness.toml --explain
   dupack run examples/fairness.toml --resume dupack-out/fairness
+  dupack run sweep.toml --stream --out sweep
+  dupack run examples/fairness.toml --shard 3/64 --out shards/3
 
 Finished runs are kept at once in the folder's runs.jsonl, until all of them are
-done. After an interruption, or a crash, repeat the command with --resume DIR.")]
+done. After an interruption, or a crash, repeat the command with --resume DIR.
+
+A shard is one of N parts that cost about the same, for many machines at once:
+`dupack merge` puts them together. The same command goes on with a shard that
+was interrupted, and does nothing where it is finished.
+
+With --stream finished parts are kept, of some points each; --resume DIR goes on
+with the first that is missing.")]
 pub struct RunArgs {
     /// The experiment file [default with --resume: the copy in its folder, whose recorded traces must be
     /// named by whole paths]
     #[arg(required_unless_present = "resume")]
     file: Option<PathBuf>,
+    /// Do only this part of the runs, such as 3/64, and leave them to `dupack merge`; the folder is new, or that
+    /// of the same shard [default: dupack-out/NAME-I-of-N]
+    #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
+    shard: Option<Shard>,
+    /// Write runs to files part by part as they are done, so that memory holds a part of them at a time: for a
+    /// million of them. The report has some points, its files have all; claims are not judged
+    #[arg(long, conflicts_with_all = ["shard", "explain"])]
+    stream: bool,
+    /// In what files --stream keeps runs [default: csv]
+    #[arg(long, value_enum, requires = "stream", value_name = "KIND")]
+    parts: Option<Parts>,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// In what files runs are kept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Parts {
+    /// Text
+    Csv,
+    /// Columns, for data frames; takes a dupack that is built with --features parquet
+    Parquet,
+}
+
+impl Parts {
+    fn format(self) -> Result<Format> {
+        match self {
+            Self::Csv => Ok(Format::Csv),
+            #[cfg(feature = "parquet")]
+            Self::Parquet => Ok(Format::Parquet),
+            #[cfg(not(feature = "parquet"))]
+            Self::Parquet => Err(miette!(
+                help = "build it with them: cargo install --path crates/cli --features parquet; or take --parts csv",
+                "this dupack writes no Parquet files"
+            )),
+        }
+    }
 }
 
 pub fn run(args: &RunArgs, catalog: &Catalog) -> Result<ExitCode> {
@@ -40,5 +87,17 @@ pub fn run(args: &RunArgs, catalog: &Catalog) -> Result<ExitCode> {
     let source = Source::read(&file)?;
     let plan = Plan::new(source.parse()?, &source, catalog)?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let is_begun = { args.output.resume.as_deref() }.is_some_and(ShardFolder::is_at);
+    if args.shard.is_some() || is_begun {
+        return shard::carry_out(plan, (&source, &name), args.shard, &args.output, catalog);
+    }
+    let is_streamed = { args.output.resume.as_deref() }.is_some_and(Identity::is_at);
+    if args.stream || is_streamed {
+        let format = args.parts.map(Parts::format).transpose()?;
+        return stream::carry_out(plan, (&source, &name), format, &args.output, catalog);
+    }
+    if !args.output.explain {
+        stream::advise(plan.work());
+    }
     carry_out(plan, &source, &name, &args.output, catalog)
 }

@@ -3,13 +3,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{Folder, comes_true, errors, text};
+use common::{Folder, comes_true, errors, files, text};
 
 /// Runs of which each takes a moment, and seeds that a precision adds.
 const FILE: &str = "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 10\nprecision = \"2%\"\nseeds_max = 12\n\
@@ -26,22 +25,6 @@ fn folder_with_file(name: &str) -> Folder {
     let folder = Folder::new(name);
     fs::write(folder.path().join("a file.toml"), FILE).unwrap();
     folder
-}
-
-/// Every file below `path`.
-fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(path).unwrap() {
-        let entry = entry.unwrap().path();
-        let name = entry.file_name().unwrap().to_string_lossy().into_owned();
-        if entry.is_dir() {
-            let below = files(&entry).into_iter();
-            all.extend(below.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
-        } else {
-            all.insert(name, fs::read(entry).unwrap());
-        }
-    }
-    all
 }
 
 fn lines(journal: &Path) -> usize {

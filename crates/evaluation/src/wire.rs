@@ -211,7 +211,7 @@ impl OnWire {
 
     /// What a run depends on: the same of two senders' cards where no sender under test takes part.
     fn fingerprint(&self, job: Job) -> Fingerprint {
-        let mut bare = self.points[job.point].experiment.clone();
+        let mut bare = Experiment::clone(&self.points[job.point].experiment);
         bare.title.clear();
         bare.description.clear();
         bare.stacks = vec![self.stack(job).to_owned()];

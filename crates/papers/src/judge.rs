@@ -181,6 +181,7 @@ impl Paper {
         let exhibits = toml::from_str(text).map_err(|error| {
             ExperimentError::Invalid(Box::new(Complaint {
                 message: error.message().to_owned(),
+                field: None,
                 file: miette::NamedSource::new(&source.name, source.text.clone()),
                 at: error.span().map(Into::into),
                 help: None,

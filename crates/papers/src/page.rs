@@ -353,7 +353,7 @@ impl Reproduction {
         for part in &self.evidence.parts {
             blocks.push(Block::Listing {
                 caption: format!("{}.toml, as `dupack run` takes it:", part.name),
-                text: toml::to_string_pretty(&part.results.experiment).unwrap_or_default(),
+                text: part.results.experiment.text(),
             });
             let warnings = part.results.warnings.iter();
             blocks.extend(warnings.map(|text| Block::Warning { text: text.clone() }));

@@ -99,21 +99,12 @@ pub(crate) fn section(results: &Results) -> Section {
     blocks.push(Block::Table {
         caption: match is_worthless {
             true => NO_ANSWER,
-            false => {
-                "The stacks with a ★ at each point, and those with a warning (!). The sentence says what \
-                 each gains and what it costs."
-            }
+            false => CAPTION,
         }
         .to_owned(),
-        header: vec![
-            String::new(),
-            "stack".to_owned(),
-            "goodput (Mbit/s)".to_owned(),
-            ratio_head(results),
-            "gain and cost".to_owned(),
-        ],
+        header: header(&results.stacks, pair_counts(results)),
         rows: (0..results.points.len())
-            .flat_map(|point| rows(results, point))
+            .flat_map(|point| rows(results, (point, &Verdict::of(results, point))))
             .collect(),
     });
     if !is_worthless {
@@ -126,17 +117,28 @@ pub(crate) fn section(results: &Results) -> Section {
     }
 }
 
-/// Against which stack, and over how many pairs of runs.
-fn ratio_head(results: &Results) -> String {
-    let first = results.stacks.first().map_or("", |s| s);
-    match pair_counts(results) {
+/// What the table of the answer shows.
+pub(crate) const CAPTION: &str = "The stacks with a ★ at each point, and those with a warning (!). The sentence says \
+    what each gains and what it costs.";
+
+/// Its columns: against which stack the ratio is, and over how many `pairs` of runs.
+pub(crate) fn header(stacks: &[String], pairs: Option<String>) -> Vec<String> {
+    let first = stacks.first().map_or("", |s| s);
+    let ratio = match pairs {
         Some(pairs) => format!("ratio to {first} (over {pairs})"),
         None => format!("ratio to {first}"),
-    }
+    };
+    vec![
+        String::new(),
+        "stack".to_owned(),
+        "goodput (Mbit/s)".to_owned(),
+        ratio,
+        "gain and cost".to_owned(),
+    ]
 }
 
-fn rows(results: &Results, point: usize) -> Vec<Vec<Cell>> {
-    let verdict = Verdict::of(results, point);
+/// The rows of the answer at a point: the stacks of which something is to be said, or why there is none.
+pub(crate) fn rows(results: &Results, (point, verdict): (usize, &Verdict)) -> Vec<Vec<Cell>> {
     let goodput = Comparison::of(results, point, Measure::Goodput);
     let mut label = Some(results.points[point].label());
     let mut group = || Cell::new(label.take().unwrap_or_default(), Emphasis::Group);
@@ -145,7 +147,7 @@ fn rows(results: &Results, point: usize) -> Vec<Vec<Cell>> {
         let nothing = || Cell::from("–");
         rows.push(vec![group(), nothing(), nothing(), nothing(), why.into()]);
     }
-    for (stack, mark) in spoken_of(&verdict) {
+    for (stack, mark) in spoken_of(verdict) {
         let cell = &goodput.cells[stack];
         let mean = cell.summary.as_ref();
         let ratio = cell.ratio.filter(|_| stack > 0);

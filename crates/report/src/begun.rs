@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::files::EXPERIMENT;
 use crate::folder::{OutputFolder, StoreError};
+use crate::shard::ShardFolder;
 
 /// The folder of an experiment, with the runs that are finished. As long as they are not all, and what
 /// is made of them is not written, the journal stays in it.
@@ -42,6 +43,13 @@ pub enum BegunError {
         /// What is wrong.
         cause: String,
     },
+    /// It has a part of the runs only.
+    #[error("{folder} is the folder of a shard")]
+    #[diagnostic(help("a shard is gone on with by `dupack run --resume DIR`"))]
+    Shard {
+        /// The folder.
+        folder: String,
+    },
     /// The experiment in it is another one.
     #[error("{folder} was begun for another experiment: {difference}")]
     #[diagnostic(help(
@@ -73,6 +81,9 @@ impl Begun {
     /// If nothing was begun there, or another experiment, or somebody else is at work in it.
     pub fn again(path: &Path, experiment: &Experiment) -> Result<Self, BegunError> {
         let folder = path.display().to_string();
+        if ShardFolder::is_at(path) {
+            return Err(BegunError::Shard { folder });
+        }
         let no_experiment = |cause: String| BegunError::NoExperiment {
             folder: folder.clone(),
             cause,

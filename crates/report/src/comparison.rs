@@ -5,7 +5,7 @@ mod charts;
 use dupack_algorithms::catalog::Catalog;
 
 pub use charts::theory;
-use charts::{Charts, charts, tells_something};
+pub(crate) use charts::{Charts, FIGURES, charts, winners};
 
 use crate::answer;
 use crate::claims;
@@ -15,7 +15,9 @@ use crate::files::{FIGURE_KINDS, Files};
 use crate::notes::{notes, range, seed_counts};
 use crate::over_time;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
+use crate::shown::Shown;
 use dupack_claims::Judged;
+use dupack_lab::experiment::Experiment;
 use dupack_lab::results::{Comparison, Measure, Medium, Results, Verdict, verdict};
 use dupack_lab::run::OverTime;
 use dupack_lab::stats::{spread, times};
@@ -107,7 +109,13 @@ fn with_linux(mut json: serde_json::Value, linux: Vec<serde_json::Value>) -> Str
 }
 /// What a reader must know of the path to read a figure.
 pub(crate) fn subtitle(results: &Results) -> String {
-    let e = &results.experiment;
+    let seeds = seed_counts(results);
+    subtitle_of(&results.experiment, &results.medium, &seeds)
+}
+
+/// The same of runs that are not in memory: the experiment, over what they were made, and how many seeds each
+/// point has.
+pub(crate) fn subtitle_of(e: &Experiment, medium: &Medium, seeds: &[usize]) -> String {
     let mut parts = Vec::new();
     let fixed = |key: &str| !e.varies(key);
     if let Some(path) = &e.path {
@@ -134,11 +142,11 @@ pub(crate) fn subtitle(results: &Results) -> String {
             parts.push(format!("open {} of the time", duty.share));
         }
     }
-    let seeds = match range(&seed_counts(results), "seed", "seeds") {
+    let seeds = match range(seeds, "seed", "seeds") {
         Some(seeds) if e.precision.is_some() => seeds,
         _ => format!("{} seeds", e.seeds.to_vec().len()),
     };
-    match &results.medium {
+    match medium {
         Medium::Simulated => {
             parts.push(format!("{} simulated", e.duration));
             parts.push(seeds);
@@ -181,20 +189,23 @@ fn page(results: &Results, (figures, note): (&[Figure], Option<String>), links: 
                 numbers(results),
                 &["summary.csv", "runs.csv", "results.json"],
             ),
-            links.after(record(results), &["parameters.csv", "traces.csv"]),
+            links.after(
+                record(results, results.experiment.text()),
+                &["parameters.csv", "traces.csv"],
+            ),
         ],
     }
 }
 
 /// The files of a report, to link to.
-struct Links {
+pub(crate) struct Links {
     names: Vec<String>,
 }
 
 impl Links {
-    fn of(files: &Files<'_>) -> Self {
+    pub(crate) fn of(files: &Files<'_>) -> Self {
         Self {
-            names: files.names().map(str::to_owned).collect(),
+            names: files.all_names().map(str::to_owned).collect(),
         }
     }
 
@@ -203,7 +214,7 @@ impl Links {
     }
 
     /// A section, and below it those of the files that there are.
-    fn after(&self, mut section: Section, names: &[&str]) -> Section {
+    pub(crate) fn after(&self, mut section: Section, names: &[&str]) -> Section {
         let there = names.iter().filter(|name| self.has(name));
         let links: Vec<Link> = there.map(|name| Link::to(name)).collect();
         if !links.is_empty() {
@@ -214,7 +225,7 @@ impl Links {
 
     /// A figure, and below it the files with its numbers and the picture itself: its own if it has
     /// one, else those of all measures.
-    fn figure(&self, figure: &Figure) -> [Block; 2] {
+    pub(crate) fn figure(&self, figure: &Figure) -> [Block; 2] {
         let own = format!("figures/{}.csv", figure.name);
         let numbers = match self.has(&own) {
             true => vec![own],
@@ -231,20 +242,20 @@ impl Links {
     }
 }
 
-fn lead(results: &Results) -> String {
-    let mut text = results.experiment.description.clone();
+pub(crate) fn lead(results: &dyn Shown) -> String {
+    let mut text = results.experiment().description.clone();
     if !text.is_empty() {
         text.push(' ');
     }
     text + &format!(
         "{} stacks under the same losses: {}. {}.",
-        results.stacks.len(),
-        results.stacks.join(", "),
-        subtitle(results)
+        results.stacks().len(),
+        results.stacks().join(", "),
+        results.subtitle()
     )
 }
 
-const NUMBERS: [Measure; 11] = [
+pub(crate) const NUMBERS: [Measure; 11] = [
     Measure::Goodput,
     Measure::Retransmissions,
     Measure::RetransmissionShare,
@@ -258,62 +269,27 @@ const NUMBERS: [Measure; 11] = [
     Measure::HarmDelayShare,
 ];
 
-const NUMBERS_CAPTION: &str = "Mean over the seeds ± half the 95 % confidence interval. Ratios are \
+pub(crate) const NUMBERS_CAPTION: &str = "Mean over the seeds ± half the 95 % confidence interval. Ratios are \
     geometric means over pairs of the same seed, with their intervals. Where there is no ±, every seed \
     gave the same run: nothing was left to chance.";
 
-const MARKS_CAPTION: &str = "★: nothing beats it; ☆: so, but of more than half of the stacks; ≈: beaten, \
+pub(crate) const MARKS_CAPTION: &str = "★: nothing beats it; ☆: so, but of more than half of the stacks; ≈: beaten, \
     but not told from the best; !: it harms or wastes too much.";
 
 fn numbers(results: &Results) -> Section {
-    let measures: Vec<Measure> = NUMBERS
-        .into_iter()
-        .filter(|&m| tells_something(results, m))
-        .collect();
-    let mut header = vec![String::new(), "stack".to_owned()];
-    for &measure in &measures {
-        header.push(measure.label().to_owned());
-        if measure == Measure::Goodput {
-            header.push("× first".to_owned());
-        }
-    }
-    let mut rows = Vec::new();
-    for point in 0..results.points.len() {
+    let measures: Vec<Measure> = NUMBERS.into_iter().filter(|&m| results.tells(m)).collect();
+    let points = 0..results.points.len();
+    let rows = points.flat_map(|point| {
         let verdict = Verdict::of(results, point);
-        for cell in Comparison::of(results, point, Measure::Goodput).cells {
-            let mark = verdict.stacks[cell.stack].mark;
-            let emphasis = answer::emphasis(mark);
-            let label = match cell.stack {
-                0 => results.points[point].label(),
-                _ => String::new(),
-            };
-            let mut row = vec![
-                Cell::new(label, Emphasis::Group),
-                Cell::new(answer::marked(results, point, cell.stack, mark), emphasis),
-            ];
-            for &measure in &measures {
-                let text = results
-                    .summary(point, cell.stack, measure)
-                    .map_or("–".to_owned(), |s| spread(&s, decimals(measure)));
-                if measure == Measure::Goodput {
-                    row.push(Cell::new(text, emphasis));
-                    let ratio = cell.ratio.as_ref();
-                    let ratio = ratio.map_or("–".to_owned(), times);
-                    row.push(Cell::new(ratio, emphasis));
-                } else {
-                    row.push(Cell::new(text, Emphasis::Number));
-                }
-            }
-            rows.push(row);
-        }
-    }
+        number_rows(results, (point, &verdict), &measures)
+    });
     let table = Block::Table {
         caption: match results.is_worthless() {
             true => NUMBERS_CAPTION.to_owned(),
             false => format!("{NUMBERS_CAPTION} {MARKS_CAPTION}"),
         },
-        header,
-        rows,
+        header: number_header(&measures),
+        rows: rows.collect(),
     };
     let notes = notes(results).into_iter().map(Block::text);
     Section {
@@ -321,6 +297,57 @@ fn numbers(results: &Results) -> Section {
         blocks: std::iter::once(table).chain(notes).collect(),
         ..Section::default()
     }
+}
+
+/// The columns of a table of numbers: goodput has two.
+pub(crate) fn number_header(measures: &[Measure]) -> Vec<String> {
+    let mut header = vec![String::new(), "stack".to_owned()];
+    for &measure in measures {
+        header.push(measure.label().to_owned());
+        if measure == Measure::Goodput {
+            header.push("× first".to_owned());
+        }
+    }
+    header
+}
+
+/// What stands in a cell of a table of numbers where there is none.
+pub(crate) const NO_NUMBER: &str = "–";
+
+/// The rows of such a table at a point, a stack each.
+pub(crate) fn number_rows(
+    results: &Results,
+    (point, verdict): (usize, &Verdict),
+    measures: &[Measure],
+) -> Vec<Vec<Cell>> {
+    let mut rows = Vec::new();
+    for cell in Comparison::of(results, point, Measure::Goodput).cells {
+        let mark = verdict.stacks[cell.stack].mark;
+        let emphasis = answer::emphasis(mark);
+        let label = match cell.stack {
+            0 => results.points[point].label(),
+            _ => String::new(),
+        };
+        let mut row = vec![
+            Cell::new(label, Emphasis::Group),
+            Cell::new(answer::marked(results, point, cell.stack, mark), emphasis),
+        ];
+        for &measure in measures {
+            let text = results
+                .summary(point, cell.stack, measure)
+                .map_or(NO_NUMBER.to_owned(), |s| spread(&s, decimals(measure)));
+            if measure == Measure::Goodput {
+                row.push(Cell::new(text, emphasis));
+                let ratio = cell.ratio.as_ref();
+                let ratio = ratio.map_or(NO_NUMBER.to_owned(), times);
+                row.push(Cell::new(ratio, emphasis));
+            } else {
+                row.push(Cell::new(text, Emphasis::Number));
+            }
+        }
+        rows.push(row);
+    }
+    rows
 }
 
 const fn decimals(measure: Measure) -> usize {
@@ -331,7 +358,7 @@ const fn decimals(measure: Measure) -> usize {
     }
 }
 
-fn record(results: &Results) -> Section {
+pub(crate) fn record(results: &Results, text: String) -> Section {
     let rows = results.parameters.iter().map(|p| {
         vec![
             Cell::from(p.owner.clone()),
@@ -352,7 +379,7 @@ fn record(results: &Results) -> Section {
                     }
                 }
                 .to_owned(),
-                text: toml::to_string_pretty(&results.experiment).unwrap_or_default(),
+                text,
             },
             Block::Table {
                 caption: "Every effective parameter, defaults included.".to_owned(),

@@ -42,6 +42,16 @@ pub enum DeliveryError {
     /// A picture cannot be drawn.
     #[error(transparent)]
     Figure(#[from] FigureError),
+    /// A table has no place in a Parquet file.
+    #[cfg(feature = "parquet")]
+    #[error("cannot write {name}.parquet: {cause}")]
+    #[diagnostic(help("this is a fault of dupack; the same table is in {name}.csv"))]
+    Table {
+        /// The table.
+        name: &'static str,
+        /// Why not.
+        cause: String,
+    },
     /// A file cannot be kept.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -49,12 +59,14 @@ pub enum DeliveryError {
 }
 
 /// Makes the bytes of a file.
-type Make<'r> = Box<dyn Fn() -> Result<Vec<u8>, FigureError> + 'r>;
+type Make<'r> = Box<dyn Fn() -> Result<Vec<u8>, DeliveryError> + 'r>;
 
 /// Files to be written, by name. Nothing is in memory but what they are made of.
 #[derive(Default)]
 pub struct Files<'r> {
     files: Vec<(String, Make<'r>)>,
+    /// Those beside them that are written elsewhere.
+    known: Vec<String>,
 }
 
 impl fmt::Debug for Files<'_> {
@@ -85,15 +97,20 @@ impl<'r> Files<'r> {
         #[cfg(feature = "png")]
         {
             let picture = Rc::clone(&svg);
-            let make = move || crate::figure::png(&picture, PNG_SCALE);
+            let make = move || Ok(crate::figure::png(&picture, PNG_SCALE)?);
             self.files.push((format!("{name}.png"), Box::new(make)));
         }
         #[cfg(feature = "pdf")]
         {
             let picture = Rc::clone(&svg);
-            let make = move || crate::figure::pdf(&picture);
+            let make = move || Ok(crate::figure::pdf(&picture)?);
             self.files.push((format!("{name}.pdf"), Box::new(make)));
         }
+    }
+
+    /// There is a file `name` that is written elsewhere: pages link to it.
+    pub(crate) fn know(&mut self, name: &str) {
+        self.known.push(name.to_owned());
     }
 
     /// Adds [`PAGE`].
@@ -102,7 +119,8 @@ impl<'r> Files<'r> {
     }
 
     /// Adds the numbers of `results` for other programs: `parameters.csv`, if there are runs `runs.csv`
-    /// and `summary.csv`, and if they followed recorded traces `traces.csv`.
+    /// and `summary.csv`, and if they followed recorded traces `traces.csv`. With the feature `parquet` also
+    /// every table as Parquet.
     pub fn add_numbers(&mut self, results: &'r Results) {
         if !results.runs.is_empty() {
             self.add("runs.csv", || store::runs_csv(results));
@@ -110,8 +128,27 @@ impl<'r> Files<'r> {
             if !results.recorded.is_empty() {
                 self.add("traces.csv", || store::traces_csv(results));
             }
+            #[cfg(feature = "parquet")]
+            self.add_tables(results);
         }
         self.add("parameters.csv", || store::parameters_csv(results));
+    }
+
+    /// Adds every table of `results` as Parquet.
+    #[cfg(feature = "parquet")]
+    fn add_tables(&mut self, results: &'r Results) {
+        use dupack_columns::{Table, parquet};
+        for table in Table::ALL {
+            let name = table.name();
+            let make = move || {
+                let written = parquet::bytes(&table.of(results));
+                written.map_err(|error| DeliveryError::Table {
+                    name,
+                    cause: error.to_string(),
+                })
+            };
+            self.files.push((format!("{name}.parquet"), Box::new(make)));
+        }
     }
 
     /// Adds all of `others`, in a folder of their own.
@@ -124,6 +161,11 @@ impl<'r> Files<'r> {
     /// The names, in the order of writing.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The names of those that are there when all is written, whoever writes them.
+    pub(crate) fn all_names(&self) -> impl Iterator<Item = &str> {
+        self.names().chain(self.known.iter().map(String::as_str))
     }
 
     /// Writes them all to `folder`.

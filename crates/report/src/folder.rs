@@ -1,9 +1,11 @@
 //! Where files go: a folder on disk that overwrites nothing, or memory.
 
+mod draft;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use dupack_lab::run::journal::NAME as JOURNAL;
@@ -11,6 +13,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::deploy::wire::quoted;
+pub use draft::Draft;
 
 /// Takes the files of a report.
 pub trait Folder {
@@ -80,6 +83,9 @@ pub struct StoreError {
 /// The flag that names most folders.
 const OUT: &str = "--out";
 
+/// What the name of a file ends in while it is written, and of a folder.
+const PARTIAL: &str = ".partial";
+
 impl StoreError {
     fn new(what: &'static str, path: &Path, cause: impl ToString, flag: &str) -> Self {
         Self {
@@ -88,6 +94,25 @@ impl StoreError {
             cause: cause.to_string(),
             remedy: format!("choose another folder with {flag}"),
         }
+    }
+
+    /// What there is to say where a folder that `--out` named holds something.
+    #[must_use]
+    pub fn taken(path: &Path) -> Self {
+        Self::taken_for(OUT, path)
+    }
+
+    fn taken_for(flag: &str, path: &Path) -> Self {
+        let cause = "it holds something already, and results are never overwritten";
+        let mut error = Self::new("write to", path, cause, flag);
+        if path.join(JOURNAL).is_file() {
+            error.remedy = format!(
+                "it has the finished runs of a command that was interrupted: repeat that command with \
+                 --resume {} in place of {flag}; for anything else choose another folder with {flag}",
+                quoted(&path.display().to_string())
+            );
+        }
+        error
     }
 
     /// An error of the system.
@@ -131,29 +156,7 @@ impl OutputFolder {
         path: &Path,
         if_present: IfPresent,
     ) -> Result<Self, StoreError> {
-        let taken = |p: &Path| {
-            fs::symlink_metadata(p).is_ok()
-                && fs::read_dir(p).map_or(true, |mut d| d.next().is_some())
-        };
-        let mut chosen = path.to_path_buf();
-        let mut number = 2_u32;
-        while taken(&chosen) {
-            if if_present == IfPresent::Refuse {
-                let cause = "it holds something already, and results are never overwritten";
-                let mut error = StoreError::new("write to", path, cause, flag);
-                if path.join(JOURNAL).is_file() {
-                    error.remedy = format!(
-                        "it has the finished runs of a command that was interrupted: repeat that command with \
-                         --resume {} in place of {flag}; for anything else choose another folder with {flag}",
-                        quoted(&path.display().to_string())
-                    );
-                }
-                return Err(error);
-            }
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            chosen = path.with_file_name(format!("{name}-{number}"));
-            number += 1;
-        }
+        let chosen = choose(flag, path, if_present)?;
         let is_new = |folder: &&Path| fs::symlink_metadata(folder).is_err();
         let ways = chosen.ancestors().filter(|p| !p.as_os_str().is_empty());
         let made = ways.take_while(is_new).map(Path::to_path_buf).collect();
@@ -221,11 +224,120 @@ impl OutputFolder {
         file.map_err(|error| self.unwritten(name, &error))
     }
 
+    /// Writes `bytes` to the file `name`, in place of what may be there: whoever looks finds all of it, or
+    /// what was there before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut file = self.begin(name)?;
+        file.put(bytes)?;
+        file.complete()
+    }
+
+    /// Begins what is to be the file `name`, which may name a folder on the way, in place of what may be there.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn begin(&self, name: &str) -> Result<Replacement<'_>, StoreError> {
+        let partial = self.path.join(format!("{name}{PARTIAL}"));
+        if let Some(parent) = partial.parent() {
+            fs::create_dir_all(parent)
+                .map_err(|e| StoreError::system("make", parent, &e, self.flag))?;
+        }
+        let file = File::create(&partial).map_err(|error| self.unwritten(name, &error))?;
+        Ok(Replacement {
+            folder: self,
+            name: name.to_owned(),
+            partial,
+            file: BufWriter::new(file),
+        })
+    }
+
     /// What to say if the file `name` did not take what was written.
     #[must_use]
     pub fn unwritten(&self, name: &str, error: &io::Error) -> StoreError {
         StoreError::system("write", &self.path.join(name), error, self.flag)
     }
+}
+
+/// A file in the making: whoever looks finds what was there before, until it is complete.
+#[derive(Debug)]
+pub struct Replacement<'f> {
+    folder: &'f OutputFolder,
+    name: String,
+    partial: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Replacement<'_> {
+    /// Adds `bytes`.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let written = self.file.write_all(bytes);
+        written.map_err(|error| self.folder.unwritten(&self.name, &error))
+    }
+
+    /// Where others write to it.
+    pub const fn writer(&mut self) -> &mut BufWriter<File> {
+        &mut self.file
+    }
+
+    /// What to say if it did not take what was written.
+    #[must_use]
+    pub fn unwritten(&self, error: &io::Error) -> StoreError {
+        self.folder.unwritten(&self.name, error)
+    }
+
+    /// All is written: it takes its name.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn complete(self) -> Result<(), StoreError> {
+        let Self {
+            folder,
+            name,
+            partial,
+            file,
+        } = self;
+        let complete = || {
+            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            // Without, a crash of the machine may leave the name and lose the bytes.
+            file.sync_all()?;
+            fs::rename(&partial, folder.path.join(&name))
+        };
+        complete().map_err(|error| folder.unwritten(&name, &error))
+    }
+}
+
+/// Whether something is at `path` that must stay. What is left of files that were never whole need not.
+fn is_taken(path: &Path) -> bool {
+    if fs::symlink_metadata(path).is_err() {
+        return false;
+    }
+    let is_whole = |entry: io::Result<fs::DirEntry>| {
+        entry.map_or(true, |entry| {
+            !entry.file_name().to_string_lossy().ends_with(PARTIAL)
+        })
+    };
+    fs::read_dir(path).map_or(true, |mut entries| entries.any(is_whole))
+}
+
+/// Where a folder is made that is to be at `path`, which `flag` named.
+fn choose(flag: &'static str, path: &Path, if_present: IfPresent) -> Result<PathBuf, StoreError> {
+    let mut chosen = path.to_path_buf();
+    let mut number = 2_u32;
+    while is_taken(&chosen) {
+        if if_present == IfPresent::Refuse {
+            return Err(StoreError::taken_for(flag, path));
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        chosen = path.with_file_name(format!("{name}-{number}"));
+        number += 1;
+    }
+    Ok(chosen)
 }
 
 #[cfg(test)]
@@ -244,6 +356,24 @@ mod tests {
         assert_eq!(fs::read(replaced).unwrap(), b"z");
         let second = OutputFolder::create(&path, IfPresent::Number).unwrap();
         assert!(second.path().ends_with("out-2"));
+        assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn what_was_never_whole_takes_no_folder() {
+        let base = std::env::temp_dir().join(format!("dupack-whole-{}", std::process::id()));
+        let path = base.join("out");
+        let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
+        // As a crash leaves it.
+        fs::write(path.join("a.partial"), b"x").unwrap();
+        let again = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
+        assert_eq!(again.path(), folder.path());
+        for text in [b"one", b"two"] {
+            folder.replace("a", text).unwrap();
+            assert_eq!(fs::read(path.join("a")).unwrap(), text);
+        }
+        assert!(!path.join("a.partial").exists());
         assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());
         fs::remove_dir_all(&base).unwrap();
     }

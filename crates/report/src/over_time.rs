@@ -220,14 +220,14 @@ fn csv(runs: &OverTime, places: &Places, shown: Shown) -> Vec<u8> {
         if matches!(shown, Shown::Queue) {
             for &(time, value) in &timeline.queue_packets {
                 let (time, value) = (short(time, 1e6), short(value, 1e3));
-                put(&place, &[&seed, stack, &time, &value]);
+                put(place, &[&seed, stack, &time, &value]);
             }
         }
         for flow in &timeline.flows {
             let number = flow.flow.to_string();
             for &(time, value) in shown.of_flow(flow).into_iter().flatten() {
                 let (time, value) = (short(time, 1e6), short(value, 1e3));
-                put(&place, &[&seed, stack, &number, &time, &value]);
+                put(place, &[&seed, stack, &number, &time, &value]);
             }
         }
     }

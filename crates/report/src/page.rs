@@ -1,7 +1,7 @@
 //! One self-contained HTML page: text, tables, and figures inline, nothing to fetch.
 
 use minijinja::{AutoEscape, Environment, context};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A page.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -106,19 +106,19 @@ impl Link {
 }
 
 /// A cell of a table.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
     /// Its text.
     pub text: String,
     /// How it stands out.
     pub emphasis: Emphasis,
     /// Where its text leads, if anywhere: a section of the page (`#s3`) or a file beside it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub link: String,
 }
 
 /// How a cell stands out.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Emphasis {

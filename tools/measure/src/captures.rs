@@ -1,5 +1,5 @@
 //! `cargo measure diagnose --speed`: how long `dupack diagnose` takes for a large capture, beside tshark and tcptrace.
-//! The last section of docs/performance.md tells.
+//! A section of docs/performance.md tells.
 
 use std::fs;
 use std::path::Path;
@@ -8,11 +8,12 @@ use std::process::Command;
 use dupack_build::{output, release, release_example, root, succeed, target};
 
 use crate::peers::machine::Machine;
+use crate::section;
 
 const PAGE: &str = "docs/performance.md";
 
-/// How the section begins. Nothing comes after it.
-const HEADING: &str = "## Captures of many connections\n";
+/// How the section begins.
+pub const HEADING: &str = "## Captures of many connections\n";
 
 /// What measures memory: Debian's package `time`.
 const TIME: &str = "/usr/bin/time";
@@ -92,21 +93,13 @@ pub fn run(extent: &Extent) -> Result<(), String> {
     let measured = measure_all(extent.rounds, &capture, &folder);
     // It is large, and is made anew in a minute.
     let _ = fs::remove_file(&capture);
-    let text = section(made.trim(), &measured?, &machine);
+    let text = told(made.trim(), &measured?, &machine);
     let page = root().join(PAGE);
     let before = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
-    let before = before.strip_suffix(written(&before)).unwrap_or(&before);
-    let before = before.trim_end();
-    let whole = format!("{before}\n\n{text}");
-    fs::write(&page, whole).map_err(|e| format!("cannot write {}: {e}", page.display()))?;
+    fs::write(&page, section::put(&before, HEADING, &text))
+        .map_err(|e| format!("cannot write {}: {e}", page.display()))?;
     println!("{text}");
     Ok(())
-}
-
-/// The section as it stands in a page; nothing if there is none.
-pub fn written(page: &str) -> &str {
-    let begin = page.find(HEADING);
-    begin.and_then(|at| page.get(at..)).unwrap_or_default()
 }
 
 /// The runs of every reader that is there.
@@ -166,7 +159,7 @@ fn parse(told: &str) -> Option<Run> {
 }
 
 /// What is told of all runs.
-fn section(made: &str, measured: &[Vec<Run>], machine: &Machine) -> String {
+fn told(made: &str, measured: &[Vec<Run>], machine: &Machine) -> String {
     let mut text = format!(
         "{HEADING}
 `dupack diagnose` without what-if and figures, `tshark -q -z conv,tcp` and `tcptrace -n -lr` read the same file of headers, made by
@@ -254,12 +247,5 @@ mod tests {
         let line = row(own, &runs, &runs);
         assert!(line.ends_with("| 100 |  | ≤ 200 MB | yes |\n"), "{line}");
         assert_eq!(row(tshark, &[], &runs), "| tshark | | | | | | |\n");
-    }
-
-    #[test]
-    fn the_section_is_the_last_of_its_page() {
-        let page = format!("# Performance\n\n{HEADING}\nold\n");
-        assert_eq!(written(&page), format!("{HEADING}\nold\n"));
-        assert_eq!(written("# Performance\n"), "");
     }
 }

@@ -4,13 +4,18 @@
 mod captures;
 mod conformance;
 mod diagnose;
+mod environments;
 mod evaluation;
 mod ns2;
 mod ns3;
 mod optimise;
+mod part;
 mod peers;
 mod queues;
 mod reproduce;
+mod section;
+mod shards;
+mod stream;
 mod testbed;
 mod wire_card;
 mod wire_speed;
@@ -67,6 +72,17 @@ enum Measurement {
     /// tcptrace, into the last section of docs/performance.md (a quarter of an hour on a quiet machine; needs the
     /// Debian packages `time`, `tshark` and `tcptrace`).
     Diagnose(diagnose::DiagnoseArgs),
+    /// Count the steps that environments for reinforcement learning make in a second, beside ns-3 on the same path, into the last
+    /// section of docs/environments.md (five minutes on a quiet machine; needs the Debian packages `libns3-dev` and
+    /// `libgsl-dev`).
+    Environments(environments::EnvironmentsArgs),
+    /// Do the shards of some experiments one by one, and write into docs/clusters.md how well they are balanced (a
+    /// minute; needs the Debian package `time`).
+    Shards(shards::ShardsArgs),
+    /// A sweep of a million runs with `dupack run --stream`: its time, its memory and what it writes, and what many
+    /// machines would take, into a section of docs/performance.md (some minutes on a quiet machine, and 2 GB of disk;
+    /// needs the Debian package `time`).
+    Stream(stream::StreamArgs),
     /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),
 }
@@ -85,6 +101,9 @@ fn main() -> ExitCode {
         Measurement::Conformance(args) => conformance::run(&args),
         Measurement::Evaluation(args) => evaluation::run(&args),
         Measurement::Diagnose(args) => args.run(),
+        Measurement::Environments(args) => environments::run(&args),
+        Measurement::Shards(args) => shards::run(&args),
+        Measurement::Stream(args) => stream::run(&args),
         Measurement::Reproduce(args) => reproduce::run(&args),
     };
     match result {

@@ -85,7 +85,7 @@ impl Setting {
                 "the file has {count} points; this is the first, {label} (--point 1 to {count} chooses)"
             ));
         }
-        let mut e = point.experiment.clone();
+        let mut e = Experiment::clone(&point.experiment);
         let seed = args.seed.or_else(|| e.seeds.to_vec().first().copied());
         let seed = seed.unwrap_or(DEFAULT_SEED);
         e.seeds = Seeds::List(vec![seed]);

@@ -4,6 +4,7 @@
 #[path = "../../../wire/tests/skipping/mod.rs"]
 mod skipping;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
@@ -42,6 +43,22 @@ pub fn dupack(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dupack"));
     command.args(args);
     command
+}
+
+/// Every file below `path`.
+pub fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap().path();
+        let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+        if entry.is_dir() {
+            let below = files(&entry).into_iter();
+            all.extend(below.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else {
+            all.insert(name, fs::read(entry).unwrap());
+        }
+    }
+    all
 }
 
 pub fn text(bytes: &[u8]) -> String {

@@ -49,6 +49,8 @@ pub enum ExperimentError {
 pub struct Complaint {
     /// What is wrong.
     pub message: String,
+    /// The keys of the value that is wrong, joined by dots (`path.loss`), as far as it is known which.
+    pub field: Option<String>,
     /// The file.
     #[source_code]
     pub file: NamedSource<String>,
@@ -66,6 +68,7 @@ impl ExperimentError {
     pub fn at(source: &Source, path: &str, message: String, help: Option<String>) -> Self {
         Self::Invalid(Box::new(Complaint {
             message,
+            field: Some(path.to_owned()),
             file: NamedSource::new(&source.name, source.text.clone()),
             at: source.span_of(path),
             help,
@@ -77,6 +80,7 @@ impl ExperimentError {
     pub fn at_key(source: &Source, path: &str, message: String, help: Option<String>) -> Self {
         Self::Invalid(Box::new(Complaint {
             message,
+            field: Some(path.to_owned()),
             file: NamedSource::new(&source.name, source.text.clone()),
             at: source.spans_of(path).map(|(key, _)| key),
             help,
@@ -109,6 +113,7 @@ impl ExperimentError {
         });
         Self::Invalid(Box::new(Complaint {
             message,
+            field: Some(path.to_owned()),
             file: NamedSource::new(&source.name, source.text.clone()),
             at,
             help,
@@ -175,7 +180,7 @@ impl Source {
     /// have something to point at.
     #[must_use]
     pub fn of_flags(experiment: &Experiment) -> Self {
-        let text = toml::to_string_pretty(experiment).unwrap_or_default();
+        let text = experiment.text();
         Self::new("the experiment made from the flags", text)
     }
 
@@ -189,10 +194,19 @@ impl Source {
             ExperimentError::Invalid(Box::new(Complaint {
                 help: meant(&message).or_else(|| as_list(error.message())),
                 message,
+                field: error.span().and_then(|span| self.path_at(&span)),
                 file: NamedSource::new(&self.name, self.text.clone()),
                 at: error.span().map(SourceSpan::from),
             }))
         })
+    }
+
+    /// The keys, joined by dots, of the innermost value whose key or text holds all of `span`; `None` if
+    /// none does.
+    fn path_at(&self, span: &Range<usize>) -> Option<String> {
+        let table = DeTable::parse(&self.text).ok()?;
+        let keys = keys_in(table.get_ref(), span)?;
+        Some(keys.join("."))
     }
 
     /// Where the value at `path` stands in the text. Where it is left out, the nearest table
@@ -232,6 +246,36 @@ impl Source {
         }
         span
     }
+}
+
+/// The way to the innermost value of `table` whose key or text holds all of `span`.
+fn keys_in(table: &DeTable<'_>, span: &Range<usize>) -> Option<Vec<String>> {
+    table.iter().find_map(|(key, value)| {
+        let name = match key.get_ref().contains('.') {
+            true => format!("\"{}\"", key.get_ref()),
+            false => key.get_ref().to_string(),
+        };
+        let own = covers(&key.span(), span).then(Vec::new);
+        let inner = own.or_else(|| keys_to(value, span))?;
+        Some(std::iter::once(name).chain(inner).collect())
+    })
+}
+
+/// The same from `value` on, which is none if the whole of it is meant.
+fn keys_to(value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Option<Vec<String>> {
+    let inner = match value.get_ref() {
+        DeValue::Table(table) => keys_in(table, span),
+        DeValue::Array(items) => items.iter().enumerate().find_map(|(place, item)| {
+            let inner = keys_to(item, span)?;
+            Some(std::iter::once(place.to_string()).chain(inner).collect())
+        }),
+        _ => None,
+    };
+    inner.or_else(|| covers(&value.span(), span).then(Vec::new))
+}
+
+fn covers(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
 }
 
 /// The keys of a path; a quoted key may hold dots (`sweep."path.loss".2`).
@@ -444,6 +488,24 @@ mod tests {
             assert!(out.contains(choices), "{out}");
             assert!(!out.contains("untagged"), "{out}");
             assert!(out.contains("line 3"), "{out}");
+        }
+    }
+
+    #[test]
+    fn a_complaint_names_the_field() {
+        for (line, field) in [
+            ("[path]\nrate = \"1Mbit\"", "path.rate"),
+            ("[path]\nspeed = \"1Mbit/s\"", "path.speed"),
+            ("[[flows]]\n[[flows]]\ncount = -2", "flows.1.count"),
+            ("path = 1.5", "path"),
+            ("sweep = { \"path.loss\" = \"1%\" }", "sweep.\"path.loss\""),
+            ("nonsense = 3", "nonsense"),
+        ] {
+            let text = format!("stacks = [\"sack/reno\"]\n{line}\n");
+            let ExperimentError::Invalid(complaint) = source(&text).parse().unwrap_err() else {
+                panic!("{line}");
+            };
+            assert_eq!(complaint.field.as_deref(), Some(field), "{line}");
         }
     }
 

@@ -248,6 +248,12 @@ impl Experiment {
         })
     }
 
+    /// The text of a file that says what it says.
+    #[must_use]
+    pub fn text(&self) -> String {
+        toml::to_string_pretty(self).unwrap_or_default()
+    }
+
     /// What its claims may use.
     #[must_use]
     pub fn vocabulary(&self) -> Vocabulary {

@@ -2,6 +2,7 @@
 //! the values of each point that the file lists.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use toml::{Table, Value};
 
@@ -13,8 +14,8 @@ use super::{Experiment, SweepValue};
 pub struct Point {
     /// Keys and values, in the order of the sweep; empty without a sweep.
     pub values: Vec<(String, SweepValue)>,
-    /// The experiment with these values in place and no sweep.
-    pub experiment: Experiment,
+    /// The experiment with these values in place and no sweep. Scenarios share it.
+    pub experiment: Arc<Experiment>,
 }
 
 impl Point {
@@ -59,14 +60,7 @@ struct Setting {
 /// # Errors
 /// If a key names nothing that an experiment has, or a value does not fit its key.
 pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, ExperimentError> {
-    let mut bare = experiment.clone();
-    bare.sweep.clear();
-    bare.points.clear();
-    // No run depends on what is claimed of it.
-    bare.names.clear();
-    bare.define.clear();
-    bare.claims.clear();
-    let base = Table::try_from(&bare).expect("an experiment is a TOML table");
+    let base = bare(experiment);
     let combinations = if experiment.points.is_empty() {
         combinations(experiment, source)?
     } else {
@@ -76,6 +70,53 @@ pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, Ex
         .into_iter()
         .map(|settings| point(&base, settings, source))
         .collect()
+}
+
+/// The experiment of `base`, which has no sweep, with `values` in place of its own.
+///
+/// # Errors
+/// If a key names nothing that an experiment has, or a value does not fit its key.
+pub(crate) fn set_in(
+    base: &Table,
+    values: &[(String, SweepValue)],
+    source: &Source,
+) -> Result<Point, ExperimentError> {
+    let mut table = base.clone();
+    let set_all = values
+        .iter()
+        .try_for_each(|(key, value)| set(&mut table, key, value));
+    // All at once: it is done for every run. Only what went wrong is looked for value by value.
+    if set_all.is_ok()
+        && let Ok(experiment) = table.try_into::<Experiment>()
+    {
+        let (values, experiment) = (values.to_vec(), Arc::new(experiment));
+        return Ok(Point { values, experiment });
+    }
+    let settings = values.iter().map(|(key, value)| {
+        sweepable(key, key, source)?;
+        Ok(Setting {
+            key: key.clone(),
+            value: value.clone(),
+            place: key.clone(),
+        })
+    });
+    point(
+        base,
+        settings.collect::<Result<_, ExperimentError>>()?,
+        source,
+    )
+}
+
+/// The experiment as a table, without its sweep and what else concerns no single run.
+pub(crate) fn bare(experiment: &Experiment) -> Table {
+    let mut bare = experiment.clone();
+    bare.sweep.clear();
+    bare.points.clear();
+    // No run depends on what is claimed of it.
+    bare.names.clear();
+    bare.define.clear();
+    bare.claims.clear();
+    Table::try_from(&bare).expect("an experiment is a TOML table")
 }
 
 /// The experiment with these settings in place of its own.
@@ -103,7 +144,7 @@ fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point,
         }
     }
     Ok(Point {
-        experiment: table.try_into().expect("it was just checked"),
+        experiment: Arc::new(table.try_into().expect("it was just checked")),
         values: settings.into_iter().map(|s| (s.key, s.value)).collect(),
     })
 }
@@ -227,7 +268,7 @@ fn bounded(points: usize, place: &str, source: &Source) -> Result<(), Experiment
 }
 
 /// Stacks and seeds are compared at every point as they are; words change nothing.
-fn sweepable(key: &str, place: &str, source: &Source) -> Result<(), ExperimentError> {
+pub(crate) fn sweepable(key: &str, place: &str, source: &Source) -> Result<(), ExperimentError> {
     let help = match split(key)[0].as_str() {
         "stacks" => "list every stack in `stacks`: they are compared at every point",
         "precision" | "seeds_max" => "they hold for every point",
@@ -347,7 +388,7 @@ mod tests {
             values: [("links.1.loss", forward), ("links.3.reverse.loss", reverse)]
                 .map(|(key, value)| (key.to_owned(), SweepValue::Text(value.to_owned())))
                 .to_vec(),
-            experiment: Experiment::new(vec!["sack/reno".to_owned()]),
+            experiment: Arc::new(Experiment::new(vec!["sack/reno".to_owned()])),
         };
         assert_eq!(point("1%", "1%").label(), "loss 1%");
         assert_eq!(point("3%", "0%").label(), "1.loss 3%, reverse.loss 0%");

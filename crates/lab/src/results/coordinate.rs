@@ -72,6 +72,24 @@ impl Coordinate {
         Self::Number { number, unit: "" }
     }
 
+    /// Where each of `points`, which are all of a sweep, is on each of its axes, in the order of its keys. What
+    /// counts is what the experiment made of a value, not how it was written, and a zero has the unit of its
+    /// neighbours.
+    #[must_use]
+    pub fn of_points(points: &[Point]) -> Vec<Vec<Self>> {
+        let mut all: Vec<Vec<Self>> = points.iter().map(coordinates).collect();
+        let axes = all.iter().map(Vec::len).max().unwrap_or(0);
+        for axis in 0..axes {
+            let units = all.iter().filter_map(|point| point.get(axis));
+            let Some(unit) = units.map(Self::unit).find(|unit| !unit.is_empty()) else {
+                continue;
+            };
+            let here = all.iter_mut().filter_map(|point| point.get_mut(axis));
+            here.for_each(|coordinate| coordinate.zero_in(unit));
+        }
+        all
+    }
+
     /// The unit; empty if it has none.
     #[must_use]
     pub const fn unit(&self) -> &'static str {
@@ -91,26 +109,15 @@ impl Coordinate {
 }
 
 impl Results {
-    /// Where each point is on each axis of the sweep, in the order of its keys. What counts is what the
-    /// experiment made of a value, not how it was written, and a zero has the unit of its neighbours.
+    /// Where each point is on each axis of the sweep ([`Coordinate::of_points`]).
     #[must_use]
     pub fn coordinates(&self) -> Vec<Vec<Coordinate>> {
-        let mut all: Vec<Vec<Coordinate>> = self.points.iter().map(coordinates).collect();
-        let axes = all.iter().map(Vec::len).max().unwrap_or(0);
-        for axis in 0..axes {
-            let units = all.iter().filter_map(|point| point.get(axis));
-            let Some(unit) = units.map(Coordinate::unit).find(|unit| !unit.is_empty()) else {
-                continue;
-            };
-            let here = all.iter_mut().filter_map(|point| point.get_mut(axis));
-            here.for_each(|coordinate| coordinate.zero_in(unit));
-        }
-        all
+        Coordinate::of_points(&self.points)
     }
 }
 
 fn coordinates(point: &Point) -> Vec<Coordinate> {
-    let whole = Table::try_from(&point.experiment).map_or(Value::Boolean(false), Value::Table);
+    let whole = Table::try_from(&*point.experiment).map_or(Value::Boolean(false), Value::Table);
     let of = |(key, value): &(String, SweepValue)| {
         let understood = at(&whole, key).and_then(Coordinate::of_toml);
         understood.unwrap_or_else(|| Coordinate::of_sweep(value))

@@ -12,8 +12,10 @@ pub use coordinate::Coordinate;
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
 pub use recorded::{Beginning, Carries, Recorded};
-pub use summary::{Cell, Comparison};
+pub use summary::{Cell, Comparison, SummaryRow};
 pub use verdict::{Prefer, Verdict};
+
+use std::cmp::Ordering;
 
 use crate::experiment::points::Point;
 use crate::experiment::{Experiment, SweepValue};
@@ -93,6 +95,20 @@ pub struct Results {
 }
 
 impl Results {
+    /// The runs at `point`, by stack and seed.
+    #[must_use]
+    pub fn runs_at(&self, point: usize) -> &[Run] {
+        within(&self.runs, |run| run.point.cmp(&point))
+    }
+
+    /// The runs of `stack` at `point`, by seed.
+    #[must_use]
+    pub fn runs_of(&self, point: usize, stack: usize) -> &[Run] {
+        within(&self.runs, |run| {
+            (run.point, run.stack).cmp(&(point, stack))
+        })
+    }
+
     /// The values of `measure` over the seeds of `stack` at `point`, with their seeds. Runs that
     /// cannot be trusted are left out.
     pub fn samples(
@@ -101,10 +117,9 @@ impl Results {
         stack: usize,
         measure: Measure,
     ) -> impl Iterator<Item = (u64, f64)> + '_ {
-        self.runs
-            .iter()
-            .filter(move |run| run.point == point && run.stack == stack && self.is_sound(run))
-            .filter_map(move |run| Some((run.seed, run.values.get(measure)?)))
+        let here = self.runs_of(point, stack).iter();
+        let sound = here.filter(move |run| self.is_sound(run));
+        sound.filter_map(move |run| Some((run.seed, run.values.get(measure)?)))
     }
 
     /// Whether `measure` applies to any run.
@@ -136,15 +151,11 @@ impl Results {
     /// that happened shows.
     #[must_use]
     pub fn is_without_chance(&self, point: usize, stack: usize) -> bool {
-        let here = |run: &&Run| run.point == point && run.stack == stack;
-        let mut here = self.runs.iter().filter(here).map(|run| run.trace_hash);
-        let Some(first) = here.next() else {
+        let [first, others @ ..] = self.runs_of(point, stack) else {
             return false;
         };
-        let mut others = here.peekable();
-        self.medium == Medium::Simulated
-            && others.peek().is_some()
-            && others.all(|hash| hash == first)
+        let same = |run: &Run| run.trace_hash == first.trace_hash;
+        self.medium == Medium::Simulated && !others.is_empty() && others.iter().all(same)
     }
 
     /// Whether all of several seeds gave a stack at a point the same run.
@@ -175,8 +186,7 @@ impl Results {
         match self.medium.doubts(point, stack).count() {
             0 => name.clone(),
             doubts => {
-                let here = |run: &&Run| run.point == point && run.stack == stack;
-                let all = self.runs.iter().filter(here).count();
+                let all = self.runs_of(point, stack).len();
                 format!("{name} {}{}/{all}", medium::DOUBT, all - doubts.min(all))
             }
         }
@@ -195,10 +205,9 @@ impl Results {
     #[must_use]
     pub fn too_few_at(&self, point: usize) -> Vec<usize> {
         let is_one = |stack: &usize| {
-            let here = |run: &&Run| run.point == point && run.stack == *stack;
-            let all = self.runs.iter().filter(here).count();
-            let here = self.runs.iter().filter(here);
-            let sound = here.filter(|run| self.is_sound(run)).count();
+            let here = self.runs_of(point, *stack);
+            let all = here.len();
+            let sound = here.iter().filter(|run| self.is_sound(run)).count();
             sound < all && (sound < medium::SOUND_LEAST || 2 * sound < all)
         };
         (0..self.stacks.len()).filter(is_one).collect()
@@ -223,6 +232,13 @@ impl Results {
     pub fn missing(&self) -> usize {
         self.planned.saturating_sub(self.runs.len())
     }
+}
+
+/// Those of `runs`, which are sorted, that `place` says are equal.
+fn within(runs: &[Run], place: impl Fn(&Run) -> Ordering) -> &[Run] {
+    let start = runs.partition_point(|run| place(run).is_lt());
+    let rest = &runs[start..];
+    &rest[..rest.partition_point(|run| place(run).is_eq())]
 }
 
 /// The number in a swept value and the unit it is in: percent, ms, Mbit/s, kB, packets.

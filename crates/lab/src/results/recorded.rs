@@ -122,7 +122,7 @@ impl Results {
     /// The seeds of the runs that there are at `point`, ascending.
     #[must_use]
     pub fn seeds_at(&self, point: usize) -> Vec<u64> {
-        let here = self.runs.iter().filter(|run| run.point == point);
+        let here = self.runs_at(point).iter();
         let seeds: BTreeSet<u64> = here.map(|run| run.seed).collect();
         seeds.into_iter().collect()
     }

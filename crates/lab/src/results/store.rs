@@ -3,58 +3,95 @@
 //! Where a row is in the sweep is told by numbers: a column per swept key, one with its unit beside it,
 //! and `point` for people, which is empty in no row of a sweep and is no column without one.
 
+use std::io::Write;
+
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Comparison, Coordinate, Measure, Results, verdict};
+use super::{Coordinate, Measure, Results, SummaryRow, verdict};
 use crate::experiment::points::Point;
-use crate::stats::{Ratio, Summary};
+use crate::stats::Ratio;
 
 /// Every run, a line each.
 #[must_use]
 pub fn runs_csv(results: &Results) -> Vec<u8> {
-    let mut out = csv::Writer::from_writer(Vec::new());
+    whole(results, runs_head, run_rows)
+}
+
+/// A file of CSV: its head, and its rows at every point.
+pub(super) fn whole(
+    results: &Results,
+    head: impl Fn(&Places) -> Vec<u8>,
+    rows: impl Fn(&mut Vec<u8>, &Results, usize, &[String]),
+) -> Vec<u8> {
     let places = Places::of(results);
+    let mut out = head(&places);
+    for point in 0..results.points.len() {
+        rows(&mut out, results, point, places.at(point));
+    }
+    out
+}
+
+/// The head of [`runs_csv`].
+#[must_use]
+pub fn runs_head(places: &Places) -> Vec<u8> {
     let measures = Measure::ALL.map(Measure::key);
     let own = ["stack", "seed"].into_iter().chain(measures);
-    places.head(&mut out, own.chain(["trace_hash"]));
-    for run in &results.runs {
-        let mut row = places.at(run.point);
-        row.push(results.stacks[run.stack].clone());
-        row.push(run.seed.to_string());
-        row.extend(Measure::ALL.map(|m| run.values.get(m).map_or(String::new(), number)));
-        let hash = results.hash_of(run);
-        row.push(hash.map_or(String::new(), |hash| format!("{hash:016x}")));
-        put(&mut out, row.iter().map(String::as_str));
-    }
-    out.into_inner().unwrap_or_default()
+    places.head(own.chain(["trace_hash"]))
 }
 
-/// What the runs of a stack at a point say together by a measure.
-struct Row {
-    point: usize,
-    measure: Measure,
-    cell: Cell,
-    summary: Summary,
-}
-
-/// A row per point, measure and stack, for what was measured.
-fn rows(results: &Results) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for point in 0..results.points.len() {
-        for measure in Measure::ALL.into_iter().filter(|m| results.has(*m)) {
-            for cell in Comparison::of(results, point, measure).cells {
-                if let Some(summary) = cell.summary {
-                    rows.push(Row {
-                        point,
-                        measure,
-                        cell,
-                        summary,
-                    });
+/// Adds the rows of [`runs_csv`] at the point of `results` that is `at` this place; `place` is where it is in the
+/// sweep.
+pub fn run_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+    for (stack, name) in results.stacks.iter().enumerate() {
+        // What the rows of a stack have in common, with quotes where they are needed: the rest is numbers.
+        let mut common = line(place.iter().map(String::as_str).chain([name.as_str()]));
+        common.truncate(common.trim_ascii_end().len());
+        for run in results.runs_of(at, stack) {
+            out.extend(&common);
+            let hash = results.hash_of(run);
+            let mut put = || -> std::io::Result<()> {
+                write!(out, ",{}", run.seed)?;
+                for measure in Measure::ALL {
+                    out.push(b',');
+                    if let Some(value) = run.values.get(measure) {
+                        write!(out, "{value}")?;
+                    }
                 }
-            }
+                out.push(b',');
+                if let Some(hash) = hash {
+                    write!(out, "{hash:016x}")?;
+                }
+                writeln!(out)
+            };
+            put().expect("memory does not fail");
         }
     }
-    rows
+}
+
+/// The head of a file with a line per TCP flow of every run, in the order of the flows.
+#[must_use]
+pub fn flows_head(places: &Places) -> Vec<u8> {
+    places.head(["stack", "seed", "flow", "goodput_mbit_s"])
+}
+
+/// Adds the rows of such a file at a point, as [`run_rows`] does. Flows are counted from 0.
+pub fn flow_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+    for run in results.runs_at(at) {
+        for (flow, goodput) in run.flow_goodputs.iter().enumerate() {
+            let own = [
+                results.stacks[run.stack].clone(),
+                run.seed.to_string(),
+                flow.to_string(),
+                number(*goodput),
+            ];
+            put(out, place, &own);
+        }
+    }
+}
+
+/// The rows of all points.
+fn rows(results: &Results) -> impl Iterator<Item = SummaryRow> {
+    (0..results.points.len()).flat_map(|point| SummaryRow::of(results, point))
 }
 
 /// What a ratio is called where there is none.
@@ -65,9 +102,13 @@ fn centre(ratio: Option<Ratio>) -> &'static str {
 /// A line per point, stack and measure: mean, spread, and the ratio to the first stack.
 #[must_use]
 pub fn summary_csv(results: &Results) -> Vec<u8> {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    let places = Places::of(results);
-    let own = [
+    whole(results, summary_head, summary_rows)
+}
+
+/// The head of [`summary_csv`].
+#[must_use]
+pub fn summary_head(places: &Places) -> Vec<u8> {
+    places.head([
         "stack",
         "measure",
         "runs",
@@ -81,15 +122,17 @@ pub fn summary_csv(results: &Results) -> Vec<u8> {
         "ratio_ci95_high",
         "ratio_pairs",
         "ratio_is",
-    ];
-    places.head(&mut out, own);
-    for row in rows(results) {
-        let Row { cell, summary, .. } = row;
-        let ends = cell.ratio.and_then(|r| r.interval_95);
+    ])
+}
+
+/// Adds the rows of [`summary_csv`] at a point, as [`run_rows`] does.
+pub fn summary_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+    for row in SummaryRow::of(results, at) {
+        let summary = row.summary;
+        let ends = row.ratio.and_then(|r| r.interval_95);
         let opt = |v: Option<f64>| v.map_or(String::new(), number);
-        let mut line = places.at(row.point);
-        line.extend([
-            results.stacks[cell.stack].clone(),
+        let own = [
+            results.stacks[row.stack].clone(),
             row.measure.key().to_owned(),
             summary.n.to_string(),
             number(summary.mean),
@@ -97,31 +140,36 @@ pub fn summary_csv(results: &Results) -> Vec<u8> {
             opt(summary.standard_deviation),
             number(summary.min),
             number(summary.max),
-            opt(cell.ratio.map(|r| r.mean)),
+            opt(row.ratio.map(|r| r.mean)),
             opt(ends.map(|(low, _)| low)),
             opt(ends.map(|(_, high)| high)),
-            cell.pairs.to_string(),
-            centre(cell.ratio).to_owned(),
-        ]);
-        put(&mut out, line.iter().map(String::as_str));
+            row.pairs.to_string(),
+            centre(row.ratio).to_owned(),
+        ];
+        put(out, place, &own);
     }
-    out.into_inner().unwrap_or_default()
 }
 
 /// Which part of each recorded trace the runs saw: a line per point, trace and seed. A part that ends
 /// beyond the trace goes on at its start, and a run longer than the trace goes round it.
 #[must_use]
 pub fn traces_csv(results: &Results) -> Vec<u8> {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    let places = Places::of(results);
-    let own = [
+    whole(results, traces_head, trace_rows)
+}
+
+/// The head of [`traces_csv`].
+#[must_use]
+pub fn traces_head(places: &Places) -> Vec<u8> {
+    places.head([
         "key", "trace", "seed", "from_s", "seen_s", "length_s", "run_s",
-    ];
-    places.head(&mut out, own);
-    for recorded in &results.recorded {
-        for seed in results.seeds_at(recorded.point) {
-            let mut line = places.at(recorded.point);
-            line.extend([
+    ])
+}
+
+/// Adds the rows of [`traces_csv`] at a point, as [`run_rows`] does.
+pub fn trace_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+    for recorded in results.recorded.iter().filter(|r| r.point == at) {
+        for seed in results.seeds_at(at) {
+            let own = [
                 recorded.key.clone(),
                 recorded.file.display().to_string(),
                 seed.to_string(),
@@ -129,22 +177,20 @@ pub fn traces_csv(results: &Results) -> Vec<u8> {
                 number(recorded.seen_ms as f64 / 1e3),
                 number(f64::from(recorded.length_ms) / 1e3),
                 number(recorded.run_ms as f64 / 1e3),
-            ]);
-            put(&mut out, line.iter().map(String::as_str));
+            ];
+            put(out, place, &own);
         }
     }
-    out.into_inner().unwrap_or_default()
 }
 
 /// Every effective parameter, a line each.
 #[must_use]
 pub fn parameters_csv(results: &Results) -> Vec<u8> {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    put(&mut out, ["owner", "parameter", "value", "source"]);
+    let mut out = line(["owner", "parameter", "value", "source"]);
     for p in &results.parameters {
-        put(&mut out, [&*p.owner, &*p.name, &*p.value, &*p.source]);
+        out.extend(line([&*p.owner, &*p.name, &*p.value, &*p.source]));
     }
-    out.into_inner().unwrap_or_default()
+    out
 }
 
 /// The whole of the results as JSON.
@@ -165,8 +211,7 @@ pub fn json(results: &Results) -> Value {
             "trace_hash": results.hash_of(run).map(|hash| format!("{hash:016x}")),
         })
     });
-    let summary = rows(results).into_iter();
-    let summary = summary.map(|row| row_object(results, &points, &row));
+    let summary = rows(results).map(|row| row_object(results, &points, &row));
     let traces = results.recorded.iter().flat_map(|recorded| {
         let seeds = results.seeds_at(recorded.point).into_iter();
         seeds.map(|seed| {
@@ -199,12 +244,12 @@ pub fn json(results: &Results) -> Value {
 }
 
 /// A line of [`summary_csv`]. An end of an interval that is infinite is null: JSON has none.
-fn row_object(results: &Results, points: &[Map<String, Value>], row: &Row) -> Value {
-    let Row { cell, summary, .. } = row;
-    let ends = cell.ratio.and_then(|r| r.interval_95);
+fn row_object(results: &Results, points: &[Map<String, Value>], row: &SummaryRow) -> Value {
+    let summary = row.summary;
+    let ends = row.ratio.and_then(|r| r.interval_95);
     json!({
         "point": points[row.point],
-        "stack": results.stacks[cell.stack],
+        "stack": results.stacks[row.stack],
         "measure": row.measure.key(),
         "runs": summary.n,
         "mean": summary.mean,
@@ -212,11 +257,11 @@ fn row_object(results: &Results, points: &[Map<String, Value>], row: &Row) -> Va
         "standard_deviation": summary.standard_deviation,
         "min": summary.min,
         "max": summary.max,
-        "ratio_to_first": cell.ratio.map(|r| r.mean),
+        "ratio_to_first": row.ratio.map(|r| r.mean),
         "ratio_ci95_low": ends.map(|(low, _)| low),
         "ratio_ci95_high": ends.map(|(_, high)| high),
-        "ratio_pairs": cell.pairs,
-        "ratio_is": cell.ratio.map(|r| r.centre.name()),
+        "ratio_pairs": row.pairs,
+        "ratio_is": row.ratio.map(|r| r.centre.name()),
     })
 }
 
@@ -226,9 +271,16 @@ pub fn json_text(results: &Results) -> String {
     format!("{:#}", json(results))
 }
 
-pub(super) fn put<'a>(out: &mut csv::Writer<Vec<u8>>, row: impl IntoIterator<Item = &'a str>) {
-    out.write_record(row)
-        .expect("rows have equal length and memory does not fail");
+/// Adds a row: where it is in the sweep, and the file's `own`.
+pub(super) fn put<'a>(out: &mut Vec<u8>, place: &'a [String], own: &'a [String]) {
+    out.extend(line(place.iter().chain(own).map(String::as_str)));
+}
+
+/// A line of CSV.
+fn line<'a>(cells: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    out.write_record(cells).expect("memory does not fail");
+    out.into_inner().unwrap_or_default()
 }
 
 /// The columns that say where a row is in the sweep; none without a sweep.
@@ -243,15 +295,21 @@ impl Places {
     /// Those of a comparison.
     #[must_use]
     pub fn of(results: &Results) -> Self {
+        Self::of_points(&results.points)
+    }
+
+    /// Those of all points of a sweep.
+    #[must_use]
+    pub fn of_points(points: &[Point]) -> Self {
         let mut header = Vec::new();
-        if let Some(first) = results.points.first().filter(|p| !p.values.is_empty()) {
+        if let Some(first) = points.first().filter(|p| !p.values.is_empty()) {
             header.push("point".to_owned());
             for (key, _) in &first.values {
                 header.extend([key.clone(), format!("{key}_unit")]);
             }
         }
-        let points = results.points.iter().zip(results.coordinates());
-        let rows = points.map(|(point, coordinates)| {
+        let rows = points.iter().zip(Coordinate::of_points(points));
+        let rows = rows.map(|(point, coordinates)| {
             let mut row = Vec::new();
             if !coordinates.is_empty() {
                 row.push(point.label());
@@ -273,15 +331,9 @@ impl Places {
         &self.header
     }
 
-    /// Writes the header: these columns, then a file's `own`.
-    pub(super) fn head<'a>(
-        &self,
-        out: &mut csv::Writer<Vec<u8>>,
-        own: impl IntoIterator<Item = &'a str>,
-    ) {
-        let own = own.into_iter().map(str::to_owned);
-        let header: Vec<String> = self.header.iter().cloned().chain(own).collect();
-        put(out, header.iter().map(String::as_str));
+    /// The head of a file: these columns, then its `own`.
+    pub(super) fn head<'a>(&'a self, own: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+        line(self.header.iter().map(String::as_str).chain(own))
     }
 
     /// What stands in them in a row at `point`, by its place among the points.
@@ -289,8 +341,8 @@ impl Places {
     /// # Panics
     /// If there is no such point.
     #[must_use]
-    pub fn at(&self, point: usize) -> Vec<String> {
-        self.rows[point].clone()
+    pub fn at(&self, point: usize) -> &[String] {
+        &self.rows[point]
     }
 }
 

@@ -60,6 +60,46 @@ impl Comparison {
     }
 }
 
+/// What the runs of a stack at a point say together by a measure: a row of `summary.csv`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SummaryRow {
+    /// Which point.
+    pub point: usize,
+    /// By which measure.
+    pub measure: Measure,
+    /// Which stack.
+    pub stack: usize,
+    /// The measure over the seeds.
+    pub summary: Summary,
+    /// Ratio to the first stack, as [`Cell::ratio`].
+    pub ratio: Option<Ratio>,
+    /// Seeds that both it and the first stack have.
+    pub pairs: usize,
+}
+
+impl SummaryRow {
+    /// Those of `point`: by measure and stack, for what was measured.
+    #[must_use]
+    pub fn of(results: &Results, point: usize) -> Vec<Self> {
+        let cells = Measure::ALL.into_iter().flat_map(|measure| {
+            let cells = Comparison::of(results, point, measure).cells;
+            cells.into_iter().map(move |cell| (measure, cell))
+        });
+        let row = |(measure, cell): (Measure, Cell)| {
+            Some(Self {
+                point,
+                measure,
+                stack: cell.stack,
+                summary: cell.summary?,
+                ratio: cell.ratio,
+                pairs: cell.pairs,
+            })
+        };
+        cells.filter_map(row).collect()
+    }
+}
+
 /// The samples of two stacks at the seeds that both have.
 fn paired(
     results: &Results,
@@ -72,8 +112,8 @@ fn paired(
     results
         .samples(point, one, measure)
         .filter_map(|(seed, value)| {
-            let (_, pair) = others.iter().find(|(s, _)| *s == seed)?;
-            Some((value, *pair))
+            let place = others.binary_search_by_key(&seed, |(s, _)| *s).ok()?;
+            Some((value, others[place].1))
         })
         .unzip()
 }

@@ -15,6 +15,7 @@ pub use writes::application_writes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dupack_algorithms::catalog::Context;
 use dupack_algorithms::catalog::StackSpec;
@@ -28,6 +29,7 @@ use dupack_net::random::Stream;
 use dupack_net::simulation::Simulation;
 use dupack_net::units::BitRate;
 use dupack_net::video::VideoConfig;
+use dupack_tcp::Stack;
 use dupack_tcp::sender::WindowLog;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -54,17 +56,18 @@ pub struct BuildError {
     pub message: String,
 }
 
-/// Everything of a run but its seed.
+/// Everything of a run but its seed. What it has in common with others is shared: there is one for every
+/// stack at every point of a sweep.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The point of the experiment.
-    pub experiment: Experiment,
+    pub experiment: Arc<Experiment>,
     /// The stack under comparison.
     pub stack: StackSpec,
     /// The stacks of the groups of flows, in their order.
     pub group_stacks: Vec<StackSpec>,
     /// The recorded traces that its links use.
-    pub traces: BTreeMap<PathBuf, DeliveryTrace>,
+    pub traces: Arc<BTreeMap<PathBuf, DeliveryTrace>>,
     /// Whether senders log their window changes.
     pub log: WindowLog,
     /// Whose waiting is measured.
@@ -132,6 +135,19 @@ impl Scenario {
     /// # Errors
     /// If the network cannot be built; a plan has tried before any run.
     pub fn build(&self, seed: u64) -> Result<Built, BuildError> {
+        self.build_with(seed, &mut |stack| stack)
+    }
+
+    /// The same, but each flow under comparison runs what `change` makes of its stack: somebody who
+    /// controls flows from outside puts plug-ins of his own there. It is asked in the order of the flows.
+    ///
+    /// # Errors
+    /// If the network cannot be built.
+    pub fn build_with(
+        &self,
+        seed: u64,
+        change: &mut dyn FnMut(Stack) -> Stack,
+    ) -> Result<Built, BuildError> {
         let e = &self.experiment;
         let flows = self.flows();
         let mut map = Map::new(self, flows.len(), seed)?;
@@ -145,6 +161,9 @@ impl Scenario {
             let path = map.way(network.topology_mut(), from, to)?;
             let chance = Stream::derive(seed, &format!("sender of flow {n}")).bits();
             let mut config = self.tcp(flow, path, starts[n], chance);
+            if flow.group.stack.is_none() {
+                config.stack = change(config.stack);
+            }
             if let Some(web) = &flow.group.web {
                 let short = web::short(e, flow.group, web, flow.place, seed);
                 config.start = short.start;

@@ -1,10 +1,10 @@
 //! Carrying out the runs of a plan.
 
-#[cfg(feature = "parallel")]
-use std::sync::Mutex;
+use std::ops::Range;
 #[cfg(feature = "parallel")]
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use dupack_net::ids::FlowId;
 use dupack_net::observer::Observer;
@@ -23,6 +23,7 @@ use super::course::Course;
 use super::harm::HarmRun;
 use super::journal::Journal;
 use super::kept::{Kept, Task};
+use super::ledger::Ledger;
 use super::plan::{Job, Plan};
 use super::short_flows;
 use crate::results::{Measure, Results, Run, Values};
@@ -159,7 +160,8 @@ impl Plan {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Results {
-        let kept = Kept::within(self, journal, execution, progress, interrupt);
+        let tasks = self.tasks(&self.jobs());
+        let kept = Kept::within((self, &tasks), journal, execution, progress, interrupt);
         self.execute_with(&kept, execution, progress, interrupt)
     }
 
@@ -170,57 +172,81 @@ impl Plan {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Results {
-        let mut results = self.empty_results();
-        let mut harm_runs = Vec::new();
-        let mut tasks = self.tasks(&self.jobs());
-        while !tasks.is_empty() {
-            let done = execution.each(&tasks, |&task| {
+        let ledger = Ledger::new(self);
+        Self::execute_ledger(ledger, kept, execution, progress, interrupt)
+    }
+
+    /// Does every run at `points`, which are those of the results.
+    pub(super) fn execute_at(
+        &self,
+        points: Range<usize>,
+        kept: &Kept<'_>,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Results {
+        let ledger = Ledger::at(self, points);
+        Self::execute_ledger(ledger, kept, execution, progress, interrupt)
+    }
+
+    fn execute_ledger(
+        mut ledger: Ledger<&Self>,
+        kept: &Kept<'_>,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Results {
+        loop {
+            let tasks = ledger.due();
+            if tasks.is_empty() {
+                break;
+            }
+            progress.runs_added(ledger.added());
+            let taken = Mutex::new(&mut ledger);
+            execution.each(&tasks, |&task| {
                 let run = kept.run(task, progress, interrupt)?;
                 progress.run_done();
-                Some(match task {
-                    Task::Compared(_) => Outcome::Compared(Box::new(run)),
-                    Task::Harm(_) => Outcome::Harm(HarmRun::of(&run)),
-                })
+                let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+                taken.enter([(task, run)]);
+                Some(())
             });
-            for done in done {
-                match done {
-                    Outcome::Compared(run) => results.runs.push(*run),
-                    Outcome::Harm(run) => harm_runs.push(run),
-                }
-            }
-            results
-                .runs
-                .sort_by_key(|run| (run.point, run.stack, run.seed));
             if interrupt.is_asked() {
                 break;
             }
-            let jobs = self.more_jobs(&results);
-            tasks = self.tasks(&jobs);
-            progress.runs_added(tasks.len());
-            results.planned += jobs.len();
         }
-        if let Some(harm) = &self.harm {
-            harm.enter(&mut results.runs, &harm_runs);
-        }
-        if !interrupt.is_asked() {
-            let shortfall = self.precision.and_then(|rule| rule.shortfall(&results));
-            results.warnings.extend(shortfall);
-        }
-        results
+        ledger.results()
     }
 
     /// The runs that the experiment's precision takes beside those that there are: none if it asks for
-    /// none, or has it.
-    fn more_jobs(&self, results: &Results) -> Vec<Job> {
+    /// none, or has it. The first point of `results` is the `first` of the plan's.
+    pub(super) fn more_jobs(&self, results: &Results, first: usize) -> Vec<Job> {
         let Some(rule) = self.precision else {
             return Vec::new();
         };
-        let wanted = (0..results.points.len()).filter_map(|point| {
-            let wanted = rule.wanted(results, point)? as u64;
-            let seeds = results.seeds_at(point).len() as u64 + 1..=wanted;
-            Some(seeds.flat_map(move |seed| self.jobs_of(point, seed)))
+        let wanted = (0..results.points.len()).filter_map(|at| {
+            let wanted = rule.wanted(results, at)? as u64;
+            let seeds = results.seeds_at(at).len() as u64 + 1..=wanted;
+            Some(seeds.flat_map(move |seed| self.jobs_of(first + at, seed)))
         });
         wanted.flatten().collect()
+    }
+
+    /// What there is to say where the experiment's precision is not reached.
+    pub(super) fn shortfall(&self, results: &Results) -> Option<String> {
+        let points = 0..results.points.len();
+        self.shortfall_of(points.filter_map(|point| self.missed(results, point)))
+    }
+
+    /// Where `point` of `results` misses the experiment's precision, in words.
+    #[must_use]
+    pub fn missed(&self, results: &Results, point: usize) -> Option<String> {
+        self.precision?.missed(results, point)
+    }
+
+    /// What there is to say of points that [`missed`](Self::missed) the experiment's precision.
+    #[must_use]
+    pub fn shortfall_of(&self, missed: impl Iterator<Item = String>) -> Option<String> {
+        self.precision?.shortfall(missed)
     }
 
     /// One of the runs that measure harm; `None` if it was interrupted, or there are none.
@@ -253,10 +279,61 @@ impl Plan {
     }
 }
 
-/// A run that was done.
-enum Outcome {
-    Compared(Box<Run>),
-    Harm(HarmRun),
+/// The runs that were done, and what those beside them measured.
+#[derive(Clone, Debug)]
+pub(super) struct Outcomes {
+    pub(super) results: Results,
+    /// Which of the plan's points is the first of the results.
+    pub(super) first: usize,
+    harm: Vec<HarmRun>,
+}
+
+impl Outcomes {
+    /// None yet of `plan`.
+    pub(super) fn none_of(plan: &Plan) -> Self {
+        Self::none_at(plan, 0..plan.points().len())
+    }
+
+    /// None yet at these points of `plan`.
+    pub(super) fn none_at(plan: &Plan, points: Range<usize>) -> Self {
+        Self {
+            first: points.start,
+            results: plan.empty_results_at(points),
+            harm: Vec::new(),
+        }
+    }
+
+    /// Makes room for what comes out of `tasks`, exactly: there may be a million of them.
+    pub(super) fn expect(&mut self, tasks: &[Task]) {
+        let compared = |task: &&Task| matches!(task, Task::Compared(_));
+        let runs = tasks.iter().filter(compared).count();
+        self.results.runs.reserve_exact(runs);
+        self.harm.reserve_exact(tasks.len() - runs);
+    }
+
+    /// With `run` as well, which is what came out of `task`, in whatever order.
+    pub(super) fn take(&mut self, task: Task, mut run: Run) {
+        run.point -= self.first;
+        match task {
+            Task::Compared(_) => self.results.runs.push(run),
+            Task::Harm(_) => self.harm.push(HarmRun::of(&run)),
+        }
+    }
+
+    /// Puts the runs in their order.
+    pub(super) fn sort(&mut self) {
+        let place = |run: &Run| (run.point, run.stack, run.seed);
+        self.results.runs.sort_unstable_by_key(place);
+    }
+
+    /// The results of `plan`, each run with the harm that it does.
+    pub(super) fn with_harm(mut self, plan: &Plan) -> Results {
+        self.sort();
+        if let Some(harm) = &plan.harm {
+            harm.enter(&mut self.results.runs, &self.harm);
+        }
+        self.results
+    }
 }
 
 /// Whether a run is followed over time.

@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::build::Scenario;
+use super::harm::STANDING;
+use super::plan::{Job, Plan};
 use super::{explain, program};
-use crate::experiment::Seeds;
+use crate::experiment::{Experiment, Seeds};
+use crate::results::HarmRecord;
 
 /// The code that decides what happens in a run and what is measured of it, each crate by the hash of
 /// its sources: a run that other code made is not taken for a run of today. A changed comment is a
@@ -68,7 +71,8 @@ impl TryFrom<String> for Fingerprint {
 
 /// The engine that makes the runs of this program, as a journal names it: its version, and a hash of
 /// all its sources.
-pub(super) fn engine() -> String {
+#[must_use]
+pub fn engine() -> String {
     let sources = xxh3_64(ENGINE.join(" ").as_bytes());
     format!("{} {sources:016x}", env!("CARGO_PKG_VERSION"))
 }
@@ -96,7 +100,7 @@ impl Identities {
 
 /// What a run of `scenario` depends on beside its seed, as text.
 fn identity(scenario: &Scenario) -> String {
-    let mut bare = scenario.experiment.clone();
+    let mut bare = Experiment::clone(&scenario.experiment);
     bare.title.clear();
     bare.description.clear();
     bare.stacks = vec![scenario.stack.to_string()];
@@ -117,19 +121,61 @@ fn identity(scenario: &Scenario) -> String {
     for p in explain::parameters(&bare, std::slice::from_ref(scenario)) {
         line(format_args!("{} {} {}", p.owner, p.name, p.value));
     }
-    for (path, trace) in &scenario.traces {
-        let mut hash = Xxh3Default::new();
-        for time in trace.times_ms() {
-            hash.update(&time.to_le_bytes());
-        }
-        let (begin, times) = (trace.begin_ms(), hash.digest());
-        line(format_args!("{} {begin} {times:016x}", path.display()));
+    for trace in traces(scenario) {
+        line(format_args!("{trace}"));
     }
     let mut stacks = std::iter::once(&scenario.stack).chain(&scenario.group_stacks);
     if !stacks.all(StackSpec::is_builtin) {
         line(format_args!("program {:016x}", program::hash()));
     }
     text
+}
+
+/// A line for each recorded trace of `scenario`: its file, where it begins, and a hash of all times.
+fn traces(scenario: &Scenario) -> impl Iterator<Item = String> {
+    scenario.traces.iter().map(|(path, trace)| {
+        let mut hash = Xxh3Default::new();
+        for time in trace.times_ms() {
+            hash.update(&time.to_le_bytes());
+        }
+        let (begin, times) = (trace.begin_ms(), hash.digest());
+        format!("{} {begin} {times:016x}", path.display())
+    })
+}
+
+impl Plan {
+    /// A name for all runs of the plan together, those that measure harm included: a plan with the same has the
+    /// same runs, made by the same engine. It covers what the [`Fingerprint`]s of all runs cover, and takes the
+    /// experiment as a whole for that, without title, description and claims.
+    #[must_use]
+    pub fn fingerprint_of_all(&self) -> Fingerprint {
+        let mut bare = self.experiment().clone();
+        bare.title.clear();
+        bare.description.clear();
+        bare.names.clear();
+        bare.define.clear();
+        bare.claims.clear();
+        let mut lines = vec![engine(), bare.text()];
+        lines.push(match &self.harm_record {
+            HarmRecord::Measured => format!("beside {STANDING}"),
+            _ => "no harm".to_owned(),
+        });
+        let (point, stack, seed) = (0, 0, 0);
+        lines.extend(traces(self.scenario(Job { point, stack, seed })));
+        let mut scenarios = (0..self.stacks().len()).map(|stack| {
+            let scenario = self.scenario(Job { point, stack, seed });
+            (&scenario.stack, &scenario.group_stacks)
+        });
+        let is_ours = |(stack, others): (&StackSpec, &Vec<StackSpec>)| {
+            std::iter::once(stack)
+                .chain(others)
+                .all(StackSpec::is_builtin)
+        };
+        if !scenarios.all(is_ours) {
+            lines.push(format!("program {:016x}", program::hash()));
+        }
+        Fingerprint::of_text(&lines.join("\n"))
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +224,25 @@ mod tests {
         assert_ne!(other("\"1%\"", "\"1.5%\""), base);
         assert_ne!(other("\"sack/reno\"", "\"sack/westwood\""), base);
         assert_ne!(other("seeds = 2", "seeds = 2\ndialect = \"ns2\""), base);
+    }
+
+    #[test]
+    fn the_name_of_all_runs_depends_on_all_of_them_and_on_no_words() {
+        let of = |text: &str| plan(text).fingerprint_of_all();
+        let base = of(BASE);
+        let other = |from: &str, to: &str| of(&BASE.replace(from, to));
+        assert_eq!(other("seeds = 2", "seeds = 2\ntitle = \"x\""), base);
+        for (from, to) in [
+            ("seeds = 2", "seeds = 3"),
+            ("\"le/reno\"", "\"fack/reno\""),
+            ("\"2%\"", "\"3%\""),
+            ("1Mbit/s", "2Mbit/s"),
+            ("seeds = 2", "seeds = 2\ndialect = \"ns2\""),
+        ] {
+            assert_ne!(other(from, to), base, "{to}");
+        }
+        let harm = plan(BASE).measuring_harm(&Catalog::builtin());
+        assert_ne!(harm.fingerprint_of_all(), base);
     }
 
     #[test]

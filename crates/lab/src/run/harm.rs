@@ -7,6 +7,8 @@
 //! same seed, beside as many flows of [`STANDING`].
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 
@@ -83,8 +85,9 @@ impl Harm {
                 stack: 0,
                 seed: 0,
             });
+            let experiment = Arc::new(with_standing(&model.experiment));
             for companion in &companions {
-                let scenario = beside(model, companion, &standing);
+                let scenario = beside(model, &experiment, companion, &standing);
                 scenario.build(1).map_err(|fault| fault.message)?;
                 scenarios.push(scenario);
             }
@@ -97,13 +100,14 @@ impl Harm {
         })
     }
 
-    /// The runs to do under `seed`; a companion is in the place of the stack.
-    pub(super) fn jobs(&self, seed: u64) -> impl Iterator<Item = Job> + '_ {
-        (0..self.scenarios.len()).map(move |n| Job {
-            point: n / self.companions,
-            stack: n % self.companions,
-            seed,
-        })
+    /// The runs to do at `point` under `seed`; a companion is in the place of the stack.
+    pub(super) fn jobs(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
+        (0..self.companions).map(move |stack| Job { point, stack, seed })
+    }
+
+    /// How many runs there are at a point for each seed.
+    pub(super) const fn companions(&self) -> usize {
+        self.companions
     }
 
     pub(super) fn scenario(&self, job: Job) -> &Scenario {
@@ -167,15 +171,13 @@ fn objection(e: &Experiment) -> Result<(), String> {
     }
 }
 
-/// `model` with `companion` under comparison and a standing flow beside.
-fn beside(model: &Scenario, companion: &StackSpec, standing: &StackSpec) -> Scenario {
-    let mut scenario = model.clone();
-    scenario.stack = companion.clone();
-    let flows = &mut scenario.experiment.flows;
+/// `e` with a standing flow, the last one, beside its own.
+fn with_standing(e: &Experiment) -> Experiment {
+    let mut e = e.clone();
+    let flows = &mut e.flows;
     if flows.is_empty() {
         flows.push(FlowGroup::default());
     }
-    scenario.group_stacks = vec![companion.clone(); flows.len()];
     flows.push(FlowGroup {
         name: "standing".to_owned(),
         stack: Some(STANDING.to_owned()),
@@ -185,7 +187,25 @@ fn beside(model: &Scenario, companion: &StackSpec, standing: &StackSpec) -> Scen
         start_spread: Some(STANDING_START_SPREAD),
         ..FlowGroup::default()
     });
-    scenario.group_stacks.push(standing.clone());
+    e
+}
+
+/// `model` with `companion` under comparison and a standing flow beside, as `experiment` has it.
+fn beside(
+    model: &Scenario,
+    experiment: &Arc<Experiment>,
+    companion: &StackSpec,
+    standing: &StackSpec,
+) -> Scenario {
+    let own = experiment.flows.len() - 1;
+    let mut group_stacks = vec![companion.clone(); own];
+    group_stacks.push(standing.clone());
+    let scenario = Scenario {
+        experiment: Arc::clone(experiment),
+        stack: companion.clone(),
+        group_stacks,
+        ..model.clone()
+    };
     scenario.with_waits_of_last_flow()
 }
 
@@ -210,8 +230,13 @@ impl Plan {
     /// How many runs an execution does, those that measure harm included.
     #[must_use]
     pub fn work(&self) -> usize {
-        let harm = self.harm.as_ref().map_or(0, |harm| harm.scenarios.len());
-        self.jobs().len() + harm * self.seeds().len()
+        self.work_at(0..self.points().len())
+    }
+
+    /// The same at `points` alone.
+    pub(super) fn work_at(&self, points: Range<usize>) -> usize {
+        let harm = self.harm.as_ref().map_or(0, Harm::companions);
+        points.len() * self.seeds().len() * (self.stacks().len() + harm)
     }
 }
 

@@ -6,8 +6,11 @@
 //! read back to the same bits. Before the runs of an engine stands a line that names it. A line that a
 //! crash has torn is ignored, and the run done again.
 
+mod line;
+mod stored;
+
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,13 +18,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use miette::Diagnostic;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use thiserror::Error;
 
 use super::execute::Execution;
 use super::fingerprint::{Fingerprint, engine};
 use super::plan::Job;
-use crate::results::{Measure, Run, Values};
+use crate::results::Run;
+pub(super) use line::Line;
+use line::{Held, Maker};
+pub use stored::Stored;
 
 /// The file's name, in the experiment's folder.
 pub const NAME: &str = "runs.jsonl";
@@ -29,9 +35,7 @@ pub const NAME: &str = "runs.jsonl";
 /// The journal of one experiment. It is locked as long as this lives.
 #[derive(Debug)]
 pub struct Journal {
-    done: HashMap<Fingerprint, Line>,
-    unreadable: usize,
-    of_others: usize,
+    held: Held,
     path: PathBuf,
     file: Mutex<Appended>,
 }
@@ -87,35 +91,6 @@ pub enum JournalError {
     },
 }
 
-/// Says which engine made the runs on the lines after it.
-#[derive(Debug, Serialize, Deserialize)]
-struct Maker {
-    engine: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Line {
-    fingerprint: Fingerprint,
-    point: String,
-    stack: String,
-    seed: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cpu_seconds: Option<f64>,
-    measures: BTreeMap<String, f64>,
-    flow_goodputs_mbit_s: Vec<f64>,
-    trace_hash: String,
-}
-
-/// What a journal holds.
-#[derive(Default)]
-struct Held {
-    done: HashMap<Fingerprint, Line>,
-    unreadable: usize,
-    of_others: usize,
-    /// Which engine is named last.
-    engine: Option<String>,
-}
-
 impl Journal {
     /// Opens the journal in `folder`, or begins one there.
     ///
@@ -142,25 +117,21 @@ impl Journal {
                 folder: folder.display().to_string(),
             });
         }
-        // What follows the last line break is torn: the next line must not be glued to it.
-        let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
-        let mut held = read(&bytes[..whole]);
+        let (held, whole) = Held::read(&bytes);
         if whole < bytes.len() {
-            held.unreadable += 1;
+            // The next line must not be glued to one that is torn.
             file.set_len(whole as u64).map_err(|e| fail("mend", e))?;
         }
-        let journal = Self {
-            done: held.done,
-            unreadable: held.unreadable,
-            of_others: held.of_others,
-            file: Mutex::new(Appended {
-                file,
-                whole: whole as u64,
-            }),
-            path: path.clone(),
-        };
         let engine = engine();
-        if held.engine.as_deref() != Some(&engine) {
+        let is_named = held.engine.as_deref() == Some(&engine);
+        let whole = whole as u64;
+        let file = Mutex::new(Appended { file, whole });
+        let journal = Self {
+            held,
+            path: path.clone(),
+            file,
+        };
+        if !is_named {
             journal.put(&Maker { engine })?;
         }
         Ok(journal)
@@ -190,14 +161,15 @@ impl Journal {
     pub fn complaints(&self) -> Vec<String> {
         let path = self.path.display();
         let mut said = Vec::new();
-        if self.unreadable > 0 {
-            let lines = self.unreadable;
+        let lines = self.held.unreadable.len();
+        if lines > 0 {
             said.push(format!(
                 "{path}: {lines} line(s) torn or unreadable: these runs are done again"
             ));
         }
-        if self.of_others > 0 {
-            let (runs, version) = (self.of_others, env!("CARGO_PKG_VERSION"));
+        let runs = self.held.of_others;
+        if runs > 0 {
+            let version = env!("CARGO_PKG_VERSION");
             said.push(format!(
                 "{path}: {runs} run(s) were made by another build of dupack than this one ({version}), whose code differs: \
                  they are done again"
@@ -209,13 +181,13 @@ impl Journal {
     /// Whether it holds no run that was done before and can be used.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.done.is_empty()
+        self.held.done.is_empty()
     }
 
     /// The run with `fingerprint`, as `job`, if it was done before.
     #[must_use]
     pub fn find(&self, fingerprint: Fingerprint, job: Job) -> Option<Done> {
-        self.done.get(&fingerprint)?.done(job)
+        self.held.find(fingerprint, job)
     }
 
     /// Notes a finished run, with its point and its stack in words. It is in the system's hands when this
@@ -230,6 +202,16 @@ impl Journal {
         done: &Done,
     ) -> Result<(), JournalError> {
         self.put(&Line::of(fingerprint, (point, stack), done))
+    }
+
+    /// Sees to it that a crash of the machine loses none of its runs either.
+    ///
+    /// # Errors
+    /// If the system cannot.
+    pub fn sync(&self) -> Result<(), JournalError> {
+        let to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let synced = to.file.sync_all();
+        synced.map_err(|e| system("write", &self.path, &e))
     }
 
     /// Takes it away: everything that rests on its runs is written.
@@ -270,27 +252,6 @@ fn system(what: &'static str, path: &Path, error: &io::Error) -> JournalError {
     }
 }
 
-/// What stands on whole lines.
-fn read(lines: &[u8]) -> Held {
-    let ours = engine();
-    let mut held = Held::default();
-    for line in lines.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
-        if let Ok(run) = serde_json::from_slice::<Line>(line) {
-            match &held.engine {
-                Some(engine) if *engine != ours => held.of_others += 1,
-                _ => {
-                    held.done.insert(run.fingerprint, run);
-                }
-            }
-        } else if let Ok(maker) = serde_json::from_slice::<Maker>(line) {
-            held.engine = Some(maker.engine);
-        } else {
-            held.unreadable += 1;
-        }
-    }
-    held
-}
-
 /// The groups of runs of which the shortest of `held` does not come out again as it is held. The
 /// fingerprints say that the code is the same; this says that what was made of it is, by this
 /// machine and this compiler. `group` is what a run stands for, `cost` how long it takes in any unit,
@@ -323,48 +284,10 @@ where
     changed
 }
 
-impl Line {
-    fn of(fingerprint: Fingerprint, (point, stack): (&str, &str), done: &Done) -> Self {
-        let run = &done.run;
-        let measures = Measure::ALL
-            .into_iter()
-            .filter_map(|m| Some((m.key().to_owned(), run.values.get(m)?)));
-        Self {
-            fingerprint,
-            point: point.to_owned(),
-            stack: stack.to_owned(),
-            seed: run.seed,
-            cpu_seconds: done.cpu.map(|cpu| cpu.as_secs_f64()),
-            measures: measures.collect(),
-            flow_goodputs_mbit_s: run.flow_goodputs.clone(),
-            trace_hash: format!("{:016x}", run.trace_hash),
-        }
-    }
-
-    /// `None` if it speaks of measures that are not known here.
-    fn done(&self, job: Job) -> Option<Done> {
-        let mut values = Values::default();
-        for (key, value) in &self.measures {
-            values.set(Measure::of_key(key)?, *value);
-        }
-        let cpu = self.cpu_seconds.map(Duration::try_from_secs_f64);
-        Some(Done {
-            run: Run {
-                point: job.point,
-                stack: job.stack,
-                seed: job.seed,
-                values,
-                flow_goodputs: self.flow_goodputs_mbit_s.clone(),
-                trace_hash: u64::from_str_radix(&self.trace_hash, 16).ok()?,
-            },
-            cpu: cpu.transpose().ok()?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::{Measure, Values};
 
     fn folder(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("dupack-{name}-{}", std::process::id()));

@@ -4,6 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::{Deserialize, Serialize};
+
+use super::build::Scenario;
 use super::execute::{Execution, Interrupt, Progress};
 use super::fingerprint::Fingerprint;
 use super::harm::STANDING;
@@ -12,8 +15,9 @@ use super::plan::{Job, Plan};
 use crate::results::Run;
 
 /// A run to do.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Task {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
     /// One under comparison.
     Compared(Job),
     /// One that measures harm; its companion is in the place of the stack.
@@ -21,7 +25,9 @@ pub(super) enum Task {
 }
 
 impl Task {
-    const fn job(&self) -> &Job {
+    /// Which run it is.
+    #[must_use]
+    pub const fn job(&self) -> &Job {
         match self {
             Self::Compared(job) | Self::Harm(job) => job,
         }
@@ -43,10 +49,8 @@ impl Plan {
         if let Some(harm) = &self.harm {
             let places: BTreeSet<(u64, usize)> =
                 jobs.iter().map(|job| (job.seed, job.point)).collect();
-            let beside = places.into_iter().flat_map(|(seed, point)| {
-                let jobs = harm.jobs(seed);
-                jobs.filter(move |job| job.point == point).map(Task::Harm)
-            });
+            let beside = { places.into_iter() }
+                .flat_map(|(seed, point)| harm.jobs(point, seed).map(Task::Harm));
             tasks.extend(beside);
             tasks.sort_by_key(|task| task.job().seed);
         }
@@ -67,26 +71,55 @@ impl Plan {
     }
 
     /// Does `task`, whichever it is; `None` if it was interrupted.
-    fn perform(&self, task: Task, interrupt: &Interrupt) -> Option<Run> {
+    ///
+    /// # Panics
+    /// If it is none of this plan's.
+    #[must_use]
+    pub fn perform(&self, task: Task, interrupt: &Interrupt) -> Option<Run> {
         match task {
             Task::Compared(job) => self.run(job, interrupt),
             Task::Harm(job) => self.harm_run(job, interrupt),
         }
     }
 
-    fn fingerprint_of(&self, task: Task) -> Option<Fingerprint> {
+    pub(super) fn fingerprint_of(&self, task: Task) -> Option<Fingerprint> {
         Some(match task {
             Task::Compared(job) => self.fingerprint(job),
             Task::Harm(job) => self.harm.as_ref()?.fingerprint(job),
         })
     }
 
+    /// What a run of `task` consists of.
+    pub(super) fn scenario_of(&self, task: Task) -> &Scenario {
+        match (task, &self.harm) {
+            (Task::Harm(job), Some(harm)) => harm.scenario(job),
+            _ => self.scenario(*task.job()),
+        }
+    }
+
+    /// Whose run `task` is, in words.
+    fn stacks_of(&self, task: Task) -> String {
+        let stack = &self.scenario_of(task).stack;
+        match task {
+            Task::Compared(_) => stack.to_string(),
+            Task::Harm(_) => format!("{STANDING} beside {stack}"),
+        }
+    }
+
+    /// `task` in words: its point if there are several, its stack, its seed.
+    #[must_use]
+    pub fn words(&self, task: Task) -> String {
+        let (point, seed) = (self.label(task.job().point), task.job().seed);
+        let words = [point, self.stacks_of(task), format!("seed {seed}")];
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        words.join(", ")
+    }
+
     fn keep_task(&self, journal: &Journal, task: Task, done: &Done) -> Result<(), JournalError> {
         let (Task::Harm(job), Some(harm)) = (task, &self.harm) else {
             return self.keep(journal, *task.job(), done);
         };
-        let pair = format!("{STANDING} beside {}", harm.scenario(job).stack);
-        let place = (&*self.label(job.point), &*pair);
+        let place = (&*self.label(job.point), &*self.stacks_of(task));
         journal.append(harm.fingerprint(job), place, done)
     }
 }
@@ -112,10 +145,10 @@ impl<'k> Kept<'k> {
         }
     }
 
-    /// Keeps runs in `journal`. Of those that it holds, the shortest of each stack is done again: if it
-    /// does not come out the same, none of that stack is taken.
+    /// Keeps runs of `tasks` in `journal`. Of those that it holds, the shortest of each stack is done
+    /// again: if it does not come out the same, none of that stack is taken.
     pub(super) fn within(
-        plan: &'k Plan,
+        (plan, tasks): (&'k Plan, &[Task]),
         journal: &'k Journal,
         execution: Execution,
         progress: &dyn Progress,
@@ -128,7 +161,6 @@ impl<'k> Kept<'k> {
         if journal.is_empty() {
             return kept;
         }
-        let tasks = plan.tasks(&plan.jobs());
         let find = |task: &Task| kept.find(*task);
         let held =
             |task: Task| Some((task, find(&task)?)).map(|(task, run)| (task, unmeasured(run)));
@@ -144,15 +176,16 @@ impl<'k> Kept<'k> {
             |task| plan.perform(*task, interrupt),
         );
         progress.note(&format!("{found} of {} runs were done before", tasks.len()));
-        for (_, stack) in &changed {
+        for &(of_harm, stack) in &changed {
+            let (point, seed) = (0, 0);
+            let job = Job { point, stack, seed };
+            let task = match of_harm {
+                true => Task::Harm(job),
+                false => Task::Compared(job),
+            };
             progress.note(&format!(
                 "a run of {} does not come out as the journal says: its runs are done again",
-                plan.scenario(Job {
-                    point: 0,
-                    stack: *stack,
-                    seed: 0
-                })
-                .stack
+                plan.stacks_of(task)
             ));
         }
         kept.changed = changed;
@@ -160,27 +193,36 @@ impl<'k> Kept<'k> {
     }
 
     /// The run of `task`: one that was done before, or done now and kept. `None` if it was interrupted.
+    /// Where it cannot be kept, somebody is told once.
     pub(super) fn run(
         &self,
         task: Task,
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Option<Run> {
-        if let Some(run) = self.find(task) {
-            return Some(run);
-        }
-        let run = self.plan.perform(task, interrupt)?;
-        let Some(journal) = self.journal else {
-            return Some(run);
-        };
-        let done = unmeasured(run);
-        if let Err(error) = self.plan.keep_task(journal, task, &done)
+        let (run, kept) = self.done(task, interrupt)?;
+        if let Err(error) = kept
             && !self.broken.swap(true, Ordering::Relaxed)
         {
             let lost = "the runs go on, but an interruption would lose them";
             progress.note(&format!("{error}; {lost}"));
         }
-        Some(done.run)
+        Some(run)
+    }
+
+    /// The run of `task`, and what hindered it from being kept. `None` if it was interrupted.
+    pub(super) fn done(
+        &self,
+        task: Task,
+        interrupt: &Interrupt,
+    ) -> Option<(Run, Result<(), JournalError>)> {
+        if let Some(run) = self.find(task) {
+            return Some((run, Ok(())));
+        }
+        let done = unmeasured(self.plan.perform(task, interrupt)?);
+        let keep = |journal| self.plan.keep_task(journal, task, &done);
+        let kept = self.journal.map_or(Ok(()), keep);
+        Some((done.run, kept))
     }
 
     fn find(&self, task: Task) -> Option<Run> {

@@ -1,6 +1,7 @@
 //! From an experiment to results: a [`Plan`] is checked once, then its runs are carried out on
 //! all processors, in any order, with the same numbers.
 
+mod blocks;
 mod build;
 mod check;
 mod course;
@@ -11,19 +12,33 @@ mod fingerprint;
 mod harm;
 pub mod journal;
 mod kept;
+mod ledger;
+mod merge;
+mod parcel;
 mod plan;
 mod precision;
 mod program;
+mod shard;
 mod short_flows;
+mod split;
+mod template;
 mod timeline;
 mod watch;
 
+pub use blocks::{Block, BlockSize, Progressed, Sink};
 pub use build::{BuildError, Built, Endpoints, Role, Scenario, TcpFlow, application_writes};
 pub use course::{Course, Moment};
 pub use execute::{Execution, Interrupt, Progress};
-pub use fingerprint::Fingerprint;
+pub use fingerprint::{Fingerprint, engine};
 pub use harm::{Harm, STANDING};
-pub use journal::{Journal, JournalError};
+pub use journal::{Journal, JournalError, Stored};
+pub use kept::Task;
+pub use ledger::Ledger;
+pub use merge::{Disagreement, Merge};
+pub use parcel::ParcelError;
 pub use plan::{Job, Plan};
+pub use shard::{Shard, ShardError};
+pub use split::{Share, Split};
+pub use template::Template;
 pub use timeline::{FlowTimeline, OverTime, Timeline};
 pub use watch::{Amount, Watch};

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_net::link::DeliveryTrace;
 use dupack_net::link::WaitRecording;
 use dupack_tcp::sender::WindowLog;
+use serde::{Deserialize, Serialize};
 
 use super::build::{Scenario, carries, recordings};
 use super::fingerprint::{Fingerprint, Identities};
@@ -17,7 +20,7 @@ use super::{check, explain};
 use crate::experiment::Experiment;
 use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{Point, points};
-use crate::results::{HarmRecord, Medium, Parameter, Recorded, Results};
+use crate::results::{HarmRecord, Medium, Parameter, Prefer, Recorded, Results};
 
 /// An experiment that can be run.
 #[derive(Clone, Debug)]
@@ -35,10 +38,11 @@ pub struct Plan {
     /// What measures harm, if it is asked for and makes sense.
     pub(super) harm: Option<Harm>,
     pub(super) harm_record: HarmRecord,
+    prefer: Option<Prefer>,
 }
 
 /// One run to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The point.
     pub point: usize,
@@ -76,7 +80,7 @@ impl Plan {
         let stacks = check::stacks(&experiment, source, catalog)?;
         let seeds = check::seeds(&experiment, source)?;
         let precision = Precision::of(&experiment, source)?;
-        let traces = traces(&points, source, files)?;
+        let traces = Arc::new(traces(&points, source, files)?);
         let mut scenarios = Vec::new();
         let mut warnings = Vec::new();
         for point in &points {
@@ -115,6 +119,7 @@ impl Plan {
             precision,
             harm: None,
             harm_record: HarmRecord::NotAsked,
+            prefer: None,
         })
     }
 
@@ -122,7 +127,11 @@ impl Plan {
     /// together, so that what is finished early can be compared.
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
-        let points = 0..self.points.len();
+        self.jobs_at(0..self.points.len())
+    }
+
+    /// Those of [`jobs`](Self::jobs) at `points`.
+    pub(super) fn jobs_at(&self, points: Range<usize>) -> Vec<Job> {
         let all = self.seeds.iter().flat_map(|&seed| {
             let points = points.clone();
             points.flat_map(move |point| self.jobs_of(point, seed))
@@ -156,6 +165,11 @@ impl Plan {
         self.identities.fingerprint(place, scenario, job.seed)
     }
 
+    /// What was asked.
+    pub(super) const fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
     /// The stacks under comparison.
     pub(super) fn stacks(&self) -> &[StackSpec] {
         &self.stacks
@@ -187,31 +201,44 @@ impl Plan {
     /// Results without any run yet.
     #[must_use]
     pub fn empty_results(&self) -> Results {
+        self.empty_results_at(0..self.points.len())
+    }
+
+    /// Results of `points` alone without any run yet: the first of these is the first of theirs.
+    pub(super) fn empty_results_at(&self, points: Range<usize>) -> Results {
         Results {
             medium: Medium::Simulated,
             experiment: self.experiment.clone(),
-            points: self.points.clone(),
+            points: self.points[points.clone()].to_vec(),
             stacks: self.stacks.iter().map(ToString::to_string).collect(),
             runs: Vec::new(),
-            planned: self.points.len() * self.stacks.len() * self.seeds.len(),
+            planned: points.len() * self.stacks.len() * self.seeds.len(),
             warnings: self.warnings.clone(),
             parameters: self.parameters.clone(),
-            recorded: self.recorded(),
+            recorded: self.recorded(points),
             harm: self.harm_record.clone(),
-            prefer: None,
+            prefer: self.prefer,
         }
     }
 
-    /// The recorded traces of every point.
-    fn recorded(&self) -> Vec<Recorded> {
-        let places = (0..self.points.len()).flat_map(|point| {
+    /// The same plan for a reader to whom this counts most: its results say so.
+    #[must_use]
+    pub const fn preferring(mut self, prefer: Option<Prefer>) -> Self {
+        self.prefer = prefer;
+        self
+    }
+
+    /// The recorded traces of `points`, of which the first is the first of the results.
+    fn recorded(&self, points: Range<usize>) -> Vec<Recorded> {
+        let first = points.start;
+        let places = points.flat_map(|point| {
             let scenario = &self.scenarios[point * self.stacks.len()];
             let e = &scenario.experiment;
             recordings(e).into_iter().filter_map(move |(key, file)| {
                 let trace = scenario.traces.get(file)?;
                 let carries = carries(e, &key);
                 Some(Recorded::new(
-                    point,
+                    point - first,
                     (key, file.to_owned()),
                     trace.period_ms(),
                     e.duration.as_nanos() / 1_000_000,
@@ -228,7 +255,7 @@ const TRACE_FORMAT: &str =
     "a trace has a line per 1500-byte delivery opportunity, in milliseconds, ascending";
 
 /// Reads every trace that a point uses.
-fn traces(
+pub(super) fn traces(
     points: &[Point],
     source: &Source,
     files: &dyn ReadFile,

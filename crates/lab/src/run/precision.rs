@@ -103,25 +103,25 @@ impl Precision {
             .collect()
     }
 
+    /// Where `point` misses the precision, and by how much, in words.
+    pub(super) fn missed(self, results: &Results, point: usize) -> Option<String> {
+        let coarse = self.coarse(results, point);
+        let worst = coarse.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+        let stack = &results.stacks[worst.stack];
+        let label = results.points[point].label();
+        let at = match label.as_str() {
+            "" => stack.clone(),
+            label => format!("{label}: {stack}"),
+        };
+        Some(match worst.share.is_finite() {
+            true => format!("{at} ±{:.1} %", worst.share * 100.0),
+            false => format!("{at} has no interval"),
+        })
+    }
+
     /// What there is to say where as many seeds as are allowed were too few.
-    pub(super) fn shortfall(self, results: &Results) -> Option<String> {
-        let points = 0..results.points.len();
-        let missed: Vec<String> = points
-            .filter_map(|point| {
-                let coarse = self.coarse(results, point);
-                let worst = coarse.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
-                let stack = &results.stacks[worst.stack];
-                let label = results.points[point].label();
-                let at = match label.as_str() {
-                    "" => stack.clone(),
-                    label => format!("{label}: {stack}"),
-                };
-                Some(match worst.share.is_finite() {
-                    true => format!("{at} ±{:.1} %", worst.share * 100.0),
-                    false => format!("{at} has no interval"),
-                })
-            })
-            .collect();
+    pub(super) fn shortfall(self, missed: impl Iterator<Item = String>) -> Option<String> {
+        let missed: Vec<String> = missed.collect();
         (!missed.is_empty()).then(|| {
             format!(
                 "With {} seeds the precision of {} is not reached everywhere ({}).",

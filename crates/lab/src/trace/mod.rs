@@ -10,6 +10,7 @@ mod pending;
 pub mod phase;
 mod reach;
 mod record;
+pub mod rows;
 pub mod stream;
 
 pub use capture::capture;

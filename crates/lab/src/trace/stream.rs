@@ -156,6 +156,32 @@ pub fn stream<W: Write, O: Onlooker>(
     onlooker: &mut O,
     interrupt: &Interrupt,
 ) -> Result<Account, StreamError> {
+    trace(scenario, (seed, flow), Some(outputs), onlooker, interrupt)
+}
+
+/// As [`stream`], but writes nothing: for what the onlooker makes of it.
+///
+/// # Errors
+/// If the network cannot be built.
+///
+/// # Panics
+/// If the scenario has no such TCP flow.
+pub fn follow<O: Onlooker>(
+    scenario: &Scenario,
+    run: (u64, usize),
+    onlooker: &mut O,
+    interrupt: &Interrupt,
+) -> Result<Account, StreamError> {
+    trace::<io::Sink, O>(scenario, run, None, onlooker, interrupt)
+}
+
+fn trace<W: Write, O: Onlooker>(
+    scenario: &Scenario,
+    (seed, flow): (u64, usize),
+    outputs: Option<Outputs<W>>,
+    onlooker: &mut O,
+    interrupt: &Interrupt,
+) -> Result<Account, StreamError> {
     let logging = logging(scenario);
     let mut simulation = logging.build(seed)?.simulation;
     let id = FlowId(flow as u32);
@@ -163,7 +189,7 @@ pub fn stream<W: Write, O: Onlooker>(
     let flow = Flow::of(&simulation, id);
     let failure = Interrupt::new();
     let writing = Writing {
-        files: Files::begin(outputs, &flow)?,
+        files: { outputs.map(|outputs| Files::begin(outputs, &flow)) }.transpose()?,
         stack,
         flow,
         onlooker,
@@ -187,8 +213,7 @@ pub fn stream<W: Write, O: Onlooker>(
     recorder.sink.finish(stats, delivered_bytes, end)
 }
 
-/// As [`stream`], but writes nothing, and ends soon after `until`: for what only the onlooker makes
-/// of it.
+/// As [`follow`], and ends soon after `until`.
 ///
 /// # Errors
 /// If the network cannot be built.
@@ -202,17 +227,12 @@ pub fn watch<O: Onlooker>(
     onlooker: &mut O,
 ) -> Result<Account, StreamError> {
     let enough = Interrupt::new();
-    let outputs = Outputs {
-        packets: io::sink(),
-        windows: io::sink(),
-        capture: io::sink(),
-    };
     let mut onlooker = Until {
         onlooker,
         until,
         enough: &enough,
     };
-    stream(scenario, run, outputs, &mut onlooker, &enough)
+    follow(scenario, run, &mut onlooker, &enough)
 }
 
 /// Asks for the end of a run after a time.
@@ -237,7 +257,7 @@ impl<O: Onlooker> Onlooker for Until<'_, O> {
 
 /// Takes the events of a run, and writes those of which all is known.
 struct Writing<'i, W: Write, O: Onlooker> {
-    files: Files<W>,
+    files: Option<Files<W>>,
     stack: String,
     flow: Flow,
     onlooker: &'i mut O,
@@ -318,7 +338,10 @@ impl<W: Write, O: Onlooker> Writing<'_, W, O> {
         if let What::Window(change) = &event.what {
             self.note(change);
         }
-        self.files.event(event)
+        match &mut self.files {
+            Some(files) => files.event(event),
+            None => Ok(()),
+        }
     }
 
     /// Before the first event, writes the handshake and lets the onlooker begin.
@@ -331,8 +354,9 @@ impl<W: Write, O: Onlooker> Writing<'_, W, O> {
             rtt,
             srtt,
         } = self.start;
-        let capture = &mut self.files.capture;
-        capture.handshake(first_send, rtt, &self.stack)?;
+        if let Some(Files { capture, .. }) = &mut self.files {
+            capture.handshake(first_send, rtt, &self.stack)?;
+        }
         self.onlooker.begin(&self.flow, srtt);
         self.stage = Stage::Begun;
         Ok(())
@@ -357,7 +381,7 @@ impl<W: Write, O: Onlooker> Writing<'_, W, O> {
             self.write(&event)?;
         }
         self.begin()?;
-        self.files.finish()?;
+        self.files.map_or(Ok(()), Files::finish)?;
         Ok(Account {
             stack: self.stack,
             flow: self.flow,

@@ -17,19 +17,22 @@ mod grid;
 #[cfg(test)]
 mod tests;
 
-use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
-use dupack_lab::results::{Comparison, Measure, Results, scaled};
+use std::collections::BTreeMap;
 
-use super::{Figure, subtitle};
+use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
+use dupack_lab::results::{Measure, Results, scaled};
+
+use super::Figure;
 use crate::figure::{
     Bar, BarChart, BarSeries, Facet, Facets, FigureError, HeatCell, HeatMap, HeatPanel, LineChart,
-    Point, Scale, Series, Shades,
+    Point, Scale, Series, Shades, Winners,
 };
+use crate::shown::Shown;
 use crate::theory::Connection;
 use grid::{Grid, Key};
 
 /// What there are figures of.
-const FIGURES: [Measure; 13] = [
+pub(crate) const FIGURES: [Measure; 13] = [
     Measure::Goodput,
     Measure::Retransmissions,
     Measure::Timeouts,
@@ -60,19 +63,19 @@ const THEORY: &str = " Grey: what Mathis et al. (1997) and Padhye et al. (1998) 
 
 /// The figures, and what is to be said of those that are left out.
 #[derive(Debug, Default)]
-pub(super) struct Charts {
-    pub(super) figures: Vec<Figure>,
-    pub(super) note: Option<String>,
+pub(crate) struct Charts {
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) note: Option<String>,
 }
 
 /// The figures of a comparison: one per measure that says something, for each slice of the sweep.
 ///
 /// # Errors
 /// If a picture cannot be drawn.
-pub(super) fn charts(results: &Results, catalog: &Catalog) -> Result<Charts, FigureError> {
+pub(crate) fn charts(results: &dyn Shown, catalog: &Catalog) -> Result<Charts, FigureError> {
     let measures = FIGURES
         .into_iter()
-        .filter(|&measure| tells_something(results, measure));
+        .filter(|&measure| results.tells(measure));
     let mut charts = Charts::default();
     let Some(grid) = Grid::of(results) else {
         for measure in measures {
@@ -115,15 +118,9 @@ impl Charts {
     }
 }
 
-/// Fairness of a single flow, or the completion of endless ones, is no figure.
-pub(super) fn tells_something(results: &Results, measure: Measure) -> bool {
-    let flows = results.runs.first().map_or(0, |r| r.flow_goodputs.len());
-    results.has(measure) && (measure != Measure::Fairness || flows > 1)
-}
-
 /// One measure in one slice of a sweep.
 struct Place<'r> {
-    results: &'r Results,
+    results: &'r dyn Shown,
     grid: &'r Grid,
     slice: &'r grid::Slice,
     measure: Measure,
@@ -157,12 +154,12 @@ impl Place<'_> {
             let caption = format!("{title} by {x} and {y}, mean over the seeds.");
             charts.add(&name, svg, caption);
         }
-        if self.measure == Measure::Goodput && self.results.stacks.len() > 1 {
+        if self.measure == Measure::Goodput && self.results.stacks().len() > 1 {
             let svg = self.table_of_ratios(second).svg()?;
             let caption = format!(
                 "Goodput over that of {}, by {x} and {y}: the mean over pairs of the same seed. Blue is more, \
                  orange is less; grey with ≈ cannot be told from 1 by its 95 % confidence interval.",
-                self.results.stacks[0]
+                self.results.stacks()[0]
             );
             charts.add(&format!("{name}-ratio"), svg, caption);
         }
@@ -171,29 +168,34 @@ impl Place<'_> {
 
     fn subtitle(&self) -> String {
         match self.slice.label.as_str() {
-            "" => subtitle(self.results),
-            label => format!("{label} · {}", subtitle(self.results)),
+            "" => self.results.subtitle(),
+            label => format!("{label} · {}", self.results.subtitle()),
         }
     }
 
     /// A line per stack, over the first key; those of the `row`-th value of the second, if any.
     fn series(&self, row: usize) -> Vec<Series> {
-        let series = self.results.stacks.iter().enumerate().map(|(stack, name)| {
-            let points = self.grid.first.values.iter().enumerate();
-            let points = points.filter_map(|(column, value)| {
-                let point = self.slice.points[row][column]?;
-                let summary = self.results.summary(point, stack, self.measure)?;
-                Some(Point {
-                    x: scaled(value)?.0,
-                    mean: summary.mean,
-                    half_width: summary.half_width_95,
-                })
+        let series = self
+            .results
+            .stacks()
+            .iter()
+            .enumerate()
+            .map(|(stack, name)| {
+                let points = self.grid.first.values.iter().enumerate();
+                let points = points.filter_map(|(column, value)| {
+                    let point = self.slice.points[row][column]?;
+                    let mean = self.results.mean(point, stack, self.measure)?;
+                    Some(Point {
+                        x: scaled(value)?.0,
+                        mean: mean.mean,
+                        half_width: mean.half_width_95,
+                    })
+                });
+                Series {
+                    points: points.collect(),
+                    name: name.clone(),
+                }
             });
-            Series {
-                points: points.collect(),
-                name: name.clone(),
-            }
-        });
         series.collect()
     }
 
@@ -221,7 +223,7 @@ impl Place<'_> {
             y_scale,
             y_from_zero: true,
             series,
-            references: theory(self.results, self.measure, catalog),
+            references: theory_of(self.results, self.measure, catalog),
         }
     }
 
@@ -246,19 +248,13 @@ impl Place<'_> {
     }
 
     fn table_of_ratios(&self, second: &Key) -> HeatMap {
-        let first = &self.results.stacks[0];
+        let first = &self.results.stacks()[0];
         let points = self.slice.points.iter().flatten().flatten();
-        let compared = points.map(|&point| Comparison::of(self.results, point, self.measure));
-        let compared: Vec<Comparison> = compared.collect();
-        let ratio = |point: usize, stack: usize| {
-            let here = compared.iter().find(|here| here.point == point)?;
-            let ratio = here.cells[stack].ratio?;
-            Some(HeatCell {
-                value: ratio.mean,
-                interval: ratio.interval_95,
-            })
-        };
-        let stacks = 1..self.results.stacks.len();
+        let compared: BTreeMap<usize, Vec<Option<HeatCell>>> = points
+            .map(|&point| (point, self.results.ratios(point)))
+            .collect();
+        let ratio = |point: usize, stack: usize| *compared.get(&point)?.get(stack)?;
+        let stacks = 1..self.results.stacks().len();
         HeatMap {
             title: format!("{} over that of {first}", title(self.measure)),
             value_label: format!("times the goodput of {first}"),
@@ -269,9 +265,9 @@ impl Place<'_> {
 
     fn table_of_amounts(&self, second: &Key) -> HeatMap {
         let amount = |point: usize, stack: usize| {
-            let summary = self.results.summary(point, stack, self.measure)?;
+            let mean = self.results.mean(point, stack, self.measure)?;
             Some(HeatCell {
-                value: summary.mean,
+                value: mean.mean,
                 interval: None,
             })
         };
@@ -279,7 +275,7 @@ impl Place<'_> {
             title: title(self.measure),
             value_label: self.measure.label().to_owned(),
             shades: Shades::Amount,
-            ..self.table(second, 0..self.results.stacks.len(), &amount)
+            ..self.table(second, 0..self.results.stacks().len(), &amount)
         }
     }
 
@@ -294,7 +290,7 @@ impl Place<'_> {
             let rows = self.slice.points.iter();
             let rows = rows.map(|row| { row.iter() }.map(|point| cell((*point)?, stack)).collect());
             HeatPanel {
-                name: self.results.stacks[stack].clone(),
+                name: self.results.stacks()[stack].clone(),
                 cells: rows.collect(),
             }
         });
@@ -311,11 +307,58 @@ impl Place<'_> {
     }
 }
 
+/// Which stack comes first at each point: a map for each slice of a sweep over numbers or words; none where points are
+/// listed one by one. `first` has the stack for each point that is shown, where there is an answer.
+///
+/// # Errors
+/// If a picture cannot be drawn.
+pub(crate) fn winners(
+    results: &dyn Shown,
+    first: &[Option<usize>],
+) -> Result<Vec<Figure>, FigureError> {
+    let Some(grid) = Grid::of(results) else {
+        return Ok(Vec::new());
+    };
+    let mut charts = Charts::default();
+    for slice in grid.slices().iter().take(SLICES_MAX) {
+        let names = |key: &Key| key.values.iter().map(ToString::to_string).collect();
+        let second = grid.second.as_ref();
+        let subtitle = match slice.label.as_str() {
+            "" => results.subtitle(),
+            label => format!("{label} · {}", results.subtitle()),
+        };
+        let winner = |point: &Option<usize>| *first.get((*point)?)?;
+        let map = Winners {
+            title: "The stack that comes first".to_owned(),
+            subtitle,
+            x_label: grid.first.label.clone(),
+            y_label: second.map_or_else(String::new, |key| key.label.clone()),
+            columns: names(&grid.first),
+            rows: second.map_or_else(|| vec![String::new()], names),
+            names: results.stacks().to_vec(),
+            cells: { slice.points.iter() }
+                .map(|row| row.iter().map(winner).collect())
+                .collect(),
+        };
+        let name = match slice.slug.as_str() {
+            "" => "winners".to_owned(),
+            slug => format!("winners-{slug}"),
+        };
+        let caption = "Which stack comes first of those with a ★. Where a place is empty, there is no answer.";
+        charts.add(&name, map.svg()?, caption.to_owned());
+    }
+    Ok(charts.figures)
+}
+
 /// What formulas say of the goodput, where they apply: Reno's control, one flow, and loss the
 /// only thing swept. The stacks are those of `catalog`.
 #[must_use]
 pub fn theory(results: &Results, measure: Measure, catalog: &Catalog) -> Vec<Series> {
-    let sweep = &results.experiment.sweep;
+    theory_of(results, measure, catalog)
+}
+
+fn theory_of(results: &dyn Shown, measure: Measure, catalog: &Catalog) -> Vec<Series> {
+    let sweep = &results.experiment().sweep;
     if measure != Measure::Goodput || sweep.len() != 1 {
         return Vec::new();
     }
@@ -324,47 +367,40 @@ pub fn theory(results: &Results, measure: Measure, catalog: &Catalog) -> Vec<Ser
     };
     let percents: Vec<f64> = losses.iter().filter_map(scaled).map(|(p, _)| p).collect();
     let connection =
-        reno(results, catalog).and_then(|stack| Connection::of(&results.experiment, &stack));
+        reno(results, catalog).and_then(|stack| Connection::of(results.experiment(), &stack));
     connection.map_or_else(Vec::new, |connection| connection.lines(&percents))
 }
 
 /// The first stack whose congestion control is Reno's.
-fn reno(results: &Results, catalog: &Catalog) -> Option<StackSpec> {
-    let stacks = results.stacks.iter();
+fn reno(results: &dyn Shown, catalog: &Catalog) -> Option<StackSpec> {
+    let stacks = results.stacks().iter();
     let mut stacks = stacks.filter_map(|text| StackSpec::parse(text, catalog).ok());
     stacks.find(|stack| stack.name(Axis::Control) == "reno")
 }
 
-fn bars(results: &Results, measure: Measure) -> BarChart {
-    let one_point = results.points.len() == 1;
+fn bars(results: &dyn Shown, measure: Measure) -> BarChart {
+    let (points, stacks) = (results.points(), results.stacks());
     let bar = |point: usize, stack: usize| {
-        results.summary(point, stack, measure).map(|s| Bar {
-            mean: s.mean,
-            half_width: s.half_width_95,
+        results.mean(point, stack, measure).map(|mean| Bar {
+            mean: mean.mean,
+            half_width: mean.half_width_95,
         })
     };
-    let (categories, series) = if one_point {
-        let bars = (0..results.stacks.len()).map(|s| bar(0, s)).collect();
+    let (categories, series) = if points.len() == 1 {
+        let bars = (0..stacks.len()).map(|s| bar(0, s)).collect();
         let name = measure.label().to_owned();
-        (results.stacks.clone(), vec![BarSeries { name, bars }])
+        (stacks.to_vec(), vec![BarSeries { name, bars }])
     } else {
-        let labels = results
-            .points
-            .iter()
-            .map(dupack_lab::experiment::points::Point::label);
-        let series = results
-            .stacks
-            .iter()
-            .enumerate()
-            .map(|(s, name)| BarSeries {
-                name: name.clone(),
-                bars: (0..results.points.len()).map(|p| bar(p, s)).collect(),
-            });
+        let labels = { points.iter() }.map(dupack_lab::experiment::points::Point::label);
+        let series = stacks.iter().enumerate().map(|(s, name)| BarSeries {
+            name: name.clone(),
+            bars: (0..points.len()).map(|p| bar(p, s)).collect(),
+        });
         (labels.collect(), series.collect())
     };
     BarChart {
         title: title(measure),
-        subtitle: subtitle(results),
+        subtitle: results.subtitle(),
         value_label: measure.label().to_owned(),
         categories,
         series,

@@ -31,6 +31,7 @@ mod style;
 mod time_panels;
 mod time_sequence;
 mod timeline;
+mod winners;
 mod words;
 
 #[cfg(test)]
@@ -55,6 +56,8 @@ pub use timeline::{
     Depth, FromZero, Hue, RowHeight, Shape, Timeline, TimelineBand, TimelineLine, TimelineMarks,
     TimelinePlot, TimelineRow, TimelineSpans, TimelineTicks,
 };
+
+pub use winners::Winners;
 
 use thiserror::Error;
 

@@ -8,6 +8,7 @@ use super::heat::{HeatCell, HeatMap, HeatPanel, Shades};
 use super::line::{LineChart, Point, Series};
 use super::step::StepChart;
 use super::steps;
+use super::winners::Winners;
 
 /// Of a figure without data.
 pub(super) const NOTHING: &str = "There is no data.";
@@ -160,6 +161,27 @@ pub(super) fn of_heat(map: &HeatMap) -> String {
         map.rows.join(", ")
     );
     joined(std::iter::once(first).chain(panels).collect())
+}
+
+/// Who wins how often.
+pub(super) fn of_winners(map: &Winners) -> String {
+    let cells = || map.cells.iter().flatten();
+    let all = cells().count();
+    let count = |who: Option<usize>| cells().filter(|winner| **winner == who).count();
+    let told = |name: &str, count: usize| (count > 0).then(|| format!("{name}: {count} of {all}"));
+    let names = map.names.iter().enumerate();
+    let winners = names.filter_map(|(place, name)| told(name, count(Some(place))));
+    let winners: Vec<String> = winners.chain(told("nobody", count(None))).collect();
+    let rows = match map.y_label.as_str() {
+        "" => String::new(),
+        label => format!(", {label} from top to bottom ({})", map.rows.join(", ")),
+    };
+    format!(
+        "Who comes first: {} from left to right ({}){rows}. {}.",
+        map.x_label,
+        map.columns.join(", "),
+        winners.join("; ")
+    )
 }
 
 fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {

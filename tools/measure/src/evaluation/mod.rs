@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use dupack_build::{cargo, root};
 
+use crate::part::put;
 use cards::Card;
 
 #[derive(Args)]
@@ -54,10 +55,14 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     };
     let path = root().join(PAGE);
     let text = fs::read_to_string(&path).map_err(|e| format!("{PAGE}: {e}"))?;
-    let mut text = page::put(&text, "cards", &page::cards(&ten))?;
-    text = page::put(&text, "rules", &page::rules(&ten, &broken))?;
+    let mut text = put(&text, ("evaluation", "cards"), &page::cards(&ten))?;
+    text = put(&text, ("evaluation", "rules"), &page::rules(&ten, &broken))?;
     if let Some(stability) = &stability {
-        text = page::put(&text, "stability", &page::stability(stability))?;
+        text = put(
+            &text,
+            ("evaluation", "stability"),
+            &page::stability(stability),
+        )?;
     }
     fs::write(&path, text).map_err(|e| format!("{PAGE}: {e}"))?;
     eprintln!("{PAGE} written");

@@ -4,19 +4,6 @@ use std::fmt::Write as _;
 
 use super::cards::{Card, Row, Stability, Verdict, alike};
 
-/// `page` with `text` between the marks of the part called `name`.
-pub fn put(page: &str, name: &str, text: &str) -> Result<String, String> {
-    let begins = format!("<!-- {name}: `cargo measure evaluation` writes this -->\n");
-    let ends = format!("<!-- end of {name} -->\n");
-    let missing = || format!("docs/evaluation.md has no part `{name}`");
-    let (before, rest) = page.split_once(&begins).ok_or_else(missing)?;
-    let (_, after) = rest.split_once(&ends).ok_or_else(missing)?;
-    Ok(format!(
-        "{before}{begins}\n{}\n\n{ends}{after}",
-        text.trim()
-    ))
-}
-
 /// The cards side by side, with their signs alone.
 pub fn cards(cards: &[Card]) -> String {
     let names = cards.iter().enumerate();
@@ -132,17 +119,6 @@ mod tests {
     use super::super::cards::tests::card;
     use super::*;
     use Verdict::{DoesNotMeet, Meets};
-
-    #[test]
-    fn a_part_is_put_in_its_place_and_nothing_else_changes() {
-        let marks = "<!-- x: `cargo measure evaluation` writes this -->\nold\n<!-- end of x -->\n";
-        let page = format!("before\n{marks}after\n");
-        let once = put(&page, "x", "new\n").unwrap();
-        assert!(once.starts_with("before\n") && once.ends_with("after\n"));
-        assert!(once.contains("\nnew\n") && !once.contains("old"));
-        assert_eq!(put(&once, "x", "new").unwrap(), once);
-        assert!(put(&page, "y", "new").unwrap_err().contains("`y`"));
-    }
 
     #[test]
     fn rules_that_nothing_tells_apart_are_named() {

@@ -21,7 +21,7 @@ use rows::{Entry, Length, Row, rows};
 use sample::{Ending, Sample, Store};
 use tools::{Simulator, Tools, folder_for_programs};
 
-use crate::captures;
+use crate::{captures, section, stream};
 
 /// What to compare.
 #[derive(Args)]
@@ -92,10 +92,13 @@ pub fn run(args: &PeersArgs) -> Result<(), String> {
     };
     // What another measurement has written there stays.
     let written = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
-    let text = match captures::written(&written) {
-        "" => page.text(),
-        section => format!("{}\n\n{section}", page.text().trim_end()),
-    };
+    let mut text = page.text();
+    for heading in [captures::HEADING, stream::HEADING] {
+        let kept = section::find(&written, heading);
+        if !kept.is_empty() {
+            text = section::put(&text, heading, kept);
+        }
+    }
     fs::write(&out, text).map_err(|e| format!("cannot write {}: {e}", out.display()))?;
     println!("{}", page.table());
     eprintln!("written to {}", out.display());

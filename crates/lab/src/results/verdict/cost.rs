@@ -184,13 +184,19 @@ impl Verdict {
 /// How verdicts on `results` were found, in a few sentences: measures, thresholds, harm.
 #[must_use]
 pub fn rules(results: &Results) -> Vec<String> {
+    rules_among(results, results.has_several_flows())
+}
+
+/// The same where the runs are not in `results`: whether they have several flows.
+#[must_use]
+pub fn rules_among(results: &Results, several_flows: bool) -> Vec<String> {
     let mut rules = vec![
         format!(
             "★: no other stack is as good by all of these measures and better by one: goodput, queueing delay \
              (median and 95th percentile), resent share, timeouts{}{}. Better is what the seeds tell, \
              paired (t-test, Holm's correction for all comparisons at a point, 5 %), and is more than \
              {}; what a comparison by itself would call worse (5 %) is not as good. ≈: beaten, but not told from the best by {}.",
-            match results.has_several_flows() {
+            match several_flows {
                 true => ", fairness among its own",
                 false => "",
             },

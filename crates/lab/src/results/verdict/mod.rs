@@ -18,10 +18,15 @@ mod tests;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use contrast::{Contrast, Effect, Side};
-pub use cost::rules;
+pub use cost::{rules, rules_among};
 pub use limits::Margins;
-pub use store::{comparisons_csv, json, verdicts_csv};
+pub use store::{
+    comparison_rows, comparisons_csv, comparisons_head, json, verdict_rows, verdicts_csv,
+    verdicts_head,
+};
 
 use self::contrast::better_side;
 use self::limits::{HARM_MOST, WASTE_MOST_PERCENT};
@@ -44,7 +49,8 @@ pub const JUDGED: [Measure; 10] = [
 ];
 
 /// What counts most to the reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Prefer {
     /// Goodput.
@@ -120,11 +126,8 @@ impl Contender {
     }
 
     fn of(results: &Results, point: usize, stack: usize) -> Self {
-        let runs = results
-            .runs
-            .iter()
-            .filter(|run| run.point == point && run.stack == stack && results.is_sound(run));
-        let runs: Vec<_> = runs.collect();
+        let runs = results.runs_of(point, stack).iter();
+        let runs: Vec<_> = runs.filter(|run| results.is_sound(run)).collect();
         let chance = match runs.as_slice() {
             [] | [_] => Chance::OneRun,
             [first, others @ ..] => {
@@ -267,6 +270,25 @@ pub enum Answer {
     Worthless,
     /// Too few runs of these can be trusted ([`Results::too_few_at`]).
     TooFew(Vec<usize>),
+}
+
+impl Answer {
+    /// Its name in CSV and JSON.
+    #[must_use]
+    pub const fn key(&self) -> &'static str {
+        match self {
+            Self::Stars(_) => "stars",
+            Self::TooMany(_) => "too_many",
+            Self::NotTold(_) => "not_told",
+            Self::SameRuns => "same_runs",
+            Self::SameRunsOf(_) => "same_runs_of",
+            Self::OneRun => "one_run",
+            Self::Alone => "alone",
+            Self::Nobody => "nobody",
+            Self::Worthless => "worthless",
+            Self::TooFew(_) => "too_few_runs",
+        }
+    }
 }
 
 /// All stacks at a point, by all measures.

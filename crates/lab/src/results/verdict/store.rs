@@ -6,7 +6,7 @@ use super::contrast::Effect;
 use super::cost::rules;
 use super::limits::{HARM_MOST, WASTE_MOST_PERCENT};
 use super::{Answer, Contrast, Margins, Side, Verdict, Warning};
-use crate::results::store::{Places, number, put};
+use crate::results::store::{Places, number, put, whole};
 use crate::results::{Comparison, Measure, Results};
 use crate::significance::LEVEL;
 
@@ -21,7 +21,7 @@ pub fn json(results: &Results) -> Value {
         let stacks = (0..verdict.stacks.len()).map(|s| stack(&verdict, s, pairs[s]));
         json!({
             "point": results.points[point].label(),
-            "answer": answer_key(&verdict.answer),
+            "answer": verdict.answer.key(),
             "stars": stars(&verdict).map(name).collect::<Vec<_>>(),
             "no_answer": verdict.no_answer(),
             "delay_margin_ms": Margins::at(results, point).delay_ms,
@@ -49,21 +49,6 @@ fn stars(verdict: &Verdict) -> impl Iterator<Item = usize> {
     match &verdict.answer {
         Answer::Stars(stars) => stars.clone().into_iter(),
         _ => Vec::new().into_iter(),
-    }
-}
-
-const fn answer_key(answer: &Answer) -> &'static str {
-    match answer {
-        Answer::Stars(_) => "stars",
-        Answer::TooMany(_) => "too_many",
-        Answer::NotTold(_) => "not_told",
-        Answer::SameRuns => "same_runs",
-        Answer::SameRunsOf(_) => "same_runs_of",
-        Answer::OneRun => "one_run",
-        Answer::Alone => "alone",
-        Answer::Nobody => "nobody",
-        Answer::Worthless => "worthless",
-        Answer::TooFew(_) => "too_few_runs",
     }
 }
 
@@ -123,9 +108,15 @@ fn better<'v>(verdict: &'v Verdict, contrast: &Contrast) -> Option<&'v str> {
 /// ratio to the first stack is, and the sentence.
 #[must_use]
 pub fn verdicts_csv(results: &Results) -> Vec<u8> {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    let places = Places::of(results);
-    let own = [
+    whole(results, verdicts_head, |out, results, at, place| {
+        verdict_rows(out, results, (at, &Verdict::of(results, at)), place);
+    })
+}
+
+/// The head of [`verdicts_csv`].
+#[must_use]
+pub fn verdicts_head(places: &Places) -> Vec<u8> {
+    places.head([
         "stack",
         "answer",
         "mark",
@@ -133,41 +124,50 @@ pub fn verdicts_csv(results: &Results) -> Vec<u8> {
         "beaten_by",
         "pairs",
         "sentence",
-    ];
-    places.head(&mut out, own);
-    for point in 0..results.points.len() {
-        let verdict = Verdict::of(results, point);
-        let pairs = pairs(results, point);
-        for (stack, judgement) in verdict.stacks.iter().enumerate() {
-            let warnings: Vec<String> =
-                judgement.warnings.iter().map(ToString::to_string).collect();
-            let beaten = judgement.beaten_by.iter();
-            let beaten: Vec<&str> = beaten
-                .map(|beaten| verdict.contenders[beaten.stack].name.as_str())
-                .collect();
-            let mut row = places.at(point);
-            row.extend([
-                verdict.contenders[stack].name.clone(),
-                answer_key(&verdict.answer).to_owned(),
-                judgement.mark.key().to_owned(),
-                warnings.join("; "),
-                beaten.join(" "),
-                pairs[stack].to_string(),
-                verdict.sentence(stack),
-            ]);
-            put(&mut out, row.iter().map(String::as_str));
-        }
+    ])
+}
+
+/// Adds the rows of [`verdicts_csv`] at the point of `results` that is at this place, with the verdict there;
+/// `place` is where it is in the sweep.
+pub fn verdict_rows(
+    out: &mut Vec<u8>,
+    results: &Results,
+    (at, verdict): (usize, &Verdict),
+    place: &[String],
+) {
+    let pairs = pairs(results, at);
+    for (stack, judgement) in verdict.stacks.iter().enumerate() {
+        let warnings: Vec<String> = judgement.warnings.iter().map(ToString::to_string).collect();
+        let beaten = judgement.beaten_by.iter();
+        let beaten: Vec<&str> = beaten
+            .map(|beaten| verdict.contenders[beaten.stack].name.as_str())
+            .collect();
+        let own = [
+            verdict.contenders[stack].name.clone(),
+            verdict.answer.key().to_owned(),
+            judgement.mark.key().to_owned(),
+            warnings.join("; "),
+            beaten.join(" "),
+            pairs[stack].to_string(),
+            verdict.sentence(stack),
+        ];
+        put(out, place, &own);
     }
-    out.into_inner().unwrap_or_default()
 }
 
 /// A line per point, pair of stacks and measure: how far apart they are, over how many pairs of
 /// seeds, and whether it can be told.
 #[must_use]
 pub fn comparisons_csv(results: &Results) -> Vec<u8> {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    let places = Places::of(results);
-    let own = [
+    whole(results, comparisons_head, |out, results, at, place| {
+        comparison_rows(out, &Verdict::of(results, at), place);
+    })
+}
+
+/// The head of [`comparisons_csv`].
+#[must_use]
+pub fn comparisons_head(places: &Places) -> Vec<u8> {
+    places.head([
         "one",
         "other",
         "measure",
@@ -177,28 +177,26 @@ pub fn comparisons_csv(results: &Results) -> Vec<u8> {
         "p",
         "p_corrected",
         "better",
-    ];
-    places.head(&mut out, own);
-    for point in 0..results.points.len() {
-        let verdict = Verdict::of(results, point);
-        for contrast in &verdict.contrasts {
-            let name = |stack: usize| verdict.contenders[stack].name.clone();
-            let opt = |value: Option<f64>| value.map_or(String::new(), number);
-            let (ratio, difference) = effect(contrast);
-            let mut row = places.at(point);
-            row.extend([
-                name(contrast.one),
-                name(contrast.other),
-                Measure::key(contrast.measure).to_owned(),
-                contrast.pairs.to_string(),
-                opt(ratio),
-                opt(difference),
-                opt(contrast.p),
-                opt(contrast.corrected_p),
-                better(&verdict, contrast).unwrap_or_default().to_owned(),
-            ]);
-            put(&mut out, row.iter().map(String::as_str));
-        }
+    ])
+}
+
+/// Adds the rows of [`comparisons_csv`] at the point of `verdict`; `place` is where it is in the sweep.
+pub fn comparison_rows(out: &mut Vec<u8>, verdict: &Verdict, place: &[String]) {
+    for contrast in &verdict.contrasts {
+        let name = |stack: usize| verdict.contenders[stack].name.clone();
+        let opt = |value: Option<f64>| value.map_or(String::new(), number);
+        let (ratio, difference) = effect(contrast);
+        let own = [
+            name(contrast.one),
+            name(contrast.other),
+            Measure::key(contrast.measure).to_owned(),
+            contrast.pairs.to_string(),
+            opt(ratio),
+            opt(difference),
+            opt(contrast.p),
+            opt(contrast.corrected_p),
+            better(verdict, contrast).unwrap_or_default().to_owned(),
+        ];
+        put(out, place, &own);
     }
-    out.into_inner().unwrap_or_default()
 }

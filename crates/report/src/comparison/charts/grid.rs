@@ -2,9 +2,10 @@
 //! left over.
 
 use dupack_lab::experiment::SweepValue;
-use dupack_lab::results::{Results, scaled};
+use dupack_lab::results::scaled;
 
 use crate::figure::Scale;
+use crate::shown::Shown;
 
 /// A swept key.
 #[derive(Clone, Debug)]
@@ -79,8 +80,8 @@ impl Key {
 impl Grid {
     /// None without a sweep over several values. Along the figures is the key with the most
     /// numbers, of those with equally many the last; across, the longest of the others.
-    pub(super) fn of(results: &Results) -> Option<Self> {
-        let sweep = results.experiment.sweep.iter();
+    pub(super) fn of(results: &dyn Shown) -> Option<Self> {
+        let sweep = results.experiment().sweep.iter();
         let several = sweep.filter(|(_, values)| values.len() > 1);
         let mut keys: Vec<Key> = several.map(|(key, values)| Key::of(key, values)).collect();
         let take = |keys: &mut Vec<Key>| {
@@ -94,7 +95,7 @@ impl Grid {
             first,
             second,
             others: keys,
-            points: results.points.iter().map(|p| p.values.clone()).collect(),
+            points: results.points().iter().map(|p| p.values.clone()).collect(),
         })
     }
 

@@ -1,0 +1,161 @@
+//! `dupack merge`: the shards of an experiment, put together.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use dupack_algorithms::catalog::Catalog;
+use dupack_claims::Rules;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Execution, Plan};
+use dupack_report::files::{EXPERIMENT, Files};
+use dupack_report::folder::{Draft, Folder, IfPresent, MemoryFolder, OutputFolder, StoreError};
+use dupack_report::shard::{Gathered, Harm};
+use miette::{Result, miette};
+
+use crate::deliver::Delivery;
+use crate::flags::{ShowArgs, check_preference, jobs};
+use crate::output::{INTERRUPTED, warn};
+use crate::progress::interrupt_saying;
+
+/// Exit code where runs are missing.
+const INCOMPLETE: u8 = 1;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupack run examples/fairness.toml --shard 1/2 --out shards/1
+  dupack run examples/fairness.toml --shard 2/2 --out shards/2
+  dupack merge shards/1 shards/2 --out fairness
+  dupack merge shards/* --out fairness --prefer delay
+
+The folder is the same to the last byte as that of `dupack run FILE --out DIR`
+on one machine. It is there when it is complete, and not before.
+
+The exit code is 1 if runs are missing; then nothing is written, and the
+commands that do them are printed. It is 2 if the folders do not fit together.")]
+pub struct MergeArgs {
+    /// The folders of all shards, in any order
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/NAME, numbered if taken]
+    #[arg(long, value_name = "ALL")]
+    out: Option<PathBuf>,
+    /// The experiment file [default: the copy in a shard's folder, whose recorded traces must be named by whole
+    /// paths]
+    #[arg(long, value_name = "FILE")]
+    experiment: Option<PathBuf>,
+    #[command(flatten)]
+    show: ShowArgs,
+    /// Runs at a time, of the few that are done again to see whether they come out as in the shards [default:
+    /// one per processor]
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    jobs: Option<usize>,
+}
+
+pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
+    let interrupt = interrupt_saying("nothing is written");
+    let shards = Gathered::of(&args.folders)?;
+    let source = match &args.experiment {
+        Some(file) => Source::read(file)?,
+        None => shards.first().source()?,
+    };
+    let plan = plan(args, &shards, &source, catalog)?;
+    check_preference(args.show.prefer, &plan.empty_results().harm)?;
+    let rules = Rules::of_plan(&plan, &source, catalog)?;
+    let known = shards.first().identity();
+    let split = plan.split(known.shard.of(), &source)?;
+    shards.check(&split, &plan.empty_results().experiment, &source.name)?;
+    let journals = shards.journals()?;
+    let merge = split.merge(&journals).map_err(|error| *error)?;
+    if let Some(incomplete) = shards.incomplete(&split, &merge, args.experiment.as_deref()) {
+        eprint!("{incomplete}");
+        eprintln!("nothing is written: merge again when these are done");
+        return Ok(ExitCode::from(INCOMPLETE));
+    }
+    // Made before the work, so that a folder that cannot be had costs no time.
+    let place = Place::of(args.out.as_deref(), &known.name, &source)?;
+    let checked = merge.check(Execution { jobs: args.jobs }, interrupt);
+    checked.map_err(|error| *error)?;
+    let Some(mut results) = merge.results() else {
+        return Err(miette!("runs are missing"));
+    };
+    results.prefer = args.show.prefer;
+    let delivery = Delivery::of(&results, &rules, catalog);
+    let files = delivery.files(&plan)?;
+    if interrupt.is_asked() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let folder = place.take(&files, &source)?;
+    delivery.show(args.show.format)?;
+    warn(&results, &folder);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The plan of the experiment in `source`, as the shards have it.
+fn plan(args: &MergeArgs, shards: &Gathered, source: &Source, catalog: &Catalog) -> Result<Plan> {
+    let plan = { source.parse() }.and_then(|experiment| Plan::new(experiment, source, catalog));
+    if plan.is_err() && args.experiment.is_none() {
+        let copy = &source.name;
+        eprintln!("note: {copy} is a copy; name the file that was run with --experiment");
+    }
+    let plan = plan?;
+    Ok(match shards.first().identity().harm {
+        Harm::Measured => plan.measuring_harm(catalog),
+        Harm::LeftOut => plan,
+    })
+}
+
+/// Where the result goes.
+enum Place {
+    /// A folder that is to be.
+    New(Draft),
+    /// One that may hold just this result.
+    There(PathBuf),
+}
+
+impl Place {
+    /// The folder that was named, or a new one under `dupack-out` with this name.
+    fn of(named: Option<&Path>, name: &str, source: &Source) -> Result<Self> {
+        let Some(path) = named else {
+            let path = Path::new("dupack-out").join(name);
+            return Ok(Self::New(Draft::beside(&path, IfPresent::Number)?));
+        };
+        let experiment = fs::read(path.join(EXPERIMENT));
+        Ok(
+            match experiment.is_ok_and(|text| text == source.text.as_bytes()) {
+                true => Self::There(path.to_path_buf()),
+                false => Self::New(Draft::beside(path, IfPresent::Refuse)?),
+            },
+        )
+    }
+
+    /// Writes all files, or finds that they are there.
+    fn take(self, files: &Files<'_>, source: &Source) -> Result<OutputFolder> {
+        let write = |folder: &dyn Folder| -> Result<()> {
+            folder.write(EXPERIMENT, source.text.as_bytes())?;
+            Ok(files.write(folder)?)
+        };
+        let path = match self {
+            Self::New(draft) => {
+                write(&draft)?;
+                return Ok(draft.complete()?);
+            }
+            Self::There(path) => path,
+        };
+        let memory = MemoryFolder::default();
+        write(&memory)?;
+        let is_there = |(name, bytes): (String, Vec<u8>)| {
+            fs::read(path.join(name)).is_ok_and(|there| there == bytes)
+        };
+        if !memory.into_files().into_iter().all(is_there) {
+            return Err(StoreError::taken(&path).into());
+        }
+        eprintln!(
+            "{} holds this result already: nothing to do",
+            path.display()
+        );
+        Ok(OutputFolder::reopen(&path))
+    }
+}

@@ -1,0 +1,151 @@
+//! `dupack run --shard`: a part of an experiment's runs.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_claims::Rules;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Execution, Plan, Shard, Split};
+use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_report::shard::{BegunShard, Harm, Identity, ShardFolder};
+use dupack_report::table;
+use miette::{Result, miette};
+
+use crate::deliver::go_on;
+use crate::flags::{Format, OutputArgs, ShowArgs};
+use crate::output::{INTERRUPTED, print, terminal};
+use crate::progress::{Bar, interrupt};
+
+/// Does the runs of a shard: of the one that is `wanted`, or that the folder to go on with has. The
+/// experiment is what `source` says, and called `name`.
+pub fn carry_out(
+    mut plan: Plan,
+    (source, name): (&Source, &str),
+    wanted: Option<Shard>,
+    output: &OutputArgs,
+    catalog: &Catalog,
+) -> Result<ExitCode> {
+    refuse_results(output)?;
+    let resumed = resumed(wanted, output)?;
+    let known = resumed.as_ref().map(ShardFolder::identity);
+    let Some(shard) = wanted.or(known.map(|known| known.shard)) else {
+        return Err(miette!("say which shard it is, such as --shard 3/64"));
+    };
+    let harm = match (output.no_harm, known) {
+        (true, _) => Harm::LeftOut,
+        (false, Some(known)) => known.harm,
+        (false, None) => Harm::Measured,
+    };
+    if harm == Harm::Measured {
+        plan = plan.measuring_harm(catalog);
+    }
+    // What is wrong with its claims is told now, and not when all is done.
+    Rules::of_plan(&plan, source, catalog)?;
+    let split = plan.split(shard.of(), source)?;
+    if output.explain {
+        return explain(&plan, &split, shard);
+    }
+    let identity = Identity::new(shard, &split, name, harm);
+    let share = split.share(shard);
+    let path = match &resumed {
+        Some(found) => found.path().to_path_buf(),
+        None => output.out.clone().unwrap_or_else(|| {
+            let folder = identity.folder_name();
+            Path::new("dupack-out").join(folder)
+        }),
+    };
+    let begun = match ShardFolder::is_at(&path) {
+        true => {
+            let found = ShardFolder::read(&path)?;
+            found.check(&identity, &plan.empty_results().experiment)?;
+            if found.is_finished() {
+                found.check_runs(&share)?;
+                let (runs, path) = (share.runs(), path.display());
+                eprintln!("shard {shard} is finished: {path} has its {runs} runs; nothing to do");
+                return Ok(ExitCode::SUCCESS);
+            }
+            BegunShard::again(&found, source)?
+        }
+        false => {
+            let folder = OutputFolder::create(&path, IfPresent::Refuse)?;
+            BegunShard::new(folder, identity, source)?
+        }
+    };
+    for complaint in begun.journal.complaints() {
+        eprintln!("note: {complaint}");
+    }
+    let bar = Bar::new(share.runs(), name);
+    let execution = Execution { jobs: output.jobs };
+    let done = share.execute(&begun.journal, execution, &bar, interrupt());
+    bar.finish();
+    let runs = share.runs();
+    let again = go_on(std::env::args_os(), begun.path());
+    let finished = match done {
+        Ok(done) if done < runs => {
+            eprintln!("interrupted: {} of {runs} runs are missing", runs - done);
+            eprintln!("the finished runs are kept; go on with: {again}");
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        Ok(_) => begun.finish(&share),
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = finished {
+        eprintln!("what is in the folder is kept; go on with: {again}");
+        return Err(error.into());
+    }
+    let path = path.display();
+    eprintln!("shard {shard} is finished: {path} has its {runs} runs, for `dupack merge`");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An error if the results were to be printed: a shard has none.
+fn refuse_results(output: &OutputArgs) -> Result<()> {
+    let flag = match &output.show {
+        ShowArgs {
+            prefer: Some(_), ..
+        } => "--prefer",
+        ShowArgs {
+            format: Format::Csv | Format::Json,
+            ..
+        } => "--format",
+        _ => return Ok(()),
+    };
+    Err(miette!(
+        help = format!("give {flag} to `dupack merge`, which has the results of all shards"),
+        "{flag} says how results are printed, and a shard has a part of the runs and prints none"
+    ))
+}
+
+/// Prints the parameters, as without a shard, and how much of the work `shard` is. Nothing is run.
+fn explain(plan: &Plan, split: &Split<'_>, shard: Shard) -> Result<ExitCode> {
+    let (_, width) = terminal();
+    print(&table::parameters(&plan.empty_results(), width))?;
+    let (parts, own) = (split.parts(), shard.index() as usize - 1);
+    let longest = parts.iter().copied().fold(0.0, f64::max);
+    print(&format!(
+        "\nshard {shard} has {} of {} runs, about {:.1} % of the work; the longest shard has {:.1} %",
+        split.sizes()[own],
+        plan.work(),
+        parts[own] * 100.0,
+        longest * 100.0,
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The shard to go on with, if a folder is named for that.
+fn resumed(wanted: Option<Shard>, output: &OutputArgs) -> Result<Option<ShardFolder>> {
+    let Some(path) = &output.resume else {
+        return Ok(None);
+    };
+    let folder = path.display();
+    let found = ShardFolder::read(path)?;
+    match wanted {
+        Some(wanted) if wanted != found.identity().shard => Err(miette!(
+            help = "leave --shard out: the folder knows its shard",
+            "{folder} is the folder of shard {}, not of {wanted}",
+            found.identity().shard
+        )),
+        _ => Ok(Some(found)),
+    }
+}

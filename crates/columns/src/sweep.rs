@@ -1,0 +1,208 @@
+//! Where rows are in a sweep: the columns that all tables of an experiment have in common.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt32Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use dupack_lab::results::{Coordinate, Medium, Results, Run};
+use dupack_lab::run::engine;
+
+use crate::field::{field, words};
+use crate::words::Known;
+
+/// The points and the stacks of an experiment, as columns show them. Its clones share all of it.
+#[derive(Clone, Debug)]
+pub struct Sweep(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    axes: Vec<Axis>,
+    points: usize,
+    stacks: Known,
+    metadata: HashMap<String, String>,
+    hashed: Hashed,
+}
+
+/// Whether runs have a hash of all that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hashed {
+    Yes,
+    No,
+}
+
+/// A swept key, with its value at each point.
+#[derive(Clone, Debug)]
+struct Axis {
+    key: String,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    Numbers(Vec<f64>, &'static str),
+    Switches(Vec<bool>),
+    /// As they were written; which of them each point has.
+    Words(Known, Vec<usize>),
+}
+
+impl Sweep {
+    /// That of `results`, whose runs do not matter.
+    #[must_use]
+    pub fn of(results: &Results) -> Self {
+        let e = &results.experiment;
+        let metadata = [
+            ("title", e.title.clone()),
+            ("experiment", e.text()),
+            ("engine", engine()),
+        ];
+        Self(Arc::new(Inner {
+            axes: axes(results),
+            points: results.points.len(),
+            stacks: Known::new(&results.stacks),
+            metadata: metadata.map(|(k, v)| (k.to_owned(), v)).into(),
+            hashed: match results.medium {
+                Medium::Simulated => Hashed::Yes,
+                Medium::Wire(_) => Hashed::No,
+            },
+        }))
+    }
+
+    /// How many points there are.
+    #[must_use]
+    pub fn points(&self) -> usize {
+        self.0.points
+    }
+
+    /// The hash of a run, if it has one.
+    pub(crate) fn hash_of(&self, run: &Run) -> Option<u64> {
+        (self.0.hashed == Hashed::Yes).then_some(run.trace_hash)
+    }
+
+    /// A table's schema: where a row is in the sweep, and the table's `own` fields.
+    pub(crate) fn schema(&self, own: impl IntoIterator<Item = Field>) -> SchemaRef {
+        let point = field(
+            "point",
+            DataType::UInt32,
+            "",
+            "The place of the point among those of the sweep, from 0.",
+        );
+        let axes = self.0.axes.iter().map(Axis::field);
+        let fields: Vec<Field> = std::iter::once(point).chain(axes).chain(own).collect();
+        Arc::new(Schema::new_with_metadata(fields, self.0.metadata.clone()))
+    }
+
+    /// A schema without them, of a table that is not about points.
+    pub(crate) fn bare_schema(&self, own: Vec<Field>) -> SchemaRef {
+        Arc::new(Schema::new_with_metadata(own, self.0.metadata.clone()))
+    }
+
+    /// The rows of a table with `schema`, which are at `points`, with its `own` columns.
+    pub(crate) fn batch(
+        &self,
+        schema: SchemaRef,
+        points: &[u32],
+        own: impl IntoIterator<Item = ArrayRef>,
+    ) -> RecordBatch {
+        let point: ArrayRef = Arc::new(UInt32Array::from(points.to_vec()));
+        let axes = self.0.axes.iter().map(|axis| axis.column(points));
+        let columns = std::iter::once(point).chain(axes).chain(own).collect();
+        batch(schema, columns)
+    }
+
+    /// The column `name` of stacks by their places.
+    pub(crate) fn stacks(&self, stacks: impl IntoIterator<Item = usize>) -> ArrayRef {
+        self.0.stacks.column(stacks)
+    }
+}
+
+/// The field of a column of stacks.
+pub(crate) fn stack_field(name: &str, description: &str) -> Field {
+    field(name, words(), "", description)
+}
+
+/// `columns` as a batch.
+pub(crate) fn batch(schema: SchemaRef, columns: Vec<ArrayRef>) -> RecordBatch {
+    RecordBatch::try_new(schema, columns)
+        .expect("columns are of equal length and as the schema says")
+}
+
+/// The keys of the sweep.
+fn axes(results: &Results) -> Vec<Axis> {
+    let Some(first) = results.points.first() else {
+        return Vec::new();
+    };
+    let coordinates = results.coordinates();
+    let axes = first.values.iter().enumerate();
+    let axis = |(n, (key, _)): (usize, &(String, _))| {
+        let here: Vec<&Coordinate> = coordinates.iter().filter_map(|at| at.get(n)).collect();
+        let written = results
+            .points
+            .iter()
+            .map(|point| point.values[n].1.to_string());
+        Axis {
+            key: key.clone(),
+            values: Values::of(&here, written),
+        }
+    };
+    axes.map(axis).collect()
+}
+
+impl Values {
+    /// Numbers in one unit, or switches; what is neither at every point stays as it was `written`.
+    fn of(coordinates: &[&Coordinate], written: impl Iterator<Item = String>) -> Self {
+        let unit = coordinates.first().map_or("", |first| first.unit());
+        let number = |coordinate: &&Coordinate| match coordinate {
+            Coordinate::Number { number, unit: own } if *own == unit => Some(*number),
+            _ => None,
+        };
+        let switch = |coordinate: &&Coordinate| match coordinate {
+            Coordinate::Switch(on) => Some(*on),
+            _ => None,
+        };
+        if let Some(numbers) = coordinates.iter().map(number).collect() {
+            return Self::Numbers(numbers, unit);
+        }
+        if let Some(switches) = coordinates.iter().map(switch).collect() {
+            return Self::Switches(switches);
+        }
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut words = Vec::new();
+        let which = written.map(|word| {
+            *places.entry(word).or_insert_with_key(|word| {
+                words.push(word.clone());
+                words.len() - 1
+            })
+        });
+        let which = which.collect();
+        Self::Words(Known::new(words), which)
+    }
+}
+
+impl Axis {
+    fn field(&self) -> Field {
+        let about = format!("The swept `{}` at the point.", self.key);
+        let (kind, unit) = match &self.values {
+            Values::Numbers(_, unit) => (DataType::Float64, *unit),
+            Values::Switches(_) => (DataType::Boolean, ""),
+            Values::Words(..) => (words(), ""),
+        };
+        field(&self.key, kind, unit, &about)
+    }
+
+    /// What it is at each of `points`.
+    fn column(&self, points: &[u32]) -> ArrayRef {
+        let places = points.iter().map(|point| *point as usize);
+        match &self.values {
+            Values::Numbers(numbers, _) => {
+                let here = places.map(|place| numbers[place]);
+                Arc::new(Float64Array::from_iter_values(here))
+            }
+            Values::Switches(switches) => {
+                let here: Vec<bool> = places.map(|place| switches[place]).collect();
+                Arc::new(BooleanArray::from(here))
+            }
+            Values::Words(words, which) => words.column(places.map(|place| which[place])),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! How stacks stand at each point, and how far apart each two of them are.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Float64Builder, ListBuilder, StringBuilder, UInt64Builder};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field};
+use dupack_lab::results::verdict::{Effect, Mark, Side};
+use dupack_lab::results::{Comparison, Measure, Results, Verdict};
+
+use crate::field::{field, optional, words};
+use crate::sweep::{Sweep, stack_field};
+use crate::words::Met;
+
+/// A row per point and stack.
+pub(crate) fn verdicts(results: &Results, sweep: &Sweep) -> RecordBatch {
+    let (mut at, mut stacks, mut crowned, mut sentences) = (vec![], vec![], vec![], vec![]);
+    let (mut answers, mut marks) = (Met::default(), Met::default());
+    let (mut warnings, mut beaten) = (list(), list());
+    let mut pairs = UInt64Builder::new();
+    for point in 0..results.points.len() {
+        let verdict = Verdict::of(results, point);
+        let cells = Comparison::of(results, point, Measure::Goodput).cells;
+        for (stack, judgement) in verdict.stacks.iter().enumerate() {
+            at.push(point as u32);
+            stacks.push(stack);
+            answers.push(Some(verdict.answer.key()));
+            marks.push(Some(judgement.mark.key()));
+            crowned.push(judgement.mark == Mark::Star);
+            let said = judgement.warnings.iter().map(ToString::to_string);
+            warnings.append_value(said.map(Some));
+            let by = judgement.beaten_by.iter();
+            beaten.append_value(by.map(|by| Some(&verdict.contenders[by.stack].name)));
+            pairs.append_value(cells[stack].pairs as u64);
+            sentences.push(verdict.sentence(stack));
+        }
+    }
+    let own: [ArrayRef; 8] = [
+        sweep.stacks(stacks),
+        answers.take(),
+        marks.take(),
+        Arc::new(BooleanArray::from(crowned)),
+        Arc::new(warnings.finish()),
+        Arc::new(beaten.finish()),
+        Arc::new(pairs.finish()),
+        Arc::new(StringArray::from(sentences)),
+    ];
+    sweep.batch(sweep.schema(verdict_fields()), &at, own)
+}
+
+fn verdict_fields() -> [Field; 8] {
+    let texts = |name, about| field(name, DataType::List(Arc::new(item())), "", about);
+    let pairs = "How many seeds both this stack and the first have.";
+    [
+        stack_field("stack", "The stack under comparison."),
+        field(
+            "answer",
+            words(),
+            "",
+            "What the verdict at the point comes to.",
+        ),
+        field("mark", words(), "", "How the stack stands at the point."),
+        field(
+            "crowned",
+            DataType::Boolean,
+            "",
+            "Whether it gets a star: nothing beats it.",
+        ),
+        texts("warnings", "What it does too much of."),
+        texts("beaten_by", "The stacks that beat it."),
+        field("pairs", DataType::UInt64, "", pairs),
+        field(
+            "sentence",
+            DataType::Utf8,
+            "",
+            "The verdict on it in words.",
+        ),
+    ]
+}
+
+/// A row per point, two stacks and measure.
+pub(crate) fn comparisons(results: &Results, sweep: &Sweep) -> RecordBatch {
+    let (mut at, mut one, mut other) = (vec![], vec![], vec![]);
+    let (mut measures, mut better) = (Met::default(), Met::default());
+    let mut pairs = UInt64Builder::new();
+    let [mut ratio, mut difference, mut p, mut corrected] = [(); 4].map(|()| Float64Builder::new());
+    for point in 0..results.points.len() {
+        for contrast in Verdict::of(results, point).contrasts {
+            at.push(point as u32);
+            one.push(contrast.one);
+            other.push(contrast.other);
+            measures.push(Some(contrast.measure.key()));
+            pairs.append_value(contrast.pairs as u64);
+            let (times, more) = match contrast.effect {
+                Effect::Ratio(ratio) => (Some(ratio), None),
+                Effect::Difference(difference) => (None, Some(difference)),
+                _ => (None, None),
+            };
+            ratio.append_option(times);
+            difference.append_option(more);
+            p.append_option(contrast.p);
+            corrected.append_option(contrast.corrected_p);
+            better.push(match contrast.better {
+                Side::One => Some(&*results.stacks[contrast.one]),
+                Side::Other => Some(&*results.stacks[contrast.other]),
+                Side::Neither => None,
+            });
+        }
+    }
+    let own: [ArrayRef; 9] = [
+        sweep.stacks(one),
+        sweep.stacks(other),
+        measures.take(),
+        Arc::new(pairs.finish()),
+        Arc::new(ratio.finish()),
+        Arc::new(difference.finish()),
+        Arc::new(p.finish()),
+        Arc::new(corrected.finish()),
+        better.take(),
+    ];
+    sweep.batch(sweep.schema(comparison_fields()), &at, own)
+}
+
+fn comparison_fields() -> [Field; 9] {
+    let number = |name, about| optional(name, DataType::Float64, "", about);
+    [
+        stack_field("one", "The first of the two stacks."),
+        stack_field("other", "The second of the two stacks."),
+        field("measure", words(), "", "By what they are compared."),
+        field("pairs", DataType::UInt64, "", "How many seeds both have."),
+        number(
+            "ratio_other_to_one",
+            "The geometric mean of the ratios, if that is how they are compared.",
+        ),
+        number(
+            "difference_other_minus_one",
+            "The mean of the differences, in the unit of the measure, if that is how they are compared.",
+        ),
+        number("p", "The two-sided p-value of the paired t-test."),
+        number(
+            "p_corrected",
+            "The same, corrected for all comparisons at the point.",
+        ),
+        optional(
+            "better",
+            words(),
+            "",
+            "The better stack, if it can be told and matters.",
+        ),
+    ]
+}
+
+/// Lists of texts, none of which is missing.
+fn list() -> ListBuilder<StringBuilder> {
+    ListBuilder::new(StringBuilder::new()).with_field(item())
+}
+
+fn item() -> Field {
+    Field::new("item", DataType::Utf8, false)
+}

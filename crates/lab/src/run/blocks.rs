@@ -1,0 +1,147 @@
+//! Experiments of more runs than memory holds: their runs are done block by block, and are gone when a
+//! [`Sink`] has taken what is to be kept of them.
+//!
+//! A block is some points of the sweep with all of their runs, as these are compared with each other and
+//! summarised together. So memory does not grow with the number of points, and what a block has is
+//! computed by the very code that computes it of all results at once.
+
+use std::ops::Range;
+
+use super::execute::{Execution, Interrupt, Progress};
+use super::kept::Kept;
+use super::plan::{Job, Plan};
+use crate::results::Results;
+
+/// How large a block is: it ends with the point with which it has so much. A point with more is a block of
+/// its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockSize {
+    /// So many runs, those that measure harm included: what memory holds at a time.
+    pub runs: usize,
+    /// So many packets, about: what an interruption loses.
+    pub packets: u64,
+}
+
+impl Default for BlockSize {
+    /// 50,000 runs, which take some 20 MB, or a milliard of packets, which take some minutes.
+    fn default() -> Self {
+        Self {
+            runs: 50_000,
+            packets: 1_000_000_000,
+        }
+    }
+}
+
+/// What a run costs beside its packets, in packets: it is built, watched and summarised.
+const PACKETS_PER_RUN: u64 = 500;
+
+/// Some points of an experiment, whose runs are done together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Block {
+    /// Its place among the blocks, from 1 on.
+    pub number: usize,
+    /// Its points, by their places in the plan.
+    pub points: Range<usize>,
+    /// How many runs it takes, those that measure harm included, and those that a precision adds not.
+    pub runs: usize,
+}
+
+/// Takes what is to be kept of runs.
+pub trait Sink: Sync {
+    /// What is kept of a point.
+    type Kept: Send;
+    /// Why it cannot be kept.
+    type Error;
+
+    /// What is kept of the point of `results` at the place `at`, which is the `point` of the plan. Called from
+    /// several threads at once.
+    fn point(&self, results: &Results, at: usize, point: usize) -> Self::Kept;
+
+    /// Keeps a block whose runs are all done: what [`point`](Self::point) made of its points, in their order.
+    ///
+    /// # Errors
+    /// If it cannot: no further block is begun.
+    fn block(&mut self, block: &Block, points: Vec<Self::Kept>) -> Result<(), Self::Error>;
+}
+
+/// How far the blocks of an experiment came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progressed {
+    /// All are done.
+    ToTheEnd,
+    /// It was interrupted: the first so many of those that were asked for are done.
+    ToBlock(usize),
+}
+
+impl Plan {
+    /// Its points in blocks of `size`: the same for the same plan.
+    #[must_use]
+    pub fn blocks(&self, size: BlockSize) -> Vec<Block> {
+        let mut blocks: Vec<Block> = Vec::new();
+        let (mut start, mut runs, mut packets) = (0, 0, 0_u64);
+        let points = self.points().len();
+        for point in 0..points {
+            let here = self.work_at(point..point + 1);
+            // Harm takes about as much of each stack again.
+            let each = self.packets_at(point) + PACKETS_PER_RUN;
+            runs += here;
+            packets = packets.saturating_add(each.saturating_mul(here as u64));
+            if runs >= size.runs || packets >= size.packets || point + 1 == points {
+                blocks.push(Block {
+                    number: blocks.len() + 1,
+                    points: start..point + 1,
+                    runs,
+                });
+                (start, runs, packets) = (point + 1, 0, 0);
+            }
+        }
+        blocks
+    }
+
+    /// About how many packets a run at `point` sends.
+    fn packets_at(&self, point: usize) -> u64 {
+        let (stack, seed) = (0, 0);
+        self.scenario(Job { point, stack, seed }).packets()
+    }
+
+    /// Does all runs of `blocks`, which are some of [`blocks`](Self::blocks), one block after the other, and hands
+    /// each to `sink`. Runs of a block that is interrupted are lost.
+    ///
+    /// # Errors
+    /// If the sink cannot keep a block.
+    ///
+    /// # Panics
+    /// If the threads cannot be started.
+    pub fn stream<S: Sink>(
+        &self,
+        blocks: &[Block],
+        sink: &mut S,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Result<Progressed, S::Error> {
+        let nowhere = Kept::nowhere(self);
+        for (done, block) in blocks.iter().enumerate() {
+            let points = block.points.clone();
+            let results = self.execute_at(points, &nowhere, execution, progress, interrupt);
+            if interrupt.is_asked() {
+                return Ok(Progressed::ToBlock(done));
+            }
+            let places: Vec<usize> = (0..block.points.len()).collect();
+            let first = block.points.start;
+            let mut kept = execution.each(&places, |&at| {
+                Some((at, sink.point(&results, at, first + at)))
+            });
+            drop(results);
+            kept.sort_unstable_by_key(|(at, _)| *at);
+            let kept = kept.into_iter().map(|(_, kept)| kept);
+            sink.block(block, kept.collect())?;
+        }
+        Ok(Progressed::ToTheEnd)
+    }
+}
+
+#[cfg(test)]
+mod tests;

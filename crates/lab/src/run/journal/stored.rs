@@ -1,0 +1,60 @@
+//! A journal that is only read, as by those who put several together.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::line::Held;
+use super::{JournalError, NAME, system};
+use crate::results::Run;
+use crate::run::fingerprint::Fingerprint;
+use crate::run::plan::Job;
+
+/// What a journal holds, left as it is and without a lock: somebody may be at work with it.
+#[derive(Debug)]
+pub struct Stored {
+    held: Held,
+    hash: u64,
+}
+
+impl Stored {
+    /// Reads the journal in `folder`; where there is none, nothing was done yet.
+    ///
+    /// # Errors
+    /// If the system refuses it.
+    pub fn read(folder: &Path) -> Result<Self, JournalError> {
+        let path = folder.join(NAME);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(system("read", &path, &e)),
+        };
+        let (held, _) = Held::read(&bytes);
+        let hash = xxh3_64(&bytes);
+        Ok(Self { held, hash })
+    }
+
+    /// A hash of all its bytes, as hexadecimal text.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        format!("{:016x}", self.hash)
+    }
+
+    /// The numbers of lines that are torn or unreadable, from 1 on.
+    #[must_use]
+    pub fn unreadable(&self) -> &[usize] {
+        &self.held.unreadable
+    }
+
+    /// The fingerprints of all runs that this engine has made, in any order.
+    pub(in crate::run) fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> + '_ {
+        self.held.done.keys().copied()
+    }
+
+    /// The run with `fingerprint`, as `job`, if this engine has made it.
+    pub(in crate::run) fn find(&self, fingerprint: Fingerprint, job: Job) -> Option<Run> {
+        Some(self.held.find(fingerprint, job)?.run)
+    }
+}

@@ -1,0 +1,145 @@
+//! Journals of shards together are what one execution is.
+
+use std::fs;
+use std::path::PathBuf;
+
+use dupack_algorithms::catalog::Catalog;
+
+use super::*;
+use crate::experiment::load::Source;
+use crate::run::journal::NAME;
+use crate::run::{Journal, Plan};
+
+const TEXT: &str = "stacks = [\"sack/reno\", \"le/westwood\"]\nseeds = 3\nduration = \"2s\"\n[path]\n\
+    rate = \"5Mbit/s\"\ndelay = \"10ms\"\n[sweep]\n\"path.loss\" = [\"1%\", \"3%\"]\n";
+
+fn plan() -> (Plan, Source) {
+    let source = Source::new("test.toml", TEXT);
+    let catalog = Catalog::builtin();
+    let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+    (plan.measuring_harm(&catalog), source)
+}
+
+/// The folders of all shards, done one after the other.
+fn done(split: &Split<'_>, name: &str) -> Vec<(String, PathBuf)> {
+    let base = std::env::temp_dir().join(format!("dupack-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&base);
+    let all = Shard::all(split.of()).map(|shard| {
+        let folder = base.join(shard.index().to_string());
+        let journal = Journal::open(&folder).unwrap();
+        let share = split.share(shard);
+        let done = share.execute(&journal, Execution::default(), &(), &Interrupt::new());
+        assert_eq!(done.unwrap(), share.runs());
+        assert_eq!(share.missing(&Stored::read(&folder).unwrap()), 0);
+        (format!("s{}", shard.index()), folder)
+    });
+    all.collect()
+}
+
+fn stored(folders: &[(String, PathBuf)]) -> Vec<(String, Stored)> {
+    let read = |(name, folder): &(String, PathBuf)| (name.clone(), Stored::read(folder).unwrap());
+    folders.iter().map(read).collect()
+}
+
+/// Writes another number for the goodput of the last run in the journal of `folder`.
+fn edit(folder: &std::path::Path) {
+    let file = folder.join(NAME);
+    let text = fs::read_to_string(&file).unwrap();
+    let (before, after) = text.rsplit_once("\"goodput_mbit_s\":").unwrap();
+    fs::write(&file, format!("{before}\"goodput_mbit_s\":1{after}")).unwrap();
+}
+
+#[test]
+fn the_results_are_those_of_one_execution_in_any_order_of_the_journals() {
+    let (plan, source) = plan();
+    let whole = plan.execute(Execution::default(), &(), &Interrupt::new());
+    let split = plan.split(3, &source).unwrap();
+    let mut folders = done(&split, "merge-whole");
+    folders.reverse();
+    folders.push(folders[0].clone());
+    let stored = stored(&folders);
+    let merge = split.merge(&stored).unwrap();
+    assert!(merge.missing().is_empty());
+    merge
+        .check(Execution::default(), &Interrupt::new())
+        .unwrap();
+    let results = merge.results().unwrap();
+    assert_eq!(results.runs, whole.runs);
+    assert!(results.has(Measure::HarmGoodput));
+    assert_eq!((results.planned, results.missing()), (whole.planned, 0));
+}
+
+#[test]
+fn what_is_missing_is_named_and_there_are_no_results() {
+    let (plan, source) = plan();
+    let split = plan.split(3, &source).unwrap();
+    let folders = done(&split, "merge-missing");
+    let stored = stored(&folders[..2]);
+    let merge = split.merge(&stored).unwrap();
+    let missing = merge.missing();
+    let third = Shard::new(3, 3).unwrap();
+    assert_eq!(missing.keys().collect::<Vec<_>>(), [&third]);
+    let words = &missing[&third];
+    assert_eq!(words.len(), split.share(third).runs());
+    assert!(
+        words
+            .iter()
+            .any(|w| w.contains("%, rack/cubic beside ") && w.contains(", seed ")),
+        "{words:?}"
+    );
+    assert!(merge.results().is_none());
+}
+
+#[test]
+fn a_run_that_came_out_in_two_ways_is_told_with_its_places() {
+    let (plan, source) = plan();
+    let split = plan.split(2, &source).unwrap();
+    let mut folders = done(&split, "merge-clash");
+    let copy = folders[1].1.with_file_name("copy");
+    fs::create_dir_all(&copy).unwrap();
+    fs::copy(folders[1].1.join(NAME), copy.join(NAME)).unwrap();
+    folders.push(("copy".to_owned(), copy.clone()));
+    assert!(split.merge(&stored(&folders)).is_ok());
+    edit(&copy);
+    let error = split.merge(&stored(&folders)).unwrap_err();
+    assert_eq!((&*error.first, &*error.second), ("s2", "in copy"));
+    assert_eq!(error.measure, "goodput_mbit_s");
+    assert!(
+        error.run.contains("path.loss ") || error.run.contains("loss "),
+        "{error}"
+    );
+    assert!(error.run.contains("seed "), "{error}");
+    assert!(
+        error.other.starts_with('1') && error.one != error.other,
+        "{error}"
+    );
+}
+
+#[test]
+fn a_journal_that_does_not_come_out_again_is_told() {
+    let (plan, source) = plan();
+    // Every shard has one run: all of them can be the shortest.
+    let split = plan.split(plan.work() as u32, &source).unwrap();
+    let folders = done(&split, "merge-again");
+    let first = stored(&folders);
+    let held = split.merge(&first).unwrap();
+    let samples = held.samples();
+    // A fiftieth of thirty runs is less than one.
+    assert_eq!(samples.len(), 1);
+    let name = samples[0].0;
+    edit(&folders[name].1);
+    let edited = stored(&folders);
+    let merge = split.merge(&edited).unwrap();
+    let error = merge
+        .check(Execution::default(), &Interrupt::new())
+        .unwrap_err();
+    assert_eq!(error.first, folders[name].0);
+    assert!(
+        error.to_string().contains("when it is done again here"),
+        "{error}"
+    );
+    // Who was interrupted says nothing.
+    let interrupt = Interrupt::new();
+    interrupt.ask();
+    merge.check(Execution::default(), &interrupt).unwrap();
+}

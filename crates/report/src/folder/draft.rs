@@ -1,0 +1,169 @@
+//! A folder that is there with all of its files, or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::{Folder, IfPresent, OUT, OutputFolder, PARTIAL, StoreError, choose, is_taken};
+
+/// A folder in the making: its files go to one beside it, which takes its name when all are there. Where
+/// that does not happen, it is taken away.
+#[derive(Debug)]
+pub struct Draft {
+    folder: OutputFolder,
+    target: PathBuf,
+    /// What was made on the way to it.
+    parents: Vec<PathBuf>,
+}
+
+impl Draft {
+    /// Begins what is to be the folder at `path`, which `--out` named.
+    ///
+    /// # Errors
+    /// If it is there and holds something and may not be numbered, or nothing can be made beside it.
+    pub fn beside(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
+        let chosen = choose(OUT, path, if_present)?;
+        // An empty folder that is there may be a link to one.
+        let target = chosen.canonicalize().unwrap_or(chosen);
+        let parent = target.parent().filter(|p| !p.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new(".")).to_path_buf();
+        let ways = parent.ancestors().filter(|p| !p.as_os_str().is_empty());
+        let is_new = |folder: &&Path| fs::symlink_metadata(folder).is_err();
+        let parents = ways.take_while(is_new).map(Path::to_path_buf).collect();
+        fs::create_dir_all(&parent).map_err(|e| StoreError::system("make", &parent, &e, OUT))?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let mut number = std::process::id();
+        let path = loop {
+            let path = parent.join(format!(".{name}-{number}{PARTIAL}"));
+            match fs::create_dir(&path) {
+                Ok(()) => break path,
+                // Somebody's who was killed, or has the same number on another machine.
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => number = number.wrapping_add(1),
+                Err(e) => return Err(StoreError::system("make", &path, &e, OUT)),
+            }
+        };
+        let folder = OutputFolder::reopen(&path);
+        Ok(Self {
+            folder,
+            target,
+            parents,
+        })
+    }
+
+    /// All files are there: the folder is what it was to be.
+    ///
+    /// # Errors
+    /// If somebody else has put something there meanwhile, or the system refuses.
+    pub fn complete(mut self) -> Result<OutputFolder, StoreError> {
+        if is_taken(&self.target) {
+            return Err(StoreError::taken(&self.target));
+        }
+        let fail = |e| StoreError::system("make", &self.target, &e, OUT);
+        // Without, a crash of the machine may leave the name and lose what is in it.
+        sync(self.folder.path()).map_err(fail)?;
+        match fs::remove_dir(&self.target) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(fail(e)),
+            _ => {}
+        }
+        fs::rename(self.folder.path(), &self.target).map_err(fail)?;
+        self.parents.clear();
+        Ok(OutputFolder::reopen(&self.target))
+    }
+}
+
+/// Sees to it that all files in `folder`, and in those in it, are on the disk.
+fn sync(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => sync(&entry.path())?,
+            // Opened to be written to: some systems sync nothing else.
+            false => File::options()
+                .append(true)
+                .open(entry.path())?
+                .sync_all()?,
+        }
+    }
+    Ok(())
+}
+
+impl Folder for Draft {
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        Folder::write(&self.folder, name, bytes).map_err(|mut error| {
+            if error.remedy.starts_with("make room") {
+                error.remedy = format!(
+                    "make room, or choose another folder with {OUT}: {} is not made before it is complete",
+                    self.target.display()
+                );
+            }
+            error
+        })
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // Not there any more if it was completed.
+        let _ = fs::remove_dir_all(self.folder.path());
+        for parent in &self.parents {
+            let _ = fs::remove_dir(parent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base(name: &str) -> PathBuf {
+        let base = std::env::temp_dir().join(format!("dupack-draft-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&base);
+        base
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        let names = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_folder_is_there_with_all_of_its_files_or_not_at_all() {
+        let base = base("whole");
+        let path = base.join("a/out");
+        let draft = Draft::beside(&path, IfPresent::Refuse).unwrap();
+        draft.write("figures/x.svg", b"x").unwrap();
+        assert!(!path.exists());
+        drop(draft);
+        assert!(!base.exists(), "nothing is left on the way to it");
+        let draft = Draft::beside(&path, IfPresent::Refuse).unwrap();
+        draft.write("figures/x.svg", b"x").unwrap();
+        let folder = draft.complete().unwrap();
+        assert_eq!(fs::read(folder.path().join("figures/x.svg")).unwrap(), b"x");
+        assert_eq!(names(&base.join("a")), ["out"]);
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn what_is_there_stays() {
+        let base = base("taken");
+        let path = base.join("out");
+        fs::create_dir_all(&path).unwrap();
+        // An empty folder is taken, also if somebody left something there since.
+        let draft = Draft::beside(&path, IfPresent::Refuse).unwrap();
+        draft.write("x", b"x").unwrap();
+        let late = Draft::beside(&path, IfPresent::Refuse).unwrap();
+        draft.complete().unwrap();
+        late.write("x", b"y").unwrap();
+        let error = late.complete().unwrap_err().to_string();
+        assert!(error.contains("holds something already"), "{error}");
+        assert_eq!(fs::read(path.join("x")).unwrap(), b"x");
+        assert!(Draft::beside(&path, IfPresent::Refuse).is_err());
+        let second = Draft::beside(&path, IfPresent::Number).unwrap();
+        assert!(second.complete().unwrap().path().ends_with("out-2"));
+        assert_eq!(names(&base), ["out", "out-2"]);
+        fs::remove_dir_all(&base).unwrap();
+    }
+}

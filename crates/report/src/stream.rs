@@ -1,0 +1,191 @@
+//! The folder of an experiment whose runs go to files as they are done: memory holds one block of them.
+//!
+//! A [`Block`] has two files or three: its runs, `runs/part-00001.csv`; where there are several flows, what each
+//! had, `flows/part-00001.csv`; and what is kept of its points, `blocks/00001.json`, which is the last that is
+//! written. Each is there whole or not at all. So what was interrupted goes on with the first block that is
+//! missing. When all are there, the rows of `summary.csv` and its like are put together, and a page is made of what
+//! was kept of the points that it shows; the folder `blocks` is taken away.
+
+mod digest;
+mod error;
+mod finish;
+mod identity;
+mod page;
+mod parts;
+mod rows;
+mod thin;
+
+use std::fs::{self, File, TryLockError};
+use std::path::Path;
+
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Results;
+use dupack_lab::results::store::Places;
+use dupack_lab::run::{Block, BlockSize, Execution, Interrupt, Plan, Progress, Progressed};
+
+pub use error::StreamError;
+pub use finish::Finished;
+pub use identity::{Identity, STREAM};
+pub use parts::Format;
+
+use crate::files::EXPERIMENT;
+use crate::folder::OutputFolder;
+use crate::shard::Harm;
+use identity::bytes;
+use parts::{Kept, Writer};
+use thin::Thin;
+
+/// An experiment with more runs than this is better streamed: results in memory, and what is written of them,
+/// take some 10 kB a run.
+pub const BETTER_STREAMED: usize = 200_000;
+
+/// How an experiment is streamed.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Whether harm was to be measured beside the runs.
+    pub harm: Harm,
+    /// In what files runs are kept.
+    pub format: Format,
+    /// How large a block is.
+    pub size: BlockSize,
+}
+
+impl Settings {
+    /// With harm as said, in CSV, and blocks of the usual size.
+    #[must_use]
+    pub fn new(harm: Harm) -> Self {
+        Self {
+            harm,
+            format: Format::Csv,
+            size: BlockSize::default(),
+        }
+    }
+}
+
+/// An experiment that is being streamed to its folder.
+#[derive(Debug)]
+pub struct Streaming {
+    folder: OutputFolder,
+    identity: Identity,
+    /// Locked as long as this lives, so that no two work in one folder.
+    _lock: File,
+    blocks: Vec<Block>,
+    /// How many of them are done.
+    done: usize,
+    places: Places,
+    thin: Thin,
+    /// The plan's results without runs.
+    bare: Results,
+}
+
+impl Streaming {
+    /// Begins the experiment of `source`, which is `plan`, in `folder`, which is empty. The plan measures harm if
+    /// `settings` say so, and prefers what the reader does.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to.
+    pub fn new(
+        folder: OutputFolder,
+        plan: &Plan,
+        source: &Source,
+        settings: &Settings,
+    ) -> Result<Self, StreamError> {
+        let identity = Identity::new(plan, settings);
+        folder.replace(STREAM, &bytes(&identity))?;
+        folder.replace(EXPERIMENT, source.text.as_bytes())?;
+        Self::open(folder, identity, plan)
+    }
+
+    /// Goes on with `plan` in the folder at `path`, with the settings with which it was begun
+    /// ([`Identity::read`]). Who names a `format` wants just that.
+    ///
+    /// # Errors
+    /// If something else was begun there, or somebody else is at work in it.
+    pub fn again(path: &Path, plan: &Plan, format: Option<Format>) -> Result<Self, StreamError> {
+        let identity = Identity::read(path)?;
+        identity.check(path, plan, format)?;
+        Self::open(OutputFolder::reopen(path), identity, plan)
+    }
+
+    fn open(folder: OutputFolder, identity: Identity, plan: &Plan) -> Result<Self, StreamError> {
+        let path = folder.path().join(STREAM);
+        let lock = File::open(&path).map_err(|e| StreamError::unreadable(&path, &e))?;
+        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
+            let folder = folder.path().display().to_string();
+            return Err(StreamError::Busy { folder });
+        }
+        let blocks = plan.blocks(identity.size());
+        let done = match identity.is_finished() {
+            true => blocks.len(),
+            false => { blocks.iter() }
+                .take_while(|block| parts::is_whole(folder.path(), block.number))
+                .count(),
+        };
+        let bare = plan.empty_results();
+        Ok(Self {
+            places: Places::of_points(plan.points()),
+            thin: Thin::of(&bare.experiment, plan.points()),
+            folder,
+            identity,
+            _lock: lock,
+            blocks,
+            done,
+            bare,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Whether everything is done and written.
+    #[must_use]
+    pub const fn is_finished(&self) -> bool {
+        self.identity.is_finished()
+    }
+
+    /// How many runs there are to do, those that measure harm included, and those that a precision adds not.
+    #[must_use]
+    pub fn runs_to_do(&self) -> usize {
+        let left = self.blocks[self.done..].iter();
+        left.map(|block| block.runs).sum()
+    }
+
+    /// Does the runs that are missing. Those of a block that is interrupted are lost.
+    ///
+    /// # Errors
+    /// If a block cannot be written: those before it are kept.
+    ///
+    /// # Panics
+    /// If the threads cannot be started.
+    pub fn execute(
+        &mut self,
+        plan: &Plan,
+        execution: Execution,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Result<Progressed, StreamError> {
+        let blocks = self.blocks[self.done..].to_vec();
+        let mut writer = Writer::new(self, plan);
+        let progressed = plan.stream(&blocks, &mut writer, execution, progress, interrupt);
+        self.done += writer.written();
+        progressed
+    }
+
+    /// What is kept of a block.
+    fn kept(&self, block: &Block) -> Result<Kept, StreamError> {
+        Kept::read(self.path(), block)
+    }
+
+    /// Takes away what only an interruption needs.
+    fn tidy(&self) {
+        // What is left does no harm.
+        let _ = fs::remove_dir_all(self.path().join(parts::BLOCKS));
+    }
+}
+
+#[cfg(test)]
+mod tests;

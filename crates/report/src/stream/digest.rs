@@ -1,0 +1,282 @@
+//! What is left of a point when its runs have gone to files, and of all points together.
+
+use std::collections::BTreeMap;
+
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::points::Point;
+use dupack_lab::results::medium::NO_ANSWER_HERE;
+use dupack_lab::results::verdict::{Answer, Mark};
+use dupack_lab::results::{Comparison, Measure, Results, Verdict};
+use dupack_lab::run::Plan;
+use serde::{Deserialize, Serialize};
+
+use super::thin::Thin;
+use crate::answer;
+use crate::comparison::{FIGURES, NUMBERS, number_rows, subtitle_of};
+use crate::figure::HeatCell;
+use crate::page::Cell;
+use crate::shown::{Mean, Shown};
+
+/// What is left of a point.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Digest {
+    /// How each stack stands, a sign each.
+    marks: Vec<String>,
+    /// What the verdict comes to.
+    answer: String,
+    /// The stack that comes first of those with a ★.
+    first: Option<usize>,
+    seeds: usize,
+    /// Over how many pairs the ratios to the first stack are: the fewest, and the most.
+    pairs: Option<(usize, usize)>,
+    /// Whether all of several seeds gave a stack the same run.
+    same_runs: bool,
+    several_flows: bool,
+    /// Where it misses the experiment's precision, in words.
+    missed: Option<String>,
+    /// What figures show of it, if they do: by stack.
+    means: Option<Vec<Means>>,
+    /// What tables show of it, if they do.
+    rows: Option<Rows>,
+}
+
+/// What figures show of a stack.
+#[derive(Debug, Serialize, Deserialize)]
+struct Means {
+    of: BTreeMap<Measure, Mean>,
+    ratio: Option<Times>,
+}
+
+/// A ratio of goodputs. What is infinite has no place in JSON.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Times {
+    mean: f64,
+    /// The lower end of its interval, and the upper one if it is finite.
+    interval: Option<(f64, Option<f64>)>,
+}
+
+/// What tables show of a point.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Rows {
+    pub(super) answer: Vec<Vec<Cell>>,
+    pub(super) numbers: Vec<Vec<Cell>>,
+}
+
+impl Digest {
+    /// That of the point of `results` at the place `at`, which is the `point` of all.
+    pub(super) fn of(
+        results: &Results,
+        (at, verdict): (usize, &Verdict),
+        (plan, thin): (&Plan, &Thin),
+        point: usize,
+    ) -> Self {
+        let compared = Comparison::of(results, at, Measure::Goodput);
+        let others = compared.cells.iter().filter(|cell| cell.stack > 0);
+        let pairs = others
+            .filter(|cell| cell.ratio.is_some())
+            .map(|cell| cell.pairs);
+        let pairs: Vec<usize> = pairs.collect();
+        let mut stacks = 0..results.stacks.len();
+        let first_run = results.runs_at(at).first();
+        Self {
+            marks: { verdict.stacks.iter() }
+                .map(|judgement| judgement.mark.sign().to_owned())
+                .collect(),
+            answer: verdict.answer.key().to_owned(),
+            first: match &verdict.answer {
+                Answer::Stars(stars) => stars.first().copied(),
+                _ => None,
+            },
+            seeds: results.seeds_at(at).len(),
+            pairs: pairs.iter().min().copied().zip(pairs.iter().max().copied()),
+            same_runs: stacks.any(|stack| results.is_without_chance(at, stack)),
+            several_flows: first_run.is_some_and(|run| run.flow_goodputs.len() > 1),
+            missed: plan.missed(results, at),
+            means: { thin.figures.binary_search(&point).ok() }.map(|_| Means::all(results, at)),
+            rows: { thin.table.binary_search(&point).ok() }.map(|_| Rows {
+                answer: answer::rows(results, (at, verdict)),
+                numbers: number_rows(results, (at, verdict), &NUMBERS),
+            }),
+        }
+    }
+}
+
+impl Means {
+    /// Those of every stack at a point.
+    fn all(results: &Results, at: usize) -> Vec<Self> {
+        let ratios = results.ratios(at).into_iter().enumerate();
+        let means = ratios.map(|(stack, ratio)| Self {
+            of: { FIGURES.into_iter() }
+                .filter_map(|measure| Some((measure, results.mean(at, stack, measure)?)))
+                .collect(),
+            ratio: ratio.map(Times::of),
+        });
+        means.collect()
+    }
+}
+
+impl Times {
+    fn of(ratio: HeatCell) -> Self {
+        let end = |high: f64| Some(high).filter(|high| high.is_finite());
+        Self {
+            mean: ratio.value,
+            interval: ratio.interval.map(|(low, high)| (low, end(high))),
+        }
+    }
+
+    fn cell(self) -> HeatCell {
+        let high = |high: Option<f64>| high.unwrap_or(f64::INFINITY);
+        HeatCell {
+            value: self.mean,
+            interval: self.interval.map(|(low, end)| (low, high(end))),
+        }
+    }
+}
+
+/// What is left of all points.
+#[derive(Debug)]
+pub(super) struct Digests<'b> {
+    bare: &'b Results,
+    experiment: Experiment,
+    /// The points in figures.
+    points: Vec<Point>,
+    means: Vec<Vec<Means>>,
+    /// What tables show, by point.
+    pub(super) rows: Vec<Rows>,
+    /// For each point which stack comes first of those with a ★, if there is any.
+    pub(super) first: Vec<Option<usize>>,
+    /// For each stack and sign, at how many points it stands so.
+    marks: Vec<BTreeMap<String, usize>>,
+    /// What the verdicts come to, and at how many points.
+    answers: BTreeMap<String, usize>,
+    seeds: Option<(usize, usize)>,
+    pairs: Option<(usize, usize)>,
+    pub(super) same_runs: bool,
+    pub(super) several_flows: bool,
+    pub(super) missed: Vec<String>,
+}
+
+impl<'b> Digests<'b> {
+    /// None yet of the experiment of `bare`, of which `thin` is shown.
+    pub(super) fn none_of(bare: &'b Results, thin: &Thin) -> Self {
+        Self {
+            bare,
+            experiment: thin.experiment.clone(),
+            points: { thin.figures.iter() }
+                .map(|place| bare.points[*place].clone())
+                .collect(),
+            means: Vec::new(),
+            rows: Vec::new(),
+            first: Vec::new(),
+            marks: vec![BTreeMap::new(); bare.stacks.len()],
+            answers: BTreeMap::new(),
+            seeds: None,
+            pairs: None,
+            same_runs: false,
+            several_flows: false,
+            missed: Vec::new(),
+        }
+    }
+
+    /// With the next point as well.
+    pub(super) fn take(&mut self, digest: Digest) {
+        for (marks, sign) in self.marks.iter_mut().zip(digest.marks) {
+            *marks.entry(sign).or_default() += 1;
+        }
+        *self.answers.entry(digest.answer).or_default() += 1;
+        self.first.push(digest.first);
+        self.seeds = both(self.seeds, Some((digest.seeds, digest.seeds)));
+        self.pairs = both(self.pairs, digest.pairs);
+        self.same_runs |= digest.same_runs;
+        self.several_flows |= digest.several_flows;
+        self.missed.extend(digest.missed);
+        self.means.extend(digest.means);
+        self.rows.extend(digest.rows);
+    }
+
+    /// At how many points a stack stands so.
+    pub(super) fn count(&self, stack: usize, mark: Mark) -> usize {
+        self.marks[stack].get(mark.sign()).copied().unwrap_or(0)
+    }
+
+    /// How many points have no answer, by why: in words.
+    pub(super) fn without_answer(&self) -> Vec<(usize, &'static str)> {
+        let others = self.answers.iter().filter(|(key, _)| *key != "stars");
+        others.map(|(key, count)| (*count, why(key))).collect()
+    }
+
+    /// The fewest and the most seeds of a point.
+    pub(super) fn seed_counts(&self) -> Vec<usize> {
+        self.seeds
+            .map_or_else(Vec::new, |(least, most)| vec![least, most])
+    }
+
+    /// The fewest and the most pairs of a ratio.
+    pub(super) fn pair_counts(&self) -> Vec<usize> {
+        self.pairs
+            .map_or_else(Vec::new, |(least, most)| vec![least, most])
+    }
+}
+
+/// Why there is no answer, by its name in `verdicts.csv`.
+fn why(answer: &str) -> &'static str {
+    match answer {
+        "too_many" => {
+            "more than half of the stacks have their merits: there is no answer until you say what counts"
+        }
+        "not_told" => "more than half of the stacks cannot be told from the first by what counts",
+        "same_runs" | "same_runs_of" => {
+            "chance had no part in the runs of those that nothing beats"
+        }
+        "one_run" => "one run of each stack says nothing about chance",
+        "alone" => "there is one stack, and nothing to compare it with",
+        "nobody" => "every stack is beaten, or harms or wastes too much",
+        _ => NO_ANSWER_HERE,
+    }
+}
+
+/// The least and the most of two ranges.
+fn both(one: Option<(usize, usize)>, other: Option<(usize, usize)>) -> Option<(usize, usize)> {
+    match (one, other) {
+        (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+        (one, other) => one.or(other),
+    }
+}
+
+impl Shown for Digests<'_> {
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    fn stacks(&self) -> &[String] {
+        &self.bare.stacks
+    }
+
+    fn tells(&self, measure: Measure) -> bool {
+        let mut all = self.means.iter().flatten();
+        all.any(|means| means.of.contains_key(&measure))
+            && (measure != Measure::Fairness || self.several_flows)
+    }
+
+    fn mean(&self, point: usize, stack: usize, measure: Measure) -> Option<Mean> {
+        let means = self.means.get(point)?.get(stack)?;
+        means.of.get(&measure).copied()
+    }
+
+    fn ratios(&self, point: usize) -> Vec<Option<HeatCell>> {
+        let here = self.means.get(point).into_iter().flatten();
+        here.map(|means| means.ratio.map(Times::cell)).collect()
+    }
+
+    fn subtitle(&self) -> String {
+        subtitle_of(
+            &self.bare.experiment,
+            &self.bare.medium,
+            &self.seed_counts(),
+        )
+    }
+}

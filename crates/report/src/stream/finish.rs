@@ -1,0 +1,189 @@
+//! What is made of all blocks: the files with a row for each point of a comparison, and the page.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::results::verdict::{Mark, comparisons_head, rules_among, verdicts_head};
+use dupack_lab::results::{Results, store};
+use dupack_lab::run::Plan;
+
+use super::digest::Digests;
+use super::identity::{STREAM, bytes};
+use super::page;
+use super::parts::Kept;
+use super::{StreamError, Streaming};
+use crate::files::Files;
+use crate::folder::{OutputFolder, Replacement};
+use crate::table::{self, Colour, Ink, Plain};
+
+/// What there is to say of a streamed experiment when all is written.
+#[derive(Debug)]
+pub struct Finished {
+    /// Where it is.
+    pub folder: OutputFolder,
+    /// How many runs there are, without those that measure harm.
+    pub runs: usize,
+    /// What there is to warn of.
+    pub warnings: Vec<String>,
+    standings: Vec<Standing>,
+    points: usize,
+    /// Why points have no answer, and how many.
+    without_answer: Vec<(usize, &'static str)>,
+    rules: Vec<String>,
+}
+
+/// At how many points a stack stands how.
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    pub(super) stack: String,
+    /// At how many points it comes first of those with a ★.
+    pub(super) first: usize,
+    /// At how many points it has each mark, in the order of [`MARKS`].
+    pub(super) counts: [usize; MARKS.len()],
+}
+
+/// The marks that are counted.
+pub(super) const MARKS: [Mark; 4] = [Mark::Star, Mark::Open, Mark::Tied, Mark::Warned];
+
+/// The files that are put together, with a row for each point of a comparison.
+struct Together<'f> {
+    summary: Replacement<'f>,
+    verdicts: Replacement<'f>,
+    comparisons: Replacement<'f>,
+    /// If links follow recorded traces.
+    traces: Option<Replacement<'f>>,
+}
+
+impl Streaming {
+    /// Puts the files together and draws the page, for stacks of `catalog`. All runs are done.
+    ///
+    /// # Errors
+    /// If a block is missing or damaged, or the folder cannot be written to.
+    pub fn finish(self, plan: &Plan, catalog: &Catalog) -> Result<Finished, StreamError> {
+        let mut digests = Digests::none_of(&self.bare, &self.thin);
+        let mut together = self.begin()?;
+        let (mut runs, mut parts) = (0, Vec::new());
+        for block in &self.blocks {
+            let kept = self.kept(block)?;
+            runs += kept.runs;
+            together.put(&kept)?;
+            parts.extend(kept.files.into_iter().map(|(name, _)| name));
+            kept.digests
+                .into_iter()
+                .for_each(|digest| digests.take(digest));
+        }
+        together.complete()?;
+        let missed = plan.shortfall_of(digests.missed.iter().cloned());
+        let warnings = self.bare.warnings.iter().cloned().chain(missed).collect();
+        let finished = Finished {
+            folder: OutputFolder::reopen(self.path()),
+            runs,
+            warnings,
+            standings: standings(&self.bare, &digests),
+            points: digests.first.len(),
+            without_answer: digests.without_answer(),
+            rules: rules_among(&self.bare, digests.several_flows),
+        };
+        let mut files = Files::new();
+        files.add("parameters.csv", || store::parameters_csv(&self.bare));
+        page::add(&mut files, (&self, &digests, &finished), &parts, catalog)?;
+        files.write(&finished.folder)?;
+        let identity = self.identity.clone().finished();
+        self.folder.replace(STREAM, &bytes(&identity))?;
+        self.tidy();
+        Ok(finished)
+    }
+
+    fn begin(&self) -> Result<Together<'_>, StreamError> {
+        let begin = |name: &str, head: Vec<u8>| -> Result<Replacement<'_>, StreamError> {
+            let mut file = self.folder.begin(name)?;
+            file.put(&head)?;
+            Ok(file)
+        };
+        let places = &self.places;
+        let traced = !self.bare.recorded.is_empty();
+        let traces = traced.then(|| begin("traces.csv", store::traces_head(places)));
+        Ok(Together {
+            summary: begin("summary.csv", store::summary_head(places))?,
+            verdicts: begin("verdicts.csv", verdicts_head(places))?,
+            comparisons: begin("comparisons.csv", comparisons_head(places))?,
+            traces: traces.transpose()?,
+        })
+    }
+}
+
+impl Together<'_> {
+    fn put(&mut self, kept: &Kept) -> Result<(), StreamError> {
+        self.summary.put(kept.texts.summary.as_bytes())?;
+        self.verdicts.put(kept.texts.verdicts.as_bytes())?;
+        self.comparisons.put(kept.texts.comparisons.as_bytes())?;
+        if let Some(traces) = &mut self.traces {
+            traces.put(kept.texts.traces.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn complete(self) -> Result<(), StreamError> {
+        self.summary.complete()?;
+        self.verdicts.complete()?;
+        self.comparisons.complete()?;
+        Ok(self.traces.map_or(Ok(()), Replacement::complete)?)
+    }
+}
+
+fn standings(bare: &Results, digests: &Digests<'_>) -> Vec<Standing> {
+    let stacks = bare.stacks.iter().enumerate();
+    let standing = |(stack, name): (usize, &String)| Standing {
+        stack: name.clone(),
+        first: { digests.first.iter() }
+            .filter(|first| **first == Some(stack))
+            .count(),
+        counts: MARKS.map(|mark| digests.count(stack, mark)),
+    };
+    stacks.map(standing).collect()
+}
+
+impl Finished {
+    pub(super) fn standings(&self) -> &[Standing] {
+        &self.standings
+    }
+
+    pub(super) fn rules(&self) -> &[String] {
+        &self.rules
+    }
+
+    /// How many points have no answer and why, a sentence for each reason.
+    pub(super) fn without_answer(&self) -> Vec<String> {
+        let of = |(count, why): &(usize, &str)| match self.points {
+            1 => format!("There is no answer: {why}."),
+            points => format!("At {count} of {points} points there is no answer: {why}."),
+        };
+        self.without_answer.iter().map(of).collect()
+    }
+
+    /// What is to be read in the terminal: at how many points each stack stands how.
+    #[must_use]
+    pub fn text(&self, colour: Colour, width: Option<u16>) -> String {
+        let points = self.points;
+        let mut text = format!(
+            "{} runs at {points} point(s). At how many points:\n",
+            self.runs
+        );
+        let head = ["stack", "first", "★", "☆", "≈", "!"];
+        let mut table = Plain::new(&head, 1, width);
+        for standing in &self.standings {
+            let counts = [standing.first].into_iter().chain(standing.counts);
+            let row = std::iter::once(standing.stack.clone()).chain(counts.map(|n| n.to_string()));
+            match standing.first {
+                0 => table.add(row),
+                _ => table.add_marked(Ink::Green, colour, row),
+            }
+        }
+        text += &table.text();
+        text.push('\n');
+        let said = self.without_answer();
+        for line in said.iter().chain(&self.rules) {
+            text.push('\n');
+            text += &table::paragraph(line, width);
+        }
+        text
+    }
+}

@@ -1,0 +1,222 @@
+//! The files of a block: its runs, and what is kept of its points.
+
+use std::fs;
+use std::path::Path;
+
+use dupack_lab::results::{Results, Verdict, store, verdict};
+use dupack_lab::run::{Block, Plan, Sink};
+use serde::{Deserialize, Serialize};
+
+use super::digest::Digest;
+use super::rows::{Rows, Tables};
+use super::{StreamError, Streaming};
+use crate::folder::OutputFolder;
+
+/// The folder of what is kept of points until all are there.
+pub(super) const BLOCKS: &str = "blocks";
+
+/// In what files runs are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Format {
+    /// As CSV.
+    Csv,
+    /// As Parquet.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+impl Format {
+    /// What the names of its files end in.
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            #[cfg(feature = "parquet")]
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// The file of the block `number` in `folder`, such as `runs`.
+    #[must_use]
+    pub fn part(self, folder: &str, number: usize) -> String {
+        format!("{folder}/part-{number:05}.{}", self.ending())
+    }
+}
+
+/// The rows of a point, or of several, in the files that have a row for each point of a comparison.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Texts {
+    pub(super) summary: String,
+    pub(super) verdicts: String,
+    pub(super) comparisons: String,
+    pub(super) traces: String,
+}
+
+/// What is kept of a block.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Kept {
+    block: usize,
+    /// How many runs there are.
+    pub(super) runs: usize,
+    /// The files of its runs, and how long each is.
+    pub(super) files: Vec<(String, u64)>,
+    pub(super) texts: Texts,
+    pub(super) digests: Vec<Digest>,
+}
+
+/// The file of what is kept of the block `number`.
+fn kept_name(number: usize) -> String {
+    format!("{BLOCKS}/{number:05}.json")
+}
+
+/// Whether the block `number` is there, with the files of its runs as they were written.
+pub(super) fn is_whole(folder: &Path, number: usize) -> bool {
+    let kept = fs::read(folder.join(kept_name(number))).ok();
+    let kept = kept.and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    kept.is_some_and(|kept| {
+        kept.block == number
+            && kept.files.iter().all(|(name, length)| {
+                fs::metadata(folder.join(name)).is_ok_and(|file| file.len() == *length)
+            })
+    })
+}
+
+impl Kept {
+    /// What is kept of `block` in `folder`.
+    pub(super) fn read(folder: &Path, block: &Block) -> Result<Self, StreamError> {
+        let file = folder.join(kept_name(block.number));
+        let text = fs::read(&file).map_err(|e| StreamError::unreadable(&file, &e))?;
+        let damaged = |cause: String| StreamError::Damaged {
+            file: file.display().to_string(),
+            cause,
+        };
+        let kept: Self = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
+        match kept.digests.len() == block.points.len() {
+            true => Ok(kept),
+            false => Err(damaged("it is of other points".to_owned())),
+        }
+    }
+}
+
+/// What is made of a point: its runs as they go to their files, and what is kept.
+#[derive(Debug)]
+pub(super) struct OfPoint {
+    runs: usize,
+    rows: Rows,
+    texts: Texts,
+    digest: Digest,
+}
+
+/// Writes the blocks of an experiment.
+#[derive(Debug)]
+pub(super) struct Writer<'s> {
+    streaming: &'s Streaming,
+    plan: &'s Plan,
+    tables: Tables,
+    written: usize,
+}
+
+impl<'s> Writer<'s> {
+    pub(super) fn new(streaming: &'s Streaming, plan: &'s Plan) -> Self {
+        Self {
+            streaming,
+            plan,
+            tables: Tables::new(streaming.identity.format(), &streaming.bare),
+            written: 0,
+        }
+    }
+
+    /// How many blocks were written.
+    pub(super) const fn written(&self) -> usize {
+        self.written
+    }
+
+    fn folder(&self) -> &'s OutputFolder {
+        &self.streaming.folder
+    }
+}
+
+impl Sink for Writer<'_> {
+    type Kept = OfPoint;
+    type Error = StreamError;
+
+    fn point(&self, results: &Results, at: usize, point: usize) -> OfPoint {
+        let place = self.streaming.places.at(point);
+        let verdict = Verdict::of(results, at);
+        OfPoint {
+            runs: results.runs_at(at).len(),
+            rows: self.tables.rows(results, at, (point, place)),
+            texts: Texts::of(results, (at, &verdict), place),
+            digest: Digest::of(
+                results,
+                (at, &verdict),
+                (self.plan, &self.streaming.thin),
+                point,
+            ),
+        }
+    }
+
+    fn block(&mut self, block: &Block, points: Vec<OfPoint>) -> Result<(), StreamError> {
+        let (mut rows, mut texts, mut digests) = (Vec::new(), Texts::default(), Vec::new());
+        let mut runs = 0;
+        for of in points {
+            runs += of.runs;
+            rows.push(of.rows);
+            texts.add(&of.texts);
+            digests.push(of.digest);
+        }
+        let places = &self.streaming.places;
+        let names = self
+            .tables
+            .write(self.folder(), block.number, places, rows)?;
+        let kept = Kept {
+            block: block.number,
+            runs,
+            files: self.lengths(names)?,
+            texts,
+            digests,
+        };
+        let name = kept_name(block.number);
+        let text = serde_json::to_vec(&kept).expect("its keys are strings");
+        self.folder().replace(&name, &text)?;
+        self.written += 1;
+        Ok(())
+    }
+}
+
+impl Writer<'_> {
+    /// The files of a block's runs, each with its length.
+    fn lengths(&self, names: Vec<String>) -> Result<Vec<(String, u64)>, StreamError> {
+        let length = |name: String| {
+            let file = self.streaming.path().join(&name);
+            let length = fs::metadata(&file).map_err(|e| StreamError::unreadable(&file, &e))?;
+            Ok((name, length.len()))
+        };
+        names.into_iter().map(length).collect()
+    }
+}
+
+impl Texts {
+    fn of(results: &Results, (at, verdict): (usize, &Verdict), place: &[String]) -> Self {
+        let text = |rows: &dyn Fn(&mut Vec<u8>)| {
+            let mut out = Vec::new();
+            rows(&mut out);
+            String::from_utf8(out).expect("it is made of texts")
+        };
+        Self {
+            summary: text(&|out| store::summary_rows(out, results, at, place)),
+            verdicts: text(&|out| verdict::verdict_rows(out, results, (at, verdict), place)),
+            comparisons: text(&|out| verdict::comparison_rows(out, verdict, place)),
+            traces: text(&|out| store::trace_rows(out, results, at, place)),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.summary += &other.summary;
+        self.verdicts += &other.verdicts;
+        self.comparisons += &other.comparisons;
+        self.traces += &other.traces;
+    }
+}

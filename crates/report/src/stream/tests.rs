@@ -1,0 +1,371 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::results::Prefer;
+use dupack_lab::run::Interrupt;
+
+use super::*;
+use crate::comparison::{self, Beside};
+use crate::folder::{IfPresent, MemoryFolder};
+use crate::table::Colour;
+
+const TEXT: &str = "title = \"A sweep\"\nstacks = [\"newreno/reno\", \"rack/cubic\", \"le/westwood\"]\nseeds = 3\n\
+    duration = \"2s\"\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.loss\" = [0, \"2%\", \"5%\"]\n\
+    \"path.delay\" = [\"5ms\", \"500us\"]\n";
+
+fn source(text: &str) -> Source {
+    let mut source = Source::new("test.toml", text);
+    source.folder = traces();
+    source
+}
+
+/// A folder with a recorded trace: 2.4 Mbit/s for 20 s.
+fn traces() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("dupack-streamed-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let trace: String = (1..=4000).map(|n| format!("{}\n", n * 5)).collect();
+    fs::write(folder.join("down"), trace).unwrap();
+    folder
+}
+
+fn plan(source: &Source) -> Plan {
+    let catalog = Catalog::builtin();
+    let plan = Plan::new(source.parse().unwrap(), source, &catalog).unwrap();
+    plan.measuring_harm(&catalog)
+}
+
+/// Blocks of at most so many runs.
+fn settings(runs: usize) -> Settings {
+    let mut settings = Settings::new(Harm::Measured);
+    settings.size.runs = runs;
+    settings
+}
+
+fn path(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("dupack-stream-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+fn begin(name: &str, plan: &Plan, source: &Source, runs: usize) -> Streaming {
+    let folder = OutputFolder::create(&path(name), IfPresent::Refuse).unwrap();
+    Streaming::new(folder, plan, source, &settings(runs)).unwrap()
+}
+
+fn execute(streaming: &mut Streaming, plan: &Plan, interrupt: &Interrupt) -> Progressed {
+    let execution = Execution::default();
+    streaming.execute(plan, execution, &(), interrupt).unwrap()
+}
+
+/// The files of a folder that was streamed in blocks of at most so many runs.
+fn streamed(name: &str, plan: &Plan, source: &Source, runs: usize) -> BTreeMap<String, Vec<u8>> {
+    let mut streaming = begin(name, plan, source, runs);
+    let progressed = execute(&mut streaming, plan, &Interrupt::new());
+    assert_eq!(progressed, Progressed::ToTheEnd);
+    streaming.finish(plan, &Catalog::builtin()).unwrap();
+    let files = files(&path_of(name));
+    fs::remove_dir_all(path_of(name)).unwrap();
+    files
+}
+
+fn path_of(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("dupack-stream-{name}-{}", std::process::id()))
+}
+
+/// Every file below `folder`.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(here) = folders.pop() {
+        for entry in fs::read_dir(here).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            found.insert(name, fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+/// The files of the same experiment with all runs in memory.
+fn whole(plan: &Plan) -> BTreeMap<String, Vec<u8>> {
+    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+    let folder = MemoryFolder::default();
+    let files = comparison::files(&results, &Catalog::builtin(), Beside::default()).unwrap();
+    files.write(&folder).unwrap();
+    folder.into_files()
+}
+
+/// All parts of a table in one, with one head.
+fn together(files: &BTreeMap<String, Vec<u8>>, folder: &str) -> String {
+    let parts = files.iter().filter(|(name, _)| name.starts_with(folder));
+    let mut all = String::new();
+    for (_, part) in parts {
+        let part = std::str::from_utf8(part).unwrap();
+        let (head, rows) = part.split_once('\n').unwrap();
+        match all.is_empty() {
+            true => all += part,
+            false => {
+                assert!(all.starts_with(head));
+                all += rows;
+            }
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn same(streamed: &BTreeMap<String, Vec<u8>>, whole: &BTreeMap<String, Vec<u8>>) {
+    let tables = whole
+        .keys()
+        .filter(|name| name.ends_with(".csv") && !name.contains('/'));
+    let tables: Vec<&String> = tables.collect();
+    assert!(tables.len() >= 5, "{tables:?}");
+    for name in tables {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let wanted = text(&whole[name]);
+        let found = match name.as_str() {
+            "runs.csv" => together(streamed, "runs/"),
+            name => text(&streamed[name]),
+        };
+        assert!(found == wanted, "{name}: {found}\n{wanted}");
+    }
+}
+
+#[test]
+fn a_streamed_sweep_has_the_files_of_one_in_memory_to_the_last_byte() {
+    let traced = TEXT
+        .replace("rate = \"1Mbit/s\"", "trace = \"down\"")
+        .replace("duration = \"2s\"", "duration = \"4s\"");
+    for (name, text) in [
+        ("plain", TEXT.to_owned()),
+        ("traced", traced),
+        (
+            "without-a-sweep",
+            TEXT.split("[sweep]").next().unwrap().to_owned(),
+        ),
+        (
+            "precise",
+            TEXT.replace("seeds = 3", "seeds = 2\nprecision = \"3%\"\nseeds_max = 9"),
+        ),
+    ] {
+        let source = source(&text);
+        let plan = plan(&source);
+        let whole = whole(&plan);
+        assert_eq!(whole.contains_key("traces.csv"), name == "traced");
+        for runs in [1, 40, 10_000] {
+            let streamed = streamed(name, &plan, &source, runs);
+            same(&streamed, &whole);
+            assert!(!streamed.keys().any(|file| file.starts_with("blocks/")));
+            assert_eq!(streamed["experiment.toml"], text.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn figures_of_a_sweep_that_is_shown_whole_are_those_of_one_in_memory() {
+    let source = source(TEXT);
+    let plan = plan(&source);
+    let (whole, streamed) = (whole(&plan), streamed("figures", &plan, &source, 40));
+    let figures = whole.keys().filter(|name| name.starts_with("figures/"));
+    let figures: Vec<&String> = figures.collect();
+    assert!(figures.len() > 4, "{figures:?}");
+    for name in figures {
+        assert!(streamed[name] == whole[name], "{name}");
+    }
+    assert!(streamed.contains_key("figures/winners.svg"));
+    let page = std::str::from_utf8(&streamed["report.html"]).unwrap();
+    // 6 points, 3 stacks, 3 seeds.
+    for part in [
+        "54 runs at 6 points",
+        "comes first",
+        "loss 2%",
+        "runs/part-00001.csv",
+        "What was run",
+        "summary.csv",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("Shown are"));
+}
+
+#[test]
+fn flows_have_a_file_where_there_are_several() {
+    let text = TEXT.replace("[sweep]", "[[flows]]\ncount = 2\n[sweep]");
+    let source = source(&text);
+    let plan = plan(&source);
+    let streamed = streamed("flows", &plan, &source, 40);
+    same(&streamed, &whole(&plan));
+    let flows = together(&streamed, "flows/");
+    assert_eq!(flows.lines().count(), 1 + 54 * 2);
+    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+    let last = results.runs.last().unwrap();
+    let wanted = format!(",le/westwood,3,1,{}", last.flow_goodputs[1]);
+    assert!(flows.trim_end().ends_with(&wanted), "{flows}");
+}
+
+/// Asks for an end after so many runs.
+struct Stop<'i> {
+    after: std::sync::atomic::AtomicUsize,
+    interrupt: &'i Interrupt,
+}
+
+impl Progress for Stop<'_> {
+    fn run_done(&self) {
+        use std::sync::atomic::Ordering;
+        if self.after.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.interrupt.ask();
+        }
+    }
+}
+
+#[test]
+fn what_was_interrupted_goes_on_with_the_first_part_that_is_missing() {
+    let source = source(TEXT);
+    let plan = plan(&source);
+    let whole = whole(&plan);
+    let path = path_of("interrupted");
+    // A block for each of six points: three stacks and three companions, three seeds.
+    let mut streaming = begin("interrupted", &plan, &source, 1);
+    assert_eq!(streaming.runs_to_do(), 6 * 18);
+    let interrupt = Interrupt::new();
+    let stop = Stop {
+        after: (2 * 18 + 5).into(),
+        interrupt: &interrupt,
+    };
+    let once = Execution { jobs: Some(1) };
+    let progressed = streaming.execute(&plan, once, &stop, &interrupt).unwrap();
+    assert_eq!(progressed, Progressed::ToBlock(2));
+    assert_eq!(streaming.runs_to_do(), 4 * 18);
+    drop(streaming);
+    // What a crash may leave, and a part that somebody damaged.
+    fs::write(path.join("runs/part-00003.csv.partial"), "half").unwrap();
+    let again = Streaming::again(&path, &plan, None).unwrap();
+    assert_eq!(again.runs_to_do(), 4 * 18);
+    drop(again);
+    fs::write(path.join("runs/part-00002.csv"), "damaged").unwrap();
+    let mut again = Streaming::again(&path, &plan, None).unwrap();
+    assert_eq!(again.runs_to_do(), 5 * 18);
+    execute(&mut again, &plan, &Interrupt::new());
+    again.finish(&plan, &Catalog::builtin()).unwrap();
+    same(&files(&path), &whole);
+    let finished = Streaming::again(&path, &plan, None).unwrap();
+    assert!(finished.is_finished());
+    assert_eq!(finished.runs_to_do(), 0);
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn only_the_same_experiment_is_gone_on_with_by_one_at_a_time() {
+    let source = source(TEXT);
+    let plan = plan(&source);
+    let path = path_of("other");
+    let streaming = begin("other", &plan, &source, 1);
+    let refused = |plan: &Plan| {
+        let error = Streaming::again(&path, plan, None).unwrap_err();
+        assert!(miette::Diagnostic::help(&error).is_some(), "{error}");
+        error.to_string()
+    };
+    assert!(refused(&plan).contains("another dupack is at work"));
+    drop(streaming);
+    let other = self::source(&TEXT.replace("seeds = 3", "seeds = 4"));
+    assert!(refused(&self::plan(&other)).contains("its runs are others"));
+    let preferring = plan.clone().preferring(Some(Prefer::Delay));
+    assert!(refused(&preferring).contains("delay counts most, and it was nothing"));
+    // Words are not the experiment.
+    let renamed = self::source(&TEXT.replace("A sweep", "The sweep"));
+    Streaming::again(&path, &self::plan(&renamed), Some(Format::Csv)).unwrap();
+    fs::write(path.join(STREAM), "{}").unwrap();
+    assert!(refused(&plan).contains("cannot be used"));
+    fs::remove_file(path.join(STREAM)).unwrap();
+    assert!(refused(&plan).contains("it has no stream.json"));
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn a_block_that_is_lost_before_the_end_is_named() {
+    let source = source(TEXT);
+    let plan = plan(&source);
+    let path = path_of("lost");
+    let mut streaming = begin("lost", &plan, &source, 1);
+    execute(&mut streaming, &plan, &Interrupt::new());
+    fs::remove_file(path.join("blocks/00002.json")).unwrap();
+    let error = streaming.finish(&plan, &Catalog::builtin()).unwrap_err();
+    assert!(error.to_string().contains("blocks/00002.json"), "{error}");
+    let mut again = Streaming::again(&path, &plan, None).unwrap();
+    assert_eq!(again.runs_to_do(), 5 * 18);
+    execute(&mut again, &plan, &Interrupt::new());
+    again.finish(&plan, &Catalog::builtin()).unwrap();
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn the_terminal_is_told_at_how_many_points_each_stack_comes_first() {
+    let text = TEXT.replace("seeds = 3", "seeds = 12").replace("0, ", "");
+    let source = source(&text);
+    let plan = plan(&source).preferring(Some(Prefer::Goodput));
+    let path = path_of("told");
+    let mut streaming = begin("told", &plan, &source, 100);
+    execute(&mut streaming, &plan, &Interrupt::new());
+    let finished = streaming.finish(&plan, &Catalog::builtin()).unwrap();
+    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+    let first = (0..4).filter_map(|point| {
+        use dupack_lab::results::Verdict;
+        use dupack_lab::results::verdict::Answer;
+        match Verdict::of(&results, point).answer {
+            Answer::Stars(stars) => stars.first().copied(),
+            _ => None,
+        }
+    });
+    let first: Vec<usize> = first.collect();
+    assert!(!first.is_empty());
+    let text = finished.text(Colour::No, Some(100));
+    assert!(text.starts_with("144 runs at 4 point(s)"), "{text}");
+    for (stack, name) in results.stacks.iter().enumerate() {
+        let count = first.iter().filter(|winner| **winner == stack).count();
+        let line = text
+            .lines()
+            .find(|line| line.contains(name.as_str()))
+            .unwrap();
+        let told = line.split_whitespace().nth(1).unwrap();
+        assert_eq!(told, count.to_string(), "{text}");
+    }
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn a_large_sweep_has_a_small_page_that_says_what_it_leaves_out() {
+    let values = |count: usize, unit: &str| -> String {
+        let all: Vec<String> = (1..=count).map(|n| format!("\"{n}{unit}\"")).collect();
+        all.join(", ")
+    };
+    let text = format!(
+        "stacks = [\"newreno/reno\", \"rack/cubic\"]\nseeds = 2\nduration = \"100ms\"\n[path]\nrate = \"1Mbit/s\"\n\
+         [sweep]\n\"path.delay\" = [{}]\n\"path.loss\" = [{}]\n",
+        values(40, "ms"),
+        values(30, "%")
+    );
+    let source = source(&text);
+    let catalog = Catalog::builtin();
+    let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+    let streamed = streamed("large", &plan, &source, 1000);
+    let page = std::str::from_utf8(&streamed["report.html"]).unwrap();
+    assert!(page.len() < 3_000_000, "{}", page.len());
+    for part in [
+        "4800 runs at 1200 points",
+        "16 of 40 values of path.delay",
+        "16 of 30 values of path.loss",
+        "40 of 1200 points",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let summary = String::from_utf8(streamed["summary.csv"].clone()).unwrap();
+    let goodputs = summary
+        .lines()
+        .filter(|line| line.contains(",goodput_mbit_s,"));
+    assert_eq!(goodputs.count(), 2400);
+}

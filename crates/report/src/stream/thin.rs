@@ -1,0 +1,189 @@
+//! Which points of a sweep are shown: figures and tables of all of them would be too large to look at.
+
+use dupack_lab::experiment::points::Point;
+use dupack_lab::experiment::{Experiment, SweepValue};
+use dupack_lab::results::scaled;
+
+/// So many values of a key are shown along a figure, and across it.
+const VALUES: usize = 16;
+
+/// Of the keys that are neither along nor across there are so many combinations.
+const SLICES: usize = 4;
+
+/// Of points that are listed one by one so many are shown.
+const LISTED: usize = 48;
+
+/// A table has so many points.
+const IN_TABLE: usize = 40;
+
+/// The points that are shown.
+#[derive(Clone, Debug)]
+pub(super) struct Thin {
+    /// The experiment with the values of its sweep that are shown.
+    pub(super) experiment: Experiment,
+    /// Those in figures, by their places among all points, ascending.
+    pub(super) figures: Vec<usize>,
+    /// Those in tables, which are some of these.
+    pub(super) table: Vec<usize>,
+    /// Which values are shown of those that there are, for people.
+    pub(super) notes: Vec<String>,
+}
+
+impl Thin {
+    pub(super) fn of(experiment: &Experiment, points: &[Point]) -> Self {
+        let mut experiment = experiment.clone();
+        // The points that are listed are in the experiment's own file.
+        experiment.points.clear();
+        let mut notes = Vec::new();
+        let figures: Vec<usize> = match experiment.sweep.is_empty() {
+            true => spread(points.len(), LISTED),
+            false => {
+                thin_sweep(&mut experiment, &mut notes);
+                let is_shown = |(key, value): &(String, SweepValue)| {
+                    { experiment.sweep.get(key) }.is_some_and(|values| values.contains(value))
+                };
+                let all = points.iter().enumerate();
+                let shown = all.filter(|(_, point)| point.values.iter().all(is_shown));
+                shown.map(|(place, _)| place).collect()
+            }
+        };
+        if experiment.sweep.is_empty() && figures.len() < points.len() {
+            notes.push(of_all(figures.len(), points.len(), "points"));
+        }
+        let table = spread(figures.len(), IN_TABLE);
+        Self {
+            table: table.into_iter().map(|n| figures[n]).collect(),
+            experiment,
+            figures,
+            notes,
+        }
+    }
+}
+
+impl Thin {
+    /// Those of `all`, one for each point, that belong to the points in figures.
+    pub(super) fn shown_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        let shown = self.figures.iter();
+        shown.filter_map(|place| all.get(*place).copied()).collect()
+    }
+}
+
+/// Leaves so many values of each key that a figure can show them: the longest two keys lie along it and across
+/// it, and there is a figure for each combination of the others.
+fn thin_sweep(experiment: &mut Experiment, notes: &mut Vec<String>) {
+    let mut keys: Vec<(String, bool, usize)> = { experiment.sweep.iter() }
+        .map(|(key, values)| {
+            let is_axis = values.iter().all(|value| scaled(value).is_some());
+            (key.clone(), is_axis, values.len())
+        })
+        .collect();
+    // As figures choose them: numbers first, then the longest, of equals the last.
+    keys.sort_by_key(|(_, is_axis, length)| (*is_axis, *length));
+    let mut slices = SLICES;
+    for (n, (key, _, length)) in keys.iter().rev().enumerate() {
+        let most = match n {
+            0 | 1 => VALUES,
+            _ => slices,
+        };
+        let kept = spread(*length, most);
+        if n > 1 {
+            slices /= kept.len().max(1);
+        }
+        if kept.len() == *length {
+            continue;
+        }
+        notes.push(of_all(kept.len(), *length, &format!("values of {key}")));
+        if let Some(values) = experiment.sweep.get_mut(key) {
+            *values = kept.into_iter().map(|n| values[n].clone()).collect();
+        }
+    }
+}
+
+fn of_all(shown: usize, all: usize, what: &str) -> String {
+    format!("{shown} of {all} {what}")
+}
+
+/// At most `most` of so many places, at least one, evenly spread from the first to the last.
+fn spread(all: usize, most: usize) -> Vec<usize> {
+    let most = most.max(1);
+    match (all, most) {
+        (all, most) if all <= most => (0..all).collect(),
+        (all, 1) => vec![all / 2],
+        (all, most) => (0..most).map(|n| n * (all - 1) / (most - 1)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_lab::experiment::load::Source;
+    use dupack_lab::experiment::points::points;
+
+    fn thin(lines: &str) -> (Thin, Vec<Point>) {
+        let text = format!("stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\n{lines}");
+        let source = Source::new("test.toml", text);
+        let experiment = source.parse().unwrap();
+        let all = points(&experiment, &source).unwrap();
+        (Thin::of(&experiment, &all), all)
+    }
+
+    /// A key with so many values.
+    fn values(key: &str, count: usize, unit: &str) -> String {
+        let all: Vec<String> = (1..=count).map(|n| format!("\"{n}{unit}\"")).collect();
+        format!("\"{key}\" = [{}]\n", all.join(", "))
+    }
+
+    #[test]
+    fn a_small_sweep_is_shown_whole() {
+        let (thin, all) = thin(&format!("[sweep]\n{}", values("path.delay", 16, "ms")));
+        assert!(thin.figures.into_iter().eq(0..all.len()));
+        assert_eq!((thin.table.len(), thin.notes.len()), (16, 0));
+        let (alone, all) = self::thin("");
+        assert_eq!((alone.figures, all.len()), (vec![0], 1));
+    }
+
+    #[test]
+    fn of_a_large_sweep_the_ends_and_what_is_between_are_shown() {
+        let sweep = [
+            values("path.delay", 20, "ms"),
+            values("path.rate", 18, "Mbit/s"),
+            values("path.buffer", 5, "pkt"),
+            values("path.loss", 3, "%"),
+        ];
+        let (thin, all) = thin(&format!("[sweep]\n{}", sweep.concat()));
+        assert_eq!(all.len(), 20 * 18 * 5 * 3);
+        let sweep = &thin.experiment.sweep;
+        let shown = |key: &str| sweep[key].len();
+        assert_eq!((shown("path.delay"), shown("path.rate")), (16, 16));
+        // Four slices at most.
+        assert_eq!((shown("path.buffer"), shown("path.loss")), (4, 1));
+        assert_eq!(thin.figures.len(), 16 * 16 * 4);
+        assert_eq!(thin.table.len(), IN_TABLE);
+        let delay = &sweep["path.delay"];
+        let ends = [delay.first(), delay.last()].map(|value| value.unwrap().to_string());
+        assert_eq!(ends, ["1ms", "20ms"]);
+        for place in &thin.figures {
+            for (key, value) in &all[*place].values {
+                assert!(sweep[key].contains(value), "{key} {value}");
+            }
+        }
+        assert!(thin.table.iter().all(|place| thin.figures.contains(place)));
+        assert_eq!(thin.notes.len(), 4, "{:?}", thin.notes);
+        assert!(
+            thin.notes
+                .contains(&"16 of 20 values of path.delay".to_owned())
+        );
+    }
+
+    #[test]
+    fn of_many_points_that_are_listed_some_are_shown() {
+        let listed: String = (1..=100)
+            .map(|n| format!("[[points]]\n\"path.delay\" = \"{n}ms\"\n"))
+            .collect();
+        let (thin, _) = thin(&listed);
+        assert_eq!(thin.figures.len(), LISTED);
+        assert_eq!((thin.figures[0], thin.figures[LISTED - 1]), (0, 99));
+        assert_eq!(thin.notes, ["48 of 100 points"]);
+        assert!(thin.experiment.points.is_empty());
+    }
+}
