@@ -1,9 +1,12 @@
 // Bulk TCP transfers through one bottleneck in ns-3.37, for `cargo measure peers`. Prints
-//   packets=N setup_s=S run_s=S rss_kb=K
-// N: segments that the receivers got in order; S: wall-clock time.
+//   packets=N setup_s=S run_s=S rss_kb=K steps=N
+// packets: segments that the receivers got in order; S: wall-clock time.
 //
 // Either every flow has a sender and a receiver behind links of their own, or (--access-rate=0) all
 // flows run between the two ends of the bottleneck.
+//
+// With --step=S the simulator stops every S seconds and goes on, as it has to for an agent that acts then: for `cargo
+// measure environments`.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -39,6 +42,7 @@ struct Options {
     double spread = 1.0;       // s, in which the flows start
     double duration = 20.0;    // s
     uint64_t packets = 0;      // segments to transfer; 0: as many as go in the duration
+    double step = 0.0;         // s between two stops; 0: none
     uint32_t seed = 1;
 };
 
@@ -66,6 +70,7 @@ void ParseOptions(int argc, char* argv[]) {
     cmd.AddValue("spread", "of the starts, s", options.spread);
     cmd.AddValue("duration", "s", options.duration);
     cmd.AddValue("packets", "segments to transfer; 0: no end", options.packets);
+    cmd.AddValue("step", "s of simulated time between two stops; 0: none", options.step);
     cmd.AddValue("seed", "run number of the random streams", options.seed);
     cmd.Parse(argc, argv);
 }
@@ -180,6 +185,18 @@ ApplicationContainer Build() {
     return sinks;
 }
 
+// Runs to the end of the duration, and stops on the way; says how often.
+uint64_t RunInSteps() {
+    uint64_t steps = 0;
+    const Time end = Seconds(options.duration);
+    while (Simulator::Now() < end) {
+        Simulator::Stop(std::min(Seconds(options.step), end - Simulator::Now()));
+        Simulator::Run();
+        ++steps;
+    }
+    return steps;
+}
+
 long PeakMemoryKb() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -196,16 +213,22 @@ int main(int argc, char* argv[]) {
     RngSeedManager::SetRun(options.seed);
     SetDefaults();
     const ApplicationContainer sinks = Build();
+    const bool stepped = options.step > 0;
     if (options.packets > 0) {
         StopWhenDone(sinks);
-    } else {
+    } else if (!stepped) {
         Simulator::Stop(Seconds(options.duration));
     }
     const auto started = Clock::now();
-    Simulator::Run();
+    uint64_t steps = 1;
+    if (stepped) {
+        steps = RunInSteps();
+    } else {
+        Simulator::Run();
+    }
     const auto ended = Clock::now();
-    std::printf("packets=%lu setup_s=%.3f run_s=%.3f rss_kb=%ld\n", Delivered(sinks),
-                Elapsed(started - begun).count(), Elapsed(ended - started).count(), PeakMemoryKb());
+    std::printf("packets=%lu setup_s=%.3f run_s=%.3f rss_kb=%ld steps=%lu\n", Delivered(sinks),
+                Elapsed(started - begun).count(), Elapsed(ended - started).count(), PeakMemoryKb(), steps);
     // The operating system takes the memory back faster than the simulator's destructors.
     std::fflush(stdout);
     std::_Exit(0);

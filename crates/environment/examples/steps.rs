@@ -1,0 +1,195 @@
+//! How many steps of environments are made in a second, and what an environment weighs.
+//!
+//! `cargo run --release -p dupack-environment --example steps -- COUNT THREADS AGENT [EPISODES]` steps COUNT environments
+//! of 10 Mbit/s and 40 ms of round trip, 10 ms at a time, through whole episodes of 10 s, resets included, and prints
+//!
+//! ```text
+//! steps=N seconds=S packets=N bytes_each=N rss_kb=N
+//! ```
+//!
+//! with what an environment takes of memory at work (`bytes_each`: the growth of the resident set through the first
+//! episode, by COUNT; Linux, 0 elsewhere). What agents do:
+//!
+//! | AGENT | what |
+//! | --- | --- |
+//! | `window` | a window of 60 segments: the link is full, nothing is lost |
+//! | `pace` | a pace that fills the link |
+//! | `orca` | factors from ½ to 2 on CUBIC's window, as Orca's agent would |
+//! | `aurora` | ten ratios of history, and a pace that goes up and down |
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_environment::{
+    Autoreset, Blueprint, Outcome, Seeds, Settings, Threads, VectorEnvironment,
+};
+use dupack_lab::experiment::load::Source;
+
+const PATH: &str = r#"
+    stacks = ["rack/cubic"]
+    duration = "10s"
+    [path]
+    rate = "10Mbit/s"
+    delay = "20ms"
+    buffer = "50pkt"
+"#;
+
+/// Steps of an episode, and the one that begins the next.
+const STEPS: usize = 1001;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// What an agent observes and does.
+struct Policy {
+    settings: Settings,
+    /// The action of an environment in a step.
+    action: fn(usize, usize) -> f32,
+}
+
+fn policy(name: &str) -> Result<Policy> {
+    let own = |action: &str| {
+        Settings::from_toml(&format!(
+            r#"
+            observation = {{ features = ["throughput", "rtt", "loss_ratio"] }}
+            action = {{ {action} }}
+            reward = "orca"
+            interval = "10ms"
+            "#
+        ))
+    };
+    let preset = |name: &str| {
+        Settings::from_toml(&format!(
+            "observation = \"{name}\"\naction = \"{name}\"\nreward = \"{name}\"\ninterval = \"10ms\"\n"
+        ))
+    };
+    Ok(match name {
+        "window" => Policy {
+            settings: own("kind = \"window\", low = 1, high = 60")?,
+            action: |_, _| 1.0,
+        },
+        "pace" => Policy {
+            settings: own("kind = \"rate\", low = \"9.6Mbit/s\", high = \"10Mbit/s\"")?,
+            action: |_, _| -1.0,
+        },
+        "orca" => Policy {
+            settings: preset("orca")?,
+            action: |step, environment| ((step * 7 + environment) % 65) as f32 / 32.0 - 1.0,
+        },
+        "aurora" => Policy {
+            settings: preset("aurora")?,
+            action: |step, environment| ((step * 7 + environment) % 65) as f32 / 32.0 - 1.0,
+        },
+        _ => return Err(format!("no agent is called `{name}`; see the top of this file").into()),
+    })
+}
+
+// Wall-clock time is what this example is about.
+#[allow(clippy::disallowed_methods)]
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [count, threads, agent, rest @ ..] = words.as_slice() else {
+        return Err("COUNT THREADS AGENT [EPISODES]; see the top of this file".into());
+    };
+    let (count, threads): (usize, usize) = (count.parse()?, threads.parse()?);
+    let episodes: usize = rest.first().map_or(Ok(1), |word| word.parse())?;
+    let policy = policy(agent)?;
+    let source = Source::new("path", PATH);
+    let blueprint = Blueprint::new(&source, policy.settings, &Catalog::builtin())?;
+    let before = resident("VmRSS:");
+    let mut play = Play::new(
+        VectorEnvironment::new(
+            blueprint,
+            count,
+            Threads::Count(threads),
+            Autoreset::NextStep,
+        )?,
+        policy.action,
+    )?;
+    // Buffers grow to their working size.
+    play.steps(STEPS)?;
+    let grown = resident("VmRSS:").saturating_sub(before);
+    let packets = play.packets();
+    let started = std::time::Instant::now();
+    for _ in 0..episodes {
+        play.steps(STEPS)?;
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "steps={} seconds={seconds:.4} packets={} bytes_each={} rss_kb={}",
+        episodes * STEPS * count,
+        packets * episodes as u64,
+        grown * 1024 / count as u64,
+        resident("VmHWM:"),
+    );
+    Ok(())
+}
+
+/// Environments, and their slices.
+struct Play {
+    environments: VectorEnvironment,
+    action: fn(usize, usize) -> f32,
+    actions: Vec<f32>,
+    observations: Vec<f32>,
+    rewards: Vec<f64>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    step: usize,
+    /// Packets of the last episodes, as they ended.
+    packets: u64,
+}
+
+impl Play {
+    fn new(mut environments: VectorEnvironment, action: fn(usize, usize) -> f32) -> Result<Self> {
+        let count = environments.environments().len();
+        let mut observations = vec![0.0; count * environments.blueprint().observation_len()];
+        environments.reset(Seeds::From(1), &[], &mut observations)?;
+        Ok(Self {
+            environments,
+            action,
+            actions: vec![0.0; count],
+            observations,
+            rewards: vec![0.0; count],
+            terminated: vec![false; count],
+            truncated: vec![false; count],
+            step: 0,
+            packets: 0,
+        })
+    }
+
+    fn steps(&mut self, steps: usize) -> Result<()> {
+        for _ in 0..steps {
+            for (environment, action) in self.actions.iter_mut().enumerate() {
+                *action = (self.action)(self.step, environment);
+            }
+            let mut outcome = Outcome::new(
+                &mut self.observations,
+                &mut self.rewards,
+                &mut self.terminated,
+                &mut self.truncated,
+            );
+            self.environments.step(&self.actions, &mut outcome)?;
+            self.step += 1;
+            if self.truncated[0] && self.packets == 0 {
+                self.packets = self.sent();
+            }
+        }
+        Ok(())
+    }
+
+    /// Data packets that all environments have sent in an episode.
+    const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    fn sent(&self) -> u64 {
+        let all = self.environments.environments().iter();
+        let infos = all.filter_map(|environment| environment.info());
+        infos.map(|info| info.agents[0].packets).sum()
+    }
+}
+
+/// What Linux says of this process's memory, in kB.
+fn resident(line: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|text| text.strip_prefix(line));
+    let number = line.and_then(|text| text.split_whitespace().next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,263 @@
+//! What an agent does: one number a step, which becomes a pace, a window, or a factor on one of them.
+//!
+//! | kind | the number | what it does |
+//! | --- | --- | --- |
+//! | `rate_factor` | a, within ± `bound` | pace · (1 + α·a), or pace / (1 − α·a) if a < 0 |
+//! | `rate` | a, from −1 to 1 | pace = low · (high / low)^((a + 1) / 2) |
+//! | `window_factor` | a, within ± `bound` | the window of the stack's own control · 2^a |
+//! | `window` | a, from −1 to 1 | window = low · (high / low)^((a + 1) / 2) |
+//!
+//! `"aurora"` is a `rate_factor`, `"orca"` a `window_factor`; their files say what is whose. A pace is one of
+//! payload: at 10 Mbit/s with segments of 1448 bytes, 10.36 Mbit/s are on the wire.
+
+mod aurora;
+mod orca;
+mod scale;
+
+use dupack_lab::experiment::Experiment;
+use dupack_lab::units::Rate;
+use dupack_net::random::Stream;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::cell::Cell;
+use crate::control::{Hold, WIDE};
+use crate::error::EnvironmentError;
+use crate::names::{Named, name_or_table};
+use crate::space::Space;
+
+pub use aurora::RateFactor;
+pub use orca::WindowFactor;
+pub use scale::{RateScale, WindowScale};
+
+/// What an agent does: a preset by name (`"aurora"`, `"orca"`), or a kind with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Action {
+    /// It changes its pace by a factor.
+    RateFactor(RateFactor),
+    /// It sets its pace.
+    Rate(RateScale),
+    /// It multiplies the window of the stack's own control.
+    WindowFactor(WindowFactor),
+    /// It sets its window.
+    Window(WindowScale),
+}
+
+/// The pace that a flow begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a rate, as \"1Mbit/s\", or shares of the path's rate between which it is drawn, as [0.3, 1.5]"
+)]
+#[non_exhaustive]
+pub enum FirstRate {
+    /// This one.
+    Rate(Rate),
+    /// Drawn between these shares of the path's rate, all equally likely.
+    Shares([f64; 2]),
+}
+
+impl Action {
+    /// The names of the presets.
+    #[must_use]
+    pub const fn presets() -> &'static [&'static str] {
+        <Self as Named>::NAMES
+    }
+
+    /// The preset called `name`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn preset(name: &str) -> Result<Self, EnvironmentError> {
+        Self::find(name).map_err(|message| {
+            let remedy = "or a kind of action with its parameters";
+            EnvironmentError::setting("action", message, remedy)
+        })
+    }
+
+    /// Name and bounds of its number.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        let (low, high) = self.bounds();
+        let name = match self {
+            Self::RateFactor(_) => "rate_factor",
+            Self::Rate(_) => "rate",
+            Self::WindowFactor(_) => "window_factor",
+            Self::Window(_) => "window",
+        };
+        let mut space = Space::new();
+        space.push(name.to_owned(), low, high);
+        space
+    }
+
+    /// The least and the most that an action may be.
+    pub(crate) const fn bounds(&self) -> (f32, f32) {
+        match self {
+            Self::RateFactor(factor) => (-factor.bound, factor.bound),
+            Self::WindowFactor(factor) => (-factor.bound, factor.bound),
+            Self::Rate(_) | Self::Window(_) => (-1.0, 1.0),
+        }
+    }
+
+    /// What of the control it sets.
+    pub(crate) const fn hold(&self) -> Hold {
+        match self {
+            Self::RateFactor(_) | Self::Rate(_) => Hold::Rate,
+            Self::Window(_) => Hold::Window,
+            Self::WindowFactor(_) => Hold::Factor,
+        }
+    }
+
+    /// Segments below which a multiplied window does not fall.
+    pub(crate) const fn least_window(&self) -> f64 {
+        match self {
+            Self::WindowFactor(factor) => factor.least as f64,
+            _ => 1.0,
+        }
+    }
+
+    pub(crate) fn check(&self, experiment: &Experiment) -> Result<(), EnvironmentError> {
+        match self {
+            Self::RateFactor(factor) => factor.check(experiment),
+            Self::Rate(rate) => rate.check(experiment),
+            Self::WindowFactor(factor) => factor.check(),
+            Self::Window(window) => window.check(),
+        }
+    }
+
+    /// A flow's cell at the beginning of its episode in `experiment`, in which `chance` draws; segments have
+    /// `segment` bytes.
+    pub(crate) fn begin(&self, experiment: &Experiment, segment: f64, chance: &mut Stream) -> Cell {
+        match self {
+            Self::RateFactor(factor) => Cell::new(WIDE, factor.first_rate(experiment, chance)),
+            Self::Rate(rate) => Cell::new(WIDE, rate.first_rate(experiment, chance)),
+            Self::Window(window) => Cell::new(f64::from(window.first) * segment, 0.0),
+            Self::WindowFactor(_) => Cell::new(WIDE, 0.0),
+        }
+    }
+
+    /// Gives the order of `action`, which is within its bounds.
+    pub(crate) fn order(&self, action: f32, cell: &Cell, segment: f64) {
+        let action = f64::from(action);
+        match self {
+            Self::RateFactor(factor) => cell.set_rate(factor.next(cell.rate(), action)),
+            Self::Rate(rate) => cell.set_rate(rate.rate(action)),
+            Self::Window(window) => cell.set_window(window.segments(action) * segment),
+            // 2^0 changes nothing, and says nothing.
+            Self::WindowFactor(_) if action == 0.0 => {}
+            Self::WindowFactor(_) => cell.multiply(libm::exp2(action)),
+        }
+    }
+}
+
+impl Named for Action {
+    const WHAT: &'static str = "action";
+    const NAMES: &'static [&'static str] = &["aurora", "orca"];
+
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "aurora" => Some(Self::RateFactor(RateFactor::default())),
+            "orca" => Some(Self::WindowFactor(WindowFactor::default())),
+            _ => None,
+        }
+    }
+}
+
+/// The table of one's own.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum Table {
+    RateFactor(RateFactor),
+    Rate(RateScale),
+    WindowFactor(WindowFactor),
+    Window(WindowScale),
+}
+
+impl From<Table> for Action {
+    fn from(table: Table) -> Self {
+        match table {
+            Table::RateFactor(factor) => Self::RateFactor(factor),
+            Table::Rate(rate) => Self::Rate(rate),
+            Table::WindowFactor(factor) => Self::WindowFactor(factor),
+            Table::Window(window) => Self::Window(window),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Action {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        name_or_table::<D, Self, Table>(deserializer)
+    }
+}
+
+impl FirstRate {
+    /// In bytes per second, between `low` and `high`.
+    fn draw(self, experiment: &Experiment, (low, high): (f64, f64), chance: &mut Stream) -> f64 {
+        let drawn = match self {
+            Self::Rate(rate) => bytes_per_second(rate),
+            Self::Shares([least, most]) => {
+                let path = path_rate(experiment).map_or(0.0, bytes_per_second);
+                path * (least + (most - least) * chance.unit())
+            }
+        };
+        drawn.clamp(low, high)
+    }
+
+    fn check(self, experiment: &Experiment) -> Result<(), EnvironmentError> {
+        let Self::Shares([least, most]) = self else {
+            return Ok(());
+        };
+        if !(least > 0.0 && least <= most && most.is_finite()) {
+            let message = format!("the shares {least} and {most} are not ascending");
+            return Err(EnvironmentError::setting(
+                "action.first",
+                message,
+                "for example [0.3, 1.5]",
+            ));
+        }
+        if path_rate(experiment).is_none() {
+            let message =
+                "the experiment has no path.rate of which the first pace could be a share";
+            let remedy = "name the pace, for example \"1Mbit/s\"";
+            return Err(EnvironmentError::setting("action.first", message, remedy));
+        }
+        Ok(())
+    }
+}
+
+fn path_rate(experiment: &Experiment) -> Option<Rate> {
+    experiment.path.as_ref()?.rate
+}
+
+fn bytes_per_second(rate: Rate) -> f64 {
+    rate.as_bits_per_second() as f64 / 8.0
+}
+
+/// Bounds of a pace: ascending, above nothing, and as wide as the path.
+fn check_rates(low: Rate, high: Rate, experiment: &Experiment) -> Result<(), EnvironmentError> {
+    if low.as_bits_per_second() == 0 {
+        let message = "a pace of nothing never ends";
+        return Err(EnvironmentError::setting(
+            "action.low",
+            message,
+            "for example \"100kbit/s\"",
+        ));
+    }
+    if low >= high {
+        let message = format!("the least pace {low} is not below the most, {high}");
+        return Err(EnvironmentError::setting(
+            "action.low",
+            message,
+            "low < high",
+        ));
+    }
+    if let Some(path) = path_rate(experiment)
+        && high < path
+    {
+        let message = format!("a pace of at most {high} cannot fill a path of {path}");
+        let remedy = "raise it above the highest rate that the path may have";
+        return Err(EnvironmentError::setting("action.high", message, remedy));
+    }
+    Ok(())
+}

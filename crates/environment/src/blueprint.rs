@@ -1,0 +1,327 @@
+//! Checked settings and a checked experiment: what any number of environments are built from.
+
+use std::sync::Arc;
+
+use dupack_algorithms::catalog::{Axis, Catalog, Context};
+use dupack_lab::experiment::SweepValue;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Built, Scenario, Template};
+use dupack_net::random::Stream;
+use dupack_tcp::congestion::Governance;
+use dupack_tcp::time::Duration;
+
+use crate::cell::Cell;
+use crate::control::{Hold, obey};
+use crate::error::EnvironmentError;
+use crate::range::{Drawing, Drawn};
+use crate::settings::Settings;
+use crate::space::Space;
+
+/// What environments are built from. It is shared by all of them, and by threads.
+#[derive(Debug)]
+pub struct Blueprint {
+    template: Template,
+    settings: Settings,
+    drawings: Vec<(String, Drawing)>,
+    agents: Vec<String>,
+    duration: Duration,
+    warm_up: Duration,
+}
+
+/// A simulation at its beginning, and what its agents hold.
+pub(crate) struct Beginning {
+    pub(crate) built: Built,
+    pub(crate) cells: Vec<Arc<Cell>>,
+    pub(crate) drawn: Vec<(String, SweepValue)>,
+}
+
+impl Blueprint {
+    /// Checks `settings` and the experiment whose text is `source`, with the algorithms of `catalog`.
+    ///
+    /// The flows of the experiment's one stack are the agents': each is controlled by one of them. All other flows
+    /// run the stacks that they name. The recovery is that of the stack; so is the control below, where an agent
+    /// multiplies a window. Seeds, claims and precision of the experiment are not used.
+    ///
+    /// # Errors
+    /// If anything is impossible: the error names the place and the remedy.
+    pub fn new(
+        source: &Source,
+        settings: Settings,
+        catalog: &Catalog,
+    ) -> Result<Arc<Self>, EnvironmentError> {
+        let mut template = Template::new(source.parse()?, source, catalog)?;
+        settings.observation.check()?;
+        settings.reward.check()?;
+        check_flows(template.scenario())?;
+        check_stack(template.scenario(), settings.action.hold())?;
+        let drawings = settings.ranges.iter();
+        let drawings = drawings.map(|(key, range)| Ok((key.clone(), Drawing::new(key, range)?)));
+        let drawings: Vec<(String, Drawing)> = drawings.collect::<Result<_, EnvironmentError>>()?;
+        for (key, drawing) in &drawings {
+            for value in drawing.extremes() {
+                template.admit(key, &value)?;
+            }
+        }
+        let experiment = &template.scenario().experiment;
+        let span = |delay: dupack_lab::units::Delay| Duration::from_nanos(delay.as_nanos());
+        let mut blueprint = Self {
+            duration: span(experiment.duration),
+            warm_up: span(experiment.warm_up),
+            agents: Vec::new(),
+            template,
+            settings,
+            drawings,
+        };
+        blueprint.agents = blueprint.name_agents()?;
+        blueprint.check_extremes()?;
+        Ok(Arc::new(blueprint))
+    }
+
+    /// The settings.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The names of the agents, in the order in which all slices have them.
+    #[must_use]
+    pub fn agents(&self) -> &[String] {
+        &self.agents
+    }
+
+    /// What each agent observes.
+    #[must_use]
+    pub fn observation_space(&self) -> Space {
+        self.settings.observation.space()
+    }
+
+    /// What each agent does: one number.
+    #[must_use]
+    pub fn action_space(&self) -> Space {
+        self.settings.action.space()
+    }
+
+    /// How many numbers an agent observes.
+    #[must_use]
+    pub fn observation_len(&self) -> usize {
+        self.settings.observation.len()
+    }
+
+    /// Pairs in the experiment that defeat each other, in words.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        self.template.warnings()
+    }
+
+    /// How long an episode is, the warm-up included: what is then not finished is truncated.
+    #[must_use]
+    pub const fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    pub(crate) const fn warm_up(&self) -> Duration {
+        self.warm_up
+    }
+
+    /// The episode of `seed`, with `fixed` in the place of what would be drawn.
+    pub(crate) fn begin(
+        &self,
+        seed: u64,
+        fixed: &[(String, SweepValue)],
+    ) -> Result<Beginning, EnvironmentError> {
+        let drawn = self.drawings.iter().map(|(key, drawing)| {
+            let fixed = fixed.iter().find(|(other, _)| other == key);
+            let value = fixed.map_or_else(|| drawing.draw(key, seed), |(_, value)| value.clone());
+            (key.clone(), value)
+        });
+        let drawn: Vec<_> = drawn.collect();
+        let beginning = self.build(seed, drawn)?;
+        if beginning.cells.len() != self.agents.len() {
+            let message = format!(
+                "{} agents where there were {}",
+                beginning.cells.len(),
+                self.agents.len()
+            );
+            let remedy = "the number of flows that agents control cannot be drawn";
+            return Err(EnvironmentError::setting("ranges", message, remedy));
+        }
+        Ok(beginning)
+    }
+
+    /// Makes sure that only keys with a range are fixed.
+    pub(crate) fn check_fixed(
+        &self,
+        fixed: &[(String, SweepValue)],
+    ) -> Result<(), EnvironmentError> {
+        let is_drawn = |key: &str| self.drawings.iter().any(|(drawn, _)| drawn == key);
+        let Some((key, _)) = fixed.iter().find(|(key, _)| !is_drawn(key)) else {
+            return Ok(());
+        };
+        let keys: Vec<&str> = self.drawings.iter().map(|(key, _)| key.as_str()).collect();
+        let remedy = match keys.as_slice() {
+            [] => "nothing is drawn here: give it a range in the settings".to_owned(),
+            keys => format!(
+                "only what is drawn can be fixed for an episode: {}",
+                keys.join(", ")
+            ),
+        };
+        let message = format!("`{key}` has no range");
+        Err(EnvironmentError::setting(
+            "the options of reset",
+            message,
+            remedy,
+        ))
+    }
+
+    fn build(
+        &self,
+        seed: u64,
+        drawn: Vec<(String, SweepValue)>,
+    ) -> Result<Beginning, EnvironmentError> {
+        if drawn.is_empty() {
+            return self.build_from(self.template.scenario(), seed, drawn);
+        }
+        let scenario = self.template.with(&drawn)?;
+        self.build_from(&scenario, seed, drawn)
+    }
+
+    fn build_from(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        drawn: Vec<(String, SweepValue)>,
+    ) -> Result<Beginning, EnvironmentError> {
+        let action = &self.settings.action;
+        let segment = self.segment();
+        let mut cells = Vec::with_capacity(self.agents.len());
+        let built = scenario.build_with(seed, &mut |mut stack| {
+            let chance = format!("first pace of agent {}", cells.len());
+            let mut chance = Stream::derive(seed, &chance);
+            let cell = Arc::new(action.begin(&scenario.experiment, segment, &mut chance));
+            let least = action.least_window() * segment;
+            stack.control = obey(action.hold(), stack.control, &cell, least);
+            cells.push(cell);
+            stack
+        });
+        match built {
+            Ok(built) => Ok(Beginning {
+                built,
+                cells,
+                drawn,
+            }),
+            Err(cause) => Err(EnvironmentError::Episode {
+                seed,
+                cause,
+                drawn: Drawn(&drawn).to_string(),
+            }),
+        }
+    }
+
+    /// Payload bytes of a full segment of the agents' flows, by which windows are counted.
+    fn segment(&self) -> f64 {
+        let e = &self.template.scenario().experiment;
+        let group = e.flows.iter().find(|group| group.stack.is_none());
+        let sender = group.map_or(e.sender, |group| group.sender.over(&e.sender));
+        let receiver = group.map_or(e.receiver, |group| group.receiver.over(&e.receiver));
+        let stack = &self.template.scenario().stack;
+        let ends = dupack_lab::run::Endpoints::new(e.dialect, stack, &sender, &receiver);
+        f64::from(ends.sender.smss)
+    }
+
+    fn name_agents(&self) -> Result<Vec<String>, EnvironmentError> {
+        let beginning = self.build(1, Vec::new())?;
+        Ok((0..beginning.cells.len())
+            .map(|n| format!("agent_{n}"))
+            .collect())
+    }
+
+    /// Builds an episode with the least of every range, and one with the most.
+    fn check_extremes(&self) -> Result<(), EnvironmentError> {
+        self.settings
+            .action
+            .check(&self.template.scenario().experiment)?;
+        let end = |which: fn(Vec<SweepValue>) -> Option<SweepValue>| {
+            let values = self.drawings.iter();
+            let values =
+                values.filter_map(|(key, drawing)| Some((key.clone(), which(drawing.extremes())?)));
+            values.collect::<Vec<_>>()
+        };
+        let least = end(|values| values.into_iter().next());
+        let most = end(|values| values.into_iter().next_back());
+        for drawn in [least, most] {
+            let scenario = self.template.with(&drawn)?;
+            self.settings.action.check(&scenario.experiment)?;
+            self.begin(1, &drawn)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes sure that there are flows for agents, and that they last.
+fn check_flows(scenario: &Scenario) -> Result<(), EnvironmentError> {
+    let flows = &scenario.experiment.flows;
+    if !flows.is_empty()
+        && flows
+            .iter()
+            .all(|group| group.stack.is_some() || group.count == 0)
+    {
+        return Err(EnvironmentError::setting(
+            "flows",
+            "every flow names a stack of its own, and none is left for an agent",
+            "leave the stack out of the [[flows]] that agents are to control",
+        ));
+    }
+    let own = flows
+        .iter()
+        .position(|group| group.stack.is_none() && group.web.is_some());
+    match own {
+        None => Ok(()),
+        Some(n) => Err(EnvironmentError::setting(
+            format!("flows.{n}.web"),
+            "short flows come and go, and an agent controls one that lasts",
+            "give short flows a stack of their own",
+        )),
+    }
+}
+
+/// Makes sure that the stack suits what the agents hold.
+fn check_stack(scenario: &Scenario, hold: Hold) -> Result<(), EnvironmentError> {
+    let refuse =
+        |message: String, remedy: &str| Err(EnvironmentError::setting("stacks.0", message, remedy));
+    let spec = &scenario.stack;
+    if hold == Hold::Factor {
+        let stack = spec.build(scenario.experiment.dialect, &Context::new(1448));
+        if stack.control.governance() == Governance::Model {
+            let message = format!(
+                "{} sets its window by a model with every ACK, and a factor on it would last for one",
+                spec.name(Axis::Control)
+            );
+            return refuse(
+                message,
+                "take another control, such as cubic, or another action",
+            );
+        }
+        return Ok(());
+    }
+    if spec.name(Axis::Recovery) == "tahoe" {
+        let message =
+            "Tahoe recovers by slow start from one segment, and the agent sets window and pace";
+        return refuse(
+            message.to_owned(),
+            "take another recovery, such as rack or sack",
+        );
+    }
+    for axis in [Axis::Differentiation, Axis::Response] {
+        if axis.null() != Some(spec.name(axis)) {
+            let message = format!(
+                "{} answers single losses, and what a loss means is the agent's to say",
+                spec.name(axis)
+            );
+            return refuse(
+                message,
+                "leave it out, or have the agent multiply the window of the control",
+            );
+        }
+    }
+    Ok(())
+}

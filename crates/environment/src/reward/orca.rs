@@ -1,0 +1,89 @@
+//! Orca's reward: throughput less loss to the most throughput, by how long packets wait.
+//!
+//! Abbasloo et al., SIGCOMM 2020. The text was not at hand: this follows its authors' code
+//! (github.com/Soheil-ab/Orca, `rl-module/envwrapper.py`, `get_state`).
+//!
+//! ```text
+//! r = (thr − 5 · loss rate) / thr_max · min(1, 1.25 · RTTmin / SRTT)
+//! ```
+//!
+//! The paper's is said to be power (throughput by delay), normalised by the most throughput and the least delay,
+//! with a delay up to β · RTTmin taken for RTTmin; the code takes SRTT / β beyond that, without a jump.
+//!
+//! Readings: all rates are in bytes a second, `thr_max` is the most of the episode. What was sent again stands for
+//! what was lost. Before anything was delivered the reward is 0; the code divides by 0 there.
+
+use serde::{Deserialize, Serialize};
+
+use super::check_finite;
+use crate::error::EnvironmentError;
+use crate::feature::{DELAY_MARGIN, LOSS_WEIGHT};
+use crate::measured::{Measured, per};
+
+/// A reward by power.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct PowerReward {
+    /// What a lost byte weighs beside a delivered one.
+    pub loss: f64,
+    /// Up to so many times the least round-trip time, waiting costs nothing (β).
+    pub margin: f64,
+}
+
+impl Default for PowerReward {
+    fn default() -> Self {
+        Self {
+            loss: LOSS_WEIGHT,
+            margin: DELAY_MARGIN,
+        }
+    }
+}
+
+impl PowerReward {
+    pub(super) fn check(&self) -> Result<(), EnvironmentError> {
+        check_finite("reward.loss", self.loss)?;
+        if self.margin >= 1.0 && self.margin.is_finite() {
+            return Ok(());
+        }
+        let message = format!(
+            "a margin of {} is below the least round-trip time",
+            self.margin
+        );
+        Err(EnvironmentError::setting(
+            "reward.margin",
+            message,
+            "1 or more; Orca's is 1.25",
+        ))
+    }
+
+    pub(super) fn of(&self, step: &Measured) -> f64 {
+        let delay = (self.margin * per(step.rtt_least, step.srtt)).min(1.0);
+        let rate = step.delivery_rate() - self.loss * step.loss_rate();
+        per(rate, step.rate_most) * delay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_within_the_margin_costs_nothing_and_beyond_it_in_proportion() {
+        let reward = |srtt: f64, lost_bytes: f64| {
+            PowerReward::default().of(&Measured {
+                duration: 1.0,
+                delivered_bytes: 800.0,
+                lost_bytes,
+                rate_most: 1000.0,
+                rtt_least: 0.040,
+                srtt,
+                ..Measured::default()
+            })
+        };
+        assert!((reward(0.050, 0.0) - 0.8).abs() < 1e-12);
+        assert!((reward(0.100, 0.0) - 0.4).abs() < 1e-12);
+        assert!((reward(0.040, 100.0) - 0.3).abs() < 1e-12);
+        assert_eq!(PowerReward::default().of(&Measured::default()), 0.0);
+    }
+}

@@ -1,0 +1,99 @@
+//! Neighbouring environments of a vector, and their places in the caller's slices: what one thread steps at a time.
+
+use super::{Autoreset, Failed};
+use crate::environment::{Environment, Outcome};
+
+/// Neighbouring environments.
+pub(super) struct Part<'a> {
+    /// The number of the first.
+    pub(super) first: usize,
+    pub(super) environments: &'a mut [Environment],
+    pub(super) actions: &'a [f32],
+    pub(super) outcome: Outcome<'a>,
+    /// Where what was observed at the end of an episode goes; empty if nobody asks for it.
+    pub(super) last: &'a mut [f32],
+}
+
+impl<'a> Part<'a> {
+    /// The same in parts of `size` environments, each with `agents` that observe `width` numbers.
+    pub(super) fn cut(mut self, size: usize, agents: usize, width: usize) -> Vec<Self> {
+        let mut parts = Vec::with_capacity(self.environments.len().div_ceil(size));
+        while self.environments.len() > size {
+            let (one, rest) = self.split(size, agents, width);
+            parts.push(one);
+            self = rest;
+        }
+        parts.push(self);
+        parts
+    }
+
+    fn split(self, size: usize, agents: usize, width: usize) -> (Self, Self) {
+        let places = size * agents;
+        let numbers = places * width;
+        let (environments, environments_left) = self.environments.split_at_mut(size);
+        let (actions, actions_left) = self.actions.split_at(places);
+        let (observations, observations_left) = self.outcome.observations.split_at_mut(numbers);
+        let (rewards, rewards_left) = self.outcome.rewards.split_at_mut(places);
+        let (terminated, terminated_left) = self.outcome.terminated.split_at_mut(places);
+        let (truncated, truncated_left) = self.outcome.truncated.split_at_mut(places);
+        let (last, last_left) = self.last.split_at_mut(numbers.min(self.last.len()));
+        let one = Self {
+            first: self.first,
+            environments,
+            actions,
+            outcome: Outcome::new(observations, rewards, terminated, truncated),
+            last,
+        };
+        let rest = Self {
+            first: self.first + size,
+            environments: environments_left,
+            actions: actions_left,
+            outcome: Outcome::new(
+                observations_left,
+                rewards_left,
+                terminated_left,
+                truncated_left,
+            ),
+            last: last_left,
+        };
+        (one, rest)
+    }
+
+    /// A step of each, of which everything has been checked.
+    pub(super) fn step(self, autoreset: Autoreset, agents: usize, width: usize, failed: &Failed) {
+        let numbers = agents * width;
+        let Outcome {
+            observations,
+            rewards,
+            terminated,
+            truncated,
+        } = self.outcome;
+        for (n, environment) in self.environments.iter_mut().enumerate() {
+            let places = n * agents..(n + 1) * agents;
+            let mut outcome = Outcome::new(
+                &mut observations[n * numbers..][..numbers],
+                &mut rewards[places.clone()],
+                &mut terminated[places.clone()],
+                &mut truncated[places.clone()],
+            );
+            if environment.is_running() {
+                environment.go_on(&self.actions[places], &mut outcome);
+                if autoreset == Autoreset::SameStep && !environment.is_running() {
+                    self.last[n * numbers..][..numbers].copy_from_slice(outcome.observations);
+                    failed.note(
+                        self.first + n,
+                        environment.reset(None, &[], outcome.observations),
+                    );
+                }
+            } else {
+                outcome.rewards.fill(0.0);
+                outcome.terminated.fill(false);
+                outcome.truncated.fill(false);
+                failed.note(
+                    self.first + n,
+                    environment.reset(None, &[], outcome.observations),
+                );
+            }
+        }
+    }
+}
