@@ -8,6 +8,7 @@ mod mutants;
 mod needs;
 mod packages;
 mod profile;
+mod python;
 mod test;
 
 use std::ffi::OsString;
@@ -42,6 +43,8 @@ enum Chore {
     /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (a part of
     /// `test`).
     Elsewhere,
+    /// Install the Python package in a virtual environment, and run its tests (a part of `test`).
+    Python,
     /// Pack each crate, and check the packages with nothing of the workspace around them (a part of `test`).
     Package,
     /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Chore::Beside => test::beside(),
         Chore::Bench => bench(),
         Chore::Elsewhere => elsewhere::check(),
+        Chore::Python => python::test(),
         Chore::Package => packages::check(),
         Chore::Count(args) => instructions::run(&args),
         Chore::Interop(args) => interop::run(&args),

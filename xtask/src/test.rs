@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use dupack_build::{cargo, command};
 
-use crate::{elsewhere, fuzz, instructions, needs, packages};
+use crate::{elsewhere, fuzz, instructions, needs, packages, python};
 
 #[derive(Args)]
 pub struct TestArgs {
@@ -33,7 +33,9 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     let missing = needs::missing();
     // Said first as well, so that nobody waits for the tests to learn what must be installed.
     let mut left_out: Vec<String> = missing.iter().map(|need| need.told()).collect();
-    if args.require_all && !missing.is_empty() {
+    let no_python = python::missing();
+    left_out.extend(no_python.clone());
+    if args.require_all && !left_out.is_empty() {
         return Err(format!("not all is here:\n{}", left_out.join("\n")));
     }
     announce(&left_out);
@@ -49,6 +51,9 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     left_out.extend(tested?);
     left_out.extend(beside?);
     left_out.extend(steps.take("examples in the documentation", || tests(&DOCTESTS))?);
+    if no_python.is_none() {
+        steps.take("Python package", python::test)?;
+    }
     left_out.extend(steps.take("instructions", instructions::gate_where_possible)?);
     eprint!("\n{}", steps.table());
     left_out.sort();

@@ -1,0 +1,193 @@
+//! Captures, and packetdrill scripts.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use dupack_diagnosis::asking::{self, Asked};
+use dupack_diagnosis::{ConnectionFindings, Continue, Diagnosis, Extent, Flow, Watch, numbers};
+use dupack_lab::run::Interrupt;
+use dupack_script::Options;
+use dupack_script::suite::{self, Suite};
+use dupack_tcp::time::Duration;
+use dupack_wire::captured::{CaptureReader, ReadError};
+use pyo3::prelude::*;
+
+use crate::catalog::Catalog;
+use crate::errors::exception;
+use crate::watch::{Counts, attended};
+
+/// Reads until it is interrupted.
+struct Reading<'i>(&'i Interrupt);
+
+impl Watch for Reading<'_> {
+    fn taken(&mut self, _: u64) -> Continue {
+        match self.0.is_asked() {
+            true => Continue::Stop,
+            false => Continue::On,
+        }
+    }
+}
+
+/// What was found of a capture, as JSON, and as CSV with a line per stream of data. `flow` names a
+/// connection; `what_if` asks what other senders would have taken for the worst one, `stacks` which.
+#[pyfunction]
+#[pyo3(signature = (path, catalog, flow=None, what_if=true, stacks=None, tick=None))]
+pub fn diagnose(
+    py: Python<'_>,
+    path: PathBuf,
+    catalog: &Catalog,
+    flow: Option<&str>,
+    what_if: bool,
+    stacks: Option<Vec<String>>,
+    tick: Option<Py<PyAny>>,
+) -> PyResult<(String, String)> {
+    let place = path.display().to_string();
+    let failed = |message: String, help: &str| {
+        exception(
+            py,
+            "CaptureError",
+            &message,
+            &[("help", Some(help.to_owned()))],
+        )
+    };
+    let flow = flow.map_or_else(|| Ok(Flow::default()), str::parse);
+    let flow = flow.map_err(|error| {
+        failed(
+            format!("flow: {error}"),
+            "write its number, or its two ends",
+        )
+    })?;
+    let stacks = stacks.map(|names| {
+        let stacks = names.iter().map(|name| catalog.stack(py, name));
+        stacks.collect::<PyResult<Vec<_>>>()
+    });
+    let stacks = stacks.transpose()?;
+    let file = File::open(&path).map_err(|error| {
+        failed(
+            format!("cannot open {place}: {error}"),
+            "name a capture, as `tcpdump -w FILE` writes it",
+        )
+    })?;
+    let catalog = catalog.now();
+    let (counts, interrupt) = (Counts::of(asking_runs(what_if)), Interrupt::new());
+    let ended = attended(py, (&counts, &interrupt), tick.as_ref(), || {
+        let mut reader = CaptureReader::new(file)?;
+        let found = dupack_diagnosis::diagnose(&mut reader, flow, &mut Reading(&interrupt))?;
+        let asked = ask(&found, what_if, |stream| {
+            asking::ask(stream, &catalog, stacks.as_deref(), &counts, &interrupt)
+        });
+        Ok::<_, ReadError>((found, asked))
+    })?;
+    if let Some(by) = ended.by {
+        return Err(by);
+    }
+    let help = "`tcpdump -w FILE` and Wireshark write captures that can be read";
+    let (found, asked) = ended
+        .made
+        .map_err(|error| failed(format!("{place}: {error}"), help))?;
+    let asked =
+        asked.map_err(|error| failed(format!("stacks: {error}"), "leave it out of the list"))?;
+    check(&found, &place).map_err(|(message, help)| failed(message, &help))?;
+    let csv = String::from_utf8_lossy(&numbers::connections_csv(&found)).into_owned();
+    Ok((numbers::json(&found, asked.as_ref()), csv))
+}
+
+const fn asking_runs(what_if: bool) -> usize {
+    match what_if {
+        true => dupack_diagnosis::whatif::SEEDS as usize,
+        false => 0,
+    }
+}
+
+/// What other senders would have taken for the worst connection, if that is wanted and there is one.
+fn ask(
+    found: &Diagnosis,
+    wanted: bool,
+    ask: impl FnOnce(&dupack_diagnosis::StreamFindings) -> Result<Asked, String>,
+) -> Result<Option<Asked>, String> {
+    let worst = found.connections.first();
+    let stream = worst.and_then(ConnectionFindings::main_stream);
+    match stream.filter(|_| wanted && found.extent == Extent::Whole) {
+        Some(stream) => ask(stream).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn check(found: &Diagnosis, place: &str) -> Result<(), (String, String)> {
+    if found.tally.with_tcp() == 0 {
+        let help = match found.tally.packets {
+            0 => "it has no packets at all".to_owned(),
+            _ => format!("it has {}", found.tally),
+        };
+        return Err((format!("{place} has no TCP in it"), help));
+    }
+    if found.connections.is_empty() && found.connections_all > 0 {
+        let all = found.connections_all;
+        let help = format!(
+            "it has {all} connections, numbered from 1 in the order of their first packets"
+        );
+        return Err((
+            format!("no connection of {place} is the one that flow asks for"),
+            help,
+        ));
+    }
+    Ok(())
+}
+
+/// Plays packetdrill scripts, and gives how each went as JSON: a list.
+#[pyfunction]
+#[pyo3(signature = (paths, catalog, stack=None, dialect="linux", tolerance_s=0.004))]
+pub fn script(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    catalog: &Catalog,
+    stack: Option<&str>,
+    dialect: &str,
+    tolerance_s: f64,
+) -> PyResult<String> {
+    let failed = |message: String, help: &str| {
+        exception(
+            py,
+            "ScriptError",
+            &message,
+            &[("help", Some(help.to_owned()))],
+        )
+    };
+    let mut options = Options::default();
+    options.stack = stack.map(|stack| catalog.stack(py, stack)).transpose()?;
+    options.dialect = serde_json::from_value(dialect.into()).map_err(|_| {
+        failed(
+            format!("dialect: there is no `{dialect}`"),
+            "write rfc, linux or ns2",
+        )
+    })?;
+    if !(0.0..=3600.0).contains(&tolerance_s) {
+        return Err(failed(
+            format!("tolerance: expected 0 to 3600 seconds, and found {tolerance_s}"),
+            "4 ms, as packetdrill has it, is 0.004",
+        ));
+    }
+    options.tolerance = Duration::from_nanos((tolerance_s * 1e9) as u64);
+    let scripts = suite::scripts(&paths);
+    if scripts.is_empty() {
+        return Err(failed(
+            "there is no script".to_owned(),
+            "name files, or folders with files that end in .pkt",
+        ));
+    }
+    let (counts, interrupt) = (Counts::of(scripts.len()), Interrupt::new());
+    let ended = attended(py, (&counts, &interrupt), None, || {
+        let mut all = Suite::default();
+        for path in scripts {
+            if interrupt.is_asked() {
+                break;
+            }
+            all.played.push(suite::play(&path, &options));
+        }
+        all
+    })?;
+    match ended.by {
+        Some(by) => Err(by),
+        None => Ok(ended.made.json().to_string()),
+    }
+}

@@ -1,0 +1,74 @@
+//! Errors of Rust as exceptions of `dupack.errors`.
+
+use dupack_lab::experiment::load::{Complaint, ExperimentError};
+use miette::Diagnostic;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The exception `kind` of `dupack.errors` with `message`, the remedy if there is one, and details by
+/// their names.
+pub fn exception(
+    py: Python<'_>,
+    kind: &str,
+    message: &str,
+    details: &[(&str, Option<String>)],
+) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let class = py.import("dupack.errors")?.getattr(kind)?;
+        let named = PyDict::new(py);
+        for (name, value) in details {
+            named.set_item(name, value)?;
+        }
+        Ok(PyErr::from_value(class.call((message,), Some(&named))?))
+    };
+    make().unwrap_or_else(|error| error)
+}
+
+/// `error` as the exception `kind`, with the remedy that it names.
+pub fn diagnosed(py: Python<'_>, kind: &str, error: &dyn Diagnostic) -> PyErr {
+    let help = error.help().map(|help| help.to_string());
+    exception(py, kind, &with_causes(error), &[("help", help)])
+}
+
+/// An error's words, and those of what it was caused by.
+fn with_causes(error: &dyn Diagnostic) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !words.contains(&text) {
+            words = format!("{words}: {text}");
+        }
+        cause = error.source();
+    }
+    words
+}
+
+/// What is wrong with an experiment, and at which of its fields.
+pub fn experiment(py: Python<'_>, error: &ExperimentError) -> PyErr {
+    match error {
+        ExperimentError::Invalid(complaint) => invalid(py, complaint),
+        ExperimentError::Unreadable { path, .. } => {
+            let help = error.help().map(|help| help.to_string());
+            let details = [("help", help), ("file", Some(path.clone()))];
+            exception(py, "ExperimentError", &error.to_string(), &details)
+        }
+        _ => diagnosed(py, "ExperimentError", error),
+    }
+}
+
+fn invalid(py: Python<'_>, complaint: &Complaint) -> PyErr {
+    let text = complaint.file.inner();
+    let start = complaint.at.map(|at| at.offset().min(text.len()));
+    let before = start.and_then(|start| text.get(..start));
+    let line = before.map(|before| before.matches('\n').count() + 1);
+    let excerpt = line.and_then(|line| text.lines().nth(line - 1));
+    let details = [
+        ("field", complaint.field.clone()),
+        ("help", complaint.help.clone()),
+        ("file", Some(complaint.file.name().to_owned())),
+        ("line", line.map(|line| line.to_string())),
+        ("excerpt", excerpt.map(str::to_owned)),
+    ];
+    exception(py, "ExperimentError", &complaint.message, &details)
+}

@@ -1,0 +1,113 @@
+//! Report cards, and published results rerun.
+
+use std::path::PathBuf;
+
+use dupack_evaluation::{Campaign, Card, Conduct, Extent, Scale, Suite};
+use dupack_lab::run::{Execution, Interrupt};
+use dupack_papers as papers;
+use pyo3::prelude::*;
+
+use crate::catalog::Catalog;
+use crate::errors::{diagnosed, experiment};
+use crate::watch::{Counts, attended};
+
+/// The cards of `stacks` as JSON: a list, one for each.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+#[pyo3(signature = (stacks, catalog, keys, quick, jobs, suite=None, tick=None))]
+pub fn evaluate(
+    py: Python<'_>,
+    stacks: Vec<String>,
+    catalog: &Catalog,
+    keys: Vec<String>,
+    quick: bool,
+    jobs: usize,
+    suite: Option<PathBuf>,
+    tick: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let failed = |error| diagnosed(py, "StackError", &error);
+    let suite = suite.map_or_else(|| Ok(Suite::builtin()), |path| Suite::read(&path));
+    let suite = suite.map_err(failed)?;
+    let scale = Scale {
+        extent: match quick {
+            true => Extent::Quick,
+            false => Extent::Full,
+        },
+        seed_set: 1,
+    };
+    let catalog = catalog.now();
+    let campaign = Campaign::new(&suite, (&stacks, &catalog), &keys, scale).map_err(failed)?;
+    let (counts, interrupt) = (Counts::of(campaign.runs()), Interrupt::new());
+    let conduct = Conduct {
+        execution: execution(jobs),
+        watch: &counts,
+        interrupt: &interrupt,
+        journal: None,
+    };
+    let ended = attended(py, (&counts, &interrupt), tick.as_ref(), || {
+        campaign.carry_out(&conduct)
+    })?;
+    if let Some(by) = ended.by {
+        return Err(by);
+    }
+    let evaluated = ended
+        .made
+        .map_err(|error| diagnosed(py, "FolderError", &error))?;
+    let cards: Vec<&Card> = evaluated.iter().map(|of| &of.card).collect();
+    Ok(serde_json::to_string(&cards).expect("cards are text"))
+}
+
+/// The verdicts of a paper's claims as JSON, and its tables as CSV, by name.
+#[pyfunction]
+#[pyo3(signature = (key, quick, jobs, tick=None))]
+pub fn paper(
+    py: Python<'_>,
+    key: &str,
+    quick: bool,
+    jobs: usize,
+    tick: Option<Py<PyAny>>,
+) -> PyResult<(String, Vec<(String, String)>)> {
+    let paper = papers::find(key).map_err(|error| diagnosed(py, "ExperimentError", &error))?;
+    let extent = match quick {
+        true => papers::Extent::Quick,
+        false => papers::Extent::Full,
+    };
+    let campaign = paper.plan(extent).map_err(|error| experiment(py, &error))?;
+    let (counts, interrupt) = (Counts::of(campaign.runs()), Interrupt::new());
+    let ended = attended(py, (&counts, &interrupt), tick.as_ref(), || {
+        campaign.execute(execution(jobs), &counts, &interrupt)
+    })?;
+    if let Some(by) = ended.by {
+        return Err(by);
+    }
+    let made = ended.made;
+    let claims = made.judged.iter().map(|judged| {
+        serde_json::json!({
+            "claim": judged.claim.id,
+            "text": judged.claim.statement,
+            "paper": judged.claim.paper,
+            "verdict": judged.finding.verdict.name(),
+            "found": judged.found(),
+            "explanation": judged.explanation(),
+        })
+    });
+    let claims = serde_json::Value::Array(claims.collect());
+    let tables = made.tables().map(|table| {
+        let csv = String::from_utf8_lossy(&table.csv()).into_owned();
+        (table.name.clone(), csv)
+    });
+    Ok((claims.to_string(), tables.collect()))
+}
+
+/// The papers' keys with their titles.
+#[pyfunction]
+pub fn paper_list() -> Vec<(&'static str, String)> {
+    let all = papers::PAPERS.iter();
+    all.map(|paper| (paper.key, paper.book().title)).collect()
+}
+
+fn execution(jobs: usize) -> Execution {
+    Execution {
+        jobs: (jobs > 0).then_some(jobs),
+    }
+}

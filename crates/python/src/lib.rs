@@ -1,0 +1,42 @@
+//! The compiled half of the Python package: a thin binding, one file per thing that Python sees.
+//!
+//! What a user of Python meets is in `python/dupack`; it holds the names, the documentation and the
+//! types. Here arguments become what the crates take, and what they give becomes Python's. Nothing is
+//! decided here that another front would need as well.
+
+mod catalog;
+mod diagnose;
+mod environment;
+mod errors;
+mod evaluate;
+mod ledger;
+mod plan;
+mod results;
+mod table;
+mod trace;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// `dupack._native`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::catalog::Catalog;
+    #[pymodule_export]
+    use crate::diagnose::{diagnose, script};
+    #[pymodule_export]
+    use crate::environment::{Environments, features};
+    #[pymodule_export]
+    use crate::evaluate::{evaluate, paper, paper_list};
+    #[pymodule_export]
+    use crate::ledger::Ledger;
+    #[pymodule_export]
+    use crate::plan::{Plan, engine, from_toml, schema, to_toml};
+    #[pymodule_export]
+    use crate::results::Results;
+    #[pymodule_export]
+    use crate::table::Table;
+    #[pymodule_export]
+    use crate::trace::Trace;
+}

@@ -1,0 +1,156 @@
+//! What came out of an experiment.
+
+use std::path::PathBuf;
+
+use dupack_claims::Judged;
+use dupack_columns::Table as Columns;
+use dupack_lab::results as lab;
+use dupack_lab::results::store;
+use dupack_lab::run::Interrupt;
+use dupack_report::begun::Begun;
+use dupack_report::comparison::{self, Beside};
+use dupack_report::files::{DeliveryError, EXPERIMENT, Files};
+use dupack_report::folder::{Folder, IfPresent, MemoryFolder, OutputFolder};
+use dupack_report::notes::notes;
+use dupack_report::table::{self, Colour};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::errors::diagnosed;
+use crate::plan::Plan;
+use crate::table::Table;
+
+/// What came out of an experiment.
+#[pyclass(frozen, module = "dupack._native")]
+#[derive(Debug)]
+pub struct Results {
+    plan: Plan,
+    results: lab::Results,
+    judged: Vec<Judged>,
+}
+
+impl Results {
+    /// `results` of `plan`, its claims judged.
+    pub fn new(plan: Plan, results: lab::Results) -> Self {
+        let judged = plan.0.rules.judge_results(&results);
+        Self {
+            plan,
+            results,
+            judged,
+        }
+    }
+
+    /// Writes every file of the report into the folder in which the experiment was begun. If all runs are
+    /// there, what was kept of them for an interruption is taken away.
+    pub fn deliver(&self, py: Python<'_>, begun: Begun) -> PyResult<()> {
+        if !self.results.runs.is_empty() {
+            self.files_into(py, &begun.folder)?;
+        }
+        if self.results.missing() == 0 {
+            begun
+                .complete()
+                .map_err(|error| diagnosed(py, "FolderError", &error))?;
+        }
+        Ok(())
+    }
+
+    fn files_into<F: Folder + Sync>(&self, py: Python<'_>, folder: &F) -> PyResult<()> {
+        let written = py.detach(|| self.files()?.write(folder));
+        written.map_err(|error| diagnosed(py, "FolderError", &error))
+    }
+
+    fn files(&self) -> Result<Files<'_>, DeliveryError> {
+        let checked = &self.plan.0;
+        let beside = Beside {
+            judged: self.judged.clone(),
+            over_time: Some(checked.plan.over_time(&Interrupt::new())),
+            ..Beside::default()
+        };
+        Ok(comparison::files(&self.results, &checked.catalog, beside)?)
+    }
+}
+
+#[pymethods]
+impl Results {
+    /// How many runs there should have been.
+    #[getter]
+    const fn planned(&self) -> usize {
+        self.results.planned
+    }
+
+    /// How many of them are missing.
+    #[getter]
+    fn missing(&self) -> usize {
+        self.results.missing()
+    }
+
+    /// The stacks in their canonical spelling.
+    #[getter]
+    fn stacks(&self) -> Vec<String> {
+        self.results.stacks.clone()
+    }
+
+    /// What there is to say of the results, for people.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        notes(&self.results)
+    }
+
+    /// The table of that name.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        py.detach(|| table(&self.results, name))
+    }
+
+    /// Everything in one object, as `results.json` has it.
+    fn json(&self) -> String {
+        comparison::json_text(&self.results, &self.judged, &self.plan.0.catalog)
+    }
+
+    /// The table of a terminal that is so many columns wide.
+    fn text(&self, width: Option<u16>) -> String {
+        table::comparison(&self.results, Colour::No, width)
+    }
+
+    /// `runs.csv` and `summary.csv`, as the command line writes them.
+    fn csv(&self) -> (Vec<u8>, Vec<u8>) {
+        (
+            store::runs_csv(&self.results),
+            store::summary_csv(&self.results),
+        )
+    }
+
+    /// Writes the report into a new folder: every file that the command line writes.
+    fn write(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        let failed = |error| diagnosed(py, "FolderError", &error);
+        let folder = OutputFolder::create(&folder, IfPresent::Refuse).map_err(failed)?;
+        let text = &self.plan.0.source.text;
+        folder.write(EXPERIMENT, text.as_bytes()).map_err(failed)?;
+        self.files_into(py, &folder)
+    }
+
+    /// The figures of the report, by their names, as SVG.
+    fn figures(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let folder = MemoryFolder::default();
+        let written = py.detach(|| -> Result<_, DeliveryError> {
+            let folder = folder;
+            self.files()?.write(&folder)?;
+            Ok(folder.into_files())
+        });
+        let files = written.map_err(|error| diagnosed(py, "FolderError", &error))?;
+        let figures = files.into_iter().filter_map(|(name, bytes)| {
+            let name = name
+                .strip_prefix("figures/")?
+                .strip_suffix(".svg")?
+                .to_owned();
+            Some((name, String::from_utf8(bytes).ok()?))
+        });
+        Ok(figures.collect())
+    }
+}
+
+/// The table of `results` of that name.
+pub fn table(results: &lab::Results, name: &str) -> PyResult<Table> {
+    let found = Columns::ALL.into_iter().find(|table| table.name() == name);
+    let found = found.ok_or_else(|| PyKeyError::new_err(format!("there is no table {name:?}")))?;
+    Ok(Table(found.of(results)))
+}

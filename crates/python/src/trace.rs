@@ -1,0 +1,106 @@
+//! A flow packet by packet.
+
+use arrow_array::RecordBatch;
+use dupack_columns::trace::Columns;
+use dupack_lab::run::{Interrupt, Job, Role};
+use dupack_lab::trace::stream::{Account, StreamError, follow};
+use pyo3::prelude::*;
+
+use crate::errors::exception;
+use crate::plan::Plan;
+use crate::table::Table;
+use crate::watch::{Counts, attended};
+
+/// A flow packet by packet.
+#[pyclass(frozen, module = "dupack._native")]
+#[derive(Debug)]
+pub struct Trace {
+    account: Account,
+    packets: RecordBatch,
+    windows: RecordBatch,
+}
+
+impl Plan {
+    /// Follows `flow`, counted from 0, of the run of that point, stack and seed; the first of the stack
+    /// under comparison, if none is named.
+    pub fn follow(&self, py: Python<'_>, job: Job, flow: Option<usize>) -> PyResult<Trace> {
+        let plan = &self.0.plan;
+        let scenario = plan.scenario(job);
+        let all = scenario.tcp_flows();
+        let flows = all.len();
+        let own = all.iter().position(|flow| flow.role == Role::Compared);
+        let flow = flow.or(own).unwrap_or_default();
+        if flow >= flows {
+            let message = format!("flow: there is no flow {flow}: they are 0 to {}", flows - 1);
+            return Err(exception(
+                py,
+                "ExperimentError",
+                &message,
+                &[("field", Some("flow".to_owned()))],
+            ));
+        }
+        let (counts, interrupt) = (Counts::of(1), Interrupt::new());
+        let ended = attended(py, (&counts, &interrupt), None, || {
+            let mut columns = Columns::default();
+            let account = follow(scenario, (job.seed, flow), &mut columns, &interrupt)?;
+            Ok::<_, StreamError>((account, columns.take()))
+        })?;
+        if let Some(by) = ended.by {
+            return Err(by);
+        }
+        let failed = |message: String| exception(py, "DupackError", &message, &[]);
+        let (account, columns) = ended.made.map_err(|error| failed(error.to_string()))?;
+        let columns =
+            columns.ok_or_else(|| failed("nothing has happened to the flow".to_owned()))?;
+        Ok(Trace {
+            account,
+            packets: columns.0,
+            windows: columns.1,
+        })
+    }
+}
+
+#[pymethods]
+impl Trace {
+    /// The stack, in its canonical spelling.
+    #[getter]
+    fn stack(&self) -> String {
+        self.account.stack.clone()
+    }
+
+    /// When the run ended, in s.
+    #[getter]
+    fn end(&self) -> f64 {
+        self.account.end.as_secs_f64()
+    }
+
+    /// Stream bytes received in order at the end.
+    #[getter]
+    const fn delivered_bytes(&self) -> u64 {
+        self.account.delivered_bytes
+    }
+
+    /// The sender's own counters at the end, by their names.
+    #[getter]
+    fn stats(&self) -> Vec<(&'static str, u64)> {
+        let stats = &self.account.stats;
+        vec![
+            ("segments_sent", stats.segments_sent),
+            ("retransmissions", stats.retransmissions),
+            ("timeouts", stats.timeouts),
+            ("loss_events", stats.loss_events),
+            ("recoveries", stats.recoveries),
+            ("undone", stats.undone()),
+        ]
+    }
+
+    /// Every packet: a row per event.
+    fn packets(&self) -> Table {
+        Table(self.packets.clone())
+    }
+
+    /// Window, threshold, flight and round-trip time: a row per change.
+    fn windows(&self) -> Table {
+        Table(self.windows.clone())
+    }
+}

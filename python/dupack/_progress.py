@@ -1,0 +1,58 @@
+"""Bars over runs: in a terminal, in a notebook, or none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+Tick = Callable[[int, int, "list[str]"], None]
+
+# Work that is done sooner than this needs no bar.
+_DELAY_S = 0.5
+
+
+class Bar:
+    """A bar by tqdm, which is drawn where somebody looks: in a terminal or a notebook.
+
+    ``wish`` is ``True`` for a bar in any case, ``False`` for none, ``None`` to decide by where the
+    output goes, or a function that is called with ``(done, all)``.
+    """
+
+    def __init__(self, wish: bool | Callable[[int, int], object] | None, what: str) -> None:
+        self._call = wish if callable(wish) else None
+        self._bar: Any = None
+        if self._call is None and wish is not False:
+            from tqdm.auto import tqdm
+
+            # `disable=None` is tqdm's word for: only on a terminal. In a notebook it draws.
+            self._bar = tqdm(
+                total=0,
+                desc=what,
+                unit="run",
+                delay=_DELAY_S,
+                leave=False,
+                disable=False if wish is True else None,
+            )
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, done: int, all: int, notes: list[str]) -> None:
+        for note in notes:
+            warnings.warn(note, stacklevel=2)
+        if self._call is not None:
+            self._call(done, all)
+        elif self._bar is not None and self._bar.n != done:
+            self._bar.total = all
+            self._bar.update(done - self._bar.n)

@@ -1,0 +1,199 @@
+"""Flows packet by packet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._catalog import Catalog
+from .errors import ExperimentError
+from .experiment import Experiment
+from .table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Trace", "trace"]
+
+
+class Trace:
+    """Everything that happened to one flow of a run."""
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Trace) -> None:
+        self._native = native
+
+    @property
+    def stack(self) -> str:
+        """The stack, in its canonical spelling."""
+        return self._native.stack
+
+    @property
+    def end(self) -> float:
+        """When the run ended, in s."""
+        return self._native.end
+
+    @property
+    def delivered_bytes(self) -> int:
+        """Stream bytes received in order."""
+        return self._native.delivered_bytes
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """The sender's own counters at the end: segments sent, retransmissions, timeouts, …"""
+        return dict(self._native.stats)
+
+    @property
+    def packets(self) -> Table:
+        """A row per event: a segment sent and why, dropped and why, arrived; an ACK with its blocks."""
+        return Table(self._native.packets())
+
+    @property
+    def windows(self) -> Table:
+        """A row per change of the window, the threshold, the flight, the round-trip time, and why."""
+        return Table(self._native.windows())
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Plots packets over time: sent, sent again, lost, acknowledged.
+
+        Returns:
+            The axes of matplotlib.
+
+        Raises:
+            ImportError: without matplotlib (``pip install 'dupack[plot]'``).
+        """
+        from .plot import trace
+
+        return trace(self, ax=ax)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {self.stack}: {len(self.packets)} events in {self.end:g} s>"
+
+    def _repr_html_(self) -> str:
+        from ._html import table
+
+        return f"<p>{self!r}</p>{table(self.windows)}"
+
+
+def follow(
+    experiment: Experiment,
+    stack: str | None = None,
+    *,
+    point: int = 0,
+    seed: int | None = None,
+    flow: int | None = None,
+) -> Trace:
+    """Follows a flow of an experiment packet by packet.
+
+    Args:
+        experiment: what is run.
+        stack: one of its stacks; the first if nothing is said.
+        point: the point of its sweep, from 0.
+        seed: the run's seed; the first of the experiment if nothing is said.
+        flow: the TCP flow, from 0; the first of the stack under comparison if nothing is said.
+
+    Raises:
+        ExperimentError: if there is no such stack, point or flow.
+    """
+    plan = experiment._checked(harm=False)
+    catalog = experiment._catalog
+    stacks = plan.stacks
+    place = 0 if stack is None else _place(stacks, catalog.canonical(stack))
+    if not 0 <= point < len(plan.points):
+        raise ExperimentError(
+            f"there is no point {point}; they are 0 to {len(plan.points) - 1}", field="point"
+        )
+    return Trace(plan.trace(point, place, plan.first_seed if seed is None else seed, flow))
+
+
+def _place(stacks: list[str], stack: str) -> int:
+    if stack not in stacks:
+        raise ExperimentError(
+            f"the experiment has no stack {stack}", field="stack", help=f"its stacks are {', '.join(stacks)}"
+        )
+    return stacks.index(stack)
+
+
+def trace(
+    stack: str,
+    *,
+    drop: str | Sequence[str] = (),
+    loss: str = "0%",
+    rate: str = "1Mbit/s",
+    delay: str = "98ms",
+    buffer: str = "1000pkt",
+    flows: int = 1,
+    initial_window: str = "1pkt",
+    initial_ssthresh: str = "10pkt",
+    delayed_ack: str | None = None,
+    dialect: str = "ns2",
+    segment: str = "1000B",
+    seed: int = 1,
+    duration: str = "10s",
+    access_rate: str = "10Mbit/s",
+    access_delay: str = "1ms",
+    catalog: Catalog | None = None,
+    **fields: Any,
+) -> Trace:
+    """Follows one flow of a stack, as ``dupack trace`` does: without further options in the setting of
+    the Momentary paper's figure 3.
+
+    >>> found = trace("momentary/reno", drop="24-30")
+    >>> found.stats["timeouts"]
+    0
+
+    Args:
+        stack: ``recovery/control[/lda/response]``.
+        drop: packets that are lost, by number (``"24-30"``, ``"12#2"``: the second time it is sent,
+            ``"ack 30"``).
+        loss: probability with which other packets are lost.
+        rate: of the bottleneck.
+        delay: one-way delay of the bottleneck. Access links add ``access_delay`` at both ends.
+        buffer: of the bottleneck.
+        flows: of the stack that share it; the first is followed.
+        initial_window: with which flows begin.
+        initial_ssthresh: likewise.
+        delayed_ack: delayed ACKs with this timeout.
+        dialect: which rules the endpoints follow where TCPs differ.
+        segment: payload of a full segment.
+        seed: of the run.
+        duration: simulated time.
+        access_rate: of the links between the hosts and the bottleneck.
+        access_delay: likewise.
+        catalog: the algorithms.
+        fields: other fields of the experiment.
+    """
+    rules = [drop] if isinstance(drop, str) else list(drop)
+    data = [rule for rule in rules if not rule.startswith("ack")]
+    acks = [rule for rule in rules if rule.startswith("ack")]
+    experiment = Experiment(
+        title=f"{stack}, packet by packet",
+        stacks=[stack],
+        dialect=dialect,
+        seeds=[seed],
+        duration=duration,
+        access={"rate": access_rate, "delay": access_delay},
+        path={
+            "rate": rate,
+            "delay": delay,
+            "buffer": buffer,
+            "loss": loss,
+            "drop": data or None,
+            "reverse": {"drop": acks} if acks else None,
+        },
+        flows=[{"count": flows}] if flows > 1 else None,
+        sender={
+            "segment": segment,
+            "initial_window": initial_window,
+            "initial_ssthresh": initial_ssthresh,
+        },
+        receiver=None if delayed_ack is None else {"delayed_ack": delayed_ack},
+        catalog=catalog,
+        name="trace",
+        **fields,
+    )
+    return follow(experiment, seed=seed, flow=0)
+
+

@@ -1,0 +1,342 @@
+"""Environments for reinforcement learning: Gymnasium's, vectors of thousands, PettingZoo's.
+
+An agent is the congestion control of a flow; the path is an experiment's. ``docs/environments.md`` says what is
+observed, done and rewarded, by which preset, and where each is from.
+
+>>> import gymnasium, dupack.gym
+>>> env = gymnasium.make("dupack/Path-v0", preset="aurora")
+>>> observation, info = env.reset(seed=1)
+>>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+>>> env.close()
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from . import _native
+from ._catalog import Catalog, catalog as _the_catalog
+from .errors import EnvironmentError_
+from .experiment import Experiment
+
+__all__ = ["FEATURES", "ParallelPaths", "PathEnv", "PathVectorEnv", "make_vec", "register"]
+
+FEATURES: dict[str, str] = {
+    name: f"{meaning}, in {unit}" if unit else meaning for name, unit, meaning, _, _ in _native.features()
+}
+"""What can be observed, by name."""
+
+PATH: dict[str, Any] = {
+    "stacks": ["rack/cubic"],
+    "duration": "30s",
+    "path": {"rate": "10Mbit/s", "delay": "20ms", "buffer": "50pkt"},
+}
+"""The path if nothing is said: 10 Mbit/s, 40 ms there and back, a buffer of 50 packets."""
+
+Floats = NDArray[np.float32]
+_Settings = Mapping[str, Any]
+
+
+def _text(experiment: Experiment | Mapping[str, Any] | None, fields: Mapping[str, Any]) -> tuple[str, Path]:
+    if isinstance(experiment, Experiment):
+        if fields:
+            experiment = experiment.replace(fields)
+        return experiment.toml, experiment._folder
+    merged = {**PATH, **(experiment or {}), **fields}
+    # What is drawn for each episode is not checked as a sweep: so the fields go as they are.
+    return _native.to_toml(json.dumps(merged)), Path()
+
+
+class _Vector:
+    """What all kinds of environments have in common."""
+
+    def __init__(
+        self,
+        experiment: Experiment | Mapping[str, Any] | None,
+        preset: str | None,
+        settings: _Settings,
+        count: int,
+        threads: int | None,
+        autoreset: str,
+        catalog: Catalog | None,
+    ) -> None:
+        known = {"observation", "action", "reward", "interval", "ranges"}
+        own = {key: value for key, value in settings.items() if key in known and value is not None}
+        fields = {key: value for key, value in settings.items() if key not in known and value is not None}
+        text, folder = _text(experiment, fields)
+        native = (_the_catalog if catalog is None else catalog)._native
+        self.native = _native.Environments(
+            text, folder, native, preset or "", _native.to_toml(json.dumps(own)), count, threads or 0, autoreset
+        )
+        self.count = count
+        self.agents: list[str] = self.native.agents
+        self.names, low, high = self.native.observation_space
+        self.width = len(self.names)
+        self.observation_space = gymnasium.spaces.Box(
+            np.array(low, np.float32), np.array(high, np.float32), dtype=np.float32
+        )
+        _, low, high = self.native.action_space
+        self.action_space = gymnasium.spaces.Box(
+            np.array(low, np.float32), np.array(high, np.float32), dtype=np.float32
+        )
+        self.size = count * len(self.agents)
+
+    def reset(
+        self,
+        seed: int | None = None,
+        seeds: Sequence[int] | None = None,
+        which: Sequence[bool] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        into: Floats | None = None,
+    ) -> Floats:
+        observations = np.zeros(self.size * self.width, np.float32) if into is None else into
+        text = None if not fixed else _native.to_toml(json.dumps({str(k): v for k, v in fixed.items()}))
+        self.native.reset(
+            observations,
+            seed=seed,
+            seeds=None if seeds is None else list(seeds),
+            which=None if which is None else [bool(w) for w in which],
+            fixed=text,
+        )
+        return observations
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        given = np.ascontiguousarray(actions, np.float32).reshape(-1)
+        observations = np.empty(self.size * self.width, np.float32)
+        rewards = np.empty(self.size, np.float64)
+        terminated, truncated = np.empty(self.size, np.bool_), np.empty(self.size, np.bool_)
+        self.native.step(given, observations, rewards, terminated, truncated)
+        return observations, rewards, terminated, truncated
+
+    def info(self, number: int = 0) -> dict[str, Any]:
+        told = self.native.infos([number])[0]
+        return {} if told is None else told
+
+
+def _one_agent(vector: _Vector, what: str) -> None:
+    if len(vector.agents) != 1:
+        raise EnvironmentError_(
+            f"the path has {len(vector.agents)} flows of the agents' stack, and {what} has one agent",
+            help="give all other flows a stack of their own, or take dupack.gym.ParallelPaths",
+        )
+
+
+class PathEnv(gymnasium.Env[Floats, Floats]):
+    """A path on which an agent is the congestion control of one flow: ``dupack/Path-v0``.
+
+    Args:
+        experiment: the path: an experiment, or its fields; :data:`PATH` if nothing is said.
+        preset: ``"aurora"`` or ``"orca"``: what is observed, done and rewarded, and how long a step is.
+        observation: another observation: the name of a preset's, or ``{"features": [...], "history": 4}``.
+        action: another action: a preset's name, or such as ``{"kind": "rate", "low": "1Mbit/s", "high": "40Mbit/s"}``.
+        reward: another reward: a preset's name, or ``{"kind": "weights", "weights": {"throughput": 1.0}}``.
+        interval: how long a step is: ``"10ms"``, ``"rtt"``, ``"0.5rtt"``, ``"ack"``.
+        ranges: what is drawn for every episode, by key of the experiment.
+        fingerprint: whether ``info`` has the hash of all that happened.
+        catalog: the algorithms.
+        fields: other fields of the experiment, such as ``path`` and ``duration``.
+
+    ``reset(options={"path.rate": "5Mbit/s"})`` fixes what would be drawn. ``info`` has what the simulator knows:
+    goodput in Mbit/s, window in segments, drops; with ``reset`` also what was drawn.
+
+    Raises:
+        ExperimentError: if the path is impossible.
+        EnvironmentError_: if a setting is, or a step cannot be taken.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+
+    def __init__(
+        self,
+        experiment: Experiment | Mapping[str, Any] | None = None,
+        *,
+        preset: str | None = "aurora",
+        observation: str | _Settings | None = None,
+        action: str | _Settings | None = None,
+        reward: str | _Settings | None = None,
+        interval: str | None = None,
+        ranges: _Settings | None = None,
+        fingerprint: bool = False,
+        render_mode: str | None = None,
+        catalog: Catalog | None = None,
+        **fields: Any,
+    ) -> None:
+        settings = dict(
+            fields, observation=observation, action=action, reward=reward, interval=interval, ranges=ranges
+        )
+        self._vector = _Vector(experiment, preset, settings, 1, 1, "disabled", catalog)
+        _one_agent(self._vector, "a PathEnv")
+        self._vector.native.fingerprint(fingerprint)
+        self.render_mode = render_mode
+        self.observation_space = self._vector.observation_space
+        self.action_space = self._vector.action_space
+
+    @property
+    def observed(self) -> list[str]:
+        """The names of the numbers of an observation."""
+        return self._vector.names
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Begins an episode: that of ``seed``, or the next of those that follow from the last seed.
+
+        ``options`` fixes what would be drawn: ``{"path.rate": "5Mbit/s"}``.
+        """
+        super().reset(seed=seed)
+        observation = self._vector.reset(seeds=None if seed is None else [seed], fixed=options)
+        return observation, self._vector.info()
+
+    def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+        """Gives the agent's order and goes on for a step."""
+        observation, rewards, terminated, truncated = self._vector.step(action)
+        return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), self._vector.info()
+
+
+class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
+    """Many paths at once, stepped in Rust by threads, without the interpreter's lock.
+
+    What comes of a step does not depend on the number of threads.
+
+    Args:
+        num_envs: how many.
+        threads: how many threads step them; one for each processor if nothing is said.
+        autoreset_mode: what becomes of an environment whose episode is over.
+
+    The other arguments are those of :class:`PathEnv`. ``info`` is empty but for ``final_obs`` with
+    ``AutoresetMode.SAME_STEP``: thousands of mappings a step would cost more than the steps.
+    :meth:`infos` has them for those who ask.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        experiment: Experiment | Mapping[str, Any] | None = None,
+        *,
+        preset: str | None = "aurora",
+        observation: str | _Settings | None = None,
+        action: str | _Settings | None = None,
+        reward: str | _Settings | None = None,
+        interval: str | None = None,
+        ranges: _Settings | None = None,
+        threads: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        fingerprint: bool = False,
+        render_mode: str | None = None,
+        catalog: Catalog | None = None,
+        **fields: Any,
+    ) -> None:
+        settings = dict(
+            fields, observation=observation, action=action, reward=reward, interval=interval, ranges=ranges
+        )
+        self._mode = AutoresetMode(autoreset_mode)
+        names = {
+            AutoresetMode.NEXT_STEP: "next_step",
+            AutoresetMode.SAME_STEP: "same_step",
+            AutoresetMode.DISABLED: "disabled",
+        }
+        self._vector = _Vector(experiment, preset, settings, num_envs, threads, names[self._mode], catalog)
+        _one_agent(self._vector, "a vector of paths")
+        self._vector.native.fingerprint(fingerprint)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
+        self.single_observation_space = self._vector.observation_space
+        self.single_action_space = self._vector.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._shape = (num_envs, self._vector.width)
+        self._last: Floats = np.zeros(self._shape, np.float32)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Begins an episode in each. ``seed`` is one of which the environments' follow, or one for each.
+
+        ``options`` fixes what would be drawn; ``options["reset_mask"]`` names those to reset.
+        """
+        fixed = dict(options or {})
+        mask = fixed.pop("reset_mask", None)
+        one = seed if isinstance(seed, int) else None
+        each = None
+        if seed is not None and not isinstance(seed, int):
+            if any(own is None for own in seed):
+                raise EnvironmentError_(
+                    "some of the seeds are None", help="give one seed, one for each environment, or none"
+                )
+            each = [own for own in seed if own is not None]
+        into = None
+        if mask is not None:
+            into = self._last.reshape(-1).copy()
+        observations = self._vector.reset(one, each, None if mask is None else list(mask), fixed, into)
+        self._last = observations.reshape(self._shape)
+        return self._last, {}
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Goes on for a step in each."""
+        observations, rewards, terminated, truncated = self._vector.step(actions)
+        self._last = observations.reshape(self._shape)
+        info: dict[str, Any] = {}
+        if self._mode is AutoresetMode.SAME_STEP and (ended := terminated | truncated).any():
+            final = np.zeros(self._vector.size * self._vector.width, np.float32)
+            self._vector.native.last_observations(final)
+            kept = np.empty(self.num_envs, dtype=object)
+            for number in np.flatnonzero(ended):
+                kept[number] = final.reshape(self._shape)[number]
+            info = {"final_obs": kept, "_final_obs": ended}
+        return self._last, rewards, terminated, truncated, info
+
+    def infos(self, which: Sequence[int] | None = None) -> list[dict[str, Any] | None]:
+        """What the simulator knows of these environments; of all if none is named."""
+        return self._vector.native.infos(list(range(self.num_envs) if which is None else which))
+
+
+def make_vec(num_envs: int, **settings: Any) -> PathVectorEnv:
+    """``num_envs`` paths: :class:`PathVectorEnv`, as ``gymnasium.make_vec("dupack/Path-v0")`` makes it."""
+    return PathVectorEnv(num_envs, **settings)
+
+
+def ParallelPaths(experiment: Experiment | Mapping[str, Any] | None = None, **settings: Any) -> Any:
+    """Flows that compete, each with an agent of its own: an environment of PettingZoo's parallel API.
+
+    Every flow of the experiment that runs the stack under ``stacks`` is an agent's. Arguments are those of
+    :class:`PathEnv`.
+
+    >>> paths = ParallelPaths(flows=[{"count": 2}], duration="1s")
+    >>> observations, infos = paths.reset(seed=1)
+    >>> sorted(observations) == paths.agents
+    True
+
+    Raises:
+        ImportError: without PettingZoo (``pip install 'dupack[gym]'``).
+    """
+    from ._parallel import ParallelPathsEnv
+
+    return ParallelPathsEnv(experiment, **settings)
+
+
+def register() -> None:
+    """Makes ``dupack/Path-v0`` known to Gymnasium; importing this module has done so."""
+    if "dupack/Path-v0" not in gymnasium.registry:
+        gymnasium.register(
+            id="dupack/Path-v0",
+            entry_point="dupack.gym:PathEnv",
+            vector_entry_point="dupack.gym:PathVectorEnv",
+        )
+
+
+register()
+

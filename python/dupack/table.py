@@ -1,0 +1,125 @@
+"""Tables: columns of numbers and words, which data frames take without a copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["Table"]
+
+
+class Table:
+    """Columns with names, units and descriptions, held in Arrow's format.
+
+    Whatever knows the Arrow PyCapsule interface takes it as it is: ``polars.DataFrame(table)``,
+    ``pyarrow.table(table)``, ``duckdb.sql("from table")`` (of a pyarrow table), pandas 2.2 and later by
+    :meth:`to_pandas`.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Table) -> None:
+        self._native = native
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._native.columns
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each column; empty text for a count, a share, or words."""
+        return dict(self._native.units)
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """What each column is."""
+        return dict(self._native.descriptions)
+
+    def __len__(self) -> int:
+        return self._native.rows
+
+    def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
+        """A column as a NumPy array: numbers with NaN where there is none, words as objects.
+
+        Raises:
+            KeyError: if there is no such column.
+        """
+        import numpy as np
+
+        if column not in self.columns:
+            raise KeyError(f"there is no column {column!r}; there are {', '.join(self.columns)}")
+        buffer, dtype = self._native.column(column)
+        if dtype == "object":
+            return np.array(buffer, dtype=object)
+        return np.frombuffer(buffer, dtype=dtype)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def rows(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The first rows, each a mapping; all if ``most`` is not given. For small tables."""
+        return self._native.rows_of(len(self) if most is None else most)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a data frame of pandas; its ``attrs`` have the units and descriptions.
+
+        Raises:
+            ImportError: without pandas and pyarrow (``pip install 'dupack[pandas]'``).
+        """
+        frame = self.to_arrow().to_pandas()
+        frame.attrs["units"] = self.units
+        frame.attrs["descriptions"] = self.descriptions
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a data frame of polars.
+
+        Raises:
+            ImportError: without polars (``pip install 'dupack[polars]'``).
+        """
+        import polars as pl
+
+        return pl.DataFrame(self)
+
+    def to_arrow(self) -> pa.Table:
+        """As a table of pyarrow.
+
+        Raises:
+            ImportError: without pyarrow (``pip install 'dupack[pandas]'``).
+        """
+        import pyarrow as pa
+
+        return pa.table(self)
+
+    def write_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes a Parquet file, units and descriptions in its schema.
+
+        Raises:
+            FolderError: if it cannot be written, or is there already.
+        """
+        self._native.write_parquet(Path(path))
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        from ._html import table
+
+        return table(self)

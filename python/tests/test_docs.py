@@ -1,0 +1,50 @@
+"""What the documents say is so."""
+
+from __future__ import annotations
+
+import re
+
+import dupack
+import pytest
+from conftest import ROOT
+
+
+def test_the_table_of_functions_names_what_there_is() -> None:
+    page = (ROOT / "docs" / "python.md").read_text()
+    names = re.findall(r"`dupack\.(\w+)", page)
+    assert len(names) > 8
+    for name in names:
+        assert hasattr(dupack, name), name
+    tests = re.findall(r"`(test_\w+\.py)(?:::(test_\w+))?`", page)
+    assert len(tests) > 8
+    for file, test in tests:
+        text = (ROOT / "python" / "tests" / file).read_text()
+        assert not test or f"def {test}(" in text, (file, test)
+
+
+def test_every_command_is_in_the_table() -> None:
+    page = (ROOT / "docs" / "python.md").read_text()
+    main = (ROOT / "crates" / "cli" / "src" / "main.rs").read_text()
+    body = main.split("enum Command {")[1].split("\n}")[0]
+    commands = [name.lower() for name in re.findall(r"^    ([A-Z]\w+)[(,]", body, re.MULTILINE)]
+    assert len(commands) > 10
+    for command in commands:
+        assert f"`dupack {command}" in page, command
+
+
+def test_the_readme_s_examples_run(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    text = (ROOT / "python" / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 4
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    names: dict[str, object] = {}
+    for block in blocks:
+        # Shorter, so that the test is.
+        short = re.sub(r'duration="\d+s"', 'duration="5s"', block)
+        short = re.sub(r"seeds=\d+", "seeds=2", short)
+        short = short.replace('read("examples/fairness.toml").run()', 'read("examples/fairness.toml")')
+        exec(compile(short, "README.md", "exec"), names)

@@ -1,0 +1,26 @@
+"""The notebooks run from the first cell to the last, in a short mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+BOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_notebooks() -> None:
+    assert len(BOOKS) >= 2
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_it_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    monkeypatch.setenv("DUPACK_SHORT", "1")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    book = nbformat.read(path, as_version=4)
+    # Stored without outputs: what they show is what they compute.
+    assert all(not cell.get("outputs") for cell in book.cells)
+    nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
