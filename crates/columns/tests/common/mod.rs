@@ -18,6 +18,11 @@ pub fn results(head: &str, path: &str, tail: &str) -> Results {
         "title = \"A test\"\nstacks = [\"newreno/reno\", \"rack/cubic\"]\nduration = \"3s\"\n{head}[path]\n\
          rate = \"1Mbit/s\"\n{path}{tail}"
     );
+    results_of(&text)
+}
+
+/// Those of the experiment with this text.
+pub fn results_of(text: &str) -> Results {
     let source = Source::new("test.toml", text);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
     plan.execute(Execution::default(), &(), &Interrupt::new())
