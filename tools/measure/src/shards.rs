@@ -26,13 +26,13 @@ pub struct ShardsArgs {
     files: Vec<String>,
 }
 
-/// Losses that some stacks bear and others do not, stations of which more take longer, and transfers that end
-/// early where the path is good.
+/// Losses that some stacks bear and others do not, 802.11 over more and more hops, short flows that come and go, and
+/// a link that is shut for most of the time.
 const EXPERIMENTS: [&str; 4] = [
     "examples/burst-losses.toml",
     "examples/radio-chain.toml",
     "examples/web-flows.toml",
-    "examples/asymmetric-uplink.toml",
+    "examples/duty-cycle.toml",
 ];
 
 /// The longest shard is to be longer than the mean by no more than this share.
