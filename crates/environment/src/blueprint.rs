@@ -52,6 +52,7 @@ impl Blueprint {
         let mut template = Template::new(source.parse()?, source, catalog)?;
         settings.observation.check()?;
         settings.reward.check()?;
+        settings.action.check(&template.scenario().experiment)?;
         check_flows(template.scenario())?;
         check_stack(template.scenario(), settings.action.hold())?;
         let drawings = settings.ranges.iter();
@@ -237,9 +238,6 @@ impl Blueprint {
 
     /// Builds an episode with the least of every range, and one with the most.
     fn check_extremes(&self) -> Result<(), EnvironmentError> {
-        self.settings
-            .action
-            .check(&self.template.scenario().experiment)?;
         let end = |which: fn(Vec<SweepValue>) -> Option<SweepValue>| {
             let values = self.drawings.iter();
             let values =
