@@ -14,8 +14,8 @@
 //! | --- | --- |
 //! | `window` | a window of 60 segments: the link is full, nothing is lost |
 //! | `pace` | a pace that fills the link |
-//! | `orca` | factors from ½ to 2 on CUBIC's window, as Orca's agent would |
-//! | `aurora` | ten ratios of history, and a pace that goes up and down |
+//! | `orca` | Orca's preset: factors of √2 and √½ on CUBIC's window, in turn |
+//! | `aurora` | Aurora's preset: a pace that goes up and down by a factor of 1.0125, in turn |
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_environment::{
@@ -71,14 +71,22 @@ fn policy(name: &str) -> Result<Policy> {
         },
         "orca" => Policy {
             settings: preset("orca")?,
-            action: |step, environment| ((step * 7 + environment) % 65) as f32 / 32.0 - 1.0,
+            action: to_and_fro,
         },
         "aurora" => Policy {
             settings: preset("aurora")?,
-            action: |step, environment| ((step * 7 + environment) % 65) as f32 / 32.0 - 1.0,
+            action: to_and_fro,
         },
         _ => return Err(format!("no agent is called `{name}`; see the top of this file").into()),
     })
+}
+
+/// Up in one step and down in the next, half of the environments the other way round.
+fn to_and_fro(step: usize, environment: usize) -> f32 {
+    match (step + environment).is_multiple_of(2) {
+        true => 0.5,
+        false => -0.5,
+    }
 }
 
 // Wall-clock time is what this example is about.

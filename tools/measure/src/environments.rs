@@ -49,11 +49,11 @@ const AGENTS: [(&str, &str); 4] = [
     ("pace", "keeps a pace that fills the link"),
     (
         "orca",
-        "Orca's preset, with factors from ½ to 2 on CUBIC's window",
+        "Orca's preset, with factors of √2 and √½ on CUBIC's window in turn",
     ),
     (
         "aurora",
-        "Aurora's preset, with a pace that goes up and down",
+        "Aurora's preset, with factors of 1.0125 and its inverse on the pace in turn",
     ),
 ];
 
