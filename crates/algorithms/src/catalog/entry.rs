@@ -88,12 +88,14 @@ pub struct Description {
 }
 
 /// In whose sources an algorithm is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Home {
     /// In those of this crate, which [`SOURCE_HASH`](crate::SOURCE_HASH) covers.
     Here,
     /// In those of whoever registered it, of which this crate knows nothing.
     Elsewhere,
+    /// In those of whoever registered it, who names them by this text: other sources have another.
+    Named(Text),
 }
 
 impl Description {
@@ -364,6 +366,13 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
             with,
             why: why.into(),
         });
+        self
+    }
+
+    /// By what its sources are known, such as a hash of them, so that a run which other sources made is not
+    /// taken for one of these. If this is not called, they are those of the program that runs.
+    pub fn made_of(mut self, sources: impl Into<Text>) -> Self {
+        self.description.home = Home::Named(sources.into());
         self
     }
 

@@ -280,6 +280,30 @@ pub struct ParameterSpec {
     pub default: Defaults,
 }
 
+impl ParameterSpec {
+    /// One that is made at run time.
+    #[must_use]
+    pub fn new(name: impl Into<Text>, kind: Kind, default: Defaults) -> Self {
+        Self {
+            name: name.into(),
+            doc: Text::default(),
+            source: Text::default(),
+            kind,
+            default,
+        }
+    }
+
+    /// The same with what it does, in one line, and where its default comes from.
+    #[must_use]
+    pub fn documented(self, doc: impl Into<Text>, source: impl Into<Text>) -> Self {
+        Self {
+            doc: doc.into(),
+            source: source.into(),
+            ..self
+        }
+    }
+}
+
 /// The effective parameters of one algorithm: every one of its specifications has a value that it
 /// admits.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::axis::Axis;
 use super::entry::{Description, Entries, Entry, Opponent, Plugin};
@@ -37,6 +38,21 @@ impl Catalog {
         refusal::check_conflicts(self, description)
             .map_err(|problem| description.refused(problem))?;
         self.take(entry)
+    }
+
+    /// Takes out the entry on `axis` that is called `name`, if there is one: another may have its name then.
+    /// Stacks that were read before hold it still.
+    pub fn withdraw(&mut self, axis: Axis, name: &str) {
+        fn drop_from<P: ?Sized>(entries: &mut Vec<Arc<Entry<P>>>, name: &str) {
+            entries.retain(|entry| entry.name() != name);
+        }
+        let entries = Arc::make_mut(&mut self.entries);
+        match axis {
+            Axis::Recovery => drop_from(&mut entries.recoveries, name),
+            Axis::Control => drop_from(&mut entries.controls, name),
+            Axis::Differentiation => drop_from(&mut entries.differentiations, name),
+            Axis::Response => drop_from(&mut entries.responses, name),
+        }
     }
 
     /// Every entry's description, axis by axis.

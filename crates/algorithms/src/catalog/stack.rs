@@ -73,13 +73,18 @@ impl StackSpec {
     /// [`SOURCE_HASH`](crate::SOURCE_HASH) does not cover.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
-        let homes = [
-            self.recovery.home(),
-            self.control.home(),
-            self.differentiation.home(),
-            self.response.home(),
+        self.strangers().next().is_none()
+    }
+
+    /// What the catalog says of those of its entries that are not this crate's own.
+    pub fn strangers(&self) -> impl Iterator<Item = &Description> {
+        let all = [
+            self.recovery.entry.description(),
+            self.control.entry.description(),
+            self.differentiation.entry.description(),
+            self.response.entry.description(),
         ];
-        homes.iter().all(|home| *home == Home::Here)
+        all.into_iter().filter(|entry| entry.home != Home::Here)
     }
 
     /// The plug-ins, new, with their state at the beginning of a connection; parameters that were
@@ -342,10 +347,6 @@ impl<P: Plugin + ?Sized> Chosen<P> {
             debug_assert_eq!(set, Ok(()), "it was admitted when it was read");
         }
         values
-    }
-
-    fn home(&self) -> Home {
-        self.entry.description().home
     }
 
     fn described(&self) -> (&Description, Vec<(usize, &Value)>) {

@@ -337,6 +337,23 @@ fn anyone_registers_and_clones_go_their_own_way() {
 }
 
 #[test]
+fn who_is_withdrawn_makes_room_and_stays_where_it_was_read() {
+    let mut catalog = Catalog::builtin();
+    catalog.register(mine("mine")).unwrap();
+    let text = "newreno/reno/veno/mine";
+    let before = StackSpec::parse(text, &catalog).unwrap();
+    // Of another axis, there is none of that name.
+    catalog.withdraw(Axis::Control, "mine");
+    assert!(StackSpec::parse(text, &catalog).is_ok());
+    catalog.withdraw(Axis::Response, "mine");
+    assert!(StackSpec::parse(text, &catalog).is_err());
+    assert_eq!(before.to_string(), text);
+    drop(before.build(Dialect::Rfc, &Context::new(1000)));
+    catalog.register(mine("mine")).unwrap();
+    assert!(StackSpec::parse(text, &catalog).is_ok());
+}
+
+#[test]
 fn a_catalog_does_not_take_everything() {
     let mut catalog = Catalog::builtin();
     let mut refused = |entry| catalog.register(entry).unwrap_err().to_string();

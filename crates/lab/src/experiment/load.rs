@@ -192,7 +192,9 @@ impl Source {
         toml::from_str(&self.text).map_err(|error| {
             let message = in_words(error.message());
             ExperimentError::Invalid(Box::new(Complaint {
-                help: meant(&message).or_else(|| as_list(error.message())),
+                help: meant(&message)
+                    .or_else(|| as_list(error.message()))
+                    .or_else(|| left_out(&message)),
                 message,
                 field: error.span().and_then(|span| self.path_at(&span)),
                 file: NamedSource::new(&self.name, self.text.clone()),
@@ -308,6 +310,12 @@ pub(super) fn in_words(message: &str) -> String {
         _ => found,
     };
     format!("expected {expected}, and found {}", found.replace('`', ""))
+}
+
+/// What to do where the key that every experiment has is not there.
+fn left_out(message: &str) -> Option<String> {
+    let help = "say what is compared, for example stacks = [\"sack/reno\", \"rack/cubic\"]";
+    (message == "missing field `stacks`").then(|| help.to_owned())
 }
 
 /// What there was and what there should have been, of a message about a value of the wrong kind.

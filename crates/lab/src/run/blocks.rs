@@ -7,7 +7,8 @@
 
 use std::ops::Range;
 
-use super::execute::{Execution, Interrupt, Progress};
+use super::execute::{Execution, Progress};
+use super::interrupt::Interrupt;
 use super::kept::Kept;
 use super::plan::{Job, Plan};
 use crate::results::Results;

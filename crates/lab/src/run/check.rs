@@ -48,7 +48,7 @@ pub(super) fn stacks(
         let stack = parsed(text, source, catalog, &format!("stacks.{n}"))?;
         if stacks.contains(&stack) {
             let message = format!("the stack {stack} is there twice");
-            return fail(source, &format!("stacks.{n}"), message, "");
+            return fail(source, &format!("stacks.{n}"), message, "leave one out");
         }
         stacks.push(stack);
     }

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 #[cfg(feature = "parallel")]
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use dupack_net::ids::FlowId;
@@ -21,6 +20,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::build::{Built, Scenario, span};
 use super::course::Course;
 use super::harm::HarmRun;
+use super::interrupt::{Attempt, Interrupt, Purpose, is_given_up};
 use super::journal::Journal;
 use super::kept::{Kept, Task};
 use super::ledger::Ledger;
@@ -28,29 +28,6 @@ use super::plan::{Job, Plan};
 use super::short_flows;
 use crate::results::{Measure, Results, Run, Values};
 use crate::stats::jain_index;
-
-/// Asks running experiments to stop; what is finished by then is kept.
-#[derive(Debug, Default)]
-pub struct Interrupt(AtomicBool);
-
-impl Interrupt {
-    /// Nobody has asked yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
-    /// Asks them to stop.
-    pub fn ask(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody has asked.
-    #[must_use]
-    pub fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// Told of every run that finishes, from whichever thread.
 pub trait Progress: Sync {
@@ -75,7 +52,7 @@ impl Progress for () {
 /// How a plan is carried out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Execution {
-    /// Runs at a time; one per processor if `None`.
+    /// Runs at a time; one per processor if `None`. One at a time is done on the calling thread.
     pub jobs: Option<usize>,
 }
 
@@ -90,6 +67,9 @@ impl Execution {
         items: &[I],
         one: impl Fn(&I) -> Option<O> + Sync,
     ) -> Vec<O> {
+        if self.jobs == Some(1) {
+            return items.iter().filter_map(one).collect();
+        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.jobs.unwrap_or(0))
             .build()
@@ -142,7 +122,12 @@ impl Plan {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Results {
-        self.execute_with(&Kept::nowhere(self), execution, progress, interrupt)
+        self.execute_with(
+            &Kept::<_, &Journal>::nowhere(self),
+            execution,
+            progress,
+            interrupt,
+        )
     }
 
     /// The same, and every finished run is kept in `journal` at once. Runs that it holds are not done
@@ -167,7 +152,7 @@ impl Plan {
 
     fn execute_with(
         &self,
-        kept: &Kept<'_>,
+        kept: &Kept<&Self, &Journal>,
         execution: Execution,
         progress: &dyn Progress,
         interrupt: &Interrupt,
@@ -180,7 +165,7 @@ impl Plan {
     pub(super) fn execute_at(
         &self,
         points: Range<usize>,
-        kept: &Kept<'_>,
+        kept: &Kept<&Self, &Journal>,
         execution: Execution,
         progress: &dyn Progress,
         interrupt: &Interrupt,
@@ -191,7 +176,7 @@ impl Plan {
 
     fn execute_ledger(
         mut ledger: Ledger<&Self>,
-        kept: &Kept<'_>,
+        kept: &Kept<&Self, &Journal>,
         execution: Execution,
         progress: &dyn Progress,
         interrupt: &Interrupt,
@@ -218,17 +203,21 @@ impl Plan {
     }
 
     /// The runs that the experiment's precision takes beside those that there are: none if it asks for
-    /// none, or has it. The first point of `results` is the `first` of the plan's.
-    pub(super) fn more_jobs(&self, results: &Results, first: usize) -> Vec<Job> {
+    /// none, or has it. The first point of `results` is the `first` of the plan's. `begun` is how many seeds
+    /// each of them has had, those whose runs were given up included; it is brought up to date.
+    pub(super) fn more_jobs(&self, results: &Results, first: usize, begun: &mut [u64]) -> Vec<Job> {
         let Some(rule) = self.precision else {
             return Vec::new();
         };
-        let wanted = (0..results.points.len()).filter_map(|at| {
-            let wanted = rule.wanted(results, at)? as u64;
-            let seeds = results.seeds_at(at).len() as u64 + 1..=wanted;
-            Some(seeds.flat_map(move |seed| self.jobs_of(first + at, seed)))
-        });
-        wanted.flatten().collect()
+        let mut jobs = Vec::new();
+        for (at, had) in begun.iter_mut().enumerate() {
+            if let Some(wanted) = rule.wanted(results, at, *had as usize) {
+                let seeds = *had + 1..=wanted as u64;
+                jobs.extend(seeds.flat_map(|seed| self.jobs_of(first + at, seed)));
+                *had = wanted as u64;
+            }
+        }
+        jobs
     }
 
     /// What there is to say where the experiment's precision is not reached.
@@ -252,7 +241,7 @@ impl Plan {
     /// One of the runs that measure harm; `None` if it was interrupted, or there are none.
     pub(super) fn harm_run(&self, job: Job, interrupt: &Interrupt) -> Option<Run> {
         let scenario = self.harm.as_ref()?.scenario(job);
-        let (run, _) = run(scenario, job, Followed::No, interrupt)?;
+        let (run, _) = run(scenario, job, Purpose::Harm, interrupt)?;
         Some(run)
     }
 
@@ -262,7 +251,7 @@ impl Plan {
     /// If `job` is none of this plan's.
     #[must_use]
     pub fn run(&self, job: Job, interrupt: &Interrupt) -> Option<Run> {
-        let (run, _) = run(self.scenario(job), job, Followed::No, interrupt)?;
+        let (run, _) = run(self.scenario(job), job, Purpose::Comparison, interrupt)?;
         Some(run)
     }
 
@@ -273,7 +262,7 @@ impl Plan {
     /// If `job` is none of this plan's.
     #[must_use]
     pub fn follow(&self, job: Job, interrupt: &Interrupt) -> Option<(Run, Course)> {
-        let (run, built) = run(self.scenario(job), job, Followed::Yes, interrupt)?;
+        let (run, built) = run(self.scenario(job), job, Purpose::Show, interrupt)?;
         let course = Course::of(&built);
         Some((run, course))
     }
@@ -336,43 +325,36 @@ impl Outcomes {
     }
 }
 
-/// Whether a run is followed over time.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Followed {
-    No,
-    Yes,
-}
-
-impl Followed {
-    /// How many samples are taken for each that the amount in flight needs.
-    const fn fineness(self) -> u64 {
-        match self {
-            Self::No => 1,
-            Self::Yes => 10,
-        }
+/// How many samples are taken for each that the amount in flight needs.
+const fn fineness(purpose: Purpose) -> u64 {
+    match purpose {
+        Purpose::Comparison | Purpose::Harm => 1,
+        Purpose::Show => 10,
     }
 }
 
-/// One run and what is left of it; `None` if it was interrupted.
+/// One run and what is left of it; `None` if it was interrupted or given up.
 fn run(
     scenario: &Scenario,
     job: Job,
-    followed: Followed,
+    purpose: Purpose,
     interrupt: &Interrupt,
 ) -> Option<(Run, Built)> {
+    let attempt = Attempt::begin(interrupt, scenario, job, purpose);
     let mut built = scenario
         .build(job.seed)
         .expect("the plan has built it before");
-    let samples = IN_FLIGHT_SAMPLES * followed.fineness();
+    let samples = IN_FLIGHT_SAMPLES * fineness(purpose);
     let interval = span(scenario.experiment.duration) / samples;
     let mut sampling = SamplingConfig::new(interval, samples as usize + 2);
     sampling.flows = sampled(&built);
     built.simulation.sample(&sampling);
     let mut hash = TraceHash::default();
-    let stats = scenario.advance(&mut built.simulation, &mut hash, interrupt)?;
+    let advanced = scenario.advance(&mut built.simulation, &mut hash, interrupt);
+    let stats = advanced.filter(|_| !attempt.is_given_up())?;
     let report = built.simulation.report();
     let mut values = values(&built, &report, &stats);
-    in_flight(&mut values, &built, followed);
+    in_flight(&mut values, &built, purpose);
     let run = Run {
         point: job.point,
         stack: job.stack,
@@ -397,7 +379,8 @@ fn sampled(built: &Built) -> Vec<FlowId> {
 
 impl Scenario {
     /// Runs to the end of the experiment, or until every finite transfer is done. Returns the
-    /// senders' counters as they stood at the end of the warm-up; `None` if it was interrupted.
+    /// senders' counters as they stood at the end of the warm-up; `None` if it was interrupted, or a
+    /// plug-in gave it up, of which the caller takes note.
     pub(crate) fn advance<O: Observer>(
         &self,
         simulation: &mut Simulation,
@@ -433,6 +416,7 @@ fn run_to<O: Observer>(
     observer: &mut O,
     stop: &dyn Fn() -> bool,
 ) -> Option<()> {
+    let stop = || stop() || is_given_up();
     while simulation.now() < end && !simulation.all_finished() {
         if stop() {
             return None;
@@ -514,7 +498,7 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
 
 /// Belief beside truth, after the warm-up: of a run that is followed, no more samples than of
 /// another.
-fn in_flight(values: &mut Values, built: &Built, followed: Followed) {
+fn in_flight(values: &mut Values, built: &Built, purpose: Purpose) {
     let Some(samples) = built.simulation.samples() else {
         return;
     };
@@ -526,10 +510,7 @@ fn in_flight(values: &mut Values, built: &Built, followed: Followed) {
         };
         let smss = f64::from(flow.sender().config().smss);
         let warm = built.simulation.measuring_since();
-        let samples = series
-            .samples()
-            .iter()
-            .step_by(followed.fineness() as usize);
+        let samples = series.samples().iter().step_by(fineness(purpose) as usize);
         for sample in samples.filter(|s| s.at >= warm) {
             believed += sample.value.in_flight_believed as f64 / smss;
             real += sample.value.in_flight_true as f64 / smss;

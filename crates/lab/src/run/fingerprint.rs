@@ -4,7 +4,7 @@ use std::fmt;
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use dupack_algorithms::catalog::StackSpec;
+use dupack_algorithms::catalog::{Home, StackSpec};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -34,9 +34,10 @@ const ENGINE: [&str; 5] = [
 /// with its value, the text of recorded traces, the seed, the version of this crate, and the sources
 /// of endpoint, plug-ins, network and laboratory.
 ///
-/// Where a stack of the run has an algorithm that is none of ours, it covers the whole program that
-/// runs, file by file as it was built: nobody else knows what the algorithm is made of. A program that
-/// was built anew does such runs anew.
+/// Where a stack of the run has an algorithm that is none of ours, it covers what whoever registered it
+/// says that it is made of ([`Home::Named`]). Where they say nothing, it covers the whole program that
+/// runs, as it was built: nobody else knows what the algorithm is made of. A program that was built anew
+/// does such runs anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint(u64);
@@ -46,6 +47,11 @@ impl Fingerprint {
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         Self(xxh3_64(text.as_bytes()))
+    }
+
+    /// As bytes, the same on every machine.
+    pub(super) const fn to_bytes(self) -> [u8; 8] {
+        self.0.to_le_bytes()
     }
 }
 
@@ -124,8 +130,15 @@ fn identity(scenario: &Scenario) -> String {
     for trace in traces(scenario) {
         line(format_args!("{trace}"));
     }
-    let mut stacks = std::iter::once(&scenario.stack).chain(&scenario.group_stacks);
-    if !stacks.all(StackSpec::is_builtin) {
+    let stacks = std::iter::once(&scenario.stack).chain(&scenario.group_stacks);
+    let mut is_of_program = false;
+    for entry in stacks.flat_map(StackSpec::strangers) {
+        match &entry.home {
+            Home::Named(sources) => line(format_args!("{} {} {sources}", entry.axis, entry.name)),
+            Home::Here | Home::Elsewhere => is_of_program = true,
+        }
+    }
+    if is_of_program {
         line(format_args!("program {:016x}", program::hash()));
     }
     text
@@ -276,6 +289,23 @@ mod tests {
         // Beside a stack of theirs, one of ours has another's runs.
         let flows = "[[flows]]\nstack = \"sack/reno/theirs/1\"\n";
         assert_eq!(names_it(&format!("{text}{flows}")), [true, true]);
+    }
+
+    #[test]
+    fn it_names_the_sources_of_somebody_else_s_algorithm_where_they_are_told() {
+        let print = |sources: &'static str| {
+            let mut catalog = Catalog::builtin();
+            let theirs = Entry::differentiation("theirs", file!()).made_of(sources);
+            let theirs = theirs.build(|(), _| Box::new(Always));
+            catalog.register(theirs).unwrap();
+            let text = "stacks = [\"sack/reno/theirs/1\"]\nseeds = 1\n[path]\nrate = \"1Mbit/s\"\n";
+            let plan = plan_of(text, &catalog);
+            let job = plan.jobs()[0];
+            assert!(!identity(plan.scenario(job)).contains("program "));
+            plan.fingerprint(job)
+        };
+        assert_eq!(print("one"), print("one"));
+        assert_ne!(print("one"), print("other"));
     }
 
     #[test]

@@ -110,6 +110,10 @@ impl Harm {
         self.companions
     }
 
+    pub(super) fn scenarios(&self) -> &[Scenario] {
+        &self.scenarios
+    }
+
     pub(super) fn scenario(&self, job: Job) -> &Scenario {
         &self.scenarios[self.place(job)]
     }

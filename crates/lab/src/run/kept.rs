@@ -1,21 +1,23 @@
 //! What an execution has to do, and what of it was done before: runs that a [`Journal`] holds are
 //! taken from it, and those that are done are kept there.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use super::build::Scenario;
-use super::execute::{Execution, Interrupt, Progress};
+use super::execute::{Execution, Progress};
 use super::fingerprint::Fingerprint;
 use super::harm::STANDING;
+use super::interrupt::Interrupt;
 use super::journal::{Done, Journal, JournalError, changed};
 use super::plan::{Job, Plan};
 use crate::results::Run;
 
 /// A run to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
     /// One under comparison.
@@ -115,7 +117,12 @@ impl Plan {
         words.join(", ")
     }
 
-    fn keep_task(&self, journal: &Journal, task: Task, done: &Done) -> Result<(), JournalError> {
+    pub(super) fn keep_task(
+        &self,
+        journal: &Journal,
+        task: Task,
+        done: &Done,
+    ) -> Result<(), JournalError> {
         let (Task::Harm(job), Some(harm)) = (task, &self.harm) else {
             return self.keep(journal, *task.job(), done);
         };
@@ -125,18 +132,19 @@ impl Plan {
 }
 
 /// The runs of a plan, those that were done before included.
-pub(super) struct Kept<'k> {
-    plan: &'k Plan,
-    journal: Option<&'k Journal>,
+#[derive(Debug)]
+pub(super) struct Kept<P, J> {
+    plan: P,
+    journal: Option<J>,
     /// The runs that the journal holds of these are not taken.
     changed: Vec<Group>,
     /// Whether somebody was told that nothing can be kept.
     broken: AtomicBool,
 }
 
-impl<'k> Kept<'k> {
+impl<P: Borrow<Plan>, J: Borrow<Journal>> Kept<P, J> {
     /// Keeps nothing.
-    pub(super) const fn nowhere(plan: &'k Plan) -> Self {
+    pub(super) const fn nowhere(plan: P) -> Self {
         Self {
             plan,
             journal: None,
@@ -148,19 +156,21 @@ impl<'k> Kept<'k> {
     /// Keeps runs of `tasks` in `journal`. Of those that it holds, the shortest of each stack is done
     /// again: if it does not come out the same, none of that stack is taken.
     pub(super) fn within(
-        (plan, tasks): (&'k Plan, &[Task]),
-        journal: &'k Journal,
+        (plan, tasks): (P, &[Task]),
+        journal: J,
         execution: Execution,
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Self {
-        let mut kept = Self {
+        let is_empty = journal.borrow().is_empty();
+        let kept = Self {
             journal: Some(journal),
             ..Self::nowhere(plan)
         };
-        if journal.is_empty() {
+        if is_empty {
             return kept;
         }
+        let plan = kept.plan.borrow();
         let find = |task: &Task| kept.find(*task);
         let held =
             |task: Task| Some((task, find(&task)?)).map(|(task, run)| (task, unmeasured(run)));
@@ -188,8 +198,7 @@ impl<'k> Kept<'k> {
                 plan.stacks_of(task)
             ));
         }
-        kept.changed = changed;
-        kept
+        Self { changed, ..kept }
     }
 
     /// The run of `task`: one that was done before, or done now and kept. `None` if it was interrupted.
@@ -201,13 +210,24 @@ impl<'k> Kept<'k> {
         interrupt: &Interrupt,
     ) -> Option<Run> {
         let (run, kept) = self.done(task, interrupt)?;
+        self.told(kept, progress);
+        Some(run)
+    }
+
+    /// Keeps `run`, which was done now, and gives it back. Where it cannot be kept, somebody is told once.
+    pub(super) fn keep(&self, task: Task, run: Run, progress: &dyn Progress) -> Run {
+        let (run, kept) = self.kept(task, run);
+        self.told(kept, progress);
+        run
+    }
+
+    fn told(&self, kept: Result<(), JournalError>, progress: &dyn Progress) {
         if let Err(error) = kept
             && !self.broken.swap(true, Ordering::Relaxed)
         {
             let lost = "the runs go on, but an interruption would lose them";
             progress.note(&format!("{error}; {lost}"));
         }
-        Some(run)
     }
 
     /// The run of `task`, and what hindered it from being kept. `None` if it was interrupted.
@@ -219,19 +239,35 @@ impl<'k> Kept<'k> {
         if let Some(run) = self.find(task) {
             return Some((run, Ok(())));
         }
-        let done = unmeasured(self.plan.perform(task, interrupt)?);
-        let keep = |journal| self.plan.keep_task(journal, task, &done);
-        let kept = self.journal.map_or(Ok(()), keep);
-        Some((done.run, kept))
+        let run = self.plan.borrow().perform(task, interrupt)?;
+        Some(self.kept(task, run))
     }
 
-    fn find(&self, task: Task) -> Option<Run> {
-        let journal = self.journal.filter(|journal| !journal.is_empty())?;
+    /// Keeps `run`, which was done now.
+    fn kept(&self, task: Task, run: Run) -> (Run, Result<(), JournalError>) {
+        let done = unmeasured(run);
+        let keep = |journal: &J| {
+            let plan = self.plan.borrow();
+            plan.keep_task(journal.borrow(), task, &done)
+        };
+        let kept = self.journal.as_ref().map_or(Ok(()), keep);
+        (done.run, kept)
+    }
+
+    /// The run of `task` that was done before.
+    pub(super) fn find(&self, task: Task) -> Option<Run> {
+        let journal = self.journal.as_ref().map(Borrow::borrow);
+        let journal = journal.filter(|journal| !journal.is_empty())?;
         if self.changed.contains(&task.group()) {
             return None;
         }
-        let done = journal.find(self.plan.fingerprint_of(task)?, *task.job())?;
-        Some(done.run)
+        let print = self.plan.borrow().fingerprint_of(task)?;
+        Some(journal.find(print, *task.job())?.run)
+    }
+
+    /// The journal.
+    pub(super) fn into_journal(self) -> Option<J> {
+        self.journal
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Ledger<P> {
     scope: Scope,
     outcomes: Outcomes,
     stage: Stage,
+    /// How many seeds each point has had.
+    begun: Vec<u64>,
     /// Runs that a precision added to what was planned, since last asked.
     added: usize,
 }
@@ -55,9 +57,11 @@ impl<P: Borrow<Plan>> Ledger<P> {
 
     /// One for the runs at these points alone, which are those of the results.
     pub(super) fn at(plan: P, points: Range<usize>) -> Self {
+        let seeds = plan.borrow().seeds().len() as u64;
         Self {
             outcomes: Outcomes::none_at(plan.borrow(), points.clone()),
             plan,
+            begun: vec![seeds; points.len()],
             points,
             scope: Scope::Part,
             stage: Stage::Fresh,
@@ -79,8 +83,9 @@ impl<P: Borrow<Plan>> Ledger<P> {
         let jobs: Vec<Job> = match self.stage {
             Stage::Fresh => plan.jobs_at(self.points.clone()),
             Stage::Begun => {
+                // What a precision asks for rests on sums, and their last bits on the order.
                 self.outcomes.sort();
-                plan.more_jobs(&self.outcomes.results, self.points.start)
+                plan.more_jobs(&self.outcomes.results, self.points.start, &mut self.begun)
             }
         };
         let tasks = plan.tasks(&jobs);
@@ -163,7 +168,7 @@ mod tests {
             due.reverse();
             let done = due.into_iter().map(|task| {
                 let run = plan.perform(task, &interrupt).unwrap();
-                plan.read_run(&plan.write_run(task, &run)).unwrap()
+                (task, run)
             });
             let done: Vec<_> = done.collect();
             ledger.enter(done);

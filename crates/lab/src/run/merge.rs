@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::execute::{Execution, Interrupt, Outcomes};
+use super::execute::{Execution, Outcomes};
 use super::fingerprint::Fingerprint;
+use super::interrupt::Interrupt;
 use super::journal::Stored;
 use super::kept::Task;
 use super::shard::Shard;

@@ -1,31 +1,75 @@
-//! A finished run as text, to be sent from where it was done to where the results are put together.
+//! Runs that are done elsewhere: an [`Order`] goes out, a parcel with what came of it comes back, both as
+//! a few bytes.
 //!
-//! Numbers read back to the same bits. The text names the run by its [`Fingerprint`], so that what
-//! was done for another experiment, or by another engine, is refused.
+//! Numbers come back to the same bits. A parcel names its engine, and the experiment by the
+//! [`Fingerprint`](super::Fingerprint)s of its runs, so that what was done for another experiment, or by
+//! another engine, is refused.
+//!
+//! The bytes are those of [postcard](https://postcard.jamesmunns.com): a run takes a fifth of what its line
+//! in a journal takes. Nothing is stored in this form: both ends are the same build.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::fingerprint::engine;
-use super::journal::{Done, Line};
+use super::interrupt::Interrupt;
 use super::kept::Task;
 use super::plan::Plan;
-use crate::results::Run;
+use crate::results::{Measure, Run, Values};
 
-/// What is sent.
+/// Runs to do, together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// Which order it is of all that a [`Deal`](super::Deal) gives out.
+    pub number: u64,
+    /// The runs.
+    pub tasks: Vec<Task>,
+}
+
+/// What came of an order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fulfilled {
+    /// The runs that were done.
+    pub runs: Vec<(Task, Run)>,
+    /// Those that will never be: an algorithm in them could not go on.
+    pub given_up: Vec<Task>,
+}
+
+impl Fulfilled {
+    /// Whichever, all of them.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = Task> + '_ {
+        let runs = self.runs.iter().map(|(task, _)| *task);
+        runs.chain(self.given_up.iter().copied())
+    }
+}
+
+/// What is sent back.
 #[derive(Serialize, Deserialize)]
 struct Parcel {
     engine: String,
-    task: Task,
-    run: Line,
+    number: u64,
+    experiment: u64,
+    runs: Vec<Sent>,
+    given_up: Vec<Task>,
 }
 
-/// Why a text is not taken for a run of a plan.
+/// A run that was done.
+#[derive(Serialize, Deserialize)]
+struct Sent {
+    task: Task,
+    /// In the order of [`Measure::ALL`]: the engine is the same on both sides.
+    values: Vec<Option<f64>>,
+    flow_goodputs: Vec<f64>,
+    trace_hash: u64,
+}
+
+/// Why bytes are not taken for an order or for runs of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParcelError {
-    /// It is no run at all.
-    #[error("this is no finished run: {why}")]
+    /// They are nothing of the kind.
+    #[error("this is no parcel of runs: {why}")]
     Form {
         /// What is wrong.
         why: String,
@@ -45,58 +89,142 @@ pub enum ParcelError {
     Experiment,
 }
 
-impl Plan {
-    /// `run`, which came out of `task`, as text.
+impl Order {
+    /// As it is sent.
     ///
     /// # Panics
-    /// If `task` is none of this plan's.
+    /// Never: it has numbers alone.
     #[must_use]
-    pub fn write_run(&self, task: Task, run: &Run) -> String {
-        let stack = self.scenario_of(task).stack.to_string();
-        let place = (&*self.label(task.job().point), &*stack);
-        let fingerprint = self.fingerprint_of(task).expect("a run of this plan");
-        let done = Done {
-            run: run.clone(),
-            cpu: None,
-        };
-        let parcel = Parcel {
-            engine: engine(),
-            task,
-            run: Line::of(fingerprint, place, &done),
-        };
-        serde_json::to_string(&parcel).expect("it has text keys and numbers")
+    pub fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("numbers can be written")
     }
+}
 
-    /// What [`write_run`](Self::write_run) wrote, wherever that was.
+impl Plan {
+    /// The order that `bytes` are.
     ///
     /// # Errors
-    /// If it is no run of this plan, or another engine made it.
-    pub fn read_run(&self, text: &str) -> Result<(Task, Run), ParcelError> {
-        let form = |why: String| ParcelError::Form { why };
-        let parcel: Parcel = serde_json::from_str(text).map_err(|error| form(error.to_string()))?;
+    /// If they are none, or one for runs that this plan does not have.
+    pub fn read_order(&self, bytes: &[u8]) -> Result<Order, ParcelError> {
+        let order: Order = read(bytes)?;
+        match order.tasks.iter().all(|task| self.has(*task)) {
+            true => Ok(order),
+            false => Err(ParcelError::Experiment),
+        }
+    }
+
+    /// Does the runs of `order`, one after the other. Where it is interrupted, what is done by then comes
+    /// back.
+    ///
+    /// # Panics
+    /// If one of them is none of this plan's.
+    #[must_use]
+    pub fn fulfil(&self, order: &Order, interrupt: &Interrupt) -> Fulfilled {
+        let mut done = Fulfilled::default();
+        for task in &order.tasks {
+            match self.perform(*task, interrupt) {
+                Some(run) => done.runs.push((*task, run)),
+                None if interrupt.is_asked() => break,
+                None => done.given_up.push(*task),
+            }
+        }
+        done
+    }
+
+    /// What came of the order with that number, or of a part of it, as it is sent.
+    ///
+    /// # Panics
+    /// If a run in it is none of this plan's.
+    #[must_use]
+    pub fn write_parcel(&self, number: u64, done: &Fulfilled) -> Vec<u8> {
+        let sent = done.runs.iter().map(|(task, run)| Sent {
+            task: *task,
+            values: Measure::ALL.map(|measure| run.values.get(measure)).into(),
+            flow_goodputs: run.flow_goodputs.clone(),
+            trace_hash: run.trace_hash,
+        });
+        let parcel = Parcel {
+            engine: engine(),
+            number,
+            experiment: self.identity_of(done.tasks()),
+            runs: sent.collect(),
+            given_up: done.given_up.clone(),
+        };
+        postcard::to_allocvec(&parcel).expect("numbers and text can be written")
+    }
+
+    /// The number, and what came of that order, as [`write_parcel`](Self::write_parcel) wrote it, wherever
+    /// that was.
+    ///
+    /// # Errors
+    /// If its runs are not of this plan, or another engine made them.
+    pub fn read_parcel(&self, bytes: &[u8]) -> Result<(u64, Fulfilled), ParcelError> {
+        let parcel: Parcel = read(bytes)?;
         let ours = engine();
         if parcel.engine != ours {
             let theirs = parcel.engine;
             return Err(ParcelError::Engine { theirs, ours });
         }
-        let task = parcel.task;
-        let is_ours = self.has(task) && self.fingerprint_of(task) == Some(parcel.run.fingerprint);
-        if !is_ours {
+        let runs = parcel.runs.into_iter().map(|sent| (sent.task, sent.run()));
+        let done = Fulfilled {
+            runs: runs.collect(),
+            given_up: parcel.given_up,
+        };
+        let is_ours = done.tasks().all(|task| self.has(task));
+        if !is_ours || self.identity_of(done.tasks()) != parcel.experiment {
             return Err(ParcelError::Experiment);
         }
-        let done = parcel.run.done(*task.job());
-        let done = done.ok_or_else(|| form("a measure in it is not known here".to_owned()))?;
-        Ok((task, done.run))
+        Ok((parcel.number, done))
+    }
+
+    /// All that `tasks`, which are this plan's, depend on, as one number.
+    fn identity_of(&self, tasks: impl Iterator<Item = Task>) -> u64 {
+        let mut hash = Xxh3Default::new();
+        for task in tasks {
+            let print = self.fingerprint_of(task).expect("a run of this plan");
+            hash.update(&print.to_bytes());
+        }
+        hash.digest()
     }
 
     /// Whether `task` is one that this plan could give out.
     fn has(&self, task: Task) -> bool {
         let job = task.job();
-        let harm = match task {
-            Task::Compared(_) => true,
-            Task::Harm(_) => self.harm.is_some(),
+        let stacks = match task {
+            Task::Compared(_) => self.stacks().len(),
+            Task::Harm(_) => self.harm.as_ref().map_or(0, |harm| harm.companions()),
         };
-        harm && job.point < self.points().len() && job.stack < self.stacks().len()
+        job.point < self.points().len() && job.stack < stacks
+    }
+}
+
+impl Sent {
+    fn run(self) -> Run {
+        let mut values = Values::default();
+        for (measure, value) in Measure::ALL.into_iter().zip(self.values) {
+            // What is not a number does not apply.
+            values.set(measure, value.unwrap_or(f64::NAN));
+        }
+        let job = *self.task.job();
+        Run {
+            point: job.point,
+            stack: job.stack,
+            seed: job.seed,
+            values,
+            flow_goodputs: self.flow_goodputs,
+            trace_hash: self.trace_hash,
+        }
+    }
+}
+
+/// What `bytes` are, with nothing left over.
+fn read<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, ParcelError> {
+    let form = |why: String| ParcelError::Form { why };
+    let (value, rest) =
+        postcard::take_from_bytes(bytes).map_err(|error| form(error.to_string()))?;
+    match rest {
+        [] => Ok(value),
+        _ => Err(form(format!("{} bytes too many", rest.len()))),
     }
 }
 
@@ -106,43 +234,112 @@ mod tests {
 
     use super::*;
     use crate::experiment::load::Source;
-    use crate::run::{Interrupt, Job};
+    use crate::run::Job;
 
     fn plan(rate: &str) -> Plan {
         let text = format!(
-            "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"2s\"\n[path]\nrate = \"{rate}\"\nloss = \"1%\"\n"
+            "stacks = [\"sack/reno\"]\nseeds = 2\nduration = \"2s\"\n[path]\nrate = \"{rate}\"\nloss = \"1%\"\n"
         );
         let source = Source::new("test.toml", text);
         Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
     }
 
+    fn order(plan: &Plan) -> Order {
+        let tasks = plan.jobs().into_iter().map(Task::Compared).collect();
+        Order { number: 7, tasks }
+    }
+
     #[test]
     fn it_reads_back_where_it_belongs_and_nowhere_else() {
+        let catalog = Catalog::builtin();
         let (ours, other) = (plan("1Mbit/s"), plan("2Mbit/s"));
-        let task = Task::Compared(ours.jobs()[0]);
-        let run = ours.perform(task, &Interrupt::new()).unwrap();
-        let text = ours.write_run(task, &run);
-        assert_eq!(ours.read_run(&text), Ok((task, run.clone())));
-        assert_eq!(other.read_run(&text), Err(ParcelError::Experiment));
-        let far = Task::Compared(Job {
-            point: 7,
+        let order = order(&ours);
+        assert_eq!(ours.read_order(&order.to_bytes()), Ok(order.clone()));
+        let done = ours.fulfil(&order, &Interrupt::new());
+        assert_eq!((done.runs.len(), done.given_up.len()), (2, 0));
+        let bytes = ours.write_parcel(order.number, &done);
+        assert_eq!(ours.read_parcel(&bytes), Ok((7, done.clone())));
+        assert_eq!(other.read_parcel(&bytes), Err(ParcelError::Experiment));
+        let half = Fulfilled {
+            runs: done.runs[..1].to_vec(),
+            given_up: vec![done.runs[1].0],
+        };
+        let bytes = ours.write_parcel(order.number, &half);
+        assert_eq!(ours.read_parcel(&bytes), Ok((7, half)));
+        assert_eq!(other.read_parcel(&bytes), Err(ParcelError::Experiment));
+        // Runs that measure harm are another's.
+        let with_harm = plan("1Mbit/s").measuring_harm(&catalog);
+        let harm = Task::Harm(Job {
+            stack: 1,
             ..ours.jobs()[0]
         });
-        let moved = text.replacen("\"point\":0", "\"point\":7", 1);
-        assert_ne!(moved, text, "{far:?}");
-        assert_eq!(ours.read_run(&moved), Err(ParcelError::Experiment));
-        let harm = text.replacen("\"compared\"", "\"harm\"", 1);
-        assert_eq!(ours.read_run(&harm), Err(ParcelError::Experiment));
-        let old = text.replacen(&engine(), "0.0.1 0000000000000000", 1);
-        assert!(matches!(
-            ours.read_run(&old),
-            Err(ParcelError::Engine { .. })
-        ));
-        for text in ["", "{}", "null", "[1]", &text[..text.len() - 1]] {
-            assert!(
-                matches!(ours.read_run(text), Err(ParcelError::Form { .. })),
-                "{text}"
-            );
+        let of_harm = Order {
+            number: 1,
+            tasks: vec![harm],
+        };
+        assert_eq!(
+            with_harm.read_order(&of_harm.to_bytes()),
+            Ok(of_harm.clone())
+        );
+        assert_eq!(
+            ours.read_order(&of_harm.to_bytes()),
+            Err(ParcelError::Experiment)
+        );
+        let done = with_harm.fulfil(&of_harm, &Interrupt::new());
+        let bytes = with_harm.write_parcel(1, &done);
+        assert_eq!(with_harm.read_parcel(&bytes), Ok((1, done)));
+        assert_eq!(ours.read_parcel(&bytes), Err(ParcelError::Experiment));
+    }
+
+    #[test]
+    fn what_is_damaged_or_of_another_engine_is_refused() {
+        let plan = plan("1Mbit/s");
+        let order = order(&plan);
+        let bytes = plan.write_parcel(7, &plan.fulfil(&order, &Interrupt::new()));
+        for end in 0..bytes.len() {
+            assert!(plan.read_parcel(&bytes[..end]).is_err(), "{end}");
         }
+        let longer = [&*bytes, &[0]].concat();
+        assert!(matches!(
+            plan.read_parcel(&longer),
+            Err(ParcelError::Form { .. })
+        ));
+        let mut older = bytes;
+        // The last digit of the engine, behind its length.
+        let last = engine().len();
+        older[last] ^= 1;
+        let Err(ParcelError::Engine { theirs, ours }) = plan.read_parcel(&older) else {
+            panic!("it was taken");
+        };
+        assert_ne!(theirs, ours);
+        let far = Task::Compared(Job {
+            point: 9,
+            ..plan.jobs()[0]
+        });
+        let far = Order {
+            number: 1,
+            tasks: vec![far],
+        };
+        assert_eq!(
+            plan.read_order(&far.to_bytes()),
+            Err(ParcelError::Experiment)
+        );
+        assert!(matches!(
+            plan.read_order(b"\xff"),
+            Err(ParcelError::Form { .. })
+        ));
+    }
+
+    #[test]
+    fn an_interruption_leaves_what_is_done() {
+        let plan = plan("1Mbit/s");
+        let interrupt = Interrupt::new();
+        interrupt.ask();
+        let done = plan.fulfil(&order(&plan), &interrupt);
+        assert_eq!(done, Fulfilled::default());
+        assert_eq!(
+            plan.read_parcel(&plan.write_parcel(7, &done)),
+            Ok((7, done))
+        );
     }
 }

@@ -42,7 +42,7 @@ pub struct Plan {
 }
 
 /// One run to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Job {
     /// The point.
     pub point: usize,
@@ -168,6 +168,13 @@ impl Plan {
     /// What was asked.
     pub(super) const fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// Every stack that any of its runs has, those that measure harm included; the same may come often.
+    pub fn all_stacks(&self) -> impl Iterator<Item = &StackSpec> {
+        let harm = self.harm.iter().flat_map(Harm::scenarios);
+        let scenarios = self.scenarios.iter().chain(harm);
+        scenarios.flat_map(|of| std::iter::once(&of.stack).chain(&of.group_stacks))
     }
 
     /// The stacks under comparison.

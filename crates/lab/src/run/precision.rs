@@ -69,9 +69,9 @@ impl Precision {
         }))
     }
 
-    /// How many seeds `point` is to have next, if those that it has are too few and more are allowed.
-    pub(super) fn wanted(self, results: &Results, point: usize) -> Option<usize> {
-        let has = results.seeds_at(point).len();
+    /// How many seeds `point` is to have next, if the `has` that it has had are too few and more are
+    /// allowed.
+    pub(super) fn wanted(self, results: &Results, point: usize, has: usize) -> Option<usize> {
         let coarsest = self.coarse(results, point);
         let coarsest = coarsest.iter().map(|coarse| coarse.share);
         let coarsest = coarsest.max_by(f64::total_cmp)?;
@@ -180,7 +180,8 @@ mod tests {
             share: percent.parse().unwrap(),
             seeds_max,
         };
-        rule.wanted(&results(goodputs), 0)
+        let results = results(goodputs);
+        rule.wanted(&results, 0, results.seeds_at(0).len())
     }
 
     #[test]

@@ -17,8 +17,9 @@ use std::sync::OnceLock;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::execute::{Execution, Interrupt, Progress};
+use super::execute::{Execution, Progress};
 use super::fingerprint::Fingerprint;
+use super::interrupt::Interrupt;
 use super::journal::{Journal, JournalError, Stored};
 use super::kept::{Kept, Task};
 use super::plan::Plan;

@@ -6,7 +6,7 @@ use dupack_net::sampling::SamplingConfig;
 use dupack_tcp::time::Duration;
 
 use super::build::{Built, Scenario, span};
-use super::execute::Interrupt;
+use super::interrupt::{Attempt, Interrupt};
 use super::plan::Plan;
 
 /// The most samples of a flow in a run.
@@ -155,6 +155,7 @@ struct SampledFlow {
 
 impl Sampled {
     fn of(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Option<Self> {
+        let attempt = Attempt::show(interrupt, scenario, seed);
         let mut built = scenario.build(seed).ok()?;
         let flows = built.compared.len().max(1) as u64;
         let samples = (IN_MEMORY / flows).clamp(SAMPLES_LEAST, SAMPLES_MOST);
@@ -163,7 +164,8 @@ impl Sampled {
         sampling.flows.clone_from(&built.compared);
         sampling.links = built.measured_links.iter().copied().take(1).collect();
         built.simulation.sample(&sampling);
-        scenario.advance(&mut built.simulation, &mut Unobserved, interrupt)?;
+        let advanced = scenario.advance(&mut built.simulation, &mut Unobserved, interrupt);
+        advanced.filter(|_| !attempt.is_given_up())?;
         Self::read(&built, scenario.stack.to_string())
     }
 

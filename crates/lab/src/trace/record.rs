@@ -13,15 +13,15 @@ use dupack_tcp::time::Instant;
 use dupack_wire::Marking;
 
 use super::{Event, Fate, Flow, Growth, Repeated, Sent, State, Trace, What};
-use crate::run::{BuildError, Interrupt, Scenario};
+use crate::run::{Attempt, BuildError, Interrupt, Scenario};
 
 /// The most events that a trace in memory keeps.
 const MOST_EVENTS: usize = 4_000_000;
 
 impl Trace {
     /// Runs `scenario` with `seed` and records its first flow in memory, for those who ask it
-    /// questions; [`stream`](super::stream::stream) writes one of any length. Asked to stop, it
-    /// records no further.
+    /// questions; [`stream`](super::stream::stream) writes one of any length. Asked to stop, or given
+    /// up by a plug-in, it records no further.
     ///
     /// # Errors
     /// If the network cannot be built.
@@ -33,6 +33,7 @@ impl Trace {
         seed: u64,
         interrupt: &Interrupt,
     ) -> Result<Self, BuildError> {
+        let _attempt = Attempt::show(interrupt, scenario, seed);
         let logging = logging(scenario);
         let mut simulation = logging.build(seed)?.simulation;
         let first = FlowId(0);

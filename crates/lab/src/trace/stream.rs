@@ -16,7 +16,7 @@ use super::csv::{PacketsCsv, WindowsCsv};
 use super::pending::Pending;
 use super::record::{HAS_A_FLOW, Recorder, Sink, logging};
 use super::{Event, Flow, Reach, What};
-use crate::run::{BuildError, Interrupt, Scenario};
+use crate::run::{Attempt, BuildError, Interrupt, Scenario};
 
 /// The most window changes that a summary holds: more than anyone reads.
 pub const MOST_CHANGES: usize = 1000;
@@ -138,7 +138,8 @@ impl<A: Onlooker, B: Onlooker> Onlooker for (A, B) {
 }
 
 /// Runs `scenario` with `seed` and writes what happens to one of its flows, by its place from 0
-/// ([`Scenario::tcp_flows`]), while it happens. Asked to stop, it ends the files there.
+/// ([`Scenario::tcp_flows`]), while it happens. Asked to stop, or given up by a plug-in, it ends the
+/// files there.
 ///
 /// Nothing is written before the first round-trip sample, as a capture begins with a handshake,
 /// which takes as long. A transmission and what comes after it is written when its fate is known;
@@ -182,6 +183,7 @@ fn trace<W: Write, O: Onlooker>(
     onlooker: &mut O,
     interrupt: &Interrupt,
 ) -> Result<Account, StreamError> {
+    let _attempt = Attempt::show(interrupt, scenario, seed);
     let logging = logging(scenario);
     let mut simulation = logging.build(seed)?.simulation;
     let id = FlowId(flow as u32);

@@ -1,0 +1,239 @@
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dupack_algorithms::catalog::Catalog;
+
+use super::*;
+use crate::experiment::load::Source;
+
+/// A precision takes several rounds, and harm runs of its own.
+const TEXT: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 3\nprecision = \"3%\"\nseeds_max = 8\n\
+                    duration = \"5s\"\n[path]\nrate = \"2Mbit/s\"\nloss = \"2%\"\n";
+
+fn plan() -> Arc<Plan> {
+    let source = Source::new("test.toml", TEXT);
+    let catalog = Catalog::builtin();
+    let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
+    Arc::new(plan.measuring_harm(&catalog))
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("dupack-deal-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+/// What a worker makes of `order`.
+fn parcel(plan: &Plan, order: &Order) -> Vec<u8> {
+    let order = plan.read_order(&order.to_bytes()).unwrap();
+    plan.write_parcel(order.number, &plan.fulfil(&order, &Interrupt::new()))
+}
+
+/// Of at most so much.
+const fn size(packets: u64, runs_max: usize) -> BatchSize {
+    BatchSize {
+        packets,
+        runs_max,
+        parts: 1,
+    }
+}
+
+#[derive(Default)]
+struct Told {
+    done: AtomicUsize,
+    added: AtomicUsize,
+}
+
+impl Progress for Told {
+    fn run_done(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn runs_added(&self, runs: usize) {
+        self.added.fetch_add(runs, Ordering::Relaxed);
+    }
+}
+
+/// Has everything done, the last of what is out first, `at_a_time` batches out.
+fn finish(mut deal: Deal<Arc<Plan>>, at_a_time: usize, told: &Told) -> (Results, Option<Journal>) {
+    let plan = plan();
+    let mut out = Vec::new();
+    loop {
+        while out.len() < at_a_time {
+            let Some((order, _)) = deal.order(size(5_000, 3), told) else {
+                break;
+            };
+            assert!((1..=3).contains(&order.tasks.len()));
+            out.push(order);
+        }
+        let Some(order) = out.pop() else {
+            break;
+        };
+        let runs = Entered::Runs(order.tasks.len());
+        let parcel = parcel(&plan, &order);
+        assert_eq!(deal.enter(&parcel, told), Ok(runs));
+        assert_eq!(deal.enter(&parcel, told), Ok(Entered::Before));
+    }
+    assert_eq!(deal.due_packets(), 0);
+    deal.results()
+}
+
+#[track_caller]
+fn assert_same(theirs: &Results, ours: &Results) {
+    assert_eq!(theirs.runs, ours.runs);
+    assert_eq!(
+        (theirs.planned, &theirs.warnings),
+        (ours.planned, &ours.warnings)
+    );
+}
+
+#[test]
+fn whoever_does_the_runs_and_in_whatever_order_the_results_are_the_same() {
+    let plan = plan();
+    let ours = plan.execute(Execution::default(), &(), &Interrupt::new());
+    for at_a_time in [1, 4] {
+        let told = Told::default();
+        let (theirs, journal) = finish(Deal::new(Arc::clone(&plan)), at_a_time, &told);
+        assert_same(&theirs, &ours);
+        assert!(journal.is_none());
+        let (done, added) = (told.done.into_inner(), told.added.into_inner());
+        assert!(added > 0, "the precision took no more seeds");
+        assert_eq!(done, plan.work() + added);
+    }
+}
+
+#[test]
+fn what_does_not_come_back_is_dealt_out_again() {
+    let plan = plan();
+    let mut deal = Deal::new(Arc::clone(&plan));
+    let told = Told::default();
+    let (lost, _) = deal.order(size(u64::MAX, 2), &told).unwrap();
+    let (half, cost) = deal.order(size(u64::MAX, 4), &told).unwrap();
+    let before = deal.due_packets();
+    deal.give_up(lost.number);
+    deal.give_up(lost.number);
+    // A worker was interrupted after the first run.
+    let first = Order {
+        tasks: half.tasks[..1].to_vec(),
+        ..half
+    };
+    assert_eq!(
+        deal.enter(&parcel(&plan, &first), &told),
+        Ok(Entered::Runs(1))
+    );
+    assert!(deal.due_packets() > before && deal.due_packets() < before + 3 * cost);
+    // It comes after all: somebody else does it by now.
+    assert_eq!(
+        deal.enter(&parcel(&plan, &lost), &told),
+        Ok(Entered::Before)
+    );
+    let (theirs, _) = finish(deal, 2, &told);
+    let ours = plan.execute(Execution::default(), &(), &Interrupt::new());
+    assert_same(&theirs, &ours);
+}
+
+#[test]
+fn a_batch_is_no_larger_than_asked_for_but_for_one_run() {
+    let plan = plan();
+    let mut deal = Deal::new(Arc::clone(&plan));
+    let (one, cost) = deal.order(size(1, 9), &()).unwrap();
+    assert_eq!(one.tasks.len(), 1);
+    let all = deal.due_packets();
+    // All runs send about as much here.
+    assert_eq!(all, cost * (plan.work() - 1) as u64);
+    let (three, _) = deal.order(size(3 * cost + 1, 9), &()).unwrap();
+    assert_eq!(three.tasks.len(), 3);
+    let left = plan.work() - 4;
+    let quarter = BatchSize {
+        parts: 4,
+        ..size(u64::MAX, usize::MAX)
+    };
+    let (part, _) = deal.order(quarter, &()).unwrap();
+    assert_eq!(part.tasks.len(), left / 4);
+    let (two, _) = deal.order(size(u64::MAX, 2), &()).unwrap();
+    assert_eq!(two.tasks.len(), 2);
+    let numbers = [one, three, part, two].map(|order| order.number);
+    assert_eq!(numbers, [0, 1, 2, 3]);
+}
+
+#[test]
+fn what_was_given_up_is_missing_and_not_due_again() {
+    let source = Source::new(
+        "test.toml",
+        TEXT.replace("precision", "# precision")
+            .replace("seeds_max = 8\n", ""),
+    );
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin());
+    let plan = Arc::new(plan.unwrap());
+    let mut deal = Deal::new(Arc::clone(&plan));
+    let (order, _) = deal.order(size(u64::MAX, usize::MAX), &()).unwrap();
+    let mut done = plan.fulfil(&order, &Interrupt::new());
+    let (task, _) = done.runs.remove(2);
+    done.given_up.push(task);
+    let parcel = plan.write_parcel(order.number, &done);
+    assert_eq!(
+        deal.enter(&parcel, &()),
+        Ok(Entered::Runs(order.tasks.len()))
+    );
+    assert!(deal.order(size(u64::MAX, usize::MAX), &()).is_none());
+    let (results, _) = deal.results();
+    assert_eq!((results.runs.len(), results.missing()), (5, 1));
+}
+
+#[test]
+fn runs_that_were_not_ordered_are_refused_and_the_order_stays_out() {
+    let plan = plan();
+    let mut deal = Deal::new(Arc::clone(&plan));
+    let (one, _) = deal.order(size(1, 9), &()).unwrap();
+    let (other, _) = deal.order(size(1, 9), &()).unwrap();
+    assert_eq!((one.tasks.len(), other.tasks.len()), (1, 1));
+    let swapped = Order {
+        number: one.number,
+        ..other
+    };
+    let refused = deal.enter(&parcel(&plan, &swapped), &());
+    assert_eq!(refused, Err(ParcelError::Experiment));
+    assert_eq!(deal.enter(&parcel(&plan, &one), &()), Ok(Entered::Runs(1)));
+    let twice = Order {
+        number: swapped.number + 1,
+        tasks: [swapped.tasks.clone(), swapped.tasks].concat(),
+    };
+    assert_eq!(
+        deal.enter(&parcel(&plan, &twice), &()),
+        Err(ParcelError::Experiment)
+    );
+}
+
+#[test]
+fn what_was_kept_is_not_dealt_out_again() {
+    let path = folder("kept");
+    let plan = plan();
+    let keep = |journal| {
+        let how = Execution { jobs: Some(1) };
+        Deal::keeping(Arc::clone(&plan), journal, how, &(), &Interrupt::new())
+    };
+    let mut deal = keep(Journal::open(&path).unwrap());
+    for _ in 0..3 {
+        let (order, _) = deal.order(size(u64::MAX, 2), &()).unwrap();
+        deal.enter(&parcel(&plan, &order), &()).unwrap();
+    }
+    // This one is out when everything ends.
+    deal.order(size(u64::MAX, 2), &()).unwrap();
+    let (part, journal) = deal.results();
+    assert!(part.missing() > 0);
+    drop(journal);
+
+    let told = Told::default();
+    let mut deal = keep(Journal::open(&path).unwrap());
+    let (order, _) = deal.order(size(u64::MAX, usize::MAX), &told).unwrap();
+    assert_eq!(told.done.load(Ordering::Relaxed), 6);
+    assert_eq!(order.tasks.len(), plan.work() - 6);
+    deal.give_up(order.number);
+    let (theirs, journal) = finish(deal, 3, &told);
+    assert!(journal.is_some());
+    let ours = plan.execute(Execution::default(), &(), &Interrupt::new());
+    assert_same(&theirs, &ours);
+    fs::remove_dir_all(&path).unwrap();
+}
