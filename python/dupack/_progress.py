@@ -21,6 +21,10 @@ class Bar:
     """
 
     def __init__(self, wish: bool | Callable[[int, int], object] | None, what: str) -> None:
+        if wish is not None and not isinstance(wish, bool) and not callable(wish):
+            raise TypeError(
+                f"progress: expected True, False, None or a function of (done, all), and found {wish!r}"
+            )
         self._call = wish if callable(wish) else None
         self._bar: Any = None
         if self._call is None and wish is not False:

@@ -109,6 +109,9 @@ def script(
     """
     if not paths:
         raise ScriptError("there is no script", help="name files, or folders with files that end in .pkt")
+    for path in paths:
+        if not Path(path).exists():
+            raise ScriptError(f"{path}: there is no such file or folder", help="name files, or folders with files that end in .pkt")
     native = (_the_catalog if catalog is None else catalog)._native
     text = _native.script([Path(path) for path in paths], native, stack, dialect, tolerance)
     read: Any = json.loads(text)

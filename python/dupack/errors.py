@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ._failures import Failure
     from .results import Results
 
 __all__ = [
+    "AlgorithmError",
     "CaptureError",
     "DupackError",
-    "EnvironmentError_",
+    "EnvError",
     "ExperimentError",
     "FolderError",
     "Interrupted",
@@ -38,8 +41,9 @@ class DupackError(Exception):
         return self.message if not self.help else f"{self.message}\n  help: {self.help}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions travel between processes: what they carry is in their attributes.
-        return (_again, (type(self), self.args, self.__dict__))
+        # Exceptions travel between processes: what they carry is in their attributes, but for results.
+        state = {name: value for name, value in self.__dict__.items() if name != "results"}
+        return (_again, (type(self), self.args, state))
 
 
 def _again(kind: type[DupackError], args: tuple[object, ...], state: dict[str, object]) -> DupackError:
@@ -95,11 +99,39 @@ class StackError(DupackError, ValueError):
 
 
 class FolderError(DupackError, OSError):
-    """A folder that cannot be written to, or gone on with."""
+    """A folder that cannot be written to, or gone on with.
+
+    Attributes:
+        results: what was finished, if the folder could not take it; or ``None``.
+    """
+
+    results: Results | None = None
 
 
 class WorkerError(DupackError, RuntimeError):
-    """What a worker did cannot be used: another build of dupack, another experiment."""
+    """A worker of an executor cannot do its part: it died, or is another build of dupack.
+
+    Attributes:
+        results: what was finished by then, or ``None`` on the worker itself. With ``out=`` it is in the
+            folder, too, and ``resume=True`` goes on with it.
+    """
+
+    results: Results | None = None
+
+
+class AlgorithmError(DupackError, RuntimeError):
+    """An algorithm in Python that is not well-formed, that answers what makes no sense, or that failed in
+    every run.
+
+    Attributes:
+        failures: the runs that it has ended, if that is what happened.
+    """
+
+    def __init__(
+        self, message: str, *, help: str | None = None, failures: Sequence[Failure] = ()
+    ) -> None:
+        self.failures = list(failures)
+        super().__init__(message, help=help)
 
 
 class CaptureError(DupackError, ValueError):
@@ -110,7 +142,7 @@ class ScriptError(DupackError, ValueError):
     """A packetdrill script that cannot be read."""
 
 
-class EnvironmentError_(DupackError, ValueError):
+class EnvError(DupackError, ValueError):
     """An environment that cannot be made, or a step that cannot be taken."""
 
 
@@ -126,3 +158,14 @@ class Interrupted(KeyboardInterrupt):
         self.results = results
         done = results.planned - results.missing
         super().__init__(f"{done} of {results.planned} runs were finished; they are in .results")
+
+
+def going_on(error: WorkerError, out: str | None) -> WorkerError:
+    """``error``, which also says how to go on with what is finished."""
+    if out is None:
+        more = "what is finished is in .results; with out= it is kept, so that resume=True can go on with it"
+    else:
+        more = f"what is finished is kept: run it again with out={out!r}, resume=True"
+    error.help = more if error.help is None else f"{error.help}; {more}"
+    error.args = (error._text(),)  # pyright: ignore[reportPrivateUsage]
+    return error

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _how, _native
 from ._progress import Bar
+from ._fields import as_json, set_inside
 from ._catalog import Catalog, catalog as _the_catalog
-from .errors import ExperimentError, Interrupted
-from .results import Results
+from .errors import ExperimentError
+from .results import Results, finished
 from .table import Table
 
 if TYPE_CHECKING:
@@ -69,12 +70,14 @@ class Experiment:
         **keywords: Value,
     ) -> None:
         merged: dict[str, Any] = {**(fields or {}), **keywords}
-        self._set(_native.to_toml(_json(merged)), name, Path(folder), catalog)
+        self._set(_native.to_toml(as_json(merged)), name, Path(folder), catalog)
 
     def _set(self, text: str, name: str, folder: Path, catalog: Catalog | None) -> None:
         self._text = text
         self._name = name
         self._folder = folder
+        if catalog is not None and not isinstance(catalog, Catalog):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"catalog: expected a dupack.Catalog, and found {catalog!r}")
         self._catalog = _the_catalog if catalog is None else catalog
         self._plan: dict[bool, _native.Plan] = {}
         self._checked(harm=False)
@@ -112,7 +115,7 @@ class Experiment:
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise ExperimentError(
                 f"cannot read {os.fspath(path)}: {error}",
                 help="name a TOML file, as docs/experiments.md describes them",
@@ -140,7 +143,7 @@ class Experiment:
         """
         merged = self.fields
         for key, value in {**(fields or {}), **keywords}.items():
-            _set_inside(merged, key, value)
+            set_inside(merged, key, value)
         return Experiment(merged, catalog=self._catalog, folder=self._folder, name=self._name)
 
     @property
@@ -175,32 +178,41 @@ class Experiment:
         harm: bool = True,
         out: str | os.PathLike[str] | None = None,
         resume: bool = False,
+        executor: Executor | None = None,
         progress: bool | Callable[[int, int], object] | None = None,
     ) -> Results:
         """Does all runs, without the interpreter's lock, and shows a bar.
 
         Args:
-            jobs: runs at a time; one per processor if nothing is said.
+            jobs: runs at a time; one per processor if nothing is said. With an ``executor``, how many
+                workers to keep busy: all that it says it has if nothing is said.
             harm: also measure what a standing flow loses beside each stack, which takes runs of
                 its own.
             out: a folder, new or empty, that gets what ``dupack run`` writes. Finished runs are kept
                 there at once.
             resume: go on with what an interrupted run has left in ``out``.
+            executor: who does the runs, instead of this process' threads: any executor of
+                ``concurrent.futures``, such as a process pool or ``Client.get_executor()`` of Dask. The
+                numbers are the same (``docs/clusters.md``).
             progress: ``True`` or ``False`` for a bar or none, or a function that is called with
                 ``(done, all)``; a bar where somebody can see it if nothing is said.
 
         Raises:
             Interrupted: on Ctrl-C, with the results of the finished runs.
-            FolderError: if the folder cannot be written to.
+            FolderError: if the folder cannot be written to. ``results`` has what could not be.
+            WorkerError: if a worker of ``executor`` died, or has another build of dupack.
         """
-        if jobs is not None and jobs < 1:
-            raise ValueError(f"jobs: expected a number of runs at a time, 1 or more, and found {jobs}")
-        if resume and out is None:
-            raise ValueError("resume: say with out= in which folder the runs are")
+        at_a_time, folder = _how.jobs(jobs), _how.folder(out, resume)
         plan = self._checked(harm=harm)
+        if executor is not None:
+            from ._executor import run_with
+            from ._worker import Setup
+
+            setup = Setup(self._text, self._name, self._folder, self._catalog, harm)
+            return run_with(executor, plan, setup, jobs=at_a_time, out=folder, resume=resume, progress=progress)
         with Bar(progress, self._name) as bar:
-            native, by = plan.run(jobs or 0, bar, None if out is None else Path(out), resume)
-        return _finished(native, by)
+            native, by = plan.run(at_a_time or 0, bar, folder, resume)
+        return finished(native, by)
 
     def trace(
         self,
@@ -243,69 +255,6 @@ class Experiment:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._set(state["text"], state["name"], state["folder"], state.get("catalog"))
-
-
-def _finished(native: _native.Results, by: BaseException | None) -> Results:
-    results = Results(native)
-    if by is None:
-        return results
-    if isinstance(by, KeyboardInterrupt):
-        raise Interrupted(results) from by
-    raise by
-
-
-def _set_inside(fields: dict[str, Any], key: str, value: Value) -> None:
-    if key in fields or "." not in key:
-        fields[key] = value
-        return
-    first, rest = key.split(".", 1)
-    inside: Any = fields.setdefault(first, {})
-    if isinstance(inside, list):
-        place, _, rest = rest.partition(".")
-        items: list[Any] = inside
-        if not place.isdigit() or int(place) >= len(items):
-            raise ExperimentError(f"there is no item {place} in the list", field=f"{first}.{place}")
-        if not rest:
-            items[int(place)] = value
-            return
-        inside = items[int(place)]
-    if not isinstance(inside, dict):
-        raise ExperimentError("it holds no other fields", field=first)
-    _set_inside(inside, rest, value)
-
-
-def _json(fields: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(_plain(fields, ()), allow_nan=False)
-    except ValueError as error:
-        raise ExperimentError(f"a number must be finite: {error}") from error
-
-
-def _plain(value: Any, way: tuple[str, ...]) -> Any:
-    """``value`` as JSON has it; ``None`` is a field that is left out."""
-    if isinstance(value, Mapping):
-        items: Iterable[tuple[Any, Any]] = value.items()
-        return {str(k): _plain(v, (*way, str(k))) for k, v in items if v is not None}
-    if isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ExperimentError(f"expected a finite number, and found {value}", field=".".join(way))
-        return value
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if hasattr(value, "tolist"):
-        # What NumPy and pandas have.
-        return _plain(value.tolist(), way)
-    if isinstance(value, (Sequence, range)):
-        items_: Sequence[Any] = value
-        return [_plain(item, (*way, str(n))) for n, item in enumerate(items_)]
-    name = type(value).__name__
-    raise ExperimentError(
-        f"expected text, a number, a switch, a list or a mapping, and found a {name}",
-        field=".".join(way) or None,
-        help='a quantity is text with its unit, such as "10Mbit/s" or "20ms"',
-    )
 
 
 def run(path: str | os.PathLike[str], **how: Any) -> Results:
@@ -370,6 +319,8 @@ def compare(
         how: what :meth:`Experiment.run` takes.
     """
     losses = [loss] if isinstance(loss, str) else list(loss)
+    if not losses:
+        raise ExperimentError("there is no loss rate", field="path.loss", help='for example loss="1%", or loss=["0%", "1%"]')
     path: dict[str, Value] = {"delay": delay, "buffer": buffer}
     if trace is None:
         path["rate"] = rate

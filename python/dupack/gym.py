@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._catalog import Catalog, catalog as _the_catalog
-from .errors import EnvironmentError_
+from .errors import EnvError
 from .experiment import Experiment
 
 __all__ = ["FEATURES", "ParallelPaths", "PathEnv", "PathVectorEnv", "make_vec", "register"]
@@ -126,7 +126,7 @@ class _Vector:
 
 def _one_agent(vector: _Vector, what: str) -> None:
     if len(vector.agents) != 1:
-        raise EnvironmentError_(
+        raise EnvError(
             f"the path has {len(vector.agents)} flows of the agents' stack, and {what} has one agent",
             help="give all other flows a stack of their own, or take dupack.gym.ParallelPaths",
         )
@@ -152,7 +152,7 @@ class PathEnv(gymnasium.Env[Floats, Floats]):
 
     Raises:
         ExperimentError: if the path is impossible.
-        EnvironmentError_: if a setting is, or a step cannot be taken.
+        EnvError: if a setting is, or a step cannot be taken.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
@@ -272,7 +272,7 @@ class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
         each = None
         if seed is not None and not isinstance(seed, int):
             if any(own is None for own in seed):
-                raise EnvironmentError_(
+                raise EnvError(
                     "some of the seeds are None", help="give one seed, one for each environment, or none"
                 )
             each = [own for own in seed if own is not None]

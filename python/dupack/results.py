@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from .errors import FolderError, Interrupted, WorkerError
 from .table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ._failures import Failure
 
 __all__ = ["Results"]
 
@@ -23,10 +27,13 @@ class Results:
     Intervals are those of 95 % confidence. Ratios are to the first stack, paired by seed.
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_native", "failures")
 
-    def __init__(self, native: _native.Results) -> None:
+    def __init__(self, native: _native.Results, failures: Sequence[Failure] = ()) -> None:
         self._native = native
+        self.failures: list[Failure] = [*native.failures, *failures]
+        """Runs that an algorithm in Python has ended by an exception: each with its point, stack, seed, the
+        simulated time, the exception and its traceback."""
 
     @property
     def stacks(self) -> list[str]:
@@ -40,7 +47,7 @@ class Results:
 
     @property
     def missing(self) -> int:
-        """How many of them are missing because of an interruption."""
+        """How many of them are missing, because of an interruption or because they failed."""
         return self._native.missing
 
     @property
@@ -133,3 +140,19 @@ class Results:
         from ._html import results
 
         return results(self)
+
+
+def finished(native: _native.Results, by: BaseException | None) -> Results:
+    """The results, if nothing ended the runs before all were done.
+
+    Raises:
+        BaseException: what did. It has the results of the runs that were finished, if it is one of ours.
+    """
+    results = Results(native)
+    if by is None:
+        return results
+    if isinstance(by, KeyboardInterrupt):
+        raise Interrupted(results) from by
+    if isinstance(by, (FolderError, WorkerError)):
+        by.results = results
+    raise by

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import dupack
@@ -25,6 +26,19 @@ def small() -> dupack.Experiment:
     )
 
 
+def _same_folders(one: Path, other: Path) -> None:
+    files = sorted(p.relative_to(one) for p in one.rglob("*") if p.is_file())
+    assert files == sorted(p.relative_to(other) for p in other.rglob("*") if p.is_file())
+    for file in files:
+        assert (one / file).read_bytes() == (other / file).read_bytes(), file
+
+
+@pytest.fixture(scope="session")
+def same_folders() -> Callable[[Path, Path], None]:
+    """Asserts that two folders have the same files, to the last byte."""
+    return _same_folders
+
+
 @pytest.fixture(scope="session")
 def command() -> list[str]:
     """The command line, built from the same sources."""
@@ -40,3 +54,10 @@ def command() -> list[str]:
         if message.get("executable") and message["target"]["name"] == "dupack":
             return [message["executable"]]
     raise AssertionError("cargo built no dupack")
+
+
+@pytest.fixture(autouse=True)
+def own_catalog() -> Iterator[None]:
+    """What a test registers in the catalog that is used where none is named is gone after it."""
+    yield
+    dupack.catalog.__init__()  # type: ignore[misc]

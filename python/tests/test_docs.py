@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import pkgutil
 import re
 
 import dupack
@@ -48,3 +51,20 @@ def test_the_readme_s_examples_run(tmp_path, monkeypatch: pytest.MonkeyPatch) ->
         short = re.sub(r"seeds=\d+", "seeds=2", short)
         short = short.replace('read("examples/fairness.toml").run()', 'read("examples/fairness.toml")')
         exec(compile(short, "README.md", "exec"), names)
+
+
+MODULES = ["dupack", *(f"dupack.{found.name}" for found in pkgutil.iter_modules(dupack.__path__) if found.name != "_native")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_docstrings_are_so(name: str) -> None:
+    pytest.importorskip("gymnasium")
+    module = importlib.import_module(name)
+    failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder()
+    found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
+    assert len(found) >= 8

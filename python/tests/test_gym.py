@@ -26,11 +26,12 @@ def test_it_passes_gymnasium_s_check(preset: str) -> None:
         check_env(env.unwrapped, skip_render_check=True)
 
 
-def test_it_is_found_without_an_import() -> None:
+@pytest.mark.parametrize("how", ["import dupack.gym; name = 'dupack/Path-v0'", "name = 'dupack.gym:dupack/Path-v0'"])
+def test_gymnasium_finds_it(how: str) -> None:
     import subprocess
     import sys
 
-    code = "import gymnasium; env = gymnasium.make('dupack/Path-v0'); print(env.reset(seed=3)[0].shape)"
+    code = f"import gymnasium; {how}; env = gymnasium.make(name); print(env.reset(seed=3)[0].shape)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "(30,)"
@@ -92,7 +93,7 @@ def test_episodes_follow_one_another(mode: AutoresetMode) -> None:
         _, rewards, _, truncated, _ = vector.step(np.zeros((3, 1), np.float32))
         assert not rewards.any() and not truncated.any()
     else:
-        with pytest.raises(dupack.errors.EnvironmentError_, match="call reset"):
+        with pytest.raises(dupack.errors.EnvError, match="call reset"):
             vector.step(np.zeros((3, 1), np.float32))
         vector.reset(options={"reset_mask": np.array([True, True, True])})
         vector.step(np.zeros((3, 1), np.float32))
@@ -168,7 +169,7 @@ def test_what_is_wrong_is_said(settings: dict[str, object], words: str) -> None:
 def test_a_wrong_action_changes_nothing(action: list[float]) -> None:
     env = PathEnv(interval="10ms", **SHORT)
     env.reset(seed=1)
-    with pytest.raises(dupack.errors.EnvironmentError_):
+    with pytest.raises(dupack.errors.EnvError):
         env.step(np.array(action, np.float32))
     other = PathEnv(interval="10ms", **SHORT)
     other.reset(seed=1)
@@ -177,5 +178,5 @@ def test_a_wrong_action_changes_nothing(action: list[float]) -> None:
 
 
 def test_a_step_before_a_reset_is_told() -> None:
-    with pytest.raises(dupack.errors.EnvironmentError_, match="reset"):
+    with pytest.raises(dupack.errors.EnvError, match="reset"):
         PathEnv(**SHORT).step(np.zeros(1, np.float32))

@@ -64,8 +64,7 @@ fn the_tables_are_those_of_an_ordinary_run() {
 
 #[test]
 fn what_it_leaves_out_is_said() {
-    let claim =
-        "[[claim]]\nid = \"more\"\nstatement = \"x\"\nholds_if = \"goodput['sack/reno'] > 0\"\n";
+    let claim = "[[claim]]\nid = \"more\"\nstatement = \"x\"\nholds_if = 'all(goodput[\"sack/reno\"] > 0)'\n";
     let folder = folder("said", claim);
     let done = run(
         folder.path(),

@@ -9,6 +9,7 @@ use dupack_report::table::Colour;
 use pyo3::prelude::*;
 
 use crate::errors::exception;
+use crate::plugin::{Declaration, entry_of};
 
 /// A catalog: those of dupack, and those that Python registers.
 #[pyclass(frozen, module = "dupack._native")]
@@ -28,6 +29,29 @@ impl Catalog {
     #[new]
     fn new() -> Self {
         Self(RwLock::new(Entries::builtin()))
+    }
+
+    /// Takes in the class in Python that `declaration` is about, in place of the one of the same name if it
+    /// `replaces` that.
+    fn register(
+        &self,
+        py: Python<'_>,
+        declaration: Declaration<'_>,
+        replaces: bool,
+    ) -> PyResult<()> {
+        let entry = entry_of(&declaration)?;
+        // A copy first: what is refused changes nothing.
+        let mut with = self.now();
+        entry
+            .register(&mut with, replaces)
+            .map_err(|error| exception(py, "AlgorithmError", &error.to_string(), &[]))?;
+        let before = {
+            let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *entries, with)
+        };
+        // Not before the lock is free: with a class of Python any code may run.
+        drop(before);
+        Ok(())
     }
 
     /// Everything about an algorithm, or about all, as JSON.

@@ -58,12 +58,7 @@ impl Environments {
             other => {
                 let message = format!("autoreset: there is no {other}");
                 let help = "write next_step, same_step or disabled".to_owned();
-                return Err(exception(
-                    py,
-                    "EnvironmentError_",
-                    &message,
-                    &[("help", Some(help))],
-                ));
+                return Err(exception(py, "EnvError", &message, &[("help", Some(help))]));
             }
         };
         let made = py.detach(|| {
@@ -234,15 +229,13 @@ fn bounds(space: Space) -> Bounds {
 fn values(py: Python<'_>, text: Option<&str>) -> PyResult<Vec<(String, SweepValue)>> {
     let table: toml::Table = text
         .map_or_else(|| Ok(toml::Table::new()), toml::from_str)
-        .map_err(|error: toml::de::Error| {
-            exception(py, "EnvironmentError_", error.message(), &[])
-        })?;
+        .map_err(|error: toml::de::Error| exception(py, "EnvError", error.message(), &[]))?;
     let values = table.into_iter().map(|(key, value)| {
         let place = key.clone();
         let value: Result<SweepValue, _> = value.try_into();
         let value = value.map_err(|error| {
             let message = format!("options.{place}: {}", error.message());
-            exception(py, "EnvironmentError_", &message, &[])
+            exception(py, "EnvError", &message, &[])
         })?;
         Ok((key, value))
     });
@@ -252,7 +245,7 @@ fn values(py: Python<'_>, text: Option<&str>) -> PyResult<Vec<(String, SweepValu
 fn failed(py: Python<'_>, error: &EnvironmentError) -> PyErr {
     match error {
         EnvironmentError::Experiment(error) => experiment(py, error),
-        error => diagnosed(py, "EnvironmentError_", error),
+        error => diagnosed(py, "EnvError", error),
     }
 }
 

@@ -26,8 +26,22 @@ pub fn exception(
 
 /// `error` as the exception `kind`, with the remedy that it names.
 pub fn diagnosed(py: Python<'_>, kind: &str, error: &dyn Diagnostic) -> PyErr {
-    let help = error.help().map(|help| help.to_string());
+    let help = error.help().map(|help| in_python(&help.to_string()));
     exception(py, kind, &with_causes(error), &[("help", help)])
+}
+
+/// A remedy with the names of arguments in the place of flags.
+fn in_python(help: &str) -> String {
+    let mut help = help.to_owned();
+    // "with --resume DIR in place of --out": here the folder is in `out=` as before.
+    const INSTEAD: &str = " in place of --out";
+    if let (Some(begin), Some(end)) = (help.find("--resume "), help.find(INSTEAD))
+        && begin < end
+    {
+        help.replace_range(begin..end + INSTEAD.len(), "--resume");
+    }
+    help.replace("--resume", "resume=True")
+        .replace("--out", "out=")
 }
 
 /// An error's words, and those of what it was caused by.

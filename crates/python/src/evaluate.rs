@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
+use dupack_algorithms::catalog::StackSpec;
 use dupack_evaluation::{Campaign, Card, Conduct, Extent, Scale, Suite};
-use dupack_lab::run::{Execution, Interrupt};
+use dupack_lab::run::{Execution, Interrupt, take_fault};
 use dupack_papers as papers;
 use pyo3::prelude::*;
 
 use crate::catalog::Catalog;
 use crate::errors::{diagnosed, experiment};
+use crate::plugin::{failed_check, failures, told};
+use crate::supervise::{Place, supervised};
 use crate::watch::{Counts, attended};
 
 /// The cards of `stacks` as JSON: a list, one for each.
@@ -36,16 +39,24 @@ pub fn evaluate(
         seed_set: 1,
     };
     let catalog = catalog.now();
-    let campaign = Campaign::new(&suite, (&stacks, &catalog), &keys, scale).map_err(failed)?;
-    let (counts, interrupt) = (Counts::of(campaign.runs()), Interrupt::new());
-    let conduct = Conduct {
-        execution: execution(jobs),
-        watch: &counts,
-        interrupt: &interrupt,
-        journal: None,
-    };
-    let ended = attended(py, (&counts, &interrupt), tick.as_ref(), || {
-        campaign.carry_out(&conduct)
+    drop(take_fault());
+    let campaign = Campaign::new(&suite, (&stacks, &catalog), &keys, scale);
+    if let Some(fault) = take_fault() {
+        return Err(failed_check(py, fault));
+    }
+    let campaign = campaign.map_err(failed)?;
+    let specs = stacks
+        .iter()
+        .filter_map(|stack| StackSpec::parse(stack, &catalog).ok());
+    let specs: Vec<StackSpec> = specs.collect();
+    let place = Place::of(specs.iter());
+    let ended = supervised(py, (place, campaign.runs()), tick, |counts, interrupt| {
+        campaign.carry_out(&Conduct {
+            execution: place.execution(jobs),
+            watch: counts,
+            interrupt,
+            journal: None,
+        })
     })?;
     if let Some(by) = ended.by {
         return Err(by);
@@ -53,6 +64,10 @@ pub fn evaluate(
     let evaluated = ended
         .made
         .map_err(|error| diagnosed(py, "FolderError", &error))?;
+    let failures = failures(py, None, ended.given_up)?;
+    let parts = evaluated.iter().flat_map(|of| &of.parts);
+    let runs: usize = parts.map(|part| part.results.runs.len()).sum();
+    told(py, failures, runs)?;
     let cards: Vec<&Card> = evaluated.iter().map(|of| &of.card).collect();
     Ok(serde_json::to_string(&cards).expect("cards are text"))
 }

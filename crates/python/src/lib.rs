@@ -11,7 +11,9 @@ mod errors;
 mod evaluate;
 mod ledger;
 mod plan;
+mod plugin;
 mod results;
+mod supervise;
 mod table;
 mod trace;
 mod watch;
@@ -33,6 +35,12 @@ mod _native {
     use crate::ledger::Ledger;
     #[pymodule_export]
     use crate::plan::{Plan, engine, from_toml, schema, to_toml};
+    #[pymodule_export]
+    use crate::plugin::{
+        AckFacts, Context, Credit, Delivered, Departure, Expiry, LossEvent, LossFacts, LossRule,
+        Next, Outcome, Reversal, RttEstimator, Scoreboard, Segment, SegmentIterator, SendReason,
+        Sent, View, Window, WindowUse,
+    };
     #[pymodule_export]
     use crate::results::Results;
     #[pymodule_export]

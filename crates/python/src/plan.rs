@@ -1,5 +1,6 @@
 //! An experiment that was checked, and its runs.
 
+use std::borrow::Borrow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,18 +8,23 @@ use dupack_algorithms::catalog::Catalog as Entries;
 use dupack_claims::Rules;
 use dupack_lab::experiment::json_schema;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{self as lab, Execution, Interrupt, Task};
+use dupack_lab::run::{self as lab, Execution, Progress};
 use dupack_report::begun::{Begun, BegunError};
 use dupack_report::folder::{IfPresent, OutputFolder};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::catalog::Catalog;
 use crate::errors::{diagnosed, exception, experiment};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, refused};
+use crate::plugin::{failed_check, failures};
 use crate::results::{self, Results};
+use crate::supervise::{Place, supervised};
 use crate::table::Table;
 use crate::trace::Trace;
-use crate::watch::{Counts, attended};
+
+/// A parcel of runs, what ended them before all were done, and those that an algorithm in Python has ended.
+type Performed<'py> = (Bound<'py, PyBytes>, Option<PyErr>, Vec<Py<PyAny>>);
 
 /// An experiment that was checked. It does not change.
 #[pyclass(frozen, module = "dupack._native")]
@@ -50,6 +56,8 @@ impl Plan {
         let mut source = Source::new(name, text);
         source.folder = folder;
         let catalog = catalog.now();
+        // A plan builds every stack once: an algorithm in Python may fail at that.
+        drop(lab::take_fault());
         let checked = py.detach(|| {
             let mut plan = lab::Plan::new(source.parse()?, &source, &catalog)?;
             if harm {
@@ -58,6 +66,9 @@ impl Plan {
             let rules = Rules::of_plan(&plan, &source, &catalog)?;
             Ok((plan, rules))
         });
+        if let Some(fault) = lab::take_fault() {
+            return Err(failed_check(py, fault));
+        }
         let (plan, rules) = checked.map_err(|error| experiment(py, &error))?;
         Ok(Self(Arc::new(Checked {
             plan,
@@ -119,9 +130,21 @@ impl Plan {
         self.follow(py, lab::Job { point, stack, seed }, flow)
     }
 
-    /// The runs that are still to be done, for those who do them themselves.
-    fn ledger(&self) -> Ledger {
-        Ledger::new(self.clone())
+    /// The runs that are still to be done, for those who do them themselves. With `folder`, finished runs
+    /// are kept there as soon as they are entered; with `resume`, those that are there are not given out.
+    /// Some of these are done again, on `jobs` threads (0: one per processor); meanwhile
+    /// `tick(done, all, notes)` is called. Gives the exception that interrupted that, too, or nothing.
+    #[pyo3(signature = (jobs, tick=None, folder=None, resume=false))]
+    fn ledger(
+        &self,
+        py: Python<'_>,
+        jobs: usize,
+        tick: Option<Py<PyAny>>,
+        folder: Option<PathBuf>,
+        resume: bool,
+    ) -> PyResult<(Ledger, Option<PyErr>)> {
+        let begun = self.begun(py, folder, resume)?;
+        Ledger::new(py, self.clone(), begun, execution(jobs), tick.as_ref())
     }
 
     /// Does all runs on `jobs` threads (0: one per processor), and calls `tick(done, all, notes)` ten
@@ -138,46 +161,58 @@ impl Plan {
         resume: bool,
     ) -> PyResult<(Results, Option<PyErr>)> {
         let plan = &self.0.plan;
-        let begun = folder.map(|folder| self.begin(folder, resume)).transpose();
-        let begun = begun.map_err(|error| diagnosed(py, "FolderError", &error))?;
-        let execution = Execution {
-            jobs: (jobs > 0).then_some(jobs),
-        };
-        let (counts, interrupt) = (Counts::of(plan.work()), Interrupt::new());
-        let ended = attended(py, (&counts, &interrupt), tick.as_ref(), || match &begun {
-            None => plan.execute(execution, &counts, &interrupt),
-            Some(begun) => plan.execute_keeping(&begun.journal, execution, &counts, &interrupt),
+        let begun = self.begun(py, folder, resume)?;
+        let place = Place::of_plan(plan);
+        let execution = place.execution(jobs);
+        let ended = supervised(py, (place, plan.work()), tick, |counts, interrupt| {
+            let Some(begun) = &begun else {
+                return plan.execute(execution, counts, interrupt);
+            };
+            begun
+                .journal
+                .complaints()
+                .iter()
+                .for_each(|complaint| counts.note(complaint));
+            plan.execute_keeping(&begun.journal, execution, counts, interrupt)
         })?;
-        let results = Results::new(self.clone(), ended.made);
-        if let Some(begun) = begun {
-            results.deliver(py, begun)?;
+        let failures = failures(py, Some(plan), ended.given_up)?;
+        let results = Results::new(self.clone(), ended.made).without(py, failures)?;
+        if ended.by.is_none() {
+            results.check_any(py)?;
         }
-        Ok((results, ended.by))
+        let hindered = begun.and_then(|begun| results.deliver(py, begun).err());
+        Ok((results, ended.by.or(hindered)))
     }
 
-    /// Does the runs `tasks`, which a ledger gave out, and gives what came out, each as text for the
-    /// ledger. For a worker: it looks for signals, and shows no bar.
-    fn perform(&self, py: Python<'_>, tasks: Vec<String>) -> PyResult<Vec<String>> {
-        let tasks = tasks.iter().map(|text| task(py, text));
-        let tasks = tasks.collect::<PyResult<Vec<Task>>>()?;
-        let (counts, interrupt) = (Counts::of(tasks.len()), Interrupt::new());
+    /// Does what a ledger gave out, and gives what came of it, as the ledger takes it. For a worker: it
+    /// looks for signals, and shows no bar. A signal's exception is given, too, with what was done by then.
+    /// So are the runs that an algorithm in Python has ended, as instances of `dupack.Failure`.
+    fn perform<'py>(&self, py: Python<'py>, order: &[u8]) -> PyResult<Performed<'py>> {
         let plan = &self.0.plan;
-        let ended = attended(py, (&counts, &interrupt), None, || {
-            let runs = tasks.iter().map(|task| {
-                let run = plan.perform(*task, &interrupt)?;
-                Some(plan.write_run(*task, &run))
-            });
-            runs.collect::<Option<Vec<String>>>()
+        let order = plan
+            .read_order(order)
+            .map_err(|error| refused(py, &error))?;
+        let place = Place::of_plan(plan);
+        let runs = order.tasks.len();
+        let ended = supervised(py, (place, runs), None, |_, interrupt| {
+            plan.write_parcel(order.number, &plan.fulfil(&order, interrupt))
         })?;
-        match (ended.by, ended.made) {
-            (None, Some(made)) => Ok(made),
-            (Some(by), _) => Err(by),
-            (None, None) => Ok(Vec::new()),
-        }
+        let failures = failures(py, Some(plan), ended.given_up)?;
+        Ok((PyBytes::new(py, &ended.made), ended.by, failures))
     }
 }
 
 impl Plan {
+    fn begun(
+        &self,
+        py: Python<'_>,
+        folder: Option<PathBuf>,
+        resume: bool,
+    ) -> PyResult<Option<Begun>> {
+        let begun = folder.map(|folder| self.begin(folder, resume)).transpose();
+        begun.map_err(|error| diagnosed(py, "FolderError", &error))
+    }
+
     fn begin(&self, folder: PathBuf, resume: bool) -> Result<Begun, BegunError> {
         if resume {
             let experiment = self.0.plan.empty_results().experiment;
@@ -188,12 +223,18 @@ impl Plan {
     }
 }
 
-/// A run that a ledger gave out.
-pub fn task(py: Python<'_>, text: &str) -> PyResult<Task> {
-    serde_json::from_str(text).map_err(|error| {
-        let message = format!("this is no run to do: {error}");
-        exception(py, "WorkerError", &message, &[])
-    })
+/// Borrowed where the lab takes a plan.
+impl Borrow<lab::Plan> for Plan {
+    fn borrow(&self) -> &lab::Plan {
+        &self.0.plan
+    }
+}
+
+/// On so many threads; 0 is one per processor.
+fn execution(jobs: usize) -> Execution {
+    Execution {
+        jobs: (jobs > 0).then_some(jobs),
+    }
 }
 
 /// The engine of this build: its version and the hash of its sources.

@@ -6,7 +6,7 @@ use dupack_claims::Judged;
 use dupack_columns::Table as Columns;
 use dupack_lab::results as lab;
 use dupack_lab::results::store;
-use dupack_lab::run::Interrupt;
+use dupack_lab::run::{Interrupt, OverTime, Plan as Runs};
 use dupack_report::begun::Begun;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::{DeliveryError, EXPERIMENT, Files};
@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 
 use crate::errors::diagnosed;
 use crate::plan::Plan;
+use crate::supervise::Place;
 use crate::table::Table;
 
 /// What came out of an experiment.
@@ -27,6 +28,10 @@ pub struct Results {
     plan: Plan,
     results: lab::Results,
     judged: Vec<Judged>,
+    /// Runs that an algorithm in Python has ended by an exception: instances of `dupack.Failure`.
+    failures: Vec<Py<PyAny>>,
+    /// What a reader must know of them.
+    told: Option<String>,
 }
 
 impl Results {
@@ -37,7 +42,34 @@ impl Results {
             plan,
             results,
             judged,
+            failures: Vec::new(),
+            told: None,
         }
+    }
+
+    /// The same, which lack the runs that `failures` are about, and say so.
+    pub fn without(mut self, py: Python<'_>, failures: Vec<Py<PyAny>>) -> PyResult<Self> {
+        if !failures.is_empty() {
+            let told = py.import("dupack._failures")?.getattr("told")?;
+            let told: String = told
+                .call1((failures.iter().collect::<Vec<_>>(),))?
+                .extract()?;
+            self.results.warnings.push(told.clone());
+            self.told = Some(told);
+            self.failures = failures;
+        }
+        Ok(self)
+    }
+
+    /// # Errors
+    /// If every run has failed: what the first one says.
+    pub fn check_any(&self, py: Python<'_>) -> PyResult<()> {
+        if self.failures.is_empty() || !self.results.runs.is_empty() {
+            return Ok(());
+        }
+        let raised = py.import("dupack._failures")?.getattr("all_failed")?;
+        let raised = raised.call1((self.failures.iter().collect::<Vec<_>>(),))?;
+        Err(PyErr::from_value(raised))
     }
 
     /// Writes every file of the report into the folder in which the experiment was begun. If all runs are
@@ -63,7 +95,7 @@ impl Results {
         let checked = &self.plan.0;
         let beside = Beside {
             judged: self.judged.clone(),
-            over_time: Some(checked.plan.over_time(&Interrupt::new())),
+            over_time: Some(over_time(&checked.plan)),
             ..Beside::default()
         };
         Ok(comparison::files(&self.results, &checked.catalog, beside)?)
@@ -93,7 +125,14 @@ impl Results {
     /// What there is to say of the results, for people.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        notes(&self.results)
+        let told = self.told.iter().cloned();
+        told.chain(notes(&self.results)).collect()
+    }
+
+    /// Runs that an algorithm in Python has ended by an exception.
+    #[getter]
+    fn failures(&self) -> Vec<&Py<PyAny>> {
+        self.failures.iter().collect()
     }
 
     /// The table of that name.
@@ -122,7 +161,8 @@ impl Results {
     /// Writes the report into a new folder: every file that the command line writes.
     fn write(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         let failed = |error| diagnosed(py, "FolderError", &error);
-        let folder = OutputFolder::create(&folder, IfPresent::Refuse).map_err(failed)?;
+        let folder =
+            OutputFolder::create_for("write()", &folder, IfPresent::Refuse).map_err(failed)?;
         let text = &self.plan.0.source.text;
         folder.write(EXPERIMENT, text.as_bytes()).map_err(failed)?;
         self.files_into(py, &folder)
@@ -145,6 +185,15 @@ impl Results {
             Some((name, String::from_utf8(bytes).ok()?))
         });
         Ok(figures.collect())
+    }
+}
+
+/// A run of every stack over time. Where an algorithm is in Python, the interpreter stays attached.
+fn over_time(plan: &Runs) -> OverTime {
+    let interrupt = Interrupt::new();
+    match Place::of_plan(plan) {
+        Place::Here => Python::attach(|_| plan.over_time(&interrupt)),
+        Place::Threads => plan.over_time(&interrupt),
     }
 }
 

@@ -2,14 +2,15 @@
 
 use arrow_array::RecordBatch;
 use dupack_columns::trace::Columns;
-use dupack_lab::run::{Interrupt, Job, Role};
+use dupack_lab::run::{Job, Role};
 use dupack_lab::trace::stream::{Account, StreamError, follow};
 use pyo3::prelude::*;
 
 use crate::errors::exception;
 use crate::plan::Plan;
+use crate::plugin::given_up;
+use crate::supervise::{Place, supervised};
 use crate::table::Table;
-use crate::watch::{Counts, attended};
 
 /// A flow packet by packet.
 #[pyclass(frozen, module = "dupack._native")]
@@ -39,15 +40,16 @@ impl Plan {
                 &[("field", Some("flow".to_owned()))],
             ));
         }
-        let (counts, interrupt) = (Counts::of(1), Interrupt::new());
-        let ended = attended(py, (&counts, &interrupt), None, || {
+        let place = Place::of_plan(plan);
+        let ended = supervised(py, (place, 1), None, |_, interrupt| {
             let mut columns = Columns::default();
-            let account = follow(scenario, (job.seed, flow), &mut columns, &interrupt)?;
+            let account = follow(scenario, (job.seed, flow), &mut columns, interrupt)?;
             Ok::<_, StreamError>((account, columns.take()))
         })?;
         if let Some(by) = ended.by {
             return Err(by);
         }
+        given_up(py, ended.given_up)?;
         let failed = |message: String| exception(py, "DupackError", &message, &[]);
         let (account, columns) = ended.made.map_err(|error| failed(error.to_string()))?;
         let columns =

@@ -11,7 +11,7 @@ use dupack_lab::run::{Amount, Interrupt, Progress, Watch};
 use pyo3::prelude::*;
 
 /// How often Python is asked whether Ctrl-C was pressed, and the bar is moved.
-const TICK: Duration = Duration::from_millis(100);
+pub const TICK: Duration = Duration::from_millis(100);
 
 /// How far the work is.
 #[derive(Debug, Default)]
@@ -35,7 +35,8 @@ impl Counts {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn told(&self) -> (usize, usize, Vec<String>) {
+    /// Done, all, and what was said since this was last asked.
+    pub fn told(&self) -> (usize, usize, Vec<String>) {
         let notes = &mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         (
             self.done.load(Ordering::Relaxed),
@@ -123,15 +124,19 @@ pub fn attended<T: Send>(
         None => attend(py, counts, tick).err(),
         by => by,
     };
-    let made = made.map_err(|_| {
-        pyo3::exceptions::PyRuntimeError::new_err(
-            "dupack met a mistake of its own, and what was done is lost; please report it with the text above",
-        )
-    })?;
+    let made = made.map_err(|_| lost())?;
     Ok(Ended { made, by })
 }
 
-fn attend(py: Python<'_>, counts: &Counts, tick: Option<&Py<PyAny>>) -> PyResult<()> {
+/// The exception where the work has panicked.
+pub fn lost() -> PyErr {
+    pyo3::exceptions::PyRuntimeError::new_err(
+        "dupack met a mistake of its own, and what was done is lost; please report it with the text above",
+    )
+}
+
+/// Looks for signals, and calls `tick(done, all, notes)`.
+pub fn attend(py: Python<'_>, counts: &Counts, tick: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
     let Some(tick) = tick else {
         return Ok(());

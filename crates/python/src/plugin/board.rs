@@ -1,0 +1,206 @@
+//! The scoreboard and the round-trip times, as far as a method may see them: while it is being called,
+//! and not a moment longer.
+//!
+//! Nothing is copied. The sender lends them for a call, in a place that only the thread of the call finds
+//! ([`lent`]). What Python holds is the number of the call: it finds them while that call is the one that
+//! goes on, and else says that it is over.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dupack_tcp::facts::View;
+use dupack_tcp::rtt;
+use dupack_tcp::scoreboard::{self, SegmentId};
+use pyo3::prelude::*;
+use scoped_tls::scoped_thread_local;
+
+use super::failure::stale;
+use super::values::{RttEstimator, Segment};
+
+scoped_thread_local!(
+    /// What the sender of the call that goes on has outstanding.
+    static BOARD: scoreboard::Scoreboard
+);
+scoped_thread_local!(
+    /// Its round-trip times.
+    static RTT: rtt::RttEstimator
+);
+
+thread_local! {
+    /// The call that goes on; 0 if none does.
+    static CALL: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The number of the next call.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// A call of a method, by its number. No two have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call(pub u64);
+
+impl Call {
+    /// A new one.
+    pub fn new() -> Self {
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Puts the call that went on before back when this one ends, however it ends.
+struct Before(u64);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        CALL.set(self.0);
+    }
+}
+
+/// Does `work`, which is the call `call`, and lends it what `view` shows.
+pub fn lent<T>(call: Call, view: &View<'_>, work: impl FnOnce() -> T) -> T {
+    let _before = Before(CALL.replace(call.0));
+    BOARD.set(view.scoreboard, || RTT.set(view.rtt, work))
+}
+
+/// The round-trip times as they stand, if `call` still goes on.
+pub fn round_trips(call: Call) -> PyResult<RttEstimator> {
+    if CALL.get() != call.0 || !RTT.is_set() {
+        return Err(stale("View"));
+    }
+    Ok(RTT.with(RttEstimator::of))
+}
+
+/// Outstanding segments.
+#[pyclass(frozen, freelist = 16, module = "dupack._native")]
+#[derive(Debug)]
+pub struct Scoreboard {
+    call: Call,
+}
+
+impl Scoreboard {
+    /// That of `call`.
+    pub const fn of(call: Call) -> Self {
+        Self { call }
+    }
+
+    /// What `ask` makes of the scoreboard, if the call still goes on.
+    fn ask<T>(&self, ask: impl FnOnce(&scoreboard::Scoreboard) -> T) -> PyResult<T> {
+        if CALL.get() != self.call.0 || !BOARD.is_set() {
+            return Err(stale("Scoreboard"));
+        }
+        Ok(BOARD.with(ask))
+    }
+}
+
+#[pymethods]
+impl Scoreboard {
+    #[getter]
+    fn una(&self) -> PyResult<u64> {
+        self.ask(scoreboard::Scoreboard::una)
+    }
+
+    #[getter]
+    fn nxt(&self) -> PyResult<u64> {
+        self.ask(scoreboard::Scoreboard::nxt)
+    }
+
+    #[getter]
+    fn flight_size(&self) -> PyResult<u64> {
+        self.ask(scoreboard::Scoreboard::flight_size)
+    }
+
+    #[getter]
+    fn forward_ack(&self) -> PyResult<u64> {
+        self.ask(scoreboard::Scoreboard::forward_ack)
+    }
+
+    #[getter]
+    fn sacked_bytes(&self) -> PyResult<u64> {
+        self.ask(scoreboard::Scoreboard::sacked_bytes)
+    }
+
+    #[getter]
+    fn sacked_segments(&self) -> PyResult<u64> {
+        self.ask(scoreboard::Scoreboard::sacked_segments)
+    }
+
+    #[getter]
+    fn first(&self) -> PyResult<u64> {
+        self.ask(|board| board.first().0)
+    }
+
+    #[getter]
+    fn end(&self) -> PyResult<u64> {
+        self.ask(|board| board.end().0)
+    }
+
+    #[getter]
+    fn is_empty(&self) -> PyResult<bool> {
+        self.ask(scoreboard::Scoreboard::is_empty)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.ask(scoreboard::Scoreboard::len)
+    }
+
+    /// The segment called `id`, if it is outstanding.
+    fn get(&self, id: u64) -> PyResult<Option<Segment>> {
+        self.ask(|board| board.get(SegmentId(id)).map(|segment| Segment(*segment)))
+    }
+
+    /// Outstanding segments from `id` on, with their ids, in sequence order.
+    fn iter_from(&self, id: u64) -> PyResult<SegmentIterator> {
+        let first = self.ask(|board| board.first().0.max(id))?;
+        Ok(SegmentIterator {
+            board: Self { call: self.call },
+            next: AtomicU64::new(first),
+        })
+    }
+
+    fn __iter__(&self) -> PyResult<SegmentIterator> {
+        self.iter_from(0)
+    }
+
+    /// The first outstanding segment that starts at or after `offset`, or the end.
+    fn id_at(&self, offset: u64) -> PyResult<u64> {
+        self.ask(|board| board.id_at(offset).0)
+    }
+
+    /// Segments missing in a row from the one at `offset` on, before the next that is sacked.
+    fn hole(&self, offset: u64) -> PyResult<u32> {
+        self.ask(|board| board.hole(offset))
+    }
+
+    fn __repr__(&self) -> String {
+        let words = self.ask(|board| {
+            format!(
+                "<Scoreboard: {} segments, {} of them sacked>",
+                board.len(),
+                board.sacked_segments(),
+            )
+        });
+        words.unwrap_or_else(|_| "<Scoreboard of a call that is over>".to_owned())
+    }
+}
+
+/// Segments one after the other.
+#[pyclass(frozen, module = "dupack._native")]
+#[derive(Debug)]
+pub struct SegmentIterator {
+    board: Scoreboard,
+    next: AtomicU64,
+}
+
+#[pymethods]
+impl SegmentIterator {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self) -> PyResult<Option<(u64, Segment)>> {
+        let id = self.next.load(Ordering::Relaxed);
+        let segment = self.board.get(id)?;
+        if segment.is_some() {
+            self.next.store(id + 1, Ordering::Relaxed);
+        }
+        Ok(segment.map(|segment| (id, segment)))
+    }
+}

@@ -1,0 +1,256 @@
+//! An instance of a class in Python, which belongs to one connection.
+
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
+
+use dupack_algorithms::catalog::{Context, Value, Values};
+use dupack_tcp::time::Instant;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+use super::failure::Broken;
+use super::read::{Read, Wrong};
+use super::values;
+use crate::errors::exception;
+
+/// The methods of a trait: their names in Python, and `Method`, which names their places.
+macro_rules! methods {
+    ($($variant:ident = $name:literal),+ $(,)?) => {
+        /// The methods, by their places.
+        pub const METHODS: &[&str] = &[$($name),+];
+
+        #[derive(Clone, Copy)]
+        enum Method {
+            $($variant),+
+        }
+    };
+}
+pub(super) use methods;
+
+/// A class that was registered.
+#[derive(Debug)]
+pub struct Class {
+    pub class: Py<PyType>,
+    /// Makes an instance: called with the class, the context, and the values of the parameters by name.
+    pub make: Py<PyAny>,
+    /// What it is called in messages.
+    pub name: String,
+    /// The methods of its trait that it overrides, by their places.
+    pub overrides: Vec<bool>,
+}
+
+/// An instance, and what of it is called.
+pub struct Object {
+    class: Arc<Class>,
+    names: &'static [&'static str],
+    /// By the places of the methods; none if it was never made.
+    methods: Vec<Option<Py<PyAny>>>,
+    state: Cell<State>,
+    /// The time of the last call that told it.
+    now: Cell<Instant>,
+}
+
+/// Whether it is still asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Works,
+    /// The run was given up.
+    Failed,
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Python").field(&self.class.name).finish()
+    }
+}
+
+impl Object {
+    /// A new one for a connection. One that cannot be made has failed from the start.
+    pub fn new(
+        class: &Arc<Class>,
+        names: &'static [&'static str],
+        values: &Values,
+        context: &Context,
+    ) -> Self {
+        let mut object = Self {
+            class: Arc::clone(class),
+            names,
+            methods: Vec::new(),
+            state: Cell::new(State::Works),
+            now: Cell::new(Instant::ZERO),
+        };
+        Python::attach(|py| match object.made(py, values, context) {
+            Ok(methods) => object.methods = methods,
+            Err(error) => {
+                let place = class.name.clone();
+                object.fail(py, place, error);
+            }
+        });
+        object
+    }
+
+    fn made(
+        &self,
+        py: Python<'_>,
+        values: &Values,
+        context: &Context,
+    ) -> PyResult<Vec<Option<Py<PyAny>>>> {
+        let given = PyDict::new(py);
+        for (spec, value) in values.iter() {
+            match value {
+                Value::Choice(word) => given.set_item(&*spec.name, &**word)?,
+                Value::Integer(number) => given.set_item(&*spec.name, number)?,
+                Value::Real(number) => given.set_item(&*spec.name, number)?,
+                Value::Time(span) => given.set_item(&*spec.name, span.as_secs_f64())?,
+            }
+        }
+        let context = values::Context::of(context);
+        let instance = self
+            .class
+            .make
+            .bind(py)
+            .call1((&self.class.class, context, given))?;
+        let methods = self
+            .names
+            .iter()
+            .zip(&self.class.overrides)
+            .map(|(name, own)| match own {
+                true => Ok(Some(instance.getattr(*name)?.unbind())),
+                false => Ok(None),
+            });
+        methods.collect()
+    }
+
+    /// Whether the class overrides the method at `place`, and has not failed: if not, it is the trait's
+    /// default.
+    pub fn has(&self, place: usize) -> bool {
+        self.state.get() == State::Works && self.methods.get(place).is_some_and(Option::is_some)
+    }
+
+    /// Whether it has failed.
+    pub fn is_broken(&self) -> bool {
+        self.state.get() == State::Failed
+    }
+
+    /// What the method at `place` answers to `call`, as `read` takes it; nothing if the class does not
+    /// override it, has failed before, or fails now, in which case the run is given up. `now` is the time,
+    /// where the method is told it.
+    pub fn ask<T>(
+        &self,
+        place: usize,
+        now: Option<Instant>,
+        call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
+    ) -> Option<T> {
+        if let Some(now) = now {
+            self.now.set(now);
+        }
+        if self.state.get() == State::Failed {
+            return None;
+        }
+        let method = self.methods.get(place)?.as_ref()?;
+        Python::attach(|py| {
+            let answer = match call(method.bind(py)) {
+                Ok(answer) => answer,
+                Err(error) => {
+                    self.fail(py, self.place(place), error);
+                    return None;
+                }
+            };
+            match read(&answer) {
+                Ok(read) => Some(read),
+                Err(wrong) => {
+                    self.refuse(place, &answer, wrong);
+                    None
+                }
+            }
+        })
+    }
+
+    /// [`ask`](Self::ask) with arguments that are made for this call.
+    pub fn ask_with<T>(
+        &self,
+        place: usize,
+        now: Option<Instant>,
+        arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
+    ) -> Option<T> {
+        self.ask(
+            place,
+            now,
+            |method| method.call1(arguments(method.py())?),
+            read,
+        )
+    }
+
+    /// [`ask`](Self::ask) without arguments.
+    pub fn ask_alone<T>(
+        &self,
+        place: usize,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
+    ) -> Option<T> {
+        self.ask(place, None, |method| method.call0(), read)
+    }
+
+    /// Gives the run up, as what the method at `place` does makes no sense: `why`.
+    pub fn protest(&self, place: usize, why: &str) {
+        if self.is_broken() {
+            return;
+        }
+        Python::attach(|py| {
+            let place = self.place(place);
+            let error = exception(py, "AlgorithmError", &format!("{place}: {why}"), &[]);
+            self.fail(py, place, error);
+        });
+    }
+
+    fn refuse(&self, place: usize, answer: &Bound<'_, PyAny>, wrong: Wrong) {
+        let py = answer.py();
+        let place = self.place(place);
+        let error = match wrong {
+            Wrong::Raised(error) => error,
+            Wrong::Expected(what) => {
+                let message = format!(
+                    "{place} returned {}, and should have returned {what}",
+                    shown(answer)
+                );
+                let help = answer
+                    .is_none()
+                    .then(|| "is a `return` missing?".to_owned());
+                exception(py, "AlgorithmError", &message, &[("help", help)])
+            }
+        };
+        self.fail(py, place, error);
+    }
+
+    fn fail(&self, py: Python<'_>, place: String, error: PyErr) {
+        self.state.set(State::Failed);
+        let time = self.now.get();
+        let broken = Broken { place, time, error };
+        broken.give_up(py);
+    }
+
+    fn place(&self, place: usize) -> String {
+        format!("{}.{}", self.class.name, self.names[place])
+    }
+}
+
+/// A value in words, not too many: what it looks like and what it is.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    const MOST: usize = 120;
+    if value.is_none() {
+        return "None".to_owned();
+    }
+    let kind = value.get_type();
+    let kind = kind
+        .name()
+        .map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    let Ok(looks) = value.repr() else {
+        return format!("a {kind}");
+    };
+    let looks = looks.to_string_lossy();
+    let short: String = looks.chars().take(MOST).collect();
+    let more = if short.len() < looks.len() { "…" } else { "" };
+    format!("{short}{more} (a {kind})")
+}

@@ -1,0 +1,152 @@
+//! Why a segment is lost, and why one is sent.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+use dupack_tcp::facts::{self, RuleWords};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// So many rules may have been named in the life of a process: their words are kept for good.
+const RULES_MOST: usize = 10_000;
+
+/// By which rule a segment was judged lost.
+#[pyclass(frozen, eq, hash, module = "dupack._native")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LossRule(pub facts::LossRule);
+
+#[pymethods]
+impl LossRule {
+    #[classattr]
+    const TIMEOUT: Self = Self(facts::LossRule::TIMEOUT);
+    #[classattr]
+    const PROBE: Self = Self(facts::LossRule::PROBE);
+    #[classattr]
+    const MARK: Self = Self(facts::LossRule::MARK);
+
+    #[new]
+    fn new(name: &str, meaning: &str) -> PyResult<Self> {
+        if name.is_empty() || name.contains(char::is_whitespace) || meaning.is_empty() {
+            return Err(PyValueError::new_err(format!(
+                "a rule has a name of one word and a meaning, such as \
+                 LossRule(\"third\", \"three duplicate ACKs\"); found {name:?} and {meaning:?}"
+            )));
+        }
+        words(name, meaning).map(|words| Self(facts::LossRule::new(words)))
+    }
+
+    /// The word that tells it from all others.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// What was seen, for people.
+    #[getter]
+    fn meaning(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    pub fn __repr__(&self) -> String {
+        format!("LossRule({:?}, {:?})", self.0.name(), self.0.to_string())
+    }
+
+    fn __getnewargs__(&self) -> (&'static str, String) {
+        (self.0.name(), self.0.to_string())
+    }
+}
+
+/// The words of a rule: the same for the same name and meaning.
+fn words(name: &str, meaning: &str) -> PyResult<&'static RuleWords> {
+    static KNOWN: Mutex<Option<HashMap<(String, String), &'static RuleWords>>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    let key = (name.to_owned(), meaning.to_owned());
+    if let Some(words) = known.get(&key) {
+        return Ok(words);
+    }
+    if known.len() >= RULES_MOST {
+        return Err(PyValueError::new_err(format!(
+            "{RULES_MOST} rules have been named: name each once, outside of the methods, and use it again"
+        )));
+    }
+    let words: &'static RuleWords = Box::leak(Box::new(RuleWords {
+        name: key.0.clone().leak(),
+        meaning: key.1.clone().leak(),
+    }));
+    known.insert(key, words);
+    Ok(words)
+}
+
+/// Why a segment is sent.
+#[pyclass(frozen, eq, module = "dupack._native")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendReason(pub facts::SendReason);
+
+#[pymethods]
+impl SendReason {
+    #[classattr]
+    const NEW_DATA: Self = Self(facts::SendReason::NewData);
+    #[classattr]
+    const LIMITED_TRANSMIT: Self = Self(facts::SendReason::LimitedTransmit);
+    #[classattr]
+    const HOLE_FILL: Self = Self(facts::SendReason::HoleFill);
+    #[classattr]
+    const RESCUE: Self = Self(facts::SendReason::Rescue);
+    #[classattr]
+    const TAIL_LOSS_PROBE: Self = Self(facts::SendReason::TailLossProbe);
+    #[classattr]
+    const WINDOW_PROBE: Self = Self(facts::SendReason::WindowProbe);
+    #[classattr]
+    const PATH_PROBE: Self = Self(facts::SendReason::PathProbe);
+
+    /// The segment was judged lost, by that rule.
+    #[staticmethod]
+    fn retransmit(rule: &LossRule) -> Self {
+        Self(facts::SendReason::Retransmit(rule.0))
+    }
+
+    /// By which rule it was judged lost, if it was.
+    #[getter]
+    const fn rule(&self) -> Option<LossRule> {
+        match self.0 {
+            facts::SendReason::Retransmit(rule) => Some(LossRule(rule)),
+            _ => None,
+        }
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<SendReason: {}>", self.0)
+    }
+}
+
+impl SendReason {
+    /// What `value` says: a reason, or the rule by which the segment was judged lost.
+    pub fn read(value: &Bound<'_, PyAny>) -> PyResult<facts::SendReason> {
+        if let Ok(reason) = value.cast::<Self>() {
+            return Ok(reason.get().0);
+        }
+        if let Ok(rule) = value.cast::<LossRule>() {
+            return Ok(facts::SendReason::Retransmit(rule.get().0));
+        }
+        let kind = value.get_type().name()?;
+        Err(PyTypeError::new_err(format!(
+            "why: expected a dupack.SendReason or a dupack.LossRule, and found a {kind}"
+        )))
+    }
+}
