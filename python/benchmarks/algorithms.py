@@ -62,7 +62,7 @@ def measured(stack: str, seconds: float) -> tuple[int, float]:
     cost = time.process_time() - begin
     (run,) = results.runs.rows()
     # Without loss or delayed ACKs every full segment is acknowledged by an ACK of its own.
-    acks = run["goodput"] * 1e6 / 8 * seconds / 1460
+    acks = run["goodput_mbit_s"] * 1e6 / 8 * seconds / 1460
     return round(acks), cost
 
 
