@@ -1,6 +1,6 @@
 """Holds the trained policy against ``rack/cubic`` on paths that it has not seen, and prints its report card.
 
-The metric and the paths were fixed before the first training: 27 paths of rates and delays within the range of the training, with
+The metric and the paths were fixed before the weights were trained: 27 paths of rates and delays within the range of the training, with
 0.5, 1 and 2 % of loss. The metric is goodput: on each path as a ratio to that of ``rack/cubic``, paired by seed, and over all
 paths as the geometric mean of these. Beside it stands what it costs: queueing delay, and the harm to a standing CUBIC flow.
 

@@ -106,7 +106,7 @@ def heatmap(of: Results, measure: str = "goodput", stack: str | None = None, *, 
         raise KeyError(f"there is no stack {chosen!r}; there are {', '.join(of.stacks)}")
     keys = _swept(of)
     if len(keys) < 2:
-        raise ValueError(f"a heat map takes two swept keys, and there {'is' if len(keys) == 1 else 'are'} {len(keys) or 'none'}: plot() draws lines")
+        raise ValueError(f"a heat map takes two swept keys, and has {len(keys)}: plot() draws lines")
     points = {p["point"]: p for p in of.points.rows()}
     xs = sorted({p[keys[0]] for p in points.values()})
     ys = sorted({p[keys[1]] for p in points.values()})

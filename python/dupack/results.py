@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +28,9 @@ class Results:
 
     __slots__ = ("_native", "failures")
 
-    def __init__(self, native: _native.Results, failures: Sequence[Failure] = ()) -> None:
+    def __init__(self, native: _native.Results) -> None:
         self._native = native
-        self.failures: list[Failure] = [*native.failures, *failures]
+        self.failures: list[Failure] = native.failures
         """Runs that an algorithm in Python has ended by an exception: each with its point, stack, seed, the
         simulated time, the exception and its traceback."""
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_evaluation::{Campaign, Card, Conduct, Extent, Scale, Suite};
-use dupack_lab::run::{Execution, Interrupt, take_fault};
+use dupack_lab::run::{Interrupt, take_fault};
 use dupack_papers as papers;
 use pyo3::prelude::*;
 
@@ -90,7 +90,7 @@ pub fn paper(
     let campaign = paper.plan(extent).map_err(|error| experiment(py, &error))?;
     let (counts, interrupt) = (Counts::of(campaign.runs()), Interrupt::new());
     let ended = attended(py, (&counts, &interrupt), tick.as_ref(), || {
-        campaign.execute(execution(jobs), &counts, &interrupt)
+        campaign.execute(Place::Threads.execution(jobs), &counts, &interrupt)
     })?;
     if let Some(by) = ended.by {
         return Err(by);
@@ -119,10 +119,4 @@ pub fn paper(
 pub fn paper_list() -> Vec<(&'static str, String)> {
     let all = papers::PAPERS.iter();
     all.map(|paper| (paper.key, paper.book().title)).collect()
-}
-
-fn execution(jobs: usize) -> Execution {
-    Execution {
-        jobs: (jobs > 0).then_some(jobs),
-    }
 }

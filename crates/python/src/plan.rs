@@ -8,7 +8,7 @@ use dupack_algorithms::catalog::Catalog as Entries;
 use dupack_claims::Rules;
 use dupack_lab::experiment::json_schema;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{self as lab, Execution, Progress};
+use dupack_lab::run::{self as lab, Progress};
 use dupack_report::begun::{Begun, BegunError};
 use dupack_report::folder::{IfPresent, OutputFolder};
 use pyo3::prelude::*;
@@ -144,7 +144,13 @@ impl Plan {
         resume: bool,
     ) -> PyResult<(Ledger, Option<PyErr>)> {
         let begun = self.begun(py, folder, resume)?;
-        Ledger::new(py, self.clone(), begun, execution(jobs), tick.as_ref())
+        Ledger::new(
+            py,
+            self.clone(),
+            begun,
+            Place::Threads.execution(jobs),
+            tick.as_ref(),
+        )
     }
 
     /// Does all runs on `jobs` threads (0: one per processor), and calls `tick(done, all, notes)` ten
@@ -227,13 +233,6 @@ impl Plan {
 impl Borrow<lab::Plan> for Plan {
     fn borrow(&self) -> &lab::Plan {
         &self.0.plan
-    }
-}
-
-/// On so many threads; 0 is one per processor.
-fn execution(jobs: usize) -> Execution {
-    Execution {
-        jobs: (jobs > 0).then_some(jobs),
     }
 }
 
