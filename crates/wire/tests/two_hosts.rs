@@ -165,9 +165,10 @@ fn read<'a>(sighting: &Sighting<'a>) -> Parsed<'a> {
     parse(sighting.head, Verify::Checksums).expect("a segment")
 }
 
-/// Loses the first SYN that is written and every `nth` packet with data, both ways.
+/// Loses the first SYN that is written and every `nth` packet with data of each way. Each way has
+/// a count of its own: which end is scheduled when does not say whose packets are lost.
 fn lossy<D: Device>(device: D, nth: u32) -> impl Device {
-    let (mut syns, mut data) = (0, 0);
+    let (mut syns, mut data_out, mut data_in) = (0, 0, 0);
     Filter::new(device, move |sighting| {
         let segment = read(sighting).segment;
         let out = sighting.way == Way::Out;
@@ -179,8 +180,9 @@ fn lossy<D: Device>(device: D, nth: u32) -> impl Device {
                 }
             }
             _ => {
-                data += 1;
-                data % nth == 0
+                let data = if out { &mut data_out } else { &mut data_in };
+                *data += 1;
+                *data % nth == 0
             }
         };
         if lost { Fate::Lost } else { Fate::Passes }
@@ -226,7 +228,7 @@ fn what_is_lost_between_them_is_sent_again() {
     assert_complete(&both);
     for end in &both {
         let sender = end.outcome.sender.expect("it has sent");
-        // A segment has 1448 bytes at most, and of 690 every fiftieth was lost.
+        // A segment has 1448 bytes at most, and of each way's 690 every fiftieth was lost.
         assert!(sender.retransmissions >= 10, "{sender:?}");
     }
     let file = files.try_recv().expect("a capture");
