@@ -56,6 +56,7 @@ from .errors import DupackError, ExperimentError, Interrupted, StackError
 from .evaluation import Card, Reproduction, evaluate, papers, reproduce
 from .experiment import Experiment, compare, run, schema
 from .results import Results
+from .streamed import Streamed
 from .table import Table
 from ._trace import Trace, trace
 
@@ -99,6 +100,7 @@ __all__ = [
     "RtoTimer",
     "SendReason",
     "StackError",
+    "Streamed",
     "Table",
     "TimeoutRule",
     "Timing",

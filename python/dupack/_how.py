@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import cast
 
-__all__ = ["folder", "jobs"]
+__all__ = ["folder", "jobs", "parts"]
 
 
 def jobs(given: object) -> int | None:
@@ -39,3 +39,14 @@ def folder(given: object, resume: bool) -> Path | None:
     if not isinstance(given, (str, os.PathLike)):
         raise TypeError(f"out: expected the path of a folder, and found {given!r}")
     return Path(os.fsdecode(cast("str | os.PathLike[str]", given)))
+
+
+def parts(given: object) -> str | None:
+    """In what files runs are kept, or none.
+
+    Raises:
+        ValueError: if there are no such files.
+    """
+    if given is None or given in ("csv", "parquet"):
+        return cast("str | None", given)
+    raise ValueError(f"parts: expected 'parquet' or 'csv', and found {given!r}")

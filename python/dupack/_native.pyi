@@ -106,8 +106,24 @@ class Plan:
         folder: Path | None = None,
         resume: bool = False,
     ) -> tuple[Results, BaseException | None]: ...
+    def stream(
+        self,
+        folder: Path,
+        jobs: int,
+        tick: _Tick | None = None,
+        resume: bool = False,
+        parts: str | None = None,
+    ) -> tuple[Streamed | None, BaseException | None]: ...
     def perform(self, order: bytes) -> tuple[bytes, BaseException | None, list[Failure]]: ...
     def trace(self, point: int, stack: int, seed: int, flow: int | None = None) -> Trace: ...
+
+class Streamed:
+    @property
+    def runs(self) -> int | None: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def text(self) -> str: ...
 
 class Ledger:
     def order(

@@ -150,14 +150,16 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C was pressed.
 
     Attributes:
-        results: what was finished by then. With ``out=`` it is in the folder, too, and
-            ``resume=True`` goes on with it.
+        results: what was finished by then; ``None`` of what is streamed, which is in its folder alone. With
+            ``out=`` it is in the folder, too, and ``resume=True`` goes on with it.
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results | None, message: str | None = None) -> None:
         self.results = results
-        done = results.planned - results.missing
-        super().__init__(f"{done} of {results.planned} runs were finished; they are in .results")
+        if results is not None and message is None:
+            done = results.planned - results.missing
+            message = f"{done} of {results.planned} runs were finished; they are in .results"
+        super().__init__(message or "")
 
 
 def going_on(error: WorkerError, out: str | None) -> WorkerError:

@@ -15,6 +15,7 @@ from ._fields import as_json, set_inside
 from ._catalog import Catalog, catalog as _the_catalog
 from .errors import ExperimentError
 from .results import Results, finished
+from .streamed import Streamed, ended
 from .table import Table
 
 if TYPE_CHECKING:
@@ -213,6 +214,41 @@ class Experiment:
         with Bar(progress, self._name) as bar:
             native, by = plan.run(at_a_time or 0, bar, folder, resume)
         return finished(native, by)
+
+    def stream(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        jobs: int | None = None,
+        harm: bool = True,
+        resume: bool = False,
+        parts: str | None = None,
+        progress: bool | Callable[[int, int], object] | None = None,
+    ) -> Streamed:
+        """Does all runs of an experiment that has more of them than memory holds: they go to files, part by part,
+        as they are done (``docs/streaming.md``).
+
+        Args:
+            out: a folder, new or empty. It gets what ``dupack run --stream`` writes.
+            jobs: as in :meth:`run`.
+            harm: as in :meth:`run`.
+            resume: go on with the first part that is not there whole.
+            parts: in what files runs are kept, ``"parquet"`` or ``"csv"``; Parquet if nothing is said, or with
+                ``resume`` what was begun.
+            progress: as in :meth:`run`.
+
+        Raises:
+            Interrupted: on Ctrl-C. Finished parts are kept.
+            FolderError: if the folder cannot be written to, or has something else.
+            ExperimentError: if one of its algorithms is in Python.
+        """
+        at_a_time, kind = _how.jobs(jobs), _how.parts(parts)
+        folder = _how.folder(out, resume)
+        if folder is None:
+            raise TypeError("out: expected the path of a folder, and found None")
+        with Bar(progress, self._name) as bar:
+            native, by = self._checked(harm=harm).stream(folder, at_a_time or 0, bar, resume, kind)
+        return ended(folder, native, by)
 
     def trace(
         self,

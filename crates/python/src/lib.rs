@@ -13,6 +13,7 @@ mod ledger;
 mod plan;
 mod plugin;
 mod results;
+mod stream;
 mod supervise;
 mod table;
 mod trace;
@@ -43,6 +44,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::results::Results;
+    #[pymodule_export]
+    use crate::stream::Streamed;
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

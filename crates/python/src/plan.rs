@@ -19,6 +19,7 @@ use crate::errors::{diagnosed, exception, experiment};
 use crate::ledger::{Ledger, refused};
 use crate::plugin::{failed_check, failures};
 use crate::results::{self, Results};
+use crate::stream::{self, Streamed};
 use crate::supervise::{Place, supervised};
 use crate::table::Table;
 use crate::trace::Trace;
@@ -38,6 +39,8 @@ pub struct Checked {
     pub source: Source,
     pub rules: Rules,
     pub catalog: Entries,
+    /// Whether runs measure harm, too.
+    pub harm: bool,
 }
 
 #[pymethods]
@@ -75,6 +78,7 @@ impl Plan {
             source,
             rules,
             catalog,
+            harm,
         })))
     }
 
@@ -188,6 +192,28 @@ impl Plan {
         }
         let hindered = begun.and_then(|begun| results.deliver(py, begun).err());
         Ok((results, ended.by.or(hindered)))
+    }
+
+    /// Does all runs as [`run`](Self::run) does, block by block: each goes to `folder` when it is done, as `parts`
+    /// says (`csv` or `parquet`), and is forgotten. Gives what is there, or nothing and the exception that
+    /// interrupted it.
+    #[pyo3(signature = (folder, jobs, tick=None, resume=false, parts=None))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        jobs: usize,
+        tick: Option<Py<PyAny>>,
+        resume: bool,
+        parts: Option<&str>,
+    ) -> PyResult<(Option<Streamed>, Option<PyErr>)> {
+        let asked = stream::Asked {
+            folder,
+            resume,
+            format: parts.and_then(stream::format),
+            jobs,
+        };
+        stream::stream(py, self, &asked, tick)
     }
 
     /// Does what a ledger gave out, and gives what came of it, as the ledger takes it. For a worker: it

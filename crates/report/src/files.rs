@@ -43,7 +43,7 @@ pub enum DeliveryError {
     #[error(transparent)]
     Figure(#[from] FigureError),
     /// A table has no place in a Parquet file.
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "parquet-tables")]
     #[error("cannot write {name}.parquet: {cause}")]
     #[diagnostic(help("this is a fault of dupack; the same table is in {name}.csv"))]
     Table {
@@ -119,8 +119,8 @@ impl<'r> Files<'r> {
     }
 
     /// Adds the numbers of `results` for other programs: `parameters.csv`, if there are runs `runs.csv`
-    /// and `summary.csv`, and if they followed recorded traces `traces.csv`. With the feature `parquet` also
-    /// every table as Parquet.
+    /// and `summary.csv`, and if they followed recorded traces `traces.csv`. With the feature `parquet-tables`
+    /// also every table as Parquet.
     pub fn add_numbers(&mut self, results: &'r Results) {
         if !results.runs.is_empty() {
             self.add("runs.csv", || store::runs_csv(results));
@@ -128,14 +128,14 @@ impl<'r> Files<'r> {
             if !results.recorded.is_empty() {
                 self.add("traces.csv", || store::traces_csv(results));
             }
-            #[cfg(feature = "parquet")]
+            #[cfg(feature = "parquet-tables")]
             self.add_tables(results);
         }
         self.add("parameters.csv", || store::parameters_csv(results));
     }
 
     /// Adds every table of `results` as Parquet.
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "parquet-tables")]
     fn add_tables(&mut self, results: &'r Results) {
         use dupack_columns::{Table, parquet};
         for table in Table::ALL {

@@ -12,6 +12,7 @@ use crate::ns3;
 use crate::peers::machine::Machine;
 use crate::peers::sample::value_of;
 use crate::peers::spread::{Spread, short};
+use crate::yardstick::Yardstick;
 
 /// What to measure.
 #[derive(Args)]
@@ -102,7 +103,9 @@ pub fn run(args: &EnvironmentsArgs) -> Result<(), String> {
         }
     };
     let mut all = works(&steps, ns3.as_deref());
+    let mut yardstick = Yardstick::new()?;
     for round in 1..=args.rounds {
+        yardstick.hold()?;
         for work in &mut all {
             eprint!(
                 "round {round} of {}: {}, {} …",
@@ -113,7 +116,8 @@ pub fn run(args: &EnvironmentsArgs) -> Result<(), String> {
         }
     }
     let rows: Vec<Row> = all.into_iter().map(|work| work.row).collect();
-    let text = section(&rows, &machine, args);
+    yardstick.hold()?;
+    let text = section(&rows, &machine, &yardstick.told(), args);
     let page = root().join(PAGE);
     let before = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
     let above = before
@@ -237,7 +241,7 @@ impl Work {
     }
 }
 
-fn section(rows: &[Row], machine: &Machine, args: &EnvironmentsArgs) -> String {
+fn section(rows: &[Row], machine: &Machine, speed: &str, args: &EnvironmentsArgs) -> String {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let lines = machine.lines();
     let mut text = format!(
@@ -263,6 +267,7 @@ fn section(rows: &[Row], machine: &Machine, args: &EnvironmentsArgs) -> String {
         text += &line(row);
     }
     text += &beside_ns3(rows);
+    text += &format!("\n{speed}\n");
     text += "\nOurs: `target/release/examples/steps COUNT THREADS AGENT EPISODES` (`crates/environment/examples/steps.rs`).";
     if let Some(row) = rows.iter().find(|row| row.name.starts_with("ns-3")) {
         text += &format!(

@@ -19,6 +19,7 @@ mod stream;
 mod testbed;
 mod wire_card;
 mod wire_speed;
+mod yardstick;
 
 use std::process::ExitCode;
 

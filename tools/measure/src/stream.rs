@@ -11,12 +11,24 @@ use dupack_build::{output, release, root, succeed, target};
 
 use crate::peers::machine::Machine;
 use crate::section;
+use crate::yardstick::Yardstick;
 
 #[derive(Args)]
 pub struct StreamArgs {
     /// A build of dupack to measure with, instead of a new release build
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Another build of dupack, to hold this one against: it does a tenth of the runs, in memory
+    #[arg(long, value_name = "FILE")]
+    beside: Option<PathBuf>,
+    /// What that build is, for the page, such as the commit it was built from
+    #[arg(
+        long,
+        value_name = "WORDS",
+        requires = "beside",
+        default_value = "another build"
+    )]
+    beside_what: String,
     /// Do one part in so many of the runs: to try it. Nothing is written
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     part: u32,
@@ -51,6 +63,7 @@ enum Keeps {
 }
 
 /// What is to be reached.
+#[derive(Clone, Copy)]
 struct Aim {
     seconds_max: f64,
     megabytes_max: f64,
@@ -115,6 +128,9 @@ const WORKS: [Work; 5] = [
     },
 ];
 
+/// The place among the works of that which any build of dupack can do.
+const IN_MEMORY: usize = 2;
+
 impl Work {
     fn points(&self) -> u32 {
         self.points.iter().product()
@@ -178,15 +194,27 @@ pub fn run(args: &StreamArgs) -> Result<(), String> {
     let folder = target().join("stream");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let measured = WORKS.iter().map(|work| {
-        eprint!("{} …", work.what);
-        let taken = measure(&program, work, args.part, &folder)?;
+    let mut yardstick = Yardstick::new()?;
+    let mut measure = |program: &Path, what: &str, work: &Work| {
+        yardstick.hold()?;
+        eprint!("{what} …");
+        let taken = measure(program, work, args.part, &folder)?;
         eprintln!(" {:.1} s, {:.0} MB", taken.seconds, taken.megabytes);
-        Ok(taken)
-    });
+        Ok::<Taken, String>(taken)
+    };
+    let other = match &args.beside {
+        None => None,
+        Some(other) => {
+            let what = args.beside_what.as_str();
+            Some((what, measure(other, what, &WORKS[IN_MEMORY])?))
+        }
+    };
+    let measured = WORKS.iter().map(|work| measure(&program, work.what, work));
     let measured: Result<Vec<Taken>, String> = measured.collect();
+    let measured = measured?;
+    yardstick.hold()?;
     let _ = fs::remove_dir_all(&folder);
-    let text = told(&measured?, &machine);
+    let text = told(&measured, other, &yardstick.told(), &machine);
     println!("{text}");
     if args.part > 1 {
         eprintln!("a part alone is measured: nothing is written");
@@ -255,7 +283,12 @@ const TASK_S: f64 = 1.0;
 const CORES: [f64; 5] = [2.0, 16.0, 100.0, 1000.0, 10_000.0];
 
 /// The section.
-fn told(measured: &[Taken], machine: &Machine) -> String {
+fn told(
+    measured: &[Taken],
+    other: Option<(&str, Taken)>,
+    speed: &str,
+    machine: &Machine,
+) -> String {
     let mut text = format!(
         "{HEADING}
 `dupack run FILE --stream --no-harm` of runs of 1 s over 1 Mbit/s; memory is the most at a time, as the kernel says. This section is
@@ -268,7 +301,11 @@ written by `cargo measure stream`.
     for (work, taken) in WORKS.iter().zip(measured) {
         text += &row(work, taken);
     }
+    if let Some((what, taken)) = other {
+        text += &beside(what, &taken, measured);
+    }
     text += &costs(measured);
+    text += &format!("\n{speed}\n");
     if let Some(million) = measured.first() {
         text += &on_many(million);
     }
@@ -300,6 +337,27 @@ fn row(work: &Work, taken: &Taken) -> String {
         taken.megabytes,
         taken.written_mb,
     )
+}
+
+/// Another build's row, and how its runs compare with the million.
+fn beside(what: &str, taken: &Taken, measured: &[Taken]) -> String {
+    let work = Work {
+        what: "the same in memory, by ",
+        ..WORKS[IN_MEMORY]
+    };
+    let mut text = row(&work, taken).replacen(work.what, &format!("{}{what}", work.what), 1);
+    if let Some(million) = measured.first() {
+        let each = |taken: &Taken| taken.seconds / taken.runs as f64;
+        let _ = writeln!(
+            text,
+            "\nA run of the million takes {:.2} of the time that one takes with {what}, and the million holds {:.2} of the memory that \
+             its {} runs hold.",
+            each(million) / each(taken),
+            million.megabytes / taken.megabytes,
+            taken.runs,
+        );
+    }
+    text
 }
 
 /// What memory grows with: a point's own runs, and points × stacks.
@@ -377,6 +435,18 @@ mod tests {
             text.contains("\"0%\", \"0.1%\"") && text.contains("\"10pkt\", \"15pkt\""),
             "{text}"
         );
+    }
+
+    #[test]
+    fn another_build_is_held_against_the_million_run_by_run() {
+        let million = taken(1_000_000, 200.0, 50.0);
+        let text = beside("`abc`", &taken(100_000, 40.0, 500.0), &[million]);
+        assert!(
+            text.starts_with("| the same in memory, by `abc` | 100 × 5 × 200 | 100000 | 40.0 |"),
+            "{text}"
+        );
+        assert!(text.contains("takes 0.50 of the time"), "{text}");
+        assert!(text.contains("holds 0.10 of the memory"), "{text}");
     }
 
     #[test]

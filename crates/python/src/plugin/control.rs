@@ -104,32 +104,22 @@ impl CongestionControl for Control {
     }
 
     fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
-        self.object.ask(
+        self.object.ask_of(
             Method::OnSent as usize,
-            Some(view.now),
-            |method| {
-                self.on_sent.call(method, view, |call, facts| {
-                    facts.0.get().fill(call, sent);
-                    facts.1.get().fill(call, departure);
-                    facts.2.get().fill(call, view);
-                })
-            },
+            &self.on_sent,
+            (sent, departure),
+            view,
             read::nothing,
         );
     }
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
         let ssthresh = view.window.ssthresh;
-        let window = self.object.ask(
+        let window = self.object.ask_of(
             Method::OnAck as usize,
-            Some(view.now),
-            |method| {
-                self.on_ack.call(method, view, |call, facts| {
-                    facts.0.get().fill(call, ack);
-                    facts.1.get().fill(call, credit);
-                    facts.2.get().fill(call, view);
-                })
-            },
+            &self.on_ack,
+            (ack, credit),
+            view,
             |answer| read::window(answer, Plain::Cwnd { ssthresh }),
         );
         window.unwrap_or(view.window)

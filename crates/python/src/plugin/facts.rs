@@ -21,8 +21,14 @@ use super::reasons::SendReason;
 use super::values::{Delivered, RttEstimator, Segment, Window, WindowUse, seconds};
 use super::words::Word;
 
-/// What is dead after its call.
+/// What is told for the time of a call.
 pub trait Fact {
+    /// What it is told about.
+    type About<'a>: Copy;
+
+    /// Is about that from now on, as long as `call` goes on.
+    fn fill(&self, call: Call, about: Self::About<'_>);
+
     /// The call is over.
     fn end(&self);
 }
@@ -131,11 +137,6 @@ macro_rules! told {
             }
         }
 
-        impl Fact for $class {
-            fn end(&self) {
-                self.life.end();
-            }
-        }
     };
 }
 
@@ -152,9 +153,10 @@ pub struct View {
     flight_size: Slot,
 }
 
-impl View {
-    /// Is about `view` from now on.
-    pub fn fill(&self, call: Call, view: &facts::View<'_>) {
+impl Fact for View {
+    type About<'a> = &'a facts::View<'a>;
+
+    fn fill(&self, call: Call, view: Self::About<'_>) {
         self.life.begin(call);
         self.now.put(view.now.as_nanos());
         self.cwnd.put_real(view.window.cwnd);
@@ -162,6 +164,10 @@ impl View {
         self.rto_at.put_some(view.rto_at.map(Instant::as_nanos));
         self.new_len.put(u64::from(view.new_len));
         self.flight_size.put(view.flight_size());
+    }
+
+    fn end(&self) {
+        self.life.end();
     }
 }
 
@@ -200,12 +206,18 @@ pub struct Credit {
     in_flight: Slot,
 }
 
-impl Credit {
-    pub fn fill(&self, call: Call, credit: congestion::Credit) {
+impl Fact for Credit {
+    type About<'a> = congestion::Credit;
+
+    fn fill(&self, call: Call, credit: Self::About<'_>) {
         self.life.begin(call);
         self.acks.put(u64::from(credit.acks));
         self.bytes.put(credit.bytes);
         self.in_flight.put_some(credit.in_flight);
+    }
+
+    fn end(&self) {
+        self.life.end();
     }
 }
 
@@ -226,11 +238,17 @@ pub struct Departure {
     limited_by: Slot,
 }
 
-impl Departure {
-    pub fn fill(&self, call: Call, departure: facts::Departure) {
+impl Fact for Departure {
+    type About<'a> = facts::Departure;
+
+    fn fill(&self, call: Call, departure: Self::About<'_>) {
         self.life.begin(call);
         self.in_flight.put(departure.in_flight);
         self.limited_by.put_word(departure.limited_by);
+    }
+
+    fn end(&self) {
+        self.life.end();
     }
 }
 
@@ -254,12 +272,20 @@ pub struct Sent {
     sent: Mutex<Option<facts::Sent>>,
 }
 
-impl Sent {
-    pub fn fill(&self, call: Call, sent: &facts::Sent) {
+impl Fact for Sent {
+    type About<'a> = &'a facts::Sent;
+
+    fn fill(&self, call: Call, sent: Self::About<'_>) {
         self.life.begin(call);
         *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(*sent);
     }
 
+    fn end(&self) {
+        self.life.end();
+    }
+}
+
+impl Sent {
     fn ask<T>(&self, ask: impl FnOnce(&facts::Sent) -> T) -> PyResult<T> {
         self.life.check("Sent")?;
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -318,9 +344,10 @@ pub struct AckFacts {
     delivered: Mutex<Vec<scoreboard::Delivered>>,
 }
 
-impl AckFacts {
-    /// Is about `ack` from now on.
-    pub fn fill(&self, call: Call, ack: &facts::AckFacts<'_>) {
+impl Fact for AckFacts {
+    type About<'a> = &'a facts::AckFacts<'a>;
+
+    fn fill(&self, call: Call, ack: Self::About<'_>) {
         self.life.begin(call);
         self.now.put(ack.now.as_nanos());
         self.una.put(ack.una);
@@ -353,6 +380,12 @@ impl AckFacts {
         delivered.extend_from_slice(ack.delivered);
     }
 
+    fn end(&self) {
+        self.life.end();
+    }
+}
+
+impl AckFacts {
     fn copied(&self) -> Vec<scoreboard::Delivered> {
         let delivered = self.delivered.lock();
         delivered.unwrap_or_else(PoisonError::into_inner).clone()

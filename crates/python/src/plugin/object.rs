@@ -5,12 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use dupack_algorithms::catalog::{Context, Value, Values};
+use dupack_tcp::facts::View;
 use dupack_tcp::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::failure::Broken;
 use super::read::{Read, Wrong};
+use super::reused::{Facts, Reused};
 use super::values;
 use crate::errors::exception;
 
@@ -105,7 +107,7 @@ impl Object {
                 Value::Time(span) => given.set_item(&*spec.name, span.as_secs_f64())?,
             }
         }
-        let context = values::Context::of(context);
+        let context = values::Context::of(py, context)?;
         let instance = self
             .class
             .make
@@ -166,6 +168,23 @@ impl Object {
                 }
             }
         })
+    }
+
+    /// [`ask`](Self::ask) with facts about `about` and `view`.
+    pub fn ask_of<T, F: Facts>(
+        &self,
+        place: usize,
+        facts: &Reused<F>,
+        about: F::About<'_>,
+        view: &View<'_>,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
+    ) -> Option<T> {
+        self.ask(
+            place,
+            Some(view.now),
+            |method| facts.call(method, about, view),
+            read,
+        )
     }
 
     /// [`ask`](Self::ask) with arguments that are made for this call.

@@ -14,6 +14,7 @@ use dupack_tcp::undo::{Reversal, Spurious};
 use pyo3::prelude::*;
 
 use super::control::record;
+use super::facts::Fact as _;
 use super::object::{Class, Object, methods};
 use super::read::{self, Read, expected};
 use super::reused::Reused;
@@ -98,15 +99,8 @@ impl Recovery {
         view: &View<'_>,
         read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
     ) -> Option<T> {
-        self.object.ask(
-            method as usize,
-            Some(view.now),
-            |method| {
-                self.view
-                    .call(method, view, |call, facts| facts.0.get().fill(call, view))
-            },
-            read,
-        )
+        self.object
+            .ask_of(method as usize, &self.view, (), view, read)
     }
 
     fn has(&self, method: Method) -> bool {
@@ -147,15 +141,11 @@ impl Trait for Recovery {
     }
 
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
-        let timer = self.object.ask(
+        let timer = self.object.ask_of(
             Method::OnSent as usize,
-            Some(view.now),
-            |method| {
-                self.on_sent.call(method, view, |call, facts| {
-                    facts.0.get().fill(call, sent);
-                    facts.1.get().fill(call, view);
-                })
-            },
+            &self.on_sent,
+            (sent,),
+            view,
             |answer| {
                 RtoTimer::read(answer).or_else(|_| expected("dupack.RtoTimer.KEEP or .RESTART"))
             },
@@ -164,15 +154,11 @@ impl Trait for Recovery {
     }
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
-        let outcome = self.object.ask(
+        let outcome = self.object.ask_of(
             Method::OnAck as usize,
-            Some(view.now),
-            |method| {
-                self.on_ack.call(method, view, |call, facts| {
-                    facts.0.get().fill(call, ack);
-                    facts.1.get().fill(call, view);
-                })
-            },
+            &self.on_ack,
+            (ack,),
+            view,
             |answer| {
                 let Ok(outcome) = answer.cast::<answers::Outcome>() else {
                     return expected("a dupack.Outcome");
@@ -252,15 +238,11 @@ impl Trait for Recovery {
     }
 
     fn on_mark(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
-        self.object.ask(
+        self.object.ask_of(
             Method::OnMark as usize,
-            Some(view.now),
-            |method| {
-                self.on_ack.call(method, view, |call, facts| {
-                    facts.0.get().fill(call, ack);
-                    facts.1.get().fill(call, view);
-                })
-            },
+            &self.on_ack,
+            (ack,),
+            view,
             read::nothing,
         );
     }
@@ -366,6 +348,6 @@ fn with_view<'py>(
     let call = super::board::Call::new();
     shown.get().fill(call, view);
     let answer = super::board::lent(call, view, || method.call1(arguments));
-    facts::Fact::end(shown.get());
+    shown.get().end();
     answer
 }

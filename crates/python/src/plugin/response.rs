@@ -38,15 +38,11 @@ impl Response {
 
 impl Trait for Response {
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
-        self.object.ask(
+        self.object.ask_of(
             Method::OnAck as usize,
-            Some(view.now),
-            |method| {
-                self.on_ack.call(method, view, |call, facts| {
-                    facts.0.get().fill(call, ack);
-                    facts.1.get().fill(call, view);
-                })
-            },
+            &self.on_ack,
+            (ack,),
+            view,
             read::nothing,
         );
     }

@@ -14,10 +14,16 @@ use pyo3::types::PyTuple;
 use super::board::{Call, lent};
 use super::facts::{AckFacts, Credit, Departure, Fact, Sent, View};
 
-/// The facts of a signature, in its order.
+/// The facts of a signature, in its order; a view is the last of them.
 pub trait Facts: Sized {
+    /// What the others are about, in their order.
+    type About<'a>: Copy;
+
     /// New ones, and the tuple that Python is called with.
     fn make(py: Python<'_>) -> PyResult<(Py<PyTuple>, Self)>;
+
+    /// Are about these from now on, as long as `call` goes on.
+    fn fill(&self, call: Call, about: Self::About<'_>, view: &facts::View<'_>);
 
     /// The call is over.
     fn end(&self);
@@ -35,34 +41,43 @@ fn references<T>(object: &Py<T>, py: Python<'_>) -> isize {
     object.get_refcnt(py)
 }
 
+/// The facts at these places, and the place of the view.
 macro_rules! signature {
-    ($($name:ident: $class:ident),+) => {
-        impl Facts for ($(Py<$class>,)+) {
+    ([$($place:tt: $class:ident),*] $view:tt) => {
+        impl Facts for ($(Py<$class>,)* Py<View>,) {
+            type About<'a> = ($(<$class as Fact>::About<'a>,)*);
+
             fn make(py: Python<'_>) -> PyResult<(Py<PyTuple>, Self)> {
-                $(let $name = Py::new(py, $class::default())?;)+
-                let tuple = PyTuple::new(py, [$($name.bind(py).as_any()),+])?;
-                Ok((tuple.unbind(), ($($name,)+)))
+                let facts = ($(Py::new(py, $class::default())?,)* Py::new(py, View::default())?,);
+                let objects = [$(facts.$place.bind(py).as_any(),)* facts.$view.bind(py).as_any()];
+                Ok((PyTuple::new(py, objects)?.unbind(), facts))
+            }
+
+            fn fill(&self, call: Call, about: Self::About<'_>, view: &facts::View<'_>) {
+                // Where the view is all there is, it is about nothing else.
+                let _: Self::About<'_> = about;
+                $(self.$place.get().fill(call, about.$place);)*
+                self.$view.get().fill(call, view);
             }
 
             fn end(&self) {
-                let ($($name,)+) = self;
-                $($name.get().end();)+
+                $(self.$place.get().end();)*
+                self.$view.get().end();
             }
 
             fn are_kept(&self, py: Python<'_>) -> bool {
-                let ($($name,)+) = self;
                 // One reference is here, one in the tuple.
-                $(references($name, py) > 2)||+
+                $(references(&self.$place, py) > 2 ||)* references(&self.$view, py) > 2
             }
         }
     };
 }
 
-signature!(view: View);
-signature!(ack: AckFacts, view: View);
-signature!(ack: AckFacts, credit: Credit, view: View);
-signature!(sent: Sent, view: View);
-signature!(sent: Sent, departure: Departure, view: View);
+signature!([] 0);
+signature!([0: AckFacts] 1);
+signature!([0: AckFacts, 1: Credit] 2);
+signature!([0: Sent] 1);
+signature!([0: Sent, 1: Departure] 2);
 
 /// The arguments of one method.
 pub struct Reused<F> {
@@ -83,12 +98,12 @@ impl<F> fmt::Debug for Reused<F> {
 }
 
 impl<F: Facts> Reused<F> {
-    /// Has `fill` fill the facts, and calls `method` with them. For as long, `view` is lent.
+    /// Calls `method` with facts about `about` and `view`. For as long, `view` is lent.
     pub fn call<'py>(
         &self,
         method: &Bound<'py, PyAny>,
+        about: F::About<'_>,
         view: &facts::View<'_>,
-        fill: impl FnOnce(Call, &F),
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = method.py();
         // A method that comes to be called within its own call has arguments of its own.
@@ -97,7 +112,7 @@ impl<F: Facts> Reused<F> {
             None => F::make(py)?,
         };
         let call = Call::new();
-        fill(call, &facts);
+        facts.fill(call, about, view);
         let answer = lent(call, view, || method.call1(tuple.bind(py)));
         facts.end();
         if references(&tuple, py) == 1 && !facts.are_kept(py) {

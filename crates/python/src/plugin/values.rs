@@ -4,6 +4,7 @@ use dupack_algorithms::catalog;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{facts, rtt, scoreboard, window};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 
 use super::reasons::LossRule;
 use super::words::Word;
@@ -13,20 +14,18 @@ pub fn seconds(span: Duration) -> f64 {
     span.as_secs_f64()
 }
 
-/// What a connection is.
+/// What a connection is. Its numbers are Python's own, made once: a control reads them at every ACK, and
+/// the interpreter reads such an attribute without a call.
 #[pyclass(frozen, get_all, module = "dupack._native")]
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Context {
-    smss: u32,
-    seed: u64,
+    smss: Py<PyInt>,
+    seed: Py<PyInt>,
 }
 
 impl Context {
-    pub const fn of(context: &catalog::Context) -> Self {
-        Self {
-            smss: context.smss,
-            seed: context.seed,
-        }
+    pub fn of(py: Python<'_>, context: &catalog::Context) -> PyResult<Self> {
+        Self::new(py, context.smss, context.seed)
     }
 }
 
@@ -34,8 +33,11 @@ impl Context {
 impl Context {
     #[new]
     #[pyo3(signature = (smss=1460, seed=0))]
-    const fn new(smss: u32, seed: u64) -> Self {
-        Self { smss, seed }
+    fn new(py: Python<'_>, smss: u32, seed: u64) -> PyResult<Self> {
+        Ok(Self {
+            smss: smss.into_pyobject(py)?.unbind(),
+            seed: seed.into_pyobject(py)?.unbind(),
+        })
     }
 
     fn __repr__(&self) -> String {

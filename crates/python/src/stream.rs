@@ -1,0 +1,108 @@
+//! An experiment of more runs than memory holds: its runs go to files as they are done.
+
+use std::path::PathBuf;
+
+use dupack_lab::run::{Progress, Progressed};
+use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_report::shard::Harm;
+use dupack_report::stream::{Format, Settings, StreamError, Streaming};
+use dupack_report::table::Colour;
+use pyo3::prelude::*;
+
+use crate::errors::{diagnosed, exception};
+use crate::plan::Plan;
+use crate::supervise::{Place, supervised};
+
+/// What is there when all runs are done.
+#[pyclass(frozen, get_all, module = "dupack._native")]
+#[derive(Debug)]
+pub struct Streamed {
+    /// How many runs there are, without those that measure harm; nothing where they were there before.
+    runs: Option<usize>,
+    warnings: Vec<String>,
+    text: String,
+}
+
+/// What is asked for.
+pub struct Asked {
+    pub folder: PathBuf,
+    pub resume: bool,
+    /// In what files runs are kept: what the folder was begun with, or Parquet, if nothing is said.
+    pub format: Option<Format>,
+    pub jobs: usize,
+}
+
+/// The kind of files that a word means.
+pub fn format(word: &str) -> Option<Format> {
+    match word {
+        "csv" => Some(Format::Csv),
+        "parquet" => Some(Format::Parquet),
+        _ => None,
+    }
+}
+
+/// Does all runs of `plan`, with harm or without, and calls `tick` meanwhile. Gives what is there, or nothing and
+/// the exception that interrupted it; what was finished is kept then.
+pub fn stream(
+    py: Python<'_>,
+    plan: &Plan,
+    asked: &Asked,
+    tick: Option<Py<PyAny>>,
+) -> PyResult<(Option<Streamed>, Option<PyErr>)> {
+    let checked = &plan.0;
+    let place = Place::of_plan(&checked.plan);
+    if place == Place::Here {
+        let message =
+            "an algorithm in Python may end a run, and what is streamed has all of its runs";
+        let help = "Experiment.run(out=…) keeps the runs that are done; executor= does them on all processors";
+        return Err(exception(
+            py,
+            "ExperimentError",
+            message,
+            &[("help", Some(help.to_owned()))],
+        ));
+    }
+    let failed = |error: StreamError| diagnosed(py, "FolderError", &error);
+    let mut streaming = begin(plan, asked).map_err(failed)?;
+    if streaming.is_finished() {
+        let nothing = Streamed {
+            runs: None,
+            warnings: Vec::new(),
+            text: String::new(),
+        };
+        return Ok((Some(nothing), None));
+    }
+    let execution = place.execution(asked.jobs);
+    let all = streaming.runs_to_do();
+    let ended = supervised(py, (place, all), tick, |counts, interrupt| {
+        if !checked.rules.claims().is_empty() {
+            counts.note("the claims are not judged: that takes all runs at once; Experiment.run judges them");
+        }
+        let progressed = streaming.execute(&checked.plan, execution, counts, interrupt)?;
+        match progressed {
+            Progressed::ToBlock(_) => Ok(None),
+            Progressed::ToTheEnd => streaming.finish(&checked.plan, &checked.catalog).map(Some),
+        }
+    })?;
+    let finished = ended.made.map_err(failed)?;
+    let streamed = finished.map(|finished| Streamed {
+        runs: Some(finished.runs),
+        text: finished.text(Colour::No, None),
+        warnings: finished.warnings,
+    });
+    Ok((streamed, ended.by))
+}
+
+fn begin(plan: &Plan, asked: &Asked) -> Result<Streaming, StreamError> {
+    let checked = &plan.0;
+    if asked.resume {
+        return Streaming::again(&asked.folder, &checked.plan, asked.format);
+    }
+    let folder = OutputFolder::create(&asked.folder, IfPresent::Refuse)?;
+    let mut settings = Settings::new(match checked.harm {
+        true => Harm::Measured,
+        false => Harm::LeftOut,
+    });
+    settings.format = asked.format.unwrap_or(Format::Parquet);
+    Streaming::new(folder, &checked.plan, &checked.source, &settings)
+}
