@@ -48,5 +48,5 @@ def parts(given: object) -> str | None:
         ValueError: if there are no such files.
     """
     if given is None or given in ("csv", "parquet"):
-        return cast("str | None", given)
+        return given
     raise ValueError(f"parts: expected 'parquet' or 'csv', and found {given!r}")

@@ -2,11 +2,16 @@
 //!
 //! Each thread has a share of its own, the same in every step, so that an environment stays in the cache of the
 //! processor that stepped it before; whoever is through with its own takes what others have left.
+//!
+//! A step of a few environments is over sooner than the kernel wakes a thread. So nobody goes to sleep at once:
+//! threads with nothing to do look around for a while, and let others run meanwhile.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield, yield_local};
 
 use super::Threads;
 use crate::error::EnvironmentError;
@@ -15,9 +20,20 @@ use crate::error::EnvironmentError;
 #[derive(Debug)]
 pub(super) struct Crew {
     /// Those beside the caller's; none if it works alone.
-    others: Option<ThreadPool>,
+    others: Option<Others>,
     size: usize,
 }
+
+/// Threads beside the caller's.
+#[derive(Debug)]
+struct Others {
+    pool: ThreadPool,
+    /// Whether each of them is looking around.
+    awake: Arc<[AtomicBool]>,
+}
+
+/// So often somebody looks around before going to sleep: some hundred microseconds.
+const LOOKS: u32 = 500;
 
 /// Parts for each thread: enough that a slow part does not leave the others waiting.
 const PARTS_EACH: usize = 4;
@@ -39,15 +55,12 @@ impl Crew {
             let remedy = format!("from 1 to {MOST}; more than processors are no faster");
             return Err(EnvironmentError::setting("threads", message, remedy));
         }
-        let pool = || {
-            let builder = ThreadPoolBuilder::new().num_threads(size - 1);
-            builder.build().map_err(|error| EnvironmentError::Threads {
-                count: size - 1,
-                cause: error.to_string(),
-            })
-        };
         Ok(Self {
-            others: if size > 1 { Some(pool()?) } else { None },
+            others: if size > 1 {
+                Some(Others::new(size - 1)?)
+            } else {
+                None
+            },
             size,
         })
     }
@@ -84,11 +97,58 @@ impl Crew {
                 work(part);
             }
         };
-        others.in_place_scope(|scope| {
-            scope.spawn_broadcast(|_, place| go(place.index() + 1));
+        let at_work = AtomicUsize::new(self.size - 1);
+        others.pool.in_place_scope(|scope| {
+            scope.spawn_broadcast(|_, place| {
+                go(place.index() + 1);
+                at_work.fetch_sub(1, Ordering::Release);
+            });
             go(0);
+            // Who waits for the scope sleeps.
+            look_around(|| at_work.load(Ordering::Acquire) == 0);
+        });
+        others.stay_awake();
+    }
+}
+
+impl Others {
+    fn new(count: usize) -> Result<Self, EnvironmentError> {
+        let pool = ThreadPoolBuilder::new().num_threads(count).build();
+        let pool = pool.map_err(|error| EnvironmentError::Threads {
+            count,
+            cause: error.to_string(),
+        })?;
+        let awake = (0..count).map(|_| AtomicBool::new(false)).collect();
+        Ok(Self { pool, awake })
+    }
+
+    /// Has each of them look around for the next step for a while, if it does not yet.
+    fn stay_awake(&self) {
+        let is_awake = |awake: &AtomicBool| awake.load(Ordering::Relaxed);
+        if self.awake.iter().all(is_awake) {
+            return;
+        }
+        let awake = Arc::clone(&self.awake);
+        self.pool.spawn_broadcast(move |place| {
+            let own = &awake[place.index()];
+            if own.swap(true, Ordering::Relaxed) {
+                return;
+            }
+            // A step is done within: what was found starts the count anew.
+            while look_around(|| yield_local() == Some(Yield::Executed)) {}
+            own.store(false, Ordering::Relaxed);
         });
     }
+}
+
+/// Looks until `found`, but not for long: whether it was.
+fn look_around(found: impl Fn() -> bool) -> bool {
+    (0..LOOKS).any(|_| {
+        found() || {
+            thread::yield_now();
+            false
+        }
+    })
 }
 
 #[cfg(test)]
