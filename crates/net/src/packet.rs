@@ -1,8 +1,11 @@
 //! Packets, and the arena they live in.
 //!
 //! A packet is a small plain struct without payload. Links and the fabric pass
-//! [`PacketHandle`]s; the arena reuses the slots of delivered packets last-in first-out, so that
-//! the memory in use stays as small, and as warm, as the number of packets in flight.
+//! [`PacketHandle`]s; the arena reuses the slots of delivered packets first-in first-out, so that
+//! packets of a queue stand beside each other: one that is due was fetched with those before it. The
+//! memory in use stays as small as the number of packets in flight.
+
+use std::collections::VecDeque;
 
 use dupack_tcp::facts::SendReason;
 use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment, EcnEcho};
@@ -147,14 +150,14 @@ pub struct PacketHandle(pub u32);
 #[derive(Clone, Debug, Default)]
 pub struct PacketArena {
     packets: Vec<Packet>,
-    free: Vec<PacketHandle>,
+    free: VecDeque<PacketHandle>,
 }
 
 impl PacketArena {
     /// Takes in `packet`.
     #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketHandle {
-        if let Some(handle) = self.free.pop() {
+        if let Some(handle) = self.free.pop_front() {
             self.packets[handle.0 as usize] = packet;
             return handle;
         }
@@ -166,7 +169,7 @@ impl PacketArena {
     /// Releases the packet's slot; the handle is void from then on.
     pub fn remove(&mut self, handle: PacketHandle) {
         debug_assert!(!self.free.contains(&handle) || self.free.len() > 64);
-        self.free.push(handle);
+        self.free.push_back(handle);
     }
 
     /// The packet of `handle`.
