@@ -210,15 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn the_slot_freed_last_is_used_first() {
+    fn the_slot_freed_first_is_used_first() {
         let mut arena = PacketArena::default();
         let handles: Vec<_> = (0..3).map(|n| arena.insert(packet(n))).collect();
         arena.remove(handles[0]);
         arena.remove(handles[2]);
         assert_eq!(arena.live(), 1);
-        assert_eq!(arena.insert(packet(7)), handles[2]);
-        assert_eq!(arena.insert(packet(8)), handles[0]);
-        assert_eq!(arena.get(handles[2]).number, 7);
+        assert_eq!(arena.insert(packet(7)), handles[0]);
+        assert_eq!(arena.insert(packet(8)), handles[2]);
+        assert_eq!(arena.get(handles[0]).number, 7);
         assert_eq!((arena.live(), arena.peak()), (3, 3));
     }
 
