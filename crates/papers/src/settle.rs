@@ -37,9 +37,9 @@ const TIMES: [u32; 3] = [4, 16, 64];
 const ROUNDS: usize = 3;
 /// So many packets may a claim cost in a round, by the estimate that the schedule has too: the runs of
 /// all files are nine billion and take three quarters of an hour of CPU, and a campaign with readings is to
-/// take 90 minutes of two processors. A claim that would cost more stays open, and says how many times
-/// the seeds it takes. CPU times themselves would not do: which runs are made must not depend on the
-/// machine.
+/// take 90 minutes of two processors. A claim that would cost more gets four times the seeds once; if that
+/// does not tell, it stays open, and says how many times the seeds it takes. CPU times themselves would not
+/// do: which runs are made must not depend on the machine.
 const PACKETS_MAX: u64 = 2_000_000_000;
 
 const CHECKED: &str = "the tests hold every rule against the experiments";

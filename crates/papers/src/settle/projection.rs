@@ -55,7 +55,8 @@ enum Unit {
 }
 
 impl Projection<'_> {
-    /// What is done for the claim: what it needs, or as much of it as its cost allows.
+    /// What is done for the claim: what it needs, or as much of it as its cost allows; the least that is done is
+    /// done once whatever it costs.
     pub(super) fn step(&self) -> Option<Step> {
         let Outlook::Decided(needed) = self.outlook() else {
             return None;
@@ -63,7 +64,8 @@ impl Projection<'_> {
         let least = self.least(&needed.places);
         let fitting = TIMES.into_iter().rev();
         let mut fitting = fitting.filter(|&times| least < times && times <= needed.times);
-        let times = fitting.find(|&times| self.packets(&needed.places, times) <= PACKETS_MAX)?;
+        let affordable = fitting.find(|&times| self.packets(&needed.places, times) <= PACKETS_MAX);
+        let times = affordable.or_else(|| (self.case.looks == 0).then_some(TIMES[0]))?;
         Some(Step { times, ..needed })
     }
 
