@@ -59,6 +59,9 @@ const WINDOW: &str = "window";
 /// An entry that has taken this long in all has no more rounds.
 const SECONDS_ENOUGH: f64 = 120.0;
 
+/// Sections of the page that are of what `python/benchmarks/algorithms.py` and `cargo bench -p dupack-columns` measure.
+const BY_OTHERS: [&str; 2] = ["## Algorithms in Python\n", "## Columns\n"];
+
 pub fn run(args: &PeersArgs) -> Result<(), String> {
     let machine = Machine::here();
     let tools = Tools::prepare(&args.without, args.htsim.as_deref())?;
@@ -93,7 +96,10 @@ pub fn run(args: &PeersArgs) -> Result<(), String> {
     // What another measurement has written there stays.
     let written = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
     let mut text = page.text();
-    for heading in [captures::HEADING, stream::HEADING] {
+    for heading in [captures::HEADING, stream::HEADING]
+        .iter()
+        .chain(&BY_OTHERS)
+    {
         let kept = section::find(&written, heading);
         if !kept.is_empty() {
             text = section::put(&text, heading, kept);
