@@ -17,8 +17,6 @@ use crate::supervise::{Place, supervised};
 #[pyclass(frozen, get_all, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Streamed {
-    /// How many runs there are, without those that measure harm; nothing where they were there before.
-    runs: Option<usize>,
     warnings: Vec<String>,
     text: String,
 }
@@ -66,7 +64,6 @@ pub fn stream(
     let mut streaming = begin(plan, asked).map_err(failed)?;
     if streaming.is_finished() {
         let nothing = Streamed {
-            runs: None,
             warnings: Vec::new(),
             text: String::new(),
         };
@@ -86,7 +83,6 @@ pub fn stream(
     })?;
     let finished = ended.made.map_err(failed)?;
     let streamed = finished.map(|finished| Streamed {
-        runs: Some(finished.runs),
         text: finished.text(Colour::No, None),
         warnings: finished.warnings,
     });
