@@ -189,7 +189,7 @@ const LINKS: [(u32, &[u8]); 11] = [
     ),
 ];
 
-/// A packet of `crates/diagnosis/tests/fuzz_entry`: who, flags, from, length, ACK, window, wait, options, id.
+/// A packet of `crates/diagnosis/tests/it/fuzz_entry`: who, flags, from, length, ACK, window, wait, options, id.
 type Step = [u8; 9];
 
 /// Transfers of eight segments a round trip: clean, with a hole that SACK blocks tell, with a timeout, with a window that

@@ -17,7 +17,7 @@ const CHECK: &str = "dupack-wasm-check";
 const MODULE: &str = "dupack_wasm_check.wasm";
 
 /// What it must give.
-const GOLDEN: &str = "crates/lab/tests/trace_hashes/golden.csv";
+const GOLDEN: &str = "crates/lab/tests/it/trace_hashes/golden.csv";
 
 /// Builds and runs for other machines what shall work there, where this machine can.
 ///

@@ -5,13 +5,13 @@
 //! is a line; with `needs`, every one that is told to be needless and was not, or the other way; `without-ids`, the
 //! identification of packets is not to be seen.
 
-#[path = "../tests/truth/record.rs"]
+#[path = "../tests/it/truth/record.rs"]
 mod record;
-#[path = "../tests/truth/score.rs"]
+#[path = "../tests/it/truth/score.rs"]
 mod score;
-#[path = "../tests/truth/told.rs"]
+#[path = "../tests/it/truth/told.rs"]
 mod told;
-#[path = "../tests/truth/transfers.rs"]
+#[path = "../tests/it/truth/transfers.rs"]
 mod transfers;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Finished runs are kept in the folder, and are not done again. The cards are those of a quick look, for which
-//! `tests/broken/expected.toml` is written; they are in `FOLDER/cards.json`.
+//! `tests/it/broken/expected.toml` is written; they are in `FOLDER/cards.json`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use std::process::ExitCode;
 use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite, json};
 use dupack_lab::run::{Execution, Interrupt};
 
-#[path = "../tests/broken/expected.rs"]
+#[path = "../tests/it/broken/expected.rs"]
 mod expected;
-#[path = "../tests/broken/senders.rs"]
+#[path = "../tests/it/broken/senders.rs"]
 mod senders;
-#[path = "../tests/broken/subtle.rs"]
+#[path = "../tests/it/broken/subtle.rs"]
 mod subtle;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {

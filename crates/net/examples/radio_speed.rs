@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p dupack-net --example radio_speed [rounds]`
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use common::transfer;

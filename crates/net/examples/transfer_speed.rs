@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p dupack-net --example transfer_speed [rounds]`
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use common::{MSS, single, transfer};

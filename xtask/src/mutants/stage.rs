@@ -59,7 +59,8 @@ impl Stage {
     const fn words(self) -> &'static [&'static str] {
         match self {
             Self::Own => &QUICK,
-            Self::PlugIns | Self::Whole => &WITHOUT_NS2,
+            Self::PlugIns => &WITHOUT_NS2,
+            Self::Whole => &WHOLE,
         }
     }
 
@@ -95,15 +96,7 @@ impl Stage {
     const fn tests(self) -> &'static [&'static str] {
         match self {
             Self::Own | Self::PlugIns => &["--lib"],
-            Self::Whole => &[
-                "--test=replay",
-                "--test=conformance",
-                "--test=stacks",
-                "--test=undo",
-                "--test=states",
-                "--test=hostile_peer",
-                "--test=time_wait",
-            ],
+            Self::Whole => &["--test=it", "--test=clock"],
         }
     }
 }
@@ -151,6 +144,18 @@ const QUICK: [&str; 5] = [
     "--skip=survive",
     "--skip=agree_with",
     "--skip=tests::transfer",
+];
+/// Conformance scripts, hostile networks, connections state by state, among all integration tests.
+const WHOLE: [&str; 9] = [
+    "--",
+    "--skip=ns2_sends",
+    "replay::",
+    "conformance::",
+    "stacks::",
+    "undo::",
+    "states::",
+    "hostile_peer::",
+    "time_wait::",
 ];
 /// How often the lists of what was found are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(300);

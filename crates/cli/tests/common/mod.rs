@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -17,10 +18,11 @@ pub use skipping::skip;
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// `name` is nobody else's in this test file.
+    /// A new folder, with `name` in its own name for whoever looks at it.
     pub fn new(name: &str) -> Self {
-        let file = env!("CARGO_CRATE_NAME");
-        let name = format!("dupack-{file}-{name}-{}", std::process::id());
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("dupack-{name}-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();

@@ -1,0 +1,322 @@
+//! `dupack send` and `dupack receive` as their users meet them: whole streams, wrong arguments,
+//! streams that fail, and what is left behind when they are ended from outside.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::{Folder, comes_true, dupack, errors, interrupt, skip, skipped};
+use crate::leftovers::devices;
+use dupack_wire::host::Pattern;
+use dupack_wire::namespace::Namespace;
+
+/// The length of a stream.
+const BYTES: usize = 2_000_000;
+
+/// How long a stream may stand still.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn command(args: &[&str]) -> Command {
+    let mut command = dupack(args);
+    command.stderr(Stdio::piped());
+    command
+}
+
+/// A namespace of its own; `None`, which is said loudly, where there can be none.
+fn namespace() -> Option<Namespace> {
+    match Namespace::new("kernel") {
+        Ok(namespace) => Some(namespace),
+        Err(error) => {
+            skip(&error.to_string());
+            None
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_are_named_with_their_remedy() {
+    const FORM: &str = "write HOST:PORT";
+    for (args, parts) in [
+        (&["send", "10.97.0.1"][..], ["<HOST:PORT>", FORM]),
+        (&["send", "10.97.0.1:99999"], ["1 to 65535", FORM]),
+        (&["send", "10.97.0.1:0"], ["1 to 65535", FORM]),
+        (&["send", "fd97::1:80"], ["<HOST:PORT>", FORM]),
+        (&["send", ":80"], ["no host", FORM]),
+        (
+            &["send", "no..such..host:80"],
+            ["no..such..host", "cannot find"],
+        ),
+        (&["send", "127.0.0.1:80"], ["loopback", "10.97.0.1:80"]),
+        (&["send", "[::1]:80"], ["loopback", "[fd97::1]:80"]),
+        (&["receive", "0"], ["<PORT>", "from 1 to 65535"]),
+        (
+            &["receive", "80", "--subnet", "10.97.0.5"],
+            ["--subnet", "write 10.97.0.0"],
+        ),
+        (
+            &["receive", "80", "--subnet", "10.97"],
+            ["--subnet", "IPv4 address"],
+        ),
+    ] {
+        let output = command(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let errors = errors(&output);
+        for part in parts {
+            assert!(errors.contains(part), "{args:?}: {errors}");
+        }
+    }
+}
+
+#[test]
+fn a_cause_is_told_once() {
+    let Some(kernel) = namespace() else { return };
+    let args = ["receive", "80", "--tun", "a-name-that-is-too-long"];
+    let output = kernel.run(move || command(&args).output()).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let errors = errors(&output);
+    assert!(errors.contains("cannot make the TUN device"), "{errors}");
+    assert_eq!(errors.matches("too long").count(), 1, "{errors}");
+}
+
+/// Connects to a host that comes up; `None` if it has ended.
+fn connect(child: &mut Child, to: &str) -> Option<TcpStream> {
+    until(child, || TcpStream::connect(to).ok())
+}
+
+/// Accepts a connection; `None` if who should make it has ended.
+fn accept(child: &mut Child, listener: &TcpListener) -> Option<TcpStream> {
+    listener.set_nonblocking(true).unwrap();
+    let stream = until(child, || Some(listener.accept().ok()?.0))?;
+    stream.set_nonblocking(false).unwrap();
+    Some(stream)
+}
+
+/// A connection with the child, which is tried until it is there or the child has ended.
+fn until(child: &mut Child, mut attempt: impl FnMut() -> Option<TcpStream>) -> Option<TcpStream> {
+    let mut stream = None;
+    let is_settled = comes_true(|| {
+        stream = attempt();
+        stream.is_some() || child.try_wait().unwrap().is_some()
+    });
+    if !is_settled {
+        child.kill().unwrap();
+        panic!("there is no connection with it");
+    }
+    if let Some(stream) = &stream {
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    }
+    stream
+}
+
+/// Waits for its end, and ends it if that does not come.
+fn finish(mut child: Child) -> Output {
+    if !comes_true(|| child.try_wait().unwrap().is_some()) {
+        child.kill().unwrap();
+        panic!("it does not end");
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// Bytes that depend on the seed.
+fn pattern(seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; BYTES];
+    Pattern::new(seed).fill(&mut bytes);
+    bytes
+}
+
+/// Writes and ends one stream, and meanwhile reads the other to its end.
+fn converse(mut stream: TcpStream, bytes: Vec<u8>) -> Vec<u8> {
+    let mut out = stream.try_clone().unwrap();
+    let writer = thread::spawn(move || {
+        out.write_all(&bytes).unwrap();
+        out.shutdown(Shutdown::Write).unwrap();
+    });
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).unwrap();
+    writer.join().unwrap();
+    received
+}
+
+#[test]
+fn a_file_is_sent_while_another_comes() {
+    let Some(kernel) = namespace() else { return };
+    let folder = Folder::new("send");
+    let (input, output) = (folder.path().join("in"), folder.path().join("out"));
+    fs::write(&input, pattern(1)).unwrap();
+    let (from, to) = (File::open(&input).unwrap(), File::create(&output).unwrap());
+    let job = move || {
+        let listener = TcpListener::bind("[::]:5001").unwrap();
+        let mut send = command(&["send", "[fd97::1]:5001"]);
+        let mut child = send.stdin(from).stdout(to).spawn().unwrap();
+        let stream = accept(&mut child, &listener);
+        let received = stream.map(|stream| converse(stream, pattern(2)));
+        (finish(child), received)
+    };
+    let (ended, received) = kernel.run(job);
+    if skipped(&ended) {
+        return;
+    }
+    let errors = errors(&ended);
+    assert_eq!(ended.status.code(), Some(0), "{errors}");
+    let summary = format!("finished: sent {BYTES} bytes, received {BYTES} bytes");
+    assert!(errors.contains(&summary), "{errors}");
+    assert!(received == Some(pattern(1)), "what it sends");
+    assert!(fs::read(output).unwrap() == pattern(2), "what it writes");
+}
+
+#[test]
+fn a_stream_is_received_whole() {
+    let Some(kernel) = namespace() else { return };
+    let folder = Folder::new("receive");
+    let output = folder.path().join("out");
+    let to = File::create(&output).unwrap();
+    let job = move || {
+        let mut child = command(&["receive", "5001"]).stdout(to).spawn().unwrap();
+        let stream = connect(&mut child, "10.97.0.2:5001");
+        let received = stream.map(|stream| converse(stream, pattern(3)));
+        (finish(child), received)
+    };
+    let (ended, received) = kernel.run(job);
+    if skipped(&ended) {
+        return;
+    }
+    let errors = errors(&ended);
+    assert_eq!(ended.status.code(), Some(0), "{errors}");
+    let summary = format!("finished: sent 0 bytes, received {BYTES} bytes");
+    assert!(errors.contains(&summary), "{errors}");
+    assert_eq!(received, Some(Vec::new()), "it sends nothing");
+    assert!(fs::read(output).unwrap() == pattern(3), "what it writes");
+}
+
+/// Begins to send or receive a stream without end in a namespace of its own.
+fn begin(kernel: &Namespace, role: Role) -> (Child, Option<TcpStream>) {
+    let job = move || {
+        let listener = TcpListener::bind("0.0.0.0:5001").unwrap();
+        let mut command = match role {
+            Role::Sender => command(&["send", "10.97.0.1:5001"]),
+            Role::Receiver => command(&["receive", "5001"]),
+        };
+        command.stdin(File::open("/dev/zero").unwrap());
+        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+        let mut stream = match role {
+            Role::Sender => accept(&mut child, &listener),
+            Role::Receiver => connect(&mut child, "10.97.0.2:5001"),
+        };
+        if let Some(stream) = &mut stream {
+            let mut bytes = vec![0; BYTES];
+            match role {
+                Role::Sender => stream.read_exact(&mut bytes).unwrap(),
+                Role::Receiver => stream.write_all(&bytes).unwrap(),
+            }
+        }
+        (child, stream)
+    };
+    kernel.run(job)
+}
+
+#[derive(Clone, Copy)]
+enum Role {
+    Sender,
+    Receiver,
+}
+
+const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
+
+fn is_there(kernel: &Namespace) -> bool {
+    kernel.run(|| devices().contains("dupack0"))
+}
+
+#[test]
+fn an_interrupted_one_resets_its_connection_and_leaves_nothing() {
+    for role in ROLES {
+        let Some(kernel) = namespace() else { return };
+        let (child, stream) = begin(&kernel, role);
+        if stream.is_some() {
+            assert!(is_there(&kernel));
+            interrupt(&child);
+        }
+        let output = finish(child);
+        if skipped(&output) {
+            return;
+        }
+        let errors = errors(&output);
+        assert_eq!(output.status.code(), Some(130), "{errors}");
+        assert!(errors.contains("aborted: "), "{errors}");
+        // Its peer hears of it at once, and not after the time that it waits for a lost one.
+        let error = stream.unwrap().read_to_end(&mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        assert!(comes_true(|| !is_there(&kernel)));
+    }
+}
+
+#[test]
+fn a_killed_one_leaves_nothing() {
+    for role in ROLES {
+        let Some(kernel) = namespace() else { return };
+        let (mut child, stream) = begin(&kernel, role);
+        if stream.is_some() {
+            assert!(is_there(&kernel));
+            child.kill().unwrap();
+        }
+        let output = finish(child);
+        if skipped(&output) {
+            return;
+        }
+        assert_eq!(output.status.signal(), Some(9), "{}", errors(&output));
+        assert!(comes_true(|| !is_there(&kernel)));
+    }
+}
+
+/// The peer must not take what it has for the whole, and the user neither.
+#[test]
+fn an_input_that_cannot_be_read_is_no_end() {
+    let Some(kernel) = namespace() else { return };
+    let job = || {
+        let _listener = TcpListener::bind("0.0.0.0:5001").unwrap();
+        command(&["send", "10.97.0.1:5001"])
+            .stdin(File::open("/").unwrap())
+            .output()
+            .unwrap()
+    };
+    let output = kernel.run(job);
+    if skipped(&output) {
+        return;
+    }
+    let errors = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(
+        errors.contains("cannot read what is to be sent"),
+        "{errors}"
+    );
+    assert!(errors.contains("Is a directory"), "{errors}");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_an_error() {
+    let Some(kernel) = namespace() else { return };
+    let job = || {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut child = command(&["receive", "5001"]).stdout(full).spawn().unwrap();
+        if let Some(mut stream) = connect(&mut child, "10.97.0.2:5001") {
+            // It may be reset while this is under way.
+            let _ = stream.write_all(b"a line\n");
+            let _ = stream.shutdown(Shutdown::Write);
+            let _ = stream.read(&mut [0]);
+        }
+        child.wait_with_output().unwrap()
+    };
+    let output = kernel.run(job);
+    if skipped(&output) {
+        return;
+    }
+    let errors = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("cannot write what has come"), "{errors}");
+    assert!(errors.contains("No space left"), "{errors}");
+}

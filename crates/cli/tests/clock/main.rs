@@ -1,0 +1,11 @@
+//! Tests that use the wall clock: they run alone.
+
+#[path = "../../../wire/tests/analysers/mod.rs"]
+mod analysers;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../../wire/tests/leftovers/mod.rs"]
+mod leftovers;
+
+mod endpoint;
+mod testbed;

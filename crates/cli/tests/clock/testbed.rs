@@ -1,0 +1,381 @@
+//! `dupack testbed` as its users meet it: a small run, wrong flags, and what is left behind by
+//! a run that is ended from outside.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::analysers;
+use crate::analysers::Data;
+use crate::common;
+use crate::common::{Folder, comes_true, skipped, text};
+use crate::leftovers::{Namespaces, devices};
+
+/// So late may packets be where a test has other questions than whether the machine keeps up.
+const GENEROUS: &str = "10s";
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = common::dupack(&["testbed"]);
+    command.args(args).current_dir(folder);
+    command
+}
+
+#[test]
+fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
+    let folder = Folder::new("small");
+    let args = [
+        "--loss",
+        "0,2%",
+        "--senders",
+        "sack/reno,le/westwood,kernel:cubic",
+        "--bytes",
+        "1MB",
+        "--repeat",
+        "1",
+        "--simulate",
+        "--tolerance",
+        GENEROUS,
+        "--out",
+        "out",
+    ];
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    for part in [
+        "no ★: one run of each stack says nothing about chance",
+        "Harm was not measured: that is done in the simulator only",
+        "kernel:cubic",
+        "difference",
+        "in the worst run",
+    ] {
+        assert!(table.contains(part), "{part} in {table}");
+    }
+    let made = folder.path().join("out");
+    for file in [
+        "report.html",
+        "runs.csv",
+        "summary.csv",
+        "results.json",
+        "figures/goodput_mbit_s.svg",
+    ] {
+        assert!(made.join(file).is_file(), "{file}");
+    }
+    let path = fs::read_to_string(made.join("path.csv")).unwrap();
+    let lines: Vec<&str> = path.lines().skip(1).collect();
+    assert_eq!(lines.len(), 6, "{path}");
+    for line in lines {
+        assert!(line.contains(",1000000,whole,"), "{line}");
+    }
+    let runs = fs::read_to_string(made.join("runs.csv")).unwrap();
+    assert_eq!(runs.lines().count(), 7, "{runs}");
+}
+
+#[test]
+fn a_receive_window_bounds_goodput() {
+    let folder = Folder::new("window");
+    let args = "--loss 0 --senders sack/reno,kernel:reno --bytes 600kB --repeat 1 --receive-window 10000B --out out";
+    let mut args: Vec<&str> = args.split(' ').collect();
+    args.extend(["--tolerance", GENEROUS]);
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let goodputs = column(folder.path(), "goodput_mbit_s");
+    assert_eq!(goodputs.len(), 2, "{goodputs:?}");
+    // A window of 10 kB in a round trip of 20 ms, and a busy machine takes longer.
+    let most = 10_000.0 * 8.0 / 0.020 / 1e6;
+    for goodput in &goodputs {
+        assert!(*goodput < most && *goodput > most / 8.0, "{goodputs:?}");
+    }
+}
+
+#[test]
+fn an_application_pauses() {
+    let folder = Folder::new("pauses");
+    let args = "--loss 0 --senders sack/reno,kernel:reno --bytes 110kB --write 20kB --pause 100ms --repeat 1 --out out";
+    let mut args: Vec<&str> = args.split(' ').collect();
+    args.extend(["--tolerance", GENEROUS]);
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Five pauses between six writes, the last of 10 kB.
+    let goodputs = column(folder.path(), "goodput_mbit_s");
+    let most = 110_000.0 * 8.0 / 0.5 / 1e6;
+    assert_eq!(goodputs.len(), 2, "{goodputs:?}");
+    assert!(
+        goodputs
+            .iter()
+            .all(|goodput| *goodput < most && *goodput > most / 8.0),
+        "{goodputs:?}"
+    );
+}
+
+#[test]
+fn a_policer_drops_what_is_faster() {
+    let folder = Folder::new("policer");
+    let args = "--rate 20Mbit/s --policer 2Mbit/s --burst 20kB --loss 0 --senders kernel:reno --bytes 400kB --repeat 1 \
+                --out out";
+    let mut args: Vec<&str> = args.split_whitespace().collect();
+    args.extend(["--tolerance", GENEROUS]);
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let goodput = column(folder.path(), "goodput_mbit_s")[0];
+    // What it holds at first comes on top.
+    assert!(goodput < 2.2 && goodput > 2.0 / 8.0, "{goodput}");
+    assert!(column(folder.path(), "retransmissions")[0] > 0.0);
+}
+
+/// A measure of every run whose report is in `out`.
+fn column(folder: &Path, measure: &str) -> Vec<f64> {
+    let runs = fs::read_to_string(folder.join("out/runs.csv")).unwrap();
+    let mut lines = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let place = header.iter().position(|name| *name == measure).unwrap();
+    lines.map(|line| line[place].parse().unwrap()).collect()
+}
+
+#[test]
+fn a_recorded_trace_and_reordering() {
+    let folder = Folder::new("trace");
+    // 1500 bytes every 2 ms: 6 Mbit/s.
+    fs::write(folder.path().join("link.down"), "2\n4\n6\n8\n10\n").unwrap();
+    let args = "--trace link.down --reorder 5% --reorder-delay 10ms --loss 0 --buffer 1000pkt --senders sack/reno \
+                --bytes 600kB --repeat 1 --simulate --out out";
+    let mut args: Vec<&str> = args.split_whitespace().collect();
+    args.extend(["--tolerance", GENEROUS]);
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let goodput = column(folder.path(), "goodput_mbit_s")[0];
+    assert!(goodput < 6.0 && goodput > 6.0 / 8.0, "{goodput}");
+    // Five packets overtake one that is held back: it is taken for lost, and nothing is.
+    assert_eq!(column(folder.path(), "queue_drops"), [0.0]);
+    assert_eq!(column(folder.path(), "link_losses"), [0.0]);
+    let resent = column(folder.path(), "retransmissions")[0];
+    assert!(resent > 0.0, "{resent}");
+    let parameters = fs::read_to_string(folder.path().join("out/parameters.csv")).unwrap();
+    assert!(parameters.contains("reorder,5% by 10ms"), "{parameters}");
+    assert!(text(&output.stdout).contains("difference"));
+}
+
+#[test]
+fn a_failed_run_spoils_none_that_is_done() {
+    let folder = Folder::new("failed");
+    let args = "--rate 2Mbit/s --loss 0 --senders kernel:reno,sack/reno --bytes 100kB --repeat 5 \
+                --pcap captures --out out";
+    let mut args: Vec<&str> = args.split_whitespace().collect();
+    args.extend(["--tolerance", GENEROUS]);
+    let mut child = command(folder.path(), &args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The folder must be empty at first. The last run, which begins seconds after it is made, finds
+    // its file in its way.
+    let captures = folder.path().join("captures");
+    comes_true(|| captures.is_dir() || child.try_wait().unwrap().is_some());
+    let taken = "sack-reno_loss-0_5.sender.pcapng";
+    let in_the_way = fs::write(captures.join(taken), "");
+    let output = child.wait_with_output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    in_the_way.unwrap();
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    for part in [taken, "sack/reno, repetition 5", "1 of 10 runs failed"] {
+        assert!(errors.contains(part), "{part} in {errors}");
+    }
+    assert_eq!(column(folder.path(), "goodput_mbit_s").len(), 9);
+    assert!(text(&output.stdout).contains("The answer, and what it costs"));
+    let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(report.contains(taken) && report.contains("1 of 10 runs are missing"));
+}
+
+#[test]
+fn without_a_run_to_be_trusted_there_is_no_answer() {
+    let folder = Folder::new("doubted");
+    let args =
+        "--loss 0,1% --senders sack/reno,le/reno --bytes 30kB --repeat 1 --tolerance 1ns --out out";
+    let args: Vec<&str> = args.split(' ').collect();
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    let (table, errors) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(table.contains("There is no answer") && errors.contains("There is no answer"));
+    let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(report.contains("There is no answer"));
+    for text in [table, report] {
+        assert!(text.contains("†") && !text.contains("★"), "{text}");
+    }
+}
+
+#[test]
+fn captures_and_ipv6() {
+    let folder = Folder::new("captures");
+    let args = [
+        "--loss",
+        "2%",
+        "--senders",
+        "le(cause=timestamp)/westwood,kernel:reno",
+        "--family",
+        "ipv6",
+        "--bytes",
+        "300kB",
+        "--repeat",
+        "1",
+        "--tolerance",
+        GENEROUS,
+        "--pcap",
+        "captures",
+    ];
+    let output = command(folder.path(), &args).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("captures: captures"));
+    let parameters = folder.path().join("dupack-out/testbed/parameters.csv");
+    let parameters = fs::read_to_string(parameters).unwrap();
+    assert!(parameters.contains("family,IPv6"), "{parameters}");
+    let captures = folder.path().join("captures");
+    let mut names: Vec<String> = fs::read_dir(&captures)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let expected = ["kernel-reno", "le-cause-timestamp-westwood"]
+        .map(|sender| ["receiver", "sender"].map(|end| format!("{sender}_loss-2_1.{end}.pcapng")));
+    assert_eq!(names, expected.concat());
+    for name in names {
+        let file = captures.join(&name);
+        analysers::find_no_fault(&file, Data::Verified);
+        if let Some(rows) = analysers::tshark(&file, &["ip.version"]) {
+            assert!(rows.iter().all(|row| row[0] == "6"), "{name}");
+        }
+        if let Some(connections) = analysers::tcptrace(&file) {
+            assert_eq!(connections[0]["unique bytes sent"].0, "300000", "{name}");
+        }
+    }
+
+    // What is there is not overwritten, and nothing is left of the attempt.
+    let again = command(folder.path(), &args).output().unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("--pcap"));
+    assert!(!folder.path().join("dupack-out/testbed-2").exists());
+}
+
+#[test]
+fn what_cannot_be_is_said_and_leaves_no_folder() {
+    let folder = Folder::new("wrong");
+    for (args, part) in [
+        (vec!["--senders", "sack/nonsense"], "nonsense"),
+        (vec!["--senders", "kernel:"], "no name of a congestion"),
+        (vec!["--senders", "kernel:nosuch"], "does not give"),
+        (vec!["--senders", "sack/reno,sack/reno"], "twice"),
+        (vec!["--bytes", "0"], "0 bytes"),
+        (vec!["--rate", "0bit/s"], "rate"),
+        (vec!["--loss", "0,1"], "could be a share"),
+        (vec!["--tolerance", "0s"], "tolerance of 0"),
+        (vec!["--trace", "none.down"], "cannot read the trace"),
+        (
+            vec!["--trace", "none.down", "--rate", "1Mbit/s"],
+            "cannot be used with",
+        ),
+        (vec!["--reorder-delay", "5ms"], "--reorder"),
+        (vec!["--write", "30kB"], "--pause"),
+        (
+            vec!["--write", "0B", "--pause", "1s"],
+            "has something in it",
+        ),
+        (vec!["--policer", "1Mbit/s"], "--burst"),
+        (
+            vec!["--reorder", "1%", "--reorder-delay", "0ms"],
+            "nothing happens",
+        ),
+    ] {
+        let output = command(folder.path(), &args).output().unwrap();
+        if skipped(&output) {
+            return;
+        }
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let errors = text(&output.stderr);
+        assert!(errors.contains(part), "{args:?}: {errors}");
+        assert!(!folder.path().join("dupack-out").exists(), "{args:?}");
+    }
+}
+
+/// Begins a run without end and waits until its two namespaces are there; `None` if there can
+/// be none.
+fn begin(folder: &Path) -> Option<(Child, Namespaces)> {
+    let args = ["--loss", "0", "--senders", "kernel:cubic", "--bytes", "1GB"];
+    let mut child = command(folder, &args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut found = Namespaces::of(child.id());
+    let has_come = comes_true(|| {
+        found = Namespaces::of(child.id());
+        found.numbers().len() == 2 || child.try_wait().unwrap().is_some()
+    });
+    if child.try_wait().unwrap().is_some() {
+        let output = child.wait_with_output().unwrap();
+        assert!(skipped(&output), "{}", text(&output.stderr));
+        return None;
+    }
+    if !has_come {
+        child.kill().unwrap();
+        panic!("it makes no namespaces");
+    }
+    assert!(found.are_in_use());
+    // In the middle of the transfer.
+    sleep(Duration::from_millis(300));
+    Some((child, found))
+}
+
+#[test]
+fn a_killed_run_leaves_nothing() {
+    let folder = Folder::new("killed");
+    let before = devices();
+    let Some((mut child, namespaces)) = begin(folder.path()) else {
+        return;
+    };
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    assert!(comes_true(|| !namespaces.are_in_use()));
+    assert_eq!(devices(), before);
+}
+
+#[test]
+fn an_interrupted_run_says_so_and_leaves_nothing() {
+    let folder = Folder::new("interrupted");
+    let before = devices();
+    let Some((child, namespaces)) = begin(folder.path()) else {
+        return;
+    };
+    common::interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("nothing to show"));
+    assert!(!folder.path().join("dupack-out").exists());
+    assert!(comes_true(|| !namespaces.are_in_use()));
+    assert_eq!(devices(), before);
+}

@@ -1,0 +1,59 @@
+//! What can be turned on in Linux, as the command says it.
+
+use crate::common::{Folder, dupack, errors, text};
+
+fn printed(args: &[&str]) -> String {
+    let output = dupack(args).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    text(&output.stdout)
+}
+
+#[test]
+fn a_whole_stack_is_taken_by_stacks() {
+    let commands = printed(&["stacks", "rack/cubic"]);
+    assert!(commands.contains("sysctl -w net.ipv4.tcp_congestion_control=cubic"));
+    let missing = printed(&["stacks", "le/westwood"]);
+    assert!(missing.contains("cannot be turned on"), "{missing}");
+    let json = printed(&["stacks", "rack/cubic", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["kernel_sender"], "kernel:cubic");
+    let output = dupack(&["stacks", "rack/cubci"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(errors(&output).contains("cubci"), "{}", errors(&output));
+}
+
+#[test]
+fn only_what_is_deployable_is_compared() {
+    let folder = Folder::new("deployable");
+    let out = folder.path().join("out").display().to_string();
+    let flags = [
+        "--duration",
+        "2s",
+        "--seeds",
+        "2",
+        "--loss",
+        "1%",
+        "--no-harm",
+    ];
+    let mut args = vec!["compare", "--deployable", "--stacks", "le/reno,rack/cubic"];
+    args.extend(flags);
+    args.extend(["--format", "json", "--out", &out]);
+    let output = dupack(&args).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("left out: le/reno: "),
+        "{}",
+        errors(&output)
+    );
+    let json: serde_json::Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!(json["stacks"].as_array().unwrap().len(), 1);
+    assert_eq!(json["linux"][0]["deployable"], true);
+    let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("Turning it on"));
+
+    let none = ["compare", "--deployable", "--stacks", "le/reno,rack/bbr"];
+    let output = dupack(&none).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = errors(&output);
+    assert!(message.contains("none of these stacks"), "{message}");
+}

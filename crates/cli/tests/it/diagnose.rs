@@ -1,0 +1,299 @@
+//! `dupack diagnose` on captures that `dupack trace` wrote, and on what is no capture.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use crate::common::{Folder, dupack, errors, text};
+use serde_json::Value;
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    let mut command = dupack(args);
+    command.current_dir(folder).env("COLUMNS", "80");
+    command.output().unwrap()
+}
+
+fn succeeds(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    assert!(output.status.success(), "{args:?}: {}", errors(&output));
+    text(&output.stdout)
+}
+
+/// What it says that cannot be done: nothing is printed, and the exit code is 2. Its lines are broken anywhere.
+fn fails(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}");
+    assert_eq!(text(&output.stdout), "", "{args:?}");
+    let plain = errors(&output).replace(['│', '×', '╰', '─', '▶'], " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A capture of a flow that loses packets 24 to 30, and 200 at its second transmission as well.
+fn capture(folder: &Path) -> PathBuf {
+    let drops = ["--drop", "24-30", "--drop", "200", "--drop", "200#2"];
+    let mut args = vec!["trace", "sack/reno", "--dialect", "rfc", "--out", "traced"];
+    args.extend(drops);
+    let output = dupack(&args).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    folder.join("traced/flow.pcapng")
+}
+
+const FILE: &str = "traced/flow.pcapng";
+
+#[test]
+fn a_lossy_transfer_is_told_on_one_screen_of_any_width() {
+    let folder = Folder::new("told");
+    capture(folder.path());
+    let told = succeeds(folder.path(), &["diagnose", "--no-what-if", FILE]);
+    for part in ["sent again", "seen from", "sender", "#1 ", "Mbit/s", " TCP"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(told.lines().count() <= 30, "{told}");
+    // The shares sum to 100 %.
+    let percent = |line: &str| -> Option<u32> {
+        let (before, after) = line.split_once(" %  ")?;
+        after.trim_start().split_once(' ')?;
+        before.rsplit([' ', '▇']).next()?.parse().ok()
+    };
+    let shares: Vec<u32> = told.lines().filter_map(percent).collect();
+    assert!(shares.len() >= 2, "{told}");
+    assert_eq!(shares.iter().sum::<u32>(), 100, "{told}");
+    for width in ["40", "60", "80", "100", "120"] {
+        let mut command = dupack(&["diagnose", "--no-what-if", FILE]);
+        let command = command.current_dir(folder.path()).env("COLUMNS", width);
+        let told = text(&command.output().unwrap().stdout);
+        let most: usize = width.parse().unwrap();
+        let long = told.lines().find(|line| line.chars().count() > most);
+        assert_eq!(long, None, "{width}: {told}");
+        assert!(!told.contains('\u{1b}'), "no colours in a pipe");
+    }
+}
+
+#[test]
+fn standard_input_is_read_as_a_file_is() {
+    let folder = Folder::new("stdin");
+    let file = capture(folder.path());
+    let from_file = succeeds(folder.path(), &["diagnose", "--no-what-if", FILE]);
+    let mut command = dupack(&["diagnose", "--no-what-if", "-"]);
+    let command = command.env("COLUMNS", "80");
+    let output = command
+        .stdin(Stdio::from(File::open(&file).unwrap()))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    assert_eq!(text(&output.stdout), from_file);
+    // With a report there are no figures, and that is said.
+    let mut command = dupack(&["diagnose", "--no-what-if", "-", "--out", "report"]);
+    let command = command.current_dir(folder.path());
+    let output = command
+        .stdin(Stdio::from(File::open(&file).unwrap()))
+        .output()
+        .unwrap();
+    assert!(errors(&output).contains("cannot be read a second time"));
+    let page = fs::read_to_string(folder.path().join("report/report.html")).unwrap();
+    assert!(!page.contains("<svg"), "no figure");
+    let refused = fails(
+        folder.path(),
+        &["diagnose", "--no-what-if", "-", "--annotate", "x.pcapng"],
+    );
+    assert!(refused.contains("standard input can be read once"));
+}
+
+#[test]
+fn numbers_for_programs_say_what_the_sender_did() {
+    let folder = Folder::new("json");
+    capture(folder.path());
+    let json = succeeds(
+        folder.path(),
+        &["diagnose", "--no-what-if", FILE, "--format", "json"],
+    );
+    let all: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(all["connections_all"], 1);
+    assert_eq!(all["complete"], true);
+    let stream = &all["connections"][0]["streams"][0];
+    let limits = stream["limits_s"].as_object().unwrap();
+    let sum: f64 = limits.values().filter_map(Value::as_f64).sum();
+    let duration = stream["duration_s"].as_f64().unwrap();
+    assert!((sum - duration).abs() < 1e-6, "{sum} of {duration}");
+    // Seven packets were lost in a row, one twice: nine repairs, and what a timeout sends besides.
+    let again = stream["sent_again"]["segments"].as_u64().unwrap();
+    assert!((9..40).contains(&again), "{again}");
+    let lost_again = stream["sent_again"]["lost_again"].as_u64().unwrap();
+    assert_eq!(lost_again, 1, "{stream}");
+    assert_eq!(stream["seen_from"]["place"], "sender");
+    let csv = succeeds(
+        folder.path(),
+        &["diagnose", "--no-what-if", FILE, "--format", "csv"],
+    );
+    let mut lines = csv.lines();
+    assert!(lines.next().unwrap().starts_with("connection,sent_by,"));
+    assert!(lines.next().unwrap().starts_with("1,opener,"));
+}
+
+#[test]
+fn a_report_has_figures_and_tables_and_overwrites_nothing() {
+    let folder = Folder::new("report");
+    capture(folder.path());
+    let args = ["diagnose", "--no-what-if", FILE, "--out", "report"];
+    succeeds(folder.path(), &args);
+    let out = folder.path().join("report");
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    for part in ["<svg", "limited by", "All connections", "flow.pcapng"] {
+        assert!(page.contains(part), "{part}");
+    }
+    for file in [
+        "connections.csv",
+        "limits.csv",
+        "stalls.csv",
+        "retransmissions.csv",
+        "diagnosis.json",
+        "figures/connection-1.svg",
+    ] {
+        assert!(out.join(file).is_file(), "{file}");
+    }
+    let again = fails(folder.path(), &args);
+    assert!(again.contains("never overwritten"), "{again}");
+}
+
+#[test]
+fn comments_say_what_each_packet_was_and_the_copy_is_diagnosed_alike() {
+    let folder = Folder::new("annotate");
+    capture(folder.path());
+    let args = [
+        "diagnose",
+        "--no-what-if",
+        FILE,
+        "--annotate",
+        "copy.pcapng",
+    ];
+    let told = succeeds(folder.path(), &args);
+    let copy = fs::read(folder.path().join("copy.pcapng")).unwrap();
+    for comment in [
+        "retransmission: ",
+        "set off by #",
+        "lost: sent again as #",
+        "sets off the retransmission #",
+        "duplicate ACK 1",
+    ] {
+        let has = copy
+            .windows(comment.len())
+            .any(|part| part == comment.as_bytes());
+        assert!(has, "{comment}");
+    }
+    assert_eq!(
+        succeeds(folder.path(), &["diagnose", "--no-what-if", "copy.pcapng"]),
+        told
+    );
+    let again = fails(folder.path(), &args);
+    assert!(again.contains("nothing is overwritten"), "{again}");
+}
+
+#[test]
+fn one_flow_is_told_of_and_one_that_is_not_there_is_an_error() {
+    let folder = Folder::new("flow");
+    capture(folder.path());
+    let all = succeeds(folder.path(), &["diagnose", "--no-what-if", FILE]);
+    let one = succeeds(
+        folder.path(),
+        &["diagnose", "--no-what-if", FILE, "--flow", "1"],
+    );
+    assert_eq!(all, one);
+    for flow in ["2", "192.0.2.99", ":1"] {
+        let said = fails(
+            folder.path(),
+            &["diagnose", "--no-what-if", FILE, "--flow", flow],
+        );
+        assert!(said.contains("is the one that --flow asks for"), "{said}");
+        assert!(said.contains("it has 1 connection"), "{said}");
+    }
+    let said = fails(
+        folder.path(),
+        &["diagnose", "--no-what-if", FILE, "--flow", "nonsense"],
+    );
+    assert!(said.contains("write a connection's number"), "{said}");
+}
+
+/// The header of a pcap file of raw IP.
+const PCAP: [u8; 24] = [
+    0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0,
+];
+
+/// A datagram of UDP without data, as a record of such a file.
+fn datagram() -> Vec<u8> {
+    let mut packet = vec![0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0];
+    packet.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, 53, 0, 53, 0, 8, 0, 0]);
+    let len = packet.len() as u8;
+    let mut record = vec![1, 0, 0, 0, 0, 0, 0, 0, len, 0, 0, 0, len, 0, 0, 0];
+    record.extend(packet);
+    record
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_nothing_is_left_behind() {
+    let folder = Folder::new("errors");
+    let file = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    file("empty", &[]);
+    file("text", b"GET / HTTP/1.1\r\n\r\n and so on, for a while");
+    file("headers", &PCAP);
+    file("udp", &[&PCAP[..], &datagram()].concat());
+    for (name, wanted) in [
+        ("missing", "cannot open missing"),
+        ("empty", "there is nothing in the capture"),
+        ("text", "this is no capture"),
+        ("headers", "headers has no TCP in it"),
+        ("headers", "it has no packets at all"),
+        ("udp", "udp has no TCP in it"),
+        ("udp", "1 UDP"),
+        (".", "cannot"),
+    ] {
+        let args = [
+            "diagnose",
+            "--no-what-if",
+            name,
+            "--out",
+            "out",
+            "--annotate",
+            "copy",
+        ];
+        let said = fails(folder.path(), &args);
+        assert!(said.contains(wanted), "{name}: {wanted}: {said}");
+        for left in ["out", "copy"] {
+            assert!(!folder.path().join(left).exists(), "{name}: {left}");
+        }
+    }
+}
+
+#[test]
+fn a_capture_that_ends_too_early_is_diagnosed_as_far_as_it_goes() {
+    let folder = Folder::new("cut");
+    let whole = fs::read(capture(folder.path())).unwrap();
+    fs::write(folder.path().join("cut"), &whole[..whole.len() / 2 + 3]).unwrap();
+    let output = run(folder.path(), &["diagnose", "--no-what-if", "cut"]);
+    assert!(output.status.success());
+    assert!(errors(&output).contains("note: "), "{}", errors(&output));
+    assert!(text(&output.stdout).contains("sent again"));
+}
+
+#[test]
+fn what_another_sender_would_take_is_asked_and_the_path_is_an_experiment() {
+    let folder = Folder::new("asked");
+    capture(folder.path());
+    let args = [
+        "diagnose",
+        FILE,
+        "--stacks",
+        "rack/cubic",
+        "--path",
+        "path.toml",
+    ];
+    let told = succeeds(folder.path(), &args);
+    assert!(told.contains("what if"), "{told}");
+    let args = ["run", "path.toml", "--explain"];
+    let explained = succeeds(folder.path(), &args);
+    assert!(
+        explained.contains("path.delay") || explained.contains("delay"),
+        "{explained}"
+    );
+    let said = fails(folder.path(), &["diagnose", FILE, "--stacks", "nonsense"]);
+    assert!(said.contains("--stacks"), "{said}");
+}

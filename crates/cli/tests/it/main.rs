@@ -1,0 +1,17 @@
+//! The integration tests of this crate, in one program.
+
+#[path = "../../../wire/tests/analysers/mod.rs"]
+mod analysers;
+#[path = "../common/mod.rs"]
+mod common;
+
+mod clusters;
+mod command;
+mod deploy;
+mod diagnose;
+mod evaluate;
+mod resume;
+mod script;
+mod shard;
+mod stream;
+mod trace;

@@ -1,0 +1,81 @@
+//! What is told of paths, and of other senders on them, is true of simulated transfers that go through the whole
+//! diagnosis: a part of what `cargo run -p dupack-diagnosis --example paths` prints, with room for chance.
+
+// The example uses what the tests do not.
+#[allow(dead_code)]
+#[path = "../../examples/paths/capture.rs"]
+mod capture;
+#[allow(dead_code)]
+#[path = "../../examples/paths/drawn.rs"]
+mod drawn;
+#[allow(dead_code)]
+#[path = "../../examples/paths/judge.rs"]
+mod judge;
+#[allow(dead_code)]
+#[path = "../../examples/paths/others.rs"]
+mod others;
+
+use core::ops::Range;
+
+use capture::End;
+use drawn::Drawn;
+use judge::{Happened, Scores};
+use others::{Came, Company, Question};
+
+/// Far from those of development, which begin at 1.
+const SEEDS: Range<u64> = 20_000..20_030;
+const QUESTIONS: Range<u64> = 20_000..20_003;
+
+fn scores() -> Scores {
+    let mut scores = Scores::new();
+    for seed in SEEDS {
+        let drawn = Drawn::of(seed);
+        let trace = judge::run(&drawn.experiment(), seed);
+        let happened = Happened::of(&trace);
+        for end in End::BOTH {
+            let found = judge::findings(&trace, end, drawn.short_rtt());
+            let found = found.unwrap_or_else(|| panic!("nothing of {}", drawn.line()));
+            judge::judge(&mut scores, &drawn, &happened, end, &found.path);
+        }
+    }
+    scores
+}
+
+#[test]
+fn what_is_told_of_paths_is_true_of_them() {
+    let scores = scores();
+    for end in End::BOTH {
+        // Away from the sender a full packet's time on the link is in it, of which only the rate tells.
+        let trips = match end {
+            End::Sender => 2,
+            End::Receiver => 8,
+        };
+        // Of so many answers at least, no more than so many are wrong.
+        for (what, told, wrong) in [
+            ("1 least rtt", 28, trips),
+            ("2 rate", 15, 1),
+            ("4 room, overflowed", 5, 2),
+            ("6 loss, all", 28, 2),
+            ("7 loss of the link", 15, 4),
+            ("A policer, none", 25, 0),
+        ] {
+            let score = &scores[&(what, end)];
+            assert!(score.told >= told, "{what} {end:?}: {}", score.told);
+            let off = (score.told - score.right) as usize;
+            assert!(off <= wrong, "{what} {end:?}: {:#?}", score.wrong);
+        }
+    }
+}
+
+#[test]
+fn what_another_sender_would_have_taken_is_right_or_refused() {
+    let mut counts = [0; 4];
+    for company in [Company::Alone, Company::Hidden] {
+        for (came, words) in QUESTIONS.flat_map(|seed| Question::of(seed, company).answers()) {
+            assert_ne!(came, Came::Wrong, "{company:?}: {words}");
+            counts[came as usize] += 1;
+        }
+    }
+    let [right, ..] = counts;
+    assert!(right >= 2, "{counts:?}");
+}

@@ -1,0 +1,53 @@
+#![allow(dead_code)]
+//! Senders that are known, captured at both ends, drawn from seeds that nothing was tuned with: they are named
+//! rightly or not at all.
+
+// Others use what this does not.
+#[allow(dead_code)]
+#[path = "../../examples/limits/account.rs"]
+mod account;
+#[allow(dead_code)]
+#[path = "../../examples/limits/dress.rs"]
+mod dress;
+#[allow(dead_code)]
+#[path = "../../examples/limits/lot.rs"]
+mod lot;
+#[allow(dead_code)]
+#[path = "../../examples/senders/score.rs"]
+mod score;
+#[allow(dead_code)]
+#[path = "../../examples/limits/tape.rs"]
+mod tape;
+
+use lot::Drawn;
+use score::{Axis, Table, name_of};
+use tape::End;
+
+/// Far from those of development, which begin at 0.
+const SEEDS: core::ops::Range<u64> = 800_000..800_060;
+
+#[test]
+fn who_is_named_is_named_rightly() {
+    let mut tables = End::BOTH.map(|_| [Table::default(), Table::default()]);
+    for seed in SEEDS {
+        let drawn = Drawn::of(seed);
+        let tape = drawn.tape();
+        for (end, tables) in End::BOTH.into_iter().zip(&mut tables) {
+            let Some(found) = tape.diagnosed(end) else {
+                continue;
+            };
+            for (axis, table) in Axis::BOTH.into_iter().zip(tables) {
+                let said = name_of(axis, &found.sender);
+                table.add(drawn.work, axis.truth(&drawn), said);
+            }
+        }
+    }
+    for (end, tables) in End::BOTH.into_iter().zip(&tables) {
+        for (axis, table) in Axis::BOTH.into_iter().zip(tables) {
+            let count = table.total;
+            // Some 2 % of 60, and what chance adds.
+            assert!(count.wrong <= 4, "{end:?} {axis:?} {count:?}");
+            assert!(count.right >= 6, "{end:?} {axis:?} {count:?}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The integration tests of this crate, in one program.
+
+mod common;
+
+mod agents;
+mod bad_input;
+mod documented;
+mod same_as_an_experiment;
+mod truth;
+mod vector;

@@ -1,0 +1,227 @@
+//! What agents observe, held against what the simulator knows.
+
+use crate::common::{Player, experiment};
+
+/// The sum, or the mean, of a number over all steps.
+fn observed(player: &mut Player, action: f32, place: usize) -> (f64, f64) {
+    let (mut sum, mut steps) = (0.0, 0.0);
+    player.play(&[action], |player| {
+        sum += f64::from(player.observations[place]);
+        steps += 1.0;
+    });
+    (sum, sum / steps)
+}
+
+/// 10 Mbit/s on the wire are 9.653 of payload.
+const SHARE: f64 = 1448.0 / 1500.0;
+
+fn rate(low: &str, high: &str, features: &str) -> String {
+    format!(
+        r#"
+        observation = {{ features = [{features}] }}
+        action = {{ kind = "rate", low = "{low}", high = "{high}" }}
+        reward = "aurora"
+        interval = "100ms"
+        "#
+    )
+}
+
+#[test]
+fn a_pace_a_little_above_the_link_fills_it() {
+    let text = experiment("rack/reno", 20, "");
+    let settings = rate("5Mbit/s", "20Mbit/s", "\"throughput\"");
+    let mut player = Player::begun(&text, &settings, 1);
+    player.play(&[0.0], |_| {});
+    let info = player.environment.info().unwrap();
+    let goodput = info.agents[0].goodput;
+    assert!((goodput - 10.0 * SHARE).abs() < 0.1, "{goodput}");
+    assert_eq!((info.time, info.steps), (20.0, 200));
+    // It is too much by a 28th, which the queue drops.
+    let packets = info.agents[0].packets as f64;
+    let dropped = info.agents[0].queue_drops as f64 / packets;
+    assert!((dropped - (1.0 - SHARE)).abs() < 0.006, "{dropped}");
+}
+
+#[test]
+fn half_the_link_leaves_the_queue_empty() {
+    let text = experiment("rack/reno", 20, "");
+    let settings = rate(
+        "5Mbit/s",
+        "20Mbit/s",
+        "\"rtt\", \"throughput\", \"queueing\"",
+    );
+    let mut player = Player::begun(&text, &settings, 1);
+    let mut steps = 0;
+    player.play(&[-1.0], |player| {
+        steps += 1;
+        if steps < 5 {
+            return;
+        }
+        let [rtt, throughput, queueing] = player.observations[..] else {
+            panic!("three numbers");
+        };
+        // 20 ms there and back, 1.2 ms for 1500 bytes, 0.04 ms for an ACK of 52.
+        assert!((rtt - 0.041_242).abs() < 1e-5, "{rtt}");
+        assert!(queueing.abs() < 1e-6, "{queueing}");
+        // A segment more or less within 100 ms.
+        assert!((throughput - 5.0).abs() < 0.12, "{throughput}");
+    });
+    assert_eq!(player.environment.info().unwrap().agents[0].queue_drops, 0);
+}
+
+#[test]
+fn what_is_lost_is_seen_within_what_is_repeated_needlessly() {
+    let text = experiment("rack/reno", 60, "") + "loss = \"2%\"\n";
+    let settings = rate(
+        "2Mbit/s",
+        "20Mbit/s",
+        "\"loss_ratio\", \"throughput\", \"interval\"",
+    );
+    let mut player = Player::begun(&text, &settings, 3);
+    let (mut lost, mut delivered) = (0.0, 0.0);
+    player.play(&[0.0], |player| {
+        let [ratio, throughput, interval] = [0, 1, 2].map(|n| f64::from(player.observations[n]));
+        let bits = throughput * 1e6 * interval;
+        delivered += bits;
+        lost += bits * ratio / (1.0 - ratio);
+    });
+    let flow = player.environment.info().unwrap().agents[0];
+    assert!(flow.link_losses > 400, "{flow:?}");
+    let segments = lost / 8.0 / 1448.0;
+    let really = (flow.link_losses + flow.queue_drops + flow.needless_repeats) as f64;
+    // What was lost in the last round trip is not repaired yet.
+    assert!((segments - really).abs() < 6.0, "{segments} {flow:?}");
+    let goodput = delivered / 60.0 / 1e6;
+    assert!((goodput - flow.goodput).abs() < 0.05, "{goodput} {flow:?}");
+}
+
+#[test]
+fn a_queue_that_fills_shows_in_the_gradient() {
+    // 15 Mbit/s of payload into 9.65: the queue of 2 s fills, and each second the delay grows by 0.55 s.
+    let text = experiment("rack/reno", 2, "").replace("50pkt", "2000pkt");
+    let settings = rate("15Mbit/s", "16Mbit/s", "\"latency_gradient\"");
+    let mut player = Player::begun(&text, &settings, 1);
+    let mut gradients = Vec::new();
+    player.play(&[-1.0], |player| gradients.push(player.observations[0]));
+    let late = &gradients[5..];
+    let mean = late.iter().sum::<f32>() / late.len() as f32;
+    // Of what an ACK tells, the time at which it comes: 1 − 9.65/15 = 0.356.
+    assert!((mean - 0.356).abs() < 0.02, "{mean} {gradients:?}");
+}
+
+#[test]
+fn a_wide_window_is_seen_as_a_queue() {
+    let text = experiment("rack/reno", 20, "");
+    let settings = r#"
+        observation = { features = ["rtt", "window", "in_flight"] }
+        action = { kind = "window", low = 10, high = 70 }
+        interval = "100ms"
+    "#;
+    let mut player = Player::begun(&text, settings, 1);
+    let (_, mean) = observed(&mut player, 1.0, 0);
+    // 70 segments at 1.2 ms each are under way: 84 ms, less the first steps.
+    assert!((mean - 0.084).abs() < 0.002, "{mean}");
+    assert_eq!(player.observations[1..], [70.0, 70.0]);
+}
+
+/// Rewards are made of what is observed.
+#[test]
+fn rewards_follow_from_observations() {
+    let text = experiment("rack/reno", 10, "") + "loss = \"1%\"\n";
+    let settings = r#"
+        observation = { features = ["throughput", "rtt", "loss_ratio"] }
+        action = { kind = "rate", low = "5Mbit/s", high = "20Mbit/s" }
+        reward = "aurora"
+        interval = "50ms"
+    "#;
+    let mut player = Player::begun(&text, settings, 1);
+    player.play(&[0.1], |player| {
+        let [throughput, rtt, loss] = [0, 1, 2].map(|n| f64::from(player.observations[n]));
+        let packets = throughput * 1e6 / 8.0 / 1448.0;
+        let expected = (10.0 * packets - 1000.0 * rtt - 2000.0 * loss) / 1000.0;
+        let reward = player.rewards[0];
+        assert!((reward - expected).abs() < 1e-5, "{reward} {expected}");
+    });
+}
+
+/// Orca's factor moves the window at the next ACK, and CUBIC goes on from there.
+#[test]
+fn a_factor_multiplies_the_window_once() {
+    let text = experiment("sack/reno", 10, "[sender]\ninitial_ssthresh = \"10pkt\"\n");
+    let settings = r#"
+        observation = { features = ["window"] }
+        action = "orca"
+        interval = "100ms"
+    "#;
+    let mut player = Player::begun(&text, settings, 1);
+    for _ in 0..10 {
+        player.step(&[0.0]).unwrap();
+    }
+    let before = player.observations[0];
+    player.step(&[1.0]).unwrap();
+    let doubled = player.observations[0];
+    // Reno adds a segment a round trip, of which a step has two or three.
+    assert!((doubled - 2.0 * before).abs() < 4.0, "{before} {doubled}");
+    player.step(&[0.0]).unwrap();
+    assert!((player.observations[0] - doubled).abs() < 4.0);
+    player.step(&[-2.0]).unwrap();
+    let quarter = player.observations[0];
+    // The ACKs of the four windows that are under way let it grow by four, and there is another round trip.
+    assert!(
+        (quarter - doubled / 4.0 - 5.0).abs() < 2.0,
+        "{before} {doubled} {quarter}"
+    );
+    // Again at every ACK, it falls as low as it may.
+    let mut player = Player::begun(&text, &settings.replace("100ms", "ack"), 1);
+    for _ in 0..20 {
+        player.step(&[-2.0]).unwrap();
+    }
+    assert_eq!(player.observations, [4.0]);
+}
+
+#[test]
+fn a_warm_up_is_over_before_the_first_observation() {
+    let text = experiment("rack/reno", 4, "warm_up = \"2s\"\n");
+    let settings = rate("5Mbit/s", "20Mbit/s", "\"throughput\"");
+    let mut player = Player::begun(&text, &settings, 1);
+    assert_eq!(player.environment.info().unwrap().time, 2.0);
+    player.step(&[0.0]).unwrap();
+    assert!(player.observations[0] > 9.0, "{:?}", player.observations);
+    assert_eq!(player.play(&[0.0], |_| {}), 19);
+}
+
+#[test]
+fn steps_last_as_long_as_they_are_to() {
+    let text = experiment("rack/reno", 5, "");
+    let lengths = |interval: &str| {
+        let settings = format!(
+            r#"
+            observation = {{ features = ["interval", "acks", "srtt"] }}
+            action = {{ kind = "window", low = 10, high = 20 }}
+            interval = "{interval}"
+            "#
+        );
+        let mut player = Player::begun(&text, &settings, 1);
+        let mut seen = Vec::new();
+        player.play(&[-1.0], |player| {
+            seen.push([0, 1, 2].map(|n| player.observations[n]));
+        });
+        // The last one ends with the episode.
+        seen.pop();
+        seen
+    };
+    assert!(
+        lengths("30ms")
+            .iter()
+            .all(|[length, ..]| (length - 0.030).abs() < 1e-6)
+    );
+    assert!(lengths("ack").iter().all(|[_, acks, _]| *acks == 1.0));
+    let mut srtt = 0.0;
+    for (n, [length, _, now]) in lengths("2rtt").into_iter().enumerate() {
+        // The first lasts until the first ACK.
+        if n > 0 {
+            assert!((length - 2.0 * srtt).abs() < 1e-4, "{n}: {length} {srtt}");
+        }
+        srtt = now;
+    }
+}

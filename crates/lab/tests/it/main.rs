@@ -1,0 +1,11 @@
+//! The integration tests of this crate, in one program.
+
+mod bbr;
+mod l4s;
+mod misbehaving_receivers;
+mod oracle;
+mod paths_and_sources;
+mod queues;
+mod queues_both_ways;
+mod trace_hashes;
+mod trace_of_several;

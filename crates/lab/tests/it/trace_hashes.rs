@@ -1,0 +1,50 @@
+//! Trace hashes that must not change: a change that makes the simulator faster and nothing else leaves
+//! them as they are, on every machine.
+//!
+//! `trace_hashes/golden.csv` has one for each run of the experiments beside it. A change that is meant
+//! to change what happens writes it anew (`DUPACK_RENEW_HASHES=1`), and says why in its commit.
+
+mod runs;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dupack_lab::experiment::load::Source;
+
+const EXPERIMENTS: [&str; 4] = ["dumbbell", "one", "radio", "reordering"];
+
+const RENEW: &str = "DUPACK_RENEW_HASHES";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/trace_hashes")
+}
+
+/// A line for each run of the experiment in a file.
+fn hashes(name: &str) -> String {
+    let file = folder().join(format!("{name}.toml"));
+    runs::hashes(&Source {
+        name: name.to_owned(),
+        text: fs::read_to_string(file).unwrap(),
+        folder: folder(),
+    })
+}
+
+#[test]
+fn every_run_is_what_it_was() {
+    let mut now = runs::HEADER.to_owned();
+    for name in EXPERIMENTS {
+        now += &hashes(name);
+    }
+    let golden = folder().join("golden.csv");
+    if std::env::var_os(RENEW).is_some() {
+        fs::write(&golden, now).unwrap();
+        return;
+    }
+    let before = fs::read_to_string(&golden).unwrap();
+    let pairs = before.lines().zip(now.lines());
+    let changed: Vec<_> = pairs.filter(|(before, now)| before != now).collect();
+    assert!(
+        changed.is_empty() && before.lines().count() == now.lines().count(),
+        "what happens in these runs has changed (was, is); if that is meant, run with {RENEW}=1: {changed:#?}"
+    );
+}

@@ -1,0 +1,13 @@
+//! The integration tests of this crate, in one program.
+
+mod common;
+
+mod determinism;
+mod ecn;
+mod hostile;
+mod managed;
+mod ns3_agreement;
+mod radio;
+mod stacks;
+mod transfers;
+mod undo;

@@ -1,0 +1,71 @@
+//! A case by its name, `dialect:stack#seed`, and the cases of a run.
+
+use std::fmt;
+use std::str::FromStr;
+
+use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_net::random::Stream;
+
+use super::parameters;
+
+/// One transfer to be tried.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub dialect: Dialect,
+    pub stack: StackSpec,
+    /// Determines everything but the stack and the dialect.
+    pub seed: u64,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}#{}", self.dialect.name(), self.stack, self.seed)
+    }
+}
+
+impl FromStr for Case {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no case: write `dialect:stack#seed`");
+        let (dialect, rest) = text.split_once(':').ok_or_else(wrong)?;
+        let (stack, seed) = rest.rsplit_once('#').ok_or_else(wrong)?;
+        Ok(Self {
+            dialect: Dialect::ALL
+                .into_iter()
+                .find(|d| d.name() == dialect)
+                .ok_or_else(wrong)?,
+            stack: StackSpec::parse(stack, &Catalog::builtin())
+                .map_err(|error| error.to_string())?,
+            seed: seed.parse().map_err(|_| wrong())?,
+        })
+    }
+}
+
+/// The cases of the run with base seed `seed`: every pair of entries of the catalog in turn, one
+/// dialect after the other, every other time with parameters that are not the defaults. From one
+/// round over the stacks to the next, dialect and parameters move on.
+pub fn draw(seed: u64, count: u64) -> Vec<Case> {
+    let catalog = Catalog::builtin();
+    let stacks: Vec<StackSpec> = catalog.stacks_by_pairs().collect();
+    let mut stream = Stream::derive(seed, "hostile cases");
+    let turns = (0..count).zip(stacks.iter().cycle());
+    turns
+        .map(|(number, stack)| {
+            let number = number as usize;
+            let turn = number % stacks.len() + number / stacks.len();
+            let dialect = Dialect::ALL[turn % Dialect::ALL.len()];
+            let vary = (turn / Dialect::ALL.len()) % 2 == 1;
+            Case {
+                dialect,
+                stack: if vary {
+                    parameters::vary(stack, &catalog, &mut stream)
+                } else {
+                    stack.clone()
+                },
+                // Short enough to be typed.
+                seed: stream.below(1 << 32),
+            }
+        })
+        .collect()
+}

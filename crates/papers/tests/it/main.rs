@@ -1,0 +1,5 @@
+//! The integration tests of this crate, in one program.
+
+mod inventory;
+mod ns2_agreement;
+mod papers;

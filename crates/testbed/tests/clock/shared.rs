@@ -1,0 +1,103 @@
+//! Several senders at once on real packets: the kernel's and ours over one emulated path.
+#![cfg(target_os = "linux")]
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::{Disk, Source};
+use dupack_lab::results::Measure;
+use dupack_lab::run::Interrupt;
+use dupack_lab::units::Delay;
+use dupack_tcp::time::Duration;
+use dupack_testbed::{Shared, SharedError};
+use dupack_wire::path::Trust;
+
+use crate::skipping;
+
+/// A path whose rate falls to a half in the middle, with a short buffer.
+const FILE: &str = r#"
+stacks = ["kernel:cubic"]
+dialect = "linux"
+duration = "4s"
+[path]
+rate = "8Mbit/s"
+delay = "10ms"
+buffer = "14pkt"
+[[path.changes]]
+at = "2s"
+rate = "4Mbit/s"
+[[flows]]
+name = "standing"
+[[flows]]
+name = "beside"
+stack = "rack/cubic"
+count = 2
+start_spread = "500ms"
+[[flows]]
+name = "reno"
+stack = "kernel:reno"
+"#;
+
+/// So late may packets be where a test has other questions than whether the machine keeps up.
+const GENEROUS: Delay = Delay::from_nanos(10_000_000_000);
+
+/// How late 1 % of the packets may be where a test asks how much gets through.
+const IN_TIME: Duration = Duration::from_millis(5);
+
+/// One test, as each takes time and the machine is one: the flows share the link, each has its own count, and a
+/// control that the kernel does not have is refused by name.
+#[test]
+fn senders_of_both_kinds_share_a_path_and_each_has_its_own_count() {
+    let source = Source::new("test.toml", FILE.to_owned());
+    let experiment = source.parse().unwrap();
+    let shared = |sender| Shared::new(&experiment, sender, &Catalog::builtin(), &Disk).unwrap();
+    let unknown = shared("kernel:no_such_thing").probe();
+    let this = shared("kernel:cubic");
+    if let Err(error) = this.probe() {
+        return skipping::skip(&error.to_string());
+    }
+    let Err(SharedError::Here(error)) = unknown else {
+        panic!("{unknown:?}");
+    };
+    assert!(error.to_string().contains("no_such_thing"), "{error}");
+
+    let outcome = match this.run(1, GENEROUS, &Interrupt::new()) {
+        Ok(outcome) => outcome.expect("nobody interrupts it"),
+        Err(error @ SharedError::Here(_)) => return skipping::skip(&error.to_string()),
+        Err(error) => panic!("{error}"),
+    };
+    let senders = outcome.flows.iter().map(|flow| flow.sender.as_str());
+    let senders: Vec<&str> = senders.collect();
+    assert_eq!(
+        senders,
+        ["kernel:cubic", "rack/cubic", "rack/cubic", "kernel:reno"]
+    );
+    for flow in &outcome.flows {
+        let (segments, again) = flow.segments.expect("every sender says what it counted");
+        assert!(flow.goodput_mbit_s > 0.0 && again < segments, "{flow:?}");
+        // Whatever the machine does: the path ends its count before the senders are asked.
+        let (offered, dropped) = (flow.offered, flow.dropped);
+        assert!(dropped <= offered && offered <= segments, "{flow:?}");
+        let (median, p95) = flow.waits_ms.expect("a FIFO says how long packets wait");
+        // 14 packets of 1500 bytes at 4 Mbit/s, and the one in transmission.
+        assert!(median <= p95 && p95 < 46.0, "{flow:?}");
+    }
+    let dropped: u64 = outcome.flows.iter().map(|flow| flow.dropped).sum();
+    let on_link = outcome.path.forward.link.drops.total();
+    assert!(dropped <= on_link, "{dropped} of {on_link}");
+    // Two seconds at 8 Mbit/s and two at 4 of the wire: what a flow says counts from its own start.
+    let total = outcome.values.get(Measure::TotalGoodput).unwrap();
+    assert!(total < 6.9, "{total} Mbit/s");
+    let own = outcome.values.get(Measure::Goodput).unwrap();
+    let first = outcome.flows[0].goodput_mbit_s;
+    assert!((own - first).abs() < 1e-9, "{own} {first}");
+    // How much at least the path carries, and whether its buffer overflows, a slow machine decides.
+    if outcome.path.trust(IN_TIME) != Trust::Sound {
+        return;
+    }
+    assert!(total > 3.5 && dropped > 0, "{total} Mbit/s, {dropped}");
+    for flow in &outcome.flows {
+        let (segments, _) = flow.segments.unwrap_or_default();
+        assert!(flow.goodput_mbit_s > 0.1 && segments > 50, "{flow:?}");
+        // What is sent and not yet at the link is less than a window: the buffer, the path, and as much again.
+        assert!(flow.offered + 100 > segments, "{flow:?}");
+    }
+}

@@ -1,0 +1,101 @@
+//! ICMP errors at a host: those that are made up change nothing and are counted, one about a packet
+//! of a connection's reaches it.
+#![cfg(target_os = "linux")]
+
+use dupack_tcp::connection::Segment;
+use dupack_tcp::seq::SeqNumber;
+use dupack_wire::host::{Application, Supply};
+
+use crate::lone_peer::{Everybody, Peer, against_host};
+
+/// Has always something to say.
+struct Talker;
+
+impl Application for Talker {
+    fn supply(&mut self, room: &mut [u8]) -> Supply {
+        Supply::Bytes(room.len())
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+}
+
+const ISN: SeqNumber = SeqNumber(77);
+const PORT: u16 = 1000;
+
+/// Opens a connection; the host's first segment of data.
+fn open(peer: &mut Peer, port: u16) -> Segment {
+    let mut syn = Segment::new(ISN);
+    syn.flags = dupack_tcp::connection::Flags::SYN;
+    syn.window = u16::MAX;
+    syn.options.mss = Some(1460);
+    peer.send(port, &syn);
+    let answer = peer.hear(port).expect("an answer");
+    let mut ack = Segment::new(ISN.at(1));
+    ack.ack = Some(answer.seq.at(1));
+    ack.window = u16::MAX;
+    peer.send(port, &ack);
+    peer.hear(port).expect("data")
+}
+
+fn talkers() -> Everybody {
+    Everybody {
+        application: || Box::new(Talker),
+        change: |_| {},
+    }
+}
+
+/// Everything that the host says at once.
+fn burst(peer: &mut Peer, port: u16, segments: usize) -> Vec<Segment> {
+    let next = |_| peer.hear(port).expect("more");
+    (0..segments).map(next).collect()
+}
+
+#[test]
+fn what_a_router_says_of_a_connections_packet_reaches_it() {
+    let counters = against_host(
+        talkers(),
+        |config| config.send_buffer = 1 << 14,
+        |peer| {
+            let first = open(peer, PORT);
+            assert_eq!(first.len, 1460);
+            let _ = burst(peer, PORT, 9);
+            peer.say_too_big(PORT, &first, 1000);
+            for segment in burst(peer, PORT, 3) {
+                assert!(segment.len <= 960, "{}", segment.len);
+            }
+            // Another connection on the same path begins with what is known of it.
+            let other = open(peer, PORT + 1);
+            assert_eq!(other.len, 960);
+        },
+    );
+    assert_eq!((counters.icmp, counters.ignored), (1, 0));
+}
+
+#[test]
+fn what_is_made_up_changes_nothing() {
+    let counters = against_host(
+        talkers(),
+        |config| config.send_buffer = 1 << 14,
+        |peer| {
+            let first = open(peer, PORT);
+            let _ = burst(peer, PORT, 9);
+            // Not in flight: acknowledged, and not sent yet.
+            for seq in [first.seq.at(u64::from(u32::MAX)), first.seq.at(1 << 20)] {
+                let quoted = Segment { seq, ..first };
+                peer.say_too_big(PORT, &quoted, 1000);
+            }
+            // Less than any link carries, and more than was sent.
+            for mtu in [68, 551, 1500, 9000] {
+                peer.say_too_big(PORT, &first, mtu);
+            }
+            // A port that nobody has.
+            peer.say_too_big(PORT + 5, &first, 1000);
+            // Nothing at once: it is sent again when the timer has expired, as it was.
+            let again = peer.hear(PORT).expect("a retransmission");
+            assert_eq!((again.seq, again.len), (first.seq, first.len));
+        },
+    );
+    assert_eq!((counters.icmp, counters.ignored), (6, 1));
+}

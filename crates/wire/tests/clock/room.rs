@@ -1,0 +1,88 @@
+//! A host that is full, and one more who asks.
+#![cfg(target_os = "linux")]
+
+use dupack_tcp::connection::{Flags, Segment};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Duration;
+use dupack_wire::host::{Application, Supply};
+
+use crate::lone_peer::{Everybody, Peer, against_host};
+
+/// Has always something to say.
+struct Talker;
+
+impl Application for Talker {
+    fn supply(&mut self, room: &mut [u8]) -> Supply {
+        Supply::Bytes(room.len())
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+}
+
+const ISN: SeqNumber = SeqNumber(77);
+
+/// Opens a connection with a window of `window` bytes; our acknowledgment of the handshake.
+fn open(peer: &mut Peer, port: u16, window: u16) -> Segment {
+    let answer = peer.ask(port, ISN.0, None).expect("an answer");
+    assert!(answer.is(Flags::SYN));
+    let mut ack = Segment::new(ISN.at(1));
+    ack.ack = Some(answer.seq.at(1));
+    ack.window = window;
+    peer.send(port, &ack);
+    ack
+}
+
+/// Answers `probes` probes of the window.
+fn answer_probes(peer: &mut Peer, port: u16, ack: &Segment, probes: u32) {
+    for _ in 0..probes {
+        let probe = peer.hear(port).expect("a probe");
+        assert_eq!((probe.len, probe.flags), (0, Flags::NONE));
+        peer.send(port, ack);
+    }
+}
+
+#[test]
+fn whoever_takes_nothing_for_too_long_makes_room() {
+    let talkers = Everybody {
+        application: || Box::new(Talker),
+        change: |config| config.user_timeout = Duration::from_secs(3),
+    };
+    let counters = against_host(
+        talkers,
+        |config| config.connections_max = 1,
+        |peer| {
+            let shut = open(peer, 1000, 0);
+            // As long as nobody needs the room, it stays: RFC 9293 §3.8.6.1 (MUST-37). The probes
+            // come after 0.2, 0.6, 1.4 and 3 s.
+            answer_probes(peer, 1000, &shut, 4);
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            let answer = peer.ask(1001, ISN.0, None).expect("an answer");
+            assert!(answer.is(Flags::SYN), "there is room");
+            assert!(peer.hear(1000).expect("a last word").is(Flags::RST));
+        },
+    );
+    assert_eq!(counters.displaced, 1);
+}
+
+#[test]
+fn whoever_takes_nothing_for_a_moment_stays() {
+    let talkers = Everybody {
+        application: || Box::new(Talker),
+        change: |_| (),
+    };
+    let counters = against_host(
+        talkers,
+        |config| config.connections_max = 1,
+        |peer| {
+            let shut = open(peer, 1000, 0);
+            answer_probes(peer, 1000, &shut, 1);
+            let mut syn = Segment::new(ISN);
+            syn.flags = Flags::SYN;
+            peer.send(1001, &syn);
+            answer_probes(peer, 1000, &shut, 1);
+        },
+    );
+    assert_eq!(counters.displaced, 0);
+}

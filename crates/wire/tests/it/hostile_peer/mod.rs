@@ -1,0 +1,70 @@
+//! A peer, or somebody who pretends to be it, that means harm. After each attack the connection
+//! is right or closed with an error, remembers no more than it may, and has never panicked.
+
+mod acknowledgments;
+mod data;
+mod forgery;
+mod options;
+
+use dupack_algorithms::catalog::{Dialect, StackSpec};
+use dupack_tcp::connection::Config;
+
+use crate::endpoint::script::{OUR_ISS, Script, plain, stamped};
+use crate::endpoint::stacks::{config, every_recovery};
+
+/// More answers to suspect segments than a connection gives in a second.
+const ANSWERS_BOUND: usize = 21;
+
+/// The parameters of [`plain`] with what `stack` needs.
+fn plain_for(stack: &StackSpec) -> Config {
+    let needed = config(stack, Dialect::Rfc, OUR_ISS);
+    let mut plain = plain();
+    plain.offer.sack = needed.offer.sack;
+    plain.offer.dsack = needed.offer.dsack;
+    plain
+}
+
+/// An established connection of every recovery, with `written` bytes to send and the first of
+/// them sent.
+fn each(written: u64, mut attack: impl FnMut(&mut Script)) {
+    for stack in every_recovery() {
+        let mut t = Script::established_with(plain_for(&stack), &stack.to_string());
+        t.connection.write(written).expect("open");
+        t.drain();
+        attack(&mut t);
+    }
+}
+
+/// An established connection with timestamps; the peer's clock stands at `peer_time`.
+fn established_stamped(peer_time: u32) -> Script {
+    let mut t = Script::active(stamped());
+    t.peer_time = Some(peer_time);
+    t.sends(&["S 0"]);
+    t.arrive("S. 0 ack 1");
+    t.drain();
+    t.events();
+    t
+}
+
+/// The peer acknowledges everything in turn: what was written arrives.
+#[track_caller]
+fn finishes(t: &mut Script) {
+    t.window = 40_000;
+    for _ in 0..10_000 {
+        if t.connection.acknowledged() == t.connection.written() {
+            return;
+        }
+        let sender = t.connection.sender().expect("established");
+        let nxt = sender.scoreboard().nxt() as u32 + 1;
+        let next = t.connection.readable() + 1;
+        t.arrive(&format!(". {next} ack {nxt}"));
+        t.drain();
+        t.pass(500);
+    }
+    panic!("it is stuck: {:?}", t.connection);
+}
+
+fn outstanding_segments(t: &Script) -> usize {
+    let sender = t.connection.sender().expect("established");
+    sender.scoreboard().len()
+}
