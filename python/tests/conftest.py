@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,16 +42,27 @@ def same_folders() -> Callable[[Path, Path], None]:
     return _same_folders
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.environ.get("DUPACK_TEST_VOLUME") != "release":
+        for item in items:
+            if item.get_closest_marker("release"):
+                item.add_marker(pytest.mark.skip(reason="before a release alone: DUPACK_TEST_VOLUME=release"))
+
+
 @pytest.fixture(scope="session")
-def command() -> list[str]:
-    """The command line, built from the same sources."""
+def command(request: pytest.FixtureRequest) -> list[str]:
+    """The command line, built from the same sources: the one that ``DUPACK_COMMAND`` names, or what cargo builds."""
+    if named := os.environ.get("DUPACK_COMMAND"):
+        return [named]
     cargo = shutil.which("cargo")
     if cargo is None:
         pytest.skip("cargo is not here, so that there is no command line to compare with")
-    build = [cargo, "build", "--quiet", "--profile", "edit", "-p", "dupack-cli", "--message-format=json"]
-    import json
-
-    made = subprocess.run(build, cwd=ROOT, check=True, capture_output=True, text=True)
+    build = [cargo, "build", "-p", "dupack-cli", "--message-format=json-render-diagnostics"]
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        # It takes minutes the first time; cargo shows how far it is.
+        print("\nbuilding the command line, with which the package is compared:", " ".join(build[:4]), file=sys.stderr, flush=True)
+        made = subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     for line in made.stdout.splitlines():
         message = json.loads(line)
         if message.get("executable") and message["target"]["name"] == "dupack":

@@ -14,6 +14,7 @@ def test_there_are_notebooks() -> None:
     assert len(BOOKS) >= 5
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_it_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient = pytest.importorskip("nbclient")

@@ -62,6 +62,22 @@ pub fn run(args: &FuzzArgs) -> Result<(), String> {
     Ok(())
 }
 
+/// Lets every fuzzer work for ten minutes, where there is all that it takes; if not, why.
+///
+/// # Errors
+/// If a fuzzer finds something.
+pub fn all() -> Result<Option<String>, String> {
+    match available() {
+        Err(told) => Ok(Some(told)),
+        Ok(()) => {
+            for &target in Target::value_variants() {
+                fuzz(target, 10)?;
+            }
+            Ok(None)
+        }
+    }
+}
+
 /// Whether there is all that it takes.
 fn available() -> Result<(), String> {
     let asked = [

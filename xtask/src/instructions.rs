@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::needs::{COMPARABLE, VALGRIND};
 use crate::profile::Profile;
+use crate::test::steps::now;
 
 /// What to count, and what to do with it.
 #[derive(Args)]
@@ -114,6 +115,49 @@ pub fn gate_where_possible() -> Result<Option<String>, String> {
         return Ok(Some(VALGRIND.told()));
     }
     gate().map(|()| None)
+}
+
+/// How slow this machine is beside that for which budgets of processor time are.
+pub struct Slowness {
+    /// What [`SPEED`] takes, in seconds.
+    seconds: f64,
+}
+
+/// The work by which machines are compared, and what it takes on a machine as fast as budgets are for.
+const SPEED: [&str; 2] = ["rack/reno", "1000000"];
+const SPEED_S: f64 = 0.15;
+/// The fastest of so many counts: other work on the machine makes it slower, nothing makes it faster.
+const SPEED_RUNS: u32 = 5;
+
+impl Slowness {
+    /// By what budgets are multiplied here.
+    pub fn factor(&self) -> f64 {
+        (self.seconds / SPEED_S).max(1.0)
+    }
+
+    /// A sentence without its end.
+    pub fn told(&self) -> String {
+        let work = SPEED.join(" ");
+        format!(
+            "`counted {work}` takes {:.3} s on this machine",
+            self.seconds
+        )
+    }
+}
+
+/// Measures it.
+///
+/// # Errors
+/// If the program does not compile or fails.
+pub fn slowness() -> Result<Slowness, String> {
+    let program = release_example("dupack-net", "counted")?;
+    let mut seconds = f64::INFINITY;
+    for _ in 0..SPEED_RUNS {
+        let begin = now();
+        output(Command::new(&program).args(SPEED))?;
+        seconds = seconds.min(begin.elapsed().as_secs_f64());
+    }
+    Ok(Slowness { seconds })
 }
 
 /// Counts, prints, and fails if a number has risen too far.

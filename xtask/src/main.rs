@@ -9,6 +9,7 @@ mod needs;
 mod packages;
 mod profile;
 mod python;
+mod readme;
 mod test;
 
 use std::ffi::OsString;
@@ -30,12 +31,12 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Everything that a change must pass: format, lint, documentation, every test, and the gate on instructions per
-    /// packet. What the machine lacks for it is left out, and said at the end.
+    /// What every change must pass: format, lint, documentation, tests, README's commands, and the gate on instructions
+    /// per packet. What the machine lacks for it is left out, and said at the end.
     Test(test::TestArgs),
-    /// What `test` runs beside the tests.
+    /// The part of `test` that runs beside the tests.
     #[command(hide = true)]
-    Beside,
+    Beside(test::BesideArgs),
     /// The benchmarks, and instructions per packet: for watching our own speed.
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
@@ -43,8 +44,6 @@ enum Chore {
     /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (a part of
     /// `test`).
     Elsewhere,
-    /// Install the Python package in a virtual environment, and run its tests (a part of `test`).
-    Python,
     /// Pack each crate, and check the packages with nothing of the workspace around them (a part of `test`).
     Package,
     /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
@@ -63,10 +62,9 @@ enum Chore {
 fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Test(args) => test::run(&args),
-        Chore::Beside => test::beside(),
+        Chore::Beside(args) => test::beside(&args),
         Chore::Bench => bench(),
         Chore::Elsewhere => elsewhere::check(),
-        Chore::Python => python::test(),
         Chore::Package => packages::check(),
         Chore::Count(args) => instructions::run(&args),
         Chore::Interop(args) => interop::run(&args),

@@ -29,7 +29,7 @@ use mutant::Mutant;
 use page::Page;
 use progress::Bar;
 use reasons::Reasons;
-use stage::{Deadline, Ended, Laboratory, Stage};
+use stage::{Area, Deadline, Ended, Laboratory, Stage};
 
 /// How many mutants the sample has: about a fifth of all.
 const SAMPLE: usize = 600;
@@ -59,8 +59,12 @@ pub struct MutantsArgs {
     /// Only mutants with this in their name, such as `tcp/src/rtt.rs` or `rtt.rs:95`; the page stays as it is
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Try so many mutants of diagnosis, evaluation, lab, papers and report instead, drawn by the same seed; the page stays
+    /// as it is
+    #[arg(long, value_name = "N", conflicts_with_all = ["all", "anew"])]
+    answers: Option<usize>,
     /// Try nothing, write the page
-    #[arg(long, conflicts_with_all = ["all", "limit", "minutes", "again", "anew", "only"])]
+    #[arg(long, conflicts_with_all = ["all", "answers", "limit", "minutes", "again", "anew", "only"])]
     page: bool,
     /// Try nothing, print the mutants in the order in which they are tried, and what was found of each
     #[arg(long, conflicts_with_all = ["page", "limit", "minutes", "again", "anew"])]
@@ -79,14 +83,18 @@ pub fn run(args: &MutantsArgs) -> Result<(), String> {
     if args.anew {
         known.forget()?;
     }
-    let mut laboratory = Laboratory::new(&folder);
+    let area = match args.answers {
+        Some(_) => Area::Answers,
+        None => Area::Endpoint,
+    };
+    let mut laboratory = Laboratory::new(area, &folder);
     // What was found before the last call was ended, while the mutants have the names that they had then.
     laboratory.collect(&mut known)?;
     tree::refresh(&laboratory.tree())?;
     let all = laboratory.list()?;
     let chosen: Vec<&Mutant> = match args.all {
         true => all.iter().collect(),
-        false => sample::draw(&all, SAMPLE),
+        false => sample::draw(&all, args.answers.unwrap_or(SAMPLE)),
     };
     let asked = |mutant: &&&Mutant| {
         let part = args.only.as_deref();
@@ -103,7 +111,7 @@ pub fn run(args: &MutantsArgs) -> Result<(), String> {
     if !args.page {
         try_out(args, &mut laboratory, &asked, &mut known)?;
     }
-    if args.only.is_some() {
+    if args.only.is_some() || args.answers.is_some() {
         return survivors(&asked, &known);
     }
     known.keep(&all)?;

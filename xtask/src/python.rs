@@ -1,13 +1,21 @@
-//! The Python package: installed as a user installs it, in a virtual environment of its own below the
-//! folder in which cargo builds, and tested there.
+//! The Python package, tested in a virtual environment of its own below the folder in which cargo builds.
+//!
+//! The compiled half is the library that cargo has built with the tests, so that nothing is compiled for Python alone;
+//! before a release the package is installed by pip, as a user installs it (README's commands, `crate::readme`).
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dupack_build::{output, root, succeed, target};
 
+use crate::test::{RELEASE, Tier, VOLUME};
+
 /// The oldest Python that the package takes.
 const OLDEST: (u32, u32) = (3, 10);
+
+/// What only tests of before a release take: other machines' schedulers, databases and notebooks.
+const FOR_RELEASE: [&str; 5] = ["distributed", "duckdb", "ipykernel", "nbclient", "nbformat"];
 
 /// Which interpreter, and what it says of itself.
 struct Python {
@@ -16,8 +24,7 @@ struct Python {
 }
 
 impl Python {
-    /// The one that is called `python3`, if there is one that is new enough and can make virtual
-    /// environments.
+    /// The one that is called `python3`, if there is one that is new enough and can make virtual environments.
     fn find() -> Result<Self, String> {
         let program = "python3";
         let ask = "import sys, venv, ensurepip; print(*sys.version_info[:2])";
@@ -47,34 +54,88 @@ pub fn missing() -> Option<String> {
     Python::find().err()
 }
 
-/// Installs the package and what its tests need, and runs them: pytest, and mypy over the types.
+/// Puts the package where a wheel would be unpacked, with what its tests need, and runs them: mypy over the types, and
+/// pytest. The compiled half and the command line have been built.
 ///
 /// # Errors
 /// If anything fails.
-pub fn test() -> Result<(), String> {
+pub fn test(tier: Tier) -> Result<(), String> {
     let python = Python::find()?;
     let own = environment(&python)?;
-    // The profile is the one that builds in seconds: what it computes is the same.
-    succeed(
-        pip(&own)
-            .args([
-                "install",
-                "--quiet",
-                "--config-settings",
-                "build-args=--profile edit",
-            ])
-            .arg(".[test]"),
-    )?;
-    succeed(
-        Command::new(own.join("bin/python"))
-            .current_dir(root())
-            .args(["-m", "mypy", "python/dupack"]),
-    )?;
-    succeed(
-        Command::new(own.join("bin/python"))
-            .current_dir(root())
-            .args(["-m", "pytest"]),
-    )
+    let needed = needed(tier)?;
+    let mut pip = Command::new(own.join("bin/python"));
+    pip.args(["-m", "pip", "--disable-pip-version-check", "install"]);
+    // Nothing is imported so often that compiling all of it would pay.
+    pip.args(["--quiet", "--no-compile"]).args(needed);
+    succeed(&mut pip)?;
+    unpack(&own)?;
+    let run = |program: &str, words: &[&str]| {
+        let mut command = Command::new(own.join("bin").join(program));
+        command.current_dir(root()).args(words);
+        command.env("DUPACK_COMMAND", target().join("debug/dupack"));
+        if tier == Tier::Release {
+            command.env(VOLUME, RELEASE);
+        }
+        succeed(&mut command)
+    };
+    run("mypy", &["python/dupack"])?;
+    run("pytest", &["--durations=15"])
+}
+
+/// What pip installs for the tests, as pyproject.toml names it.
+fn needed(tier: Tier) -> Result<Vec<String>, String> {
+    let path = root().join("pyproject.toml");
+    let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let text = fs::read_to_string(&path).map_err(|e| bad(&e))?;
+    let all: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(&e))?;
+    let project = all.get("project").and_then(toml::Value::as_table);
+    let project = project.ok_or_else(|| bad(&"there is no `project`"))?;
+    let mut names = listed(project.get("dependencies"));
+    let extras = project
+        .get("optional-dependencies")
+        .and_then(toml::Value::as_table);
+    for (_, extra) in extras.into_iter().flatten() {
+        names.extend(listed(Some(extra)));
+    }
+    // Those of its own extras: they are in the list.
+    names.retain(|name| !name.starts_with("dupack["));
+    let is_for_release = |name: &String| FOR_RELEASE.iter().any(|one| name.starts_with(one));
+    names.retain(|name| tier == Tier::Release || !is_for_release(name));
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+fn listed(list: Option<&toml::Value>) -> Vec<String> {
+    let list = list.and_then(toml::Value::as_array).into_iter().flatten();
+    list.filter_map(|name| name.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// Copies the package and its compiled half to where Python looks for packages.
+fn unpack(own: &Path) -> Result<(), String> {
+    let ask = "import sysconfig; print(sysconfig.get_path('platlib'))";
+    let (place, _) = output(Command::new(own.join("bin/python")).args(["-c", ask]))?;
+    let place = PathBuf::from(place.trim()).join("dupack");
+    let failed = |e| format!("cannot put the package into {}: {e}", place.display());
+    match fs::remove_dir_all(&place) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e)),
+        _ => {}
+    }
+    fs::create_dir_all(&place).map_err(failed)?;
+    for entry in fs::read_dir(root().join("python/dupack")).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_file() {
+            fs::copy(&path, place.join(path.file_name().unwrap_or_default())).map_err(failed)?;
+        }
+    }
+    let (start, end) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let built = target().join(format!("debug/{start}dupack_native{end}"));
+    fs::copy(&built, place.join("_native.abi3.so")).map_err(|e| {
+        let built = built.display();
+        format!("{built}: {e}: `cargo build --workspace --lib` makes it")
+    })?;
+    Ok(())
 }
 
 /// The virtual environment, made if it is not there.
@@ -91,9 +152,19 @@ fn environment(python: &Python) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-fn pip(environment: &std::path::Path) -> Command {
-    let mut pip = Command::new(environment.join("bin/python"));
-    pip.current_dir(root());
-    pip.args(["-m", "pip", "--disable-pip-version-check"]);
-    pip
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_change_takes_is_a_part_of_what_a_release_takes() {
+        let (change, release) = (
+            needed(Tier::Change).unwrap(),
+            needed(Tier::Release).unwrap(),
+        );
+        assert!(change.iter().all(|name| release.contains(name)));
+        assert_eq!(release.len() - change.len(), FOR_RELEASE.len());
+        assert!(change.iter().any(|name| name.starts_with("numpy")));
+        assert!(change.iter().any(|name| name.starts_with("pytest")));
+    }
 }

@@ -4,7 +4,10 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field};
 use dupack_columns::parquet::Writer;
@@ -121,6 +124,21 @@ impl Table {
     }
 }
 
+/// The integers of a column as bytes; floating-point numbers with NaN for missing values, if there are any.
+macro_rules! integers {
+    ($column:expr, $of:ty, $kind:literal) => {{
+        let column = $column.as_primitive::<$of>();
+        if column.null_count() == 0 {
+            let numbers = column.values().iter();
+            (numbers.flat_map(|x| x.to_le_bytes()).collect(), $kind)
+        } else {
+            let numbers = column.iter();
+            let bytes = numbers.flat_map(|x| x.map_or(f64::NAN, |x| x as f64).to_le_bytes());
+            (bytes.collect(), "<f8")
+        }
+    }};
+}
+
 /// The numbers of a column, one after the other; NaN where there is none.
 fn numbers(column: &ArrayRef) -> Option<(Vec<u8>, &'static str)> {
     Some(match column.data_type() {
@@ -129,19 +147,14 @@ fn numbers(column: &ArrayRef) -> Option<(Vec<u8>, &'static str)> {
             let bytes = numbers.flat_map(|x| x.unwrap_or(f64::NAN).to_le_bytes());
             (bytes.collect(), "<f8")
         }
-        DataType::UInt64 if column.null_count() == 0 => {
-            let numbers = column.as_primitive::<UInt64Type>().values().iter();
-            (numbers.flat_map(|x| x.to_le_bytes()).collect(), "<u8")
-        }
-        DataType::UInt64 => {
-            let numbers = column.as_primitive::<UInt64Type>().iter();
-            let bytes = numbers.flat_map(|x| x.map_or(f64::NAN, |x| x as f64).to_le_bytes());
-            (bytes.collect(), "<f8")
-        }
-        DataType::UInt32 if column.null_count() == 0 => {
-            let numbers = column.as_primitive::<UInt32Type>().values().iter();
-            (numbers.flat_map(|x| x.to_le_bytes()).collect(), "<u4")
-        }
+        DataType::UInt64 => integers!(column, UInt64Type, "<u8"),
+        DataType::UInt32 => integers!(column, UInt32Type, "<u4"),
+        DataType::UInt16 => integers!(column, UInt16Type, "<u2"),
+        DataType::UInt8 => integers!(column, UInt8Type, "u1"),
+        DataType::Int64 => integers!(column, Int64Type, "<i8"),
+        DataType::Int32 => integers!(column, Int32Type, "<i4"),
+        DataType::Int16 => integers!(column, Int16Type, "<i2"),
+        DataType::Int8 => integers!(column, Int8Type, "i1"),
         DataType::Boolean if column.null_count() == 0 => {
             let switches = column.as_boolean().values().iter();
             (switches.map(u8::from).collect(), "?")
@@ -155,22 +168,25 @@ fn value<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<
     if column.is_null(row) {
         return Ok(py.None().into_bound(py));
     }
+    macro_rules! number {
+        ($of:ty) => {
+            column
+                .as_primitive::<$of>()
+                .value(row)
+                .into_pyobject(py)?
+                .into_any()
+        };
+    }
     Ok(match column.data_type() {
-        DataType::Float64 => column
-            .as_primitive::<Float64Type>()
-            .value(row)
-            .into_pyobject(py)?
-            .into_any(),
-        DataType::UInt64 => column
-            .as_primitive::<UInt64Type>()
-            .value(row)
-            .into_pyobject(py)?
-            .into_any(),
-        DataType::UInt32 => column
-            .as_primitive::<UInt32Type>()
-            .value(row)
-            .into_pyobject(py)?
-            .into_any(),
+        DataType::Float64 => number!(Float64Type),
+        DataType::UInt64 => number!(UInt64Type),
+        DataType::UInt32 => number!(UInt32Type),
+        DataType::UInt16 => number!(UInt16Type),
+        DataType::UInt8 => number!(UInt8Type),
+        DataType::Int64 => number!(Int64Type),
+        DataType::Int32 => number!(Int32Type),
+        DataType::Int16 => number!(Int16Type),
+        DataType::Int8 => number!(Int8Type),
         DataType::Boolean => {
             let on = column.as_boolean().value(row);
             on.into_pyobject(py)?.to_owned().into_any()

@@ -55,7 +55,7 @@ impl Bar {
             Found::Unviable => self.counts.unviable += 1,
         }
         // The next stages are for what this one missed.
-        if finding.found != Found::Missed || finding.stage == Stage::Whole {
+        if finding.found != Found::Missed || finding.stage.is_last() {
             self.bar.inc(1);
         }
     }

@@ -17,15 +17,59 @@ use super::known::{Finding, Found, Known};
 use super::mutant::{self, Mutant};
 use super::progress::Bar;
 
-/// What is mutated.
-const FILES: [&str; 3] = [
-    "crates/tcp/src/**/*.rs",
-    "crates/algorithms/src/recovery/**/*.rs",
-    "crates/algorithms/src/congestion/**/*.rs",
-];
-/// What is not: tools of tests.
+/// Which crates are mutated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// The endpoint, the recoveries and the congestion controls: what the page is about.
+    Endpoint,
+    /// What makes answers of runs and of captures.
+    Answers,
+}
+
+impl Area {
+    const fn files(self) -> &'static [&'static str] {
+        match self {
+            Self::Endpoint => &[
+                "crates/tcp/src/**/*.rs",
+                "crates/algorithms/src/recovery/**/*.rs",
+                "crates/algorithms/src/congestion/**/*.rs",
+            ],
+            Self::Answers => &[
+                "crates/diagnosis/src/**/*.rs",
+                "crates/evaluation/src/**/*.rs",
+                "crates/lab/src/**/*.rs",
+                "crates/papers/src/**/*.rs",
+                "crates/report/src/**/*.rs",
+            ],
+        }
+    }
+
+    const fn packages(self) -> &'static [&'static str] {
+        match self {
+            Self::Endpoint => &["dupack-tcp", "dupack-algorithms"],
+            Self::Answers => &[
+                "dupack-diagnosis",
+                "dupack-evaluation",
+                "dupack-lab",
+                "dupack-papers",
+                "dupack-report",
+            ],
+        }
+    }
+
+    /// The area of a mutant in `file`.
+    fn of(file: &str) -> Self {
+        let folders = Self::Answers.files().iter();
+        let mut folders = folders.filter_map(|glob| glob.strip_suffix("**/*.rs"));
+        match folders.any(|folder| file.starts_with(folder)) {
+            true => Self::Answers,
+            false => Self::Endpoint,
+        }
+    }
+}
+
+/// What is not mutated: tools of tests.
 const NOT: [&str; 1] = ["crates/tcp/src/testing/**/*.rs"];
-const PACKAGES: [&str; 2] = ["dupack-tcp", "dupack-algorithms"];
 
 /// Tests that are run together. Trace hashes and ns-2's numbers are in none of them: those say that something changed,
 /// not that it is wrong.
@@ -38,21 +82,29 @@ pub enum Stage {
     PlugIns,
     /// Conformance scripts, hostile networks, connections state by state.
     Whole,
+    /// The integration tests of the crates that make answers, and of the command line.
+    Integration,
 }
 
 impl Stage {
-    pub const ALL: [Self; 3] = [Self::Own, Self::PlugIns, Self::Whole];
+    pub const ALL: [Self; 4] = [Self::Own, Self::PlugIns, Self::Whole, Self::Integration];
     pub const FIRST: Self = Self::Own;
 
     /// What a mutant that passed this stage is tried with, if anything is left.
     pub fn next(self, mutant: &Mutant) -> Option<Self> {
         match self {
+            Self::Own if Area::of(&mutant.file) == Area::Answers => Some(Self::Integration),
             // No plug-in's test has a connection.
             Self::Own if mutant.file.starts_with("crates/tcp/src/connection/") => Some(Self::Whole),
             Self::Own => Some(Self::PlugIns),
             Self::PlugIns => Some(Self::Whole),
-            Self::Whole => None,
+            Self::Whole | Self::Integration => None,
         }
+    }
+
+    /// Whether nothing is left for a mutant that passed it.
+    pub const fn is_last(self) -> bool {
+        matches!(self, Self::Whole | Self::Integration)
     }
 
     /// What the tests are told.
@@ -61,6 +113,7 @@ impl Stage {
             Self::Own => &QUICK,
             Self::PlugIns => &WITHOUT_NS2,
             Self::Whole => &WHOLE,
+            Self::Integration => &[],
         }
     }
 
@@ -70,6 +123,7 @@ impl Stage {
             Self::Own => "quick tests of the crate",
             Self::PlugIns => "tests of the plug-ins",
             Self::Whole => "scripts, networks, states",
+            Self::Integration => "integration tests",
         }
     }
 
@@ -84,6 +138,14 @@ impl Stage {
                 "dupack-script",
                 "dupack-wire",
             ],
+            Self::Integration => &[
+                "dupack-cli",
+                "dupack-diagnosis",
+                "dupack-evaluation",
+                "dupack-lab",
+                "dupack-papers",
+                "dupack-report",
+            ],
         }
     }
 
@@ -97,6 +159,7 @@ impl Stage {
         match self {
             Self::Own | Self::PlugIns => &["--lib"],
             Self::Whole => &["--test=it", "--test=clock"],
+            Self::Integration => &["--test=it"],
         }
     }
 }
@@ -186,7 +249,7 @@ const LEFT_OUT: &str = "previously_caught.txt";
 /// What cargo-mutants is told, as a file.
 #[derive(Serialize)]
 struct Config<'a> {
-    examine_globs: [&'a str; 3],
+    examine_globs: &'a [&'a str],
     exclude_globs: [&'a str; 1],
     additional_cargo_args: &'a [&'a str],
     additional_cargo_test_args: &'a [&'a str],
@@ -205,6 +268,7 @@ struct Running {
 
 /// Where mutants are tried.
 pub struct Laboratory {
+    area: Area,
     folder: PathBuf,
     /// Of all mutants that cargo-mutants finds.
     names: Vec<String>,
@@ -215,8 +279,9 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    pub fn new(folder: &Path) -> Self {
+    pub fn new(area: Area, folder: &Path) -> Self {
         Self {
+            area,
             folder: folder.to_owned(),
             names: Vec::new(),
             taken: HashSet::new(),
@@ -365,7 +430,7 @@ impl Laboratory {
             format!("--profile={PROFILE}"),
         ];
         let packages = match stage.packages() {
-            [] => &PACKAGES[..],
+            [] => self.area.packages(),
             packages => packages,
         };
         words.extend(
@@ -428,7 +493,7 @@ impl Laboratory {
     /// Writes what cargo-mutants is told.
     fn config(&self, stage: Stage) -> Result<PathBuf, String> {
         let config = Config {
-            examine_globs: FILES,
+            examine_globs: self.area.files(),
             exclude_globs: NOT,
             additional_cargo_args: stage.tests(),
             additional_cargo_test_args: stage.words(),
@@ -460,7 +525,7 @@ impl Laboratory {
         };
         command.arg("--dir").arg(self.tree());
         command.arg("--config").arg(config);
-        for package in PACKAGES {
+        for package in self.area.packages() {
             command.args(["--package", package]);
         }
         self.surround(&mut command);
@@ -489,7 +554,7 @@ mod tests {
     fn what_is_not_to_be_tried_counts_as_caught_before() {
         let folder = tempfile::tempdir().unwrap();
         let mutants = [1, 2, 3].map(|key| mutant("a.rs", key));
-        let mut laboratory = Laboratory::new(folder.path());
+        let mut laboratory = Laboratory::new(Area::Endpoint, folder.path());
         laboratory.names = mutants.iter().map(|one| one.name.clone()).collect();
         laboratory.leave_out_all_but(&[&mutants[1]]).unwrap();
         let path = folder.path().join("mutants.out").join(LEFT_OUT);
@@ -509,7 +574,7 @@ mod tests {
         };
         let half = &two.name[..10];
         fs::write(out.join("caught.txt"), format!("{}\n{half}", one.name)).unwrap();
-        let mut laboratory = Laboratory::new(folder.path());
+        let mut laboratory = Laboratory::new(Area::Endpoint, folder.path());
         let found = laboratory.found(&running).unwrap();
         assert_eq!(found, [Finding::of(&one, Found::Caught, Stage::Own)]);
         assert_eq!(laboratory.found(&running).unwrap(), []);
@@ -523,7 +588,7 @@ mod tests {
             stage: Stage::Whole,
             keys: HashMap::from([(one.name.clone(), 1)]),
         };
-        let mut laboratory = Laboratory::new(folder.path());
+        let mut laboratory = Laboratory::new(Area::Endpoint, folder.path());
         let text = serde_json::to_string(&running).unwrap();
         laboratory.write("running.json", &text).unwrap();
         fs::create_dir_all(folder.path().join("mutants.out")).unwrap();

@@ -7,5 +7,6 @@ mod common;
 #[path = "../../../wire/tests/leftovers/mod.rs"]
 mod leftovers;
 
+mod card;
 mod endpoint;
 mod testbed;

@@ -7,7 +7,7 @@ mod subtle;
 use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite};
 use dupack_lab::run::{Execution, Interrupt};
 
-use self::expected::senders;
+use self::expected::{Sender, senders};
 
 /// The cards of `stacks` by the criteria called `keys`; by all, if there is none.
 fn evaluate(stacks: &[String], keys: &[String]) -> Vec<Card> {
@@ -43,28 +43,31 @@ fn the_table_names_criteria_that_there_are() {
     }
 }
 
+/// What is wrong with the cards of some senders, by the criteria that `keys` says of each.
+fn complaints(senders: &[Sender], keys: impl Fn(&Sender) -> Vec<String>) -> Vec<String> {
+    let of = |sender: &Sender| {
+        let card = evaluate(std::slice::from_ref(&sender.stack), &keys(sender));
+        sender.complaints(&card[0])
+    };
+    senders.iter().flat_map(of).collect()
+}
+
 /// What differs from the table that was written before the first run stands in it, and nothing else differs.
 #[test]
+#[ignore = "six whole cards take two minutes: cargo xtask test --all"]
 fn each_fails_what_is_meant_for_it_and_nothing_unrelated() {
     let whole: Vec<_> = senders().into_iter().filter(|s| !s.brief).collect();
-    let stacks: Vec<String> = whole.iter().map(|sender| sender.stack.clone()).collect();
-    let cards = evaluate(&stacks, &[]);
-    let wrong: Vec<String> = whole
-        .iter()
-        .zip(&cards)
-        .flat_map(|(sender, card)| sender.complaints(card))
-        .collect();
+    let wrong = complaints(&whole, |_| Vec::new());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Of those with a long list, what is meant for them; `cargo measure evaluation` holds the whole list against the runs.
+/// What is meant for it, and the first of what has nothing to do with it. `cargo measure evaluation` holds whole cards
+/// against the runs.
 #[test]
-fn each_subtle_one_fails_what_is_meant_for_it() {
-    let brief = senders().into_iter().filter(|sender| sender.brief);
-    let wrong = brief.flat_map(|sender| {
-        let card = evaluate(std::slice::from_ref(&sender.stack), &sender.fails);
-        sender.complaints(&card[0])
+fn each_fails_what_is_meant_for_it() {
+    let wrong = complaints(&senders(), |sender| {
+        let spared = sender.keeps.iter().filter(|_| !sender.brief).take(1);
+        sender.fails.iter().chain(spared).cloned().collect()
     });
-    let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -1,0 +1,87 @@
+//! `dupack evaluate` on real packets.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use crate::common::{Folder, dupack, errors, skipped, text};
+
+fn evaluate(folder: &Path, args: &[&str]) -> Output {
+    let args = [&["evaluate"], args].concat();
+    dupack(&args).current_dir(folder).output().unwrap()
+}
+
+fn printed(output: &Output) -> String {
+    text(&output.stdout)
+}
+
+/// Real packets in a second's runs: the kernel's sender has a card of them alone, a stack both, and each of them
+/// reads back as a baseline.
+#[test]
+fn a_kernels_sender_has_a_card_of_real_packets() {
+    let folder = Folder::new("evaluate-wire");
+    let suite = folder.path().join("suite");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/evaluation");
+    fs::create_dir_all(suite.join("wire")).unwrap();
+    for from in fs::read_dir(&own).unwrap().map(Result::unwrap) {
+        if from.path().is_file() {
+            fs::copy(from.path(), suite.join(from.file_name())).unwrap();
+        }
+    }
+    for from in fs::read_dir(own.join("wire")).unwrap().map(Result::unwrap) {
+        let text = fs::read_to_string(from.path()).unwrap();
+        let text = text.replace("duration = \"10s\"", "duration = \"2s\"");
+        fs::write(suite.join("wire").join(from.file_name()), text).unwrap();
+    }
+    let only = [
+        "--quick",
+        "--only",
+        "wire-high-loss",
+        "--suite",
+        "suite",
+        "--wire-jobs",
+        "3",
+    ];
+    let card = |more: &[&str]| evaluate(folder.path(), &[&only[..], more].concat());
+
+    let kernel = card(&["kernel:cubic", "--out", "kernel"]);
+    if skipped(&kernel) {
+        return;
+    }
+    assert!(kernel.status.success(), "{}", errors(&kernel));
+    assert!(
+        printed(&kernel).contains("on real packets"),
+        "{}",
+        printed(&kernel)
+    );
+    let made = folder.path().join("kernel");
+    let read = |file: &str| fs::read_to_string(made.join(file)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&read("card.json")).unwrap();
+    assert_eq!(json["rows"], serde_json::json!([]));
+    let row = &json["wire"]["rows"][0];
+    assert_eq!(row["key"], "wire-high-loss");
+    assert_eq!(row["simulated"], serde_json::Value::Null);
+    // CUBIC and Reno, three times each: the sender is one of the baselines.
+    assert_eq!(json["wire"]["runs"], 6);
+    assert_eq!(read("wire-flows.csv").lines().count(), 1 + 6 * 4);
+    assert!(read("card.html").contains("And on real packets"));
+    assert!(made.join("wire-high-loss/report.html").is_file());
+
+    let ours = card(&["rack/cubic", "--out", "ours", "--format", "json"]);
+    assert!(ours.status.success(), "{}", errors(&ours));
+    let json: serde_json::Value = serde_json::from_str(&printed(&ours)).unwrap();
+    assert_eq!(json["wire"]["rows"][0]["simulated"], "meets");
+    let simulated = folder
+        .path()
+        .join("ours/wire-high-loss-simulated/experiment.toml");
+    assert!(!fs::read_to_string(simulated).unwrap().contains("kernel:"));
+
+    // Sound runs are kept; of those whose path did not keep its time there may be none here. Of which suite it is
+    // the folder knows.
+    let again = evaluate(folder.path(), &["--resume", "kernel"]);
+    assert!(again.status.success(), "{}", errors(&again));
+    let other = card(&["kernel:no_such", "--out", "none"]);
+    assert_eq!(other.status.code(), Some(2), "{}", errors(&other));
+    assert!(errors(&other).contains("no_such"), "{}", errors(&other));
+}

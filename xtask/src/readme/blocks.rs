@@ -1,0 +1,113 @@
+//! The commands of a page in Markdown, and what the page shows of their output.
+
+/// A command of a block of `sh`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// The line of the page on which it begins, from 1.
+    pub line: usize,
+    /// What a shell is given: without its comment, and in one line.
+    pub text: String,
+    /// What the page shows of its output: the block of `text` after the block of which it is the last command.
+    pub shown: Option<String>,
+}
+
+/// The commands of a page, in their order.
+pub fn commands(page: &str) -> Vec<Command> {
+    let mut commands: Vec<Command> = Vec::new();
+    let mut lines = (1..).zip(page.lines());
+    while let Some((number, line)) = lines.next() {
+        let Some(language) = line.trim_start().strip_prefix("```") else {
+            continue;
+        };
+        let inside = lines
+            .by_ref()
+            .take_while(|(_, line)| !line.trim_start().starts_with("```"));
+        let inside: Vec<&str> = inside.map(|(_, line)| line).collect();
+        match language.trim() {
+            "sh" => commands.extend(in_block(number + 1, &inside)),
+            "text" => {
+                // Of the block before, if nothing else has been shown of it.
+                if let Some(last) = commands.last_mut().filter(|last| last.shown.is_none()) {
+                    last.shown = Some(inside.join("\n"));
+                }
+            }
+            _ => {}
+        }
+    }
+    commands
+}
+
+/// The commands of a block whose first line is the page's line `first`.
+fn in_block(first: usize, lines: &[&str]) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let mut begun: Option<(usize, String)> = None;
+    for (line, text) in (first..).zip(lines) {
+        let text = without_comment(text);
+        let (at, before) = begun.take().unwrap_or((line, String::new()));
+        let whole = format!("{before}{}", text.trim());
+        if let Some(open) = whole.strip_suffix('\\') {
+            begun = Some((at, format!("{} ", open.trim_end())));
+        } else if !whole.is_empty() {
+            commands.push(Command {
+                line: at,
+                text: whole,
+                shown: None,
+            });
+        }
+    }
+    commands
+}
+
+/// A line without the comment at its end: `#` after a blank, outside of quotes.
+fn without_comment(line: &str) -> &str {
+    let mut quote = None;
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (None, '#') if before.is_whitespace() => return &line[..at],
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            _ => {}
+        }
+        before = c;
+    }
+    line
+}
+
+/// The first line of `shown` that is not in `output` after those before it. A line of `…` stands for any number of lines.
+pub fn first_missing<'s>(shown: &'s str, output: &str) -> Option<&'s str> {
+    let mut came = output.lines().map(str::trim_end);
+    let wanted = shown.lines().map(str::trim_end);
+    let mut wanted = wanted.filter(|line| !matches!(line.trim(), "…" | ""));
+    wanted.find(|line| !came.any(|other| other == *line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_taken_as_they_stand() {
+        let page = "Text.\n\n```sh\none --a 'b # c'   # why\n\ntwo \\\n   --more 3\n```\n\n```text\nsaid\n```\n\
+                    ```python\nx = 1\n```\n```text\nnobody's\n```\n";
+        let command = |line, text: &str, shown: Option<&str>| Command {
+            line,
+            text: text.to_owned(),
+            shown: shown.map(str::to_owned),
+        };
+        let expected = [
+            command(4, "one --a 'b # c'", None),
+            command(6, "two --more 3", Some("said")),
+        ];
+        assert_eq!(commands(page), expected);
+    }
+
+    #[test]
+    fn what_is_shown_must_come_in_its_order() {
+        let output = "head\na\nb  \nc\n";
+        assert_eq!(first_missing("a\n…\nc", output), None);
+        assert_eq!(first_missing("c\n\na", output), Some("a"));
+        assert_eq!(first_missing("b", output), None);
+        assert_eq!(first_missing("d", output), Some("d"));
+    }
+}

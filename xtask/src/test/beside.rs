@@ -1,0 +1,131 @@
+//! What runs beside the tests, with a lower priority: what needs a processor and no attention.
+//!
+//! It is this program again, so that it is one process with a priority of its own. Tests that use the wall clock begin
+//! when it has ended.
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+
+use clap::Args;
+use dupack_build::{cargo, target};
+
+use super::steps::{Step, Steps};
+use super::{MARK, Tier, skip_in};
+use crate::{elsewhere, fuzz, needs, packages};
+
+#[derive(Args)]
+pub struct BesideArgs {
+    /// As before a release
+    #[arg(long)]
+    all: bool,
+    /// Where the times of the steps go
+    #[arg(long)]
+    steps: PathBuf,
+}
+
+/// All features are for before a release: those for pictures as PNG and PDF alone take as many crates as all else.
+const CLIPPY: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--features"];
+const FEATURES: &str = "dupack-cli/parquet";
+const DENY: [&str; 3] = ["--", "--deny", "warnings"];
+const CLIPPY_ALL: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--all-features"];
+const DOC: [&str; 4] = ["doc", "--workspace", "--no-deps", "--quiet"];
+
+/// Does it: lint, the documentation, other machines; before a release fuzzers and packages, too.
+///
+/// # Errors
+/// If any of it failed.
+pub fn work(args: &BesideArgs) -> Result<(), String> {
+    let mut steps = Steps::default();
+    let done = steps_of(args.all, &mut steps);
+    let text = serde_json::to_string(&steps.done).map_err(|e| e.to_string())?;
+    fs::write(&args.steps, text)
+        .map_err(|e| format!("cannot write {}: {e}", args.steps.display()))?;
+    if let Some(told) = done? {
+        eprintln!("{MARK} {told}");
+    }
+    Ok(())
+}
+
+fn steps_of(all: bool, steps: &mut Steps) -> Result<Option<String>, String> {
+    let lint = match all {
+        true => [&CLIPPY_ALL[..], &DENY].concat(),
+        false => [&CLIPPY[..], &[FEATURES], &DENY].concat(),
+    };
+    steps.take("lint", || cargo(&lint))?;
+    steps.take("documentation", || cargo(&DOC))?;
+    steps.take("other machines", elsewhere::check)?;
+    if !all {
+        return Ok(None);
+    }
+    steps.take("packages", packages::check)?;
+    steps.take("fuzzers compile", fuzz::check)
+}
+
+/// This program again, as [`work`].
+pub struct Beside {
+    program: Child,
+    said: JoinHandle<Vec<u8>>,
+    steps: PathBuf,
+}
+
+impl Beside {
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(tier: Tier) -> Result<Self, String> {
+        let failed = |e| format!("cannot run what runs beside the tests: {e}");
+        let itself = std::env::current_exe().map_err(failed)?;
+        let polite = cfg!(unix) && needs::Thing::Program("nice").is_here();
+        let mut command = if polite {
+            let mut nice = Command::new("nice");
+            nice.arg(itself);
+            nice
+        } else {
+            Command::new(itself)
+        };
+        let steps = target().join("steps-beside.json");
+        let _ = fs::remove_file(&steps);
+        command.arg("beside").arg("--steps").arg(&steps);
+        if tier == Tier::Release {
+            command.arg("--all");
+        }
+        command.stdin(Stdio::null());
+        // One pipe for both, in the order in which it was said.
+        let (mut reader, writer) = std::io::pipe().map_err(failed)?;
+        let also = writer.try_clone().map_err(failed)?;
+        let program = command.stdout(writer).stderr(also).spawn();
+        // With the command goes this end of the pipe.
+        drop(command);
+        let program = program.map_err(failed)?;
+        let said = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            let _ = reader.read_to_end(&mut said);
+            said
+        });
+        Ok(Self {
+            program,
+            said,
+            steps,
+        })
+    }
+
+    /// Waits for it and shows what it said: its steps, and what it left out.
+    ///
+    /// # Errors
+    /// If any of it failed.
+    pub fn end(mut self) -> Result<(Vec<Step>, Vec<String>), String> {
+        let failed = |e| format!("what ran beside the tests is lost: {e}");
+        let status = self.program.wait().map_err(failed)?;
+        let said = self.said.join().unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        eprintln!("{said}");
+        if !status.success() {
+            return Err("what ran beside the tests failed; it is above".to_owned());
+        }
+        let text = fs::read_to_string(&self.steps).map_err(failed)?;
+        let steps = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        Ok((steps, said.lines().filter_map(skip_in).collect()))
+    }
+}

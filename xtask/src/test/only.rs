@@ -1,0 +1,77 @@
+//! `cargo xtask test --only CRATE…`: a minute while working, not a verdict.
+
+use dupack_build::cargo;
+
+use super::programs::{self, Program};
+use super::steps::Steps;
+use super::{Tier, announce};
+use crate::python;
+
+/// The tests of some crates that do not use the wall clock, and their lint. `python` is the Python package with its tests.
+///
+/// # Errors
+/// If there is no such crate, or anything fails.
+pub fn run(crates: &[String]) -> Result<(), String> {
+    let mut steps = Steps::default();
+    let packages: Vec<String> = crates.iter().map(|name| package(name)).collect();
+    let named: Vec<&str> = packages
+        .iter()
+        .flat_map(|name| ["--package", name])
+        .collect();
+    let lint = [
+        &["clippy"][..],
+        &named,
+        &["--all-targets", "--", "--deny", "warnings"],
+    ]
+    .concat();
+    steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
+    steps.take("lint", || cargo(&lint))?;
+    let tests = [&["test"][..], &named, &["--tests"]].concat();
+    let programs = steps.take("build the tests", || programs::build(&tests))?;
+    let of_processor: Vec<&Program> = programs.iter().filter(|p| !p.uses_the_clock).collect();
+    let mut outcome = steps.take("tests", || {
+        programs::run(&of_processor, false, Tier::Change)
+    })?;
+    if packages.iter().any(|name| name == "dupack-python") {
+        match python::missing() {
+            None => steps.take("Python package", || {
+                cargo(&super::LIBRARIES)?;
+                python::test(Tier::Change)
+            })?,
+            Some(told) => outcome.skipped.push(told),
+        }
+    }
+    eprint!("\n{}", steps.table());
+    let left_out = programs.len() - of_processor.len();
+    if left_out > 0 {
+        outcome.skipped.push(format!(
+            "{left_out} test programs that use the wall clock: `cargo xtask test` runs them"
+        ));
+    }
+    announce(&outcome.skipped);
+    println!(
+        "{} passed, {} failed, {} skipped",
+        outcome.passed, outcome.failed, outcome.ignored
+    );
+    Ok(())
+}
+
+/// The name of a package that may be called without what most of ours begin with.
+fn package(name: &str) -> String {
+    match name.starts_with("dupack-") || ["xtask", "own-recovery"].contains(&name) {
+        true => name.to_owned(),
+        false => format!("dupack-{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_is_called_by_its_folder_or_its_name() {
+        assert_eq!(package("net"), "dupack-net");
+        assert_eq!(package("dupack-net"), "dupack-net");
+        assert_eq!(package("xtask"), "xtask");
+    }
+}
