@@ -1,4 +1,4 @@
-//! 10 MB both ways at once through 5 % loss both ways, for every recovery of the catalog.
+//! Megabytes both ways at once through 5 % loss both ways, for every recovery of the catalog.
 //!
 //! 100 MB, for those who have the time: `cargo xtask interop`.
 
@@ -17,7 +17,8 @@ use dupack_wire::tun::Offload;
 use crate::ours::{Duplex, End, Running, SEED, host, opening};
 use crate::testbed::{self, Case, PORT};
 
-const BYTES: u64 = 10_000_000;
+/// In every run, and before a release.
+const BYTES: [u64; 2] = [4_000_000, 10_000_000];
 
 /// Sets another number of bytes (`xtask/src/interop.rs` does).
 const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
@@ -42,8 +43,11 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn both_ways_through_loss(recovery: &str, family: Family) {
-    let bytes = std::env::var(BYTES_VARIABLE)
-        .map_or(BYTES, |text| text.parse().expect("a number of bytes"));
+    let [every, release] = BYTES;
+    let bytes = match std::env::var(BYTES_VARIABLE) {
+        Ok(text) => text.parse().expect("a number of bytes"),
+        Err(_) => dupack_volume::cases(every, release),
+    };
     let patience = StdDuration::from_secs(30 + bytes / SLOWEST_BYTES_PER_SECOND);
     let stack = Catalog::builtin()
         .stacks()
