@@ -41,10 +41,10 @@ enum Chore {
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
     Count(instructions::CountArgs),
-    /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (a part of
-    /// `test`).
+    /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (`test` builds
+    /// both, `test --all` runs them).
     Elsewhere,
-    /// Pack each crate, and check the packages with nothing of the workspace around them (a part of `test`).
+    /// Pack each crate, and check the packages with nothing of the workspace around them (a part of `test --all`).
     Package,
     /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
     /// machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Chore::Test(args) => test::run(&args),
         Chore::Beside(args) => test::beside(&args),
         Chore::Bench => bench(),
-        Chore::Elsewhere => elsewhere::check(),
+        Chore::Elsewhere => elsewhere::check(test::Tier::Release),
         Chore::Package => packages::check(),
         Chore::Count(args) => instructions::run(&args),
         Chore::Interop(args) => interop::run(&args),

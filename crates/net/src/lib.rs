@@ -32,6 +32,8 @@ pub mod histogram;
 pub mod hostile;
 pub mod ids;
 mod informed;
+#[cfg(debug_assertions)]
+mod inner_loop;
 pub mod link;
 pub mod media;
 pub mod media_flow;

@@ -443,6 +443,16 @@ impl Campaign {
         self.paper
     }
 
+    /// The same without the runs of experiments that are not among `names`, for a look at a part of a paper. Claims about
+    /// them cannot be told.
+    #[must_use]
+    pub fn only(mut self, names: &[&str]) -> Self {
+        let others = self.parts.iter_mut();
+        let others = others.filter(|part| !names.contains(&part.name));
+        others.for_each(|part| part.jobs.clear());
+        self
+    }
+
     /// How many runs it has.
     #[must_use]
     pub fn runs(&self) -> usize {

@@ -56,7 +56,8 @@ fn steps_of(all: bool, steps: &mut Steps) -> Result<Option<String>, String> {
     };
     steps.take("lint", || cargo(&lint))?;
     steps.take("documentation", || cargo(&DOC))?;
-    steps.take("other machines", elsewhere::check)?;
+    let tier = if all { Tier::Release } else { Tier::Change };
+    steps.take("other machines", || elsewhere::check(tier))?;
     if !all {
         return Ok(None);
     }

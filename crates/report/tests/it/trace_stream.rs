@@ -261,7 +261,7 @@ mod memory {
     }
 
     fn peak_kib_of(seconds: u64) -> u64 {
-        let name = "memory::a_run_ten_times_as_long_needs_no_more";
+        let name = "trace_stream::memory::a_run_ten_times_as_long_needs_no_more";
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--nocapture", "--test-threads=1"])
             .env(SECONDS, seconds.to_string())

@@ -1,0 +1,21 @@
+//! The inner loop for the observers of most runs, compiled in this crate.
+//!
+//! [`Simulation::run_some`] is generic, so each crate that calls it would compile the whole simulator once more, with its
+//! own optimisations. Where the compiler shares generic functions between crates (levels 0 and 1), those above take the
+//! functions that are named here: what simulates is fast in tests, although the crates that measure it are not optimised.
+
+use dupack_tcp::time::Instant;
+
+use crate::observer::Unobserved;
+use crate::simulation::{Pause, Simulation};
+use crate::trace_hash::TraceHash;
+
+type RunSome<O> = fn(&mut Simulation, Instant, u64, &mut O) -> Pause;
+type RunUntil<O> = fn(&mut Simulation, Instant, &mut O);
+
+#[used]
+static UNOBSERVED: (RunSome<Unobserved>, RunUntil<Unobserved>) =
+    (Simulation::run_some, Simulation::run_until);
+#[used]
+static HASHED: (RunSome<TraceHash>, RunUntil<TraceHash>) =
+    (Simulation::run_some, Simulation::run_until);
