@@ -74,12 +74,25 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// The first line of `shown` that is not in `output` after those before it. A line of `…` stands for any number of lines.
-pub fn first_missing<'s>(shown: &'s str, output: &str) -> Option<&'s str> {
-    let mut came = output.lines().map(str::trim_end);
-    let wanted = shown.lines().map(str::trim_end);
-    let mut wanted = wanted.filter(|line| !matches!(line.trim(), "…" | ""));
-    wanted.find(|line| !came.any(|other| other == *line))
+/// The first part of `shown` that is not in `output` after those before it. Parts are divided by lines of `…`, which stand
+/// for any number of lines. Where lines are broken makes no difference: it depends on the width of the terminal.
+pub fn first_missing(shown: &str, output: &str) -> Option<String> {
+    let output = in_one_line(output.lines());
+    let lines: Vec<&str> = shown.lines().collect();
+    let mut rest = &*output;
+    for part in lines.split(|line| line.trim() == "…") {
+        let part = in_one_line(part.iter().copied());
+        match rest.find(&part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return Some(part),
+        }
+    }
+    None
+}
+
+fn in_one_line<'l>(lines: impl Iterator<Item = &'l str>) -> String {
+    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -104,10 +117,11 @@ mod tests {
 
     #[test]
     fn what_is_shown_must_come_in_its_order() {
-        let output = "head\na\nb  \nc\n";
-        assert_eq!(first_missing("a\n…\nc", output), None);
-        assert_eq!(first_missing("c\n\na", output), Some("a"));
-        assert_eq!(first_missing("b", output), None);
-        assert_eq!(first_missing("d", output), Some("d"));
+        let output = "head\na\nb  is\n  long\nc\n";
+        let missing = |shown| first_missing(shown, output);
+        assert_eq!(missing("a\n…\nc"), None);
+        assert_eq!(missing("b is long"), None);
+        assert_eq!(missing("c\n…\na").as_deref(), Some("a"));
+        assert_eq!(missing("a\nc").as_deref(), Some("a c"));
     }
 }

@@ -117,16 +117,32 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
     })?;
     let (clock, others): (Vec<&Program>, Vec<&Program>) =
         programs.iter().partition(|program| program.uses_the_clock);
-    // No process is started before this: it is one thread yet.
     let beside = Beside::start(tier)?;
-    let mut outcome = steps.take("tests", || programs::run(&others, false, tier))?;
-    outcome
-        .skipped
-        .extend(steps.take("README", || readme::check(tier))?);
-    if with_python {
-        steps.take("Python package", || python::test(tier))?;
+    // Whether or not one of them fails, the others are done: whoever mends it wants to know all.
+    let tested = steps.take("tests", || programs::run(&others, false, tier));
+    let followed = steps.take("README", || readme::check(tier));
+    let python = steps.take("Python package", || match with_python {
+        true => python::test(tier),
+        false => Ok(()),
+    });
+    let ended = steps.take("wait for what runs beside", || beside.end());
+    let failed: Vec<&String> = [
+        tested.as_ref().err(),
+        followed.as_ref().err(),
+        python.as_ref().err(),
+        ended.as_ref().err(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if failed.len() > 1 {
+        let failed: Vec<&str> = failed.into_iter().map(String::as_str).collect();
+        return Err(failed.join("\nerror: "));
     }
-    let (theirs, skipped) = steps.take("wait for what runs beside", || beside.end())?;
+    let mut outcome = tested?;
+    outcome.skipped.extend(followed?);
+    python?;
+    let (theirs, skipped) = ended?;
     steps.took_beside(theirs);
     outcome.skipped.extend(skipped);
     let skipped = steps.take("examples in the documentation", || doctests(&DOCTESTS))?;

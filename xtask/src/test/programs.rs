@@ -225,8 +225,7 @@ fn has_its_own_harness(path: &Path) -> bool {
 }
 
 fn libraries() -> Result<String, String> {
-    let sysroot = rustc(&["--print", "sysroot"])?;
-    Ok(format!("{sysroot}/lib"))
+    rustc(&["--print", "target-libdir"])
 }
 
 #[cfg(test)]

@@ -1,24 +1,12 @@
-#![allow(dead_code)]
 //! The budget of time and the stalls, held against what simulated senders knew, through the whole of it: a
 //! capture at each end, read and diagnosed. Seeds that nothing was tuned with; `--example limits` does more.
 
-#[path = "../../examples/limits/account.rs"]
-mod account;
-#[path = "../../examples/limits/cases.rs"]
-mod cases;
-#[path = "../../examples/limits/dress.rs"]
-mod dress;
-#[path = "../../examples/limits/lot.rs"]
-mod lot;
-#[path = "../../examples/limits/off.rs"]
-mod off;
-#[path = "../../examples/limits/tape.rs"]
-mod tape;
-
 use dupack_diagnosis::stalls::StallKind;
-use lot::Drawn;
-use off::{MEASURES, Measure, Off, Summary};
-use tape::End;
+
+use crate::cases;
+use crate::lot::Drawn;
+use crate::off::{MEASURES, Measure, Off, Summary};
+use crate::tape::End;
 
 /// Far from those of development, which begin at 1.
 const SEEDS: core::ops::Range<u64> = 700_000..700_040;

@@ -1,27 +1,9 @@
-#![allow(dead_code)]
 //! Senders that are known, captured at both ends, drawn from seeds that nothing was tuned with: they are named
 //! rightly or not at all.
 
-// Others use what this does not.
-#[allow(dead_code)]
-#[path = "../../examples/limits/account.rs"]
-mod account;
-#[allow(dead_code)]
-#[path = "../../examples/limits/dress.rs"]
-mod dress;
-#[allow(dead_code)]
-#[path = "../../examples/limits/lot.rs"]
-mod lot;
-#[allow(dead_code)]
-#[path = "../../examples/senders/score.rs"]
-mod score;
-#[allow(dead_code)]
-#[path = "../../examples/limits/tape.rs"]
-mod tape;
-
-use lot::Drawn;
-use score::{Axis, Table, name_of};
-use tape::End;
+use crate::lot::Drawn;
+use crate::score::{Axis, Table, name_of};
+use crate::tape::End;
 
 /// Far from those of development, which begin at 0.
 const SEEDS: core::ops::Range<u64> = 800_000..800_060;
