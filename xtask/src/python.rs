@@ -133,7 +133,7 @@ fn unpack(own: &Path) -> Result<(), String> {
     let built = target().join(format!("debug/{start}dupack_native{end}"));
     fs::copy(&built, place.join("_native.abi3.so")).map_err(|e| {
         let built = built.display();
-        format!("{built}: {e}: `cargo build --workspace --lib` makes it")
+        format!("{built}: {e}: `cargo build --workspace --lib --tests` makes it")
     })?;
     Ok(())
 }

@@ -32,7 +32,7 @@ pub mod histogram;
 pub mod hostile;
 pub mod ids;
 mod informed;
-#[cfg(debug_assertions)]
+#[cfg(all(debug_assertions, not(test)))]
 mod inner_loop;
 pub mod link;
 pub mod media;

@@ -31,6 +31,7 @@ const CLIPPY: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--features
 const FEATURES: &str = "dupack-cli/parquet";
 const DENY: [&str; 3] = ["--", "--deny", "warnings"];
 const CLIPPY_ALL: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--all-features"];
+const DOCTESTS: [&str; 4] = ["test", "--workspace", "--doc", "--quiet"];
 const DOC: [&str; 4] = ["doc", "--workspace", "--no-deps", "--quiet"];
 
 /// Does it: lint, the documentation, other machines; before a release fuzzers and packages, too.
@@ -56,6 +57,7 @@ fn steps_of(all: bool, steps: &mut Steps) -> Result<Option<String>, String> {
     };
     steps.take("lint", || cargo(&lint))?;
     steps.take("documentation", || cargo(&DOC))?;
+    steps.take("examples in the documentation", || cargo(&DOCTESTS))?;
     let tier = if all { Tier::Release } else { Tier::Change };
     steps.take("other machines", || elsewhere::check(tier))?;
     if !all {

@@ -12,11 +12,8 @@ mod only;
 mod programs;
 pub mod steps;
 
-use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::process::Stdio;
-
 use clap::Args;
-use dupack_build::{cargo, command, target};
+use dupack_build::{cargo, target};
 
 use crate::{fuzz, instructions, needs, python, readme};
 use beside::Beside;
@@ -59,11 +56,10 @@ pub const RELEASE: &str = "release";
 /// What a line begins with by which a test says that it was skipped.
 const MARK: &str = "***";
 
-/// The tests of all crates. Without the examples: no test runs them, and that they compile is clippy's to say.
-const TESTS: [&str; 5] = ["test", "--workspace", "--lib", "--bins", "--tests"];
-const DOCTESTS: [&str; 3] = ["test", "--workspace", "--doc"];
-/// The compiled half of the Python package, with the features that all crates together have.
-const LIBRARIES: [&str; 3] = ["build", "--workspace", "--lib"];
+/// The tests of all crates, and the library that is the compiled half of the Python package: in one call, so that both have
+/// the features that all crates with their tests have together. Without the examples: no test runs them, and that they
+/// compile is clippy's to say.
+const TESTS: [&str; 4] = ["build", "--workspace", "--lib", "--tests"];
 
 /// # Errors
 /// If anything that was run failed, or all was required and something is missing.
@@ -108,18 +104,12 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
 fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
     steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
     let with_python = python::missing().is_none();
-    let programs = steps.take("build the tests", || {
-        let programs = programs::build(&TESTS)?;
-        if with_python {
-            cargo(&LIBRARIES)?;
-        }
-        Ok(programs)
-    })?;
+    let programs = steps.take("build the tests", || programs::build(&TESTS))?;
     let (clock, others): (Vec<&Program>, Vec<&Program>) =
         programs.iter().partition(|program| program.uses_the_clock);
     let beside = Beside::start(tier)?;
     // Whether or not one of them fails, the others are done: whoever mends it wants to know all.
-    let tested = steps.take("tests", || programs::run(&others, false, tier));
+    let tested = steps.take("tests", || programs::run(&others, tier));
     let followed = steps.take("README", || readme::check(tier));
     let python = steps.take("Python package", || match with_python {
         true => python::test(tier),
@@ -145,10 +135,8 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
     let (theirs, skipped) = ended?;
     steps.took_beside(theirs);
     outcome.skipped.extend(skipped);
-    let skipped = steps.take("examples in the documentation", || doctests(&DOCTESTS))?;
-    outcome.skipped.extend(skipped);
     outcome.add(steps.take("tests that use the wall clock", || {
-        programs::run(&clock, true, tier)
+        programs::run(&clock, tier)
     })?);
     let skipped = steps.take("instructions", instructions::gate_where_possible)?;
     outcome.skipped.extend(skipped);
@@ -188,33 +176,6 @@ fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
             steps::PAGE
         )),
     }
-}
-
-/// Runs the examples of the documentation; which were skipped, as they say it themselves.
-fn doctests(words: &[&str]) -> Result<Vec<String>, String> {
-    let mut command = command(words);
-    // Read here, it is no terminal any more.
-    if std::io::stderr().is_terminal() && std::env::var_os("CARGO_TERM_COLOR").is_none() {
-        command.env("CARGO_TERM_COLOR", "always");
-    }
-    let words = words.join(" ");
-    eprintln!("$ cargo {words}");
-    let failed = |e| format!("cannot run `cargo {words}`: {e}");
-    let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed)?;
-    let mut skipped = Vec::new();
-    if let Some(stderr) = child.stderr.take() {
-        let mut lines = BufReader::new(stderr);
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line).map_err(failed)? > 0 {
-            let _ = std::io::stderr().write_all(&line);
-            skipped.extend(skip_in(&String::from_utf8_lossy(&line)));
-            line.clear();
-        }
-    }
-    if !child.wait().map_err(failed)?.success() {
-        return Err(format!("`cargo {words}` failed"));
-    }
-    Ok(skipped)
 }
 
 /// The text of a line that says what was skipped.

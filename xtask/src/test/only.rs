@@ -26,16 +26,14 @@ pub fn run(crates: &[String]) -> Result<(), String> {
     .concat();
     steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
     steps.take("lint", || cargo(&lint))?;
-    let tests = [&["test"][..], &named, &["--tests"]].concat();
+    let tests = [&["build"][..], &named, &["--tests"]].concat();
     let programs = steps.take("build the tests", || programs::build(&tests))?;
     let of_processor: Vec<&Program> = programs.iter().filter(|p| !p.uses_the_clock).collect();
-    let mut outcome = steps.take("tests", || {
-        programs::run(&of_processor, false, Tier::Change)
-    })?;
+    let mut outcome = steps.take("tests", || programs::run(&of_processor, Tier::Change))?;
     if packages.iter().any(|name| name == "dupack-python") {
         match python::missing() {
             None => steps.take("Python package", || {
-                cargo(&super::LIBRARIES)?;
+                cargo(&super::TESTS)?;
                 python::test(Tier::Change)
             })?,
             Some(told) => outcome.skipped.push(told),

@@ -4,7 +4,7 @@
 //! (`path`, `interop`); they run alone, one after the other, with nothing beside them.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use dupack_build::{command, rustc};
@@ -55,9 +55,9 @@ struct Profile {
 /// If they do not compile.
 pub fn build(words: &[&str]) -> Result<Vec<Program>, String> {
     let mut cargo = command(words);
-    cargo.args(["--no-run", "--message-format=json-render-diagnostics"]);
+    cargo.arg("--message-format=json-render-diagnostics");
     let words = words.join(" ");
-    eprintln!("$ cargo {words} --no-run");
+    eprintln!("$ cargo {words}");
     let failed = |e| format!("cannot run `cargo {words}`: {e}");
     let mut child = cargo.stdout(Stdio::piped()).spawn().map_err(failed)?;
     let mut programs = Vec::new();
@@ -115,18 +115,18 @@ pub struct Outcome {
     pub skipped: Vec<String>,
 }
 
-/// Runs programs one after the other, each with as many threads as there are processors, and with one if they are run
-/// `alone`. All are run, whether or not one fails.
+/// Runs programs one after the other, each with as many threads as there are processors. All are run, whether or not one
+/// fails.
 ///
 /// # Errors
 /// If a test fails or a program cannot be started: which.
-pub fn run(programs: &[&Program], alone: bool, tier: Tier) -> Result<Outcome, String> {
+pub fn run(programs: &[&Program], tier: Tier) -> Result<Outcome, String> {
     let mut all = Outcome::default();
     let mut failed = Vec::new();
     let libraries = libraries()?;
     for (number, program) in (1..).zip(programs) {
         let begin = now();
-        let mut command = program.command(alone, tier);
+        let mut command = program.command(tier);
         // Tests of macros are linked with the compiler's own libraries.
         command.env("LD_LIBRARY_PATH", &libraries);
         let (outcome, succeeded, said) = run_one(&mut command)?;
@@ -191,14 +191,11 @@ impl Outcome {
 }
 
 impl Program {
-    fn command(&self, alone: bool, tier: Tier) -> Command {
+    fn command(&self, tier: Tier) -> Command {
         let mut command = Command::new(&self.path);
         command.current_dir(&self.folder);
         if tier == Tier::Release {
             command.arg("--include-ignored");
-        }
-        if alone && !has_its_own_harness(&self.path) {
-            command.arg("--test-threads=1");
         }
         command
     }
@@ -217,19 +214,14 @@ fn run_one(command: &mut Command) -> Result<(Outcome, bool, String), String> {
     Ok((outcome, output.status.success(), said))
 }
 
-/// Whether a program knows itself how many of its tests may run at a time: those in namespaces wait for timers most of
-/// the time.
-fn has_its_own_harness(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy());
-    name.is_some_and(|name| name.starts_with("interop-") || name.starts_with("path-"))
-}
-
 fn libraries() -> Result<String, String> {
     rustc(&["--print", "target-libdir"])
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

@@ -51,20 +51,19 @@ fn complaints(sender: &Sender, keys: &[String]) -> Vec<String> {
     sender.complaints(&card[0])
 }
 
-/// Each criterion is failed by one sender that is meant to fail it. Those that fail few come first.
+/// Senders that are meant to fail a single criterion do so: one for each criterion that has such a sender.
 #[test]
-fn each_criterion_is_failed_by_what_is_meant_for_it() {
-    let mut senders = senders();
-    senders.sort_by_key(|sender| !sender.brief);
+fn a_criterion_is_failed_by_what_is_meant_for_it_alone() {
     let mut tried = BTreeSet::new();
     let mut wrong = Vec::new();
-    for sender in &senders {
-        let new = |key: &&String| tried.insert((*key).clone());
-        let keys: Vec<String> = sender.fails.iter().filter(new).cloned().collect();
-        if !keys.is_empty() {
-            wrong.extend(complaints(sender, &keys));
+    for sender in senders().iter().filter(|sender| sender.brief) {
+        if let [only] = &sender.fails[..]
+            && tried.insert(only.clone())
+        {
+            wrong.extend(complaints(sender, &sender.fails));
         }
     }
+    assert!(tried.len() >= 15, "{tried:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
