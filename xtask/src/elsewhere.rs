@@ -10,9 +10,6 @@ use crate::test::Tier;
 /// The crates that need no operating system.
 const NO_STD: [&str; 2] = ["dupack-tcp", "dupack-algorithms"];
 
-/// The crate whose build for the web is a part of every run of the tests: with those below it, it is what computes.
-const SIMULATOR: &str = "dupack-net";
-
 /// The crates that compile for the web beside what [`CHECK`] runs there.
 const WEB_TOO: [&str; 2] = ["dupack-claims", "dupack-report"];
 
@@ -23,7 +20,8 @@ const MODULE: &str = "dupack_wasm_check.wasm";
 /// What it must give.
 const GOLDEN: &str = "crates/lab/tests/it/trace_hashes/golden.csv";
 
-/// Builds for other machines what shall work there, where this machine can; before a release, runs it as well.
+/// Builds the endpoint for a machine without an operating system, where this machine can; before a release, runs experiments
+/// in WebAssembly as well.
 ///
 /// # Errors
 /// If something does not compile, or an experiment in WebAssembly gives another trace hash than here.
@@ -32,9 +30,6 @@ pub fn check(tier: Tier) -> Result<(), String> {
         let mut words = vec!["build", "--no-default-features", "--target", BARE];
         words.extend(NO_STD.iter().flat_map(|package| ["--package", package]));
         cargo(&words)?;
-    }
-    if WEB.thing.is_here() && tier == Tier::Change {
-        cargo(&["build", "--package", SIMULATOR, "--target", WASM])?;
     }
     if WEB.thing.is_here() && tier == Tier::Release {
         // What draws on the web has imports: that it compiles is enough here.

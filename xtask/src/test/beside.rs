@@ -26,9 +26,10 @@ pub struct BesideArgs {
     steps: PathBuf,
 }
 
-/// All features are for before a release: those for pictures as PNG and PDF alone take as many crates as all else.
-const CLIPPY: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--features"];
-const FEATURES: &str = "dupack-cli/parquet";
+/// All features, examples and benchmarks are for before a release: those for pictures as PNG and PDF alone take as many
+/// crates as all else.
+const CLIPPY: [&str; 5] = ["clippy", "--workspace", "--lib", "--bins", "--tests"];
+const FEATURES: [&str; 2] = ["--features", "dupack-cli/parquet"];
 const DENY: [&str; 3] = ["--", "--deny", "warnings"];
 const CLIPPY_ALL: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--all-features"];
 const DOCTESTS: [&str; 4] = ["test", "--workspace", "--doc", "--quiet"];
@@ -53,7 +54,7 @@ pub fn work(args: &BesideArgs) -> Result<(), String> {
 fn steps_of(all: bool, steps: &mut Steps) -> Result<Option<String>, String> {
     let lint = match all {
         true => [&CLIPPY_ALL[..], &DENY].concat(),
-        false => [&CLIPPY[..], &[FEATURES], &DENY].concat(),
+        false => [&CLIPPY[..], &FEATURES, &DENY].concat(),
     };
     steps.take("lint", || cargo(&lint))?;
     steps.take("documentation", || cargo(&DOC))?;

@@ -154,6 +154,10 @@ fn is_from_nothing() -> bool {
     !names.any(|name| name.starts_with("libdupack_tcp"))
 }
 
+/// How far processor time may exceed the budget: two processors that share a core, or a busy host, make the same work cost
+/// as much more.
+const NOISE: f64 = 1.2;
+
 /// Holds the processor time of all steps against the budget, in proportion on a machine that is slower than that for which
 /// the budget is.
 fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
@@ -168,7 +172,7 @@ fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
     if record {
         steps.record(&sentence)?;
     }
-    match took <= here {
+    match took <= here * NOISE {
         true => Ok(()),
         false => Err(format!(
             "{sentence} What costs it is in the table above: make it cheaper, move it to `--all`, or raise the budget in \

@@ -51,19 +51,21 @@ fn complaints(sender: &Sender, keys: &[String]) -> Vec<String> {
     sender.complaints(&card[0])
 }
 
-/// Senders that are meant to fail a single criterion do so: one for each criterion that has such a sender.
+/// Senders that are meant to fail a single criterion do so: one for each of the first criteria that have such a sender.
 #[test]
 fn a_criterion_is_failed_by_what_is_meant_for_it_alone() {
+    let most = dupack_volume::cases(8, u64::MAX);
     let mut tried = BTreeSet::new();
     let mut wrong = Vec::new();
     for sender in senders().iter().filter(|sender| sender.brief) {
         if let [only] = &sender.fails[..]
+            && (tried.len() as u64) < most
             && tried.insert(only.clone())
         {
             wrong.extend(complaints(sender, &sender.fails));
         }
     }
-    assert!(tried.len() >= 15, "{tried:?}");
+    assert!(tried.len() >= 8, "{tried:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
