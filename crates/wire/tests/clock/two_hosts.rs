@@ -85,7 +85,9 @@ fn address(text: &str) -> IpAddr {
 
 fn config(own: &str) -> HostConfig {
     let mut config = HostConfig::new(vec![address(own)]);
-    config.linger = Duration::from_millis(50);
+    // Longer than the other end's timer: where the last ACK is lost, its FIN comes again, and somebody must answer it. Without,
+    // that end waits for minutes until it gives up.
+    config.linger = Duration::from_secs(1);
     config
 }
 
