@@ -62,7 +62,7 @@ MADE: dict[str, Make] = {
 
 
 def texts(of: object) -> list[str]:
-    """What a console and a notebook show."""
+    """The texts that a console and a notebook show."""
     made = [repr(of), str(of)]
     show = getattr(of, "_repr_html_", None)
     return made if show is None else [*made, show()]

@@ -119,7 +119,7 @@ pub fn gate_where_possible() -> Result<Option<String>, String> {
 
 /// How slow this machine is beside that for which budgets of processor time are.
 pub struct Slowness {
-    /// What [`SPEED`] takes, in seconds.
+    /// The time that [`SPEED`] takes, in seconds.
     seconds: f64,
 }
 

@@ -31,7 +31,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// What every change must pass: format, lint, documentation, tests, README's commands, and the gate on instructions
+    /// Run the tests that every change must pass: format, lint, documentation, tests, README's commands, and the gate on instructions
     /// per packet. What the machine lacks for it is left out, and said at the end.
     Test(test::TestArgs),
     /// The part of `test` that runs beside the tests.

@@ -14,7 +14,7 @@ use crate::test::{RELEASE, Tier, VOLUME};
 /// The oldest Python that the package takes.
 const OLDEST: (u32, u32) = (3, 10);
 
-/// What only tests of before a release take: other machines' schedulers, databases and notebooks.
+/// Packages for tests of the second tier alone: other machines' schedulers, databases and notebooks.
 const FOR_RELEASE: [&str; 5] = ["distributed", "duckdb", "ipykernel", "nbclient", "nbformat"];
 
 /// Which interpreter, and what it says of itself.

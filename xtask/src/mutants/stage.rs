@@ -22,7 +22,7 @@ use super::progress::Bar;
 pub enum Area {
     /// The endpoint, the recoveries and the congestion controls: what the page is about.
     Endpoint,
-    /// What makes answers of runs and of captures.
+    /// The crates that make answers of runs and of captures.
     Answers,
 }
 
@@ -68,7 +68,7 @@ impl Area {
     }
 }
 
-/// What is not mutated: tools of tests.
+/// Tools of tests, which are not mutated.
 const NOT: [&str; 1] = ["crates/tcp/src/testing/**/*.rs"];
 
 /// Tests that are run together. Trace hashes and ns-2's numbers are in none of them: those say that something changed,
@@ -102,7 +102,7 @@ impl Stage {
         }
     }
 
-    /// Whether nothing is left for a mutant that passed it.
+    /// `true` if no stage is left for a mutant that passed this one.
     pub const fn is_last(self) -> bool {
         matches!(self, Self::Whole | Self::Integration)
     }

@@ -45,7 +45,7 @@ fn the_table_names_criteria_that_there_are() {
     }
 }
 
-/// What is wrong with the card of a sender by some criteria; by all, if there is none.
+/// The complaints about the card of a sender by some criteria; by all, if none is named.
 fn complaints(sender: &Sender, keys: &[String]) -> Vec<String> {
     let card = evaluate(std::slice::from_ref(&sender.stack), keys);
     sender.complaints(&card[0])
