@@ -31,8 +31,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Run the tests that every change must pass: format, lint, documentation, tests, README's commands, and the gate on instructions
-    /// per packet. What the machine lacks for it is left out, and said at the end.
+    /// Run what every change must pass: format, lint, documentation, tests, README's commands, and the gate on
+    /// instructions per packet. What the machine lacks for it is left out, and said at the end.
     Test(test::TestArgs),
     /// The part of `test` that runs beside the tests.
     #[command(hide = true)]
@@ -42,7 +42,7 @@ enum Chore {
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
     Count(instructions::CountArgs),
     /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (`test` builds
-    /// both, `test --all` runs them).
+    /// the first, `test --all` does both).
     Elsewhere,
     /// Pack each crate, and check the packages with nothing of the workspace around them (a part of `test --all`).
     Package,

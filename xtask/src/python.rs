@@ -82,7 +82,7 @@ pub fn test(tier: Tier) -> Result<(), String> {
     run("pytest", &["--durations=15"])
 }
 
-/// What pip installs for the tests, as pyproject.toml names it.
+/// The packages that pip installs for the tests, as pyproject.toml names them.
 fn needed(tier: Tier) -> Result<Vec<String>, String> {
     let path = root().join("pyproject.toml");
     let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());

@@ -5,9 +5,9 @@
 pub struct Command {
     /// The line of the page on which it begins, from 1.
     pub line: usize,
-    /// What a shell is given: without its comment, and in one line.
+    /// The text for a shell: without its comment, and in one line.
     pub text: String,
-    /// What the page shows of its output: the block of `text` after the block of which it is the last command.
+    /// The output that the page shows: the block of `text` after the block of which it is the last command.
     pub shown: Option<String>,
 }
 

@@ -17,12 +17,12 @@ use blocks::Command;
 
 const PAGES: [&str; 2] = ["README.md", "python/README.md"];
 const LIST: &str = "xtask/readme.toml";
-/// What a command may take in every run of the tests, in seconds of processor time.
+/// The most that a command may take in every run of the tests, in seconds of processor time.
 const PROCESSOR_S_MAX: f64 = 20.0;
 /// How README calls the program, for which every run of the tests takes the one that it has built.
 const AS_WRITTEN: &str = "cargo run --release --";
 
-/// What `xtask/readme.toml` says.
+/// The contents of `xtask/readme.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -42,7 +42,7 @@ struct Fixture {
     from: Option<String>,
 }
 
-/// What must have happened before a command.
+/// A command that must be run before another.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Before {
@@ -80,7 +80,7 @@ impl List {
         self.command.iter().find(is)
     }
 
-    /// Whether a command is run now.
+    /// `true` if a command is run in this tier.
     fn is_due(&self, command: &Command, tier: Tier) -> bool {
         match self.exception(command).map(|one| one.run) {
             None => true,
@@ -89,7 +89,7 @@ impl List {
         }
     }
 
-    /// What is wrong with it beside the pages: entries that no command has, and no reason where one is due.
+    /// The faults of the list beside the pages: entries that no command has, and no reason where one is due.
     fn complaints(&self, commands: &[(&str, Command)]) -> Vec<String> {
         let begins = |begin: &str| commands.iter().any(|(_, one)| one.text.starts_with(begin));
         let mut complaints = Vec::new();

@@ -1,4 +1,4 @@
-//! `cargo xtask test --only CRATE…`: a minute while working, not a verdict.
+//! `cargo xtask test --only CRATE…`: for a look while working, not a verdict.
 
 use dupack_build::cargo;
 

@@ -11,7 +11,7 @@ use dupack_build::{command, rustc};
 use serde::Deserialize;
 
 use super::steps::now;
-use super::{MARK, Tier};
+use super::{MARK, RELEASE, Tier, VOLUME};
 
 /// The names of the programs that use the wall clock.
 const CLOCK: [&str; 3] = ["clock", "interop", "path"];
@@ -195,7 +195,7 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.current_dir(&self.folder);
         if tier == Tier::Release {
-            command.arg("--include-ignored");
+            command.arg("--include-ignored").env(VOLUME, RELEASE);
         }
         command
     }
