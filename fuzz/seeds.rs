@@ -13,8 +13,8 @@ use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
 use dupack_tcp::options::Sack;
 use dupack_tcp::segment::SackBlock;
 use dupack_tcp::seq::SeqNumber;
-use dupack_wire::icmp::packet_too_big;
-use dupack_wire::{Checksum, Envelope, emit};
+use dupack_packet::icmp::packet_too_big;
+use dupack_packet::{Checksum, Envelope, emit};
 
 /// Recoveries in the catalog, and a few more for those to come.
 const RECOVERIES: u8 = 12;

@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../crates/wire/tests/it/fuzz_entry/mod.rs"]
+#[path = "../../crates/packet/tests/it/fuzz_entry/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod entry;
 

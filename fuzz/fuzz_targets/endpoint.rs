@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../crates/wire/tests/it/fuzz_entry/mod.rs"]
+#[path = "../../crates/wire/tests/it/fuzz_entry.rs"]
 #[allow(dead_code, unused_imports)]
 mod entry;
 

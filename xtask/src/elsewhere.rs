@@ -11,7 +11,12 @@ use crate::test::Tier;
 const NO_STD: [&str; 2] = ["dupack-tcp", "dupack-algorithms"];
 
 /// The crates that compile for the web beside what [`CHECK`] runs there.
-const WEB_TOO: [&str; 2] = ["dupack-claims", "dupack-report"];
+const WEB_TOO: [&str; 4] = [
+    "dupack-claims",
+    "dupack-diagnosis",
+    "dupack-packet",
+    "dupack-report",
+];
 
 /// The program that is run in WebAssembly, and the file that cargo makes of it.
 const CHECK: &str = "dupack-wasm-check";

@@ -123,7 +123,7 @@ fn nightly(args: &[&str]) -> Command {
 }
 
 /// Whether what is in `fuzz/` compiles, as far as a stable compiler can tell. Its fuzzers' entry points
-/// are tests of `wire`; this is for the rest. What is left out is given back.
+/// are tests of `packet`, `wire` and `diagnosis-tell`; this is for the rest. What is left out is given back.
 pub fn check() -> Result<Option<String>, String> {
     let workspace = ["--locked", "--manifest-path", MANIFEST];
     let mut fetch = command(&["fetch", "--quiet"]);

@@ -7,18 +7,17 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, StackSpec};
-use dupack_diagnosis::annotate::{AnnotateError, annotate};
-use dupack_diagnosis::asking::{Asked, ask, courses, experiment_files};
-use dupack_diagnosis::film::{Remarks, retell};
-use dupack_diagnosis::page::{self, Scenes};
-use dupack_diagnosis::summary::{Look, summary};
-use dupack_diagnosis::whatif::SEEDS;
-use dupack_diagnosis::{
-    ConnectionFindings, Continue, Diagnosis, Extent, Flow, Watch, diagnose, numbers,
-};
+use dupack_diagnosis::{ConnectionFindings, Continue, Diagnosis, Extent, Flow, Watch, diagnose};
+use dupack_diagnosis_tell::annotate::{AnnotateError, annotate};
+use dupack_diagnosis_tell::asking::{Asked, ask, courses, experiment_files};
+use dupack_diagnosis_tell::film::{Remarks, retell};
+use dupack_diagnosis_tell::numbers;
+use dupack_diagnosis_tell::page::{self, Scenes};
+use dupack_diagnosis_tell::summary::{Look, summary};
+use dupack_diagnosis_tell::whatif::SEEDS;
+use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_report::files::PAGE;
 use dupack_report::folder::OutputFolder;
-use dupack_wire::captured::{CaptureReader, ReadError};
 use miette::{IntoDiagnostic, Report, Result, miette};
 
 use crate::flags::{StackList, whole};

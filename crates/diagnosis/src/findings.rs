@@ -8,21 +8,30 @@ use std::str::FromStr;
 
 use dupack_tcp::time::{Duration, Instant};
 
-use crate::budget::{Group, Shares};
-use crate::cause::Retransmission;
-use crate::connection::Ending;
-use crate::counts::Counts;
-use crate::explain::{Account, Happenings};
-use crate::handshake::Handshake;
+use crate::analyse::budget::{Group, Shares};
+use crate::analyse::cause::Retransmission;
+use crate::analyse::explain::{Account, Happenings};
+use crate::analyse::stalls::StallList;
 use crate::path::Path;
+use crate::read::connection::Ending;
+use crate::read::counts::Counts;
+use crate::read::handshake::Handshake;
+use crate::read::side::{Both, Side};
+use crate::read::vantage::Vantage;
 use crate::sender::SenderReport;
-use crate::side::{Both, Side};
-use crate::stalls::StallList;
-use crate::vantage::Vantage;
 
 /// Connections whose findings are kept, the worst: those beyond are counted (ours: a table of so many is
 /// long, and they take some 100 MB at worst).
 pub const KEPT_MAX: usize = 1000;
+
+/// A receive window that was shut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shut {
+    /// How often it was shut.
+    pub times: u64,
+    /// How often the sender probed it.
+    pub probes: u64,
+}
 
 /// What was found of one stream of data.
 #[derive(Clone, Debug)]
@@ -43,8 +52,8 @@ pub struct StreamFindings {
     pub overtaken: u64,
     /// Segments that were overtaken beyond the capture.
     pub reordered: u64,
-    /// What limited it, in a sentence, as a person would say it.
-    pub story: String,
+    /// The receive window, as far as it was shut.
+    pub shut: Shut,
     /// What its time was spent on.
     pub shares: Shares,
     /// Times in which nothing happened.

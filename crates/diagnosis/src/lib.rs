@@ -1,74 +1,48 @@
-//! What limited a TCP transfer, read off a capture of it.
+//! The cause of a TCP transfer's duration, read off a capture of it.
 //!
-//! Packets go one way through it:
+//! Packets pass through it in one direction:
 //!
 //! ```text
-//! capture ─ wire::captured ─► Packet ─► connections ─► one stream of data, as its sender saw it
-//!                                                        │  (tcp::replay; ACKs wait until they were there)
-//!                                                        ├─► explain: why each segment was sent again
-//!                                                        ├─► budget: what every instant was limited by
-//!                                                        ├─► path: round trip, rate, buffer, losses
-//!                                                        └─► sender: which one it was
+//! packet::captured ─► Packet ─► connections ─► one stream of data, as its sender saw it           read/
+//!                                               │  (tcp::replay; ACKs wait until the sender has them)
+//!                                               ├─► explain: why each segment was retransmitted    analyse/
+//!                                               ├─► budget: the limit at every instant
+//!                                               ├─► stalls: times in which nothing happened
+//!                                               ├─► path: round trip, rate, buffer, losses          path/
+//!                                               └─► sender: recovery, control, timers               sender/
+//!                                                     │
+//!                                                     └─► findings
 //! ```
 //!
 //! Every analysis is told the same two things, in the order of the sender's time: a segment left
 //! ([`Departure`]), an ACK came ([`Arrival`]). None keeps packets: what it holds is bounded, so that
-//! captures of any length and thousands of connections fit. Who wants every packet of one connection, a
-//! figure for example, reads the capture once more and looks on by itself ([`Analysis`]).
+//! captures of any length and thousands of connections fit. A figure, which needs every packet of one connection, reads
+//! the capture once more and follows that connection ([`Analysis`]).
+//!
+//! This crate knows no words, no pages and no experiments: `dupack-diagnosis-tell` makes them of the findings.
 
-pub mod annotate;
-pub mod asking;
-pub mod budget;
-pub mod cause;
-pub mod compose;
-pub mod connection;
-mod copies;
-pub mod counts;
-pub mod explain;
-pub mod figures;
-pub mod film;
+pub mod analyse;
+mod diagnose;
 pub mod findings;
-pub mod follow;
-pub mod handshake;
-mod headline;
-pub mod keys;
-pub mod moment;
-pub mod numbers;
-pub mod packet;
-pub mod page;
 pub mod path;
-mod seen;
-mod segment_size;
+pub mod read;
 pub mod sender;
-pub mod side;
-pub mod stalls;
-pub mod story;
-pub mod stream;
-pub mod summary;
-pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod told;
-pub mod vantage;
-mod waiting;
-mod ways;
-pub mod whatif;
-pub mod words;
-mod workers;
 
-pub use cause::{Cause, Class, Need, Repeat, Retransmission};
-pub use compose::{Continue, Diagnosis, Extent, Watch, diagnose};
-pub use connection::Connection;
-pub use counts::Counts;
-pub use explain::Explainer;
+pub use analyse::cause::{Cause, Class, Need, Repeat, Retransmission};
+pub use analyse::explain::Explainer;
+pub use diagnose::{Continue, Diagnosis, Extent, Watch, diagnose, each_packet};
 pub use findings::{ConnectionFindings, Flow, StreamFindings};
-pub use follow::{Attention, Beginning, Follower, Nobody, Onlooker, StreamId, Timer};
-pub use moment::{Analysis, Arrival, Departure, Explained, Stage};
-pub use packet::Packet;
 pub use path::{Path, Survey};
-pub use side::{Both, Side};
-pub use stream::Stream;
-pub use table::{Limits, Table};
+pub use read::connection::Connection;
+pub use read::counts::Counts;
+pub use read::follow::{Attention, Beginning, Follower, Nobody, Onlooker, StreamId, Timer};
+pub use read::moment::{Analysis, Arrival, Departure, Explained, Stage};
+pub use read::packet::Packet;
+pub use read::side::{Both, Side};
+pub use read::stream::Stream;
+pub use read::table::{Limits, Table};
+pub use read::vantage::Vantage;
 pub use told::Told;
-pub use vantage::Vantage;
-pub use whatif::WhatIf;

@@ -12,7 +12,6 @@ mod acks;
 mod bins;
 mod delivery;
 mod evenness;
-pub mod experiment;
 mod intervals;
 mod losses;
 mod one_way;
@@ -25,8 +24,7 @@ mod round_trips;
 mod sack_compression;
 mod summary;
 #[cfg(test)]
-pub(crate) mod tests;
-pub mod values;
+mod tests;
 mod votes;
 pub mod writes;
 
@@ -39,7 +37,7 @@ use dupack_tcp::scoreboard::{Delivered, Segment};
 use dupack_tcp::time::{Duration, Instant};
 
 pub use acks::Acknowledging;
-pub(crate) use intervals::DEVIATIONS;
+pub use intervals::DEVIATIONS;
 pub use losses::{Bursts, Clustering};
 pub use policer::Policer;
 pub use rate::{Company, Steadiness};
@@ -48,9 +46,9 @@ pub use round_trips::Spread;
 pub use summary::{Path, Room, Transfer};
 pub use votes::Vote;
 
-use crate::cause::{Cause, Need, Repeat, Retransmission};
-use crate::moment::{Analysis, Arrival, Departure, Explained, Stage};
-use crate::vantage::{Place, Vantage};
+use crate::analyse::cause::{Cause, Need, Repeat, Retransmission};
+use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
+use crate::read::vantage::{Place, Vantage};
 use acks::Acks;
 use bins::LogBins;
 use delivery::{Delivery, News};

@@ -45,7 +45,7 @@ use self::reductions::{Found, Reductions};
 use self::repairs::Repairs;
 use self::rounds::Rounds;
 use self::timer::Timer;
-use crate::moment::{Analysis, Arrival, Departure, Explained, Stage};
+use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 
 /// Whether the capture shows how the connection began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,13 +6,13 @@ use dupack_tcp::facts::AckKind;
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::Instant;
 
-use crate::connection::Connection;
-use crate::follow::{Beginning, Follower, Nobody, Timer};
-use crate::moment::{Analysis, Arrival, Departure};
-use crate::packet::Packet;
-use crate::packet::tests::from;
-use crate::side::Side;
-use crate::table::{Limits, Table};
+use crate::read::connection::Connection;
+use crate::read::follow::{Beginning, Follower, Nobody, Timer};
+use crate::read::moment::{Analysis, Arrival, Departure};
+use crate::read::packet::Packet;
+use crate::read::packet::tests::from;
+use crate::read::side::Side;
+use crate::read::table::{Limits, Table};
 
 /// Writes down what it is told.
 #[derive(Debug)]

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use dupack_diagnosis::asking::{self, Asked};
-use dupack_diagnosis::{ConnectionFindings, Continue, Diagnosis, Extent, Flow, Watch, numbers};
+use dupack_diagnosis::{ConnectionFindings, Continue, Diagnosis, Extent, Flow, Watch};
+use dupack_diagnosis_tell::asking::{self, Asked};
+use dupack_diagnosis_tell::numbers;
 use dupack_lab::run::Interrupt;
+use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_script::Options;
 use dupack_script::suite::{self, Suite};
 use dupack_tcp::time::Duration;
-use dupack_wire::captured::{CaptureReader, ReadError};
 use pyo3::prelude::*;
 
 use crate::catalog::Catalog;
@@ -94,7 +95,7 @@ pub fn diagnose(
 
 const fn asking_runs(what_if: bool) -> usize {
     match what_if {
-        true => dupack_diagnosis::whatif::SEEDS as usize,
+        true => dupack_diagnosis_tell::whatif::SEEDS as usize,
         false => 0,
     }
 }

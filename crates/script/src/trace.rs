@@ -3,12 +3,12 @@
 #[cfg(feature = "figures")]
 mod figure;
 
-use dupack_tcp::seq::SeqNumber;
-use dupack_tcp::time::Instant;
-use dupack_wire::emit::MAX_HEADER_BYTES;
-use dupack_wire::{
+use dupack_packet::emit::MAX_HEADER_BYTES;
+use dupack_packet::{
     CaptureError, CaptureTime, CaptureWriter, Checksum, Endpoints, Envelope, Snap, emit,
 };
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Instant;
 use thiserror::Error;
 
 use crate::line::{Crossed, Crossing, Line};
@@ -36,7 +36,7 @@ pub enum TraceError {
     Capture(#[from] CaptureError),
     /// A packet that no header can describe.
     #[error(transparent)]
-    Packet(#[from] dupack_wire::EmitError),
+    Packet(#[from] dupack_packet::EmitError),
 }
 
 impl Trace {

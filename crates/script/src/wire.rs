@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use dupack_packet::{Checksum, Envelope, emit};
 use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
 use dupack_tcp::connection::{Flags, Options, Outgoing, Segment, Timestamps};
 use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{Codepoint, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
-use dupack_wire::{Checksum, Envelope, emit};
 
 use crate::syntax::{EcnField, Packet, TcpOption};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dupack_wire::Snap;
+use dupack_packet::Snap;
 use dupack_wire::path::{CaptureFiles, Captured};
 
 use super::Passage;

@@ -18,8 +18,8 @@ mod writes;
 
 pub use beside::Beside;
 pub use captures::CaptureFolder;
+pub use dupack_packet::Snap;
 pub use dupack_wire::Family;
-pub use dupack_wire::Snap;
 pub use dupack_wire::path::Trust;
 pub use dupack_wire::transfer::SackCompression;
 pub use outcome::{Outcome, Passage};

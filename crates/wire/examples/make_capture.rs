@@ -18,10 +18,10 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec, offer};
 use dupack_net::random::Stream;
+use dupack_packet::{CaptureTime, Checksum, Envelope, emit};
 use dupack_tcp::connection::{Connection, Event, Segment};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
-use dupack_wire::{CaptureTime, Checksum, Envelope, emit};
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 

@@ -11,8 +11,8 @@
 
 use std::fs::File;
 
+use dupack_packet::{Verify, parse};
 use dupack_tcp::connection::{Flags, Segment};
-use dupack_wire::{Verify, parse};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;

@@ -10,7 +10,7 @@
 use std::fs::File;
 use std::io::{Read, stdin};
 
-use dupack_wire::captured::{CaptureReader, Tally};
+use dupack_packet::captured::{CaptureReader, Tally};
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 

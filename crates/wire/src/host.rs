@@ -73,9 +73,9 @@ use self::time_waits::TimeWaits;
 use crate::clock::WallClock;
 use crate::device::{BUFFER_BYTES, ChecksumState, Device, Reading, Received};
 use crate::isn::Secret;
-use crate::parse::{ParseError, Parsed, Verify, parse};
 use crate::poll;
 use crate::tun::Tun;
+use dupack_packet::parse::{ParseError, Parsed, Verify, parse};
 
 /// Packets read before timers and applications get their turn.
 const READS_AT_ONCE: usize = 64;

@@ -2,6 +2,7 @@
 //! losses that it was told to have, also under offload, and nothing of it is left behind.
 
 #[cfg(target_os = "linux")]
+#[path = "../../packet/tests/analysers/mod.rs"]
 mod analysers;
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
 //! `cargo measure diagnose`: what `dupack diagnose` says of real packets, held against what was so, by
-//! `crates/testbed/examples/diagnose_truth`.
+//! `validation/src/bin/diagnose_truth`.
 
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ impl DiagnoseArgs {
 
     /// What cargo is told.
     pub fn command(&self) -> Vec<String> {
-        let fixed = "run --release --package dupack-testbed --example diagnose_truth --";
+        let fixed = "run --release --manifest-path validation/Cargo.toml --bin diagnose_truth --";
         let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
         let usual = if self.what_if { WHAT_IF_PAGE } else { PAGE };
         let page = self.page.clone().unwrap_or_else(|| PathBuf::from(usual));

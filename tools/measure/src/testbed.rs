@@ -1,4 +1,4 @@
-//! `cargo measure testbed`: LE's testbed and today's senders on real packets, by `crates/testbed/examples/le_testbed`.
+//! `cargo measure testbed`: LE's testbed and today's senders on real packets, by `validation/src/bin/le_testbed`.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub struct TestbedArgs {
 impl TestbedArgs {
     /// What cargo is told.
     pub fn command(&self) -> Vec<String> {
-        let fixed = "run --release --package dupack-testbed --example le_testbed --";
+        let fixed = "run --release --manifest-path validation/Cargo.toml --bin le_testbed --";
         let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
         for (name, number) in [
             ("--seconds", self.seconds),

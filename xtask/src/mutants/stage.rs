@@ -36,6 +36,7 @@ impl Area {
             ],
             Self::Answers => &[
                 "crates/diagnosis/src/**/*.rs",
+                "crates/diagnosis-tell/src/**/*.rs",
                 "crates/evaluation/src/**/*.rs",
                 "crates/lab/src/**/*.rs",
                 "crates/papers/src/**/*.rs",
@@ -49,6 +50,7 @@ impl Area {
             Self::Endpoint => &["dupack-tcp", "dupack-algorithms"],
             Self::Answers => &[
                 "dupack-diagnosis",
+                "dupack-diagnosis-tell",
                 "dupack-evaluation",
                 "dupack-lab",
                 "dupack-papers",
@@ -141,6 +143,7 @@ impl Stage {
             Self::Integration => &[
                 "dupack-cli",
                 "dupack-diagnosis",
+                "dupack-diagnosis-tell",
                 "dupack-evaluation",
                 "dupack-lab",
                 "dupack-papers",

@@ -33,6 +33,16 @@ const FEATURES: [&str; 2] = ["--features", "dupack-cli/parquet"];
 const DENY: [&str; 3] = ["--", "--deny", "warnings"];
 const CLIPPY_ALL: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--all-features"];
 const DOCTESTS: [&str; 4] = ["test", "--workspace", "--doc", "--quiet"];
+/// Measuring programs, in a workspace of their own.
+const VALIDATION: [&str; 7] = [
+    "clippy",
+    "--locked",
+    "--manifest-path",
+    "validation/Cargo.toml",
+    "--target-dir",
+    "target/validation",
+    "--all-targets",
+];
 const DOC: [&str; 4] = ["doc", "--workspace", "--no-deps", "--quiet"];
 
 /// Does it: lint, the documentation, other machines; before a release fuzzers and packages, too.
@@ -64,6 +74,7 @@ fn steps_of(all: bool, steps: &mut Steps) -> Result<Option<String>, String> {
     if !all {
         return Ok(None);
     }
+    steps.take("validation", || cargo(&[&VALIDATION[..], &DENY].concat()))?;
     steps.take("packages", packages::check)?;
     steps.take("fuzzers compile", fuzz::check)
 }

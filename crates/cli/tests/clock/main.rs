@@ -1,6 +1,6 @@
 //! Tests that use the wall clock: they run alone.
 
-#[path = "../../../wire/tests/analysers/mod.rs"]
+#[path = "../../../packet/tests/analysers/mod.rs"]
 mod analysers;
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,6 +1,6 @@
 //! The integration tests of this crate, in one program.
 
-#[path = "../../../wire/tests/analysers/mod.rs"]
+#[path = "../../../packet/tests/analysers/mod.rs"]
 mod analysers;
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,7 +1,7 @@
 //! Intervals for what was counted.
 
 /// The normal distribution's 97.5 % point: an interval of 95 % reaches so many standard deviations to either side.
-pub(crate) const DEVIATIONS: f64 = 1.959_964;
+pub const DEVIATIONS: f64 = 1.959_964;
 
 /// The 95 % interval of a probability by Wilson's score (E. B. Wilson, JASA 22, 1927), of `hits` in
 /// `trials` that count as `trials / clumping` ones: what comes in clumps tells less than what comes one

@@ -1,6 +1,5 @@
 //! What a survey makes of what it has gathered.
 
-use dupack_lab::units::{Probability, Rate};
 use dupack_tcp::facts::LossCause;
 use dupack_tcp::time::Duration;
 
@@ -12,8 +11,9 @@ use super::{
     Acknowledging, Bursts, Clustering, Company, Distance, Duplicates, Policer, Reordering, Spread,
     Steadiness, Survey, Vote, policer,
 };
+use crate::analyse::budget::PathFacts;
+use crate::read::vantage::Place;
 use crate::told::Told;
-use crate::vantage::Place;
 
 /// Overflows whose queueing delays differ by more than this share of their middle are no full queue's but
 /// those of one that drops early (ours).
@@ -37,8 +37,8 @@ pub struct Path {
     pub least_rtt: Told<Duration>,
     /// How round-trip times are spread; `None` if there are none.
     pub round_trips: Option<Spread>,
-    /// The bottleneck's rate, headers of IP and TCP included.
-    pub rate: Told<Rate>,
+    /// The bottleneck's rate in bit/s, headers of IP and TCP included.
+    pub rate: Told<f64>,
     /// Whether it stays the same.
     pub steadiness: Steadiness,
     /// Whether others' packets were in the bottleneck's queue.
@@ -56,11 +56,11 @@ pub struct Path {
     /// Transmissions of segments.
     pub transmissions: u64,
     /// The share of the transmissions that was lost.
-    pub loss: Told<Probability>,
+    pub loss: Told<f64>,
     /// The share that was lost for other reasons than a full queue.
-    pub random_loss: Told<Probability>,
+    pub random_loss: Told<f64>,
     /// The share of the losses that a full queue made, by the delays beside them.
-    pub queue_share: Told<Probability>,
+    pub queue_share: Told<f64>,
     /// In what bursts those came that no full queue made.
     pub bursts: Bursts,
     /// What loss differentiations say of the loss events.
@@ -207,19 +207,16 @@ impl Survey {
             },
             losses: self.losses.count(),
             transmissions: self.losses.transmissions(),
-            loss: self
-                .losses
-                .rate((1.0, (1.0, 1.0)), clumping)
-                .map(probability),
-            random_loss: random_loss.map(probability),
-            queue_share: queue_share.map(probability),
+            loss: self.losses.rate((1.0, (1.0, 1.0)), clumping).map(share),
+            random_loss: random_loss.map(share),
+            queue_share: queue_share.map(share),
             votes: self.judges.count(&self.judged(&kinds, base)),
             bursts,
             reordering: self.overtaking.told(self.order()),
             acks: self.acks.told(least, rate.value()),
             policer,
             trace: self.trace(),
-            rate: rate.map(|rate| Rate::from_bits_per_second(rate as u64)),
+            rate: rate.map(f64::floor),
             smss: self.smss,
             headers: self.headers,
             transfer: self.transfer(),
@@ -427,8 +424,13 @@ impl Survey {
     }
 }
 
-fn probability(share: f64) -> Probability {
-    Probability::new(share.clamp(0.0, 1.0)).unwrap_or_default()
+/// `share` within 0 and 1.
+fn share(share: f64) -> f64 {
+    if share.is_nan() {
+        0.0
+    } else {
+        share.clamp(0.0, 1.0)
+    }
 }
 
 impl Path {
@@ -436,5 +438,26 @@ impl Path {
     #[must_use]
     pub fn has_bursts(&self) -> bool {
         self.bursts.clustering == Clustering::Bursts
+    }
+
+    /// Whether its rate varies, and over time is known ([`Path::trace`]).
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        self.steadiness == Steadiness::LinkVaries && self.trace.is_some()
+    }
+
+    /// The facts that the budget of time rests on.
+    #[must_use]
+    pub fn facts(&self) -> PathFacts {
+        let wire = (self.smss + self.headers).max(1) as f64;
+        let bits = self.rate.value();
+        let payload = self.smss as f64 / wire;
+        let room = self.room.value().map(|room| room.bytes * 8.0);
+        let queue = room.zip(bits.filter(|bits| *bits > 0.0));
+        PathFacts {
+            rtt_min: self.least_rtt.value(),
+            bytes_per_second: bits.map(|bits| bits / 8.0 * payload),
+            queue_max: queue.map(|(room, rate)| Duration::from_secs_f64(room / rate)),
+        }
     }
 }

@@ -13,8 +13,8 @@ use dupack_tcp::segment::Ack;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::*;
-use crate::cause::{Cause, Need, Retransmission};
-use crate::moment::{Arrival, Departure, Explained};
+use crate::analyse::cause::{Cause, Need, Retransmission};
+use crate::read::moment::{Arrival, Departure, Explained};
 use crate::told::Told;
 
 /// A survey that is told of a simulated flow what a capture would.
@@ -145,7 +145,7 @@ fn trace(experiment: &str, seed: u64) -> Trace {
 }
 
 /// The path as a capture at the sender tells it.
-pub(crate) fn at_sender(experiment: &str, seed: u64) -> Path {
+fn at_sender(experiment: &str, seed: u64) -> Path {
     let trace = trace(experiment, seed);
     let mut bench = Bench::new(&trace);
     for Event { at, what } in &trace.events {
@@ -213,10 +213,6 @@ fn near<T: std::fmt::Debug>(told: Told<T>, of: impl Fn(T) -> f64, truth: f64, sh
     }
 }
 
-fn bits(rate: dupack_lab::units::Rate) -> f64 {
-    rate.as_bits_per_second() as f64
-}
-
 #[test]
 fn a_queue_that_overflows_tells_rate_and_room() {
     for (stack, room) in [
@@ -229,13 +225,10 @@ fn a_queue_that_overflows_tells_rate_and_room() {
         let path = at_sender(&text, 1);
         let least = path.least_rtt.value().unwrap();
         assert!(least.abs_diff(ms(41.2)) < ms(1.3), "{least}");
-        near(path.rate, bits, 1e7, 0.02);
+        near(path.rate, |rate| rate, 1e7, 0.02);
         assert_eq!(path.steadiness, Steadiness::Constant, "{stack} {room}");
         near(path.room, |room| room.packets, f64::from(room), 0.1);
-        assert!(
-            path.queue_share.value().unwrap().as_fraction() > 0.9,
-            "{path:?}"
-        );
+        assert!(path.queue_share.value().unwrap() > 0.9, "{path:?}");
         assert!(path.full > 0.8, "{}", path.full);
         assert_eq!((path.losses, path.transmissions), truly_lost(&text, 1));
         let noted = path.policer.is_none() && !path.has_bursts();
@@ -245,20 +238,16 @@ fn a_queue_that_overflows_tells_rate_and_room() {
 
 #[test]
 fn losses_of_a_link_are_told_from_a_queues() {
-    for loss in ["0.5%", "2%", "5%"] {
-        let path = format!("buffer = \"200pkt\"\nloss = \"{loss}\"");
+    for truth in [0.005, 0.02, 0.05] {
+        let path = format!("buffer = \"200pkt\"\nloss = \"{}%\"", truth * 100.0);
         let text = experiment("rack/cubic", &path, "");
         let path = at_sender(&text, 1);
-        let truth: dupack_lab::units::Probability = loss.parse().unwrap();
         let (low, high) = path.random_loss.interval().unwrap();
         assert!(low <= truth && truth <= high, "{low} {truth} {high}");
-        assert!(
-            path.queue_share.value().unwrap().as_fraction() < 0.1,
-            "{path:?}"
-        );
+        assert!(path.queue_share.value().unwrap() < 0.1, "{path:?}");
         assert_eq!(path.room.value(), None);
         assert!(!path.has_bursts());
-        near(path.rate, bits, 1e7, 0.02);
+        near(path.rate, |rate| rate, 1e7, 0.02);
         let (lost, sent) = truly_lost(&text, 1);
         let counted = path.losses;
         assert!(
@@ -293,10 +282,10 @@ fn a_sender_that_does_not_fill_the_path_tells_a_bound() {
     let path = at_sender(&text, 1);
     assert_eq!(path.rate.value(), None, "{path:?}");
     // 12 kB in 41 ms.
-    let bound = bits(path.rate.at_least().unwrap());
+    let bound = path.rate.at_least().unwrap();
     assert!((1.5e6..3.5e6).contains(&bound), "{bound}");
     assert_eq!(path.room.value(), None);
-    assert_eq!(path.loss.value().unwrap().as_fraction(), 0.0);
+    assert_eq!(path.loss.value().unwrap(), 0.0);
     assert_eq!(
         path.transfer.receive_window.map(|w| w <= 12_000),
         Some(true)
@@ -340,7 +329,7 @@ fn at_the_receiver_timestamps_tell_the_queue() {
     let text = experiment("rack/cubic", "buffer = \"60pkt\"", more);
     let path = at_receiver(&text, 1, ms(41.2));
     assert_eq!(path.place, Place::Receiver);
-    near(path.rate, bits, 1e7, 0.02);
+    near(path.rate, |rate| rate, 1e7, 0.02);
     near(path.room, |room| room.packets, 60.0, 0.1);
     let (lost, _) = truly_lost(&text, 1);
     assert!(
@@ -351,11 +340,8 @@ fn at_the_receiver_timestamps_tell_the_queue() {
     let lossy = experiment("rack/cubic", "buffer = \"200pkt\"\nloss = \"2%\"", more);
     let path = at_receiver(&lossy, 1, ms(41.2));
     let (low, high) = path.random_loss.interval().unwrap();
-    assert!(
-        low.as_fraction() <= 0.02 && 0.02 <= high.as_fraction(),
-        "{low} {high}"
-    );
-    near(path.rate, bits, 1e7, 0.03);
+    assert!(low <= 0.02 && 0.02 <= high, "{low} {high}");
+    near(path.rate, |rate| rate, 1e7, 0.03);
 }
 
 #[test]
@@ -404,8 +390,6 @@ fn a_receiver_that_compresses_sacks_is_known_by_its_later_acks_beyond_a_gap() {
         for see in ends {
             let held = of(true, see, stack, 1);
             assert!(held.acks.compresses_sacks(), "{stack} {:?}", held.acks);
-            let written = held.experiment(&captured()).experiment;
-            assert_eq!(written.receiver.sack_compression, Some(true));
             let plain = of(false, see, stack, 1);
             assert!(!plain.acks.compresses_sacks(), "{stack} {:?}", plain.acks);
             let (_, high) = plain.acks.sacks_held.interval().unwrap();
@@ -415,46 +399,6 @@ fn a_receiver_that_compresses_sacks_is_known_by_its_later_acks_beyond_a_gap() {
     let few = "[receiver]\nbuffer = \"30kB\"";
     let lossless = at_sender(&experiment("rack/cubic", "buffer = \"600pkt\"", few), 1);
     assert!(lossless.acks.sacks_held.value().is_none());
-}
-
-fn captured() -> experiment::Captured {
-    experiment::Captured {
-        stack: "rack/cubic".to_owned(),
-        dialect: dupack_algorithms::catalog::Dialect::Linux,
-        sender: dupack_lab::experiment::SenderOptions::default(),
-        behind: 0.0,
-    }
-}
-
-#[test]
-fn the_path_is_written_as_an_experiment_that_runs() {
-    let bursts = "buffer = \"60pkt\"\nburst_loss = { enter = \"0.3%\", leave = \"30%\" }";
-    let policer = "queue = \"policer\"\ntoken_bucket = { rate = \"4Mbit/s\", burst = \"60kB\" }\nbuffer = \"500pkt\"";
-    let pauses = "[[flows]]\nwrites = [{ bytes = \"100kB\" }, { after = \"700ms\", bytes = \"80kB\", count = 9 }]";
-    for (link, more) in [
-        (bursts, ""),
-        (policer, ""),
-        ("loss = \"1%\"", pauses),
-        ("", "[receiver]\nbuffer = \"12kB\""),
-    ] {
-        let path = at_sender(&experiment("rack/cubic", link, more), 1);
-        let written = path.experiment(&captured());
-        let text = written.toml();
-        let source = Source::new("path.toml", text.clone());
-        let read = source
-            .parse()
-            .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-        assert_eq!(read, written.experiment, "{text}");
-        let plan = Plan::new(read, &source, &Catalog::builtin());
-        let plan = plan.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-        let run = plan.run(plan.jobs()[0], &Interrupt::new()).unwrap();
-        let goodput = run
-            .values
-            .get(dupack_lab::results::Measure::Goodput)
-            .unwrap();
-        assert!(goodput > 0.0, "{text}");
-        assert!(text.contains("# the bottleneck's rate"), "{text}");
-    }
 }
 
 #[test]
@@ -535,16 +479,14 @@ fn what_is_told_of_many_paths_is_true() {
         judge(0, least, &|ms| {
             (ms - known.least_ms).abs() <= (0.02 * known.least_ms).max(1.0)
         });
-        judge(1, path.rate.value().map(bits), &|rate| {
+        judge(1, path.rate.value(), &|rate| {
             (rate / known.rate - 1.0).abs() <= 0.05
         });
         judge(2, path.room.value().map(|room| room.packets), &|room| {
             (room / known.room - 1.0).abs() <= 0.15
         });
         let (low, high) = path.random_loss.interval().unwrap();
-        judge(3, Some(low.as_fraction()), &|low| {
-            low <= known.loss && known.loss <= high.as_fraction()
-        });
+        judge(3, Some(low), &|low| low <= known.loss && known.loss <= high);
     }
     eprintln!("of {}: told {told:?}\n{}", paths.len(), wrong.join("\n"));
     assert!(wrong.len() * 20 <= told.iter().sum::<usize>(), "{wrong:#?}");

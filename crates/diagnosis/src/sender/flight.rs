@@ -9,8 +9,8 @@
 use dupack_tcp::connection::Flags;
 use dupack_tcp::facts::View;
 
-use crate::cause::Cause;
-use crate::moment::{Arrival, Departure, Explained};
+use crate::analyse::cause::Cause;
+use crate::read::moment::{Arrival, Departure, Explained};
 
 /// Counts what is in flight.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::report::{Counting, InitialBound, SlowStartEnd};
 use super::rounds::{Marks, Round};
-use crate::moment::{Arrival, Departure};
+use crate::read::moment::{Arrival, Departure};
 
 /// Rounds that are kept from the beginning on. Doubling from one segment passes every receive
 /// window (RFC 7323 §2.3) in fewer.

@@ -11,7 +11,7 @@ use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::Instant;
 
 use super::report::Timing;
-use crate::moment::{Arrival, Departure, Explained, Stage};
+use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
 /// What leaves within this after an ACK answers it: a busy host's time. Ours.
 const ANSWER_NANOS: f64 = 60_000.0;

@@ -2,8 +2,8 @@
 
 use super::flight::{Flight, Sack};
 use super::rounds::{Marks, Round};
-use crate::cause::Cause;
-use crate::moment::{Explained, Stage};
+use crate::analyse::cause::Cause;
+use crate::read::moment::{Explained, Stage};
 
 /// Reductions that are kept one by one; of more, every second is dropped, again and again. Ours:
 /// as many tell a factor to within a hundredth.

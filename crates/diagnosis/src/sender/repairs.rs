@@ -5,8 +5,8 @@ use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::Instant;
 
 use super::flight::{Flight, Sack};
-use crate::cause::Cause;
-use crate::moment::{Arrival, Departure, Explained, Stage};
+use crate::analyse::cause::Cause;
+use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
 /// Segments that must have been in flight before a loss for a pause to be told from a slower pace.
 const LEAST_BEFORE: f32 = 12.0;

@@ -8,8 +8,8 @@ use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::Instant;
 
 use super::flight::Flight;
-use crate::cause::Cause;
-use crate::moment::{Arrival, Departure, Explained, Stage};
+use crate::analyse::cause::Cause;
+use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
 /// What happened in a round, as a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

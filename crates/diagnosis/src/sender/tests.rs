@@ -9,7 +9,7 @@ use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::*;
-use crate::explain::{Explainer, Limits};
+use crate::analyse::explain::{Explainer, Limits};
 
 const SEGMENT: u64 = 1000;
 

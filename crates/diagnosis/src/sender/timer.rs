@@ -5,8 +5,8 @@ use dupack_tcp::facts::View;
 use dupack_tcp::time::Duration;
 
 use super::report::{LeastTimeout, TimeoutRule};
-use crate::cause::Cause;
-use crate::moment::{Arrival, Explained, Stage};
+use crate::analyse::cause::Cause;
+use crate::read::moment::{Arrival, Explained, Stage};
 
 /// Linux's least variance term, `TCP_RTO_MIN`; ns-2's `minrto_`.
 const SHORT: Duration = Duration::from_millis(200);

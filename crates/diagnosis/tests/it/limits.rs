@@ -1,12 +1,12 @@
 //! The budget of time and the stalls, held against what simulated senders knew, through the whole of it: a
-//! capture at each end, read and diagnosed. Seeds that nothing was tuned with; `--example limits` does more.
+//! capture at each end, read and diagnosed. Seeds that nothing was tuned with; `limits` in `validation/` does more.
 
-use dupack_diagnosis::stalls::StallKind;
+use dupack_diagnosis::analyse::stalls::StallKind;
 
-use crate::cases;
-use crate::lot::Drawn;
-use crate::off::{MEASURES, Measure, Off, Summary};
-use crate::tape::End;
+use dupack_truth::limits::cases;
+use dupack_truth::limits::lot::Drawn;
+use dupack_truth::limits::off::{MEASURES, Measure, Off, Summary};
+use dupack_truth::limits::tape::End;
 
 /// Far from those of development, which begin at 1.
 const SEEDS: core::ops::Range<u64> = 700_000..700_040;

@@ -1,26 +1,12 @@
 //! What is told of paths, and of other senders on them, is true of simulated transfers that go through the whole
-//! diagnosis: a part of what `cargo run -p dupack-diagnosis --example paths` prints, with room for chance.
-
-// The example uses what the tests do not.
-#[allow(dead_code)]
-#[path = "../../examples/paths/capture.rs"]
-mod capture;
-#[allow(dead_code)]
-#[path = "../../examples/paths/drawn.rs"]
-mod drawn;
-#[allow(dead_code)]
-#[path = "../../examples/paths/judge.rs"]
-mod judge;
-#[allow(dead_code)]
-#[path = "../../examples/paths/others.rs"]
-mod others;
+//! diagnosis: a part of what `paths` in `validation/` prints, with room for chance.
 
 use core::ops::Range;
 
-use capture::End;
-use drawn::Drawn;
-use judge::{Happened, Scores};
-use others::{Came, Company, Question};
+use dupack_truth::paths::capture::End;
+use dupack_truth::paths::drawn::Drawn;
+use dupack_truth::paths::judge::{self, Happened, Scores};
+use dupack_truth::paths::others::{Came, Company, Question};
 
 /// Far from those of development, which begin at 1.
 const SEEDS: Range<u64> = 20_000..20_030;

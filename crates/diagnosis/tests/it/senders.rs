@@ -1,9 +1,9 @@
 //! Senders that are known, captured at both ends, drawn from seeds that nothing was tuned with: they are named
 //! rightly or not at all.
 
-use crate::lot::Drawn;
-use crate::score::{Axis, Table, name_of};
-use crate::tape::End;
+use dupack_truth::limits::lot::Drawn;
+use dupack_truth::limits::tape::End;
+use dupack_truth::senders::{Axis, Table, name_of};
 
 /// Far from those of development, which begin at 0.
 const SEEDS: core::ops::Range<u64> = 800_000..800_060;

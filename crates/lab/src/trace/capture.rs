@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use dupack_packet::{CaptureError, CaptureWriter, Endpoints, FlowCapture, FlowConfig, Snap};
 use dupack_tcp::facts::SendReason;
 use dupack_tcp::time::{Duration, Instant};
-use dupack_wire::{CaptureError, CaptureWriter, Endpoints, FlowCapture, FlowConfig, Snap};
 
 use super::{Event, Fate, Flow, Sent, Trace, What};
 

@@ -18,12 +18,12 @@ pub use csv::{packets_csv, windows_csv};
 pub use reach::{Reach, Unreached};
 
 pub use dupack_net::link::DropCause;
+use dupack_packet::Marking;
 use dupack_tcp::facts::SendReason;
 use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::sender::{SenderStats, WindowChange};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{ReceiverConfig, SenderConfig};
-use dupack_wire::Marking;
 
 /// The parameters of both ends of a flow.
 #[derive(Clone, Copy, Debug)]

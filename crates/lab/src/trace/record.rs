@@ -6,11 +6,11 @@ use dupack_net::ids::FlowId;
 use dupack_net::observer::{Happening, Observer, PacketEvent};
 use dupack_net::packet::{Body, Copy, Data};
 use dupack_net::simulation::Simulation;
+use dupack_packet::Marking;
 use dupack_tcp::Sender;
 use dupack_tcp::congestion::Governance;
 use dupack_tcp::sender::{WindowChange, WindowLog};
 use dupack_tcp::time::Instant;
-use dupack_wire::Marking;
 
 use super::{Event, Fate, Flow, Growth, Repeated, Sent, State, Trace, What};
 use crate::run::{Attempt, BuildError, Interrupt, Scenario};

@@ -6,10 +6,10 @@
 use std::io::{self, BufWriter, Write};
 
 use dupack_net::ids::FlowId;
+use dupack_packet::CaptureError;
 use dupack_tcp::sender::{SenderStats, WindowChange};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::WindowCause;
-use dupack_wire::CaptureError;
 
 use super::capture::Capture;
 use super::csv::{PacketsCsv, WindowsCsv};

@@ -15,7 +15,7 @@ use super::application::{Application, Outcome, Supply};
 use super::outbox::{Ends, Outbox};
 use super::ring::Ring;
 use crate::device::Device;
-use crate::parse::Parsed;
+use dupack_packet::parse::Parsed;
 
 /// A connection and its bytes.
 pub(super) struct Endpoint {

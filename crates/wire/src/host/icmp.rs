@@ -13,8 +13,8 @@ use super::Host;
 use super::outbox::Ends;
 use super::registry::Whose;
 use crate::device::{Device, Received};
-use crate::icmp::parse_icmp;
-use crate::parse::Verify;
+use dupack_packet::icmp::parse_icmp;
+use dupack_packet::parse::Verify;
 
 /// Hosts whose path's MTU is remembered. Beyond it one is forgotten: the next connection hears of it
 /// again.

@@ -14,10 +14,10 @@ use super::ring::Ring;
 use crate::device::{
     ChecksumState, Device, Granted, MAX_PACKET_BYTES, Pending, Segmentation, Writing,
 };
-use crate::emit::{
+use crate::family::Family;
+use dupack_packet::emit::{
     CHECKSUM_AT, Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit, emit_headers,
 };
-use crate::family::Family;
 
 /// Payload that fits a packet of the greatest length, whatever its headers.
 const MAX_JOINED_BYTES: u32 = (MAX_PACKET_BYTES - MAX_HEADER_BYTES) as u32;

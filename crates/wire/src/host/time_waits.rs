@@ -11,7 +11,7 @@ use super::Host;
 use super::endpoint::Endpoint;
 use super::outbox::Ends;
 use crate::device::Device;
-use crate::parse::Parsed;
+use dupack_packet::parse::Parsed;
 
 /// When an entry goes, and a number that makes it the only one that goes then.
 type Turn = (Instant, u64);

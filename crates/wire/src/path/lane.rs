@@ -15,7 +15,7 @@ use super::store::{FrameStore, SegmentId};
 use super::{HopSays, NarrowHop};
 use crate::clock::WallClock;
 use crate::device::{Device, Granted, Received, Writing};
-use crate::icmp::packet_too_big;
+use dupack_packet::icmp::packet_too_big;
 
 /// Bytes of a dropped packet that a router quotes: the longest headers of IPv6 and TCP.
 const QUOTED_BYTES: usize = 100;

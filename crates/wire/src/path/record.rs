@@ -2,7 +2,7 @@
 //! front of the far host.
 //!
 //! Two files, and not two interfaces of one: tcptrace and tcpdump do not read two interfaces of
-//! raw IP (see [`capture`](crate::capture)), and Wireshark takes what it sees twice for a
+//! raw IP (see [`capture`](dupack_packet::capture)), and Wireshark takes what it sees twice for a
 //! retransmission. What is in the file of the end where it entered and not in that of the other
 //! was lost on the way.
 //!
@@ -26,8 +26,8 @@ use thiserror::Error;
 
 use super::Side;
 use super::frame::Piece;
-use crate::capture::{CaptureError, CaptureTime, CaptureWriter, Part, Snap};
 use crate::clock::WallClock;
+use dupack_packet::capture::{CaptureError, CaptureTime, CaptureWriter, Part, Snap};
 
 /// Packets that wait to be written, at most: some 50 MB of long ones. Each is seen twice, and
 /// has half an ACK, so that on a path of 400 Mbit/s it takes a third of a second to fill.

@@ -151,7 +151,7 @@ fn every_segment_stands_for_itself() {
 fn ecn(piece: &Piece<'_>) -> Codepoint {
     let bytes = packet(piece);
     read_tcp(&bytes);
-    let parsed = crate::parse(&bytes, crate::Verify::Checksums).expect("a packet");
+    let parsed = dupack_packet::parse(&bytes, dupack_packet::Verify::Checksums).expect("a packet");
     parsed.segment.ecn
 }
 

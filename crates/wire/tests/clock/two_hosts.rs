@@ -9,8 +9,10 @@ use std::thread;
 use dupack_algorithms::catalog::{self, Catalog, Dialect, StackSpec};
 use dupack_net::link::LinkConfig;
 use dupack_net::units::{BitRate, Probability};
+use dupack_packet::{CaptureTime, CaptureWriter, Parsed, Snap, Verify, parse};
 use dupack_tcp::connection::Flags;
 use dupack_tcp::time::Duration;
+use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
 use dupack_wire::device::{
     Device, Fate, Filter, Granted, PairConfig, PairEnd, Sighting, Way, pair,
@@ -20,7 +22,6 @@ use dupack_wire::host::{
     Pattern, Supply,
 };
 use dupack_wire::path::{PathConfig, RunningPath};
-use dupack_wire::{CaptureTime, CaptureWriter, Parsed, Secret, Snap, Verify, parse};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 const BYTES: u64 = 1_000_000;

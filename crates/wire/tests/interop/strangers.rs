@@ -3,12 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 
+use dupack_packet::{Checksum, Envelope, emit};
 use dupack_tcp::connection::{Flags, Segment};
 use dupack_tcp::seq::SeqNumber;
 use dupack_wire::Family;
 use dupack_wire::host::{Digest, HostCounters};
 use dupack_wire::namespace::Namespace;
-use dupack_wire::{Checksum, Envelope, emit};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
 };

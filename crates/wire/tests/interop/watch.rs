@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use dupack_packet::{Verify, parse};
 use dupack_tcp::connection::{Flags, Segment};
 use dupack_wire::namespace::Namespace;
-use dupack_wire::{Verify, parse};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt, socket, sockopt,

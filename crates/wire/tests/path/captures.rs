@@ -6,13 +6,13 @@ use std::path::Path;
 
 use dupack_net::link::{LinkConfig, LossModel};
 use dupack_net::units::Probability;
+use dupack_packet::Snap;
+use dupack_packet::{Verify, parse};
 use dupack_tcp::time::Duration;
 use dupack_wire::Family;
-use dupack_wire::Snap;
 use dupack_wire::path::{
     Attachment, CaptureFiles, Captured, Captures, PathConfig, PathNetwork, PathReport, Side,
 };
-use dupack_wire::{Verify, parse};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use tempfile::TempDir;
 

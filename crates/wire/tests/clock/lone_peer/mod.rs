@@ -4,16 +4,17 @@ use std::net::SocketAddr;
 use std::thread;
 
 use dupack_algorithms::catalog::{self, Catalog, Dialect, StackSpec};
+use dupack_packet::icmp::packet_too_big;
+use dupack_packet::{Checksum, Envelope, Verify, emit, parse};
 use dupack_tcp::connection::{Config, Flags, Segment, Timestamps};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
+use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
 use dupack_wire::device::{
     BUFFER_BYTES, Device, PairConfig, PairEnd, Pending, Reading, Writing, pair,
 };
 use dupack_wire::host::{Application, Host, HostConfig, HostCounters, Listener, Offer};
-use dupack_wire::icmp::packet_too_big;
-use dupack_wire::{Checksum, Envelope, Secret, Verify, emit, parse};
 
 const HOST: &str = "10.0.0.1:80";
 

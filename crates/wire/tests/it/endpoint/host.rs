@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
+use dupack_packet::{Checksum, Envelope, Verify, emit, parse};
 use dupack_tcp::connection::{Connection, Event, Reason, State};
 use dupack_tcp::time::Instant;
-use dupack_wire::{Checksum, Envelope, Verify, emit, parse};
 
 /// What the application does with a connection.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! Attacks by options: segment sizes, timestamps, and bytes that are no options.
 
+use dupack_packet::Options;
 use dupack_tcp::connection::{MIN_SEND_MSS, State, Timestamps};
 use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
-use dupack_wire::Options;
 
 use super::{established_stamped, finishes, outstanding_segments};
 use crate::endpoint::script::{OUR_ISS, Script, plain};

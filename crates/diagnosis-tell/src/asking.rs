@@ -1,0 +1,348 @@
+//! What another sender would have taken, for people: the question, and the answer in words.
+
+use std::path::PathBuf;
+
+use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
+use dupack_lab::experiment::SenderOptions;
+use dupack_lab::run::{Interrupt, Progress};
+use dupack_lab::units::{Buffer, Delay};
+use dupack_tcp::time::Duration;
+
+use crate::experiment::{Captured, Written, write};
+use crate::whatif::course::{self, Course};
+use crate::whatif::{
+    Answer, Bound, Checked, Estimate, Gate, Offer, Quantity, Reason, WhatIf, usual_stacks,
+};
+use crate::words;
+use dupack_diagnosis::findings::StreamFindings;
+use dupack_diagnosis::sender::{
+    Candidate, InitialBound, SenderReport, TimeoutRule, Traits, Verdict,
+};
+
+/// The sender that a path is written for where the captured one cannot be told: what most hosts are.
+const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
+
+/// A name whose score is so far behind the best one's, as a natural logarithm, may be the right one as well
+/// (ours: one is named where it is ahead by about as much).
+const BEHIND: f64 = 3.0;
+
+/// What each dialect is behind the one before it, where nothing tells (ours: three of four that send much keep Linux's
+/// rules).
+const PER_DIALECT: f64 = 1.1;
+
+/// So many senders are simulated at most (ours: some seconds each).
+const TRIED: usize = 12;
+
+/// An initial window of no more segments than this is that of RFC 3390 or RFC 2581, which only ns-2's dialect
+/// still has.
+const SMALL_INITIAL: u32 = 4;
+
+/// RFC 6298 §2.4.
+const ONE_SECOND: Duration = Duration::from_secs(1);
+
+/// What came of the question.
+#[derive(Debug)]
+pub enum Asked {
+    /// The answers, the fastest first; those that cannot be relied on come last.
+    Answered(Vec<Answer>),
+    /// There is none, and this is why.
+    Refused(String),
+    /// Somebody asked for the end before there was an answer.
+    Interrupted,
+}
+
+/// The senders that the captured one may have been as experiments have them, the likeliest first; none if nothing
+/// fits that can be simulated.
+#[must_use]
+pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
+    let report = &stream.sender;
+    let controls = fitting(&report.control);
+    let controls = controls.into_iter().filter_map(|(control, behind)| {
+        let name = control.in_stack()?;
+        Some((name, behind))
+    });
+    let controls: Vec<(&str, f64)> = controls.collect();
+    let mut recoveries = fitting(&report.recovery);
+    if stream.path.losses == 0 {
+        // Without losses all do the same.
+        recoveries.truncate(1);
+    }
+    let mut stacks: Vec<(f64, String, Dialect)> = Vec::new();
+    for (n, dialect) in dialects(&report.traits).into_iter().enumerate() {
+        for (recovery, behind) in &recoveries {
+            for (control, further) in &controls {
+                let behind = behind + further + n as f64 * PER_DIALECT;
+                stacks.push((behind, format!("{recovery}/{control}"), dialect));
+            }
+        }
+    }
+    stacks.sort_by(|one, other| one.0.total_cmp(&other.0));
+    stacks.dedup_by(|one, other| one.1 == other.1 && one.2 == other.2);
+    let stacks = stacks.into_iter().take(TRIED);
+    let sender = options(report);
+    let all = stacks.map(|(behind, stack, dialect)| Captured {
+        stack,
+        dialect,
+        sender,
+        behind,
+    });
+    all.collect()
+}
+
+/// The names that fit, the likeliest first, each with how far it is behind that.
+fn fitting<N: Copy>(verdict: &Verdict<N>) -> Vec<(N, f64)> {
+    if let Some(name) = verdict.name {
+        return vec![(name, 0.0)];
+    }
+    let best = verdict.candidates.first().map_or(0.0, |best| best.score);
+    let behind = |candidate: &Candidate<N>| (candidate.name, best - candidate.score);
+    let all = verdict.candidates.iter().map(behind);
+    all.take_while(|(_, behind)| *behind <= BEHIND).collect()
+}
+
+/// The dialects that fit, the likeliest first.
+fn dialects(traits: &Traits) -> Vec<Dialect> {
+    let initial = traits.initial_segments;
+    let small = traits.initial_is_window == Some(InitialBound::Window)
+        && initial.is_some_and(|n| n <= SMALL_INITIAL);
+    let large = initial.is_some_and(|n| n > SMALL_INITIAL);
+    match traits.least_timeout.map(|least| least.rule) {
+        Some(TimeoutRule::Linux) => vec![Dialect::Linux],
+        Some(TimeoutRule::OneSecond) => vec![Dialect::Rfc],
+        // A timer that starts when the first missing segment left, as Linux's does, expires sooner after the last ACK.
+        Some(TimeoutRule::Short) if large => vec![Dialect::Linux, Dialect::Ns2],
+        Some(TimeoutRule::Short) => vec![Dialect::Ns2],
+        Some(TimeoutRule::Other) | None if small => vec![Dialect::Ns2, Dialect::Rfc],
+        Some(TimeoutRule::Other) | None => vec![Dialect::Linux, Dialect::Rfc],
+    }
+}
+
+fn options(report: &SenderReport) -> SenderOptions {
+    let traits = &report.traits;
+    let window = traits.initial_is_window == Some(InitialBound::Window);
+    let segments = traits.initial_segments.filter(|_| window);
+    let rule = traits.least_timeout.map(|least| least.rule);
+    let least = (rule == Some(TimeoutRule::OneSecond)).then_some(ONE_SECOND);
+    SenderOptions {
+        initial_window: segments.map(Buffer::Packets),
+        min_rto: least.map(|least| Delay::from_nanos(least.as_nanos())),
+        ..SenderOptions::default()
+    }
+}
+
+/// The path of a stream as an experiment, with the sender that was captured or, where it cannot be told, a usual
+/// one.
+#[must_use]
+pub fn experiment(stream: &StreamFindings) -> Written {
+    let usual = || Captured {
+        stack: USUAL.0.to_owned(),
+        dialect: USUAL.1,
+        sender: SenderOptions::default(),
+        behind: 0.0,
+    };
+    let captured = captured(stream).into_iter().next();
+    let captured = captured.unwrap_or_else(usual);
+    write(&stream.path, &captured)
+}
+
+/// The files of [`experiment`], its own called `name`.
+#[must_use]
+pub fn experiment_files(stream: &StreamFindings, name: PathBuf) -> Vec<(PathBuf, String)> {
+    let written = experiment(stream);
+    let own = (name, written.toml());
+    std::iter::once(own).chain(written.files).collect()
+}
+
+/// Asks what `stacks` would have taken; if none are named, those that Linux has.
+///
+/// # Errors
+/// If a stack cannot run on the path, in words.
+pub fn ask(
+    stream: &StreamFindings,
+    catalog: &Catalog,
+    stacks: Option<&[StackSpec]>,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Asked, String> {
+    let captured = captured(stream);
+    if captured.is_empty() {
+        return Ok(Asked::Refused(no_sender(&stream.sender)));
+    }
+    let question = WhatIf::of_any(&stream.path, &captured, catalog);
+    let passed = match question.gate(progress, interrupt) {
+        Gate::Passed(passed) => passed,
+        Gate::Refused { reason, checked } => {
+            return Ok(Asked::Refused(refusal(&reason, &checked)));
+        }
+        Gate::Interrupted => return Ok(Asked::Interrupted),
+    };
+    let usual = usual_stacks(catalog);
+    let alone = match passed.senders.as_slice() {
+        [one] => Some(one.captured.stack.clone()),
+        _ => None,
+    };
+    // The captured sender was simulated for the gate.
+    let others = stacks.unwrap_or(&usual).iter();
+    let others = others.filter(|stack| Some(stack.to_string()) != alone);
+    let stacks: Vec<StackSpec> = others.cloned().collect();
+    if stacks.is_empty() {
+        return Ok(Asked::Refused(format!(
+            "{} is what was captured, and no other stack was asked for",
+            alone.unwrap_or_default()
+        )));
+    }
+    let Some(mut answers) = passed.ask(&stacks, progress, interrupt)? else {
+        return Ok(Asked::Interrupted);
+    };
+    answers.sort_by(|a, b| {
+        let rank = |answer: &Answer| (answer.offer != Offer::Given, answer.duration.mean);
+        let ((one, mean), (other, than)) = (rank(a), rank(b));
+        one.cmp(&other).then(mean.total_cmp(&than))
+    });
+    Ok(Asked::Answered(answers))
+}
+
+/// Answers whose course is shown.
+const COURSES: usize = 2;
+
+/// How the transfer goes when the captured sender is simulated, and by the stacks that are the fastest; nothing
+/// where nothing was answered.
+#[must_use]
+pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec<Course> {
+    let Asked::Answered(answers) = asked else {
+        return Vec::new();
+    };
+    let passed = answers.first().map_or(&[][..], |answer| &answer.senders);
+    let mut senders = captured(stream).into_iter();
+    let Some(sender) = senders.find(|sender| passed.contains(&sender.name())) else {
+        return Vec::new();
+    };
+    let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
+    let fastest = given.map(|answer| answer.stack.to_string());
+    let fastest = fastest.filter(|stack| *stack != sender.stack).take(COURSES);
+    let stacks: Vec<String> = std::iter::once(sender.stack.clone())
+        .chain(fastest)
+        .collect();
+    // What could be answered can be run.
+    course::courses(&stream.path, &sender, &stacks, catalog).unwrap_or_default()
+}
+
+fn no_sender(report: &SenderReport) -> String {
+    match report.control.name {
+        Some(control) if control.in_stack().is_none() => {
+            format!("its control is {control}, which cannot be simulated here")
+        }
+        _ => "which sender it was cannot be told, so that it cannot be checked whether a simulation does what \
+              it did"
+            .to_owned(),
+    }
+}
+
+fn refusal(reason: &Reason, checked: &[Checked]) -> String {
+    match reason {
+        Reason::NothingTransferred => "no data was acknowledged".to_owned(),
+        Reason::NoRoundTrip => "the least round-trip time is not known".to_owned(),
+        Reason::PerhapsShared => {
+            "others may share the bottleneck, and would give way to another sender otherwise"
+                .to_owned()
+        }
+        Reason::VariesUnseen => {
+            "the path's rate varies, and the sender did not fill it for long enough to show how"
+                .to_owned()
+        }
+        Reason::NoSuchSender(why) => format!("the captured sender cannot be simulated: {why}"),
+        Reason::Impossible(why) => format!("it cannot be simulated on this path: {why}"),
+        Reason::Differs => {
+            let beyond = checked.iter().filter(|one| one.bound() == Bound::Beyond);
+            let beyond: Vec<String> = beyond.map(differs).collect();
+            format!(
+                "the captured sender, simulated on what the capture tells of the path, does something else: {}",
+                beyond.join(", ")
+            )
+        }
+    }
+}
+
+fn differs(checked: &Checked) -> String {
+    let Checked {
+        captured,
+        simulated,
+        allowed,
+        ..
+    } = *checked;
+    let say = |value: f64| match checked.quantity {
+        Quantity::Duration => words::seconds(value),
+        Quantity::Goodput => words::rate(value * 1e6),
+        Quantity::Losses | Quantity::Timeouts => format!("{value:.0}"),
+    };
+    let what = match checked.quantity {
+        Quantity::Duration => "it takes",
+        Quantity::Goodput => "its goodput is",
+        Quantity::Losses => "losses are",
+        Quantity::Timeouts => "timeouts are",
+    };
+    format!(
+        "{what} {}, and {} ± {} in the capture",
+        say(simulated),
+        say(captured),
+        say(allowed)
+    )
+}
+
+/// An answer in words: `"rack/cubic would have taken 14.7 s (13.9 to 15.5 s)"`.
+#[must_use]
+pub fn in_words(answer: &Answer) -> String {
+    let stack = &answer.stack;
+    match answer.offer {
+        Offer::Given => format!(
+            "{stack} would have taken {}, {}",
+            duration(answer),
+            words::rate(answer.goodput.mean * 1e6),
+        ),
+        Offer::TooWide => format!("{stack}: the capture does not tell the path well enough"),
+        Offer::DoesNotEnd => format!("{stack}: its transfer does not end"),
+    }
+}
+
+/// How long it would have taken, with its interval.
+#[must_use]
+pub fn duration(answer: &Answer) -> String {
+    let Estimate { mean, low, high } = answer.duration;
+    let [mean, low, high] = [mean, low, high].map(words::seconds);
+    words::with_interval(&mean, &low, &high)
+}
+
+/// What turns a stack on in Linux, a command each; nothing if it cannot be.
+#[must_use]
+pub fn commands(stack: &StackSpec) -> Vec<String> {
+    let deployment = Deployment::of(stack);
+    match deployment.is_possible() {
+        true => deployment.commands(),
+        false => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_diagnosis::sender::LeastTimeout;
+
+    #[test]
+    fn a_short_timer_is_of_ns2_only_where_the_first_flight_does_not_say_otherwise() {
+        let short = |initial_segments| {
+            dialects(&Traits {
+                initial_segments,
+                initial_is_window: Some(InitialBound::Window),
+                least_timeout: Some(LeastTimeout {
+                    shortest: Duration::from_millis(200),
+                    srtt: Duration::from_millis(20),
+                    rule: TimeoutRule::Short,
+                }),
+                ..Traits::default()
+            })
+        };
+        assert_eq!(short(Some(10)), [Dialect::Linux, Dialect::Ns2]);
+        assert_eq!(short(Some(2)), [Dialect::Ns2]);
+        assert_eq!(short(None), [Dialect::Ns2]);
+    }
+}

@@ -1,0 +1,426 @@
+//! A second look at a few connections, packet by packet: what figures show, and what is to be said of each
+//! packet.
+//!
+//! The first reading keeps no packets, and knows only at its end which connections are the worst. So whoever
+//! wants more of some of them reads the capture once more ([`retell`]): a [`Scene`] of each of their streams
+//! gathers points, of which there are never too many, and remarks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+
+use dupack_packet::captured::{CaptureReader, ReadError};
+use dupack_report::trace::thin::{MOST_POINTS, Mark, Marks, Steps};
+use dupack_tcp::facts::AckKind;
+use dupack_tcp::time::Instant;
+
+use crate::words;
+use dupack_diagnosis::analyse::cause::{Cause, Class, Need, Repeat, Retransmission};
+use dupack_diagnosis::analyse::explain::{self, Explainer};
+use dupack_diagnosis::read::follow::{Attention, Beginning, Follower, Onlooker, StreamId, Timer};
+use dupack_diagnosis::read::moment::{Analysis, Arrival, Departure, Explained};
+use dupack_diagnosis::read::packet::Packet;
+use dupack_diagnosis::read::side::Side;
+use dupack_diagnosis::read::table::{Limits, Table};
+use dupack_diagnosis::{Watch, each_packet};
+
+/// Retransmissions of a stream that is looked at, one by one: some 10 MB of them (ours).
+const RECORDS_MAX: usize = 1 << 16;
+
+/// Remarks on packets of a stream: more than anybody reads (ours; some 20 MB).
+const REMARKS_MAX: usize = 1 << 17;
+
+/// Whether every packet is remarked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remarks {
+    /// What there is to say of it is kept.
+    Kept,
+    /// Nothing is.
+    None,
+}
+
+/// One stream, packet by packet. Times are in seconds, values in bytes.
+#[derive(Debug)]
+pub struct Scene {
+    /// First transmissions: when, and where they begin in the stream.
+    pub sent: Marks,
+    /// Retransmissions by their class, in the order of [`Class::ALL`].
+    pub again: [Marks; Class::ALL.len()],
+    /// Segments that others overtook.
+    pub overtaken: Marks,
+    /// What is acknowledged.
+    pub acked: Steps,
+    /// SACK blocks.
+    pub sacks: Marks,
+    /// The end of the receive window.
+    pub edge: Steps,
+    /// Bytes in flight.
+    pub in_flight: Steps,
+    /// Round-trip times, in seconds.
+    pub rtt: Marks,
+    /// Its retransmissions, as it is known at the end what each was.
+    pub retransmissions: Vec<Retransmission>,
+    remarks: Option<RemarksOn>,
+    smss: u64,
+}
+
+impl Scene {
+    fn new(remarks: Remarks) -> Self {
+        let (marks, steps) = (|| Marks::new(MOST_POINTS), || Steps::new(MOST_POINTS));
+        Self {
+            sent: marks(),
+            again: Class::ALL.map(|_| marks()),
+            overtaken: marks(),
+            acked: steps(),
+            sacks: marks(),
+            edge: steps(),
+            in_flight: steps(),
+            rtt: marks(),
+            retransmissions: Vec::new(),
+            remarks: (remarks == Remarks::Kept).then(RemarksOn::default),
+            smss: 1,
+        }
+    }
+
+    /// What is said of each packet, by its number in the capture.
+    #[must_use]
+    pub fn into_remarks(self) -> BTreeMap<u64, String> {
+        self.remarks
+            .map_or_else(BTreeMap::new, |remarks| remarks.said)
+    }
+
+    /// Whether some points were left out.
+    #[must_use]
+    pub fn is_thinned(&self) -> bool {
+        self.sent.is_thinned() || self.acked.is_thinned() || self.rtt.is_thinned()
+    }
+
+    fn finish(&mut self, records: impl Iterator<Item = Retransmission>) {
+        self.retransmissions = records.collect();
+        if let Some(remarks) = &mut self.remarks {
+            for record in &self.retransmissions {
+                remarks.learned(record);
+            }
+        }
+    }
+}
+
+fn point(at: Instant, low: u64, high: u64) -> Mark {
+    Mark {
+        time: at.as_secs_f64(),
+        low: low as f64,
+        high: high as f64,
+    }
+}
+
+impl Analysis for Scene {
+    fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
+        let (at, start) = (departure.at, departure.start);
+        let mark = point(at, start, departure.end);
+        let len = departure.end.saturating_sub(start);
+        self.smss = self.smss.max(len);
+        match explained.repeat {
+            Some(Repeat::Retransmission(cause)) => {
+                if let Some(marks) = self.again.get_mut(cause.class() as usize) {
+                    marks.push(mark);
+                }
+            }
+            Some(Repeat::Overtaken) => self.overtaken.push(mark),
+            Some(Repeat::Copy) => {}
+            None => self.sent.push(mark),
+        }
+        let flight = departure.view.flight_size();
+        self.in_flight.push((at.as_secs_f64(), flight as f64));
+        if let Some(remarks) = &mut self.remarks {
+            remarks.departed(departure, explained);
+        }
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>, _: &Explained<'_>) {
+        let time = arrival.at.as_secs_f64();
+        let facts = &arrival.facts;
+        self.acked.push((time, facts.una as f64));
+        let board = arrival.view.scoreboard;
+        if facts.sacked_bytes > 0 {
+            let forward = board.forward_ack();
+            let low = forward.saturating_sub(facts.sacked_bytes).max(facts.una);
+            self.sacks.push(point(arrival.at, low, forward));
+        }
+        if let Some(left) = arrival.window_left {
+            self.edge
+                .push((time, board.nxt().saturating_add(left) as f64));
+        }
+        let flight = arrival.view.flight_size();
+        self.in_flight.push((time, flight as f64));
+        if let Some(rtt) = facts.rtt {
+            let seconds = rtt.as_secs_f64();
+            self.rtt.push(Mark {
+                time,
+                low: seconds,
+                high: seconds,
+            });
+        }
+        if let Some(remarks) = &mut self.remarks {
+            remarks.arrived(arrival);
+        }
+    }
+}
+
+/// What is said of packets.
+#[derive(Debug, Default)]
+struct RemarksOn {
+    said: BTreeMap<u64, String>,
+    /// Which packet carried the bytes from an offset on the last time, as far as they are outstanding.
+    carried: BTreeMap<u64, u64>,
+    /// By a retransmission's packet that of the transmission before it.
+    before: BTreeMap<u64, u64>,
+    /// The window that was granted last.
+    window: Option<u64>,
+}
+
+impl RemarksOn {
+    fn say(&mut self, packet: u64, what: &str) {
+        if self.said.len() >= REMARKS_MAX && !self.said.contains_key(&packet) {
+            return;
+        }
+        let said = self.said.entry(packet).or_default();
+        if !said.is_empty() {
+            said.push_str("; ");
+        }
+        said.push_str(what);
+    }
+
+    fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
+        let packet = departure.packet;
+        match explained.repeat {
+            Some(Repeat::Overtaken) => self.say(packet, "overtaken on the way: it was sent once"),
+            Some(Repeat::Copy) => self.say(packet, "the capture has it twice"),
+            Some(Repeat::Retransmission(_)) | None => {}
+        }
+        if let Some(again) = explained.retransmission {
+            self.say(packet, &again_in_words(again));
+            if let Some(trigger) = again.trigger {
+                self.say(trigger, &format!("sets off the retransmission #{packet}"));
+            }
+            if let Some(before) = self.carried.get(&again.start).copied()
+                && self.before.len() < REMARKS_MAX
+            {
+                self.before.insert(packet, before);
+            }
+        }
+        if departure.unseen_bytes > 0 {
+            let unseen = words::bytes(departure.unseen_bytes as f64);
+            self.say(
+                packet,
+                &format!("{unseen} before it are not in the capture"),
+            );
+        }
+        let len = departure.end.saturating_sub(departure.start);
+        if len > 0 && departure.window_left.is_some_and(|left| left < len) {
+            self.say(packet, "fills the receive window");
+        }
+        if len > 0 && explained.repeat != Some(Repeat::Copy) {
+            self.carried.insert(departure.start, packet);
+        }
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>) {
+        let packet = arrival.packet;
+        let facts = &arrival.facts;
+        if facts.kind == AckKind::Duplicate {
+            self.say(packet, &format!("duplicate ACK {}", facts.dup_acks));
+        }
+        if let Some((from, to)) = facts.dsack {
+            self.say(packet, &format!("DSACK: bytes {from} to {to} came twice"));
+        }
+        let was = std::mem::replace(&mut self.window, arrival.window);
+        match (was, arrival.window) {
+            (Some(1..) | None, Some(0)) => self.say(packet, "shuts the receive window"),
+            (Some(0), Some(1..)) => self.say(packet, "opens the receive window again"),
+            _ => {}
+        }
+        if facts.acked_bytes > 0 {
+            self.carried = self.carried.split_off(&facts.una);
+        }
+    }
+
+    /// What is known of a retransmission at the end.
+    fn learned(&mut self, record: &Retransmission) {
+        let packet = record.packet;
+        if let Some(needless) = needless_in_words(record.need) {
+            self.say(packet, needless);
+        }
+        if record.lost {
+            self.say(packet, "lost");
+        }
+        if record.need == Need::Needed
+            && record.transmission <= 2
+            && let Some(before) = self.before.get(&packet).copied()
+        {
+            self.say(before, &format!("lost: sent again as #{packet}"));
+        }
+    }
+}
+
+/// Why it is known that a retransmission was needless, if it was.
+#[must_use]
+pub const fn needless_in_words(need: Need) -> Option<&'static str> {
+    match need {
+        Need::Needed | Need::Unknown => None,
+        Need::NeedlessByDsack => Some("needless: a DSACK says that it came twice"),
+        Need::NeedlessByTimestamp => Some("needless: its ACK echoes the first one's timestamp"),
+        Need::NeedlessByTime => Some("needless: its ACK came too soon to be for it"),
+        Need::NeedlessByArrival => Some("needless: the first one had come by here, and was ACKed"),
+    }
+}
+
+/// What made a sender send something again, in words.
+#[must_use]
+pub const fn cause_in_words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::DuplicateAcks => "duplicate ACKs",
+        Cause::SackedBeyond => "SACK blocks beyond it",
+        Cause::Rack => "something sent later had arrived (RACK)",
+        Cause::EarlyRetransmit => "too little in flight for three duplicate ACKs",
+        Cause::PartialAck => "partial ACK",
+        Cause::FurtherHole => "further hole of the same recovery",
+        Cause::LostAgain => "its repair was lost",
+        Cause::Timeout { .. } => "timeout",
+        Cause::AfterTimeout => "outstanding when the timer expired",
+        Cause::TailLossProbe => "tail loss probe",
+        Cause::KeepAlive => "keep-alive",
+        Cause::WindowProbe => "window probe",
+        Cause::Unknown => "of unknown cause",
+    }
+}
+
+fn again_in_words(again: &Retransmission) -> String {
+    let mut text = format!("retransmission: {}", cause_in_words(again.cause));
+    if let Cause::Timeout { expiry } = again.cause
+        && expiry > 1
+    {
+        text += &format!(", number {expiry} in a row");
+    }
+    let by_timer = matches!(again.cause, Cause::Timeout { .. } | Cause::TailLossProbe);
+    if by_timer {
+        text += &format!(", waited {}", words::time(again.waited));
+    }
+    if let Some(trigger) = again.trigger {
+        text += &format!(", set off by #{trigger}");
+    }
+    text
+}
+
+/// Explains, and nothing more.
+#[derive(Debug)]
+struct Retelling(Explainer);
+
+impl Follower for Retelling {
+    fn begin(beginning: &Beginning) -> Self {
+        let mut limits = explain::Limits::default();
+        if beginning.attention == Attention::Close {
+            limits.records = RECORDS_MAX;
+        }
+        Self(Explainer::new(beginning.sack, limits))
+    }
+
+    fn departed(
+        &mut self,
+        departure: &Departure<'_>,
+        onlooker: Option<&mut (dyn Analysis + '_)>,
+    ) -> Timer {
+        let explained = self.0.departed(departure);
+        if let Some(onlooker) = onlooker {
+            onlooker.departed(departure, &explained);
+        }
+        match explained.retransmission.map(|again| again.cause) {
+            Some(Cause::Timeout { .. }) => Timer::Expired,
+            _ => Timer::Ran,
+        }
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>) {
+        let explained = self.0.arrived(arrival);
+        if let Some(onlooker) = onlooker {
+            onlooker.arrived(arrival, &explained);
+        }
+    }
+}
+
+/// Looks at the streams of some connections.
+#[derive(Debug)]
+struct Film {
+    wanted: BTreeSet<u64>,
+    remarks: Remarks,
+    scenes: BTreeMap<StreamId, Scene>,
+}
+
+impl Film {
+    fn scene(&mut self, stream: StreamId) -> Option<&mut Scene> {
+        if !self.wanted.contains(&stream.connection) {
+            return None;
+        }
+        let remarks = self.remarks;
+        let scene = self.scenes.entry(stream);
+        Some(scene.or_insert_with(|| Scene::new(remarks)))
+    }
+}
+
+impl Onlooker for Film {
+    fn analysis(&mut self, stream: StreamId) -> Option<&mut (dyn Analysis + '_)> {
+        self.scene(stream).map(|scene| scene as &mut dyn Analysis)
+    }
+
+    fn copied(&mut self, stream: StreamId, packet: u64) {
+        if let Some(remarks) = self.scene(stream).and_then(|scene| scene.remarks.as_mut()) {
+            remarks.say(packet, "the capture has it twice");
+        }
+    }
+}
+
+/// Reads a capture again, and looks at the connections of these numbers.
+///
+/// # Errors
+/// If the reader fails.
+pub fn retell<R: Read>(
+    reader: &mut CaptureReader<R>,
+    wanted: &[u64],
+    remarks: Remarks,
+    watch: &mut dyn Watch,
+) -> Result<BTreeMap<StreamId, Scene>, ReadError> {
+    let mut film = Film {
+        wanted: wanted.iter().copied().collect(),
+        remarks,
+        scenes: BTreeMap::new(),
+    };
+    let mut table = Table::<Retelling>::new(Limits::default());
+    let mut first = None;
+    let mut done = Vec::new();
+    each_packet(reader, watch, |captured| {
+        let Ok(packet) = captured.tcp() else { return };
+        let first = *first.get_or_insert(packet.at);
+        table.take(&Packet::new(&packet, first), &mut film);
+        while let Some(connection) = table.take_finished() {
+            if film.wanted.contains(&connection.number()) {
+                done.push(connection);
+            }
+        }
+    })?;
+    done.extend(table.finish(&mut film));
+    for mut connection in done {
+        let number = connection.number();
+        for sender in Side::BOTH {
+            let stream = StreamId {
+                connection: number,
+                sender,
+            };
+            let Some(scene) = film.scenes.get_mut(&stream) else {
+                continue;
+            };
+            if let Some(told) = connection.take_stream(sender) {
+                let explainer = told.into_follower().0;
+                scene.finish(explainer.records().copied());
+            }
+        }
+    }
+    Ok(film.scenes)
+}

@@ -1,0 +1,30 @@
+//! A diagnosis for people and for programs: sentences, a screen, a page, files, and other senders on the same path.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`story`](mod@story) | the limit of a stream, as a sentence |
+//! | [`words`] | quantities in words |
+//! | [`summary`](mod@summary) | one screen for the terminal |
+//! | [`page`], [`figures`], [`film`] | an HTML page with figures, packet by packet |
+//! | [`numbers`], [`annotate`](mod@annotate) | JSON, CSV, a capture with comments |
+//! | [`experiment`] | the path of a stream as an experiment file |
+//! | [`whatif`], [`asking`] | the time that other senders would have taken |
+//!
+//! Findings come from `dupack-diagnosis`, which knows nothing of this crate.
+
+pub mod annotate;
+pub mod asking;
+pub mod experiment;
+pub mod figures;
+pub mod film;
+pub mod keys;
+pub mod numbers;
+pub mod page;
+pub mod story;
+pub mod summary;
+#[cfg(test)]
+mod testing;
+pub mod whatif;
+pub mod words;
+
+pub use whatif::WhatIf;

@@ -1,0 +1,587 @@
+//! A diagnosis for other programs: one JSON object, or tables as CSV.
+//!
+//! Names do not change, and say their unit. Times are seconds since the capture's first packet.
+
+mod csv;
+
+pub use csv::{connections_csv, limits_csv, retransmissions_csv, stalls_csv};
+
+use std::collections::BTreeMap;
+
+use dupack_tcp::time::{Duration, Instant};
+use serde::Serialize;
+
+use crate::asking::{Asked, commands};
+use crate::keys;
+use crate::story::story;
+use crate::whatif::Offer;
+use dupack_diagnosis::analyse::budget::Limit;
+use dupack_diagnosis::analyse::cause::{Cause, Class, Retransmission};
+use dupack_diagnosis::analyse::stalls::{Stall, StallKind};
+use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
+use dupack_diagnosis::path::Path;
+use dupack_diagnosis::read::side::Side;
+use dupack_diagnosis::sender::{SenderReport, Verdict};
+use dupack_diagnosis::told::Told;
+use dupack_diagnosis::{Diagnosis, Extent};
+
+/// All of it, as one JSON object.
+#[must_use]
+pub fn json(diagnosis: &Diagnosis, asked: Option<&Asked>) -> String {
+    let mut text = serde_json::to_string_pretty(&Document::of(diagnosis, asked))
+        .unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"));
+    text.push('\n');
+    text
+}
+
+#[derive(Serialize)]
+struct Document {
+    format: String,
+    complete: bool,
+    first_packet_unix_s: Option<f64>,
+    duration_s: f64,
+    packets: BTreeMap<String, u64>,
+    notes: Vec<String>,
+    connections_all: u64,
+    connections_without_data: u64,
+    not_listed: NotListed,
+    what_if: Option<WhatIfNumbers>,
+    connections: Vec<ConnectionNumbers>,
+}
+
+#[derive(Serialize)]
+struct NotListed {
+    connections: u64,
+    bytes: u64,
+    retransmissions: u64,
+}
+
+/// What other senders would have taken for one connection.
+#[derive(Serialize)]
+struct WhatIfNumbers {
+    connection: u64,
+    refused: Option<String>,
+    answers: Vec<AnswerNumbers>,
+}
+
+#[derive(Serialize)]
+struct AnswerNumbers {
+    stack: String,
+    offered: bool,
+    duration_s: f64,
+    duration_low_s: f64,
+    duration_high_s: f64,
+    goodput_mbit_per_s: f64,
+    linux_commands: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ConnectionNumbers {
+    number: u64,
+    opener: String,
+    answerer: String,
+    first_s: f64,
+    last_s: f64,
+    established_s: Option<f64>,
+    syns_sent_again: Vec<SynNumbers>,
+    reset_s: Option<f64>,
+    lost_s: f64,
+    streams: Vec<StreamNumbers>,
+}
+
+#[derive(Serialize)]
+struct SynNumbers {
+    sent_by: &'static str,
+    at_s: f64,
+    packet: u64,
+    cause: &'static str,
+    waited_s: f64,
+}
+
+#[derive(Serialize)]
+struct StreamNumbers {
+    sent_by: &'static str,
+    story: String,
+    bytes: u64,
+    began_s: f64,
+    ended_s: f64,
+    duration_s: f64,
+    goodput_bit_per_s: f64,
+    lost_s: f64,
+    segment_bytes: u32,
+    rtt_min_s: Option<f64>,
+    rtt_mean_s: Option<f64>,
+    seen_from: SeenFrom,
+    limits_s: BTreeMap<&'static str, f64>,
+    limits_over_time: Vec<BandNumbers>,
+    kernel_busy_s: f64,
+    kernel_receive_window_limited_s: f64,
+    kernel_send_buffer_limited_s: f64,
+    segments: u64,
+    sent_again: SentAgain,
+    stalls: u64,
+    stalled_s: f64,
+    stalled_by_kind_s: BTreeMap<&'static str, f64>,
+    longest_stalls: Vec<StallNumbers>,
+    overtaken: u64,
+    window_shut_times: u64,
+    window_shut_s: f64,
+    window_probes: u64,
+    keep_alives: u64,
+    path: PathNumbers,
+    sender: SenderNumbers,
+    packets: PacketNumbers,
+}
+
+#[derive(Serialize)]
+struct SeenFrom {
+    place: &'static str,
+    to_sender_and_back_s: f64,
+    to_receiver_and_back_s: f64,
+    by: &'static str,
+}
+
+#[derive(Serialize)]
+struct BandNumbers {
+    from_s: f64,
+    until_s: f64,
+    limit: &'static str,
+}
+
+#[derive(Serialize)]
+struct SentAgain {
+    segments: u64,
+    bytes: u64,
+    by_class: BTreeMap<&'static str, u64>,
+    needless: u64,
+    needless_by_dsack: u64,
+    needless_by_timestamp: u64,
+    needless_by_time: u64,
+    needless_by_arrival: u64,
+    need_unknown: u64,
+    lost_first: u64,
+    lost_again: u64,
+    last: Vec<RetransmissionNumbers>,
+}
+
+#[derive(Serialize)]
+struct StallNumbers {
+    from_s: f64,
+    until_s: f64,
+    duration_s: f64,
+    kind: &'static str,
+    due_to: &'static str,
+    waited_for: &'static str,
+    packet_before: u64,
+    packet_after: u64,
+    in_flight_bytes: u64,
+    something_else_would_have_acted_after_s: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct RetransmissionNumbers {
+    at_s: f64,
+    packet: u64,
+    start_byte: u64,
+    end_byte: u64,
+    transmission: u32,
+    cause: &'static str,
+    timeout_in_a_row: Option<u32>,
+    set_off_by_packet: Option<u64>,
+    waited_s: f64,
+    need: &'static str,
+    lost_again: bool,
+}
+
+#[derive(Serialize)]
+struct SenderNumbers {
+    recovery: Named,
+    control: Named,
+    stack: Option<String>,
+    dialect: Option<&'static str>,
+    initial_window_segments: Option<u32>,
+    paced: Option<bool>,
+    tail_loss_probes: u32,
+}
+
+#[derive(Serialize)]
+struct Named {
+    name: Option<String>,
+    why: String,
+    candidates: Vec<CandidateNumbers>,
+}
+
+#[derive(Serialize)]
+struct CandidateNumbers {
+    name: String,
+    log_likelihood: f64,
+    evidence_for: Vec<String>,
+    evidence_against: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PathNumbers {
+    least_rtt_s: Quantity,
+    rate_bit_per_s: Quantity,
+    room_bytes: Quantity,
+    room_packets: Quantity,
+    losses: u64,
+    transmissions: u64,
+    loss: Quantity,
+    random_loss: Quantity,
+    queue_share_of_losses: Quantity,
+    reordered: Quantity,
+    policer_rate_bit_per_s: Option<Quantity>,
+    policer_burst_bytes: Option<Quantity>,
+}
+
+/// A quantity with its interval, or why it cannot be told.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Quantity {
+    Between {
+        value: f64,
+        low: f64,
+        high: f64,
+    },
+    AtLeast {
+        at_least: f64,
+        why: &'static str,
+        remedy: &'static str,
+    },
+    CannotBeTold {
+        why: &'static str,
+        remedy: &'static str,
+    },
+}
+
+/// As tcptrace counts (`counts.rs`).
+#[derive(Serialize)]
+struct PacketNumbers {
+    sent: u64,
+    copies: u64,
+    with_data: u64,
+    data_bytes: u64,
+    unique_bytes: u64,
+    retransmitted: u64,
+    retransmitted_bytes: u64,
+    out_of_order: u64,
+    heard: u64,
+    acks: u64,
+    acks_with_sack: u64,
+    dsacks: u64,
+    duplicate_acks: u64,
+    triple_duplicate_acks: u64,
+    zero_windows: u64,
+}
+
+fn secs(at: Instant) -> f64 {
+    at.as_secs_f64()
+}
+
+fn long(span: Duration) -> f64 {
+    span.as_secs_f64()
+}
+
+impl Document {
+    fn of(diagnosis: &Diagnosis, asked: Option<&Asked>) -> Self {
+        let worst = diagnosis.connections.first().map(|found| found.number);
+        let kinds = diagnosis.tally.by_kind();
+        let beyond = diagnosis.beyond;
+        Self {
+            format: diagnosis.format.clone(),
+            complete: diagnosis.extent == Extent::Whole,
+            first_packet_unix_s: diagnosis
+                .first
+                .map(|first| first.as_unix_nanos() as f64 / 1e9),
+            duration_s: long(diagnosis.duration),
+            packets: kinds
+                .into_iter()
+                .map(|(kind, number)| (kind.to_string(), number))
+                .collect(),
+            notes: diagnosis.notes.clone(),
+            connections_all: diagnosis.connections_all,
+            connections_without_data: diagnosis.without_data,
+            not_listed: NotListed {
+                connections: beyond.connections,
+                bytes: beyond.bytes,
+                retransmissions: beyond.retransmissions,
+            },
+            what_if: worst
+                .zip(asked)
+                .map(|(worst, asked)| WhatIfNumbers::of(worst, asked)),
+            connections: diagnosis
+                .connections
+                .iter()
+                .map(ConnectionNumbers::of)
+                .collect(),
+        }
+    }
+}
+
+impl WhatIfNumbers {
+    fn of(connection: u64, asked: &Asked) -> Self {
+        let (refused, answers) = match asked {
+            Asked::Answered(answers) => (None, answers.as_slice()),
+            Asked::Refused(why) => (Some(why.clone()), &[][..]),
+            Asked::Interrupted => (Some("interrupted".to_owned()), &[][..]),
+        };
+        let answers = answers.iter().map(|answer| AnswerNumbers {
+            stack: answer.stack.to_string(),
+            offered: answer.offer == Offer::Given,
+            duration_s: answer.duration.mean,
+            duration_low_s: answer.duration.low,
+            duration_high_s: answer.duration.high,
+            goodput_mbit_per_s: answer.goodput.mean,
+            linux_commands: commands(&answer.stack),
+        });
+        Self {
+            connection,
+            refused,
+            answers: answers.collect(),
+        }
+    }
+}
+
+impl ConnectionNumbers {
+    fn of(found: &ConnectionFindings) -> Self {
+        Self {
+            number: found.number,
+            opener: found.addresses.opener.to_string(),
+            answerer: found.addresses.answerer.to_string(),
+            first_s: secs(found.first_at),
+            last_s: secs(found.last_at),
+            established_s: found.handshake.established_at.map(secs),
+            syns_sent_again: found
+                .handshake
+                .again
+                .kept()
+                .iter()
+                .map(|syn| SynNumbers {
+                    sent_by: keys::side(syn.side),
+                    at_s: secs(syn.at),
+                    packet: syn.packet,
+                    cause: keys::syn_cause(syn.cause),
+                    waited_s: long(syn.waited),
+                })
+                .collect(),
+            reset_s: found.ending.reset.map(|(_, at, _)| secs(at)),
+            lost_s: long(found.lost()),
+            streams: found
+                .all_streams()
+                .map(|stream| StreamNumbers::of(found, stream))
+                .collect(),
+        }
+    }
+}
+
+impl StreamNumbers {
+    fn of(connection: &ConnectionFindings, stream: &StreamFindings) -> Self {
+        let shares = &stream.shares;
+        let happenings = &stream.happenings;
+        let bands = shares.bands.iter().map(|band| BandNumbers {
+            from_s: secs(band.from),
+            until_s: secs(band.to),
+            limit: keys::limit(band.limit),
+        });
+        Self {
+            sent_by: keys::side(stream.side),
+            story: story(stream),
+            bytes: shares.delivered,
+            began_s: secs(shares.started),
+            ended_s: secs(shares.ended),
+            duration_s: long(shares.duration()),
+            goodput_bit_per_s: stream.goodput(),
+            lost_s: long(stream.lost()),
+            segment_bytes: stream.smss,
+            rtt_min_s: shares.rtt_min.map(long),
+            rtt_mean_s: shares.rtt_mean.map(long),
+            seen_from: SeenFrom {
+                place: keys::place(stream.vantage.place),
+                to_sender_and_back_s: long(stream.vantage.to_sender),
+                to_receiver_and_back_s: long(stream.vantage.to_receiver),
+                by: keys::reason(stream.vantage.reason),
+            },
+            limits_s: Limit::ALL
+                .into_iter()
+                .map(|limit| (keys::limit(limit), long(shares.of(limit))))
+                .collect(),
+            limits_over_time: bands.collect(),
+            kernel_busy_s: long(shares.kernel.busy),
+            kernel_receive_window_limited_s: long(shares.kernel.receive_window),
+            kernel_send_buffer_limited_s: long(shares.kernel.sender_buffer),
+            segments: shares.segments,
+            sent_again: SentAgain::of(stream),
+            stalls: stream.stalls.count(),
+            stalled_s: long(stream.stalls.time()),
+            stalled_by_kind_s: StallKind::ALL
+                .into_iter()
+                .map(|kind| (keys::stall(kind), long(stream.stalls.of(kind).time)))
+                .collect(),
+            longest_stalls: stream.stalls.longest.iter().map(StallNumbers::of).collect(),
+            overtaken: stream.overtaken + stream.reordered,
+            window_shut_times: happenings.closed_times(),
+            window_shut_s: long(happenings.closed_for()),
+            window_probes: happenings.window_probes(),
+            keep_alives: happenings.keep_alives(),
+            path: PathNumbers::of(&stream.path),
+            sender: SenderNumbers::of(&stream.sender),
+            packets: PacketNumbers::of(connection, stream.side),
+        }
+    }
+}
+
+impl From<Told<f64>> for Quantity {
+    fn from(told: Told<f64>) -> Self {
+        match told {
+            Told::Between { value, low, high } => Self::Between { value, low, high },
+            Told::AtLeast { bound, why, remedy } => Self::AtLeast {
+                at_least: bound,
+                why,
+                remedy,
+            },
+            Told::CannotBeTold { why, remedy } => Self::CannotBeTold { why, remedy },
+        }
+    }
+}
+
+impl PathNumbers {
+    fn of(path: &Path) -> Self {
+        Self {
+            least_rtt_s: path.least_rtt.map(|rtt| rtt.as_secs_f64()).into(),
+            rate_bit_per_s: path.rate.into(),
+            room_bytes: path.room.map(|room| room.bytes).into(),
+            room_packets: path.room.map(|room| room.packets).into(),
+            losses: path.losses,
+            transmissions: path.transmissions,
+            loss: path.loss.into(),
+            random_loss: path.random_loss.into(),
+            queue_share_of_losses: path.queue_share.into(),
+            reordered: path.reordering.share.into(),
+            policer_rate_bit_per_s: path.policer.map(|policer| policer.rate.into()),
+            policer_burst_bytes: path.policer.map(|policer| policer.burst.into()),
+        }
+    }
+}
+
+impl SentAgain {
+    fn of(stream: &StreamFindings) -> Self {
+        let account = &stream.account;
+        let classes = Class::ALL.into_iter();
+        Self {
+            segments: account.retransmissions,
+            bytes: account.retransmitted_bytes,
+            by_class: classes
+                .map(|class| (keys::class(class), account.of(class)))
+                .collect(),
+            needless: account.needless(),
+            needless_by_dsack: account.needless_by_dsack,
+            needless_by_timestamp: account.needless_by_timestamp,
+            needless_by_time: account.needless_by_time,
+            needless_by_arrival: account.needless_by_arrival,
+            need_unknown: account.of_unknown_need,
+            lost_first: account.lost_first,
+            lost_again: account.lost_again,
+            last: stream
+                .retransmissions
+                .iter()
+                .map(RetransmissionNumbers::of)
+                .collect(),
+        }
+    }
+}
+
+impl RetransmissionNumbers {
+    fn of(again: &Retransmission) -> Self {
+        Self {
+            at_s: secs(again.at),
+            packet: again.packet,
+            start_byte: again.start,
+            end_byte: again.end,
+            transmission: again.transmission,
+            cause: keys::cause(again.cause),
+            timeout_in_a_row: match again.cause {
+                Cause::Timeout { expiry } => Some(expiry),
+                _ => None,
+            },
+            set_off_by_packet: again.trigger,
+            waited_s: long(again.waited),
+            need: keys::need(again.need),
+            lost_again: again.lost,
+        }
+    }
+}
+
+impl StallNumbers {
+    fn of(stall: &Stall) -> Self {
+        Self {
+            from_s: secs(stall.from),
+            until_s: secs(stall.to),
+            duration_s: long(stall.duration()),
+            kind: keys::stall(stall.kind),
+            due_to: keys::culprit(stall.kind.culprit()),
+            waited_for: keys::waited_for(stall.waited_for),
+            packet_before: stall.before,
+            packet_after: stall.after,
+            in_flight_bytes: stall.flight,
+            something_else_would_have_acted_after_s: stall.remedy.after().map(long),
+        }
+    }
+}
+
+impl SenderNumbers {
+    fn of(report: &SenderReport) -> Self {
+        let traits = &report.traits;
+        Self {
+            recovery: Named::of(&report.recovery),
+            control: Named::of(&report.control),
+            stack: report.stack.as_ref().map(|guess| guess.stack.clone()),
+            dialect: report.stack.as_ref().map(|guess| guess.dialect),
+            initial_window_segments: traits.initial_segments,
+            paced: traits
+                .timing
+                .map(|timing| timing == dupack_diagnosis::sender::Timing::Paced),
+            tail_loss_probes: traits.tail_loss_probes,
+        }
+    }
+}
+
+impl Named {
+    fn of<N: ToString>(verdict: &Verdict<N>) -> Self {
+        let candidates = verdict.candidates.iter().map(|one| CandidateNumbers {
+            name: one.name.to_string(),
+            log_likelihood: one.score,
+            evidence_for: one.evidence_for.clone(),
+            evidence_against: one.evidence_against.clone(),
+        });
+        Self {
+            name: verdict.name.as_ref().map(ToString::to_string),
+            why: verdict.why.clone(),
+            candidates: candidates.collect(),
+        }
+    }
+}
+
+impl PacketNumbers {
+    fn of(connection: &ConnectionFindings, side: Side) -> Self {
+        let sent = connection.counts.of(side);
+        let heard = connection.counts.of(side.other());
+        Self {
+            sent: sent.packets,
+            copies: sent.copies,
+            with_data: sent.data_packets,
+            data_bytes: sent.data_bytes,
+            unique_bytes: sent.unique_bytes,
+            retransmitted: sent.retransmitted_packets,
+            retransmitted_bytes: sent.retransmitted_bytes,
+            out_of_order: sent.out_of_order_packets,
+            heard: heard.packets,
+            acks: heard.acks,
+            acks_with_sack: heard.sacks,
+            dsacks: heard.dsacks,
+            duplicate_acks: heard.duplicate_acks,
+            triple_duplicate_acks: heard.triple_duplicate_acks,
+            zero_windows: heard.zero_windows,
+        }
+    }
+}

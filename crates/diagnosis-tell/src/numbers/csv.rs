@@ -1,0 +1,197 @@
+//! Tables as CSV: a line per stream, limit, retransmission, stall.
+
+use dupack_tcp::time::Duration;
+
+use super::{RetransmissionNumbers, StallNumbers, long, secs};
+use crate::keys;
+use crate::story::story;
+use dupack_diagnosis::Diagnosis;
+use dupack_diagnosis::analyse::budget::Limit;
+use dupack_diagnosis::analyse::cause::Class;
+use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
+
+/// A table as CSV.
+struct Table(::csv::Writer<Vec<u8>>);
+
+impl Table {
+    fn new(header: &[&str]) -> Self {
+        let mut this = Self(::csv::Writer::from_writer(Vec::new()));
+        this.row(header.iter().map(ToString::to_string));
+        this
+    }
+
+    fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let cells: Vec<String> = cells.into_iter().collect();
+        // Rows are of equal length, and memory does not fail.
+        let _ = self.0.write_record(cells);
+    }
+
+    fn bytes(self) -> Vec<u8> {
+        self.0.into_inner().unwrap_or_default()
+    }
+}
+
+fn number(value: f64) -> String {
+    format!("{value:.6}")
+}
+
+/// Each stream with its connection and side.
+fn streams(diagnosis: &Diagnosis) -> impl Iterator<Item = (&ConnectionFindings, &StreamFindings)> {
+    let all = diagnosis.connections.iter();
+    all.flat_map(|found| found.all_streams().map(move |stream| (found, stream)))
+}
+
+/// A line per stream of data.
+#[must_use]
+pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
+    let mut table = Table::new(&[
+        "connection",
+        "sent_by",
+        "sender",
+        "receiver",
+        "began_s",
+        "duration_s",
+        "bytes",
+        "goodput_bit_per_s",
+        "lost_s",
+        "segments",
+        "sent_again",
+        "timeouts",
+        "needless",
+        "lost_again",
+        "rtt_min_s",
+        "rtt_mean_s",
+        "seen_from",
+        "recovery",
+        "control",
+        "story",
+    ]);
+    for (found, stream) in streams(diagnosis) {
+        let shares = &stream.shares;
+        let rtt = |rtt: Option<Duration>| rtt.map_or(String::new(), |rtt| number(long(rtt)));
+        let (recovery, control) = (stream.sender.recovery.name, stream.sender.control.name);
+        table.row([
+            found.number.to_string(),
+            keys::side(stream.side).to_owned(),
+            found.addresses.of(stream.side).to_string(),
+            found.addresses.of(stream.side.other()).to_string(),
+            number(secs(shares.started)),
+            number(long(shares.duration())),
+            shares.delivered.to_string(),
+            number(stream.goodput()),
+            number(long(stream.lost())),
+            shares.segments.to_string(),
+            stream.account.retransmissions.to_string(),
+            stream.account.of(Class::Timeout).to_string(),
+            stream.account.needless().to_string(),
+            stream.account.lost_again.to_string(),
+            rtt(shares.rtt_min),
+            rtt(shares.rtt_mean),
+            keys::place(stream.vantage.place).to_owned(),
+            recovery.map_or("unknown".to_owned(), |name| name.to_string()),
+            control.map_or("unknown".to_owned(), |name| name.to_string()),
+            story(stream),
+        ]);
+    }
+    table.bytes()
+}
+
+/// A line per stream and limit.
+#[must_use]
+pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
+    let mut table = Table::new(&["connection", "sent_by", "limit", "time_s", "share"]);
+    for (found, stream) in streams(diagnosis) {
+        for limit in Limit::ALL {
+            let time = stream.shares.of(limit);
+            table.row([
+                found.number.to_string(),
+                keys::side(stream.side).to_owned(),
+                keys::limit(limit).to_owned(),
+                number(long(time)),
+                number(stream.shares.share(time)),
+            ]);
+        }
+    }
+    table.bytes()
+}
+
+/// A line per retransmission, the last of each stream.
+#[must_use]
+pub fn retransmissions_csv(diagnosis: &Diagnosis) -> Vec<u8> {
+    let mut table = Table::new(&[
+        "connection",
+        "sent_by",
+        "at_s",
+        "packet",
+        "start_byte",
+        "end_byte",
+        "transmission",
+        "cause",
+        "timeout_in_a_row",
+        "set_off_by_packet",
+        "waited_s",
+        "need",
+        "lost_again",
+    ]);
+    for (found, stream) in streams(diagnosis) {
+        for again in &stream.retransmissions {
+            let numbers = RetransmissionNumbers::of(again);
+            let or_nothing = |number: Option<String>| number.unwrap_or_default();
+            table.row([
+                found.number.to_string(),
+                keys::side(stream.side).to_owned(),
+                number(numbers.at_s),
+                numbers.packet.to_string(),
+                numbers.start_byte.to_string(),
+                numbers.end_byte.to_string(),
+                numbers.transmission.to_string(),
+                numbers.cause.to_owned(),
+                or_nothing(numbers.timeout_in_a_row.map(|n| n.to_string())),
+                or_nothing(numbers.set_off_by_packet.map(|n| n.to_string())),
+                number(numbers.waited_s),
+                numbers.need.to_owned(),
+                numbers.lost_again.to_string(),
+            ]);
+        }
+    }
+    table.bytes()
+}
+
+/// A line per stall, the longest of each stream.
+#[must_use]
+pub fn stalls_csv(diagnosis: &Diagnosis) -> Vec<u8> {
+    let mut table = Table::new(&[
+        "connection",
+        "sent_by",
+        "from_s",
+        "duration_s",
+        "kind",
+        "due_to",
+        "waited_for",
+        "packet_before",
+        "packet_after",
+        "in_flight_bytes",
+        "something_else_would_have_acted_after_s",
+    ]);
+    for (found, stream) in streams(diagnosis) {
+        for stall in &stream.stalls.longest {
+            let numbers = StallNumbers::of(stall);
+            table.row([
+                found.number.to_string(),
+                keys::side(stream.side).to_owned(),
+                number(numbers.from_s),
+                number(numbers.duration_s),
+                numbers.kind.to_owned(),
+                numbers.due_to.to_owned(),
+                numbers.waited_for.to_owned(),
+                numbers.packet_before.to_string(),
+                numbers.packet_after.to_string(),
+                numbers.in_flight_bytes.to_string(),
+                numbers
+                    .something_else_would_have_acted_after_s
+                    .map_or(String::new(), number),
+            ]);
+        }
+    }
+    table.bytes()
+}

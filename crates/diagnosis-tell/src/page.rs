@@ -1,0 +1,515 @@
+//! The report: one page, its figures, and tables for other programs.
+
+use std::collections::BTreeMap;
+
+use dupack_report::figure::FigureError;
+use dupack_report::files::Files;
+use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
+
+use crate::asking::{Asked, commands, duration, in_words};
+use crate::figures::timeline;
+use crate::film::{Scene, cause_in_words, needless_in_words};
+use crate::story::story;
+use crate::summary::{
+    ends, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title,
+};
+use crate::whatif::Offer;
+use crate::whatif::course::Course;
+use crate::{keys, numbers, words};
+use dupack_diagnosis::analyse::budget::Limit;
+use dupack_diagnosis::analyse::cause::Class;
+use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
+use dupack_diagnosis::read::follow::StreamId;
+use dupack_diagnosis::sender::Verdict;
+use dupack_diagnosis::{Diagnosis, Extent};
+
+/// The most retransmissions that a page lists; the CSV has more (ours).
+const LISTED_MAX: usize = 40;
+
+/// What was gathered of the streams that are told of in detail.
+pub type Scenes = BTreeMap<StreamId, Scene>;
+
+/// Where the numbers of a page are.
+const CONNECTIONS: &str = "connections.csv";
+const LIMITS: &str = "limits.csv";
+const RETRANSMISSIONS: &str = "retransmissions.csv";
+const STALLS: &str = "stalls.csv";
+const JSON: &str = "diagnosis.json";
+
+/// Every file of the report on the capture called `name`; the first `detailed` connections are told of one by
+/// one, with figures where there are scenes of them.
+///
+/// # Errors
+/// If a figure cannot be drawn.
+pub fn files<'d>(
+    diagnosis: &'d Diagnosis,
+    asked: Option<&'d Asked>,
+    (name, detailed): (&str, usize),
+    scenes: &Scenes,
+    courses: &[Course],
+) -> Result<Files<'d>, FigureError> {
+    let mut files = Files::new();
+    let mut sections = vec![in_short(diagnosis)];
+    let told = diagnosis.connections.iter().take(detailed);
+    for (place, connection) in told.enumerate() {
+        let figure = connection.main_stream().and_then(|stream| {
+            let id = StreamId {
+                connection: connection.number,
+                sender: stream.side,
+            };
+            scenes.get(&id).map(|scene| (stream, scene))
+        });
+        let svg = match figure {
+            Some((stream, scene)) => {
+                // Only the first is asked about.
+                let courses = if place == 0 { courses } else { &[] };
+                Some(timeline(connection, stream, scene, courses).svg()?)
+            }
+            None => None,
+        };
+        let file = svg.as_ref().map(|svg| {
+            let file = format!("figures/connection-{}", connection.number);
+            files.add_figure(&file, svg.clone());
+            format!("{file}.svg")
+        });
+        let asked = asked.filter(|_| place == 0);
+        sections.extend(of_connection(connection, asked, svg.zip(file)));
+    }
+    sections.push(all_connections(diagnosis));
+    files.add_page(Page {
+        title: format!("What limited the transfers of {name}"),
+        lead: match diagnosis.connections.first().and_then(|c| c.main_stream()) {
+            Some(stream) => story(stream),
+            None => "No connection carried data.".to_owned(),
+        },
+        sections,
+    });
+    files.add(JSON, move || numbers::json(diagnosis, asked));
+    files.add(CONNECTIONS, || numbers::connections_csv(diagnosis));
+    files.add(LIMITS, || numbers::limits_csv(diagnosis));
+    files.add(STALLS, || numbers::stalls_csv(diagnosis));
+    files.add(RETRANSMISSIONS, || numbers::retransmissions_csv(diagnosis));
+    Ok(files)
+}
+
+fn in_short(diagnosis: &Diagnosis) -> Section {
+    let mut blocks = Vec::new();
+    if diagnosis.extent == Extent::Interrupted {
+        blocks.push(Block::Warning {
+            text: "The reading was interrupted: this is what was read until then.".to_owned(),
+        });
+    }
+    let notes = diagnosis.notes.iter();
+    blocks.extend(notes.map(|note| Block::Warning {
+        text: format!("{note}."),
+    }));
+    let mut text = format!(
+        "{} in {}; {} ({})",
+        words::things(diagnosis.connections_all, "connection", "connections"),
+        words::time(diagnosis.duration),
+        packets(diagnosis),
+        diagnosis.format,
+    );
+    if diagnosis.without_data > 0 {
+        text += &format!(", {} without data", words::count(diagnosis.without_data));
+    }
+    text.push('.');
+    blocks.push(Block::text(text));
+    blocks.push(Block::Files {
+        links: [JSON, CONNECTIONS, LIMITS, RETRANSMISSIONS, STALLS]
+            .map(Link::to)
+            .to_vec(),
+    });
+    Section {
+        heading: "The capture".to_owned(),
+        blocks,
+        ..Section::default()
+    }
+}
+
+/// The sections on a connection.
+fn of_connection(
+    connection: &ConnectionFindings,
+    asked: Option<&Asked>,
+    figure: Option<(String, String)>,
+) -> Vec<Section> {
+    let Some(stream) = connection.main_stream() else {
+        return Vec::new();
+    };
+    let mut blocks = vec![
+        Block::text(story(stream)),
+        Block::text(title(connection)),
+        facts(connection, stream),
+    ];
+    if let Some((svg, file)) = figure {
+        blocks.push(Block::Figure {
+            svg,
+            caption: CAPTION.to_owned(),
+        });
+        blocks.push(Block::Files {
+            links: vec![Link::to(&file)],
+        });
+    }
+    let mut sections = vec![Section {
+        heading: format!("Connection #{}", connection.number),
+        note: lost_to(stream),
+        blocks,
+        ..Section::default()
+    }];
+    let mut part = |heading: &str, blocks: Vec<Block>| {
+        if !blocks.is_empty() {
+            sections.push(Section {
+                heading: heading.to_owned(),
+                depth: Depth::Subsection,
+                blocks,
+                ..Section::default()
+            });
+        }
+    };
+    part("What limited it", vec![limits(stream)]);
+    part("What was sent again", retransmissions(stream));
+    part("When nothing happened", stalls(stream));
+    part("The path", path(stream));
+    part("Which sender it was", senders(stream));
+    part(
+        "What another sender would have taken",
+        asked.map_or(Vec::new(), what_if),
+    );
+    sections
+}
+
+const CAPTION: &str = "Above: where in the stream each segment begins, and what was acknowledged; what was sent again stands \
+    out by why. Where another sender was asked about, the same transfer stands beside its simulations: where the \
+    captured sender's runs along, the path is understood. Below: what limited the sender, what was in flight, the round-trip times, and what was lost, sent again \
+    for nothing or by a timer.";
+
+fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
+    let (from, to) = ends(connection, stream);
+    let shares = &stream.shares;
+    let rtt = match (shares.rtt_min, shares.rtt_mean) {
+        (Some(least), Some(mean)) => format!(
+            "{} at least, {} on average",
+            words::time(least),
+            words::time(mean)
+        ),
+        _ => "not known: no ACK tells".to_owned(),
+    };
+    let mut rows = vec![
+        ("sender", from),
+        ("receiver", to),
+        ("data", words::bytes(shares.delivered as f64)),
+        ("time", words::time(shares.duration())),
+        ("goodput", words::rate(stream.goodput())),
+        ("round-trip time", rtt),
+        ("sent again", sent_again(stream)),
+        ("seen from", seen_from(&stream.vantage)),
+    ];
+    if let Some(syns) = syns_again(connection) {
+        rows.push(("handshake", syns));
+    }
+    Block::Table {
+        caption: "The data of the end that lost the most time.".to_owned(),
+        header: vec![String::new(), String::new()],
+        rows: rows
+            .into_iter()
+            .map(|(name, text)| vec![Cell::new(name, Emphasis::Group), text.into()])
+            .collect(),
+    }
+}
+
+fn limits(stream: &StreamFindings) -> Block {
+    let shares = &stream.shares;
+    let all = Limit::ALL.map(|limit| (limit, shares.of(limit)));
+    let mut all: Vec<_> = all
+        .into_iter()
+        .filter(|(_, time)| !time.is_zero())
+        .collect();
+    all.sort_by_key(|&(limit, time)| (std::cmp::Reverse(time), limit));
+    let parts: Vec<f64> = all.iter().map(|(_, time)| time.as_secs_f64()).collect();
+    let rows = all.iter().zip(words::whole_percents(&parts));
+    let rows = rows.map(|((limit, time), percent)| {
+        vec![
+            words::limit(*limit).into(),
+            Cell::new(format!("{percent} %"), Emphasis::Number),
+            Cell::new(words::time(*time), Emphasis::Number),
+        ]
+    });
+    Block::Table {
+        caption:
+            "Every instant is given to what limited the sender then; the sum is the whole time."
+                .to_owned(),
+        header: ["limited by", "share", "time"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+fn retransmissions(stream: &StreamFindings) -> Vec<Block> {
+    let account = &stream.account;
+    if account.retransmissions == 0 {
+        return Vec::new();
+    }
+    let classes = Class::ALL
+        .into_iter()
+        .filter(|class| account.of(*class) > 0);
+    let classes = classes.map(|class| {
+        vec![
+            class.name().into(),
+            Cell::new(words::count(account.of(class)), Emphasis::Number),
+        ]
+    });
+    let first = Block::Table {
+        caption: sent_again(stream),
+        header: ["cause", "segments"].map(str::to_owned).to_vec(),
+        rows: classes.collect(),
+    };
+    let last = stream.retransmissions.iter().rev().take(LISTED_MAX).rev();
+    let rows = last.map(|again| {
+        let what = match (needless_in_words(again.need), again.lost) {
+            (Some(needless), _) => needless,
+            (None, true) => "lost again",
+            (None, false) => "",
+        };
+        vec![
+            Cell::new(format!("{:.3}", again.at.as_secs_f64()), Emphasis::Number),
+            Cell::new(format!("#{}", again.packet), Emphasis::Number),
+            Cell::new(again.start.to_string(), Emphasis::Number),
+            cause_in_words(again.cause).into(),
+            Cell::new(words::time(again.waited), Emphasis::Number),
+            Cell::new(
+                again.trigger.map_or("–".to_owned(), |by| format!("#{by}")),
+                Emphasis::Number,
+            ),
+            what.into(),
+        ]
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    let second = Block::Table {
+        caption: format!("The last {} of them, one by one.", rows.len()),
+        header: [
+            "at (s)",
+            "packet",
+            "from byte",
+            "cause",
+            "waited",
+            "set off by",
+            "what came of it",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows,
+    };
+    vec![first, second]
+}
+
+/// What other senders would have taken.
+fn what_if(asked: &Asked) -> Vec<Block> {
+    let Asked::Answered(answers) = asked else {
+        return vec![Block::text(format!("{}.", crate::summary::what_if(asked)))];
+    };
+    let rows = answers.iter().map(|answer| {
+        let number = |text: String| Cell::new(text, Emphasis::Number);
+        let name = answer.stack.to_string();
+        if answer.offer != Offer::Given {
+            let why = in_words(answer);
+            return vec![
+                name.into(),
+                number("–".to_owned()),
+                number("–".to_owned()),
+                why.into(),
+            ];
+        }
+        vec![
+            name.into(),
+            number(duration(answer)),
+            number(words::rate(answer.goodput.mean * 1e6)),
+            commands(&answer.stack).join("\n").into(),
+        ]
+    });
+    vec![Block::Table {
+        caption: "The same transfer, simulated on what the capture tells of its path, where the captured sender does \
+                  what it did. With intervals of 95 %, and what turns each on in Linux."
+            .to_owned(),
+        header: ["stack", "it would have taken", "goodput", "in Linux"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+    }]
+}
+
+/// What the capture tells of the path.
+fn path(stream: &StreamFindings) -> Vec<Block> {
+    let lines = path_in_words(&stream.path).into_iter();
+    let rows = lines.map(|line| vec![line.name.into(), line.text.into()]);
+    let mut blocks = vec![Block::Table {
+        caption: "With intervals of 95 %.".to_owned(),
+        header: ["of the path", "told"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }];
+    let votes = stream.path.votes.iter();
+    let votes = votes.filter(|vote| vote.congestion + vote.wireless > 0);
+    let rows: Vec<Vec<Cell>> = votes
+        .map(|vote| {
+            let number = |n: u64| Cell::new(words::count(n), Emphasis::Number);
+            vec![
+                vote.name.clone().into(),
+                number(vote.congestion),
+                number(vote.wireless),
+                number(vote.agrees),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        blocks.push(Block::Table {
+            caption: "What loss differentiations would have made of the losses, and how often the queue's delay beside \
+                      them says the same."
+                .to_owned(),
+            header: ["differentiation", "congestion", "the link", "as the queue says"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows,
+        });
+    }
+    blocks
+}
+
+/// When nothing happened for longer than two round trips.
+fn stalls(stream: &StreamFindings) -> Vec<Block> {
+    let Some(caption) = crate::summary::stalls(stream) else {
+        return Vec::new();
+    };
+    let rows = stream.stalls.longest.iter().map(|stall| {
+        let number = |text: String| Cell::new(text, Emphasis::Number);
+        let sooner = stall.remedy.after();
+        vec![
+            number(format!("{:.3}", stall.from.as_secs_f64())),
+            number(words::time(stall.duration())),
+            stall.kind.words().into(),
+            keys::culprit(stall.kind.culprit()).into(),
+            number(words::bytes(stall.flight as f64)),
+            number(format!("#{} to #{}", stall.before, stall.after)),
+            number(sooner.map_or("–".to_owned(), words::time)),
+        ]
+    });
+    vec![Block::Table {
+        caption: format!(
+            "{caption}. The longest are listed; the last column says after what time a tail loss probe or RACK would have acted, where one would."
+        ),
+        header: [
+            "from (s)",
+            "for",
+            "what it was",
+            "due to",
+            "in flight",
+            "between packets",
+            "else after",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows: rows.collect(),
+    }]
+}
+
+/// Candidates with less than this chance beside the likeliest are left out of the table: e⁻¹² (ours).
+const SCORE_SHOWN: f64 = 12.0;
+
+fn senders(stream: &StreamFindings) -> Vec<Block> {
+    let report = &stream.sender;
+    let mut blocks = vec![
+        Block::text(format!("Recovery: {}", verdict(&report.recovery))),
+        Block::text(format!("Control: {}", verdict(&report.control))),
+    ];
+    let mut rows = Vec::new();
+    rows.extend(candidates("recovery", &report.recovery));
+    rows.extend(candidates("control", &report.control));
+    if !rows.is_empty() {
+        blocks.push(Block::Table {
+            caption:
+                "What speaks for and against those that it may have been, the likeliest first."
+                    .to_owned(),
+            header: ["of", "name", "for", "against"].map(str::to_owned).to_vec(),
+            rows,
+        });
+    }
+    blocks
+}
+
+fn verdict<N: ToString>(verdict: &Verdict<N>) -> String {
+    let name = verdict.name.as_ref();
+    let name = name.map_or("unknown".to_owned(), ToString::to_string);
+    format!("{name}. {}.", verdict.why)
+}
+
+fn candidates<N: ToString>(axis: &str, verdict: &Verdict<N>) -> Vec<Vec<Cell>> {
+    let best = verdict.candidates.first().map_or(0.0, |one| one.score);
+    let near = verdict.candidates.iter();
+    let near = near.filter(|one| best - one.score <= SCORE_SHOWN);
+    let rows = near.enumerate().map(|(place, one)| {
+        let axis = if place == 0 { axis } else { "" };
+        vec![
+            Cell::new(axis, Emphasis::Group),
+            one.name.to_string().into(),
+            one.evidence_for.join("; ").into(),
+            one.evidence_against.join("; ").into(),
+        ]
+    });
+    rows.collect()
+}
+
+/// Connections that the page lists: the CSV has all that were kept (ours).
+const CONNECTIONS_LISTED: usize = 100;
+
+fn all_connections(diagnosis: &Diagnosis) -> Section {
+    let listed = diagnosis.connections.iter().take(CONNECTIONS_LISTED);
+    let rows: Vec<Vec<Cell>> = listed.filter_map(row).collect();
+    let beyond = diagnosis.beyond.connections + diagnosis.connections.len() as u64
+        - diagnosis.connections.len().min(CONNECTIONS_LISTED) as u64;
+    let mut caption = "The worst first: those that lost the most time neither at the bottleneck, nor waiting for the application, nor \
+        on the handshake."
+        .to_owned();
+    if beyond > 0 {
+        caption += &format!(" {} more are not listed.", words::count(beyond));
+    }
+    Section {
+        heading: "All connections".to_owned(),
+        blocks: vec![
+            Block::Table {
+                caption,
+                header: [
+                    "#",
+                    "from",
+                    "to",
+                    "data",
+                    "time",
+                    "lost",
+                    "goodput",
+                    "sent again",
+                    "most of the time",
+                ]
+                .map(str::to_owned)
+                .to_vec(),
+                rows,
+            },
+            Block::Files {
+                links: vec![Link::to(CONNECTIONS)],
+            },
+        ],
+        ..Section::default()
+    }
+}
+
+fn row(connection: &ConnectionFindings) -> Option<Vec<Cell>> {
+    let stream = connection.main_stream()?;
+    let (from, to) = ends(connection, stream);
+    let number = |text: String| Cell::new(text, Emphasis::Number);
+    Some(vec![
+        number(connection.number.to_string()),
+        from.into(),
+        to.into(),
+        number(words::bytes(stream.shares.delivered as f64)),
+        number(words::time(stream.shares.duration())),
+        number(words::time(stream.lost())),
+        number(words::rate(stream.goodput())),
+        number(words::count(stream.account.retransmissions)),
+        lost_to(stream).into(),
+    ])
+}

@@ -1,0 +1,460 @@
+//! What limited a stream, in one sentence, as a person would say it.
+//!
+//! The sentences are data: [`TEMPLATES`], each with a condition, and the first whose condition holds speaks.
+//! Their order:
+//!
+//! 1. What leaves nothing to say: no data.
+//! 2. The application: who has nothing to send for half of the time is helped by no sender and no path.
+//! 3. Waiting for timers, from a quarter on. It is waste, and what else there was is mostly
+//!    its consequence.
+//! 4. A window that was shut, from a quarter on: the receiver's application is to blame.
+//! 5. The opening of the connection, if it took half.
+//! 6. Too little to say more: what is below rests on round trips, of which there must be some.
+//! 7. Whatever took most of the rest, if it took a third.
+//! 8. Nothing of these: the two largest.
+
+pub mod words;
+
+#[cfg(test)]
+mod tests;
+
+use dupack_diagnosis::StreamFindings;
+use dupack_diagnosis::findings::Shut;
+use dupack_tcp::time::Duration;
+
+use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
+use dupack_diagnosis::analyse::stalls::{StallKind, StallList};
+use words::{bytes, count, number, part, part_of_rate, rate, time};
+
+/// From this part on, what is waste speaks before all else. Ours.
+const WASTE_SHARE: f64 = 0.25;
+
+/// From this part on, a limit is said to be the transfer's. Ours.
+const MAIN_SHARE: f64 = 1.0 / 3.0;
+
+/// From this part on, nobody asks for the rest. Ours.
+const HALF: f64 = 0.5;
+
+/// From this part on, a limit needs no "for so long". Ours.
+const ALMOST_ALL: f64 = 0.9;
+
+/// The rest is worth a word from this part on. Ours.
+const REST_SHARE: f64 = 0.1;
+
+/// Fewer round trips tell nothing of how a window moves. Ours: slow start needs one to show, and a loss two.
+const ROUND_TRIPS_MIN: f64 = 3.0;
+
+/// An initial window (RFC 6928): what is no more than this is small, and needs no ACK to be sent.
+const SMALL_SEGMENTS: u64 = 10;
+
+/// What the sentence rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// What time was spent on.
+    pub shares: &'a Shares,
+    /// Where nothing happened.
+    pub stalls: &'a StallList,
+    /// What is known of the path.
+    pub path: PathFacts,
+    /// How often the receiver's window was shut.
+    pub shut: Shut,
+}
+
+/// A sentence and when it is said.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    /// A name for it, for files and tests.
+    pub name: &'static str,
+    holds: fn(&Case<'_>) -> bool,
+    say: fn(&Case<'_>) -> String,
+}
+
+/// What can be said, in the order in which it is tried.
+pub const TEMPLATES: [Template; 12] = [
+    Template {
+        name: "nothing",
+        holds: |case| case.shares.segments == 0,
+        say: nothing,
+    },
+    Template {
+        name: "application",
+        holds: |case| case.part(Group::Application) >= HALF,
+        say: application,
+    },
+    Template {
+        name: "timers",
+        holds: |case| case.active_part(Group::Timers) >= WASTE_SHARE,
+        say: timers,
+    },
+    Template {
+        name: "shut window",
+        holds: |case| case.shares.share(case.shares.of(Limit::ZeroWindow)) >= WASTE_SHARE,
+        say: shut_window,
+    },
+    Template {
+        name: "handshake",
+        holds: |case| case.part(Group::Handshake) >= HALF && case.waited_to_open(),
+        say: handshake,
+    },
+    Template {
+        name: "too short",
+        holds: |case| case.is_short(),
+        say: too_short,
+    },
+    Template {
+        name: "receive window",
+        holds: |case| case.main() == Some(Group::Receiver),
+        say: receive_window,
+    },
+    Template {
+        name: "path",
+        holds: |case| case.main() == Some(Group::Path),
+        say: path,
+    },
+    Template {
+        name: "losses",
+        holds: |case| case.main() == Some(Group::Losses),
+        say: losses,
+    },
+    Template {
+        name: "slow start",
+        holds: |case| case.main() == Some(Group::SlowStart),
+        say: slow_start,
+    },
+    Template {
+        name: "sender",
+        holds: |case| case.main() == Some(Group::Sender),
+        say: sender,
+    },
+    Template {
+        name: "mixed",
+        holds: |_| true,
+        say: mixed,
+    },
+];
+
+/// The limit of a stream, as a sentence.
+#[must_use]
+pub fn story(stream: &StreamFindings) -> String {
+    let (_, said) = tell(&Case::of(stream));
+    let mut letters = said.chars();
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    format!("{}{}.", first.to_uppercase(), letters.as_str())
+}
+
+/// The sentence for a stream, without a full stop; and the template it comes from.
+#[must_use]
+pub fn tell(case: &Case<'_>) -> (&'static str, String) {
+    let template = TEMPLATES.iter().find(|template| (template.holds)(case));
+    template.map_or(("nothing", String::new()), |template| {
+        let mut said = (template.say)(case);
+        if template.name != "shut window" && case.shut_matters() {
+            said.push_str("; ");
+            said.push_str(&was_shut(case));
+        }
+        (template.name, said)
+    })
+}
+
+impl<'a> Case<'a> {
+    /// The facts of a stream.
+    #[must_use]
+    pub fn of(stream: &'a StreamFindings) -> Self {
+        Self {
+            shares: &stream.shares,
+            stalls: &stream.stalls,
+            path: stream.path.facts(),
+            shut: stream.shut,
+        }
+    }
+}
+
+impl Case<'_> {
+    fn part(&self, group: Group) -> f64 {
+        self.shares.share(self.shares.of_group(group))
+    }
+
+    /// The time in which there was something to do.
+    fn active(&self) -> Duration {
+        self.shares.duration() - self.shares.of_group(Group::Application)
+    }
+
+    /// Part of the time in which there was something to do.
+    fn active_part(&self, group: Group) -> f64 {
+        let active = self.active().as_secs_f64();
+        if active > 0.0 {
+            self.shares.of_group(group).as_secs_f64() / active
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether a window that was shut belongs into the sentence though it was not the most of it.
+    fn shut_matters(&self) -> bool {
+        let shut = self.shares.share(self.shares.of(Limit::ZeroWindow));
+        self.shut.times > 0 && (shut >= REST_SHARE || self.is_short())
+    }
+
+    fn waited_to_open(&self) -> bool {
+        let handshake = self.shares.of(Limit::Handshake).as_secs_f64();
+        self.shares
+            .rtt_min
+            .is_none_or(|rtt| handshake > ROUND_TRIPS_MIN * rtt.as_secs_f64())
+    }
+
+    fn is_short(&self) -> bool {
+        let moving = self.active() - self.shares.of(Limit::Handshake);
+        let few = self.shares.segments <= SMALL_SEGMENTS;
+        let brief = self
+            .shares
+            .rtt_mean
+            .is_none_or(|rtt| moving.as_secs_f64() < ROUND_TRIPS_MIN * rtt.as_secs_f64());
+        few || brief
+    }
+
+    /// Groups by their time, the largest first.
+    fn ranked(&self) -> Vec<(Group, Duration)> {
+        let mut groups = Group::ALL.map(|group| (group, self.shares.of_group(group)));
+        groups.sort_by_key(|(_, time)| core::cmp::Reverse(*time));
+        groups
+            .into_iter()
+            .filter(|(_, time)| !time.is_zero())
+            .collect()
+    }
+
+    /// What took most of the time in which there was something to do, if that is much of it.
+    fn main(&self) -> Option<Group> {
+        let ranked = self.ranked();
+        let mut others = ranked.iter().map(|(group, _)| *group);
+        let first = others.find(|group| *group != Group::Application)?;
+        (self.active_part(first) >= MAIN_SHARE).then_some(first)
+    }
+
+    /// `for 41 of 60 s`, where it was not almost all the time.
+    fn for_so_long(&self, group: Group) -> String {
+        if self.part(group) >= ALMOST_ALL {
+            String::new()
+        } else {
+            let spent = part(self.shares.of_group(group), self.shares.duration());
+            format!("for {spent} ")
+        }
+    }
+}
+
+fn nothing(case: &Case<'_>) -> String {
+    format!("no data was sent in {}", time(case.shares.duration()))
+}
+
+fn application(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of_group(Group::Application), shares.duration());
+    let mut said = format!("the application sent nothing for {spent}");
+    let mut others = case.ranked().into_iter();
+    let next = others.find(|(group, _)| *group != Group::Application);
+    if let Some((group, spent)) = next
+        && shares.share(spent) >= REST_SHARE
+    {
+        said.push_str(&format!(
+            "; of the rest, {} {}",
+            time(spent),
+            went_to(group)
+        ));
+    }
+    said
+}
+
+const fn went_to(group: Group) -> &'static str {
+    match group {
+        Group::Handshake => "passed before the connection was open",
+        Group::Application => "passed without data",
+        Group::Receiver => "passed with a full receive window",
+        Group::Sender => "passed with room in all windows",
+        Group::SlowStart => "passed in slow start",
+        Group::Losses => "went to losses and the small window after them",
+        Group::Timers => "went to waiting for timers",
+        Group::Path => "passed at the full rate of the path",
+    }
+}
+
+fn timers(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let waited = shares.of_group(Group::Timers);
+    let mut said = format!(
+        "{} of {} were spent waiting for retransmission timers",
+        time(waited),
+        time(shares.duration())
+    );
+    let kinds = StallKind::ALL.into_iter().filter(|k| k.ends_by_timer());
+    let worst = kinds
+        .filter(|kind| case.stalls.of(*kind).count > 0)
+        .max_by_key(|kind| case.stalls.of(*kind).time);
+    if let Some(kind) = worst {
+        said.push_str(": ");
+        said.push_str(kind.words());
+        let total = case.stalls.of(kind);
+        let small = SMALL_SEGMENTS.saturating_mul(shares.segment_size);
+        let tail = matches!(kind, StallKind::TailOpen | StallKind::TailRecovery);
+        if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
+            said.push_str(" of small responses");
+        }
+        if let Some(remedy) = remedy(kind, total.remedy_after()) {
+            said.push_str("; ");
+            said.push_str(&remedy);
+        }
+    }
+    said
+}
+
+fn remedy(kind: StallKind, after: Option<Duration>) -> Option<String> {
+    let after = after.map(time);
+    match kind {
+        StallKind::TailOpen
+        | StallKind::TailRecovery
+        | StallKind::ContinuousLoss
+        | StallKind::SmallCongestionWindow => {
+            after.map(|after| format!("RACK-TLP would have probed after {after}"))
+        }
+        StallKind::FastDouble => {
+            after.map(|after| format!("RACK would have found them lost after {after}"))
+        }
+        StallKind::SmallReceiveWindow => Some("a larger receive window would have helped".into()),
+        StallKind::AckDelayOrLoss => Some("nothing was lost, and F-RTO would have noticed".into()),
+        _ => None,
+    }
+}
+
+fn shut_window(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of(Limit::ZeroWindow), shares.duration());
+    format!("the receive window was shut for {spent}: the receiver's application did not read")
+}
+
+fn was_shut(case: &Case<'_>) -> String {
+    let times = match case.shut.times {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let spent = case.shares.of(Limit::ZeroWindow);
+    let long = if spent.is_zero() {
+        String::new()
+    } else {
+        format!(", {} in all", time(spent))
+    };
+    let probes = match case.shut.probes {
+        0 => String::new(),
+        probes => format!(", and asked for by {}", count(probes, "probe")),
+    };
+    format!("the receive window was shut {times}{long}{probes}")
+}
+
+fn handshake(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of(Limit::Handshake), shares.duration());
+    format!("opening the connection took {spent}")
+}
+
+fn too_short(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let segments = count(shares.segments, "segment");
+    format!(
+        "too short to tell: {segments} in {}",
+        time(shares.duration())
+    )
+}
+
+fn receive_window(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let long = case.for_so_long(Group::Receiver);
+    let (Some(window), Some(rtt)) = (shares.window_when_full, shares.rtt_when_full) else {
+        return format!("{long}the receive window is full");
+    };
+    let secs = rtt.as_secs_f64();
+    let bound = if secs > 0.0 {
+        format!(" at {}", rate(window / secs))
+    } else {
+        String::new()
+    };
+    format!(
+        "{long}the receive window of {} bounds it{bound}: a round trip takes {}",
+        bytes(window),
+        time(rtt)
+    )
+}
+
+fn path(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let long = case.for_so_long(Group::Path);
+    let moved = shares.busy_bytes_per_second.unwrap_or(0.0);
+    let speed = match case.path.bytes_per_second {
+        Some(all) if all >= moved => format!(": {}", part_of_rate(moved, all)),
+        _ => format!(" at {}", rate(moved)),
+    };
+    let queues = [
+        Limit::EmptyQueue,
+        Limit::StandingQueue,
+        Limit::OverflowingQueue,
+    ];
+    let most = queues.into_iter().max_by_key(|limit| shares.of(*limit));
+    let of = shares
+        .queue_mean
+        .map_or(String::new(), |delay| format!(" of {}", time(delay)));
+    let queue = match most {
+        Some(Limit::OverflowingQueue) => format!("behind a queue{of} that overflows"),
+        Some(Limit::StandingQueue) => format!("behind a standing queue{of}"),
+        _ => "with hardly a queue".to_owned(),
+    };
+    format!("{long}it fills the path{speed}, {queue}")
+}
+
+fn losses(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let long = case.for_so_long(Group::Losses);
+    if shares.retransmissions == 0 {
+        return format!("{long}the congestion window holds it, without a loss");
+    }
+    let each = shares.segments as f64 / shares.retransmissions as f64;
+    let mut said =
+        format!("{long}losses keep the window small: one segment in {each:.0} was sent again");
+    let mss = shares.segment_size.max(1) as f64;
+    if let Some(flight) = shares.flight {
+        said.push_str(&format!(", {} were in flight", number(flight / mss)));
+        let takes = case.path.bytes_per_second.zip(shares.rtt_min);
+        let takes = takes.map(|(rate, rtt)| rate * rtt.as_secs_f64());
+        if let Some(takes) = takes.filter(|takes| *takes > flight) {
+            said.push_str(&format!(" where the path takes {}", number(takes / mss)));
+        }
+    }
+    said
+}
+
+fn slow_start(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of(Limit::SlowStart), shares.duration());
+    format!("the window was still growing for {spent}: slow start")
+}
+
+fn sender(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of(Limit::SenderBuffer), shares.duration());
+    format!(
+        "the sender held back for {spent} though all windows had room: its send buffer, most likely"
+    )
+}
+
+fn mixed(case: &Case<'_>) -> String {
+    let ranked = case.ranked();
+    let mut parts = ranked.iter().take(2).map(|(group, spent)| {
+        format!(
+            "{} {}",
+            part(*spent, case.shares.duration()),
+            went_to(*group)
+        )
+    });
+    match (parts.next(), parts.next()) {
+        (Some(one), Some(two)) => format!("nothing limits it alone: {one}, {two}"),
+        (Some(one), None) => one,
+        _ => too_short(case),
+    }
+}

@@ -1,0 +1,273 @@
+//! Each sentence, and which one is chosen.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::{Case, Shut, TEMPLATES, tell};
+use dupack_diagnosis::analyse::budget::{Limit, PathFacts, Shares};
+use dupack_diagnosis::analyse::stalls::{Remedy, Stall, StallKind, StallList, WaitedFor};
+use dupack_diagnosis::read::moment::Stage;
+
+/// Bytes of a full segment.
+const MSS: u64 = 1000;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// The times in milliseconds, and nothing else.
+fn times(spent: &[(Limit, u64)]) -> Shares {
+    let spent: Vec<_> = spent
+        .iter()
+        .map(|&(limit, long)| (limit, ms(long)))
+        .collect();
+    Shares::of_times(&spent)
+}
+
+/// Shares of a stream of a thousand segments with round trips of 100 ms.
+fn shares(spent: &[(Limit, u64)]) -> Shares {
+    let mut shares = times(spent);
+    shares.segments = 1000;
+    shares.segment_size = MSS;
+    shares.rtt_min = Some(ms(100));
+    shares.rtt_mean = Some(ms(100));
+    shares
+}
+
+fn say(shares: &Shares) -> (&'static str, String) {
+    say_with(shares, PathFacts::default())
+}
+
+fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
+    let stalls = StallList::default();
+    let stalls = &stalls;
+    tell(&Case {
+        shares,
+        stalls,
+        path,
+        shut: Shut::default(),
+    })
+}
+
+#[test]
+fn names_tell_templates_apart() {
+    let mut names = TEMPLATES.map(|template| template.name);
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+}
+
+#[test]
+fn no_data() {
+    let mut none = shares(&[(Limit::Handshake, 3000)]);
+    none.segments = 0;
+    let said = say(&none);
+    assert_eq!(said, ("nothing", "no data was sent in 3.0 s".to_owned()));
+}
+
+#[test]
+fn an_idle_application_and_what_the_rest_was() {
+    let idle = shares(&[
+        (Limit::Idle, 36_000),
+        (Limit::Pause, 5000),
+        (Limit::ReceiveWindow, 19_000),
+    ]);
+    let (name, said) = say(&idle);
+    assert_eq!(name, "application");
+    assert_eq!(
+        said,
+        "the application sent nothing for 41 of 60 s; of the rest, 19 s passed with a full receive window"
+    );
+}
+
+#[test]
+fn timers_with_what_was_lost_and_what_would_have_helped() {
+    // Small responses whose tails are lost, and timeouts of a second.
+    let mut stalls = StallList::default();
+    for n in 0..38 {
+        stalls.add(Stall {
+            from: Instant::ZERO + ms(n * 1400),
+            to: Instant::ZERO + ms(n * 1400 + 1000),
+            kind: StallKind::TailOpen,
+            stage: Stage::Open,
+            before: n,
+            after: n + 1,
+            waited_for: WaitedFor::RetransmissionTimer,
+            flight: 500,
+            missing: 1,
+            srtt: Some(ms(30)),
+            remedy: Remedy::TailLossProbe(ms(260)),
+        });
+    }
+    let shares = shares(&[
+        (Limit::RetransmissionTimer, 38_000),
+        (Limit::SlowStart, 4000),
+        (Limit::Idle, 10_000),
+    ]);
+    let (name, said) = tell(&Case {
+        shares: &shares,
+        stalls: &stalls,
+        path: PathFacts::default(),
+        shut: Shut::default(),
+    });
+    assert_eq!(name, "timers");
+    assert_eq!(
+        said,
+        "38 s of 52 s were spent waiting for retransmission timers: tail losses of small responses; \
+         RACK-TLP would have probed after 260 ms"
+    );
+}
+
+#[test]
+fn a_shut_window_is_waste_as_well() {
+    let shut = shares(&[(Limit::ZeroWindow, 30_000), (Limit::StandingQueue, 22_000)]);
+    let (name, said) = say(&shut);
+    assert_eq!(name, "shut window");
+    assert_eq!(
+        said,
+        "the receive window was shut for 30 of 52 s: the receiver's application did not read"
+    );
+}
+
+#[test]
+fn an_opening_that_took_long_is_told_from_a_short_transfer() {
+    let slow = shares(&[(Limit::Handshake, 3000), (Limit::SlowStart, 200)]);
+    assert_eq!(
+        say(&slow),
+        (
+            "handshake",
+            "opening the connection took 3.0 of 3.2 s".to_owned()
+        )
+    );
+    let mut short = shares(&[(Limit::Handshake, 100), (Limit::SlowStart, 100)]);
+    short.segments = 3;
+    assert_eq!(
+        say(&short),
+        (
+            "too short",
+            "too short to tell: 3 segments in 200 ms".to_owned()
+        )
+    );
+}
+
+#[test]
+fn a_receive_window_with_its_bound() {
+    let mut full = shares(&[(Limit::ReceiveWindow, 60_000), (Limit::SlowStart, 500)]);
+    full.window_when_full = Some(65_535.0);
+    full.rtt_when_full = Some(ms(100));
+    let (name, said) = say(&full);
+    assert_eq!(name, "receive window");
+    assert_eq!(
+        said,
+        "the receive window of 64 KiB bounds it at 5.2 Mbit/s: a round trip takes 100 ms"
+    );
+}
+
+#[test]
+fn a_path_that_is_full_with_its_queue() {
+    let path = PathFacts {
+        bytes_per_second: Some(1_250_000.0),
+        ..PathFacts::default()
+    };
+    let of = |limit| {
+        let mut full = shares(&[(limit, 60_000)]);
+        full.busy_bytes_per_second = Some(1_187_500.0);
+        full.queue_mean = Some(ms(80));
+        full
+    };
+    let (name, said) = say_with(&of(Limit::StandingQueue), path);
+    assert_eq!(name, "path");
+    assert_eq!(
+        said,
+        "it fills the path: 9.5 of 10 Mbit/s, behind a standing queue of 80 ms"
+    );
+    let (_, said) = say(&of(Limit::OverflowingQueue));
+    assert_eq!(
+        said,
+        "it fills the path at 9.5 Mbit/s, behind a queue of 80 ms that overflows"
+    );
+    let (_, said) = say_with(&of(Limit::EmptyQueue), path);
+    assert_eq!(
+        said,
+        "it fills the path: 9.5 of 10 Mbit/s, with hardly a queue"
+    );
+}
+
+#[test]
+fn losses_with_how_many_and_what_the_path_takes() {
+    let mut lossy = shares(&[
+        (Limit::CongestionWindow, 40_000),
+        (Limit::Recovery, 10_000),
+        (Limit::RetransmissionTimer, 10_000),
+    ]);
+    lossy.retransmissions = 12;
+    lossy.flight = Some(12_000.0);
+    let path = PathFacts {
+        bytes_per_second: Some(520_000.0),
+        ..PathFacts::default()
+    };
+    let (name, said) = say_with(&lossy, path);
+    assert_eq!(name, "losses");
+    // 520 kB/s · 100 ms are 52 segments.
+    assert_eq!(
+        said,
+        "for 50 of 60 s losses keep the window small: one segment in 83 was sent again, 12 were in flight \
+         where the path takes 52"
+    );
+}
+
+#[test]
+fn the_others() {
+    let slow_start = shares(&[(Limit::SlowStart, 800), (Limit::Handshake, 200)]);
+    let (name, said) = say(&slow_start);
+    assert_eq!(name, "slow start");
+    assert_eq!(
+        said,
+        "the window was still growing for 800 ms of 1.0 s: slow start"
+    );
+    let (name, said) = say(&shares(&[(Limit::SenderBuffer, 60_000)]));
+    assert_eq!(name, "sender");
+    assert!(said.starts_with("the sender held back for 60 of 60 s"));
+    let mixed = shares(&[
+        (Limit::SenderBuffer, 3000),
+        (Limit::SlowStart, 2900),
+        (Limit::ReceiveWindow, 2000),
+        (Limit::Recovery, 2000),
+    ]);
+    let (name, said) = say(&mixed);
+    assert_eq!(name, "mixed");
+    assert_eq!(
+        said,
+        "nothing limits it alone: 3.0 of 9.9 s passed with room in all windows, 2.9 of 9.9 s passed in slow start"
+    );
+}
+
+#[test]
+fn a_stream_without_any_duration_has_a_sentence() {
+    let mut one = shares(&[]);
+    one.segments = 1;
+    assert_eq!(one.duration(), Duration::ZERO);
+    let (name, said) = say(&one);
+    assert_eq!(
+        (name, said.as_str()),
+        ("too short", "too short to tell: one segment in 0.0 ms")
+    );
+}
+
+#[test]
+fn a_window_that_was_shut_is_said_where_there_is_little_else() {
+    let shares = times(&[(Limit::SlowStart, 2)]);
+    let stalls = StallList::default();
+    let said = |times, probes| {
+        let case = Case {
+            shares: &shares,
+            stalls: &stalls,
+            path: PathFacts::default(),
+            shut: Shut { times, probes },
+        };
+        tell(&case).1
+    };
+    // Nothing was sent of which the sentence could tell.
+    assert!(!said(0, 0).contains("shut"));
+    assert!(said(1, 0).ends_with("; the receive window was shut once"));
+    let twice = said(2, 3);
+    assert!(twice.ends_with("; the receive window was shut 2 times, and asked for by 3 probes"));
+}

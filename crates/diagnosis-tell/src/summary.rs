@@ -1,0 +1,590 @@
+//! The summary for the terminal: one screen, the worst connections first.
+
+use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
+use dupack_tcp::time::Duration;
+
+use crate::asking::{Asked, commands, in_words};
+use crate::story::story;
+use crate::whatif::Offer;
+use crate::words;
+use dupack_diagnosis::analyse::budget::Limit;
+use dupack_diagnosis::analyse::cause::Class;
+use dupack_diagnosis::analyse::stalls::StallKind;
+use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
+use dupack_diagnosis::path::{Path, Room};
+use dupack_diagnosis::read::side::Side;
+use dupack_diagnosis::read::vantage::{Place, Reason, Vantage};
+use dupack_diagnosis::sender::{SenderReport, Verdict};
+use dupack_diagnosis::told::Told;
+use dupack_diagnosis::{Diagnosis, Extent};
+
+/// How a summary looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Whether there is colour.
+    pub colour: Colour,
+    /// How wide it is; as the terminal, if nobody says.
+    pub width: Option<u16>,
+    /// How many connections are told of in detail.
+    pub detailed: usize,
+    /// How many more are listed.
+    pub listed: usize,
+}
+
+/// The summary of a diagnosis.
+#[must_use]
+pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> String {
+    let width = look.width;
+    let mut text = String::new();
+    let told = diagnosis.connections.iter().take(look.detailed);
+    for (place, connection) in told.enumerate() {
+        if place > 0 {
+            text.push('\n');
+        }
+        text += &detailed(connection, asked.filter(|_| place == 0), look);
+    }
+    let others: Vec<&ConnectionFindings> = diagnosis
+        .connections
+        .iter()
+        .skip(look.detailed)
+        .take(look.listed)
+        .collect();
+    if !others.is_empty() {
+        text.push('\n');
+        text += &table(&others, width);
+    }
+    text.push('\n');
+    text += &paragraph(&of_the_capture(diagnosis, look), width);
+    text
+}
+
+/// What was read, in a sentence or two.
+fn of_the_capture(diagnosis: &Diagnosis, look: &Look) -> String {
+    let shown = look.detailed.saturating_add(look.listed);
+    let found = diagnosis.connections.len();
+    let more = found.saturating_sub(shown) as u64 + diagnosis.beyond.connections;
+    let mut text = format!(
+        "In the capture: {} in {}; {}",
+        words::things(diagnosis.connections_all, "connection", "connections"),
+        words::time(diagnosis.duration),
+        packets(diagnosis),
+    );
+    if diagnosis.without_data > 0 {
+        text += &format!(
+            "; {} connections without data",
+            words::count(diagnosis.without_data)
+        );
+    }
+    if more > 0 {
+        text += &format!("; {} more than are shown", words::count(more));
+    }
+    text.push('.');
+    if diagnosis.extent == Extent::Interrupted {
+        text += " Interrupted: this is what was read so far.";
+    }
+    text
+}
+
+/// How many packets of which kinds there are.
+#[must_use]
+pub fn packets(diagnosis: &Diagnosis) -> String {
+    let kinds = diagnosis.tally.by_kind().into_iter();
+    let kinds = kinds.map(|(kind, number)| format!("{} {kind}", words::count(number)));
+    let kinds: Vec<String> = kinds.collect();
+    format!("packets: {}", kinds.join(", "))
+}
+
+/// All that the terminal shows of a connection.
+fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look) -> String {
+    let width = look.width;
+    let Some(stream) = connection.main_stream() else {
+        return paragraph(
+            &format!("{}: {}", title(connection), without_data(connection)),
+            width,
+        );
+    };
+    let mut text = paragraph(&story(stream), width);
+    text.push('\n');
+    text += &paragraph(&title(connection), width);
+    text += &limits(stream, columns_of(width));
+    let mut rows: Vec<(Option<Ink>, [String; 2])> = Vec::new();
+    let mut row = |name: &str, sentence: String| {
+        rows.push((None, [format!("  {name}"), sentence]));
+    };
+    if let Some(syns) = syns_again(connection) {
+        row("handshake", syns);
+    }
+    row("sent again", sent_again(stream));
+    if let Some(stalls) = stalls(stream) {
+        row("stalls", stalls);
+    }
+    if let Some(windows) = closed_windows(stream) {
+        row("window shut", windows);
+    }
+    row("sender", sender(&stream.sender));
+    row("path", path(stream));
+    row("seen from", seen_from(&stream.vantage));
+    if let Some(asked) = asked {
+        row("what if", what_if(asked));
+    }
+    if let Some(ending) = ending(connection) {
+        row("ended", ending);
+    }
+    text += &beside(rows, look.colour, width);
+    text
+}
+
+/// Who, how much, how long, how fast.
+#[must_use]
+pub fn title(connection: &ConnectionFindings) -> String {
+    let (one, other) = (connection.addresses.opener, connection.addresses.answerer);
+    let number = connection.number;
+    let Some(stream) = connection.main_stream() else {
+        return format!("#{number} {one} – {other}");
+    };
+    let (from, to) = ends(connection, stream);
+    let shares = &stream.shares;
+    format!(
+        "#{number} {from} → {to}: {} in {}, {}",
+        words::bytes(shares.delivered as f64),
+        words::time(shares.duration()),
+        words::rate(stream.goodput())
+    )
+}
+
+/// The addresses of a stream's sender and receiver.
+#[must_use]
+pub fn ends(connection: &ConnectionFindings, stream: &StreamFindings) -> (String, String) {
+    let of = |side| connection.addresses.of(side).to_string();
+    (of(stream.side), of(stream.side.other()))
+}
+
+fn without_data(connection: &ConnectionFindings) -> String {
+    let syns = connection.counts.opener.syns;
+    match (connection.ending.reset, connection.handshake.established_at) {
+        (Some(_), None) => "refused: no data".to_owned(),
+        (_, None) if syns > 1 => format!("no data; the SYN was sent {syns} times"),
+        (_, None) => "no data; it was not opened".to_owned(),
+        _ => "no data".to_owned(),
+    }
+}
+
+/// Which SYNs were sent again, and what that took.
+#[must_use]
+pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
+    let handshake = &connection.handshake;
+    let again = |side| {
+        let known = handshake.syns.of(side).as_ref();
+        known.map_or(0, |syn| u64::from(syn.times.saturating_sub(1)))
+    };
+    let times = |number| words::things(number, "time", "times");
+    let said = match (again(Side::Opener), again(Side::Answerer)) {
+        (0, 0) => return None,
+        (syns, 0) => format!("the SYN was sent again {}", times(syns)),
+        (0, answers) => format!("the answer to the SYN was sent again {}", times(answers)),
+        (syns, answers) => format!(
+            "the SYN was sent again {}, its answer {}",
+            times(syns),
+            times(answers)
+        ),
+    };
+    let waited = handshake.again.waited();
+    Some(if waited.is_zero() {
+        said
+    } else {
+        format!("{said}: {} of waiting for a timer", words::time(waited))
+    })
+}
+
+/// A line with numbers beside its bar takes so many columns without the bar.
+const BESIDE_BAR: usize = 52;
+/// A bar is no longer, and no shorter: then there is none.
+const BAR_MAX: usize = 24;
+const BAR_MIN: usize = 4;
+/// A limit is shown if it has this share of the time, or is one of the first three (ours: less is noise).
+const SHARE_SHOWN: f64 = 0.005;
+
+/// What limited it, as shares that sum to 100 %.
+fn limits(stream: &StreamFindings, width: usize) -> String {
+    let shares = &stream.shares;
+    let all = Limit::ALL
+        .into_iter()
+        .map(|limit| (limit, shares.of(limit)));
+    let mut all: Vec<(Limit, Duration)> = all.filter(|(_, time)| !time.is_zero()).collect();
+    all.sort_by_key(|&(limit, time)| (std::cmp::Reverse(time), limit));
+    let parts: Vec<f64> = all.iter().map(|(_, time)| time.as_secs_f64()).collect();
+    let percents = words::whole_percents(&parts);
+    let room = width.saturating_sub(BESIDE_BAR).min(BAR_MAX);
+    let mut text = String::new();
+    let mut rest = (0_u32, 0_usize);
+    for (place, ((limit, time), percent)) in all.iter().zip(percents).enumerate() {
+        let share = shares.share(*time);
+        if share < SHARE_SHOWN && place >= 3 {
+            rest = (rest.0 + percent, rest.1 + 1);
+            continue;
+        }
+        let name = words::limit(*limit);
+        text += &match room {
+            BAR_MIN.. => {
+                // What is said to be 0 % has no block.
+                let bar = if percent == 0 {
+                    String::new()
+                } else {
+                    words::bar(share, room)
+                };
+                let time = words::time(*time);
+                format!("  {bar:<room$} {percent:>3} %  {time:>7}  {name}\n")
+            }
+            _ => format!("  {percent:>3} % {name}\n"),
+        };
+    }
+    if rest.0 > 0 {
+        let indent = if room >= BAR_MIN { room + 1 } else { 0 };
+        text += &format!("  {:indent$}{:>3} %  {} others\n", "", rest.0, rest.1);
+    }
+    text
+}
+
+/// What was sent again, by cause.
+#[must_use]
+pub fn sent_again(stream: &StreamFindings) -> String {
+    let account = &stream.account;
+    if account.retransmissions == 0 {
+        return "nothing".to_owned();
+    }
+    let segments = stream.shares.segments.max(1);
+    let classes = Class::ALL.into_iter().filter_map(|class| {
+        let number = account.of(class);
+        (number > 0).then(|| format!("{} {}", words::count(number), class_in_words(class, number)))
+    });
+    let classes: Vec<String> = classes.collect();
+    let mut text = format!(
+        "{} of {} segments ({}): {}",
+        words::count(account.retransmissions),
+        words::count(segments),
+        words::share(account.retransmissions as f64 / segments as f64),
+        classes.join(", ")
+    );
+    if account.needless() > 0 {
+        text += &format!("; {} needless", words::count(account.needless()));
+    }
+    if account.lost_again > 0 {
+        text += &format!("; {} lost again", words::count(account.lost_again));
+    }
+    let overtaken = stream.overtaken + stream.reordered;
+    if overtaken > 0 {
+        text += &format!("; {} came late, overtaken", words::count(overtaken));
+    }
+    text
+}
+
+const fn class_in_words(class: Class, number: u64) -> &'static str {
+    match (class, number) {
+        (Class::Fast, _) => "fast",
+        (Class::Further, _) => "further of the same recoveries",
+        (Class::Timeout, 1) => "by a timeout",
+        (Class::Timeout, _) => "by timeouts",
+        (Class::AfterTimeout, _) => "after timeouts",
+        (Class::TailLossProbe, 1) => "tail loss probe",
+        (Class::TailLossProbe, _) => "tail loss probes",
+        (Class::KeepAlive, 1) => "keep-alive",
+        (Class::KeepAlive, _) => "keep-alives",
+        (Class::WindowProbe, 1) => "window probe",
+        (Class::WindowProbe, _) => "window probes",
+        (Class::Unknown, _) => "of unknown cause",
+    }
+}
+
+/// Kinds of stalls that are named: the rest is a number.
+const KINDS_SHOWN: usize = 3;
+
+/// Stalls by kind, with the longest.
+#[must_use]
+pub fn stalls(stream: &StreamFindings) -> Option<String> {
+    let stalls = &stream.stalls;
+    if stalls.count() == 0 {
+        return None;
+    }
+    let mut kinds = StallKind::ALL.map(|kind| (kind, stalls.of(kind)));
+    kinds.sort_by_key(|(_, total)| std::cmp::Reverse(total.time));
+    let there = kinds.iter().filter(|(_, total)| total.count > 0);
+    let named = there.clone().take(KINDS_SHOWN);
+    let mut named: Vec<String> = named
+        .map(|(kind, total)| {
+            let time = words::time(total.time);
+            format!("{} × {} ({time})", words::count(total.count), kind.words())
+        })
+        .collect();
+    let rest = there.skip(KINDS_SHOWN);
+    let rest = rest.fold(0, |sum, (_, total)| sum + total.count);
+    if rest > 0 {
+        named.push(format!("{} others", words::count(rest)));
+    }
+    let mut text = format!(
+        "{}, {} in all: {}",
+        words::count(stalls.count()),
+        words::time(stalls.time()),
+        named.join(", ")
+    );
+    let longest = stalls.longest.iter().max_by_key(|stall| stall.duration());
+    if let Some(longest) = longest {
+        let at = longest.from.since(stream.shares.started);
+        text += &format!(
+            "; the longest {}, after {}",
+            words::time(longest.duration()),
+            words::time(at)
+        );
+    }
+    Some(text)
+}
+
+/// What of the path is known, for the terminal: what can be told in a line, and why the rest cannot.
+fn path(stream: &StreamFindings) -> String {
+    let all = path_in_words(&stream.path);
+    let mut parts: Vec<String> = Vec::new();
+    let mut last = None;
+    for line in &all {
+        // Where all losses are of one kind, that is said once.
+        if let Some(brief) = line.brief.as_ref().filter(|brief| last != Some(*brief)) {
+            parts.push(format!("{} {brief}", line.name));
+            last = Some(brief);
+        }
+    }
+    let unknown = all.iter().filter(|line| line.brief.is_none());
+    let unknown: Vec<&str> = unknown.map(|line| line.name).collect();
+    if !unknown.is_empty() {
+        parts.push(format!("cannot be told: {}", unknown.join(", ")));
+    }
+    parts.join("; ")
+}
+
+/// A quantity of a path in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathLine {
+    /// What it is.
+    pub name: &'static str,
+    /// How much, or why that cannot be told.
+    pub text: String,
+    /// How much, in few words; nothing if that cannot be told.
+    pub brief: Option<String>,
+}
+
+/// What of a path is known, and why the rest is not.
+#[must_use]
+pub fn path_in_words(path: &Path) -> Vec<PathLine> {
+    fn line<T: Copy>(name: &'static str, told: &Told<T>, say: impl Fn(&T) -> String) -> PathLine {
+        PathLine {
+            name,
+            text: words::told(told, &say),
+            brief: words::told_briefly(told, &say),
+        }
+    }
+    let share = |share: &f64| words::share(*share);
+    let rate = |rate: &f64| words::rate(*rate);
+    let room = |room: &Room| format!("{:.0} packets", room.packets);
+    let mut lines = vec![
+        line("least round-trip time", &path.least_rtt, |rtt| {
+            words::time(*rtt)
+        }),
+        line("bottleneck", &path.rate, rate),
+        line("its queue", &path.room, room),
+        line("loss", &path.loss, share),
+    ];
+    if path.losses > 0 {
+        lines.push(line("loss beside the queue's", &path.random_loss, share));
+    }
+    if let Some(policer) = &path.policer {
+        lines.push(line("policer", &policer.rate, |rate| words::rate(*rate)));
+        lines.push(line("its burst", &policer.burst, |burst| {
+            words::bytes(*burst)
+        }));
+    }
+    let reordered = path.reordering.share.value().unwrap_or(0.0);
+    if reordered > 0.0 {
+        let share = &path.reordering.share;
+        lines.push(line("reordered", share, |share| words::share(*share)));
+    }
+    lines
+}
+
+/// Answers that the terminal shows: the report has all.
+const ANSWERS_SHOWN: usize = 3;
+
+/// What other senders would have taken, the fastest first.
+#[must_use]
+pub fn what_if(asked: &Asked) -> String {
+    let answers = match asked {
+        Asked::Answered(answers) => answers,
+        Asked::Refused(why) => return format!("no answer: {why}"),
+        Asked::Interrupted => return "interrupted before there was an answer".to_owned(),
+    };
+    let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
+    let mut said: Vec<String> = given.clone().take(ANSWERS_SHOWN).map(in_words).collect();
+    let fastest = given.clone().next();
+    if let Some(fastest) = fastest {
+        let commands = commands(&fastest.stack);
+        if !commands.is_empty() {
+            said.push(format!("`dupack stacks {}` says how", fastest.stack));
+        }
+    }
+    let others = given.count().saturating_sub(ANSWERS_SHOWN);
+    if others > 0 {
+        said.push(format!("{others} more would have been slower"));
+    }
+    if said.is_empty() {
+        return "no answer: the capture does not tell the path well enough".to_owned();
+    }
+    let senders = answers.first().map(|answer| answer.senders.as_slice());
+    if let Some(senders @ [_, _, ..]) = senders {
+        said.push(whichever(senders));
+    }
+    said.join("; ")
+}
+
+/// Senders that are named where several may have been captured.
+const SENDERS_SHOWN: usize = 3;
+
+/// On which senders answers rest.
+fn whichever(senders: &[String]) -> String {
+    let named = senders.iter().take(SENDERS_SHOWN).cloned();
+    let mut named: Vec<String> = named.collect();
+    let others = senders.len().saturating_sub(SENDERS_SHOWN);
+    if others > 0 {
+        named.push(words::things(others as u64, "other", "others"));
+    }
+    format!("whichever was captured of {}", named.join(", "))
+}
+
+fn closed_windows(stream: &StreamFindings) -> Option<String> {
+    let happenings = &stream.happenings;
+    let times = happenings.closed_times();
+    (times > 0).then(|| {
+        format!(
+            "{}, {} in all; {}",
+            words::things(times, "time", "times"),
+            words::time(happenings.closed_for()),
+            words::things(happenings.window_probes(), "probe", "probes"),
+        )
+    })
+}
+
+/// Which sender it was, and why that is said.
+#[must_use]
+pub fn sender(report: &SenderReport) -> String {
+    fn named<N: ToString>(verdict: &Verdict<N>) -> String {
+        verdict
+            .name
+            .as_ref()
+            .map_or("unknown".to_owned(), ToString::to_string)
+    }
+    format!(
+        "recovery {}: {}; control {}: {}",
+        named(&report.recovery),
+        report.recovery.why,
+        named(&report.control),
+        report.control.why
+    )
+}
+
+/// Where the capture was taken, and how that is known.
+#[must_use]
+pub fn seen_from(vantage: &Vantage) -> String {
+    let place = match vantage.place {
+        Place::Sender => "the sender's end",
+        Place::Receiver => "the receiver's end",
+        Place::Middle => "between both ends",
+        Place::Unknown => return "an unknown place: no answer of either end was seen".to_owned(),
+    };
+    let by = match vantage.reason {
+        Reason::Handshake => "by the handshake",
+        Reason::Timestamps => "by the echoes of timestamps",
+        Reason::Responses => "by how soon data follows ACKs",
+        Reason::Nothing => "as nothing tells otherwise",
+    };
+    let to = |end: &str, way| format!("{} to the {end} and back", words::time(way));
+    let ways = match vantage.place {
+        Place::Sender => to("receiver", vantage.to_receiver),
+        Place::Receiver => to("sender", vantage.to_sender),
+        Place::Middle | Place::Unknown => format!(
+            "{}, {}",
+            to("sender", vantage.to_sender),
+            to("receiver", vantage.to_receiver)
+        ),
+    };
+    format!("{place}: {ways}, {by}")
+}
+
+fn ending(connection: &ConnectionFindings) -> Option<String> {
+    let (by, at, packet) = connection.ending.reset?;
+    let who = connection.addresses.of(by);
+    let at = words::seconds(at.since(connection.first_at).as_secs_f64());
+    Some(format!("by a reset of {who}, after {at} (packet {packet})"))
+}
+
+/// The connections that are not told of in detail.
+fn table(connections: &[&ConnectionFindings], width: Option<u16>) -> String {
+    let narrow = columns_of(width) < 72;
+    let header: &[&str] = if narrow {
+        &["#", "bytes", "time", "lost to"]
+    } else {
+        &[
+            "#", "from", "to", "bytes", "time", "rate", "again", "lost to",
+        ]
+    };
+    let mut table = Plain::new(header, usize::MAX, width);
+    for connection in connections {
+        let number = connection.number.to_string();
+        let Some(stream) = connection.main_stream() else {
+            let (one, other) = (connection.addresses.opener, connection.addresses.answerer);
+            let time = words::time(connection.duration());
+            let why = without_data(connection);
+            let row: Vec<String> = if narrow {
+                vec![number, "0 B".to_owned(), time, why]
+            } else {
+                let none = String::new;
+                let (one, other) = (one.to_string(), other.to_string());
+                vec![
+                    number,
+                    one,
+                    other,
+                    "0 B".to_owned(),
+                    time,
+                    none(),
+                    none(),
+                    why,
+                ]
+            };
+            table.add(row);
+            continue;
+        };
+        let (from, to) = ends(connection, stream);
+        let bytes = words::bytes(stream.shares.delivered as f64);
+        let time = words::time(stream.shares.duration());
+        let lost = lost_to(stream);
+        let row: Vec<String> = if narrow {
+            vec![number, bytes, time, lost]
+        } else {
+            let rate = words::rate(stream.goodput());
+            let again = words::count(stream.account.retransmissions);
+            vec![number, from, to, bytes, time, rate, again, lost]
+        };
+        table.add(row);
+    }
+    table.text() + "\n"
+}
+
+/// The limit that took the most time, with its share.
+#[must_use]
+pub fn lost_to(stream: &StreamFindings) -> String {
+    let shares = &stream.shares;
+    let most = Limit::ALL
+        .into_iter()
+        .max_by_key(|limit| (shares.of(*limit), std::cmp::Reverse(*limit)));
+    most.map_or(String::new(), |limit| {
+        format!(
+            "{} {}",
+            words::share(shares.share(shares.of(limit))),
+            words::limit(limit)
+        )
+    })
+}

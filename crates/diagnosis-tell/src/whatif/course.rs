@@ -1,0 +1,128 @@
+//! How simulated transfers go over time, for figures: theirs beside the captured one.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::Seeds;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Job, Plan};
+use dupack_net::ids::FlowId;
+use dupack_net::observer::{Happening, Observer, PacketEvent};
+use dupack_net::packet::Body;
+use dupack_report::trace::thin::Steps;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::experiment::{Captured, time_to_run, write};
+use dupack_diagnosis::path::Path;
+
+/// The seed of the one run that is shown.
+const SEED: u64 = 1;
+
+/// Whether all is acknowledged is looked at so often.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Points of a course: more than a figure has columns.
+const POINTS: usize = 2000;
+
+/// A simulated transfer over time.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// The stack.
+    pub stack: String,
+    /// Seconds since its first segment, and bytes acknowledged then; each holds until the next.
+    pub acked: Vec<(f64, f64)>,
+}
+
+/// One run of each of `stacks` on the best guesses of `path`, where the captured sender was `captured`.
+///
+/// # Errors
+/// If one of them cannot run on the path, in words.
+pub fn courses(
+    path: &Path,
+    captured: &Captured,
+    stacks: &[String],
+    catalog: &Catalog,
+) -> Result<Vec<Course>, String> {
+    let mut written = write(path, captured);
+    written.experiment.stacks = stacks.to_vec();
+    written.experiment.seeds = Seeds::List(vec![SEED]);
+    let source = Source::of_flags(&written.experiment);
+    let plan = Plan::with_files(written.experiment, &source, catalog, &written.files)
+        .map_err(|error| error.to_string())?;
+    let until = Instant::ZERO + time_to_run(path);
+    let run = |stack| -> Result<Vec<(f64, f64)>, String> {
+        let job = Job {
+            point: 0,
+            stack,
+            seed: SEED,
+        };
+        let built = plan.scenario(job).build(SEED);
+        let mut simulation = built.map_err(|error| error.to_string())?.simulation;
+        let mut acked = Acked::of(path.transfer.bytes);
+        let mut now = Instant::ZERO;
+        while now < until && acked.bytes < acked.all {
+            now += LOOK;
+            simulation.run_until(now, &mut acked);
+        }
+        Ok(acked.steps.into_points())
+    };
+    let all = stacks.iter().enumerate().map(|(place, stack)| {
+        Ok(Course {
+            stack: stack.clone(),
+            acked: run(place)?,
+        })
+    });
+    all.collect()
+}
+
+/// Notes what is acknowledged when.
+struct Acked {
+    all: u64,
+    bytes: u64,
+    last: Option<u32>,
+    began: Option<Instant>,
+    steps: Steps,
+}
+
+impl Acked {
+    fn of(all: u64) -> Self {
+        Self {
+            all,
+            bytes: 0,
+            last: None,
+            began: None,
+            steps: Steps::new(POINTS),
+        }
+    }
+}
+
+/// The flow that the capture shows.
+const FIRST: FlowId = FlowId(0);
+
+/// An ACK that goes on by more than this went back: it was overtaken.
+const BACK: u32 = 1 << 31;
+
+impl Observer for Acked {
+    fn packet(&mut self, event: &PacketEvent<'_>) {
+        if event.packet.flow != FIRST {
+            return;
+        }
+        match (&event.packet.body, event.what) {
+            (Body::Data(data), Happening::Sent) => {
+                self.began.get_or_insert(event.at);
+                self.last.get_or_insert(data.segment.seq.0);
+            }
+            (Body::Ack(ack), Happening::Delivered) => {
+                let Some((began, last)) = self.began.zip(self.last) else {
+                    return;
+                };
+                let further = ack.ack.0.wrapping_sub(last);
+                if further > 0 && further < BACK {
+                    self.last = Some(ack.ack.0);
+                    self.bytes += u64::from(further);
+                    let seconds = event.at.since(began).as_secs_f64();
+                    self.steps.push((seconds, self.bytes as f64));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Runs of stacks on a path.
+
+use std::time::Duration as StdDuration;
+
+use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_lab::experiment::Seeds;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::{Measure, Run};
+use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
+
+use crate::experiment::{Captured, time_to_run, with};
+use crate::whatif::values::Values;
+use dupack_diagnosis::path::Path;
+
+/// What runs take.
+pub(super) struct Runs<'a> {
+    pub path: &'a Path,
+    pub captured: &'a Captured,
+    pub catalog: &'a Catalog,
+    pub execution: Execution,
+    pub progress: &'a dyn Progress,
+    pub interrupt: &'a Interrupt,
+}
+
+/// Over which paths stacks are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// That of the best guesses, with every seed.
+    Best,
+    /// One drawn from the intervals for every seed.
+    Drawn,
+}
+
+/// How a simulated transfer went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Outcome {
+    /// From the first segment to the last ACK, in seconds; of one that did not end, as long as it ran.
+    pub seconds: f64,
+    pub losses: f64,
+    pub timeouts: f64,
+    pub end: End,
+}
+
+/// Whether a transfer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Reached,
+    NotReached,
+}
+
+impl Runs<'_> {
+    /// What each of `stacks` does with the seeds from 1 to `seeds`, seed by seed; `None` if it was
+    /// interrupted, or one of them cannot run on such a path, which an `Err` says.
+    pub(super) fn of(
+        &self,
+        stacks: &[StackSpec],
+        over: Over,
+        seeds: u32,
+    ) -> Result<Option<Vec<Vec<Outcome>>>, String> {
+        let plans: Vec<Plan> = (1..=u64::from(seeds))
+            .map(|seed| self.plan(stacks, over, seed))
+            .collect::<Result<_, _>>()?;
+        let items = plans.iter().zip(1..).flat_map(|(plan, seed)| {
+            (0..stacks.len()).map(move |stack| {
+                (
+                    plan,
+                    Job {
+                        point: 0,
+                        stack,
+                        seed,
+                    },
+                )
+            })
+        });
+        let items: Vec<(&Plan, Job)> = items.collect();
+        self.progress.runs_added(items.len());
+        let mut done = self.execution.each(&items, |(plan, job)| {
+            let run = plan.run(*job, self.interrupt)?;
+            self.progress.run_done();
+            Some((job.stack, job.seed, self.outcome(&run)))
+        });
+        if done.len() < items.len() {
+            return Ok(None);
+        }
+        done.sort_by_key(|(stack, seed, _)| (*stack, *seed));
+        let of = |n: usize| done.iter().filter(move |(stack, _, _)| *stack == n);
+        let outcomes = (0..stacks.len()).map(|n| of(n).map(|(_, _, outcome)| *outcome).collect());
+        Ok(Some(outcomes.collect()))
+    }
+
+    fn plan(&self, stacks: &[StackSpec], over: Over, seed: u64) -> Result<Plan, String> {
+        let values = match over {
+            Over::Best => Values::best(self.path),
+            Over::Drawn => Values::drawn(self.path, seed),
+        };
+        let mut written = with(self.path, &values, self.captured);
+        written.experiment.stacks = stacks.iter().map(ToString::to_string).collect();
+        written.experiment.seeds = Seeds::List(vec![seed]);
+        let source = Source::of_flags(&written.experiment);
+        Plan::with_files(written.experiment, &source, self.catalog, &written.files)
+            .map_err(|error| error.to_string())
+    }
+
+    fn outcome(&self, run: &Run) -> Outcome {
+        let value = |measure| run.values.get(measure);
+        // The receiver has everything when the last ACK leaves.
+        let back = self
+            .path
+            .least_rtt
+            .value()
+            .unwrap_or_default()
+            .as_secs_f64()
+            / 2.0;
+        let (seconds, end) = match value(Measure::Completion) {
+            Some(seconds) => (seconds + back, End::Reached),
+            None => (self.limit(), End::NotReached),
+        };
+        let losses = [Measure::QueueDrops, Measure::LinkLosses];
+        Outcome {
+            seconds,
+            losses: losses.into_iter().filter_map(value).sum(),
+            timeouts: value(Measure::Timeouts).unwrap_or(0.0),
+            end,
+        }
+    }
+
+    fn limit(&self) -> f64 {
+        let limit = time_to_run(self.path);
+        StdDuration::from_nanos(limit.as_nanos()).as_secs_f64()
+    }
+}

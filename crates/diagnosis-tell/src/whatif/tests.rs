@@ -1,0 +1,215 @@
+//! Simulated captures: what another sender would have taken is what it takes on the true path.
+
+use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_lab::experiment::SenderOptions;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Measure;
+use dupack_lab::run::{Execution, Interrupt, Plan};
+
+use super::*;
+use crate::testing::at_sender;
+
+fn captured(stack: &str) -> Captured {
+    Captured {
+        stack: stack.to_owned(),
+        dialect: Dialect::Linux,
+        sender: SenderOptions::default(),
+        behind: 0.0,
+    }
+}
+
+fn transfer(stack: &str, link: &str, more: &str) -> String {
+    format!(
+        "stacks = [\"{stack}\"]\nseeds = 20\nduration = \"600s\"\ndialect = \"linux\"\n\
+         [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n{link}\n[[flows]]\nbytes = \"8MB\"\n{more}"
+    )
+}
+
+/// How long a stack really takes, on average.
+fn truth(text: &str) -> f64 {
+    let source = Source::new("truth.toml", text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+    let samples = results.samples(0, 0, Measure::Completion);
+    let samples: Vec<f64> = samples.map(|(_, seconds)| seconds).collect();
+    dupack_lab::stats::mean(&samples).unwrap()
+}
+
+#[test]
+fn another_sender_takes_what_it_would_have_taken() {
+    let catalog = Catalog::builtin();
+    for (from, to, link) in [
+        (
+            "rack/cubic",
+            "rack/bbr",
+            "loss = \"2%\"\nbuffer = \"100pkt\"",
+        ),
+        (
+            "rack/bbr",
+            "rack/cubic",
+            "loss = \"1%\"\nbuffer = \"100pkt\"",
+        ),
+        ("rack/reno", "rack/cubic", "buffer = \"30pkt\""),
+    ] {
+        let path = at_sender(&transfer(from, link, ""), 3);
+        let sender = captured(from);
+        let question = WhatIf::new(&path, &sender, &catalog);
+        let Gate::Passed(passed) = question.gate(&(), &Interrupt::new()) else {
+            panic!("{from} {link}: {:?}", question.gate(&(), &Interrupt::new()));
+        };
+        let stack = StackSpec::parse(to, &catalog).unwrap();
+        let answers = passed
+            .ask(&[stack], &(), &Interrupt::new())
+            .unwrap()
+            .unwrap();
+        let duration = answers[0].duration;
+        let truth = truth(&transfer(to, link, ""));
+        let off = duration.mean / truth - 1.0;
+        assert!(off.abs() < 0.15, "{from} {to} {link}: {duration:?} {truth}");
+        assert!(
+            duration.low < truth && truth < duration.high,
+            "{to}: {duration:?} {truth}"
+        );
+        assert_eq!(answers[0].offer, Offer::Given);
+    }
+}
+
+#[test]
+fn a_bottleneck_that_others_share_is_refused() {
+    let others = "[[flows]]\nstack = \"rack/cubic\"\ncount = 2\nstart = \"2s\"";
+    let path = at_sender(&transfer("rack/cubic", "buffer = \"60pkt\"", others), 1);
+    let (sender, catalog) = (captured("rack/cubic"), Catalog::builtin());
+    let question = WhatIf::new(&path, &sender, &catalog);
+    let gate = question.gate(&(), &Interrupt::new());
+    assert!(matches!(gate, Gate::Refused { .. }), "{gate:?}");
+}
+
+#[test]
+fn another_sender_than_the_captured_one_does_not_pass() {
+    let path = at_sender(
+        &transfer("rack/bbr", "loss = \"2%\"\nbuffer = \"100pkt\"", ""),
+        1,
+    );
+    let (sender, catalog) = (captured("newreno/reno"), Catalog::builtin());
+    let question = WhatIf::new(&path, &sender, &catalog);
+    let Gate::Refused { reason, checked } = question.gate(&(), &Interrupt::new()) else {
+        panic!("it passes");
+    };
+    assert_eq!(reason, Reason::Differs);
+    assert!(checked.iter().any(|one| one.bound() == Bound::Beyond));
+    let sender = captured("rack/none-such");
+    let question = WhatIf::new(&path, &sender, &catalog);
+    let gate = question.gate(&(), &Interrupt::new());
+    assert!(matches!(
+        gate,
+        Gate::Refused {
+            reason: Reason::NoSuchSender(_),
+            ..
+        }
+    ));
+}
+
+/// How a question about a transfer among others came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Came {
+    Refused,
+    NotOffered,
+    Right,
+    Wrong,
+}
+
+/// What `to` would have taken instead of `from` over `link` beside `others`, held against the truth.
+fn came(from: &str, to: &str, link: &str, others: &str, seed: u64) -> (Came, String) {
+    let catalog = Catalog::builtin();
+    let path = at_sender(&transfer(from, link, others), seed);
+    let sender = captured(from);
+    let question = WhatIf::new(&path, &sender, &catalog);
+    let passed = match question.gate(&(), &Interrupt::new()) {
+        Gate::Passed(passed) => passed,
+        other => return (Came::Refused, format!("{other:?}")),
+    };
+    let stack = StackSpec::parse(to, &catalog).unwrap();
+    let answers = passed.ask(&[stack], &(), &Interrupt::new()).unwrap();
+    let answer = &answers.unwrap()[0];
+    let truth = truth(&transfer(to, link, others));
+    let words = format!(
+        "{:?} {:?} truth {truth} {:?} rate {:?} room {:?}",
+        answer.duration, answer.offer, path.steadiness, path.rate, path.room
+    );
+    let off = (answer.duration.mean / truth - 1.0).abs();
+    let how = match answer.offer {
+        Offer::Given if off <= 0.15 => Came::Right,
+        Offer::Given => Came::Wrong,
+        Offer::TooWide | Offer::DoesNotEnd => Came::NotOffered,
+    };
+    (how, words)
+}
+
+/// Senders of which one is captured and the next asked about.
+const PAIRS: [(&str, &str); 4] = [
+    ("rack/cubic", "rack/bbr"),
+    ("rack/bbr", "rack/cubic"),
+    ("sack/reno", "rack/cubic"),
+    ("rack/cubic", "newreno/reno"),
+];
+
+#[test]
+#[ignore = "takes minutes: thousands of transfers"]
+fn beside_flows_that_are_not_seen_it_is_right_or_refused() {
+    let mut counts = [0; 4];
+    let mut wrong = Vec::new();
+    for (n, (from, to)) in PAIRS.into_iter().enumerate() {
+        for hidden in ["rack/cubic", "sack/reno", "rack/bbr"] {
+            for (count, start) in [(1, 0), (1, 2), (2, 1), (5, 0), (1, 4)] {
+                let room = [30, 80, 160][(n + count) % 3];
+                let others = format!(
+                    "[[flows]]\nstack = \"{hidden}\"\ncount = {count}\nstart = \"{start}s\"\n"
+                );
+                let link = format!("buffer = \"{room}pkt\"");
+                let (how, words) = came(from, to, &link, &others, 1);
+                counts[how as usize] += 1;
+                if how == Came::Wrong {
+                    wrong.push(format!(
+                        "{from} {to} {count}×{hidden} at {start} s, {room} pkt: {words}"
+                    ));
+                }
+            }
+        }
+    }
+    eprintln!(
+        "refused, not offered, right, wrong: {counts:?}\n{}",
+        wrong.join("\n")
+    );
+    assert!(wrong.len() <= 3, "{wrong:#?}");
+}
+
+#[test]
+#[ignore = "takes minutes: thousands of transfers"]
+fn alone_on_a_path_it_is_right() {
+    let mut counts = [0; 4];
+    let mut odd = Vec::new();
+    for (from, to) in PAIRS {
+        for link in [
+            "loss = \"2%\"\nbuffer = \"100pkt\"",
+            "loss = \"1%\"\nbuffer = \"30pkt\"",
+            "buffer = \"20pkt\"",
+            "buffer = \"100pkt\"",
+            "burst_loss = { enter = \"0.5%\", leave = \"30%\" }\nbuffer = \"100pkt\"",
+            "reorder = { probability = \"1%\", delay = \"4ms\" }\nloss = \"1%\"\nbuffer = \"100pkt\"",
+        ] {
+            let (how, words) = came(from, to, link, "", 2);
+            counts[how as usize] += 1;
+            if how != Came::Right {
+                odd.push(format!("{how:?}: {from} {to} {link}: {words}"));
+            }
+        }
+    }
+    eprintln!(
+        "refused, not offered, right, wrong: {counts:?}\n{}",
+        odd.join("\n")
+    );
+    assert!(
+        counts[Came::Wrong as usize] <= 2 && counts[Came::Right as usize] >= 18,
+        "{odd:#?}"
+    );
+}

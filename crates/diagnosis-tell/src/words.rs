@@ -1,0 +1,265 @@
+//! Quantities as people say them: three digits at the most, with their units.
+
+use dupack_tcp::time::Duration;
+
+use dupack_diagnosis::analyse::budget::Limit;
+use dupack_diagnosis::told::Told;
+
+/// `value` with two or three digits that mean something.
+fn digits(value: f64) -> String {
+    let places = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 0,
+        v if v >= 0.9995 => 1,
+        v if v >= 0.0995 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.places$}");
+    match text.strip_suffix(".0") {
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
+}
+
+/// A time: `"38 s"`, `"1.8 s"`, `"60 ms"`, `"12 min"`.
+#[must_use]
+pub fn time(span: Duration) -> String {
+    seconds(span.as_secs_f64())
+}
+
+/// The same of seconds.
+#[must_use]
+pub fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s >= 2.0 * 3600.0 => format!("{} h", digits(s / 3600.0)),
+        s if s >= 600.0 => format!("{} min", digits(s / 60.0)),
+        s if s >= 1.0 => format!("{} s", digits(s)),
+        s if s >= 0.000_999_5 => format!("{} ms", digits(s * 1e3)),
+        s if s > 0.0 => format!("{} µs", digits(s * 1e6)),
+        _ => "0 s".to_owned(),
+    }
+}
+
+/// A number of bytes: `"4.8 MB"`.
+#[must_use]
+pub fn bytes(bytes: f64) -> String {
+    scaled(bytes, ["B", "kB", "MB", "GB", "TB"])
+}
+
+/// A rate in bit/s: `"3.2 Mbit/s"`.
+#[must_use]
+pub fn rate(bits_per_second: f64) -> String {
+    scaled(
+        bits_per_second,
+        ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"],
+    )
+}
+
+fn scaled(mut value: f64, units: [&str; 5]) -> String {
+    let mut unit = units[0];
+    for next in &units[1..] {
+        if value < 999.5 {
+            break;
+        }
+        value /= 1000.0;
+        unit = next;
+    }
+    let text = match unit == units[0] {
+        true => format!("{value:.0}"),
+        false => digits(value),
+    };
+    format!("{text} {unit}")
+}
+
+/// A number of things: `"1,234"`.
+#[must_use]
+pub fn count(number: u64) -> String {
+    let text = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in text.chars().enumerate() {
+        if place > 0 && (text.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A share of one: `"6.2 %"`.
+#[must_use]
+pub fn share(of_one: f64) -> String {
+    let percent = of_one * 100.0;
+    match percent {
+        p if p <= 0.0 => "0 %".to_owned(),
+        p if p < 0.01 => "less than 0.01 %".to_owned(),
+        p => format!("{} %", digits(p)),
+    }
+}
+
+/// `"1 timeout"`, `"2 timeouts"`.
+#[must_use]
+pub fn things(number: u64, one: &str, several: &str) -> String {
+    let name = if number == 1 { one } else { several };
+    format!("{} {name}", count(number))
+}
+
+/// A quantity with its interval, or why it cannot be told, by `say`.
+#[must_use]
+pub fn told<T>(told: &Told<T>, say: impl Fn(&T) -> String) -> String {
+    match told {
+        Told::Between { value, low, high } => {
+            let [value, low, high] = [value, low, high].map(say);
+            with_interval(&value, &low, &high)
+        }
+        Told::AtLeast { bound, why, remedy } => {
+            format!("at least {}: {why}; {remedy} would tell more", say(bound))
+        }
+        Told::CannotBeTold { why, remedy } => format!("cannot be told: {why}; {remedy} would tell"),
+    }
+}
+
+/// A value and its interval: `"100 ms (99 to 101 ms)"`. A unit that both ends have is said once.
+#[must_use]
+pub fn with_interval(value: &str, low: &str, high: &str) -> String {
+    if low == high {
+        return value.to_owned();
+    }
+    let unit = high.split_once(' ').map_or("", |(_, unit)| unit);
+    let low = match low.split_once(' ') {
+        Some((number, own)) if own == unit => number,
+        _ => low,
+    };
+    format!("{value} ({low} to {high})")
+}
+
+/// The same in few words: a bound alone where there is no more, nothing where it cannot be told.
+#[must_use]
+pub fn told_briefly<T: Copy>(quantity: &Told<T>, say: impl Fn(&T) -> String) -> Option<String> {
+    match quantity {
+        Told::Between { .. } => Some(told(quantity, say)),
+        Told::AtLeast { bound, .. } => Some(format!("at least {}", say(bound))),
+        Told::CannotBeTold { .. } => None,
+    }
+}
+
+/// Whole per cents that sum to 100, in the order of `parts`: the largest remainders are rounded up.
+#[must_use]
+pub fn whole_percents(parts: &[f64]) -> Vec<u32> {
+    let sum: f64 = parts.iter().sum();
+    if sum <= 0.0 {
+        return vec![0; parts.len()];
+    }
+    let exact = parts.iter().map(|part| (part / sum * 100.0).max(0.0));
+    let exact: Vec<f64> = exact.collect();
+    let mut whole: Vec<u32> = exact.iter().map(|part| part.floor() as u32).collect();
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    let rest = |index: &usize| exact.get(*index).map_or(0.0, |part| part.fract());
+    order.sort_by(|a, b| rest(b).total_cmp(&rest(a)));
+    let missing = 100_u32.saturating_sub(whole.iter().sum());
+    for index in order.into_iter().take(missing as usize) {
+        if let Some(part) = whole.get_mut(index) {
+            *part += 1;
+        }
+    }
+    whole
+}
+
+/// A bar of `part` of one, at most `columns` wide; the least is seen, unless there is nothing.
+#[must_use]
+pub fn bar(part: f64, columns: usize) -> String {
+    if part <= 0.0 {
+        return String::new();
+    }
+    let filled = (part * columns as f64).round().max(1.0) as usize;
+    "▇".repeat(filled.min(columns))
+}
+
+/// What a limit is, in a few words for people.
+#[must_use]
+pub const fn limit(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Handshake => "handshake",
+        Limit::Idle => "application had nothing to send",
+        Limit::Pause => "application paused",
+        Limit::ReceiveWindow => "receive window full",
+        Limit::ZeroWindow => "receive window shut",
+        Limit::SenderBuffer => "sender's buffer, or unknown",
+        Limit::SlowStart => "slow start",
+        Limit::CongestionWindow => "congestion window",
+        Limit::Recovery => "losses being repaired",
+        Limit::RetransmissionTimer => "retransmission timer",
+        Limit::ProbeTimer => "tail loss probe's timer",
+        Limit::EmptyQueue => "bottleneck, no queue",
+        Limit::StandingQueue => "bottleneck, standing queue",
+        Limit::OverflowingQueue => "bottleneck, overflowing queue",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_few_digits_and_the_unit_that_suits() {
+        for (seconds_of, wanted) in [
+            (0.0, "0 s"),
+            (0.000_000_5, "0.50 µs"),
+            (0.000_42, "420 µs"),
+            (0.001, "1 ms"),
+            (0.0042, "4.2 ms"),
+            (0.0604, "60 ms"),
+            (1.84, "1.8 s"),
+            (9.999, "10 s"),
+            (52.2, "52 s"),
+            (770.0, "13 min"),
+            (9000.0, "2.5 h"),
+        ] {
+            assert_eq!(seconds(seconds_of), wanted);
+        }
+        assert_eq!(bytes(812.0), "812 B");
+        assert_eq!(bytes(4_812_000.0), "4.8 MB");
+        assert_eq!(bytes(999_900.0), "1 MB");
+        assert_eq!(rate(738_000.0), "738 kbit/s");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(12), "12");
+        assert_eq!(share(0.0621), "6.2 %");
+        assert_eq!(share(0.5), "50 %");
+        assert_eq!(things(1, "loss", "losses"), "1 loss");
+    }
+
+    #[test]
+    fn an_interval_has_its_unit_once_if_it_is_the_same() {
+        let told_of = |low, high| {
+            let value = 0.1;
+            told(&Told::Between { value, low, high }, |&s| seconds(s))
+        };
+        assert_eq!(told_of(0.099, 0.101), "100 ms (99 to 101 ms)");
+        assert_eq!(told_of(0.0999, 1.5), "100 ms (100 ms to 1.5 s)");
+        assert_eq!(told_of(0.1, 0.1), "100 ms");
+        let cannot: Told<f64> = Told::CannotBeTold {
+            why: "nothing was lost",
+            remedy: "a longer capture",
+        };
+        let said = told(&cannot, |&s| seconds(s));
+        assert_eq!(
+            said,
+            "cannot be told: nothing was lost; a longer capture would tell"
+        );
+    }
+
+    #[test]
+    fn per_cents_sum_to_a_hundred() {
+        assert_eq!(whole_percents(&[1.0, 1.0, 1.0]), [34, 33, 33]);
+        assert_eq!(whole_percents(&[0.0, 7.0]), [0, 100]);
+        assert_eq!(whole_percents(&[0.0, 0.0]), [0, 0]);
+        let many: Vec<f64> = (1..15).map(f64::from).collect();
+        assert_eq!(whole_percents(&many).iter().sum::<u32>(), 100);
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share_and_never_nothing() {
+        assert_eq!(bar(1.0, 10).chars().count(), 10);
+        assert_eq!(bar(0.001, 10).chars().count(), 1);
+        assert_eq!(bar(0.0, 10), "");
+    }
+}

@@ -1,0 +1,377 @@
+//! A timeline by hand for each limit, and that nothing is lost or counted twice whatever comes.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::film::{Film, MSS, at, ms};
+use super::{Budget, EPOCHS_MAX, Group, Limit, PathFacts, Shares, Terms};
+use crate::analyse::cause::Cause;
+use crate::read::moment::Stage;
+
+fn film(window: u64) -> Film<Budget> {
+    Film::new(Budget::new(Terms::new(at(0))), window)
+}
+
+fn finish(film: Film<Budget>, end: u64) -> Shares {
+    finish_with(film, end, &PathFacts::default())
+}
+
+fn finish_with(film: Film<Budget>, end: u64, path: &PathFacts) -> Shares {
+    let shares = film.told.finish(at(end), path);
+    let sum = Limit::ALL.map(|limit| shares.of(limit));
+    let sum = sum.into_iter().fold(Duration::ZERO, |sum, time| sum + time);
+    assert_eq!(sum, shares.duration());
+    shares
+}
+
+/// Rounds of 100 ms in which `flight(round)` segments leave at once and are acknowledged one by one, from
+/// `start` milliseconds on. Returns when the last ACK came.
+fn rounds(film: &mut Film<Budget>, start: u64, flights: &[u64]) -> u64 {
+    let mut now = start;
+    for flight in flights {
+        let first = film.next();
+        film.send(at(now), *flight);
+        now += 100;
+        for n in 1..=*flight {
+            film.ack(at(now), first + n * MSS);
+        }
+    }
+    now
+}
+
+#[test]
+fn a_window_that_doubles_is_slow_start() {
+    let mut film = film(1_000_000);
+    film.told.handshake(at(0), at(100));
+    let end = rounds(&mut film, 100, &[10, 20, 40, 80]);
+    let shares = finish(film, end);
+    assert_eq!(shares.of(Limit::Handshake), ms(100));
+    assert_eq!(shares.of(Limit::SlowStart), ms(400));
+    assert_eq!(shares.delivered, 150 * MSS);
+    assert_eq!(shares.bands.len(), 2);
+    assert_eq!(shares.bands[1].from, at(100));
+}
+
+#[test]
+fn a_window_that_grows_by_one_after_a_loss_is_the_congestion_window() {
+    let mut film = film(1_000_000);
+    let now = rounds(&mut film, 0, &[10]);
+    // The first of ten is lost; the repair takes a round trip.
+    film.send(at(now), 10);
+    let lost = film.next() - 10 * MSS;
+    film.ack_with(
+        at(now + 100),
+        lost,
+        1_000_000,
+        Some((lost + MSS, lost + 10 * MSS)),
+    );
+    film.repeat(at(now + 100), lost, Cause::SackedBeyond, Stage::Recovery);
+    film.ack_in(at(now + 200), lost + 10 * MSS, Stage::Open);
+    let end = rounds(&mut film, now + 200, &[5, 6, 7, 8, 9]);
+    let shares = finish(film, end);
+    assert_eq!(shares.of(Limit::SlowStart), ms(200));
+    assert_eq!(shares.of(Limit::Recovery), ms(100));
+    assert_eq!(shares.of(Limit::CongestionWindow), ms(500));
+    assert_eq!((shares.losses, shares.retransmissions), (1, 1));
+}
+
+#[test]
+fn a_window_that_is_full_is_the_receivers() {
+    let mut film = film(8 * MSS);
+    let end = rounds(&mut film, 0, &[8; 10]);
+    let shares = finish(film, end);
+    assert_eq!(shares.of(Limit::ReceiveWindow), ms(1000));
+    assert_eq!(shares.kernel.receive_window, ms(1000));
+    assert_eq!(shares.kernel.busy, ms(1000));
+    let window = shares.window_when_full.expect("it was full");
+    assert!((window - 8000.0).abs() < 1e-6, "{window}");
+}
+
+#[test]
+fn a_shut_window_is_the_receivers_even_with_nothing_outstanding() {
+    let mut film = film(4 * MSS);
+    film.send(at(0), 4);
+    film.ack_with(at(100), 4 * MSS, 0, None);
+    // Two probes; then it opens and data follows at once.
+    for now in [400, 1000] {
+        film.repeat(at(now), 4 * MSS - 1, Cause::WindowProbe, Stage::Open);
+        film.ack_with(at(now + 100), 4 * MSS, 0, None);
+    }
+    film.ack_with(at(2000), 4 * MSS, 4 * MSS, None);
+    film.send(at(2000), 1);
+    film.ack(at(2100), 5 * MSS);
+    let shares = finish(film, 2100);
+    assert_eq!(shares.of(Limit::ZeroWindow), ms(1900));
+    assert_eq!(shares.of_group(Group::Receiver), ms(2000));
+    assert_eq!(shares.kernel.busy, ms(2100));
+}
+
+#[test]
+fn nothing_outstanding_is_an_idle_application() {
+    let mut film = film(100_000);
+    film.send_last(at(0), 300);
+    film.ack(at(100), 300);
+    film.send_last(at(5000), 300);
+    film.ack(at(5100), 600);
+    let shares = finish(film, 5100);
+    assert_eq!(shares.of(Limit::Idle), ms(4900));
+    assert_eq!(shares.kernel.busy, ms(200));
+}
+
+#[test]
+fn a_keep_alive_does_not_end_idleness() {
+    let mut film = film(100_000);
+    film.send_last(at(0), 300);
+    film.ack(at(100), 300);
+    for n in 1..=100 {
+        film.repeat(at(n * 1000), 299, Cause::KeepAlive, Stage::Open);
+        film.ack(at(n * 1000 + 100), 300);
+    }
+    let shares = finish(film, 101_000);
+    assert_eq!(shares.of(Limit::Idle), ms(100_900));
+    assert_eq!(shares.bands.len(), 2);
+}
+
+#[test]
+fn the_end_of_a_message_is_a_pause_until_the_next_one_leaves_by_itself() {
+    let mut film = film(100_000);
+    // A message of 2.5 segments every 30 ms, with a round trip of 100 ms: always something outstanding.
+    let mut sent = Vec::new();
+    for n in 0..20 {
+        let now = n * 30;
+        while sent.first().is_some_and(|(due, _)| *due < now) {
+            let (due, end) = sent.remove(0);
+            film.ack(at(due), end);
+        }
+        film.send(at(now), 2);
+        film.send_last(at(now), 500);
+        sent.push((now + 105, film.next()));
+    }
+    let shares = finish(film, 570);
+    assert!(shares.of(Limit::Pause) >= ms(510), "{shares:?}");
+    assert_eq!(shares.of(Limit::Idle), ms(0));
+}
+
+#[test]
+fn room_that_is_not_used_is_a_pause() {
+    let mut film = film(1_000_000);
+    let now = rounds(&mut film, 0, &[10, 20, 40]);
+    // The first ACK makes room, and is not answered: there was no more to send since the last segment left.
+    film.send(at(now), 40);
+    let first = film.next();
+    film.ack(at(now + 100), first - 10 * MSS);
+    film.send(at(now + 150), 5);
+    film.ack(at(now + 200), first);
+    film.ack(at(now + 250), film.next());
+    let shares = finish(film, now + 250);
+    assert_eq!(shares.of(Limit::Pause), ms(150));
+}
+
+#[test]
+fn waiting_for_the_timer_is_known_when_it_expires() {
+    let mut film = film(100_000);
+    film.send(at(0), 3);
+    film.ack(at(100), 2 * MSS);
+    // The third was lost; the timer expires twice.
+    film.repeat(at(400), 2 * MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
+    film.repeat_as(
+        at(1000),
+        2 * MSS,
+        Cause::Timeout { expiry: 2 },
+        Stage::Loss,
+        3,
+    );
+    film.ack_in(at(1100), 3 * MSS, Stage::Open);
+    let shares = finish(film, 1100);
+    assert_eq!(shares.of(Limit::SlowStart), ms(100));
+    assert_eq!(shares.of(Limit::RetransmissionTimer), ms(900));
+    assert_eq!(shares.of(Limit::Recovery), ms(100));
+}
+
+#[test]
+fn waiting_for_a_probe_is_told_from_waiting_for_a_timeout() {
+    let mut film = film(100_000);
+    film.send(at(0), 3);
+    film.ack(at(100), MSS);
+    film.repeat(at(300), 2 * MSS, Cause::TailLossProbe, Stage::Recovery);
+    film.ack_in(at(400), 3 * MSS, Stage::Open);
+    let shares = finish(film, 400);
+    assert_eq!(shares.of(Limit::ProbeTimer), ms(200));
+    assert_eq!(shares.of(Limit::RetransmissionTimer), ms(0));
+}
+
+#[test]
+fn a_standing_queue_is_told_by_the_round_trip_times() {
+    let mut film = film(1_000_000);
+    let mut now = rounds(&mut film, 0, &[10, 20]);
+    let before = now;
+    // 50 segments every 200 ms: a queue of 100 ms.
+    for _ in 0..10 {
+        let first = film.next();
+        film.send(at(now), 50);
+        now += 200;
+        for n in 1..=50 {
+            film.ack(at(now), first + n * MSS);
+        }
+    }
+    let shares = finish(film, now);
+    assert_eq!(shares.of(Limit::StandingQueue), ms(now - before));
+    // 50 segments of 1000 bytes in 200 ms.
+    let rate = shares.busy_bytes_per_second.expect("it was busy");
+    assert!((rate - 250_000.0).abs() < 1e-6, "{rate}");
+}
+
+#[test]
+fn a_loss_at_the_fullest_makes_a_queue_overflow() {
+    let mut film = film(1_000_000);
+    let mut now = rounds(&mut film, 0, &[10, 20]);
+    for flight in [40, 50] {
+        let first = film.next();
+        film.send(at(now), flight);
+        now += 200;
+        for n in 1..=flight {
+            film.ack(at(now), first + n * MSS);
+        }
+    }
+    let lost = film.next();
+    film.send(at(now), 50);
+    now += 200;
+    film.ack_with(
+        at(now),
+        lost,
+        1_000_000,
+        Some((lost + MSS, lost + 50 * MSS)),
+    );
+    film.repeat(at(now), lost, Cause::SackedBeyond, Stage::Recovery);
+    film.ack_in(at(now + 100), lost + 50 * MSS, Stage::Open);
+    let shares = finish(film, now + 100);
+    assert_eq!(shares.of(Limit::OverflowingQueue), ms(200));
+    assert_eq!(shares.of(Limit::StandingQueue), ms(400));
+    assert_eq!(shares.of(Limit::Recovery), ms(100));
+}
+
+#[test]
+fn the_bottlenecks_rate_makes_it_the_limit_without_a_queue() {
+    let path = PathFacts {
+        bytes_per_second: Some(200_000.0),
+        ..PathFacts::default()
+    };
+    // 20 segments every 100 ms are all that it passes; 10 are half.
+    for (flight, limit) in [(20, Limit::EmptyQueue), (10, Limit::SenderBuffer)] {
+        let mut film = film(1_000_000);
+        let end = rounds(&mut film, 0, &[flight; 20]);
+        let shares = finish_with(film, end, &path);
+        assert!(shares.of(limit) >= ms(1600), "{flight}: {shares:?}");
+    }
+}
+
+#[test]
+fn one_packet_alone_and_nothing_at_all() {
+    let nothing = finish(film(1000), 0);
+    assert_eq!((nothing.duration(), nothing.share(ms(1))), (ms(0), 0.0));
+    let mut one = film(100_000);
+    one.send(at(0), 1);
+    let shares = finish(one, 0);
+    assert_eq!(shares.duration(), ms(0));
+    assert!(shares.bands.is_empty());
+}
+
+#[test]
+fn a_capture_may_begin_in_the_middle_and_its_clock_may_stand_or_go_back() {
+    let mut middle = film(100_000);
+    middle.ack(at(50), 3000);
+    middle.ack(at(50), 4000);
+    middle.send(at(50), 4);
+    middle.ack(at(40), 6000);
+    middle.send(at(30), 2);
+    middle.ack(at(150), 10_000);
+    let shares = finish(middle, 150);
+    assert_eq!(shares.duration(), ms(150));
+    assert_eq!(shares.of(Limit::Idle), ms(50));
+}
+
+#[test]
+fn who_falls_silent_with_data_outstanding_waits_for_a_timer() {
+    let mut film = film(100_000);
+    film.send(at(0), 2);
+    film.ack(at(100), MSS);
+    let shares = finish(film, 60_000);
+    assert_eq!(shares.of(Limit::RetransmissionTimer), ms(59_900));
+}
+
+/// A small generator, so that the property below needs no more than a seed.
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[test]
+fn the_sum_is_the_duration_whatever_comes() {
+    for seed in 1..=200_u64 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut film = {
+            let mut terms = Terms::new(at(0));
+            terms.epochs_max = 2 + seed as usize % 20;
+            Film::new(Budget::new(terms), 20 * MSS)
+        };
+        let mut now = 0_u64;
+        for _ in 0..500 {
+            let step = [0, 1, 999, 20_000, 1_000_000, 400_000_000];
+            now += step[(next(&mut state) % 6) as usize] * (next(&mut state) % 7);
+            let then = Instant::from_nanos(now);
+            let stages = [Stage::Open, Stage::Disorder, Stage::Recovery, Stage::Loss];
+            let stage = stages[(next(&mut state) % 4) as usize];
+            match next(&mut state) % 5 {
+                0 if film.flight() < 100_000 => film.send(then, 1 + next(&mut state) % 5),
+                1 if film.flight() < 100_000 => film.send_last(then, 1 + next(&mut state) % 999),
+                2 if film.flight() > 0 => {
+                    let causes = [
+                        Cause::Timeout { expiry: 1 },
+                        Cause::TailLossProbe,
+                        Cause::WindowProbe,
+                        Cause::Rack,
+                        Cause::Unknown,
+                    ];
+                    let cause = causes[(next(&mut state) % 5) as usize];
+                    let start = film.next() - 1 - next(&mut state) % film.flight();
+                    film.repeat(then, start, cause, stage);
+                }
+                _ => {
+                    let una = film.next() - next(&mut state) % (film.flight() + 1);
+                    film.ack_with(then, una, next(&mut state) % 4 * 5000, None);
+                }
+            }
+        }
+        let end = now + next(&mut state) % 1_000_000_000;
+        let sum_is_checked = film
+            .told
+            .finish(Instant::from_nanos(end), &PathFacts::default());
+        let sum = Limit::ALL.map(|limit| sum_is_checked.of(limit).as_nanos());
+        assert_eq!(sum.iter().sum::<u64>(), end, "seed {seed}");
+        let bands = &sum_is_checked.bands;
+        assert!(bands.windows(2).all(|pair| pair[0].to == pair[1].from));
+        assert!(sum_is_checked.kernel.busy <= sum_is_checked.duration());
+    }
+}
+
+#[test]
+fn memory_is_bounded_however_long_a_stream_is() {
+    let mut film = film(1_000_000);
+    let mut now = 0;
+    for n in 0..3000 {
+        now = rounds(&mut film, now, &[1 + n % 7]);
+        if n % 5 == 0 {
+            now += 1000;
+        }
+    }
+    let size = core::mem::size_of::<super::span::Span>() * EPOCHS_MAX;
+    assert!(size <= 64 << 10, "{size}");
+    let shares = finish(film, now);
+    assert!(
+        shares.bands.len() <= EPOCHS_MAX + 3,
+        "{}",
+        shares.bands.len()
+    );
+    assert_eq!(shares.of(Limit::Idle), ms(600 * 1000));
+}

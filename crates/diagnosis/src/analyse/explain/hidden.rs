@@ -1,0 +1,99 @@
+//! Repairs of what the capture never showed: behind the place where a tail was lost, its repair looks
+//! like new data.
+//!
+//! Where a sender numbers its packets (IPv4's identification, counted up by one), numbers are missing:
+//! more than the bytes account for that were passed over. Then this packet is not the first that
+//! carries these bytes, and as many packets after it are repairs, too, as numbers are missing.
+//!
+//! A lost repair leaves a missing number as well. So nothing is concluded while there are holes and
+//! segments flow.
+
+use super::clock::Timing;
+use crate::read::moment::Departure;
+
+/// Packets in order that must have been numbered one by one before the numbers count (ours).
+const TO_TRUST: u32 = 16;
+
+/// Of this many one may be out of order, or have followed a loss (ours).
+const IN_ORDER_OF: u32 = 8;
+
+/// More missing packets in a row than this are no loss but another way of numbering (ours: a
+/// window of 64 KiB in full segments has 45).
+const MISSING_MAX: u64 = 4096;
+
+/// What is told by the numbers of packets.
+#[derive(Debug, Default)]
+pub(super) struct Hidden {
+    /// The highest number.
+    highest: Option<u16>,
+    by_one: u32,
+    otherwise: u32,
+    /// Length of a full segment: the longest so far.
+    full: u64,
+    /// Before this offset everything had been sent when a hidden loss was found.
+    edge: u64,
+}
+
+/// What a packet is that looks new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// As far as numbers tell, it is.
+    New,
+    /// Its bytes had been sent before, and all up to here.
+    SentBefore {
+        /// The end of what had been sent.
+        edge: u64,
+    },
+}
+
+impl Hidden {
+    /// Looks at the next packet; `holes` if anything is missing before it, beside what it passes over
+    /// itself.
+    pub fn look(&mut self, departure: &Departure<'_>, holes: bool, timing: &Timing) -> Looks {
+        let segments = departure.sent.len().max(1);
+        let bytes = departure.end.saturating_sub(departure.start);
+        self.full = self.full.max(bytes.div_ceil(segments as u64));
+        // A packet that an interface cuts up has the number of its first segment, and the others' follow.
+        let last = departure
+            .ip_id
+            .map(|id| id.wrapping_add((segments - 1) as u16));
+        let missing = self.missing(departure.ip_id.zip(last));
+        let silent = timing.silence >= timing.rtt.smoothed && !timing.rtt.smoothed.is_zero();
+        if departure.start < self.edge {
+            return Looks::SentBefore { edge: self.edge };
+        }
+        let passed_over = departure.unseen_bytes.div_ceil(self.full.max(1));
+        let unaccounted = missing.saturating_sub(passed_over);
+        if unaccounted == 0 || !self.can_be_trusted() || (holes && !silent) {
+            return Looks::New;
+        }
+        let beyond = (unaccounted - 1).saturating_mul(self.full);
+        self.edge = departure.end.saturating_add(beyond);
+        Looks::SentBefore { edge: self.edge }
+    }
+
+    /// How many packets were sent since the highest number that nobody saw, before one with the numbers from `id` to
+    /// the last.
+    fn missing(&mut self, ids: Option<(u16, u16)>) -> u64 {
+        let Some((id, last)) = ids else { return 0 };
+        let Some(highest) = self.highest.replace(last) else {
+            return 0;
+        };
+        let step = id.wrapping_sub(highest) as i16;
+        match step {
+            1 => self.by_one = self.by_one.saturating_add(1),
+            _ => self.otherwise = self.otherwise.saturating_add(1),
+        }
+        let step = u64::try_from(step).unwrap_or(0);
+        if step == 0 {
+            self.highest = Some(highest);
+        }
+        Some(step.saturating_sub(1))
+            .filter(|&missing| missing <= MISSING_MAX)
+            .unwrap_or(0)
+    }
+
+    const fn can_be_trusted(&self) -> bool {
+        self.by_one >= TO_TRUST && self.otherwise <= self.by_one / IN_ORDER_OF
+    }
+}

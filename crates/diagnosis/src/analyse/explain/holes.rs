@@ -1,0 +1,204 @@
+//! Bytes that were passed over: what comes later and fills them was overtaken, or was sent again.
+//!
+//! This matters where the capture was taken behind the place of the losses. Three things tell:
+//!
+//! - **The timestamp**: whoever was overtaken was sent before its overtaker, and so is its TSval.
+//! - **IPv4's identification**, if this sender counts it up: the same.
+//! - **Time**: before the sender can have answered, nothing was sent again.
+
+use std::collections::VecDeque;
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::ledger::{Mark, Origin, is_before};
+use crate::read::moment::Departure;
+
+/// The most holes that are remembered, the latest: far more than a window has in practice (ours).
+const HOLES_MAX: usize = 512;
+
+/// A segment that comes within this share of a round trip to the sender after the hole was seen is
+/// older than any answer of the sender.
+const BEFORE_ANY_ANSWER: (u64, u64) = (9, 10);
+
+/// Identifications that must have been seen before their order counts (ours).
+const IDS_TO_TRUST: u32 = 8;
+
+/// From one packet to the next a count goes no farther than this, whatever is lost or overtaken between
+/// them (ours).
+const NEAR: u16 = 256;
+
+/// Of this many steps one may be farther: numbers drawn by lot are near in one of a hundred.
+const FAR_ONE_OF: u32 = 10;
+
+/// A segment that is overtaken before any ACK was seen cannot have been sent again within this time: it
+/// is no longer than the least timeout of Linux.
+const SOON: Duration = Duration::from_millis(190);
+
+/// What is missing, and what passed it.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    start: u64,
+    end: u64,
+    overtaken_at: Instant,
+    stamp: Option<u32>,
+    ip_id: Option<u16>,
+}
+
+/// What a segment was that filled a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filling {
+    Overtaken,
+    SentAgain,
+}
+
+/// The holes of one stream, in the order of their bytes.
+#[derive(Debug, Default)]
+pub(super) struct Holes {
+    holes: VecDeque<Hole>,
+    /// From where the capture was taken to the sender and back, once there was an ACK.
+    to_sender: Option<Duration>,
+    ids: Ids,
+}
+
+/// Whether the sender counts its identifications up.
+#[derive(Debug, Default)]
+struct Ids {
+    last: Option<u16>,
+    near: u32,
+    far: u32,
+}
+
+impl Ids {
+    fn see(&mut self, id: Option<u16>) {
+        if let (Some(last), Some(id)) = (self.last, id) {
+            let step = id.wrapping_sub(last) as i16;
+            // That of all packets may be zero (RFC 6864 §4.1).
+            if step != 0 && step.unsigned_abs() <= NEAR {
+                self.near = self.near.saturating_add(1);
+            } else {
+                self.far = self.far.saturating_add(1);
+            }
+        }
+        self.last = id;
+    }
+
+    fn can_be_trusted(&self) -> bool {
+        self.near >= IDS_TO_TRUST && self.far <= self.near / FAR_ONE_OF
+    }
+}
+
+impl Holes {
+    /// A segment left that was new, or had been passed over.
+    pub fn departed(&mut self, departure: &Departure<'_>) {
+        self.ids.see(departure.ip_id);
+        if departure.unseen_bytes == 0 {
+            return;
+        }
+        if self.holes.len() >= HOLES_MAX {
+            self.holes.pop_front();
+        }
+        self.holes.push_back(Hole {
+            start: departure.start.saturating_sub(departure.unseen_bytes),
+            end: departure.start,
+            overtaken_at: departure.at,
+            stamp: departure.timestamps.map(|stamps| stamps.value),
+            ip_id: departure.ip_id,
+        });
+    }
+
+    /// Whether anything is missing.
+    pub fn are_left(&self) -> bool {
+        !self.holes.is_empty()
+    }
+
+    /// An ACK was captured, and came to the sender later.
+    pub fn arrived(&mut self, under_way: Duration, una: u64) {
+        self.to_sender = Some(under_way);
+        while self.holes.front().is_some_and(|hole| hole.end <= una) {
+            self.holes.pop_front();
+        }
+    }
+
+    /// What a segment is that fills a hole, at least in part; the hole is smaller after it.
+    pub fn fill(&mut self, departure: &Departure<'_>) -> Option<Filling> {
+        let at = self
+            .holes
+            .partition_point(|hole| hole.end <= departure.start);
+        let hole = *self.holes.get(at)?;
+        if departure.end <= hole.start {
+            return None;
+        }
+        self.carve(at, &hole, departure);
+        Some(self.judge(&hole, departure))
+    }
+
+    fn carve(&mut self, at: usize, hole: &Hole, departure: &Departure<'_>) {
+        let left = (hole.start < departure.start).then_some(Hole {
+            end: departure.start,
+            ..*hole
+        });
+        let right = (departure.end < hole.end).then_some(Hole {
+            start: departure.end,
+            ..*hole
+        });
+        self.holes.remove(at);
+        for rest in [right, left].into_iter().flatten() {
+            self.holes.insert(at, rest);
+        }
+    }
+
+    fn judge(&self, hole: &Hole, departure: &Departure<'_>) -> Filling {
+        self.is_older(departure, hole.stamp, hole.ip_id)
+            .unwrap_or_else(|| self.by_time(departure.at, hole.overtaken_at))
+    }
+
+    /// Whether a packet was sent before another with this timestamp and this identification, as far as
+    /// they tell.
+    fn is_older(
+        &self,
+        departure: &Departure<'_>,
+        stamp: Option<u32>,
+        ip_id: Option<u16>,
+    ) -> Option<Filling> {
+        let filling = |older: bool| {
+            if older {
+                Filling::Overtaken
+            } else {
+                Filling::SentAgain
+            }
+        };
+        let own = departure.timestamps.map(|stamps| stamps.value);
+        if let (Some(own), Some(other)) = (own, stamp)
+            && own != other
+        {
+            return Some(filling(is_before(own, other)));
+        }
+        let trusted = self.ids.can_be_trusted();
+        let (own, other) = (departure.ip_id?, ip_id?);
+        trusted.then(|| filling((other.wrapping_sub(own) as i16) > 0))
+    }
+
+    fn by_time(&self, at: Instant, since: Instant) -> Filling {
+        let (part, whole) = BEFORE_ANY_ANSWER;
+        let to_sender = self.to_sender.map(|time| time.saturating_mul(part) / whole);
+        if at.since(since) < to_sender.unwrap_or(SOON) {
+            Filling::Overtaken
+        } else {
+            Filling::SentAgain
+        }
+    }
+
+    /// Whether a packet is the first transmission of what was passed over and repaired before it came.
+    pub fn is_overtaken_by_repair(
+        &self,
+        departure: &Departure<'_>,
+        repaired_at: Instant,
+        repair: &Mark,
+    ) -> bool {
+        repair.origin == Origin::PassedOver
+            && self
+                .is_older(departure, repair.stamp, repair.ip_id)
+                .unwrap_or_else(|| self.by_time(departure.at, repaired_at))
+                == Filling::Overtaken
+    }
+}

@@ -1,0 +1,364 @@
+//! What made a sender send a segment again.
+//!
+//! A retransmission has one of two origins: an ACK that came, or a timer that expired. ACKs leave
+//! evidence: duplicates, SACK blocks beyond the segment, a partial ACK in a recovery. Without any, it
+//! was a timer. With some, time decides: an answer comes at once (or, paced, within the stream of
+//! segments), a timer after its own while.
+//!
+//! ```text
+//! no evidence   the last segment of several, after a silence    tail loss probe
+//!               the only segment                                probe or timeout: what follows tells
+//!               else the first segment                          timeout
+//! evidence      it is not the first outstanding segment         a recovery's
+//!               first segment, not repaired yet                 a recovery's; a timeout if the timer was
+//!                                                               due and nothing came just before
+//!               first segment, repaired already                 found lost again, or a timeout: a timeout
+//!                                                               if no ACK can have told (less than the
+//!                                                               least round trip ago), or the timer was
+//!                                                               due and an ACK would have told before
+//! after a timeout, what was outstanding then                    after the timeout
+//! ```
+
+mod case;
+mod doubt;
+mod singles;
+mod timers;
+
+use dupack_tcp::options::Sack;
+use dupack_tcp::time::{Duration, Instant};
+
+use self::case::TIMER_SLACK;
+pub(super) use self::case::{Case, DUP_THRESHOLD, Earlier, News, Verdict};
+use self::doubt::Doubt;
+use self::singles::Singles;
+use self::timers::{PROBE_AFTER, Probe};
+use super::clock::{Distance, Known, Timing};
+use crate::analyse::cause::Cause;
+use crate::read::moment::Stage;
+
+/// A lost repair is found by what was sent after it, within this part of a round trip more (RFC 8985:
+/// a quarter of the least; ours for ACKs that come in lumps).
+const FOUND_WITHIN: (u64, u64) = (3, 2);
+
+/// Where ACKs come as often as this, one may by chance come at the same moment as a timer expires
+/// (ours: ten times what an answer takes).
+const OFTEN: Duration = Duration::from_millis(2);
+
+/// Whether a sender does something, as far as is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Habit {
+    #[default]
+    NotYet,
+    Yes,
+    No,
+}
+
+/// Where the sender stands.
+#[derive(Clone, Copy, Debug, Default)]
+enum Phase {
+    #[default]
+    Open,
+    /// Until everything before the point is acknowledged.
+    Recovery { point: u64 },
+    /// The same after a timeout.
+    Loss {
+        point: u64,
+        since: Instant,
+        late: Late,
+    },
+}
+
+/// Whether what a timeout was for arrives after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Late {
+    NotSeen,
+    /// New data was sent though there was something to send again: F-RTO looks what the next ACK says
+    /// (RFC 5682 §2.1 step 2b).
+    Probed,
+    /// An ACK reports what was sent before the expiry and not again.
+    Seen,
+}
+
+/// Judges the retransmissions of one sender, in their order.
+#[derive(Debug)]
+pub(super) struct Judge {
+    sack: Sack,
+    phase: Phase,
+    /// Whether the sender sends tail loss probes.
+    probes: Habit,
+    /// What has been sent as a probe since the cumulative ACK advanced, and may have been a timeout.
+    probe: Option<Probe>,
+    /// Whether a round-trip sample has come since the last probe or timeout: without, there is no probe
+    /// (RFC 8985 §7.3).
+    sampled: bool,
+    /// Expiries in a row.
+    expiries: u32,
+    /// A repair of the first segment that may have been a timeout among ACKs.
+    doubt: Option<Doubt>,
+    /// Repairs of the first segment, one of which may have been a timeout away from here.
+    singles: Singles,
+    /// The last repair that is over.
+    over: Option<Over>,
+    /// Whether the sender sends everything again after a fast retransmit (Tahoe).
+    goes_back: Habit,
+}
+
+/// A recovery, or what follows a timeout, that is over. Where ACKs are seen sooner than what the sender
+/// had sent before they came, some of it is seen later.
+#[derive(Clone, Copy, Debug)]
+struct Over {
+    point: u64,
+    stage: Stage,
+}
+
+impl Over {
+    /// What else belonged to it.
+    const fn cause(self, sack: Sack) -> Cause {
+        match self.stage {
+            Stage::Loss => Cause::AfterTimeout,
+            _ if sack.is_on() => Cause::FurtherHole,
+            _ => Cause::PartialAck,
+        }
+    }
+}
+
+impl Judge {
+    pub const fn new(sack: Sack) -> Self {
+        Self {
+            sack,
+            phase: Phase::Open,
+            probes: Habit::NotYet,
+            probe: None,
+            sampled: false,
+            expiries: 0,
+            doubt: None,
+            singles: Singles::NONE,
+            over: None,
+            goes_back: Habit::NotYet,
+        }
+    }
+
+    /// Where the sender stands; `disorder` if ACKs say that something is missing.
+    pub const fn stage(&self, disorder: bool) -> Stage {
+        match self.phase {
+            Phase::Open if disorder => Stage::Disorder,
+            Phase::Open => Stage::Open,
+            Phase::Recovery { .. } => Stage::Recovery,
+            Phase::Loss { .. } => Stage::Loss,
+        }
+    }
+
+    /// Something is sent again.
+    pub fn sent_again(&mut self, case: &Case) -> Verdict {
+        let before = self.timeout_before(case);
+        let timeout_of = self.after_single(case);
+        let verdict = match self.phase {
+            Phase::Loss { point, since, .. } => self.in_loss(case, point, since),
+            Phase::Recovery { point } => self.in_recovery(case, point),
+            Phase::Open => self.left_over(case).unwrap_or_else(|| self.in_open(case)),
+        };
+        let doubtful =
+            matches!(self.phase, Phase::Recovery { .. }) && case.is_head() && case.is_doubtful();
+        if doubtful {
+            self.doubt = Some(Doubt {
+                at: case.timing.at,
+                point: case.nxt,
+                unanswered: Some(0),
+                expiries: self.expiries + 1,
+            });
+        }
+        Verdict {
+            timeout_before: before,
+            timeout_of,
+            doubtful,
+            ..verdict
+        }
+    }
+
+    /// What was acknowledged before it was seen is of the repair that ended with that ACK.
+    fn left_over(&self, case: &Case) -> Option<Verdict> {
+        let over = self.over?;
+        if case.end > case.una || case.start >= over.point {
+            return None;
+        }
+        Some(Verdict::of(over.cause(self.sack)))
+    }
+
+    fn in_open(&mut self, case: &Case) -> Verdict {
+        if !case.has_evidence() {
+            return self.by_timer(case);
+        }
+        if self.is_timeout_in_spite_of_acks(case) {
+            return self.timeout(case);
+        }
+        self.fast(case)
+    }
+
+    /// The first repair of a recovery.
+    fn fast(&mut self, case: &Case) -> Verdict {
+        self.phase = Phase::Recovery { point: case.nxt };
+        self.probe = None;
+        let reports = case.sacked.max(u64::from(case.dup_acks));
+        let cause = match (case.sacked, reports) {
+            (0, DUP_THRESHOLD..) => Cause::DuplicateAcks,
+            (0, _) => Cause::EarlyRetransmit,
+            (_, DUP_THRESHOLD..) => Cause::SackedBeyond,
+            _ => Cause::Rack,
+        };
+        Verdict::of(cause)
+    }
+
+    fn in_recovery(&mut self, case: &Case, point: u64) -> Verdict {
+        if case.is_head() && self.is_timeout_in_spite_of_acks(case) {
+            return self.timeout(case);
+        }
+        if case.start >= point {
+            return self.fast(case);
+        }
+        if case.repair_seen {
+            return Verdict::of(Cause::LostAgain);
+        }
+        if !self.sack.is_on() && !case.is_head() && self.doubt.is_none() {
+            self.goes_back = Habit::Yes;
+        }
+        Verdict::of(if self.is_without_sack(case) {
+            Cause::PartialAck
+        } else {
+            Cause::FurtherHole
+        })
+    }
+
+    fn in_loss(&mut self, case: &Case, point: u64, since: Instant) -> Verdict {
+        let since_then = case.repaired_at.filter(|&at| at >= since);
+        if case.is_head() {
+            let again = Case {
+                repaired_at: since_then,
+                ..*case
+            };
+            let has_waited = again.follows_silence() && again.timer_was_due();
+            if has_waited || (since_then.is_some() && self.is_timeout_in_spite_of_acks(&again)) {
+                return self.timeout(case);
+            }
+        }
+        if since_then.is_some() {
+            return Verdict::of(Cause::LostAgain);
+        }
+        Verdict::of(if case.start >= point {
+            Cause::FurtherHole
+        } else {
+            Cause::AfterTimeout
+        })
+    }
+
+    const fn is_without_sack(&self, case: &Case) -> bool {
+        !self.sack.is_on() || (case.sacked == 0 && case.dup_acks == 0)
+    }
+
+    /// Whether the timer expired though ACKs say that the first segment is missing.
+    fn is_timeout_in_spite_of_acks(&self, case: &Case) -> bool {
+        if !case.is_head() {
+            return false;
+        }
+        if case.is_by_timer() {
+            return true;
+        }
+        let Some(repaired_at) = case.repaired_at else {
+            return false;
+        };
+        let age = case.timing.at.since(repaired_at);
+        let rtt = &case.timing.rtt;
+        let too_soon = age < rtt.least * 9 / 10;
+        let (part, whole) = FOUND_WITHIN;
+        let found_by = rtt.smoothed.saturating_mul(part) / whole + TIMER_SLACK;
+        if !self.sack.is_on() && case.repaired_here {
+            // A partial ACK would have moved on, and duplicates have said what they can.
+            return true;
+        }
+        if case.timing.departure == Known::LateByQueues {
+            // Nor is it known when it left.
+            return false;
+        }
+        if !self.sack.is_on() {
+            return match case.timing.distance {
+                Distance::Away => case.timer_was_due() && age > found_by,
+                Distance::Here => case.may_be_by_timer(),
+            };
+        }
+        if too_soon {
+            // No ACK can have told of the repair. Some begin to repair anew when a reduction is undone.
+            return case.may_be_by_timer();
+        }
+        let by_chance = age >= rtt.rto_least && case.timing.between_acks < OFTEN;
+        case.timer_was_due() && age > found_by && (by_chance || !case.is_prompt())
+    }
+
+    /// New data left, after a while in which nothing did; `head_waits` if the first outstanding
+    /// segment was sent once.
+    pub fn sent_new(&mut self, timing: &Timing, outstanding: bool, head_waits: bool) {
+        if let Phase::Loss { late, .. } = &mut self.phase
+            && head_waits
+        {
+            if *late == Late::Seen {
+                self.take_back();
+            } else {
+                *late = Late::Probed;
+            }
+        }
+        let (part, whole) = PROBE_AFTER;
+        let waited =
+            timing.silence.saturating_mul(whole) >= timing.rtt.smoothed.saturating_mul(part);
+        if outstanding && waited && matches!(self.phase, Phase::Open) && self.probe.is_none() {
+            // It may have been a probe with new data (RFC 8985 §7.3).
+            self.sampled = false;
+        }
+    }
+
+    /// The sender goes on where it was: the timeout is taken back (RFC 5682, RFC 4015).
+    const fn take_back(&mut self) {
+        self.phase = Phase::Open;
+        self.expiries = 0;
+    }
+
+    /// An ACK came.
+    pub fn acknowledged(&mut self, una: u64, news: &News) {
+        self.sampled |= news.sampled;
+        if let Some(unanswered) = self.doubt.as_mut().and_then(|d| d.unanswered.as_mut()) {
+            *unanswered = unanswered.saturating_add(1);
+        }
+        if news.advanced {
+            self.doubt = self.doubt.filter(|doubt| una < doubt.point);
+        }
+        if let Phase::Loss { late, .. } = &mut self.phase {
+            // Without SACK an ACK may jump over what had arrived before: only the next one tells.
+            let shown = news.late_by_timestamp
+                || (news.late && (self.sack.is_on() || *late == Late::Probed));
+            match (*late, shown) {
+                (Late::Probed, true) => self.take_back(),
+                (Late::Probed, false) => *late = Late::NotSeen,
+                (Late::NotSeen, true) => *late = Late::Seen,
+                _ => {}
+            }
+        }
+        if news.advanced {
+            self.expiries = 0;
+            self.probe = None;
+        }
+        let stage = self.stage(false);
+        match self.phase {
+            Phase::Recovery { point } | Phase::Loss { point, .. } if una >= point => {
+                self.phase = Phase::Open;
+                self.over = Some(Over { point, stage });
+            }
+            _ => {}
+        }
+    }
+
+    /// When the timer expired after which the sender is still repairing, and the end of what was
+    /// outstanding then.
+    pub const fn timed_out(&self) -> Option<(Instant, u64)> {
+        match self.phase {
+            Phase::Loss { since, point, .. } => Some((since, point)),
+            _ => None,
+        }
+    }
+}

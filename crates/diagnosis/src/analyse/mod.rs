@@ -1,0 +1,9 @@
+//! What happened at each event of a stream, and what its time was spent on.
+//!
+//! [`explain`] comes first: it says why each segment was retransmitted and where the sender stands. [`budget`] and [`stalls`]
+//! build on its answers.
+
+pub mod budget;
+pub mod cause;
+pub mod explain;
+pub mod stalls;

@@ -1,0 +1,91 @@
+//! All stalls of a stream: how many of each kind, how long, and the longest one by one.
+
+use dupack_tcp::time::Duration;
+
+use super::Stall;
+use super::kind::StallKind;
+
+/// Stalls that are listed, the longest. Ours.
+pub const LISTED_MAX: usize = 32;
+
+/// All stalls of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KindTotal {
+    /// How many.
+    pub count: u64,
+    /// How long together.
+    pub time: Duration,
+    /// Of those for which it is known how soon something else would have acted: how many, and how soon all
+    /// together.
+    pub remedied: (u64, Duration),
+    /// Bytes that were outstanding, all together.
+    pub flight: u64,
+}
+
+impl KindTotal {
+    /// How soon something else would have acted, on average.
+    #[must_use]
+    pub fn remedy_after(&self) -> Option<Duration> {
+        let (count, sum) = self.remedied;
+        (count > 0).then(|| sum / count)
+    }
+
+    /// How much was outstanding, on average.
+    #[must_use]
+    pub const fn mean_flight(&self) -> Option<u64> {
+        self.flight.checked_div(self.count)
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StallList {
+    totals: [KindTotal; StallKind::COUNT],
+    /// The longest, in the order of time.
+    pub longest: Vec<Stall>,
+}
+
+impl StallList {
+    /// All stalls of a kind.
+    #[must_use]
+    pub fn of(&self, kind: StallKind) -> KindTotal {
+        self.totals.get(kind.index()).copied().unwrap_or_default()
+    }
+
+    /// How many there were of all kinds.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.totals
+            .iter()
+            .fold(0, |sum, total| sum.saturating_add(total.count))
+    }
+
+    /// How long all were together.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        let totals = self.totals.iter();
+        totals.fold(Duration::ZERO, |sum, total| sum + total.time)
+    }
+
+    /// Adds a stall; of the longest, [`LISTED_MAX`] are listed.
+    pub fn add(&mut self, stall: Stall) {
+        if let Some(total) = self.totals.get_mut(stall.kind.index()) {
+            total.count = total.count.saturating_add(1);
+            total.time += stall.duration();
+            total.flight = total.flight.saturating_add(stall.flight);
+            if let Some(after) = stall.remedy.after() {
+                total.remedied.0 = total.remedied.0.saturating_add(1);
+                total.remedied.1 += after;
+            }
+        }
+        if self.longest.len() >= LISTED_MAX {
+            let durations = self.longest.iter().enumerate();
+            let shortest = durations.min_by_key(|(_, listed)| listed.duration());
+            let Some((index, _)) = shortest.filter(|(_, s)| s.duration() < stall.duration()) else {
+                return;
+            };
+            self.longest.remove(index);
+        }
+        self.longest.push(stall);
+    }
+}

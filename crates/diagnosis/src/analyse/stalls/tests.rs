@@ -1,0 +1,174 @@
+//! One stall of each kind, by hand.
+
+use super::{Culprit, LISTED_MAX, Remedy, Stall, StallKind, StallList, Stalls, WaitedFor};
+use dupack_tcp::options::Sack;
+
+use crate::analyse::budget::film::{Film, MSS, at, ms};
+use crate::analyse::cause::Cause;
+use crate::read::moment::Stage;
+
+/// A connection with a round trip of 100 ms, known from one segment; the next offset is 1000.
+fn film(window: u64) -> Film<Stalls> {
+    let mut film = Film::new(Stalls::new(Sack::Permitted), window);
+    film.send(at(0), 1);
+    film.ack(at(100), MSS);
+    film
+}
+
+fn only(film: Film<Stalls>) -> Stall {
+    let list = film.told.finish();
+    assert_eq!(list.count(), 1, "{list:?}");
+    list.longest[0]
+}
+
+fn kinds(film: Film<Stalls>) -> Vec<StallKind> {
+    let list = film.told.finish();
+    list.longest.iter().map(|stall| stall.kind).collect()
+}
+
+#[test]
+fn two_round_trips_are_no_stall() {
+    let mut film = film(100_000);
+    film.send(at(300), 1);
+    assert_eq!(film.told.finish().count(), 0);
+}
+
+#[test]
+fn an_answer_that_is_not_ready_is_told_from_one_that_stops_in_the_middle() {
+    let mut ready = film(100_000);
+    ready.send_last(at(110), 300);
+    ready.ack(at(210), MSS + 300);
+    ready.send(at(5000), 1);
+    let stall = only(ready);
+    assert_eq!(stall.kind, StallKind::DataUnavailable);
+    assert_eq!((stall.from, stall.to), (at(210), at(5000)));
+    assert_eq!((stall.before, stall.after), (4, 5));
+    assert_eq!(stall.waited_for, WaitedFor::Data);
+    assert_eq!(stall.kind.culprit(), Culprit::Server);
+
+    let mut stopped = film(100_000);
+    stopped.send(at(5000), 1);
+    assert_eq!(only(stopped).kind, StallKind::ResourceConstraint);
+}
+
+#[test]
+fn the_peer_may_be_idle_or_its_window_shut() {
+    let mut idle = film(100_000);
+    idle.send_last(at(110), 300);
+    idle.ack(at(210), MSS + 300);
+    // The request repeats the last ACK.
+    idle.told.asked(at(9000), 6);
+    idle.send(at(9001), 1);
+    assert_eq!(only(idle).kind, StallKind::ClientIdle);
+
+    let mut shut = film(4 * MSS);
+    shut.send(at(110), 4);
+    shut.ack_with(at(210), 5 * MSS, 0, None);
+    shut.ack_with(at(1000), 5 * MSS, 4 * MSS, None);
+    let stall = only(shut);
+    assert_eq!(
+        (stall.kind, stall.remedy),
+        (StallKind::ZeroWindow, Remedy::Reading)
+    );
+}
+
+#[test]
+fn a_late_ack_is_a_delay_if_nothing_is_sent_again() {
+    let mut film = film(100_000);
+    film.send(at(110), 4);
+    film.ack(at(400), 5 * MSS);
+    let stall = only(film);
+    assert_eq!(stall.kind, StallKind::PacketDelay);
+    assert_eq!((stall.flight, stall.missing), (4 * MSS, 4));
+}
+
+#[test]
+fn a_tail_that_is_lost_would_have_been_probed_for() {
+    let mut film = film(100_000);
+    film.send(at(110), 3);
+    film.send_last(at(110), 500);
+    film.ack(at(210), 2 * MSS);
+    film.repeat(at(510), 2 * MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
+    film.ack_in(at(610), 4 * MSS + 500, Stage::Open);
+    let stall = only(film);
+    assert_eq!(stall.kind, StallKind::TailOpen);
+    assert_eq!(stall.waited_for, WaitedFor::RetransmissionTimer);
+    // Two round trips of 100 ms.
+    assert_eq!(stall.remedy, Remedy::TailLossProbe(ms(200)));
+    assert_eq!(stall.duration(), ms(300));
+}
+
+#[test]
+fn without_sack_there_is_no_probe() {
+    let mut film = Film::new(Stalls::new(Sack::Absent), 100_000);
+    film.send(at(0), 2);
+    film.send_last(at(0), 300);
+    film.ack(at(100), 2 * MSS);
+    film.repeat(at(400), 2 * MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
+    assert_eq!(only(film).remedy, Remedy::None);
+}
+
+#[test]
+fn a_repair_that_is_lost_is_a_double_retransmission() {
+    let mut fast = film(100_000);
+    fast.send(at(110), 10);
+    fast.ack_with(at(210), MSS, 100_000, Some((2 * MSS, 11 * MSS)));
+    fast.repeat(at(210), MSS, Cause::SackedBeyond, Stage::Recovery);
+    fast.repeat_as(at(600), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss, 3);
+    fast.repeat_as(at(1200), MSS, Cause::Timeout { expiry: 2 }, Stage::Loss, 4);
+    assert_eq!(
+        kinds(fast),
+        [StallKind::FastDouble, StallKind::TimeoutDouble]
+    );
+}
+
+#[test]
+fn few_in_flight_make_no_three_duplicates() {
+    for (window, kind) in [
+        (100_000, StallKind::SmallCongestionWindow),
+        (2 * MSS, StallKind::SmallReceiveWindow),
+    ] {
+        let mut film = film(window);
+        film.send(at(110), 2);
+        film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
+        assert_eq!(only(film).kind, kind);
+    }
+}
+
+#[test]
+fn all_that_was_in_flight_may_be_lost() {
+    let mut film = film(100_000);
+    film.send(at(110), 10);
+    film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
+    assert_eq!(only(film).kind, StallKind::ContinuousLoss);
+}
+
+#[test]
+fn a_dsack_says_that_the_ack_was_late() {
+    let mut film = film(100_000);
+    film.send(at(110), 10);
+    film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
+    // The DSACK lies below the ACK.
+    film.ack_with(at(600), 11 * MSS, 100_000, Some((MSS, 2 * MSS)));
+    let stall = only(film);
+    assert_eq!(stall.kind, StallKind::AckDelayOrLoss);
+    assert_eq!(stall.remedy, Remedy::SpuriousTimeout);
+}
+
+#[test]
+fn the_list_is_bounded_and_the_totals_are_not() {
+    let mut film = film(100_000);
+    let mut now = 110;
+    for n in 0..100 {
+        film.send_last(at(now), 300);
+        film.ack(at(now + 100), film.next());
+        now += 1000 + n;
+    }
+    let list: StallList = film.told.finish();
+    assert_eq!(list.longest.len(), LISTED_MAX);
+    assert_eq!(list.of(StallKind::DataUnavailable).count, 99);
+    // The longest are the last, and they stand in the order of time.
+    let shortest = list.longest.iter().map(Stall::duration).min();
+    assert_eq!(shortest, Some(ms(900 + 99 - LISTED_MAX as u64)));
+    assert!(list.longest.is_sorted_by_key(|stall| stall.from));
+}

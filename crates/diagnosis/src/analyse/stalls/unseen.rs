@@ -1,0 +1,76 @@
+//! Timeouts for segments that were lost before they came to where the capture was taken: how many they were is
+//! known when they have been sent again.
+//!
+//! A repair that is lost there as well leaves no trace: the silence before it and the one after it are one stall.
+
+use super::kind::StallKind;
+use super::{Before, Distance, Message, SMALL_FLIGHT, Stall, Stalls};
+use crate::analyse::cause::{Cause, Retransmission};
+use crate::read::moment::Departure;
+
+/// A timeout for segments that the capture does not show, and what was sent again since.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unseen {
+    /// Where the first of them begins.
+    start: u64,
+    segments: u64,
+    before: Before,
+}
+
+impl Stalls {
+    /// Something was sent again; `before` is how things stood before the stall that it ended, if it did.
+    pub(super) fn note_unseen(
+        &mut self,
+        departure: &Departure<'_>,
+        again: &Retransmission,
+        before: Option<Before>,
+    ) {
+        let segments = departure.sent.len() as u64;
+        if let Some(before) = before
+            && matches!(again.cause, Cause::Timeout { .. })
+            && before.segments == 0
+            && self.distance == Distance::Away
+        {
+            self.unseen = Some(Unseen {
+                start: again.start,
+                segments,
+                before,
+            });
+        } else if let Some(unseen) = &mut self.unseen
+            && again.cause == Cause::AfterTimeout
+        {
+            unseen.segments += segments;
+            if unseen.segments >= SMALL_FLIGHT {
+                self.tell_unseen();
+            }
+        }
+    }
+
+    /// All that was lost and not seen has been sent again, or enough to tell of what kind the timeout's stall was.
+    pub(super) fn tell_unseen(&mut self) {
+        let Some(unseen) = self.unseen.take() else {
+            return;
+        };
+        let kind = match self.message {
+            _ if unseen.segments >= SMALL_FLIGHT => StallKind::ContinuousLoss,
+            Message::Ended => StallKind::TailOpen,
+            _ => self.small_window(&unseen.before),
+        };
+        let place = self.recent.iter().rposition(|repair| {
+            let undetermined = |stall: Stall| stall.kind == StallKind::Undetermined;
+            repair.start == unseen.start && repair.stall.is_some_and(undetermined)
+        });
+        let Some(stall) = place.and_then(|place| self.recent.get(place)?.stall) else {
+            return;
+        };
+        let told = Stall {
+            kind,
+            missing: unseen.segments,
+            remedy: self.remedy(kind, &unseen.before, stall.duration()),
+            ..stall
+        };
+        if let Some(repair) = place.and_then(|place| self.recent.get_mut(place)) {
+            repair.stall = Some(told);
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! From a capture to findings: every packet to its connection, every stream to all analyses.
+//!
+//! [`Examiner`] is what follows a stream: the [`Explainer`] says what each event was, and every analysis is
+//! told of both. [`diagnose`] takes the packets of a capture in batches, which several threads work on, and
+//! makes a [`Diagnosis`] of what they were.
+
+use std::io::Read;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_packet::CaptureTime;
+use dupack_packet::captured::{CaptureReader, Captured, ReadError, Tally};
+use dupack_tcp::replay::SendingKind;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::analyse::budget::{Budget, Terms};
+use crate::analyse::cause::{Cause, Need};
+use crate::analyse::explain::{self, End, Explainer};
+use crate::analyse::stalls::Stalls;
+use crate::findings::{Beyond, ConnectionFindings, Flow, KEPT_MAX, Kept, Shut, StreamFindings};
+use crate::path::Survey;
+use crate::read::connection::Connection;
+use crate::read::follow::{Beginning, Follower, Timer};
+use crate::read::moment::{Analysis, Arrival, Departure};
+use crate::read::packet::Packet;
+use crate::read::side::{Both, Side};
+use crate::read::table::{Limits, Table};
+use crate::read::workers::share;
+use crate::sender::{self, SenderAnalysis};
+
+/// The loss differentiations that are asked for their votes are those that come with the project.
+static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
+
+/// The parts of the work between two looks at whether it is to go on (ours: some milliseconds).
+const PACKETS_PER_LOOK: u64 = 4096;
+
+/// Follows one stream with all analyses.
+#[derive(Debug)]
+pub struct Examiner {
+    beginning: Beginning,
+    explainer: Explainer,
+    budget: Budget,
+    stalls: Stalls,
+    survey: Survey,
+    sender: SenderAnalysis,
+    /// The last event of the transfer: what comes later is silence.
+    ended: Instant,
+    outstanding: u64,
+}
+
+impl Follower for Examiner {
+    fn begin(beginning: &Beginning) -> Self {
+        let at = beginning.at;
+        let seen = match beginning.established_at {
+            Some(_) => sender::Beginning::Seen,
+            None => sender::Beginning::Missed,
+        };
+        let mut stalls = Stalls::new(beginning.sack);
+        if let Some((at, packet)) = beginning.established_at.zip(beginning.established_by) {
+            stalls.opened(at, packet);
+        }
+        Self {
+            beginning: *beginning,
+            explainer: Explainer::new(beginning.sack, explain::Limits::default()),
+            budget: budget(beginning),
+            stalls,
+            survey: Survey::new(beginning.smss, &CATALOG),
+            sender: SenderAnalysis::new(seen, beginning.smss),
+            ended: at,
+            outstanding: 0,
+        }
+    }
+
+    fn departed(
+        &mut self,
+        departure: &Departure<'_>,
+        onlooker: Option<&mut (dyn Analysis + '_)>,
+    ) -> Timer {
+        let explained = self.explainer.departed(departure);
+        self.budget.departed(departure, &explained);
+        self.stalls.departed(departure, &explained);
+        self.survey.departed(departure, &explained);
+        self.sender.departed(departure, &explained);
+        if let Some(onlooker) = onlooker {
+            onlooker.departed(departure, &explained);
+        }
+        if departure.kind != SendingKind::Empty {
+            self.ended = self.ended.max(departure.at);
+        }
+        self.outstanding = departure.view.flight_size();
+        match explained.retransmission.map(|again| again.cause) {
+            Some(Cause::Timeout { .. }) => Timer::Expired,
+            _ => Timer::Ran,
+        }
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>) {
+        let explained = self.explainer.arrived(arrival);
+        self.budget.arrived(arrival, &explained);
+        self.stalls.arrived(arrival, &explained);
+        self.survey.arrived(arrival, &explained);
+        self.sender.arrived(arrival, &explained);
+        if let Some(onlooker) = onlooker {
+            onlooker.arrived(arrival, &explained);
+        }
+        if self.outstanding > 0 {
+            self.ended = self.ended.max(arrival.at);
+        }
+        self.outstanding = arrival.view.flight_size();
+    }
+
+    fn asked(&mut self, at: Instant, packet: u64) {
+        self.stalls.asked(at, packet);
+    }
+}
+
+/// The budget of a stream that begins: its time runs from the SYN on, if the handshake was captured.
+fn budget(beginning: &Beginning) -> Budget {
+    let opening = beginning.opened_at.zip(beginning.established_at);
+    let opening = opening.filter(|(opened, established)| opened <= established);
+    let started = opening.map_or(beginning.at, |(opened, _)| opened);
+    let mut terms = Terms::new(started);
+    terms.segment_size = beginning.smss;
+    terms.place = beginning.vantage.place;
+    let mut budget = Budget::new(terms);
+    if let Some((opened, established)) = opening {
+        budget.handshake(opened, established.min(beginning.at));
+    }
+    budget
+}
+
+impl Examiner {
+    /// What was found, now that nothing more is to come of `connection`.
+    fn findings(mut self, connection: &Connection<Self>, side: Side) -> StreamFindings {
+        if let Some((by, at, packet)) = connection.ending().reset {
+            let by = if by == side {
+                End::Sender
+            } else {
+                End::Receiver
+            };
+            self.explainer.was_reset(at, packet, by);
+        }
+        // Where something is outstanding, the transfer goes on to the last that was heard of either end.
+        let ended = if self.outstanding > 0 {
+            self.ended.max(connection.last_at())
+        } else {
+            self.ended
+        };
+        for again in self.explainer.records() {
+            if needless_otherwise(again.need) {
+                self.survey.proved_needless(again);
+            }
+        }
+        let vantage = connection.vantage(side);
+        let handshake = connection.handshake().round_trip_to(side);
+        self.survey.seen_from(&vantage, handshake);
+        let path = self.survey.path();
+        let facts = path.facts();
+        let shares = self.budget.finish(ended, &facts);
+        let stalls = self.stalls.finish();
+        let shut = shut(&self.explainer, connection, side);
+        StreamFindings {
+            side,
+            smss: self.beginning.smss,
+            vantage,
+            account: self.explainer.account(),
+            retransmissions: self.explainer.records().copied().collect(),
+            happenings: self.explainer.happenings().clone(),
+            overtaken: self.explainer.overtaken(),
+            reordered: self.explainer.reordered(),
+            shut,
+            shares,
+            stalls,
+            path,
+            sender: self.sender.report(),
+        }
+    }
+}
+
+/// How often the receiver's window was shut: before the first data was seen, its packets say so.
+fn shut(explainer: &Explainer, connection: &Connection<Examiner>, side: Side) -> Shut {
+    let happenings = explainer.happenings();
+    let seen = u64::from(connection.counts(side.other()).zero_windows > 0);
+    Shut {
+        times: happenings.closed_times().max(seen),
+        probes: happenings.window_probes(),
+    }
+}
+
+/// Whether something else than a DSACK shows that a retransmission was needless.
+const fn needless_otherwise(need: Need) -> bool {
+    match need {
+        Need::NeedlessByTimestamp | Need::NeedlessByTime | Need::NeedlessByArrival => true,
+        Need::Needed | Need::NeedlessByDsack | Need::Unknown => false,
+    }
+}
+
+/// What was found of a connection that is over.
+fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
+    let [opener, answerer] = Side::BOTH.map(|side| {
+        let stream = connection.take_stream(side)?;
+        Some(stream.into_follower().findings(&connection, side))
+    });
+    ConnectionFindings {
+        number: connection.number(),
+        addresses: Both {
+            opener: connection.address(Side::Opener),
+            answerer: connection.address(Side::Answerer),
+        },
+        first_at: connection.first_at(),
+        last_at: connection.last_at(),
+        handshake: connection.handshake().clone(),
+        ending: *connection.ending(),
+        counts: Both {
+            opener: connection.counts(Side::Opener).clone(),
+            answerer: connection.counts(Side::Answerer).clone(),
+        },
+        streams: Both { opener, answerer },
+    }
+}
+
+/// Whether a capture was read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// It was.
+    Whole,
+    /// Somebody has asked to stop.
+    Interrupted,
+}
+
+/// What was found of a capture.
+#[derive(Debug)]
+pub struct Diagnosis {
+    /// What kind of file it is: "pcap, microseconds".
+    pub format: String,
+    /// Which packets there are.
+    pub tally: Tally,
+    /// What is amiss with the capture, a sentence each.
+    pub notes: Vec<String>,
+    /// When its first packet was captured.
+    pub first: Option<CaptureTime>,
+    /// From its first packet to its last.
+    pub duration: Duration,
+    /// The connections that were asked for, the worst first; at most [`KEPT_MAX`].
+    pub connections: Vec<ConnectionFindings>,
+    /// Connections that are not among them.
+    pub beyond: Beyond,
+    /// All connections.
+    pub connections_all: u64,
+    /// Those of them without data.
+    pub without_data: u64,
+    /// Whether it was read to its end.
+    pub extent: Extent,
+}
+
+/// Takes the packets of a capture.
+struct Diagnosing {
+    table: Table<Examiner>,
+    kept: Mutex<Kept>,
+    threads: usize,
+}
+
+impl Diagnosing {
+    /// Takes the next packets, and does `meanwhile` at the same time.
+    fn take<T>(&mut self, packets: &mut [Packet], meanwhile: impl FnOnce() -> T) -> T {
+        let done = self.table.take_all(packets, self.threads, meanwhile);
+        let finished = self.table.all_finished();
+        share(finished, self.threads, |one| keep(&self.kept, one), || ());
+        done
+    }
+
+    /// Nothing more is to come.
+    fn finish(self) -> Kept {
+        let Self {
+            table,
+            kept,
+            threads,
+        } = self;
+        table.finish_all(threads, |one| keep(&kept, one));
+        kept.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps what was found of a connection. In which order connections come makes no difference to what is kept.
+fn keep(kept: &Mutex<Kept>, connection: Connection<Examiner>) {
+    let found = findings(connection);
+    kept.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(found);
+}
+
+/// Reads a capture batch by batch.
+struct Feed<'a, R: Read> {
+    reader: &'a mut CaptureReader<R>,
+    watch: &'a mut dyn Watch,
+    batch: usize,
+    tally: Tally,
+    first: Option<CaptureTime>,
+    last: Option<CaptureTime>,
+}
+
+impl<R: Read> Feed<'_, R> {
+    /// The next packets of TCP: none at the end. Says so if that is not the end of the capture.
+    fn next(&mut self, packets: &mut Vec<Packet>) -> Result<Extent, ReadError> {
+        packets.clear();
+        while packets.len() < self.batch {
+            let Some(captured) = self.reader.next_packet()? else {
+                break;
+            };
+            let packet = captured.tcp();
+            self.tally.count(&captured, &packet);
+            self.last = self.last.max(Some(captured.at));
+            if let Ok(packet) = packet {
+                let first = *self.first.get_or_insert(packet.at);
+                packets.push(Packet::new(&packet, first));
+            }
+            if self.reader.packets().is_multiple_of(PACKETS_PER_LOOK)
+                && self.watch.taken(self.reader.bytes_taken()) == Continue::Stop
+            {
+                return Ok(Extent::Interrupted);
+            }
+        }
+        Ok(Extent::Whole)
+    }
+
+    /// From the first packet of TCP to the last of any kind.
+    fn duration(&self) -> Duration {
+        let nanos = |time: CaptureTime| time.as_unix_nanos();
+        let ends = self.first.zip(self.last);
+        let nanos = ends.map_or(0, |(first, last)| nanos(last).saturating_sub(nanos(first)));
+        Duration::from_nanos(nanos)
+    }
+}
+
+/// Told how far the reading is.
+pub trait Watch {
+    /// So many bytes were taken of the capture. Answers whether to go on.
+    fn taken(&mut self, bytes: u64) -> Continue;
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continue {
+    /// Read on.
+    On,
+    /// Stop here: what was read is diagnosed.
+    Stop,
+}
+
+/// Nobody is told, and nobody stops it.
+impl Watch for () {
+    fn taken(&mut self, _: u64) -> Continue {
+        Continue::On
+    }
+}
+
+/// Reads a capture to its end, or until `watch` says to stop. It takes as many threads as the machine has processors;
+/// `watch` is told from this one.
+///
+/// # Errors
+/// If the reader fails.
+pub fn diagnose<R: Read>(
+    reader: &mut CaptureReader<R>,
+    flow: Flow,
+    watch: &mut dyn Watch,
+) -> Result<Diagnosis, ReadError> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    diagnose_by(reader, flow, watch, threads, Limits::default())
+}
+
+/// As [`diagnose`], by so many threads and within these bounds.
+fn diagnose_by<R: Read>(
+    reader: &mut CaptureReader<R>,
+    flow: Flow,
+    watch: &mut dyn Watch,
+    threads: usize,
+    limits: Limits,
+) -> Result<Diagnosis, ReadError> {
+    let mut diagnosing = Diagnosing {
+        table: Table::new(limits),
+        kept: Mutex::new(Kept::new(flow, KEPT_MAX)),
+        threads,
+    };
+    let mut feed = Feed {
+        reader,
+        watch,
+        batch: limits.batch.max(1),
+        tally: Tally::default(),
+        first: None,
+        last: None,
+    };
+    let (mut packets, mut coming) = (Vec::new(), Vec::new());
+    let mut extent = feed.next(&mut packets)?;
+    while extent == Extent::Whole && !packets.is_empty() {
+        extent = diagnosing.take(&mut packets, || feed.next(&mut coming))?;
+        std::mem::swap(&mut packets, &mut coming);
+    }
+    // What was read before somebody has asked to stop.
+    diagnosing.take(&mut packets, || ());
+    let kept = diagnosing.finish();
+    let (connections_all, without_data) = (kept.all(), kept.without_data());
+    let (connections, beyond) = kept.finish();
+    Ok(Diagnosis {
+        format: feed.reader.describe(),
+        notes: feed
+            .reader
+            .notes()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        first: feed.first,
+        duration: feed.duration(),
+        tally: feed.tally,
+        connections,
+        beyond,
+        connections_all,
+        without_data,
+        extent,
+    })
+}
+
+/// Hands every packet of a capture to `take`, until the end or until `watch` says to stop.
+///
+/// # Errors
+/// If the reader fails.
+pub fn each_packet<R: Read>(
+    reader: &mut CaptureReader<R>,
+    watch: &mut dyn Watch,
+    mut take: impl FnMut(&Captured<'_>),
+) -> Result<Extent, ReadError> {
+    let mut number = 0_u64;
+    while let Some(captured) = reader.next_packet()? {
+        take(&captured);
+        number += 1;
+        if number.is_multiple_of(PACKETS_PER_LOOK)
+            && watch.taken(reader.bytes_taken()) == Continue::Stop
+        {
+            return Ok(Extent::Interrupted);
+        }
+    }
+    Ok(Extent::Whole)
+}
+
+#[cfg(test)]
+mod tests;

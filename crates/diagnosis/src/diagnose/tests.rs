@@ -1,0 +1,117 @@
+//! A capture in memory, of connections whose packets lie between one another's.
+
+use dupack_packet::{CaptureWriter, Checksum, Envelope, Snap, emit};
+
+use super::*;
+use crate::read::packet::tests::ms;
+use crate::testing::{ack, data, handshake};
+
+/// Connections, and the segments of each.
+const CONNECTIONS: u16 = 30;
+const SEGMENTS: u32 = 120;
+
+/// One segment in so many is lost at first, as are those after it for a round.
+const LOST: u32 = 17;
+
+/// What happens to a connection of this number, by its own clock in milliseconds: a segment in 10 ms, acknowledged
+/// 40 ms later.
+fn packets(number: u32) -> Vec<Packet> {
+    let mut all = handshake(40.0, 0.1).to_vec();
+    let mut acked = 0;
+    for n in 0..SEGMENTS {
+        let at = 50.0 + f64::from(n) * 10.0;
+        all.push(data(at, n * 1000, 1000));
+        let lost = (n + number).is_multiple_of(LOST);
+        if !lost && acked == n * 1000 {
+            acked += 1000;
+        }
+        all.push(ack(at + 40.0, acked));
+        if acked < n * 1000 && n % 8 == 7 {
+            all.push(data(at + 41.0, acked, 1000));
+            acked = (n + 1) * 1000;
+            all.push(ack(at + 81.0, acked));
+        }
+    }
+    all
+}
+
+/// All of them, one after the other by time.
+fn capture() -> Vec<u8> {
+    let mut all = Vec::new();
+    for number in 0..CONNECTIONS {
+        for mut packet in packets(number.into()) {
+            packet.at += ms(f64::from(number) / 10.0).since(Instant::ZERO);
+            for address in [&mut packet.source, &mut packet.destination] {
+                if address.port() != 80 {
+                    address.set_port(1000 + number);
+                }
+            }
+            all.push(packet);
+        }
+    }
+    all.sort_by_key(|packet| packet.at);
+    let mut writer = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
+    let mut buffer = vec![0; 2000];
+    for packet in &all {
+        let envelope = Envelope {
+            source: packet.source,
+            destination: packet.destination,
+            identification: 0,
+            checksum: Checksum::Offloaded,
+        };
+        let len = emit(&mut buffer, &envelope, &packet.segment, |_| {}).unwrap();
+        let at = CaptureTime::from_simulation(packet.at);
+        writer.write(at, &buffer[..len], None).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn diagnosed(capture: &[u8], threads: usize, batch: usize, watch: &mut dyn Watch) -> Diagnosis {
+    let mut reader = CaptureReader::new(capture).unwrap();
+    let limits = Limits {
+        batch,
+        ..Limits::default()
+    };
+    diagnose_by(&mut reader, Flow::All, watch, threads, limits).unwrap()
+}
+
+#[test]
+fn neither_threads_nor_batches_make_a_difference() {
+    let capture = capture();
+    let one = diagnosed(&capture, 1, 1, &mut ());
+    assert_eq!(one.connections.len(), usize::from(CONNECTIONS));
+    let again = |found: &ConnectionFindings| found.retransmissions();
+    assert!(one.connections.iter().map(again).sum::<u64>() > 100);
+    for (threads, batch) in [(1, 7), (1, 1 << 15), (2, 64), (3, 1000), (8, 1 << 15)] {
+        let other = diagnosed(&capture, threads, batch, &mut ());
+        let same = format!("{one:?}") == format!("{other:?}");
+        assert!(same, "{threads} {batch}");
+    }
+}
+
+/// Stops the reading as soon as it is asked.
+struct Stopper;
+
+impl Watch for Stopper {
+    fn taken(&mut self, _: u64) -> Continue {
+        Continue::Stop
+    }
+}
+
+#[test]
+fn what_was_read_before_a_stop_is_diagnosed() {
+    let capture = capture();
+    for (threads, batch) in [(1, 1), (2, 1000), (2, 1 << 15)] {
+        let found = diagnosed(&capture, threads, batch, &mut Stopper);
+        assert_eq!(found.extent, Extent::Interrupted);
+        assert_eq!(found.tally.packets, PACKETS_PER_LOOK);
+        let packets = |found: &ConnectionFindings| {
+            Side::BOTH
+                .map(|side| found.counts.of(side).packets)
+                .iter()
+                .sum::<u64>()
+        };
+        let all: u64 = found.connections.iter().map(packets).sum();
+        assert_eq!(all, PACKETS_PER_LOOK);
+    }
+}

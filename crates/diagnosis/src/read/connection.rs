@@ -1,0 +1,441 @@
+//! A connection: two streams of data, and what is known of both ends.
+
+use std::net::SocketAddr;
+
+use dupack_tcp::connection::Flags;
+use dupack_tcp::options::Sack;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::read::copies::Copies;
+use crate::read::counts::Counts;
+use crate::read::follow::{Attention, Beginning, Follower, Onlooker, StreamId};
+use crate::read::handshake::{Agreement, Handshake};
+use crate::read::packet::{Packet, is_after};
+use crate::read::segment_size::SegmentSize;
+use crate::read::side::{Both, Side};
+use crate::read::stream::{Opening, Stream};
+use crate::read::vantage::Vantage;
+use crate::read::ways::{News, Ways};
+
+/// A connection that begins in the middle is read ahead until it is known where the capture was taken, but
+/// no more than so many packets, and for no longer (ours: some round trips of most paths) ...
+const HELD_PACKETS_MAX: usize = 64;
+const HELD_FOR_MAX: Duration = Duration::from_secs(1);
+/// ... or until both ends have answered so often: delayed ACKs make single answers late (ours).
+const ANSWERS_WANTED: u32 = 4;
+
+/// By so many bytes the first data that a capture has may be beyond the last ACK before it: so much may be
+/// outstanding when it begins (ours).
+const OUTSTANDING_MAX: u32 = 1 << 24;
+
+/// A SYN with another number is a new connection where the old one is not closed, if that was silent for so
+/// long: the capture has missed its end. No host sends one in the middle of a connection; what comes
+/// sooner is somebody else's (RFC 5961 §4).
+const SILENT_FOR: Duration = Duration::from_secs(1);
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// When the first FIN of each end was captured.
+    pub fins: Both<Option<Instant>>,
+    /// The first RST: who sent it, when it was captured, and its number.
+    pub reset: Option<(Side, Instant, u64)>,
+}
+
+impl Ending {
+    /// Whether nothing more is to be sent.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.reset.is_some() || (self.fins.opener.is_some() && self.fins.answerer.is_some())
+    }
+}
+
+/// What becomes of a packet that bears a connection's addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Belongs {
+    /// It is of this connection.
+    Here,
+    /// It is the first of another.
+    ToAnother,
+}
+
+/// The last ACK of one end, before there is a stream that keeps it.
+#[derive(Clone, Copy, Debug)]
+struct LastAck {
+    ack: SeqNumber,
+    window: u16,
+    /// The window of a SYN is not scaled.
+    is_syn: bool,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection<F> {
+    number: u64,
+    first_packet: u64,
+    addresses: Both<SocketAddr>,
+    handshake: Handshake,
+    ending: Ending,
+    first_at: Instant,
+    last_at: Instant,
+    ways: Ways,
+    counts: Both<Counts>,
+    copies: Both<Copies>,
+    last_acks: Both<Option<LastAck>>,
+    streams: Both<Option<Box<Stream<F>>>>,
+    /// The first packets, until it is known where the capture was taken.
+    held: Option<Vec<Packet>>,
+}
+
+impl<F: Follower> Connection<F> {
+    /// The connection that `packet`, which it has not taken in yet, is the first of.
+    pub(crate) fn new(number: u64, packet: &Packet) -> Self {
+        let answers = packet.segment.is(Flags::SYN) && packet.segment.ack.is_some();
+        let (opener, answerer) = if answers {
+            (packet.destination, packet.source)
+        } else {
+            (packet.source, packet.destination)
+        };
+        let begins = packet.segment.is(Flags::SYN) || packet.segment.is(Flags::RST);
+        Self {
+            number,
+            first_packet: packet.number,
+            addresses: Both { opener, answerer },
+            handshake: Handshake::default(),
+            ending: Ending::default(),
+            first_at: packet.at,
+            last_at: packet.at,
+            ways: Ways::default(),
+            counts: Both::default(),
+            copies: Both::default(),
+            last_acks: Both::default(),
+            streams: Both::default(),
+            held: (!begins).then(Vec::new),
+        }
+    }
+
+    /// Its number: connections are numbered from 1 in the order of their first packets.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The number of its first packet in the capture.
+    pub(crate) const fn first_packet(&self) -> u64 {
+        self.first_packet
+    }
+
+    /// Gives it the number that it should have had from the start. Who follows its streams is not told.
+    pub(crate) fn renumber(&mut self, number: u64) {
+        self.number = number;
+        for side in Side::BOTH {
+            let id = self.stream_id(side);
+            if let Some(stream) = self.streams.of_mut(side) {
+                stream.rename(id);
+            }
+        }
+    }
+
+    /// The address and port of an end.
+    pub const fn address(&self, side: Side) -> SocketAddr {
+        *self.addresses.of(side)
+    }
+
+    /// Its SYNs.
+    pub const fn handshake(&self) -> &Handshake {
+        &self.handshake
+    }
+
+    /// How it ended.
+    pub const fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// When its first packet was captured.
+    pub const fn first_at(&self) -> Instant {
+        self.first_at
+    }
+
+    /// When its last packet was.
+    pub const fn last_at(&self) -> Instant {
+        self.last_at
+    }
+
+    /// Where the capture was taken, for the data that `sender` sends.
+    pub fn vantage(&self, sender: Side) -> Vantage {
+        self.ways.vantage(sender)
+    }
+
+    /// What was counted of the packets that `side` sent.
+    pub const fn counts(&self, side: Side) -> &Counts {
+        self.counts.of(side)
+    }
+
+    /// The data that `sender` has sent, if there was any.
+    pub fn stream(&self, sender: Side) -> Option<&Stream<F>> {
+        self.streams.of(sender).as_deref()
+    }
+
+    /// The data that `sender` has sent, to keep.
+    pub fn take_stream(&mut self, sender: Side) -> Option<Stream<F>> {
+        self.streams.of_mut(sender).take().map(|stream| *stream)
+    }
+
+    /// Whether it has carried data.
+    pub const fn has_data(&self) -> bool {
+        self.streams.opener.is_some() || self.streams.answerer.is_some()
+    }
+
+    /// Bytes of memory that grow with its packets, about.
+    pub(crate) fn memory(&self) -> usize {
+        let held = self.held.as_ref().map_or(0, Vec::capacity);
+        let of = |stream: &Option<Box<Stream<F>>>| {
+            stream
+                .as_ref()
+                .map_or(0, |s| size_of::<Stream<F>>() + s.memory())
+        };
+        held * size_of::<Packet>() + of(&self.streams.opener) + of(&self.streams.answerer)
+    }
+
+    /// Whether a packet with its addresses is of this connection.
+    pub(crate) fn belongs(&self, packet: &Packet) -> Belongs {
+        let side = self.side(packet);
+        let lost = self.streams.of(side).as_ref().is_some_and(|s| s.is_lost());
+        let segment = &packet.segment;
+        if lost && packet.is_of_stream() {
+            return Belongs::ToAnother;
+        }
+        if !segment.is(Flags::SYN) || segment.ack.is_some() {
+            return Belongs::Here;
+        }
+        let known = self.handshake.syns.of(side);
+        let silent = packet.at.since(self.last_at) >= SILENT_FOR;
+        let other = match known {
+            Some(syn) => syn.isn != segment.seq,
+            // Both may open it at once (RFC 9293 §3.5, figure 7); or this is the answer's turn.
+            None => self.has_data() || self.held.is_some() || self.ending.is_over(),
+        };
+        let unanswered = !self.has_data() && self.handshake.syns.of(side.other()).is_none();
+        if other && (self.ending.is_over() || silent || (unanswered && known.is_some())) {
+            Belongs::ToAnother
+        } else {
+            Belongs::Here
+        }
+    }
+
+    fn side(&self, packet: &Packet) -> Side {
+        if packet.source == self.addresses.opener {
+            Side::Opener
+        } else {
+            Side::Answerer
+        }
+    }
+
+    /// Takes in a packet that belongs here.
+    pub(crate) fn take(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
+        let side = self.side(packet);
+        self.last_at = self.last_at.max(packet.at);
+        if self.copies.of_mut(side).is_copy(packet) {
+            self.counts.of_mut(side).copies += 1;
+            onlooker.copied(self.stream_id(side), packet.number);
+            return;
+        }
+        self.count(side, packet);
+        self.handshake.take(side, packet);
+        self.note_ending(side, packet);
+        let news = self.ways.take(side, packet);
+        match &mut self.held {
+            Some(held) => {
+                held.push(*packet);
+                let long = packet.at.since(self.first_at) > HELD_FOR_MAX;
+                let known = self.ways.answers() >= ANSWERS_WANTED;
+                if held.len() >= HELD_PACKETS_MAX || long || known {
+                    self.release(onlooker);
+                }
+            }
+            None => {
+                if news == News::Some {
+                    self.tell_vantage();
+                }
+                self.feed(side, packet, onlooker);
+            }
+        }
+    }
+
+    fn stream_id(&self, sender: Side) -> StreamId {
+        StreamId {
+            connection: self.number,
+            sender,
+        }
+    }
+
+    fn count(&mut self, side: Side, packet: &Packet) {
+        let scale = self.handshake.window_scale(side);
+        let (this, other) = match side {
+            Side::Opener => (&mut self.counts.opener, &mut self.counts.answerer),
+            Side::Answerer => (&mut self.counts.answerer, &mut self.counts.opener),
+        };
+        this.take(other, packet, scale);
+    }
+
+    fn note_ending(&mut self, side: Side, packet: &Packet) {
+        if packet.segment.is(Flags::FIN) {
+            self.ending.fins.of_mut(side).get_or_insert(packet.at);
+        }
+        if packet.segment.is(Flags::RST) {
+            let reset = (side, packet.at, packet.number);
+            self.ending.reset.get_or_insert(reset);
+        }
+    }
+
+    fn tell_vantage(&mut self) {
+        for side in Side::BOTH {
+            let vantage = self.ways.vantage(side);
+            if let Some(stream) = self.streams.of_mut(side) {
+                stream.set_vantage(&vantage);
+            }
+        }
+    }
+
+    /// Nothing is held back any more.
+    fn release(&mut self, onlooker: &mut dyn Onlooker) {
+        let Some(held) = self.held.take() else { return };
+        for side in Side::BOTH {
+            self.begin_in_the_middle(side, &held, onlooker);
+        }
+        for packet in &held {
+            self.feed(self.side(packet), packet, onlooker);
+        }
+    }
+
+    /// Where a stream begins of which the capture does not have the SYN: with the first byte that is sent or
+    /// acknowledged by the first packets.
+    fn begin_in_the_middle(&mut self, sender: Side, held: &[Packet], onlooker: &mut dyn Onlooker) {
+        let of = |side: Side| {
+            let source = *self.addresses.of(side);
+            held.iter().filter(move |packet| packet.source == source)
+        };
+        let mut data = of(sender).filter(|packet| packet.is_of_stream());
+        let Some(first) = data.next().map(Packet::data_seq) else {
+            return;
+        };
+        let lowest = data.map(Packet::data_seq).fold(first, earlier);
+        let acks = of(sender.other()).filter_map(|packet| packet.segment.ack);
+        let lowest = acks.fold(lowest, |lowest, ack| {
+            let before = lowest.0.wrapping_sub(ack.0);
+            if before <= OUTSTANDING_MAX {
+                ack
+            } else {
+                lowest
+            }
+        });
+        let beyond = first.0.wrapping_sub(lowest.0);
+        let first = if beyond <= OUTSTANDING_MAX {
+            lowest
+        } else {
+            first
+        };
+        let mut size = SegmentSize::new(self.handshake.smss());
+        for packet in of(sender) {
+            size.take(packet.segment.len);
+        }
+        let sacked = of(sender.other()).any(|packet| !packet.segment.options.sacks.is_empty());
+        let sack = Sack::when(sacked);
+        self.open(sender, (first, size, sack), onlooker);
+    }
+
+    /// Hands a packet to both streams.
+    fn feed(&mut self, side: Side, packet: &Packet, onlooker: &mut dyn Onlooker) {
+        if packet.is_of_stream() && self.streams.of(side).is_none() {
+            self.open_at(side, packet, onlooker);
+        }
+        if let Some(stream) = self.streams.of_mut(side) {
+            stream.sent(packet, onlooker);
+        }
+        match self.streams.of_mut(side.other()) {
+            Some(stream) => stream.heard(packet, onlooker),
+            None => {
+                if let Some(ack) = packet.segment.ack {
+                    *self.last_acks.of_mut(side) = Some(LastAck {
+                        ack,
+                        window: packet.segment.window,
+                        is_syn: packet.segment.is(Flags::SYN),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The first data of `sender` has come.
+    fn open_at(&mut self, sender: Side, packet: &Packet, onlooker: &mut dyn Onlooker) {
+        let seq = packet.data_seq();
+        let acked = self.last_acks.of(sender.other()).as_ref();
+        let first = match (self.handshake.syns.of(sender), acked) {
+            (Some(syn), _) => syn.isn.at(1),
+            (None, Some(last)) if seq.0.wrapping_sub(last.ack.0) <= OUTSTANDING_MAX => last.ack,
+            _ => seq,
+        };
+        let sack = Sack::when(self.handshake.sack() == Agreement::Agreed);
+        let size = SegmentSize::new(self.handshake.smss());
+        self.open(sender, (first, size, sack), onlooker);
+    }
+
+    fn open(
+        &mut self,
+        sender: Side,
+        (first, size, sack): (SeqNumber, SegmentSize, Sack),
+        onlooker: &mut dyn Onlooker,
+    ) {
+        let receiver = sender.other();
+        let scale = self.handshake.window_scale(receiver);
+        let acked = self.last_acks.of(receiver).as_ref();
+        let granted = acked.zip(scale).map(|(last, shift)| {
+            let window = u64::from(last.window);
+            last.ack.at(if last.is_syn {
+                window
+            } else {
+                window << shift.min(14)
+            })
+        });
+        let opening = Opening {
+            beginning: Beginning {
+                stream: self.stream_id(sender),
+                at: self.last_at,
+                opened_at: self.handshake.opened_at(),
+                established_at: self.handshake.established_at,
+                established_by: self.handshake.established_by,
+                smss: size.smss(),
+                sack,
+                ecn: self.handshake.ecn(),
+                vantage: self.ways.vantage(sender),
+                attention: match onlooker.analysis(self.stream_id(sender)) {
+                    Some(_) => Attention::Close,
+                    None => Attention::Usual,
+                },
+            },
+            first,
+            size,
+            scale,
+            granted,
+        };
+        *self.streams.of_mut(sender) = Some(Box::new(Stream::new(&opening)));
+    }
+
+    /// Nothing more of it is to come.
+    pub(crate) fn finish(&mut self, onlooker: &mut dyn Onlooker) {
+        self.release(onlooker);
+        for side in Side::BOTH {
+            if let Some(stream) = self.streams.of_mut(side) {
+                stream.finish(onlooker);
+            }
+        }
+    }
+}
+
+/// The earlier of two numbers.
+fn earlier(one: SeqNumber, other: SeqNumber) -> SeqNumber {
+    if is_after(one.0, other.0) { other } else { one }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! What can be counted of the packets that one end sent, as tcptrace counts it (`tcptrace -l`).
+//!
+//! Its definitions are kept, so that its figures can be compared: a retransmission is a packet with a byte, or a
+//! SYN or FIN, that was seen before; one is out of order if it begins where bytes were passed over; what comes
+//! while the peer's window is closed is a probe, and neither. A duplicate ACK repeats the number and the window of
+//! the ACK before it, without data.
+
+use dupack_packet::captured::Cut;
+use dupack_tcp::connection::Flags;
+use dupack_tcp::segment::SackBlock;
+use dupack_tcp::seq::SeqNumber;
+
+use crate::read::packet::{Packet, is_after};
+use crate::read::seen::SeenBytes;
+
+/// So many duplicate ACKs are a triple (RFC 5681 §3.2).
+const TRIPLE: u32 = 3;
+
+/// What was counted of the packets that one end sent.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Counts {
+    /// All packets, but the copies.
+    pub packets: u64,
+    /// Packets that the capture has twice: so many second ones. They count nowhere else.
+    pub copies: u64,
+    /// Packets that acknowledge.
+    pub acks: u64,
+    /// Those that do nothing else.
+    pub pure_acks: u64,
+    /// Packets with SACK blocks.
+    pub sacks: u64,
+    /// Those whose first block is a DSACK (RFC 2883).
+    pub dsacks: u64,
+    /// Most SACK blocks in a packet.
+    pub sack_blocks_max: u64,
+    /// Bytes of data, each counted once.
+    pub unique_bytes: u64,
+    /// Packets with data.
+    pub data_packets: u64,
+    /// Bytes of data, each as often as it was sent.
+    pub data_bytes: u64,
+    /// Packets with something that had been seen before.
+    pub retransmitted_packets: u64,
+    /// Bytes of them that had.
+    pub retransmitted_bytes: u64,
+    /// Packets that came while the peer's window was closed.
+    pub window_probe_packets: u64,
+    /// Bytes of data in them.
+    pub window_probe_bytes: u64,
+    /// Packets that fill in what was passed over.
+    pub out_of_order_packets: u64,
+    /// Packets with data and PSH.
+    pub pushed_packets: u64,
+    /// Packets with data and URG.
+    pub urgent_packets: u64,
+    /// SYNs.
+    pub syns: u64,
+    /// FINs.
+    pub fins: u64,
+    /// RSTs.
+    pub resets: u64,
+    /// Data of the largest packet, in bytes.
+    pub segment_max: u32,
+    /// Data of the smallest packet with any.
+    pub segment_min: Option<u32>,
+    /// The largest window advertised, in bytes.
+    pub window_max: u64,
+    /// The smallest that was not zero.
+    pub window_min: Option<u64>,
+    /// Packets with a window of zero.
+    pub zero_windows: u64,
+    /// Duplicate ACKs.
+    pub duplicate_acks: u64,
+    /// Times that there were three in a row.
+    pub triple_duplicate_acks: u64,
+    /// Packets with data of which the capture has cut something.
+    pub truncated_packets: u64,
+    seen: SeenBytes,
+    windows: Windows,
+    acked: Acked,
+}
+
+/// The sum of the windows, for their average.
+#[derive(Clone, Copy, Debug, Default)]
+struct Windows {
+    sum: u64,
+    packets: u64,
+    scaled: bool,
+    /// The last one advertised.
+    last: u64,
+}
+
+/// The last ACK.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acked {
+    last: Option<SeqNumber>,
+    /// Duplicates of it in a row.
+    duplicates: u32,
+    /// Whether the peer has sent anything after its SYN.
+    has_peer_sent: bool,
+}
+
+impl Counts {
+    /// The average window advertised, in bytes: of the scaled ones, where windows are scaled.
+    #[must_use]
+    pub fn window_average(&self) -> u64 {
+        self.windows
+            .sum
+            .checked_div(self.windows.packets)
+            .unwrap_or(0)
+    }
+
+    /// Takes in a packet. `peer` are the counts of the other end, `scale` is the shift of the windows, if it
+    /// is known.
+    pub(crate) fn take(&mut self, peer: &mut Self, packet: &Packet, scale: Option<u8>) {
+        let segment = &packet.segment;
+        let is_reset = segment.is(Flags::RST);
+        self.packets += 1;
+        self.syns += u64::from(segment.is(Flags::SYN));
+        self.fins += u64::from(segment.is(Flags::FIN));
+        self.resets += u64::from(is_reset);
+        if segment.len > 0 {
+            self.take_data(packet);
+        }
+        let again = self.take_sequence(peer, packet);
+        let window = self.window(packet, scale);
+        if segment.ack.is_some() {
+            self.acks += 1;
+            self.take_ack(peer, packet, window);
+        }
+        self.acked_by(peer, packet, again);
+        if is_reset {
+            return;
+        }
+        if segment.ack.is_some() {
+            self.pure_acks += u64::from(segment.sequence_len() == 0);
+            self.zero_windows += u64::from(window == 0);
+            self.take_sacks(segment.options.sacks.as_slice(), segment.ack);
+        }
+        self.take_window(packet, window, scale);
+    }
+
+    fn take_data(&mut self, packet: &Packet) {
+        let len = packet.segment.len;
+        self.data_packets += 1;
+        self.data_bytes += u64::from(len);
+        self.pushed_packets += u64::from(packet.segment.is(Flags::PSH));
+        self.urgent_packets += u64::from(packet.segment.is(Flags::URG));
+        self.segment_max = self.segment_max.max(len);
+        self.segment_min = Some(self.segment_min.map_or(len, |least| least.min(len)));
+        self.truncated_packets += u64::from(packet.cut != Cut::Whole);
+    }
+
+    /// What a packet repeats: says whether it was a retransmission or out of order.
+    fn take_sequence(&mut self, peer: &Self, packet: &Packet) -> bool {
+        let segment = &packet.segment;
+        let len = segment.sequence_len();
+        if len == 0 {
+            return false;
+        }
+        let is_syn = segment.is(Flags::SYN);
+        if peer.windows.last == 0 && peer.packets > 0 && !is_syn {
+            self.window_probe_packets += 1;
+            self.window_probe_bytes += u64::from(segment.len);
+            return false;
+        }
+        let added = self.seen.add(segment.seq, len);
+        self.out_of_order_packets += u64::from(added.out_of_order);
+        if added.again > 0 {
+            self.retransmitted_packets += 1;
+            self.retransmitted_bytes += u64::from(added.again);
+        }
+        // Neither SYN nor FIN is data.
+        let repeated_syn = u32::from(is_syn && self.syns > 1);
+        let repeated_fin = u32::from(segment.is(Flags::FIN) && self.fins > 1);
+        let again = added.again.saturating_sub(repeated_syn + repeated_fin);
+        self.unique_bytes += u64::from(segment.len.saturating_sub(again));
+        added.again > 0 || added.out_of_order
+    }
+
+    /// The window of a packet, in bytes.
+    fn window(&self, packet: &Packet, scale: Option<u8>) -> u64 {
+        let segment = &packet.segment;
+        let window = u64::from(segment.window);
+        if segment.is(Flags::SYN) {
+            window
+        } else if segment.ack.is_some() {
+            window << scale.unwrap_or(0).min(14)
+        } else {
+            0
+        }
+    }
+
+    fn take_ack(&mut self, peer: &Self, packet: &Packet, window: u64) {
+        let Some(ack) = packet.segment.ack else {
+            return;
+        };
+        let duplicate = self.acked.last == Some(ack)
+            && packet.segment.len == 0
+            && window == self.windows.last
+            && self.acked.has_peer_sent
+            && peer.seen.has_before(ack);
+        if duplicate {
+            self.duplicate_acks += 1;
+            self.acked.duplicates = self.acked.duplicates.saturating_add(1);
+            self.triple_duplicate_acks += u64::from(self.acked.duplicates == TRIPLE);
+        } else {
+            self.acked.duplicates = 0;
+        }
+        if !packet.segment.is(Flags::RST) {
+            self.acked.last = Some(ack);
+        }
+    }
+
+    /// A packet that is not its SYN, and none that repeats or fills in, shows that something is outstanding.
+    fn acked_by(&self, peer: &mut Self, packet: &Packet, again: bool) {
+        let syn = packet.segment.is(Flags::SYN) || packet.segment.is(Flags::RST);
+        if !syn && !again && peer.acked.last.is_some() {
+            peer.acked.has_peer_sent = true;
+        }
+    }
+
+    fn take_sacks(&mut self, blocks: &[SackBlock], ack: Option<SeqNumber>) {
+        let (Some(first), Some(ack)) = (blocks.first(), ack) else {
+            return;
+        };
+        self.sacks += 1;
+        self.sack_blocks_max = self.sack_blocks_max.max(blocks.len() as u64);
+        let not_after = |one: SeqNumber, other: SeqNumber| !is_after(one.0, other.0);
+        let below = not_after(first.end, ack);
+        // Within the second block, or overlapping it.
+        let overlaps = blocks.get(1).is_some_and(|second| {
+            is_after(first.end.0, second.start.0) && is_after(second.end.0, first.start.0)
+        });
+        self.dsacks += u64::from(below || overlaps);
+    }
+
+    fn take_window(&mut self, packet: &Packet, window: u64, scale: Option<u8>) {
+        self.windows.last = window;
+        let is_syn = packet.segment.is(Flags::SYN);
+        if packet.segment.ack.is_none() && !is_syn {
+            self.windows.packets += 1;
+            return;
+        }
+        let begins = scale.is_some_and(|shift| shift > 0) && !is_syn && window > 0;
+        if begins && !self.windows.scaled {
+            // What SYNs said was not scaled, and is forgotten.
+            self.windows = Windows {
+                scaled: true,
+                last: window,
+                ..Windows::default()
+            };
+            self.window_max = 0;
+            self.window_min = None;
+        }
+        self.windows.packets += 1;
+        self.windows.sum = self.windows.sum.saturating_add(window);
+        self.window_max = self.window_max.max(window);
+        if window > 0 {
+            self.window_min = Some(self.window_min.map_or(window, |least| least.min(window)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,351 @@
+//! What the two ends have agreed on by their SYNs, as far as the capture shows them.
+
+mod again;
+
+pub use again::{SYNS_AGAIN_MAX, SynAgain, SynCause, SynsAgain};
+
+use dupack_tcp::connection::{Flags, Timestamps};
+use dupack_tcp::options::{Ecn, Sack};
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+use dupack_packet::captured::Cut;
+
+use crate::read::packet::Packet;
+use crate::read::side::{Both, Side};
+
+/// The largest shift of a window (RFC 7323 §2.3).
+const WINDOW_SHIFT_MAX: u8 = 14;
+
+/// The MSS of an end that names none, over IPv4 and over IPv6 (RFC 9293 §3.7.1).
+const DEFAULT_MSS: [u16; 2] = [536, 1220];
+
+/// Bytes that the timestamps option takes of every segment, padding included (RFC 7323 appendix A).
+const TIMESTAMPS_LEN: u32 = 12;
+
+/// The ACE field of a SYN that offers Accurate ECN (RFC 9768 §3.1.1), and of one that offers RFC 3168's.
+const ACE_ACCURATE: u8 = 0b111;
+const ACE_CLASSIC: u8 = 0b011;
+
+/// A SYN of one end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Syn {
+    /// Its number in the capture: that of the first.
+    pub packet: u64,
+    /// When the first was captured.
+    pub first_at: Instant,
+    /// When the last was.
+    pub last_at: Instant,
+    /// How often it was sent, as far as the capture shows.
+    pub times: u32,
+    /// Its sequence number.
+    pub isn: SeqNumber,
+    /// The window in it, which no SYN scales.
+    pub window: u16,
+    /// The MSS that it announces.
+    pub mss: Option<u16>,
+    /// The shift of the windows that follow.
+    pub window_scale: Option<u8>,
+    /// Whether it permits SACK.
+    pub sack: Sack,
+    /// Its timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// Its control bits.
+    pub flags: Flags,
+    /// The number that it acknowledges, if it answers the other's.
+    pub acknowledges: Option<SeqNumber>,
+    /// Where it was cut off: what its options say is not known if they were.
+    pub cut: Cut,
+}
+
+impl Syn {
+    fn new(packet: &Packet) -> Self {
+        let options = &packet.segment.options;
+        let default_mss = DEFAULT_MSS[usize::from(packet.source.is_ipv6())];
+        Self {
+            packet: packet.number,
+            first_at: packet.at,
+            last_at: packet.at,
+            times: 1,
+            isn: packet.segment.seq,
+            window: packet.segment.window,
+            mss: options.mss.or(Some(default_mss)),
+            window_scale: options.window_scale,
+            sack: options.sack_permitted,
+            timestamps: options.timestamps,
+            flags: packet.segment.flags,
+            acknowledges: packet.segment.ack,
+            cut: packet.cut,
+        }
+    }
+}
+
+/// What is known of an agreement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// Both ends want it.
+    Agreed,
+    /// One of them does not.
+    Refused,
+    /// The capture does not have the SYNs that would tell.
+    Unseen,
+}
+
+/// The SYNs of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Handshake {
+    /// The SYN of each end, if the capture has it.
+    pub syns: Both<Option<Syn>>,
+    /// When the opener's ACK of the answerer's SYN was captured.
+    pub established_at: Option<Instant>,
+    /// The number of that packet in the capture.
+    pub established_by: Option<u64>,
+    /// SYNs that were sent again.
+    pub again: SynsAgain,
+}
+
+impl Handshake {
+    /// Takes in a packet of `side`.
+    pub(crate) fn take(&mut self, side: Side, packet: &Packet) {
+        if packet.segment.is(Flags::SYN) {
+            self.take_syn(side, packet);
+        } else if side == Side::Opener && self.established_at.is_none() {
+            let answered = self.syns.answerer.zip(packet.segment.ack);
+            if answered.is_some_and(|(syn, ack)| ack != syn.isn) {
+                self.established_at = Some(packet.at);
+                self.established_by = Some(packet.number);
+            }
+        }
+    }
+
+    fn take_syn(&mut self, side: Side, packet: &Packet) {
+        match self.syns.of_mut(side) {
+            Some(known) if known.isn == packet.segment.seq => {
+                let waited = packet.at.since(known.last_at);
+                known.times = known.times.saturating_add(1);
+                known.last_at = packet.at;
+                self.again.sent(side, packet.at, packet.number, waited);
+                known.timestamps = packet.segment.options.timestamps;
+            }
+            Some(_) => {}
+            unknown => *unknown = Some(Syn::new(packet)),
+        }
+    }
+
+    /// When the first SYN was captured, whoever sent it.
+    #[must_use]
+    pub fn opened_at(&self) -> Option<Instant> {
+        let syns = [self.syns.opener, self.syns.answerer].into_iter().flatten();
+        syns.map(|syn| syn.first_at).min()
+    }
+
+    /// What the handshake took from where it was captured to `sender` and back, if the capture has it.
+    #[must_use]
+    pub fn round_trip_to(&self, sender: Side) -> Option<Duration> {
+        let answer = self.syns.answerer?;
+        match sender {
+            // Its ACK follows the answer that came last.
+            Side::Opener => Some(self.established_at?.since(answer.last_at)),
+            Side::Answerer => Some(answer.first_at.since(self.syns.opener?.last_at)),
+        }
+    }
+
+    /// Whether something was agreed on that both SYNs must ask for, by `asks`.
+    fn agreement(&self, asks: impl Fn(&Syn) -> bool) -> Agreement {
+        let answers = |syn: &&Syn| syn.acknowledges.is_some();
+        let seen = [&self.syns.opener, &self.syns.answerer];
+        let seen = seen.map(|syn| syn.as_ref().filter(|syn| syn.cut < Cut::Options));
+        match seen {
+            [Some(one), Some(other)] if asks(one) && asks(other) => Agreement::Agreed,
+            [Some(one), _] | [_, Some(one)] if !asks(one) => Agreement::Refused,
+            [_, Some(_)] if seen[0].is_some() => Agreement::Refused,
+            // A SYN-ACK has the options that the SYN had (RFC 7323 §1.3, RFC 2018 §2).
+            [_, Some(one)] | [Some(one), _] if answers(&one) => Agreement::Agreed,
+            _ => Agreement::Unseen,
+        }
+    }
+
+    /// Whether ACKs may carry SACK blocks.
+    #[must_use]
+    pub fn sack(&self) -> Agreement {
+        self.agreement(|syn| syn.sack.is_on())
+    }
+
+    /// Whether segments carry timestamps.
+    #[must_use]
+    pub fn timestamps(&self) -> Agreement {
+        self.agreement(|syn| syn.timestamps.is_some())
+    }
+
+    /// The shift of the windows that `side` advertises; `None` if it is not known.
+    #[must_use]
+    pub fn window_scale(&self, side: Side) -> Option<u8> {
+        match self.agreement(|syn| syn.window_scale.is_some()) {
+            Agreement::Agreed => {
+                let shift = self.syns.of(side).as_ref()?.window_scale;
+                shift.map(|shift| shift.min(WINDOW_SHIFT_MAX))
+            }
+            Agreement::Refused => Some(0),
+            Agreement::Unseen => None,
+        }
+    }
+
+    /// Most bytes of data in a segment, as the ends have announced it; `None` if the capture has no SYN.
+    #[must_use]
+    pub fn smss(&self) -> Option<u32> {
+        let known = Side::BOTH.iter().filter_map(|&side| *self.syns.of(side));
+        let known = known.filter(|syn| syn.cut < Cut::Options);
+        let least = known.filter_map(|syn| syn.mss).min()?;
+        let options = match self.timestamps() {
+            Agreement::Agreed => TIMESTAMPS_LEN,
+            Agreement::Refused | Agreement::Unseen => 0,
+        };
+        Some(u32::from(least).saturating_sub(options).max(1))
+    }
+
+    /// How marks of congestion are told of (RFC 3168 §6.1.1, RFC 9768 §3.1.1); none if a SYN is missing.
+    #[must_use]
+    pub fn ecn(&self) -> Ecn {
+        let (Some(syn), Some(answer)) = (self.syns.opener, self.syns.answerer) else {
+            return Ecn::Absent;
+        };
+        match (syn.flags.ace(), answer.flags.ace()) {
+            (ACE_ACCURATE | ACE_CLASSIC, 0b001) => Ecn::Classic,
+            // Which of them it is says how the SYN came: Not-ECT, ECT(1), ECT(0), CE.
+            (ACE_ACCURATE, 0b010 | 0b011 | 0b100 | 0b110) => Ecn::Accurate,
+            _ => Ecn::Absent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::packet::tests::{from, ms};
+
+    /// Two SYNs, changed by `syn` and `answer`.
+    fn handshake(syn: impl Fn(&mut Packet), answer: impl Fn(&mut Packet)) -> Handshake {
+        let mut first = from(Side::Opener, 0.0, 99).syn(1460).stamps(1, 0);
+        let mut second = from(Side::Answerer, 1.0, 299).syn(1400).ack(100);
+        second = second.stamps(1, 1);
+        for packet in [&mut first, &mut second] {
+            packet.segment.options.window_scale = Some(7);
+            packet.segment.options.sack_permitted = Sack::Permitted;
+        }
+        syn(&mut first);
+        answer(&mut second);
+        let mut handshake = Handshake::default();
+        handshake.take(Side::Opener, &first);
+        handshake.take(Side::Answerer, &second);
+        handshake
+    }
+
+    #[test]
+    fn what_both_ask_for_is_agreed_on() {
+        let both = handshake(|_| {}, |syn| syn.segment.options.window_scale = Some(20));
+        assert_eq!(both.sack(), Agreement::Agreed);
+        assert_eq!(both.timestamps(), Agreement::Agreed);
+        // The lesser MSS, 1400, less 12 bytes of timestamps.
+        assert_eq!(both.smss(), Some(1388));
+        let scales = Side::BOTH.map(|side| both.window_scale(side));
+        assert_eq!(scales, [Some(7), Some(14)]);
+    }
+
+    #[test]
+    fn what_one_does_not_ask_for_is_refused() {
+        let none = |syn: &mut Packet| {
+            syn.segment.options = dupack_tcp::connection::Options::NONE;
+        };
+        for refused in [handshake(none, |_| {}), handshake(|_| {}, none)] {
+            assert_eq!(refused.sack(), Agreement::Refused);
+            assert_eq!(refused.timestamps(), Agreement::Refused);
+            assert_eq!(refused.window_scale(Side::Opener), Some(0));
+            // RFC 9293: 536 where a SYN names none.
+            assert_eq!(refused.smss(), Some(536));
+        }
+    }
+
+    #[test]
+    fn a_syn_ack_alone_tells_what_is_agreed_on_and_a_syn_alone_only_what_is_not() {
+        let both = handshake(|_| {}, |_| {});
+        let mut answer = both.clone();
+        answer.syns.opener = None;
+        assert_eq!(answer.sack(), Agreement::Agreed);
+        assert_eq!(answer.window_scale(Side::Answerer), Some(7));
+        assert_eq!(answer.window_scale(Side::Opener), None);
+        let mut question = both.clone();
+        question.syns.answerer = None;
+        assert_eq!(question.sack(), Agreement::Unseen);
+        assert_eq!(question.window_scale(Side::Opener), None);
+        assert_eq!(Handshake::default().smss(), None);
+    }
+
+    #[test]
+    fn ecn_is_as_the_bits_of_both_syns_say() {
+        let with = |syn: u8, answer: u8| {
+            let set = |ace: u8| move |p: &mut Packet| *p = p.flags(Flags::of_ace(ace));
+            handshake(set(syn), set(answer)).ecn()
+        };
+        assert_eq!(with(0b011, 0b001), Ecn::Classic);
+        assert_eq!(with(0b111, 0b001), Ecn::Classic);
+        assert_eq!(with(0b111, 0b010), Ecn::Accurate);
+        assert_eq!(with(0b011, 0b000), Ecn::Absent);
+        // Both bits back: a host that reflects what it does not know.
+        assert_eq!(with(0b011, 0b011), Ecn::Absent);
+    }
+
+    #[test]
+    fn the_third_packet_establishes_it() {
+        let mut both = handshake(|_| {}, |_| {});
+        both.take(Side::Answerer, &from(Side::Answerer, 2.0, 300).ack(100));
+        assert_eq!(both.established_at, None);
+        both.take(Side::Opener, &from(Side::Opener, 3.0, 100).ack(300));
+        both.take(Side::Opener, &from(Side::Opener, 9.0, 100).ack(300));
+        assert_eq!(both.established_at, Some(ms(3.0)));
+        // The answer was captured 2 ms before, and 1 ms after the SYN.
+        let ways = Side::BOTH.map(|side| both.round_trip_to(side));
+        assert_eq!(ways, [2, 1].map(|ms| Some(Duration::from_millis(ms))));
+    }
+
+    #[test]
+    fn a_syn_that_comes_again_is_counted() {
+        let mut both = handshake(|_| {}, |_| {});
+        both.take(Side::Opener, &from(Side::Opener, 1000.0, 99).syn(1460));
+        let syn = both.syns.opener.expect("a SYN");
+        assert_eq!(
+            (syn.times, syn.first_at, syn.last_at),
+            (2, ms(0.0), ms(1000.0))
+        );
+    }
+
+    #[test]
+    fn an_answer_is_sent_again_by_a_timer_or_because_the_question_was() {
+        let mut both = handshake(|_| {}, |_| {});
+        let again = |side: Side, at: f64, isn: u32| from(side, at, isn).syn(1460);
+        both.take(Side::Answerer, &again(Side::Answerer, 1001.0, 299).ack(100));
+        both.take(Side::Opener, &again(Side::Opener, 3000.0, 99));
+        both.take(Side::Answerer, &again(Side::Answerer, 3001.0, 299).ack(100));
+        let told = both.again.kept().iter().map(|syn| (syn.side, syn.cause));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                (Side::Answerer, SynCause::Timer),
+                (Side::Opener, SynCause::Timer),
+                (Side::Answerer, SynCause::Answer)
+            ]
+        );
+        let first = both.again.kept().first().map(|syn| syn.waited);
+        assert_eq!(first, Some(Duration::from_millis(1000)));
+    }
+
+    #[test]
+    fn who_repeats_a_syn_for_ever_fills_no_memory() {
+        let mut both = handshake(|_| {}, |_| {});
+        for n in 0..100 {
+            let at = 1000.0 * f64::from(n + 1);
+            both.take(Side::Opener, &from(Side::Opener, at, 99).syn(1460));
+        }
+        assert_eq!(both.again.kept().len(), SYNS_AGAIN_MAX);
+        assert_eq!(both.syns.opener.map(|syn| syn.times), Some(101));
+    }
+}

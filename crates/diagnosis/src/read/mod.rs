@@ -1,0 +1,23 @@
+//! From packets to events: every packet to its connection, every stream in the order of its sender's time.
+//!
+//! A [`Table`](table::Table) finds the [`Connection`](connection::Connection) of a [`Packet`](packet::Packet). A connection
+//! leaves out copies, reads the handshake, works out where the capture was taken ([`Vantage`](vantage::Vantage)), and
+//! hands data and ACKs to its two [`Stream`](stream::Stream)s, which tell their [`Follower`](follow::Follower) of
+//! [`Departure`](moment::Departure)s and [`Arrival`](moment::Arrival)s.
+
+pub mod connection;
+mod copies;
+pub mod counts;
+pub mod follow;
+pub mod handshake;
+pub mod moment;
+pub mod packet;
+mod seen;
+mod segment_size;
+pub mod side;
+pub mod stream;
+pub mod table;
+pub mod vantage;
+mod waiting;
+mod ways;
+pub(crate) mod workers;

@@ -1,0 +1,194 @@
+//! Packets that wait to be taken: each connection takes all of its packets of a batch, one after the other.
+//!
+//! A capture of many connections has a packet of another one each time, and what is remembered of a connection is
+//! far from the processor by then. In a batch it is fetched once for all of its packets. As no connection
+//! knows of another, several threads share them, and what is found does not depend on how many there are.
+
+use super::{CHANCES, Slot, Table};
+use crate::read::connection::{Belongs, Connection};
+use crate::read::follow::{Follower, Nobody, Onlooker};
+use crate::read::packet::Packet;
+use crate::read::workers::share;
+
+/// The number of a connection that is to be numbered at the end of the batch.
+const UNNUMBERED: u64 = 0;
+
+/// Which packets of a batch are of one connection: the first and the last of them, and how many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane {
+    first: usize,
+    last: usize,
+    len: usize,
+}
+
+impl Lane {
+    /// A packet more, at this place of the batch. `next` says which packet of the same lane comes after each.
+    pub(super) fn join(lane: Option<Self>, place: usize, next: &mut [usize]) -> Self {
+        let Some(lane) = lane else {
+            return Self {
+                first: place,
+                last: place,
+                len: 1,
+            };
+        };
+        if let Some(after) = next.get_mut(lane.last) {
+            *after = place;
+        }
+        Self {
+            last: place,
+            len: lane.len + 1,
+            ..lane
+        }
+    }
+}
+
+/// A batch, each packet with the place of the next one of its lane.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Batch<'a> {
+    pub(super) packets: &'a [Packet],
+    pub(super) next: &'a [usize],
+}
+
+impl<'a> Batch<'a> {
+    fn lane(self, lane: Lane) -> impl Iterator<Item = &'a Packet> {
+        let mut place = Some(lane.first);
+        let packets = std::iter::from_fn(move || {
+            let here = place?;
+            place = self.next.get(here).copied();
+            self.packets.get(here)
+        });
+        packets.take(lane.len)
+    }
+
+    /// The last packet of a lane.
+    pub(super) fn last(self, lane: Lane) -> Option<&'a Packet> {
+        self.packets.get(lane.last)
+    }
+}
+
+impl<F: Follower> Slot<F> {
+    /// A packet with the addresses of this place: of its connection, or the first of another, which takes the place
+    /// and this number.
+    pub(super) fn take(&mut self, packet: &Packet, number: u64, onlooker: &mut dyn Onlooker) {
+        if self.connection.belongs(packet) == Belongs::ToAnother {
+            let fresh = Box::new(Connection::new(number, packet));
+            let mut before = std::mem::replace(&mut self.connection, fresh);
+            before.finish(onlooker);
+            self.over.push(*before);
+        }
+        self.connection.take(packet, onlooker);
+    }
+
+    /// Takes what waits of a batch.
+    pub(super) fn settle(&mut self, batch: Batch<'_>) {
+        let Some(lane) = self.lane.take() else { return };
+        for packet in batch.lane(lane) {
+            self.take(packet, UNNUMBERED, &mut Nobody);
+        }
+        self.weigh();
+    }
+
+    /// It has had packets: it is busy, and its memory has changed.
+    pub(super) fn weigh(&mut self) {
+        let data = usize::from(self.connection.has_data());
+        self.chances = CHANCES.get(data).copied().unwrap_or(1);
+        self.memory = self.connection.memory();
+    }
+}
+
+impl<F: Follower + Send> Table<F> {
+    /// The next packets of the capture, in their order: as [`Self::take`] of each, with nobody who looks on. So many
+    /// threads work on them. This one does `meanwhile` first, to read what comes next for example, and
+    /// then helps the others. The times of the packets become those that never go back.
+    pub fn take_all<T>(
+        &mut self,
+        packets: &mut [Packet],
+        threads: usize,
+        meanwhile: impl FnOnce() -> T,
+    ) -> T {
+        let (before, numbered) = (self.packets, self.connections);
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
+        next.resize(packets.len(), usize::MAX);
+        self.route_all(packets, &mut next);
+        let batch = Batch {
+            packets,
+            next: &next,
+        };
+        let done = self.settle_all(batch, threads, meanwhile);
+        self.next = next;
+        self.gather(numbered);
+        self.look(before, &mut Nobody);
+        done
+    }
+
+    /// Every packet to its lane.
+    fn route_all(&mut self, packets: &mut [Packet], next: &mut [usize]) {
+        for place in 0..packets.len() {
+            let (known, rest) = packets.split_at_mut(place);
+            let Some(packet) = rest.first_mut() else {
+                return;
+            };
+            let before = Batch {
+                packets: known,
+                next,
+            };
+            packet.at = self.clock.read(packet.at);
+            let slot = self.find(packet, before, &mut Nobody);
+            if let Some(slot) = self.slots.get_mut(slot) {
+                slot.lane = Some(Lane::join(slot.lane, place, next));
+            }
+        }
+    }
+
+    /// Every connection takes what waits for it.
+    fn settle_all<T>(
+        &mut self,
+        batch: Batch<'_>,
+        threads: usize,
+        meanwhile: impl FnOnce() -> T,
+    ) -> T {
+        let len = |slot: &&mut Slot<F>| slot.lane.map_or(0, |lane| lane.len);
+        let slots = self.slots.iter_mut();
+        let mut waiting: Vec<_> = slots.filter(|slot| slot.lane.is_some()).collect();
+        // The longest are begun first, so that no thread is left with one at the end.
+        waiting.sort_unstable_by_key(|slot| std::cmp::Reverse(len(slot)));
+        share(waiting, threads, |slot| slot.settle(batch), meanwhile)
+    }
+
+    /// The capture is over: `each` connection that was not handed out, in no order, by so many threads.
+    pub fn finish_all(mut self, threads: usize, each: impl Fn(Connection<F>) + Sync) {
+        let finished = std::mem::take(&mut self.finished);
+        share(finished, threads, &each, || ());
+        let work = |mut slot: Slot<F>| {
+            slot.connection.finish(&mut Nobody);
+            each(*slot.connection);
+        };
+        share(std::mem::take(&mut self.slots), threads, work, || ());
+    }
+
+    /// What all connections of a batch have come to. Those that began in it, after so many, are numbered in the order
+    /// of their first packets.
+    fn gather(&mut self, numbered: u64) {
+        self.memory = 0;
+        let mut replaced = 0;
+        for slot in &mut self.slots {
+            replaced += slot.over.len();
+            self.finished.append(&mut slot.over);
+            self.memory += slot.memory;
+        }
+        replaced += std::mem::take(&mut self.replaced);
+        if replaced == 0 {
+            return;
+        }
+        self.connections += replaced as u64;
+        let slots = self.slots.iter_mut().map(|slot| &mut *slot.connection);
+        let all = slots.chain(&mut self.finished);
+        let began = |number| number == UNNUMBERED || number > numbered;
+        let mut fresh: Vec<_> = all.filter(|one| began(one.number())).collect();
+        fresh.sort_unstable_by_key(|one| one.first_packet());
+        for (number, connection) in (numbered + 1..).zip(fresh) {
+            connection.renumber(number);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! What is kept of many connections, and that nothing in a capture brings it down.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use dupack_packet::captured::Cut;
+use dupack_tcp::connection::{Flags, Timestamps};
+use dupack_tcp::segment::SackBlock;
+use dupack_tcp::seq::SeqNumber;
+use proptest::prelude::*;
+
+use super::*;
+use crate::read::follow::Nobody;
+use crate::read::packet::tests::{from, ms};
+use crate::read::side::Side;
+use crate::testing::{self, Recorder, data, handshake};
+
+/// The same packet of another connection: the opener has another port.
+fn of_port(mut packet: Packet, port: u16) -> Packet {
+    for address in [&mut packet.source, &mut packet.destination] {
+        if address.port() == 4000 {
+            address.set_port(port);
+        }
+    }
+    packet
+}
+
+fn limits(connections: usize, memory: usize) -> Limits {
+    Limits {
+        connections,
+        memory,
+        batch: 1,
+    }
+}
+
+#[test]
+fn both_directions_of_either_family_are_one_connection() {
+    let mut table = Table::<Recorder>::new(Limits::default());
+    let (four, six) = (from(Side::Opener, 0.0, 1), from(Side::Answerer, 0.0, 1));
+    table.take(&four, &mut Nobody);
+    table.take(&six, &mut Nobody);
+    assert_eq!(table.connections(), 1);
+    for mut packet in [four, six] {
+        for address in [&mut packet.source, &mut packet.destination] {
+            if let IpAddr::V4(ip) = address.ip() {
+                address.set_ip(ip.to_ipv6_mapped().into());
+            }
+        }
+        table.take(&packet, &mut Nobody);
+    }
+    assert_eq!(table.connections(), 2);
+}
+
+#[test]
+fn the_number_of_connections_is_bounded_and_busy_ones_outlive_a_scan() {
+    let mut table = Table::<Recorder>::new(limits(100, usize::MAX));
+    for packet in handshake(40.0, 0.1) {
+        table.take(&packet, &mut Nobody);
+    }
+    let mut finished = Vec::new();
+    for n in 0..5000_u32 {
+        let at = 50.0 + f64::from(n);
+        let mut scan = of_port(from(Side::Opener, at, n).syn(1000), 5000);
+        scan.destination.set_port(n as u16);
+        table.take(&scan, &mut Nobody);
+        if n % 20 == 0 {
+            table.take(&data(at, n * 50, 1000), &mut Nobody);
+        }
+        finished.extend(std::iter::from_fn(|| table.take_finished()));
+    }
+    assert_eq!(table.live().count(), 100);
+    assert!(finished.iter().all(|connection| !connection.has_data()));
+    let rest = table.finish(&mut Nobody);
+    assert_eq!((rest.len() + finished.len()) as u64, 5001);
+    let first = rest.first().expect("the busy one");
+    assert_eq!(first.number(), 1);
+    assert_eq!(first.counts(Side::Opener).data_packets, 250);
+}
+
+#[test]
+fn memory_is_bounded_over_all_connections() {
+    let bound = 1 << 20;
+    let mut table = Table::<Recorder>::new(limits(1000, bound));
+    let mut most = 0;
+    for n in 0..20_000_u32 {
+        let port = (n % 200) as u16;
+        let round = n / 200;
+        // 40 segments at once of 200 connections, and nobody acknowledges.
+        let packet = data(f64::from(n), round * 40_000, 40_000);
+        table.take(&of_port(packet, port), &mut Nobody);
+        most = most.max(table.memory());
+    }
+    assert!(most <= bound, "{most}");
+    assert!(table.live().count() < 200);
+}
+
+#[test]
+fn what_is_over_is_handed_out_after_a_while() {
+    let mut table = Table::<Recorder>::new(Limits::default());
+    let end = from(Side::Answerer, 50.0, 1).flags(Flags::RST);
+    for packet in handshake(40.0, 0.1).into_iter().chain([end]) {
+        table.take(&packet, &mut Nobody);
+    }
+    for n in 0..100 {
+        let other = of_port(from(Side::Opener, 30_000.0, n), 5000);
+        table.take(&other, &mut Nobody);
+    }
+    assert!(table.take_finished().is_none());
+    for n in 0..100 {
+        let other = of_port(from(Side::Opener, 70_000.0, n), 5000);
+        table.take(&other, &mut Nobody);
+    }
+    let finished = table.take_finished().expect("one is over");
+    assert_eq!(finished.number(), 1);
+    assert!(table.take_finished().is_none());
+}
+
+#[test]
+fn times_never_go_back() {
+    let mut clock = Clock::default();
+    let captured = [10.0, 9.5, 20_000.0, 100.0, 150.0];
+    let read = captured.map(|at| clock.read(ms(at)).as_secs_f64() * 1e3);
+    // Half a second late is disorder; 19.9 s are a clock that was set, and goes on from there.
+    assert_eq!(read, [10.0, 10.0, 20_000.0, 20_000.0, 20_050.0]);
+    assert_eq!(clock.steps, 1);
+}
+
+/// Numbers that lie near one another, or anywhere.
+fn number() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        (0_u32..40).prop_map(|n| n * 500),
+        (0_u32..40).prop_map(|n| u32::MAX - n * 500),
+        any::<u32>(),
+    ]
+}
+
+fn flags() -> impl Strategy<Value = Flags> {
+    prop_oneof![
+        6 => Just(Flags::NONE),
+        1 => Just(Flags::SYN),
+        1 => Just(Flags::FIN),
+        1 => any::<u16>().prop_map(Flags::from_bits),
+    ]
+}
+
+prop_compose! {
+    fn packets_of_any_kind()(
+        side in prop_oneof![Just(Side::Opener), Just(Side::Answerer)],
+        at in prop_oneof![(0_u64..5000).prop_map(|ms| ms * 1_000_000), any::<u64>()],
+        port in prop_oneof![4 => Just(4000_u16), 1 => 4001_u16..4005],
+        six in prop_oneof![4 => Just(false), 1 => Just(true)],
+        seq in number(),
+        ack in proptest::option::of(number()),
+        flags in flags(),
+        len in prop_oneof![4 => (0_u32..5).prop_map(|n| n * 500), 1 => any::<u32>()],
+        window in prop_oneof![Just(0), any::<u16>()],
+        sacks in proptest::collection::vec((number(), number()), 0..5),
+        stamps in proptest::option::of((number(), number())),
+        scale in proptest::option::of(any::<u8>()),
+        mss in proptest::option::of(any::<u16>()),
+        id in proptest::option::of(0_u16..50),
+        cut in prop_oneof![Just(Cut::Whole), Just(Cut::Payload), Just(Cut::Options), Just(Cut::Window)],
+    ) -> Packet {
+        let mut packet = of_port(from(side, 0.0, seq), port);
+        packet.at = Instant::from_nanos(at);
+        if six {
+            packet.source.set_ip(Ipv6Addr::LOCALHOST.into());
+        }
+        packet.segment.ack = ack.map(SeqNumber);
+        packet.segment.flags = flags;
+        packet.segment.len = len;
+        packet.segment.window = window;
+        for (start, end) in sacks {
+            let block = SackBlock { start: SeqNumber(start), end: SeqNumber(end) };
+            packet.segment.options.sacks.push(block);
+        }
+        let stamps = stamps.map(|(value, echo)| Timestamps { value, echo });
+        packet.segment.options.timestamps = stamps;
+        packet.segment.options.window_scale = scale;
+        packet.segment.options.mss = mss;
+        packet.ip_id = id;
+        packet.cut = cut;
+        packet
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Any packets in any order: nothing panics, events never go back in time, and memory is bounded.
+    #[test]
+    fn nothing_in_a_capture_brings_it_down(
+        packets in proptest::collection::vec(packets_of_any_kind(), 1..200),
+    ) {
+        let bound = 1 << 18;
+        let mut table = Table::<Recorder>::new(limits(4, bound));
+        let mut all = Vec::new();
+        for packet in &packets {
+            table.take(packet, &mut Nobody);
+            // One connection may have more.
+            prop_assert!(table.memory() <= bound || table.live().count() == 1);
+            prop_assert!(table.live().count() <= 4);
+            all.extend(std::iter::from_fn(|| table.take_finished()));
+        }
+        let connections = table.connections();
+        all.extend(table.finish(&mut Nobody));
+        prop_assert_eq!(all.len() as u64, connections);
+        let mut counted = 0;
+        for side in Side::BOTH {
+            for connection in &all {
+                let counts = connection.counts(side);
+                counted += counts.packets + counts.copies;
+                let lines = connection.stream(side).map(|stream| &stream.follower().lines);
+                let times = lines.into_iter().flatten().map(|line| {
+                    line.split(':').next().and_then(|at| at.parse::<f64>().ok()).expect("a time")
+                });
+                prop_assert!(times.is_sorted());
+            }
+        }
+        prop_assert_eq!(counted, packets.len() as u64);
+    }
+}
+
+/// All that is known of a connection, in words.
+fn known(connection: &Connection<Recorder>) -> String {
+    let ends = Side::BOTH.map(|side| {
+        let stream = connection.stream(side);
+        let lines = stream.map(|stream| stream.follower().lines.clone());
+        (connection.address(side), connection.counts(side), lines)
+    });
+    let (first, last) = (connection.first_at(), connection.last_at());
+    let number = connection.number();
+    format!("{number} {first} {last} {:?} {ends:?}", connection.ending())
+}
+
+/// Every packet by itself.
+fn one_by_one(packets: &[Packet], limits: Limits) -> Vec<String> {
+    let mut table = Table::<Recorder>::new(limits);
+    for packet in packets {
+        table.take(packet, &mut Nobody);
+    }
+    table.finish(&mut Nobody).iter().map(known).collect()
+}
+
+/// So many packets at once, by so many threads.
+fn at_once(packets: &[Packet], limits: Limits, batch: usize, threads: usize) -> Vec<String> {
+    let mut table = Table::<Recorder>::new(limits);
+    for packets in packets.chunks(batch) {
+        let meanwhile = table.take_all(&mut packets.to_vec(), threads, || 7);
+        assert_eq!(meanwhile, 7);
+    }
+    table.finish(&mut Nobody).iter().map(known).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Neither the batch nor the number of threads makes a difference to what is found, to which connections are
+    /// finished early because they are too many, nor to their numbers.
+    #[test]
+    fn a_batch_is_taken_as_its_packets_one_by_one(
+        packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
+        most in 1_usize..6,
+        batch in 1_usize..80,
+        threads in 1_usize..4,
+    ) {
+        let packets = testing::capture(packets);
+        let limits = Limits { connections: most, memory: usize::MAX, batch };
+        let single = one_by_one(&packets, limits);
+        prop_assert_eq!(&single, &at_once(&packets, limits, batch, threads));
+        let other = Limits { batch: 1, ..limits };
+        prop_assert_eq!(&single, &one_by_one(&packets, other));
+    }
+
+    /// Who is finished early because there is too much to remember depends on when the memory is looked at, and on
+    /// nothing else.
+    #[test]
+    fn memory_is_looked_at_after_as_many_packets_in_a_batch(
+        packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
+        memory in (0_usize..1 << 16),
+        batch in 1_usize..80,
+        threads in 1_usize..4,
+    ) {
+        let packets = testing::capture(packets);
+        let limits = Limits { connections: 6, memory, batch };
+        let single = one_by_one(&packets, limits);
+        prop_assert_eq!(single, at_once(&packets, limits, batch, threads));
+    }
+}
+
+#[test]
+fn connections_that_begin_in_a_batch_are_numbered_by_their_first_packets() {
+    let opens = |at: f64, port: u16, seq: u32| of_port(from(Side::Opener, at, seq).syn(1000), port);
+    let resets = |at: f64, port: u16| of_port(from(Side::Opener, at, 1).flags(Flags::RST), port);
+    // The first port is used again before and after another connection begins.
+    let packets = testing::capture([
+        opens(0.0, 1, 10),
+        resets(1.0, 1),
+        opens(2.0, 1, 20),
+        opens(3.0, 2, 30),
+        resets(4.0, 1),
+        opens(5.0, 1, 40),
+    ]);
+    let mut table = Table::<Recorder>::new(Limits::default());
+    table.take_all(&mut packets.clone(), 2, || ());
+    assert_eq!(table.connections(), 4);
+    let all = table.finish(&mut Nobody);
+    let first = |connection: &Connection<Recorder>| {
+        let port = connection.address(Side::Opener).port();
+        (connection.number(), port, connection.first_packet())
+    };
+    let all: Vec<_> = all.iter().map(first).collect();
+    assert_eq!(all, [(1, 1, 1), (2, 1, 3), (3, 2, 4), (4, 1, 6)]);
+}
+
+#[test]
+fn the_addresses_of_ipv4_are_no_prefix_of_others() {
+    let local = |packet: Packet, ip: Ipv4Addr| {
+        let mut packet = packet;
+        packet.source.set_ip(ip.into());
+        Pair::of(&packet)
+    };
+    let packet = from(Side::Opener, 0.0, 0);
+    assert_ne!(
+        local(packet, Ipv4Addr::LOCALHOST),
+        local(packet, Ipv4Addr::BROADCAST)
+    );
+}
+
+/// What the module says a connection costs.
+#[test]
+fn a_connection_without_data_takes_some_two_kilobytes() {
+    let slot = size_of::<Slot<Recorder>>() + size_of::<(Pair, usize)>();
+    let connection = size_of::<Connection<Recorder>>();
+    assert!(slot + connection <= 2048, "{slot} + {connection}");
+    // Without its follower, and without what is outstanding.
+    let stream = size_of::<crate::Stream<()>>();
+    assert!(stream <= 1536, "{stream}");
+}

@@ -1,0 +1,331 @@
+//! How long the way is from where a capture was taken to either end and back.
+//!
+//! One packet at a time of each end is watched: how soon the other end answers it. An answer is an ACK of what
+//! it carries, or an echo of its timestamp. SYNs are packets like others, so that the handshake gives
+//! the first two values. The least of all is kept: what an end does before it answers (delayed ACKs, an
+//! application that waits) only adds.
+
+use dupack_tcp::connection::Flags;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::read::packet::{Packet, is_after};
+use crate::read::side::{Both, Side};
+use crate::read::vantage::{Place, Reason, Vantage};
+
+/// An end of the connection answers within this time: the kernel of a host needs some 10 µs, a virtual machine or
+/// an interface that gathers interrupts some 100 µs (ours).
+const AT_END: Duration = Duration::from_millis(1);
+
+/// At one end the other is so many times as far away, at least (ours).
+const FARTHER: u64 = 4;
+
+/// An answer later than this is none (ours: it is also the longest timeout, RFC 6298 §2.5).
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+
+/// A packet whose answer is awaited.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    at: Instant,
+    /// The number after its last byte, if it carries anything that was not seen before.
+    end: Option<SeqNumber>,
+    /// Its TSval, if it is the first packet with this one.
+    value: Option<u32>,
+    is_syn: bool,
+}
+
+/// What is known of the way to one end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    least: Option<(Duration, Reason)>,
+    /// What that end has still to answer.
+    question: Option<Question>,
+    /// The answers counted so far.
+    answers: u32,
+    /// The number after the last byte that was sent *to* that end, and the last TSval.
+    sent_end: Option<SeqNumber>,
+    sent_value: Option<u32>,
+    /// When an ACK of something new went to that end, which it has not answered with data yet.
+    acked_at: Option<Instant>,
+    /// The highest ACK that went to it.
+    acked: Option<SeqNumber>,
+    /// How soon it has sent new data after such an ACK: at the sender's end at once.
+    quickest: Option<Duration>,
+}
+
+/// Whether a packet has told something of the ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// One is shorter than was known.
+    Some,
+    /// It has not.
+    None,
+}
+
+/// The ways to both ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ways(Both<Way>);
+
+impl Ways {
+    /// Takes in a packet that `side` has sent.
+    pub(crate) fn take(&mut self, side: Side, packet: &Packet) -> News {
+        let news = self.0.of_mut(side).answer(packet);
+        self.0.of_mut(side.other()).ask(packet);
+        news
+    }
+
+    /// So many answers of either end were seen, of that which gave fewer.
+    pub(crate) fn answers(&self) -> u32 {
+        self.0.opener.answers.min(self.0.answerer.answers)
+    }
+
+    /// Where the capture was taken, for the data that `sender` sends.
+    pub(crate) fn vantage(&self, sender: Side) -> Vantage {
+        let (near, far) = (self.0.of(sender), self.0.of(sender.other()));
+        let place = match (near.least, far.least) {
+            (Some((to_sender, _)), Some((to_receiver, _))) => place(to_sender, to_receiver),
+            (None, Some((to_receiver, _))) => near.place_by_quickness(to_receiver),
+            (Some((to_sender, _)), None) if to_sender <= AT_END => Place::Sender,
+            _ => Place::Unknown,
+        };
+        let guessed = near.least.is_none() && place == Place::Sender;
+        let least = near.least.or_else(|| {
+            let quickest = near.quickest.filter(|_| guessed)?;
+            Some((quickest, Reason::Responses))
+        });
+        let either = least.or(far.least);
+        Vantage {
+            place,
+            to_sender: least.map_or(Duration::ZERO, |(way, _)| way),
+            to_receiver: far.least.map_or(Duration::ZERO, |(way, _)| way),
+            reason: either.map_or(Reason::Nothing, |(_, reason)| reason),
+        }
+    }
+}
+
+/// Where two ways of these lengths meet.
+fn place(to_sender: Duration, to_receiver: Duration) -> Place {
+    let is_end = |near: Duration, far: Duration| near <= AT_END && near * FARTHER <= far;
+    if is_end(to_sender, to_receiver) {
+        Place::Sender
+    } else if is_end(to_receiver, to_sender) {
+        Place::Receiver
+    } else if to_sender <= AT_END && to_receiver <= AT_END {
+        // Both ends in one machine or one room: an ACK is at the sender as soon as it is seen.
+        Place::Sender
+    } else {
+        Place::Middle
+    }
+}
+
+impl Way {
+    /// The end at which this way ends has sent a packet.
+    fn answer(&mut self, packet: &Packet) -> News {
+        let before = (self.least, self.quickest);
+        let acknowledged = packet.segment.ack;
+        if let Some(question) = self.question {
+            let waited = packet.at.since(question.at);
+            let echoes = question.value.is_some() && packet.echo() == question.value;
+            let acknowledges = question.end.zip(acknowledged);
+            let acknowledges = acknowledges.is_some_and(|(end, ack)| !is_after(end.0, ack.0));
+            if echoes || acknowledges {
+                let reason = match (question.is_syn, echoes) {
+                    (true, _) => Reason::Handshake,
+                    (false, true) => Reason::Timestamps,
+                    (false, false) => Reason::Responses,
+                };
+                self.note(waited, reason);
+            }
+            let passed = question.value.zip(packet.echo());
+            let passed = passed.is_some_and(|(value, echo)| is_after(echo, value));
+            if echoes || acknowledges || passed || waited > ANSWER_MAX {
+                self.question = None;
+            }
+        }
+        if packet.is_of_stream()
+            && let Some(acked_at) = self.acked_at.take()
+        {
+            let waited = packet.at.since(acked_at);
+            self.quickest = Some(self.quickest.map_or(waited, |known| known.min(waited)));
+        }
+        if before == (self.least, self.quickest) {
+            News::None
+        } else {
+            News::Some
+        }
+    }
+
+    fn note(&mut self, waited: Duration, reason: Reason) {
+        self.answers = self.answers.saturating_add(1);
+        if self.least.is_none_or(|(least, _)| waited < least) {
+            self.least = Some((waited, reason));
+        }
+    }
+
+    /// A packet was sent to the end at which this way ends.
+    fn ask(&mut self, packet: &Packet) {
+        let start = packet.segment.seq;
+        let len = packet.segment.sequence_len();
+        let end = start.at(u64::from(len));
+        let is_new = len > 0 && self.sent_end.is_none_or(|sent| is_after(end.0, sent.0));
+        let value = packet.value();
+        let is_new_value = match (value, self.sent_value) {
+            (Some(value), Some(sent)) => is_after(value, sent),
+            (value, None) => value.is_some(),
+            (None, _) => false,
+        };
+        if let Some(question) = &mut self.question
+            && let Some(asked) = question.end
+            && len > 0
+            && is_after(asked.0, start.0)
+        {
+            // It was sent again, or something before it: its ACK tells nothing any more.
+            question.end = None;
+        }
+        if is_new {
+            self.sent_end = Some(end);
+        }
+        if is_new_value {
+            self.sent_value = value;
+        }
+        self.ask_anew(
+            packet,
+            is_new.then_some(end),
+            value.filter(|_| is_new_value),
+        );
+        if let Some(ack) = packet.segment.ack
+            && self.acked.is_none_or(|acked| is_after(ack.0, acked.0))
+        {
+            self.acked = Some(ack);
+            self.acked_at = Some(packet.at);
+        }
+    }
+
+    fn ask_anew(&mut self, packet: &Packet, end: Option<SeqNumber>, value: Option<u32>) {
+        let dead = |q: &Question| {
+            (q.end.is_none() && q.value.is_none()) || packet.at.since(q.at) > ANSWER_MAX
+        };
+        let free = self.question.as_ref().is_none_or(dead);
+        if free && (end.is_some() || value.is_some()) && !packet.segment.is(Flags::RST) {
+            self.question = Some(Question {
+                at: packet.at,
+                end,
+                value,
+                is_syn: packet.segment.is(Flags::SYN),
+            });
+        }
+    }
+
+    /// Whether the sender is here, where nothing tells but how soon it answers ACKs by data.
+    fn place_by_quickness(&self, to_receiver: Duration) -> Place {
+        let at_once = self.quickest.is_some_and(|quickest| quickest <= AT_END);
+        if to_receiver <= AT_END {
+            Place::Receiver
+        } else if at_once && to_receiver >= AT_END * FARTHER {
+            Place::Sender
+        } else {
+            Place::Unknown
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::packet::tests::from;
+
+    fn ways(packets: &[Packet]) -> Ways {
+        let mut ways = Ways::default();
+        for packet in packets {
+            let answers = packet.source.port() == 80;
+            let side = if answers {
+                Side::Answerer
+            } else {
+                Side::Opener
+            };
+            ways.take(side, packet);
+        }
+        ways
+    }
+
+    fn place_of(packets: &[Packet], sender: Side) -> (Place, Duration, Duration, Reason) {
+        let vantage = ways(packets).vantage(sender);
+        (
+            vantage.place,
+            vantage.to_sender,
+            vantage.to_receiver,
+            vantage.reason,
+        )
+    }
+
+    /// A handshake, with so many ms to the answer and to the ACK of that.
+    fn handshake(there: f64, back: f64) -> [Packet; 3] {
+        [
+            from(Side::Opener, 0.0, 9).syn(1000),
+            from(Side::Answerer, there, 99).syn(1000).ack(10),
+            from(Side::Opener, there + back, 10).ack(100),
+        ]
+    }
+
+    #[test]
+    fn the_handshake_tells_both_ways() {
+        let [short, long] = [0.5, 40.0].map(|ms| Duration::from_secs_f64(ms / 1e3));
+        let at_opener = handshake(40.0, 0.5);
+        let told = place_of(&at_opener, Side::Opener);
+        assert_eq!(told, (Place::Sender, short, long, Reason::Handshake));
+        let told = place_of(&at_opener, Side::Answerer);
+        assert_eq!(told, (Place::Receiver, long, short, Reason::Handshake));
+        let told = place_of(&handshake(40.0, 40.0), Side::Opener);
+        assert_eq!(told, (Place::Middle, long, long, Reason::Handshake));
+        // In one room.
+        let told = place_of(&handshake(0.5, 0.5), Side::Opener);
+        assert_eq!(told.0, Place::Sender);
+    }
+
+    #[test]
+    fn a_syn_that_was_sent_again_tells_nothing_by_its_ack() {
+        let [syn, mut answer, mut ack] = handshake(0.0, 20.0);
+        let again = from(Side::Opener, 1000.0, 9).syn(1000);
+        answer.at = again.at + Duration::from_millis(40);
+        ack.at = answer.at + Duration::from_millis(20);
+        let told = ways(&[syn, again, answer, ack]).vantage(Side::Answerer);
+        assert_eq!(told.to_sender, Duration::ZERO);
+        assert_eq!(told.to_receiver, Duration::from_millis(20));
+    }
+
+    #[test]
+    fn without_a_handshake_timestamps_tell_and_the_least_counts() {
+        let packets = [
+            from(Side::Opener, 0.0, 1).len(100).stamps(50, 7),
+            from(Side::Answerer, 0.3, 1).ack(101).stamps(70, 50),
+            // 30 ms later the opener echoes that, and is answered late.
+            from(Side::Opener, 30.3, 101).len(100).stamps(80, 70),
+            from(Side::Answerer, 70.3, 1).ack(201).stamps(140, 80),
+            from(Side::Opener, 120.3, 201).len(100).stamps(170, 140),
+        ];
+        let (place, to_sender, to_receiver, reason) = place_of(&packets, Side::Opener);
+        assert_eq!((place, reason), (Place::Receiver, Reason::Timestamps));
+        assert_eq!(to_sender, Duration::from_millis(30));
+        assert_eq!(to_receiver, Duration::from_micros(300));
+    }
+
+    #[test]
+    fn without_either_data_that_follows_an_ack_at_once_tells() {
+        let packets = [
+            from(Side::Opener, 0.0, 1).len(100),
+            from(Side::Answerer, 30.0, 1).ack(101),
+            from(Side::Opener, 30.2, 101).len(100),
+            from(Side::Answerer, 60.2, 1).ack(201),
+        ];
+        let (place, to_sender, _, reason) = place_of(&packets, Side::Opener);
+        assert_eq!((place, reason), (Place::Sender, Reason::Responses));
+        assert_eq!(to_sender, Duration::from_micros(200));
+    }
+
+    #[test]
+    fn one_direction_alone_tells_nothing() {
+        let packets = [0.0, 1.0].map(|at| from(Side::Opener, at, at as u32 * 100).len(100));
+        let (place, _, _, reason) = place_of(&packets, Side::Opener);
+        assert_eq!((place, reason), (Place::Unknown, Reason::Nothing));
+    }
+}

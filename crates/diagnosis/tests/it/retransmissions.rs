@@ -1,0 +1,37 @@
+//! Retransmissions of simulated transfers are told as their senders knew them.
+//!
+//! `truth` in `validation/` prints the whole table.
+
+use dupack_truth::retransmissions::record::Record;
+use dupack_truth::retransmissions::score::Score;
+use dupack_truth::retransmissions::told::{self, End, Ids};
+use dupack_truth::retransmissions::transfers;
+
+fn scores(end: End, ids: Ids) -> Score {
+    let mut all = Score::default();
+    for transfer in transfers::draw(2, 1) {
+        let record = Record::of(&transfer.text, transfer.seed);
+        all.add(&Score::of(&record, &told::explain(&record, end, ids)));
+    }
+    all
+}
+
+/// Retransmissions told rightly, in parts per thousand.
+fn per_mille((right, all): (u64, u64)) -> u64 {
+    assert!(all > 300, "too few to tell: {all}");
+    right * 1000 / all
+}
+
+#[test]
+fn at_the_senders_end_they_are_told_as_the_sender_knew_them() {
+    let score = scores(End::Sender, Ids::Absent);
+    let share = per_mille(score.classified());
+    assert!(share >= 985, "{share}: {:?}", score.confusion);
+}
+
+#[test]
+fn at_the_receivers_end_they_are_told_nearly_so() {
+    let score = scores(End::Receiver, Ids::Counted);
+    let share = per_mille(score.classified());
+    assert!(share >= 950, "{share}: {:?}", score.confusion);
+}

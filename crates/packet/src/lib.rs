@@ -1,0 +1,35 @@
+//! TCP/IP packets as bytes, and capture files.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`emit`](mod@emit) | writes a [connection](dupack_tcp::connection)'s segment as an IPv4 or IPv6 packet |
+//! | [`parse`](mod@parse) | reads a packet as a host does: whole, lengths and checksums verified |
+//! | [`options`] | TCP options, written and read |
+//! | [`icmp`] | reads and writes the ICMP messages that concern a connection |
+//! | [`captured`] | reads anybody's capture, packet by packet: any link type, cut or damaged |
+//! | [`capture`] | writes a pcapng file that Wireshark and tcptrace read |
+//! | [`flow`] | gives a simulated flow, which has no headers and no payload, both |
+//!
+//! The crate knows no socket, no device and no operating system: it builds for wasm32.
+
+pub mod capture;
+pub mod captured;
+mod copy;
+pub mod emit;
+pub mod flow;
+pub mod icmp;
+pub mod options;
+pub mod parse;
+
+pub use capture::{CaptureError, CaptureTime, CaptureWriter, Snap};
+pub use copy::CopyWriter;
+pub use emit::{Checksum, EmitError, Envelope, emit};
+pub use flow::{Direction, Endpoints, FlowCapture, FlowConfig, Marking};
+pub use icmp::{IcmpNotice, parse_icmp};
+pub use options::{Options, Order, Timestamps};
+pub use parse::{ParseError, Parsed, Verify, parse};
+
+/// The README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,207 @@
+//! Captures of a simulated flow, as they would have been taken at either of its ends.
+//!
+//! A capture at the sender has segments when they left and ACKs when they came; one at the receiver has
+//! segments when they came and ACKs when they left. The packets themselves are the same: a segment echoes the
+//! timestamp of the last ACK that its sender had, wherever it is captured.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use dupack_lab::trace::{Sent, Trace, What};
+use dupack_packet::emit::MAX_HEADER_BYTES;
+use dupack_packet::{CaptureTime, CaptureWriter, Checksum, Endpoints, Envelope, Snap, emit};
+use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
+use dupack_tcp::segment::Ack;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+/// The simulation begins so long after the clock of the capture: there is room for the handshake.
+const BEFORE: Duration = Duration::from_secs(10);
+
+/// What both clocks of timestamps had counted by then.
+const CLOCK: u32 = 1_000_000;
+
+/// The receiver's SYN.
+const RECEIVER_ISN: SeqNumber = SeqNumber(5_000_000);
+
+/// Where a capture is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    Sender,
+    Receiver,
+}
+
+impl End {
+    pub const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
+}
+
+/// The capture at one end of `trace`, whose path takes `rtt` there and back without a queue.
+pub fn at(end: End, trace: &Trace, rtt: Duration) -> Vec<u8> {
+    let mut taken = Taken::new(trace);
+    taken.handshake(end, rtt);
+    let mut packets: HashMap<u64, Vec<u8>> = HashMap::new();
+    let mut stamps: HashMap<u64, u32> = HashMap::new();
+    for event in &trace.events {
+        let time = event.at + BEFORE;
+        match &event.what {
+            What::Sent(sent) => {
+                let packet = taken.data(sent);
+                if end == End::Sender {
+                    taken.write(time, &packet);
+                } else {
+                    packets.insert(sent.order, packet);
+                }
+            }
+            What::DataArrived { order, .. } if end == End::Receiver => {
+                if let Some(packet) = packets.get(order) {
+                    taken.write(time, packet);
+                }
+            }
+            What::AckSent { number, ack } => {
+                let stamp = CLOCK + (event.at.as_nanos() / 1_000_000) as u32;
+                stamps.insert(*number, stamp);
+                if end == End::Receiver {
+                    let packet = taken.ack(ack, stamp);
+                    taken.write(time, &packet);
+                }
+            }
+            What::AckArrived { number, ack } => {
+                let stamp = stamps.get(number).copied().unwrap_or(CLOCK);
+                taken.heard = taken.heard.max(stamp);
+                if end == End::Sender {
+                    let packet = taken.ack(ack, stamp);
+                    taken.write(time, &packet);
+                }
+            }
+            _ => {}
+        }
+    }
+    taken.writer.finish().expect("memory takes it")
+}
+
+struct Taken<'a> {
+    trace: &'a Trace,
+    writer: CaptureWriter<Vec<u8>>,
+    sender: SocketAddr,
+    receiver: SocketAddr,
+    scale: u8,
+    numbers: [u16; 2],
+    /// The last timestamp of the receiver's that the sender had.
+    heard: u32,
+}
+
+impl<'a> Taken<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        let Endpoints {
+            sender, receiver, ..
+        } = Endpoints::of_flow(0);
+        let scale = (0..14).find(|scale| trace.receiver.buffer >> scale <= 65_535);
+        Self {
+            trace,
+            writer: CaptureWriter::new(Vec::new(), Snap::Headers).expect("memory takes it"),
+            sender,
+            receiver,
+            scale: scale.unwrap_or(14),
+            numbers: [0; 2],
+            heard: CLOCK,
+        }
+    }
+
+    fn write(&mut self, at: Instant, packet: &[u8]) {
+        let at = CaptureTime::from_simulation(at);
+        self.writer
+            .write(at, packet, None)
+            .expect("memory takes it");
+    }
+
+    /// As it looks at `end`: data may flow with the beginning of the simulation.
+    fn handshake(&mut self, end: End, rtt: Duration) {
+        let begin = Instant::ZERO + BEFORE;
+        let half = rtt / 2;
+        let isn = self.trace.sender.isn;
+        let stamps = |value, echo| {
+            let stamped = self.trace.sender.timestamps.is_some();
+            stamped.then_some(Timestamps { value, echo })
+        };
+        let spent = (rtt.as_nanos() / 1_000_000) as u32;
+        let agreement = |timestamps: Option<Timestamps>, scale| Options {
+            mss: Some(self.trace.sender.smss as u16 + if timestamps.is_some() { 12 } else { 0 }),
+            window_scale: Some(scale),
+            sack_permitted: self.trace.receiver.sack,
+            timestamps,
+            ..Options::NONE
+        };
+        let syn = Segment {
+            flags: Flags::SYN,
+            window: u16::MAX,
+            options: agreement(stamps(CLOCK - spent, 0), 0),
+            ..Segment::new(SeqNumber(isn.0.wrapping_sub(1)))
+        };
+        let answer = Segment {
+            ack: Some(isn),
+            flags: Flags::SYN,
+            window: u16::try_from(self.trace.receiver.buffer).unwrap_or(u16::MAX),
+            options: agreement(stamps(CLOCK - spent / 2, CLOCK - spent), self.scale),
+            ..Segment::new(RECEIVER_ISN)
+        };
+        self.heard = CLOCK - spent / 2;
+        let last = Segment {
+            ack: Some(RECEIVER_ISN.at(1)),
+            window: u16::MAX,
+            options: Options {
+                timestamps: stamps(CLOCK, self.heard),
+                ..Options::NONE
+            },
+            ..Segment::new(isn)
+        };
+        let times = match end {
+            End::Sender => [begin - rtt, begin, begin],
+            End::Receiver => [begin - half, begin - half, begin + half],
+        };
+        for ((segment, at), way) in [syn, answer, last].iter().zip(times).zip([0, 1, 0]) {
+            let packet = self.packet(way, segment);
+            let at = CaptureTime::from_simulation(at);
+            self.writer.schedule(at, packet, None);
+        }
+    }
+
+    fn data(&mut self, sent: &Sent) -> Vec<u8> {
+        let mut segment = Segment::new(sent.segment.seq);
+        segment.ack = Some(RECEIVER_ISN.at(1));
+        segment.window = u16::MAX;
+        segment.len = sent.segment.len;
+        segment.options.timestamps = sent.segment.timestamp.map(|value| Timestamps {
+            value: value.wrapping_add(CLOCK),
+            echo: self.heard,
+        });
+        self.packet(0, &segment)
+    }
+
+    fn ack(&mut self, ack: &Ack, stamp: u32) -> Vec<u8> {
+        let mut segment = Segment::new(RECEIVER_ISN.at(1));
+        segment.ack = Some(ack.ack);
+        segment.window = u16::try_from(ack.window >> self.scale).unwrap_or(u16::MAX);
+        segment.options.sacks = ack.sacks;
+        segment.options.timestamps = ack.timestamp_echo.map(|echo| Timestamps {
+            value: stamp,
+            echo: echo.wrapping_add(CLOCK),
+        });
+        self.packet(1, &segment)
+    }
+
+    /// `way` 0 is to the receiver.
+    fn packet(&mut self, way: usize, segment: &Segment) -> Vec<u8> {
+        self.numbers[way] = self.numbers[way].wrapping_add(1);
+        let ends = [self.sender, self.receiver];
+        let envelope = Envelope {
+            source: ends[way],
+            destination: ends[1 - way],
+            identification: self.numbers[way],
+            checksum: Checksum::Full,
+        };
+        let mut packet = vec![0; MAX_HEADER_BYTES + segment.len as usize];
+        let length = emit(&mut packet, &envelope, segment, |_| {}).expect("it has room");
+        packet.truncate(length);
+        packet
+    }
+}
