@@ -101,6 +101,9 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     Ok(())
 }
 
+/// So many programs that use the wall clock run at a time. Each holds under a load of four.
+const CLOCK_AT_ONCE: usize = 2;
+
 fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
     steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
     let with_python = python::missing().is_none();
@@ -109,7 +112,7 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
         programs.iter().partition(|program| program.uses_the_clock);
     let beside = Beside::start(tier)?;
     // Whether or not one of them fails, the others are done: whoever mends it wants to know all.
-    let tested = steps.take("tests", || programs::run(&others, tier));
+    let tested = steps.take("tests", || programs::run(&others, 1, tier));
     let followed = steps.take("README", || readme::check(tier));
     let python = steps.take("Python package", || match with_python {
         true => python::test(tier),
@@ -136,7 +139,7 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
     steps.took_beside(theirs);
     outcome.skipped.extend(skipped);
     outcome.add(steps.take("tests that use the wall clock", || {
-        programs::run(&clock, tier)
+        programs::run(&clock, CLOCK_AT_ONCE, tier)
     })?);
     let skipped = steps.take("instructions", instructions::gate_where_possible)?;
     outcome.skipped.extend(skipped);

@@ -29,7 +29,7 @@ pub fn run(crates: &[String]) -> Result<(), String> {
     let tests = [&["build"][..], &named, &["--tests"]].concat();
     let programs = steps.take("build the tests", || programs::build(&tests))?;
     let of_processor: Vec<&Program> = programs.iter().filter(|p| !p.uses_the_clock).collect();
-    let mut outcome = steps.take("tests", || programs::run(&of_processor, Tier::Change))?;
+    let mut outcome = steps.take("tests", || programs::run(&of_processor, 1, Tier::Change))?;
     if packages.iter().any(|name| name == "dupack-python") {
         match python::missing() {
             None => steps.take("Python package", || {

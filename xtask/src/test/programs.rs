@@ -1,17 +1,29 @@
 //! The test programs: built by cargo, then run by this program, which need not wait for cargo's lock.
 //!
 //! Most use the processor and nothing else. Those that use the wall clock are named `clock`, or make network namespaces
-//! (`path`, `interop`); they run alone, one after the other, with nothing beside them.
+//! (`path`, `interop`); they run when all else has ended, two at a time: they wait for four fifths of their time.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
+#[cfg(unix)]
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use dupack_build::{command, rustc};
 use serde::Deserialize;
 
 use super::steps::now;
 use super::{MARK, RELEASE, Tier, VOLUME};
+
+/// A program of the first tier that takes longer hangs: the longest takes half a minute on an idle machine.
+const TIME_MAX: Duration = Duration::from_secs(600);
+
+/// How often a program is asked whether it has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The names of the programs that use the wall clock.
 const CLOCK: [&str; 3] = ["clock", "interop", "path"];
@@ -115,43 +127,76 @@ pub struct Outcome {
     pub skipped: Vec<String>,
 }
 
-/// Runs programs one after the other, each with as many threads as there are processors. All are run, whether or not one
-/// fails.
+/// Runs programs, so many at a time, each with as many threads as there are processors. All are run, whether or not one fails.
 ///
 /// # Errors
-/// If a test fails or a program cannot be started: which.
-pub fn run(programs: &[&Program], tier: Tier) -> Result<Outcome, String> {
-    let mut all = Outcome::default();
-    let mut failed = Vec::new();
+/// If a test fails, or a program cannot be started or does not end: which.
+pub fn run(programs: &[&Program], at_once: usize, tier: Tier) -> Result<Outcome, String> {
     let libraries = libraries()?;
-    for (number, program) in (1..).zip(programs) {
-        let begin = now();
-        let mut command = program.command(tier);
-        // Tests of macros are linked with the compiler's own libraries.
-        command.env("LD_LIBRARY_PATH", &libraries);
-        let (outcome, succeeded, said) = run_one(&mut command)?;
-        if !succeeded {
-            eprintln!("{said}");
-            failed.push(program.name.clone());
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Done::default());
+    let work = || {
+        while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let begin = now();
+            let mut command = program.command(tier);
+            // Tests of macros are linked with the compiler's own libraries.
+            command.env("LD_LIBRARY_PATH", &libraries);
+            let ran = run_one(&mut command, tier);
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.add(program, ran, begin.elapsed(), programs.len());
         }
-        let verdict = if succeeded { "ok" } else { "FAILED" };
+    };
+    thread::scope(|scope| {
+        for _ in 1..at_once {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match done.failed.is_empty() {
+        true => Ok(done.all),
+        false => Err(format!("tests failed: {}", done.failed.join(", "))),
+    }
+}
+
+/// The programs that have ended.
+#[derive(Default)]
+struct Done {
+    count: usize,
+    all: Outcome,
+    failed: Vec<String>,
+}
+
+impl Done {
+    fn add(&mut self, program: &Program, ran: Result<Ran, String>, took: Duration, of: usize) {
+        self.count += 1;
+        let (outcome, verdict) = match ran {
+            Ok(ran) if ran.succeeded => (ran.outcome, "ok"),
+            Ok(ran) => {
+                eprintln!("{}", ran.said);
+                (ran.outcome, "FAILED")
+            }
+            Err(why) => {
+                eprintln!("{why}");
+                (Outcome::default(), "FAILED")
+            }
+        };
+        if verdict != "ok" {
+            self.failed.push(program.name.clone());
+        }
         eprintln!(
-            "[{number}/{}] {:40} {verdict}: {} passed, {} failed, {} ignored, {:.1} s",
-            programs.len(),
+            "[{}/{of}] {:40} {verdict}: {} passed, {} failed, {} ignored, {:.1} s",
+            self.count,
             program.name,
             outcome.passed,
             outcome.failed,
             outcome.ignored,
-            begin.elapsed().as_secs_f64()
+            took.as_secs_f64()
         );
         for told in &outcome.skipped {
             eprintln!("{MARK} {told}");
         }
-        all.add(outcome);
-    }
-    match failed.is_empty() {
-        true => Ok(all),
-        false => Err(format!("tests failed: {}", failed.join(", "))),
+        self.all.add(outcome);
     }
 }
 
@@ -201,17 +246,60 @@ impl Program {
     }
 }
 
-/// Runs a program; whether it succeeded, and all that it said.
-fn run_one(command: &mut Command) -> Result<(Outcome, bool, String), String> {
-    let output = command.output().map_err(|e| {
-        let program = command.get_program().display();
-        format!("cannot start {program}: {e}")
-    })?;
+/// A program that has ended.
+struct Ran {
+    outcome: Outcome,
+    succeeded: bool,
+    /// Its output.
+    said: String,
+}
+
+/// Runs a program. One that does not end within [`TIME_MAX`] is ended, with all that it started.
+fn run_one(command: &mut Command, tier: Tier) -> Result<Ran, String> {
+    let name = command.get_program().display().to_string();
+    let failed = |e: io::Error| format!("cannot run {name}: {e}");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command.spawn().map_err(failed)?;
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let ended: Result<_, String> = thread::scope(|scope| {
+        scope.spawn(|| out.map(|mut out| out.read_to_end(&mut stdout)));
+        scope.spawn(|| err.map(|mut err| err.read_to_end(&mut stderr)));
+        let begin = now();
+        loop {
+            if let Some(status) = child.try_wait().map_err(failed)? {
+                return Ok(Some(status));
+            }
+            if tier == Tier::Change && begin.elapsed() > TIME_MAX {
+                end(&mut child);
+                return Ok(None);
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    });
+    let ended = ended?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    let (stdout, stderr) = (text(&stdout), text(&stderr));
     let outcome = Outcome::read(&stdout, &stderr);
-    let said = format!("{stdout}{stderr}");
-    Ok((outcome, output.status.success(), said))
+    let mut said = format!("{stdout}{stderr}");
+    if ended.is_none() {
+        said += &format!("{name} did not end within {} s", TIME_MAX.as_secs());
+    }
+    Ok(Ran {
+        outcome,
+        succeeded: ended.is_some_and(|status| status.success()),
+        said,
+    })
+}
+
+/// Ends a program and all that is in its group.
+fn end(child: &mut Child) {
+    let group = format!("-{}", child.id());
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 fn libraries() -> Result<String, String> {
