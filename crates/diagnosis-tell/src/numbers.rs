@@ -365,7 +365,7 @@ impl ConnectionNumbers {
                     waited_s: long(syn.waited),
                 })
                 .collect(),
-            reset_s: found.ending.reset.map(|(_, at, _)| secs(at)),
+            reset_s: found.ending.reset.map(|reset| secs(reset.at)),
             lost_s: long(found.lost()),
             streams: found
                 .all_streams()

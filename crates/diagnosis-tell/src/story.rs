@@ -3,7 +3,7 @@
 //! The sentences are data: [`TEMPLATES`], each with a condition, and the first whose condition holds speaks.
 //! Their order:
 //!
-//! 1. What leaves nothing to say: no data.
+//! 1. What leaves nothing to say: no data, no ACKs, or too much that is missing from the capture.
 //! 2. The application: who has nothing to send for half of the time is helped by no sender and no path.
 //! 3. Waiting for timers, from a quarter on. It is waste, and what else there was is mostly
 //!    its consequence.
@@ -19,7 +19,7 @@ pub mod words;
 mod tests;
 
 use dupack_diagnosis::StreamFindings;
-use dupack_diagnosis::findings::Shut;
+use dupack_diagnosis::findings::{AcksSeen, Coverage, Shut};
 use dupack_tcp::time::Duration;
 
 use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
@@ -37,6 +37,9 @@ const HALF: f64 = 0.5;
 
 /// From this part on, a limit needs no "for so long". Ours.
 const ALMOST_ALL: f64 = 0.9;
+
+/// If more of the data than this is missing from the capture, the times between its packets say nothing of the sender. Ours.
+const MISSING_MAX: f64 = 0.02;
 
 /// The rest is worth a word from this part on. Ours.
 const REST_SHARE: f64 = 0.1;
@@ -58,6 +61,8 @@ pub struct Case<'a> {
     pub path: PathFacts,
     /// How often the receiver's window was shut.
     pub shut: Shut,
+    /// How much of it the capture has.
+    pub coverage: Coverage,
 }
 
 /// A sentence and when it is said.
@@ -70,11 +75,24 @@ pub struct Template {
 }
 
 /// What can be said, in the order in which it is tried.
-pub const TEMPLATES: [Template; 12] = [
+pub const TEMPLATES: [Template; 14] = [
     Template {
         name: "nothing",
         holds: |case| case.shares.segments == 0,
         say: nothing,
+    },
+    Template {
+        name: "one direction",
+        holds: |case| case.coverage.acks == AcksSeen::None,
+        say: one_direction,
+    },
+    Template {
+        name: "missing packets",
+        holds: |case| {
+            let shut = case.shares.share(case.shares.of(Limit::ZeroWindow));
+            case.coverage.missing() > MISSING_MAX && shut < HALF
+        },
+        say: missing_packets,
     },
     Template {
         name: "application",
@@ -167,6 +185,7 @@ impl<'a> Case<'a> {
             stalls: &stream.stalls,
             path: stream.path.facts(),
             shut: stream.shut,
+            coverage: stream.coverage,
         }
     }
 }
@@ -245,6 +264,21 @@ impl Case<'_> {
 
 fn nothing(case: &Case<'_>) -> String {
     format!("no data was sent in {}", time(case.shares.duration()))
+}
+
+fn one_direction(case: &Case<'_>) -> String {
+    format!(
+        "{} were sent in {}; the ACKs are not in this capture: the limit cannot be told",
+        crate::words::bytes(case.coverage.bytes as f64),
+        crate::words::time(case.shares.duration())
+    )
+}
+
+fn missing_packets(case: &Case<'_>) -> String {
+    format!(
+        "{} of the data is missing from this capture: the limit cannot be told",
+        crate::words::share(case.coverage.missing())
+    )
 }
 
 fn application(case: &Case<'_>) -> String {

@@ -10,8 +10,9 @@ use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::analyse::stalls::StallKind;
-use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
+use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, Coverage, StreamFindings};
 use dupack_diagnosis::path::{Path, Room};
+use dupack_diagnosis::read::ending::{Ignored, WhyIgnored};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason, Vantage};
 use dupack_diagnosis::sender::{SenderReport, Verdict};
@@ -106,7 +107,10 @@ fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look)
     let mut text = paragraph(&story(stream), width);
     text.push('\n');
     text += &paragraph(&title(connection), width);
-    text += &limits(stream, columns_of(width));
+    let has_acks = stream.coverage.acks == AcksSeen::Some;
+    if has_acks {
+        text += &limits(stream, columns_of(width));
+    }
     let mut rows: Vec<(Option<Ink>, [String; 2])> = Vec::new();
     let mut row = |name: &str, sentence: String| {
         rows.push((None, [format!("  {name}"), sentence]));
@@ -114,21 +118,29 @@ fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look)
     if let Some(syns) = syns_again(connection) {
         row("handshake", syns);
     }
-    row("sent again", sent_again(stream));
-    if let Some(stalls) = stalls(stream) {
+    row("retransmitted", sent_again(stream));
+    if let Some(stalls) = stalls(stream).filter(|_| has_acks) {
         row("stalls", stalls);
     }
     if let Some(windows) = closed_windows(stream) {
         row("window shut", windows);
     }
-    row("sender", sender(&stream.sender));
-    row("path", path(stream));
-    row("seen from", seen_from(&stream.vantage));
+    if let Some(probes) = probes(stream) {
+        row("probes", probes);
+    }
+    if has_acks {
+        row("sender", sender(&stream.sender));
+        row("path", path(stream));
+        row("seen from", seen_from(&stream.vantage));
+    }
     if let Some(asked) = asked {
         row("what if", what_if(asked));
     }
     if let Some(ending) = ending(connection) {
         row("ended", ending);
+    }
+    for note in notes(connection) {
+        row("note", note);
     }
     text += &beside(rows, look.colour, width);
     text
@@ -146,7 +158,7 @@ pub fn title(connection: &ConnectionFindings) -> String {
     let shares = &stream.shares;
     format!(
         "#{number} {from} → {to}: {} in {}, {}",
-        words::bytes(shares.delivered as f64),
+        words::bytes(stream.bytes() as f64),
         words::time(shares.duration()),
         words::rate(stream.goodput())
     )
@@ -253,7 +265,8 @@ pub fn sent_again(stream: &StreamFindings) -> String {
         return "nothing".to_owned();
     }
     let segments = stream.shares.segments.max(1);
-    let classes = Class::ALL.into_iter().filter_map(|class| {
+    let classes = Class::ALL.into_iter().filter(|class| !class.is_probe());
+    let classes = classes.filter_map(|class| {
         let number = account.of(class);
         (number > 0).then(|| format!("{} {}", words::count(number), class_in_words(class, number)))
     });
@@ -287,11 +300,8 @@ const fn class_in_words(class: Class, number: u64) -> &'static str {
         (Class::AfterTimeout, _) => "after timeouts",
         (Class::TailLossProbe, 1) => "tail loss probe",
         (Class::TailLossProbe, _) => "tail loss probes",
-        (Class::KeepAlive, 1) => "keep-alive",
-        (Class::KeepAlive, _) => "keep-alives",
-        (Class::WindowProbe, 1) => "window probe",
-        (Class::WindowProbe, _) => "window probes",
-        (Class::Unknown, _) => "of unknown cause",
+        // Probes are no retransmissions.
+        (Class::KeepAlive | Class::WindowProbe | Class::Unknown, _) => "of unknown cause",
     }
 }
 
@@ -455,6 +465,12 @@ fn whichever(senders: &[String]) -> String {
     format!("whichever was captured of {}", named.join(", "))
 }
 
+/// Packets that only asked for an answer.
+fn probes(stream: &StreamFindings) -> Option<String> {
+    let keep_alives = stream.happenings.keep_alives();
+    (keep_alives > 0).then(|| words::things(keep_alives, "keep-alive", "keep-alives"))
+}
+
 fn closed_windows(stream: &StreamFindings) -> Option<String> {
     let happenings = &stream.happenings;
     let times = happenings.closed_times();
@@ -515,10 +531,66 @@ pub fn seen_from(vantage: &Vantage) -> String {
 }
 
 fn ending(connection: &ConnectionFindings) -> Option<String> {
-    let (by, at, packet) = connection.ending.reset?;
-    let who = connection.addresses.of(by);
-    let at = words::seconds(at.since(connection.first_at).as_secs_f64());
+    let reset = connection.ending.reset?;
+    let who = connection.addresses.of(reset.side);
+    let at = words::time(reset.at.since(connection.first_at));
+    let packet = reset.packet;
     Some(format!("by a reset of {who}, after {at} (packet {packet})"))
+}
+
+/// Resets that were not obeyed.
+fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
+    let ending = &connection.ending;
+    let Ignored { reset, why } = ending.ignored?;
+    let who = connection.addresses.of(reset.side);
+    let because = match why {
+        WhyIgnored::NotOfTheSyn => "it does not acknowledge the SYN (RFC 9293 §3.10.7.3)",
+        WhyIgnored::OutsideWindow => "its number is outside of the receive window (RFC 5961 §3.2)",
+        WhyIgnored::WentOn => "the end that it names went on",
+    };
+    let more = match ending.ignored_resets.saturating_sub(1) {
+        0 => String::new(),
+        more => format!("; {} more", words::count(more)),
+    };
+    let packet = reset.packet;
+    Some(format!(
+        "a reset in the name of {who} (packet {packet}) had no effect: {because}{more}"
+    ))
+}
+
+/// What is amiss with the capture of a connection.
+#[must_use]
+pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
+    let mut notes = Vec::new();
+    let copies = Side::BOTH.map(|side| connection.counts.of(side).copies);
+    let copies: u64 = copies.iter().sum();
+    if copies > 0 {
+        notes.push(format!(
+            "{} that the capture has twice, as from two interfaces, are left out",
+            words::things(copies, "packet", "packets")
+        ));
+    }
+    for stream in connection.all_streams() {
+        let Coverage { unseen_bytes, .. } = stream.coverage;
+        if unseen_bytes > 0 {
+            let (from, _) = ends(connection, stream);
+            let packets = unseen_bytes.div_ceil(u64::from(stream.smss.max(1)));
+            notes.push(format!(
+                "{} of {from}, {} or more, were acknowledged and are not in the capture ({})",
+                words::bytes(unseen_bytes as f64),
+                words::things(packets, "packet", "packets"),
+                words::share(stream.coverage.missing())
+            ));
+        }
+    }
+    if let Some(bytes) = connection.handshake.fast_open_refused {
+        notes.push(format!(
+            "the server did not take the {} in the SYN (TCP Fast Open, RFC 7413): they were sent again, and nothing was lost",
+            words::bytes(f64::from(bytes))
+        ));
+    }
+    notes.extend(ignored_resets(connection));
+    notes
 }
 
 /// The connections that are not told of in detail.
@@ -558,7 +630,7 @@ fn table(connections: &[&ConnectionFindings], width: Option<u16>) -> String {
             continue;
         };
         let (from, to) = ends(connection, stream);
-        let bytes = words::bytes(stream.shares.delivered as f64);
+        let bytes = words::bytes(stream.bytes() as f64);
         let time = words::time(stream.shares.duration());
         let lost = lost_to(stream);
         let row: Vec<String> = if narrow {

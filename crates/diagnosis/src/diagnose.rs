@@ -18,7 +18,9 @@ use crate::analyse::budget::{Budget, Terms};
 use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
 use crate::analyse::stalls::Stalls;
-use crate::findings::{Beyond, ConnectionFindings, Flow, KEPT_MAX, Kept, Shut, StreamFindings};
+use crate::findings::{
+    AcksSeen, Beyond, ConnectionFindings, Coverage, Flow, KEPT_MAX, Kept, Shut, StreamFindings,
+};
 use crate::path::Survey;
 use crate::read::connection::Connection;
 use crate::read::follow::{Beginning, Follower, Timer};
@@ -133,13 +135,13 @@ fn budget(beginning: &Beginning) -> Budget {
 impl Examiner {
     /// What was found, now that nothing more is to come of `connection`.
     fn findings(mut self, connection: &Connection<Self>, side: Side) -> StreamFindings {
-        if let Some((by, at, packet)) = connection.ending().reset {
-            let by = if by == side {
+        if let Some(reset) = connection.ending().reset {
+            let by = if reset.side == side {
                 End::Sender
             } else {
                 End::Receiver
             };
-            self.explainer.was_reset(at, packet, by);
+            self.explainer.was_reset(reset.at, reset.packet, by);
         }
         // Where something is outstanding, the transfer goes on to the last that was heard of either end.
         let ended = if self.outstanding > 0 {
@@ -164,6 +166,7 @@ impl Examiner {
             side,
             smss: self.beginning.smss,
             vantage,
+            coverage: coverage(connection, side),
             account: self.explainer.account(),
             retransmissions: self.explainer.records().copied().collect(),
             happenings: self.explainer.happenings().clone(),
@@ -175,6 +178,19 @@ impl Examiner {
             path,
             sender: self.sender.report(),
         }
+    }
+}
+
+/// How much of the data of `side` the capture has.
+fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
+    let own = connection.counts(side);
+    Coverage {
+        acks: match connection.counts(side.other()).acks {
+            0 => AcksSeen::None,
+            _ => AcksSeen::Some,
+        },
+        bytes: own.unique_bytes,
+        unseen_bytes: own.unseen_bytes(),
     }
 }
 

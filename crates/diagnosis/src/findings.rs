@@ -13,8 +13,8 @@ use crate::analyse::cause::Retransmission;
 use crate::analyse::explain::{Account, Happenings};
 use crate::analyse::stalls::StallList;
 use crate::path::Path;
-use crate::read::connection::Ending;
 use crate::read::counts::Counts;
+use crate::read::ending::Ending;
 use crate::read::handshake::Handshake;
 use crate::read::side::{Both, Side};
 use crate::read::vantage::Vantage;
@@ -23,6 +23,39 @@ use crate::sender::SenderReport;
 /// Connections whose findings are kept, the worst: those beyond are counted (ours: a table of so many is
 /// long, and they take some 100 MB at worst).
 pub const KEPT_MAX: usize = 1000;
+
+/// How much of a stream the capture has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// Whether the receiver's packets are in it.
+    pub acks: AcksSeen,
+    /// Bytes of data that it shows, each counted once.
+    pub bytes: u64,
+    /// Bytes that were acknowledged, and that it does not have.
+    pub unseen_bytes: u64,
+}
+
+/// Whether a capture has the ACKs of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcksSeen {
+    /// It has.
+    Some,
+    /// It has the sender's packets alone.
+    None,
+}
+
+impl Coverage {
+    /// The share of the data that was acknowledged and is missing from the capture, from 0 to 1.
+    #[must_use]
+    pub fn missing(&self) -> f64 {
+        let all = self.bytes.saturating_add(self.unseen_bytes);
+        if all > 0 {
+            self.unseen_bytes as f64 / all as f64
+        } else {
+            0.0
+        }
+    }
+}
 
 /// A receive window that was shut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +75,8 @@ pub struct StreamFindings {
     pub smss: u32,
     /// Where the capture was taken.
     pub vantage: Vantage,
+    /// How much of it the capture has.
+    pub coverage: Coverage,
     /// What was sent again and lost, in numbers.
     pub account: Account,
     /// The last retransmissions, one by one.
@@ -75,12 +110,21 @@ impl StreamFindings {
         self.shares.duration().saturating_sub(spent)
     }
 
-    /// Bytes that arrived in a second, in bit/s; 0 if it took no time.
+    /// Bytes that arrived; where the capture has no ACKs, bytes that were sent.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        match self.coverage.acks {
+            AcksSeen::Some => self.shares.delivered,
+            AcksSeen::None => self.coverage.bytes,
+        }
+    }
+
+    /// [`Self::bytes`] in a second, in bit/s; 0 if it took no time.
     #[must_use]
     pub fn goodput(&self) -> f64 {
         let seconds = self.shares.duration().as_secs_f64();
         if seconds > 0.0 {
-            self.shares.delivered as f64 * 8.0 / seconds
+            self.bytes() as f64 * 8.0 / seconds
         } else {
             0.0
         }

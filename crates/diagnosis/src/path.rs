@@ -315,7 +315,9 @@ impl Survey {
         if segments.len() < 2 {
             segments = vec![(again.start, again.end)];
         }
-        self.transfer.retransmissions += segments.len() as u64;
+        if !again.cause.class().is_probe() {
+            self.transfer.retransmissions += segments.len() as u64;
+        }
         if matches!(again.cause, Cause::Timeout { .. }) {
             self.transfer.timeouts += 1;
             self.judges.timed_out(departure.at);

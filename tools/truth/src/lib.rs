@@ -6,6 +6,7 @@
 //! | [`limits`] | the budget of time, and the stalls |
 //! | [`senders`] | recovery and congestion control |
 //! | [`paths`] | round trip, rate, buffer and losses; the time that other senders would have taken |
+//! | [`script`] | captures written packet by packet |
 //!
 //! Tests run a part of them; the programs in `validation/` print the tables.
 
@@ -17,4 +18,5 @@
 pub mod limits;
 pub mod paths;
 pub mod retransmissions;
+pub mod script;
 pub mod senders;

@@ -5,6 +5,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::{Case, Shut, TEMPLATES, tell};
 use dupack_diagnosis::analyse::budget::{Limit, PathFacts, Shares};
 use dupack_diagnosis::analyse::stalls::{Remedy, Stall, StallKind, StallList, WaitedFor};
+use dupack_diagnosis::findings::{AcksSeen, Coverage};
 use dupack_diagnosis::read::moment::Stage;
 
 /// Bytes of a full segment.
@@ -12,6 +13,15 @@ const MSS: u64 = 1000;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
+}
+
+/// A capture that has everything.
+fn whole() -> Coverage {
+    Coverage {
+        acks: AcksSeen::Some,
+        bytes: 1_000_000,
+        unseen_bytes: 0,
+    }
 }
 
 /// The times in milliseconds, and nothing else.
@@ -45,6 +55,7 @@ fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
         stalls,
         path,
         shut: Shut::default(),
+        coverage: whole(),
     })
 }
 
@@ -107,6 +118,7 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
         stalls: &stalls,
         path: PathFacts::default(),
         shut: Shut::default(),
+        coverage: whole(),
     });
     assert_eq!(name, "timers");
     assert_eq!(
@@ -262,6 +274,7 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
             stalls: &stalls,
             path: PathFacts::default(),
             shut: Shut { times, probes },
+            coverage: whole(),
         };
         tell(&case).1
     };

@@ -2,3 +2,4 @@
 
 mod fuzz_corpus;
 mod fuzz_entry;
+mod traffic;

@@ -97,6 +97,14 @@ impl Class {
     }
 }
 
+impl Class {
+    /// `true` for packets that only ask for an answer: they are no retransmissions, and nothing was lost.
+    #[must_use]
+    pub const fn is_probe(self) -> bool {
+        matches!(self, Self::KeepAlive | Self::WindowProbe)
+    }
+}
+
 impl Cause {
     /// Its group.
     #[must_use]

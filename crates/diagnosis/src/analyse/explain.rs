@@ -104,6 +104,8 @@ pub struct Explainer {
     overtaken: u64,
     copies: u64,
     reordered: u64,
+    /// Up to this offset data was sent while the window was shut.
+    refused_to: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +144,7 @@ impl Explainer {
             overtaken: 0,
             copies: 0,
             reordered: 0,
+            refused_to: 0,
         }
     }
 
@@ -198,6 +201,10 @@ impl Explainer {
             self.copies += 1;
             return (Some(Repeat::Copy), None);
         }
+        let refused_to = self.refused_to;
+        if self.happenings.is_closed() && departure.start >= self.una {
+            self.refused_to = refused_to.max(departure.end);
+        }
         if let Some(cause) = self.probe(departure) {
             let verdict = Verdict::of(cause);
             let number = self.record(departure, &verdict, Origin::Seen, timing);
@@ -212,6 +219,8 @@ impl Explainer {
         }
         let start = match (departure.kind, looks) {
             (SendingKind::First, Looks::SentBefore { .. }) => Some(departure.start),
+            // All before it was sent while the window was shut: nothing of it was taken, and nothing lost.
+            _ if departure.start >= self.una && departure.start < refused_to => None,
             _ => sent_again_from(departure),
         };
         let Some(start) = start else {
@@ -362,7 +371,9 @@ impl Explainer {
             SendingKind::Empty => departure.start < self.una,
             // One byte that is acknowledged, or one that there is no room for.
             SendingKind::Acknowledged => len <= 1 && self.nxt <= self.una,
-            _ => len == 1 && self.happenings.is_closed() && !below,
+            // One byte beyond a shut window, or what was sent there before.
+            SendingKind::First => len == 1 && self.happenings.is_closed(),
+            _ => self.happenings.is_closed() && !below && departure.start >= self.una,
         };
         if !asks {
             return None;
@@ -388,7 +399,7 @@ impl Explainer {
     pub fn arrived(&mut self, arrival: &Arrival<'_>) -> Explained<'_> {
         let facts = &arrival.facts;
         let una_before = self.una;
-        if let Some(window) = arrival.window {
+        if let Some(window) = arrival.window.or(arrival.field.map(u64::from)) {
             self.happenings.window(arrival.at, arrival.packet, window);
         }
         let late = self.settle(arrival, una_before);

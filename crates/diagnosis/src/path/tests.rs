@@ -120,6 +120,8 @@ impl Bench {
             needless: heard.needless,
             timestamps: None,
             window: Some(u64::from(ack.window)),
+            field: None,
+            carried: 0,
             window_left: None,
             view: heard.view,
         };

@@ -9,6 +9,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::copies::Copies;
 use crate::read::counts::Counts;
+use crate::read::ending::{Ending, Endings};
 use crate::read::follow::{Attention, Beginning, Follower, Onlooker, StreamId};
 use crate::read::handshake::{Agreement, Handshake};
 use crate::read::packet::{Packet, is_after};
@@ -33,23 +34,6 @@ const OUTSTANDING_MAX: u32 = 1 << 24;
 /// long: the capture has missed its end. No host sends one in the middle of a connection; what comes
 /// sooner is somebody else's (RFC 5961 §4).
 const SILENT_FOR: Duration = Duration::from_secs(1);
-
-/// How a connection ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ending {
-    /// When the first FIN of each end was captured.
-    pub fins: Both<Option<Instant>>,
-    /// The first RST: who sent it, when it was captured, and its number.
-    pub reset: Option<(Side, Instant, u64)>,
-}
-
-impl Ending {
-    /// Whether nothing more is to be sent.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.reset.is_some() || (self.fins.opener.is_some() && self.fins.answerer.is_some())
-    }
-}
 
 /// What becomes of a packet that bears a connection's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +60,9 @@ pub struct Connection<F> {
     first_packet: u64,
     addresses: Both<SocketAddr>,
     handshake: Handshake,
-    ending: Ending,
+    endings: Endings,
+    /// SYNs with data (TCP Fast Open, RFC 7413) of which no answer shows yet whether the data was taken.
+    syn_data: Both<Option<Box<Packet>>>,
     first_at: Instant,
     last_at: Instant,
     ways: Ways,
@@ -103,7 +89,8 @@ impl<F: Follower> Connection<F> {
             first_packet: packet.number,
             addresses: Both { opener, answerer },
             handshake: Handshake::default(),
-            ending: Ending::default(),
+            endings: Endings::default(),
+            syn_data: Both::default(),
             first_at: packet.at,
             last_at: packet.at,
             ways: Ways::default(),
@@ -148,7 +135,7 @@ impl<F: Follower> Connection<F> {
 
     /// How it ended.
     pub const fn ending(&self) -> &Ending {
-        &self.ending
+        self.endings.ending()
     }
 
     /// When its first packet was captured.
@@ -213,10 +200,10 @@ impl<F: Follower> Connection<F> {
         let other = match known {
             Some(syn) => syn.isn != segment.seq,
             // Both may open it at once (RFC 9293 §3.5, figure 7); or this is the answer's turn.
-            None => self.has_data() || self.held.is_some() || self.ending.is_over(),
+            None => self.has_data() || self.held.is_some() || self.ending().is_over(),
         };
         let unanswered = !self.has_data() && self.handshake.syns.of(side.other()).is_none();
-        if other && (self.ending.is_over() || silent || (unanswered && known.is_some())) {
+        if other && (self.ending().is_over() || silent || (unanswered && known.is_some())) {
             Belongs::ToAnother
         } else {
             Belongs::Here
@@ -235,31 +222,34 @@ impl<F: Follower> Connection<F> {
     pub(crate) fn take(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let side = self.side(packet);
         self.last_at = self.last_at.max(packet.at);
+        if let Some(held) = &mut self.held {
+            self.ways.take(side, packet);
+            held.push(*packet);
+            let long = packet.at.since(self.first_at) > HELD_FOR_MAX;
+            let known = self.ways.answers() >= ANSWERS_WANTED;
+            if held.len() >= HELD_PACKETS_MAX || long || known {
+                self.release(onlooker);
+            }
+        } else if self.enter(side, packet, onlooker) {
+            if self.ways.take(side, packet) == News::Some {
+                self.tell_vantage();
+            }
+            self.feed(side, packet, onlooker);
+        }
+    }
+
+    /// Counts a packet, and reads in it what is not of a stream; `false` if it is a copy of one that was seen.
+    fn enter(&mut self, side: Side, packet: &Packet, onlooker: &mut dyn Onlooker) -> bool {
         if self.copies.of_mut(side).is_copy(packet) {
             self.counts.of_mut(side).copies += 1;
             onlooker.copied(self.stream_id(side), packet.number);
-            return;
+            return false;
         }
         self.count(side, packet);
         self.handshake.take(side, packet);
-        self.note_ending(side, packet);
-        let news = self.ways.take(side, packet);
-        match &mut self.held {
-            Some(held) => {
-                held.push(*packet);
-                let long = packet.at.since(self.first_at) > HELD_FOR_MAX;
-                let known = self.ways.answers() >= ANSWERS_WANTED;
-                if held.len() >= HELD_PACKETS_MAX || long || known {
-                    self.release(onlooker);
-                }
-            }
-            None => {
-                if news == News::Some {
-                    self.tell_vantage();
-                }
-                self.feed(side, packet, onlooker);
-            }
-        }
+        let scale = self.handshake.window_scale(side);
+        self.endings.take(side, packet, &self.handshake, scale);
+        true
     }
 
     fn stream_id(&self, sender: Side) -> StreamId {
@@ -278,16 +268,6 @@ impl<F: Follower> Connection<F> {
         this.take(other, packet, scale);
     }
 
-    fn note_ending(&mut self, side: Side, packet: &Packet) {
-        if packet.segment.is(Flags::FIN) {
-            self.ending.fins.of_mut(side).get_or_insert(packet.at);
-        }
-        if packet.segment.is(Flags::RST) {
-            let reset = (side, packet.at, packet.number);
-            self.ending.reset.get_or_insert(reset);
-        }
-    }
-
     fn tell_vantage(&mut self) {
         for side in Side::BOTH {
             let vantage = self.ways.vantage(side);
@@ -299,7 +279,15 @@ impl<F: Follower> Connection<F> {
 
     /// Nothing is held back any more.
     fn release(&mut self, onlooker: &mut dyn Onlooker) {
-        let Some(held) = self.held.take() else { return };
+        let Some(mut held) = self.held.take() else {
+            return;
+        };
+        for side in Side::BOTH {
+            let source = *self.addresses.of(side);
+            let own = held.iter().filter(|packet| packet.source == source);
+            self.copies.of_mut(side).learn(own);
+        }
+        held.retain(|packet| self.enter(self.side(packet), packet, onlooker));
         for side in Side::BOTH {
             self.begin_in_the_middle(side, &held, onlooker);
         }
@@ -344,8 +332,31 @@ impl<F: Follower> Connection<F> {
         self.open(sender, (first, size, sack), onlooker);
     }
 
-    /// Hands a packet to both streams.
+    /// Hands a packet to both streams. The data of a SYN waits for its answer, and is no part of the stream if the server
+    /// does not take it: the client sends it again as if for the first time (RFC 7413 §4.1.2).
     fn feed(&mut self, side: Side, packet: &Packet, onlooker: &mut dyn Onlooker) {
+        if packet.segment.is(Flags::SYN) && packet.segment.len > 0 {
+            self.syn_data
+                .of_mut(side)
+                .get_or_insert_with(|| Box::new(*packet));
+            let mut bare = *packet;
+            bare.segment.len = 0;
+            return self.hand_on(side, &bare, onlooker);
+        }
+        if let Some(ack) = packet.segment.ack
+            && let Some(syn) = self.syn_data.of_mut(side.other()).take()
+        {
+            let taken = ack.0.wrapping_sub(syn.data_seq().0);
+            if (1..=syn.segment.len).contains(&taken) || !packet.segment.is(Flags::SYN) {
+                self.hand_on(side.other(), &syn, onlooker);
+            } else {
+                self.handshake.refused(syn.segment.len);
+            }
+        }
+        self.hand_on(side, packet, onlooker);
+    }
+
+    fn hand_on(&mut self, side: Side, packet: &Packet, onlooker: &mut dyn Onlooker) {
         if packet.is_of_stream() && self.streams.of(side).is_none() {
             self.open_at(side, packet, onlooker);
         }

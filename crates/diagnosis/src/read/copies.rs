@@ -1,88 +1,205 @@
-//! Packets that the capture has twice.
+//! Copies: packets that the capture has more than once.
 //!
 //! A mirror port, an interface and the bridge above it, or a router seen from both sides show the same packet
-//! again: the same header, the hop limit one less in the last case. Every stack numbers the packets that it
-//! sends, retransmissions as well (RFC 6864 §2: the identification), so that two with one number are one. Where
-//! there is none (IPv6, or 0 as RFC 6864 §4.1 permits), only data that comes again sooner than any
-//! sender repeats it is taken for a copy: duplicate ACKs are alike, and may follow one another at once.
+//! again: the same header, the hop limit one less in the last case. Of two packets with the same header one is a copy of the
+//! other if
+//!
+//! - their IPv4 identification is the same, where a host numbers its packets (RFC 6864 §2: retransmissions have another),
+//! - or they were captured on different interfaces, or with different hop limits, within a time in which no timer expires,
+//! - or they are SYNs within that time,
+//! - or they carry data, and follow one another sooner than any sender retransmits,
+//! - or such copies were found, and this one comes as soon as they did.
+//!
+//! Where nothing but the last applies, each packet has one copy: duplicate ACKs are alike, and of four that are alike two
+//! are copies.
 
+use dupack_tcp::connection::Flags;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::packet::Packet;
 
-/// Between a packet and its copy there are no more than so many others of its direction (ours): room for a
-/// queue between two places, where one was found.
-const AT_FIRST: usize = 16;
-const ONCE_FOUND: usize = 1024;
+/// Places for packets that were seen, at first and once copies were found (ours): room for a queue between two places.
+const AT_FIRST: usize = WAYS;
+const ONCE_FOUND: usize = 128 * WAYS;
 
-/// A copy is no later than this (ours): identifications come again, after 65,536 packets.
+/// A packet without identification may stand in so many places, of which the oldest packet gives way.
+const WAYS: usize = 16;
+
+/// A copy with the same identification is no later than this (ours): identifications come again, after 65,536 packets.
 const WITHIN: Duration = Duration::from_millis(500);
 
-/// Nobody sends data again so soon (ours): the shortest round trips, in one machine, take some 20 µs, and three
+/// A copy from elsewhere is no later than this (ours): half of the shortest timeout of common hosts (Linux: 200 ms).
+const WITHIN_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// No sender retransmits data so soon (ours): the shortest round trips, in one machine, take some 20 µs, and three
 /// duplicate ACKs must come back.
-const WITHIN_WITHOUT_ID: Duration = Duration::from_micros(30);
+const AT_ONCE: Duration = Duration::from_micros(30);
+
+/// A copy is late by at most so many times as much as those before it (ours).
+const LATER: u64 = 4;
+
+/// So many copies that only come at once make a habit (ours).
+const AT_ONCE_MIN: u32 = 3;
+
+/// Packets held for [`Copies::learn`] whose copies make a habit: at least so many pairs, and no more than one packet in so many
+/// without a copy (ours).
+const PAIRS_MIN: u32 = 3;
+const SINGLE_OF: u32 = 8;
 
 /// A packet that was seen.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     at: Instant,
-    /// A digest of what does not change on the way; 0 for none.
+    /// A digest of everything that does not change on the way; 0 for none.
     digest: u64,
     id: u16,
+    interface: u32,
+    hop_limit: u8,
+    /// Whether a copy of it was found.
+    is_paired: bool,
 }
 
 /// The last packets of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copies {
-    /// By identification.
+    /// By identification, or by digest where that says nothing.
     seen: Vec<Seen>,
-    /// The last packet that has none.
-    last: Seen,
     /// Two different packets had one identification, one soon after the other: it tells nothing here.
-    useless: bool,
-    room: usize,
+    is_id_useless: bool,
+    /// How late copies come without any other sign, if they do.
+    habit: Option<Duration>,
+    /// Copies that only came at once.
+    at_once: u32,
 }
 
 impl Copies {
     /// Whether a packet is the copy of one that was seen.
     #[inline]
     pub(crate) fn is_copy(&mut self, packet: &Packet) -> bool {
-        let seen = Seen {
-            at: packet.at,
-            digest: digest(packet),
-            id: packet.ip_id.unwrap_or(0),
-        };
-        if seen.id == 0 || self.useless {
-            let before = core::mem::replace(&mut self.last, seen);
-            let soon = seen.at.since(before.at) <= WITHIN_WITHOUT_ID;
-            return packet.segment.len > 0 && soon && before.digest == seen.digest;
-        }
+        let seen = Seen::new(packet);
+        let numbered = seen.id != 0 && !self.is_id_useless;
         if self.seen.is_empty() {
             self.make_room(AT_FIRST);
         }
-        let index = usize::from(seen.id) & self.room.saturating_sub(1);
+        let index = self.place(&seen, numbered);
         let Some(slot) = self.seen.get_mut(index) else {
             return false;
         };
-        let before = core::mem::replace(slot, seen);
-        let same_id = before.digest != 0 && before.id == seen.id;
-        if !same_id || seen.at.since(before.at) > WITHIN {
-            return false;
+        let before = *slot;
+        let age = seen.at.since(before.at);
+        if numbered {
+            *slot = seen;
+            let same_id = before.digest != 0 && before.id == seen.id && age <= WITHIN;
+            if same_id && before.digest != seen.digest {
+                self.is_id_useless = true;
+                return false;
+            }
+            if same_id {
+                self.found(None);
+            }
+            return same_id;
         }
         if before.digest != seen.digest {
-            self.useless = true;
-            self.seen = Vec::new();
+            *slot = seen;
             return false;
         }
-        if self.room < ONCE_FOUND {
+        let elsewhere = before.interface != seen.interface || before.hop_limit != seen.hop_limit;
+        let by_sign = (elsewhere || packet.segment.is(Flags::SYN)) && age <= WITHIN_TIMEOUT;
+        let limit = self
+            .habit
+            .map_or(Duration::ZERO, |late| late.saturating_mul(LATER));
+        let limit = if packet.segment.len > 0 {
+            limit.max(AT_ONCE)
+        } else {
+            limit
+        };
+        let by_time = !before.is_paired && age <= limit && !limit.is_zero();
+        let is_copy = by_sign || by_time;
+        if is_copy {
+            slot.is_paired = true;
+            // A copy from elsewhere shows itself; one at once is a habit only if it is not alone.
+            self.at_once += u32::from(!by_sign && age <= AT_ONCE);
+            let habitual = by_sign || self.habit.is_some() || self.at_once >= AT_ONCE_MIN;
+            self.found((!elsewhere && habitual).then_some(age));
+        } else {
+            *slot = seen;
+        }
+        is_copy
+    }
+
+    /// Looks ahead: if nearly all of `packets`, the first of one direction, are there twice, copies are a habit.
+    pub(crate) fn learn<'a>(&mut self, packets: impl Iterator<Item = &'a Packet>) {
+        let mut open: Vec<Seen> = Vec::new();
+        let (mut pairs, mut late, mut end) = (0, Duration::ZERO, Instant::ZERO);
+        for seen in packets.map(Seen::new) {
+            end = end.max(seen.at);
+            let twin = open.iter().position(|one| {
+                one.digest == seen.digest && seen.at.since(one.at) <= WITHIN_TIMEOUT
+            });
+            match twin {
+                Some(place) => {
+                    late = late.max(seen.at.since(open.remove(place).at));
+                    pairs += 1;
+                }
+                None => open.push(seen),
+            }
+        }
+        // The copies of the last ones may still be to come.
+        let alone = open.iter().filter(|seen| end.since(seen.at) > late);
+        if pairs >= PAIRS_MIN && alone.count() as u32 * SINGLE_OF <= pairs {
+            self.found(Some(late));
+        }
+    }
+
+    /// A copy was found, which came so late without a sign of its own.
+    fn found(&mut self, late: Option<Duration>) {
+        if self.seen.len() < ONCE_FOUND {
             self.make_room(ONCE_FOUND);
         }
-        true
+        if let Some(late) = late {
+            let known = self.habit.get_or_insert(late);
+            *known = late.max(*known).min(WITHIN_TIMEOUT);
+        }
+    }
+
+    /// The place of a packet: that of its twin, or the one to be given to it.
+    #[inline]
+    fn place(&self, seen: &Seen, numbered: bool) -> usize {
+        if numbered {
+            return usize::from(seen.id) & (self.seen.len() - 1);
+        }
+        let set = (seen.digest >> 32) as usize * WAYS & (self.seen.len() - 1);
+        let ways = self.seen.get(set..set + WAYS).unwrap_or_default();
+        let twin = ways.iter().position(|one| one.digest == seen.digest);
+        let oldest = || {
+            let ages = ways.iter().enumerate();
+            ages.min_by_key(|(_, one)| (one.digest != 0, one.at))
+                .map_or(0, |(way, _)| way)
+        };
+        set + twin.unwrap_or_else(oldest)
     }
 
     fn make_room(&mut self, room: usize) {
-        self.room = room;
-        self.seen = vec![Seen::default(); room];
+        let old = core::mem::replace(&mut self.seen, vec![Seen::default(); room]);
+        for seen in old.into_iter().filter(|seen| seen.digest != 0) {
+            let place = self.place(&seen, seen.id != 0 && !self.is_id_useless);
+            if let Some(slot) = self.seen.get_mut(place) {
+                *slot = seen;
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn new(packet: &Packet) -> Self {
+        Self {
+            at: packet.at,
+            digest: digest(packet),
+            id: packet.ip_id.unwrap_or(0),
+            interface: packet.interface,
+            hop_limit: packet.hop_limit,
+            is_paired: false,
+        }
     }
 }
 
@@ -132,6 +249,84 @@ mod tests {
         assert!(!copies.is_copy(&data(0.3, 1).id(9)));
         // After that identifications have gone round.
         assert!(!copies.is_copy(&data(900.0, 1).id(9)));
+    }
+
+    /// Every packet of a burst of four ACKs and data on two interfaces, 40 µs apart.
+    fn on_two_interfaces(second: impl Fn(Packet) -> Packet) -> Vec<Packet> {
+        let mut packets = Vec::new();
+        for round in 0..20_u32 {
+            let start = f64::from(round) * 20.0;
+            let burst = (0..4).map(|n| data(start + f64::from(n) * 0.005, (round * 4 + n) * 1000));
+            // Two duplicate ACKs, which are alike.
+            let acks = [1.0, 1.1].map(|at| from(Side::Opener, start + at, 7).ack(round));
+            let burst: Vec<Packet> = burst.chain(acks).collect();
+            for packet in &burst {
+                let mut copy = second(*packet);
+                copy.at = copy.at + Duration::from_micros(40);
+                packets.extend([*packet, copy]);
+            }
+        }
+        packets.sort_by_key(|packet| packet.at);
+        packets
+    }
+
+    fn count(packets: &[Packet], copies: &mut Copies) -> usize {
+        packets
+            .iter()
+            .filter(|packet| copies.is_copy(packet))
+            .count()
+    }
+
+    #[test]
+    fn without_identification_another_interface_or_hop_limit_is_a_sign() {
+        let elsewhere = on_two_interfaces(|mut packet| {
+            packet.interface = 3;
+            packet
+        });
+        assert_eq!(count(&elsewhere, &mut Copies::default()), 120);
+        let routed = on_two_interfaces(|mut packet| {
+            packet.hop_limit -= 1;
+            packet
+        });
+        assert_eq!(count(&routed, &mut Copies::default()), 120);
+    }
+
+    #[test]
+    fn a_syn_that_comes_again_too_soon_for_a_timer_makes_a_habit() {
+        let plain = on_two_interfaces(|packet| packet);
+        // Nothing shows that these are copies.
+        assert_eq!(count(&plain, &mut Copies::default()), 0);
+        let mut copies = Copies::default();
+        let syn = from(Side::Opener, -1.0 + 1.0, 9).syn(1460);
+        assert!(!copies.is_copy(&syn));
+        let mut again = syn;
+        again.at = again.at + Duration::from_micros(40);
+        assert!(copies.is_copy(&again));
+        let mut later: Vec<Packet> = plain.clone();
+        for packet in &mut later {
+            packet.at = packet.at + Duration::from_millis(30);
+        }
+        assert_eq!(count(&later, &mut copies), 120);
+        // Data that comes again after a round trip is a retransmission.
+        let data = data(900.0, 1);
+        assert!(!copies.is_copy(&data));
+        let mut sent_again = data;
+        sent_again.at = sent_again.at + Duration::from_millis(20);
+        assert!(!copies.is_copy(&sent_again));
+    }
+
+    #[test]
+    fn a_look_ahead_finds_the_habit_without_a_syn() {
+        let plain = on_two_interfaces(|packet| packet);
+        let mut copies = Copies::default();
+        copies.learn(plain.iter());
+        assert_eq!(count(&plain, &mut copies), 120);
+        // Retransmissions of a few do not make one.
+        let mut some = on_two_interfaces(|packet| packet);
+        some.retain(|packet| packet.at.as_nanos() % 3 == 0);
+        let mut copies = Copies::default();
+        copies.learn(some.iter().take(6));
+        assert!(copies.habit.is_none());
     }
 
     #[test]

@@ -111,6 +111,12 @@ impl Counts {
             .unwrap_or(0)
     }
 
+    /// Bytes of this end that were acknowledged, and that the capture does not have.
+    #[must_use]
+    pub fn unseen_bytes(&self) -> u64 {
+        self.seen.unseen()
+    }
+
     /// Takes in a packet. `peer` are the counts of the other end, `scale` is the shift of the windows, if it
     /// is known.
     pub(crate) fn take(&mut self, peer: &mut Self, packet: &Packet, scale: Option<u8>) {
@@ -192,10 +198,13 @@ impl Counts {
         }
     }
 
-    fn take_ack(&mut self, peer: &Self, packet: &Packet, window: u64) {
+    fn take_ack(&mut self, peer: &mut Self, packet: &Packet, window: u64) {
         let Some(ack) = packet.segment.ack else {
             return;
         };
+        if !packet.segment.is(Flags::RST) {
+            peer.seen.acknowledged(ack);
+        }
         let duplicate = self.acked.last == Some(ack)
             && packet.segment.len == 0
             && window == self.windows.last

@@ -54,6 +54,10 @@ pub struct Syn {
     pub flags: Flags,
     /// The number that it acknowledges, if it answers the other's.
     pub acknowledges: Option<SeqNumber>,
+    /// When the first that answers the other's was captured.
+    pub answered_at: Option<Instant>,
+    /// Bytes of data in it (TCP Fast Open, RFC 7413).
+    pub len: u32,
     /// Where it was cut off: what its options say is not known if they were.
     pub cut: Cut,
 }
@@ -75,6 +79,8 @@ impl Syn {
             timestamps: options.timestamps,
             flags: packet.segment.flags,
             acknowledges: packet.segment.ack,
+            answered_at: packet.segment.ack.map(|_| packet.at),
+            len: packet.segment.len,
             cut: packet.cut,
         }
     }
@@ -102,6 +108,8 @@ pub struct Handshake {
     pub established_by: Option<u64>,
     /// SYNs that were sent again.
     pub again: SynsAgain,
+    /// Bytes of data in a SYN that the other end did not take (RFC 7413): they were sent again for no loss.
+    pub fast_open_refused: Option<u32>,
 }
 
 impl Handshake {
@@ -120,6 +128,15 @@ impl Handshake {
 
     fn take_syn(&mut self, side: Side, packet: &Packet) {
         match self.syns.of_mut(side) {
+            // Both have opened it at once, and this acknowledges the other's SYN (RFC 9293 §3.5, figure 7).
+            Some(known)
+                if known.isn == packet.segment.seq
+                    && known.acknowledges.is_none()
+                    && packet.segment.ack.is_some() =>
+            {
+                known.acknowledges = packet.segment.ack;
+                known.answered_at = Some(packet.at);
+            }
             Some(known) if known.isn == packet.segment.seq => {
                 let waited = packet.at.since(known.last_at);
                 known.times = known.times.saturating_add(1);
@@ -130,6 +147,11 @@ impl Handshake {
             Some(_) => {}
             unknown => *unknown = Some(Syn::new(packet)),
         }
+    }
+
+    /// The data of a SYN was not taken.
+    pub(crate) const fn refused(&mut self, bytes: u32) {
+        self.fast_open_refused = Some(bytes);
     }
 
     /// When the first SYN was captured, whoever sent it.
@@ -146,7 +168,7 @@ impl Handshake {
         match sender {
             // Its ACK follows the answer that came last.
             Side::Opener => Some(self.established_at?.since(answer.last_at)),
-            Side::Answerer => Some(answer.first_at.since(self.syns.opener?.last_at)),
+            Side::Answerer => Some(answer.answered_at?.since(self.syns.opener?.last_at)),
         }
     }
 

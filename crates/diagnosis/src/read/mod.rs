@@ -8,6 +8,7 @@
 pub mod connection;
 mod copies;
 pub mod counts;
+pub mod ending;
 pub mod follow;
 pub mod handshake;
 pub mod moment;

@@ -60,6 +60,10 @@ pub struct Arrival<'a> {
     pub timestamps: Option<dupack_tcp::connection::Timestamps>,
     /// The receive window that it grants, in bytes; `None` if its scale is not known.
     pub window: Option<u64>,
+    /// The window field as it stands, before scaling; `None` if it was cut off.
+    pub field: Option<u16>,
+    /// Bytes of data that the packet carries: an application hears of these, and of no ACK.
+    pub carried: u32,
     /// Bytes of that window beyond all that was sent.
     pub window_left: Option<u64>,
     /// The sender's state after it, as far as it can be known.

@@ -25,6 +25,8 @@ pub struct Packet {
     pub ip_id: Option<u16>,
     /// IPv4's time to live, IPv6's hop limit.
     pub hop_limit: u8,
+    /// The interface that it was captured on.
+    pub interface: u32,
     /// Where it was cut off when it was captured.
     pub cut: Cut,
 }
@@ -45,6 +47,7 @@ impl Packet {
             segment: packet.segment,
             ip_id: packet.ip_id,
             hop_limit: packet.hop_limit,
+            interface: packet.interface,
             cut: packet.cut,
         }
     }
@@ -140,6 +143,7 @@ pub(crate) mod tests {
             segment,
             ip_id: None,
             hop_limit: 64,
+            interface: 0,
             cut: Cut::Payload,
         }
     }

@@ -6,6 +6,9 @@ use dupack_tcp::seq::SeqNumber;
 /// filled nobody asks for it again, and a window has few).
 const HOLES_MAX: usize = 64;
 
+/// An ACK of more bytes beyond all that was seen is of something else (ours: what is outstanding on the largest path).
+const BEYOND_MAX: u64 = 1 << 30;
+
 /// Where the first byte that was seen is put, so that others may lie before it.
 const ORIGIN: u64 = 1 << 32;
 
@@ -16,6 +19,15 @@ struct Hole {
     end: u64,
     /// The end of the segment that came just beyond it.
     next_end: u64,
+    /// Whether the receiver has acknowledged all of it.
+    acked: Acked,
+}
+
+/// Whether what was passed over is known to have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Acked {
+    No,
+    Yes,
 }
 
 /// What a segment adds to what was seen.
@@ -35,6 +47,10 @@ pub(crate) struct SeenBytes {
     highest: u64,
     /// In the order of the stream.
     holes: Vec<Hole>,
+    /// Bytes of holes that were acknowledged, and are forgotten.
+    forgotten: u64,
+    /// The highest byte that was acknowledged.
+    acked: u64,
 }
 
 impl SeenBytes {
@@ -47,7 +63,9 @@ impl SeenBytes {
                 start: 0,
                 end: ORIGIN,
                 next_end: self.highest,
+                acked: Acked::No,
             });
+            self.acked = ORIGIN;
             return Addition::default();
         };
         let Some(start) = place(first, seq, self.highest) else {
@@ -60,6 +78,7 @@ impl SeenBytes {
                     start: self.highest,
                     end: start,
                     next_end: end,
+                    acked: Acked::No,
                 });
             }
             self.highest = end;
@@ -73,6 +92,41 @@ impl SeenBytes {
             again: u32::try_from((end - start).saturating_sub(new)).unwrap_or(u32::MAX),
             out_of_order,
         }
+    }
+
+    /// The receiver has acknowledged all before `ack`.
+    pub(crate) fn acknowledged(&mut self, ack: SeqNumber) {
+        let Some(at) = self.first.and_then(|first| place(first, ack, self.highest)) else {
+            return;
+        };
+        if at <= self.acked || at > self.highest.saturating_add(BEYOND_MAX) {
+            return;
+        }
+        self.acked = at;
+        if at > self.highest {
+            self.push_hole(Hole {
+                start: self.highest,
+                end: at,
+                next_end: at,
+                acked: Acked::No,
+            });
+            self.highest = at;
+        }
+        // Bytes before the first that was seen may have been sent before the capture began.
+        let holes = self.holes.iter_mut().rev();
+        for hole in holes.take_while(|hole| hole.acked == Acked::No) {
+            if hole.end <= at && hole.end > ORIGIN {
+                hole.acked = Acked::Yes;
+            }
+        }
+    }
+
+    /// Bytes that were acknowledged, and that the capture does not have.
+    pub(crate) fn unseen(&self) -> u64 {
+        let acked = self.holes.iter().filter(|hole| hole.acked == Acked::Yes);
+        acked.fold(self.forgotten, |sum, hole| {
+            sum.saturating_add(hole.end - hole.start)
+        })
     }
 
     /// Whether the byte before `seq` was seen: an ACK of `seq` acknowledges something that is known.
@@ -107,6 +161,7 @@ impl SeenBytes {
                         start,
                         end,
                         next_end,
+                        acked: hole.acked,
                     };
                     self.holes.insert(index, part);
                 }
@@ -118,7 +173,10 @@ impl SeenBytes {
 
     fn push_hole(&mut self, hole: Hole) {
         if self.holes.len() >= HOLES_MAX {
-            self.holes.remove(0);
+            let oldest = self.holes.remove(0);
+            if oldest.acked == Acked::Yes {
+                self.forgotten = self.forgotten.saturating_add(oldest.end - oldest.start);
+            }
         }
         self.holes.push(hole);
     }
@@ -154,6 +212,31 @@ mod tests {
         assert_eq!(add(&mut seen, 200, 400), (140, false));
         assert_eq!(add(&mut seen, 100, 450), (300, false));
         assert!(seen.holes.len() == 1 && seen.highest == ORIGIN + 350);
+    }
+
+    #[test]
+    fn what_is_acknowledged_and_was_never_seen_is_missing() {
+        let mut seen = SeenBytes::default();
+        add(&mut seen, 1000, 2000);
+        add(&mut seen, 3000, 4000);
+        seen.acknowledged(SeqNumber(2000));
+        assert_eq!(seen.unseen(), 0);
+        seen.acknowledged(SeqNumber(4000));
+        assert_eq!(seen.unseen(), 1000);
+        // It was late, as where the capture has packets in another order.
+        add(&mut seen, 2000, 2500);
+        assert_eq!(seen.unseen(), 500);
+        // ACKs of data beyond all that was seen.
+        seen.acknowledged(SeqNumber(6000));
+        assert_eq!(seen.unseen(), 2500);
+        add(&mut seen, 6000, 7000);
+        seen.acknowledged(SeqNumber(7000));
+        assert_eq!(seen.unseen(), 2500);
+        for n in 4..200 {
+            add(&mut seen, n * 2000, n * 2000 + 1000);
+            seen.acknowledged(SeqNumber(n * 2000 + 1000));
+        }
+        assert_eq!(seen.unseen(), 2500 + 1000 * 196);
     }
 
     #[test]

@@ -286,6 +286,8 @@ impl<F: Follower> Stream<F> {
         let window = u64::from(segment.window);
         let scale = self.scale.filter(|_| packet.window().is_some());
         let scaled = scale.map(|shift| window << shift.min(14));
+        // A window of zero needs no scale.
+        let scaled = scaled.or_else(|| (packet.window() == Some(0)).then_some(0));
         let ecn = match self.ecn {
             Ecn::Classic if segment.is(Flags::ECE) => EcnEcho::Marked,
             Ecn::Accurate => EcnEcho::Count(segment.flags.ace()),
@@ -318,6 +320,8 @@ impl<F: Follower> Stream<F> {
             },
             timestamps: segment.options.timestamps,
             window: scaled,
+            field: packet.window(),
+            len: segment.len,
         })
     }
 
@@ -342,6 +346,8 @@ impl<F: Follower> Stream<F> {
             needless: result.needless,
             timestamps: heard.timestamps,
             window: heard.window,
+            field: heard.field,
+            carried: heard.len,
             window_left: self.edge.map(|edge| edge.saturating_sub(nxt)),
             view: result.view,
         };

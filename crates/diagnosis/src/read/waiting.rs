@@ -45,6 +45,10 @@ pub(crate) struct Heard {
     pub(crate) timestamps: Option<Timestamps>,
     /// The window that it grants, if its scale is known.
     pub(crate) window: Option<u64>,
+    /// The window field as it stands, if it was not cut off.
+    pub(crate) field: Option<u16>,
+    /// Bytes of data that the packet carries.
+    pub(crate) len: u32,
 }
 
 /// The ACKs that the sender does not have yet, in the order of the capture.
@@ -216,6 +220,8 @@ mod tests {
                 ..Ack::default()
             },
             timestamps: value.map(|value| Timestamps { value, echo: 0 }),
+            field: None,
+            len: 0,
             window: None,
         }
     }

@@ -101,6 +101,8 @@ impl Flow {
             needless: heard.needless,
             timestamps: None,
             window: None,
+            field: None,
+            carried: 0,
             window_left: None,
             view: heard.view,
         };

@@ -170,6 +170,8 @@ impl Stream {
             needless: heard.needless,
             timestamps: ack.timestamp_echo.map(|echo| Timestamps { value: 0, echo }),
             window: Some(u64::from(ack.window)),
+            field: None,
+            carried: 0,
             window_left: Some(self.edge.saturating_sub(self.nxt)),
             view: heard.view,
         };

@@ -208,6 +208,8 @@ impl<A: Analysis> Film<A> {
             needless: heard.needless,
             timestamps: None,
             window: Some(window),
+            field: None,
+            carried: 0,
             window_left: Some((self.una + window).saturating_sub(self.nxt)),
             view: heard.view,
         };

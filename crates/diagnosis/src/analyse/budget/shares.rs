@@ -172,8 +172,10 @@ impl Notes {
         self.segments = self.segments.saturating_add(segments as u64);
     }
 
-    pub(super) const fn repeated(&mut self, _: &Retransmission) {
-        self.retransmissions = self.retransmissions.saturating_add(1);
+    pub(super) const fn repeated(&mut self, again: &Retransmission) {
+        if !again.cause.class().is_probe() {
+            self.retransmissions = self.retransmissions.saturating_add(1);
+        }
     }
 
     pub(super) fn rtt(&mut self, rtt: Duration) {

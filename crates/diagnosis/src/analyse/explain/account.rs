@@ -6,7 +6,7 @@ use crate::analyse::cause::{Class, Need, Retransmission};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// Packets that carried data which had been sent before.
+    /// Packets that carried data which had been sent before; probes are none.
     pub retransmissions: u64,
     /// Bytes of them.
     pub retransmitted_bytes: u64,
@@ -31,11 +31,15 @@ pub struct Account {
 impl Account {
     /// Counts one more.
     pub(super) fn count(&mut self, record: &Retransmission) {
-        self.retransmissions += 1;
-        self.retransmitted_bytes += record.end.saturating_sub(record.start);
-        if let Some(count) = self.by_class.get_mut(record.cause.class() as usize) {
+        let class = record.cause.class();
+        if let Some(count) = self.by_class.get_mut(class as usize) {
             *count += 1;
         }
+        if class.is_probe() {
+            return;
+        }
+        self.retransmissions += 1;
+        self.retransmitted_bytes += record.end.saturating_sub(record.start);
         match record.need {
             Need::Needed if record.transmission <= 2 => self.lost_first += 1,
             Need::Needed => {}

@@ -123,6 +123,8 @@ impl Line {
             needless: heard.needless,
             timestamps: echo.map(|echo| Timestamps { value: 0, echo }),
             window: Some(u64::from(window)),
+            field: None,
+            carried: 0,
             window_left: None,
             view: heard.view,
         });

@@ -1,0 +1,83 @@
+//! Captures that lack a direction, or some packets.
+
+use dupack_diagnosis::Side;
+use dupack_diagnosis::findings::AcksSeen;
+use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
+
+use super::Told;
+
+/// 3 MB in 1 s.
+fn transfer() -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.02);
+    let mut sent = 5000;
+    for round in 0..50 {
+        let at = 0.021 + f64::from(round) * 0.0205;
+        for n in 0..40 {
+            script.add(
+                packet(at + f64::from(n) * 1e-5, End::Server, sent)
+                    .ack(1000)
+                    .len(1460)
+                    .window(500),
+            );
+            sent += 1460;
+        }
+        for n in 0..20 {
+            let ack = sent - 2920 * (19 - n);
+            script.add(
+                packet(at + 0.02 + f64::from(n) * 1e-5, End::Client, 1000)
+                    .ack(ack)
+                    .window(900),
+            );
+        }
+    }
+    script
+}
+
+#[test]
+fn without_the_acks_the_bytes_are_told_and_no_limit() {
+    let mut script = transfer();
+    script.retain(|packet: &Packet| packet.from() == End::Server);
+    let told = Told::of(&script);
+    let stream = told.connection().main_stream().unwrap();
+    assert_eq!(stream.coverage.acks, AcksSeen::None);
+    assert_eq!(stream.bytes(), 50 * 40 * 1460);
+    let story = told.story();
+    assert_eq!(
+        story,
+        "2.9 MB were sent in 1 s; the ACKs are not in this capture: the limit cannot be told."
+    );
+    assert!(!told.screen().contains("application"), "{}", told.screen());
+    told.nothing_was_lost();
+}
+
+#[test]
+fn data_that_the_capture_lacks_is_counted() {
+    for every in [100_u64, 20, 2] {
+        let mut script = transfer();
+        let mut data = 0;
+        let mut left_out = 0;
+        script.retain(|packet: &Packet| {
+            let is_data = packet.from() == End::Server && packet.at_s() > 0.021;
+            data += u64::from(is_data);
+            let out = is_data && data % every == 1;
+            left_out += u64::from(out);
+            !out
+        });
+        let told = Told::of(&script);
+        let stream = told.stream(Side::Answerer);
+        // The last is not acknowledged where it is missing and nothing follows.
+        assert_eq!(stream.coverage.unseen_bytes, left_out * 1460, "{every}");
+        assert_eq!(
+            stream.account.retransmissions,
+            0,
+            "{every}\n{}",
+            told.screen()
+        );
+        assert_eq!(stream.path.losses, 0, "{every}\n{}", told.screen());
+        assert!(
+            told.screen()
+                .contains("were acknowledged and are not in the capture")
+        );
+    }
+}

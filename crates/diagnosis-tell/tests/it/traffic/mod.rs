@@ -1,0 +1,62 @@
+//! Traffic that no bulk transfer is, written packet by packet: for each, the right sentence and the right counts.
+
+mod copies;
+mod directions;
+mod opening;
+mod resets;
+mod windows;
+
+use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};
+use dupack_diagnosis_tell::story::story;
+use dupack_diagnosis_tell::summary::{Look, summary};
+use dupack_packet::captured::CaptureReader;
+use dupack_report::table::Colour;
+use dupack_truth::script::Script;
+
+/// What is found in a script's capture.
+struct Told(Diagnosis);
+
+impl Told {
+    fn of(script: &Script) -> Self {
+        let file = script.pcap();
+        let mut reader = CaptureReader::new(file.as_slice()).unwrap();
+        Self(diagnose(&mut reader, Flow::All, &mut ()).unwrap())
+    }
+
+    /// The only connection.
+    fn connection(&self) -> &ConnectionFindings {
+        assert_eq!(self.0.connections_all, 1);
+        &self.0.connections[0]
+    }
+
+    fn stream(&self, side: Side) -> &StreamFindings {
+        self.connection().streams.of(side).as_ref().unwrap()
+    }
+
+    /// The first sentence.
+    fn story(&self) -> String {
+        story(self.connection().main_stream().unwrap())
+    }
+
+    /// The whole screen.
+    fn screen(&self) -> String {
+        let look = Look {
+            colour: Colour::No,
+            width: Some(400),
+            detailed: 5,
+            listed: 5,
+        };
+        summary(&self.0, None, &look)
+    }
+
+    /// No byte was retransmitted and none was lost, in either direction.
+    #[track_caller]
+    fn nothing_was_lost(&self) {
+        let screen = self.screen();
+        for stream in self.connection().all_streams() {
+            assert_eq!(stream.account.retransmissions, 0, "{screen}");
+            assert_eq!(stream.path.losses, 0, "{screen}");
+        }
+        assert_eq!(self.connection().handshake.again.kept(), [], "{screen}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Receive windows that shut.
+
+use dupack_diagnosis::{Class, Side};
+use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
+
+use super::Told;
+
+/// How a sender probes a window that is shut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Probe {
+    /// As Linux: the byte before, without data.
+    Before,
+    /// As BSD and Windows: the next byte.
+    Byte,
+    /// The whole segment that was under way when the window was shut.
+    Segment,
+}
+
+/// 146 kB whose receiver does not read for 10 s.
+fn transfer(probe: Probe) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, None));
+    script.add(packet(1e-4, End::Server, 4999).syn(1460, None).ack(1000));
+    script.add(packet(0.02, End::Client, 1000).ack(5000).window(14_600));
+    script.add(
+        packet(0.0201, End::Client, 1000)
+            .ack(5000)
+            .window(14_600)
+            .len(100)
+            .push(),
+    );
+    script.add(packet(0.0202, End::Server, 5000).ack(1100));
+    let server = |at: f64, seq: u32| packet(at, End::Server, seq).ack(1100);
+    let client =
+        |at: f64, ack: u32, window: u16| packet(at, End::Client, 1100).ack(ack).window(window);
+    let (mut at, mut sent) = (0.021, 5000);
+    let rounds = |script: &mut Script, at: &mut f64, sent: &mut u32, shuts: bool| {
+        for round in 0..5 {
+            for n in 0..10 {
+                script.add(server(*at + f64::from(n) * 1e-5, *sent).len(1460));
+                *sent += 1460;
+            }
+            for n in 0..5_u16 {
+                let full = if shuts && round == 4 {
+                    14_600 - 2920 * (n + 1)
+                } else {
+                    14_600
+                };
+                let ack = *sent - 2920 * (4 - u32::from(n));
+                script.add(client(*at + 0.02 + f64::from(n) * 1e-5, ack, full));
+            }
+            *at += 0.021;
+        }
+    };
+    rounds(&mut script, &mut at, &mut sent, true);
+    if probe == Probe::Segment {
+        script.add(server(at, sent).len(1460));
+        script.add(server(at, sent + 1460).len(1460));
+    }
+    let (mut when, mut interval) = (at, 0.25);
+    while when + interval < at + 10.0 {
+        when += interval;
+        interval *= 2.0;
+        script.add(match probe {
+            Probe::Before => server(when, sent - 1),
+            Probe::Byte => server(when, sent).len(1),
+            Probe::Segment => server(when, sent).len(1460),
+        });
+        script.add(client(when + 0.02, sent, 0));
+    }
+    at += 10.0;
+    script.add(client(at, sent, 14_600));
+    at += 1e-4;
+    rounds(&mut script, &mut at, &mut sent, false);
+    script
+}
+
+#[track_caller]
+fn was_shut(told: &Told, side: Side) {
+    let stream = told.stream(side);
+    let account = &stream.account;
+    assert_eq!(account.retransmissions, 0, "{}", told.screen());
+    assert_eq!(account.of(Class::WindowProbe), 5, "{}", told.screen());
+    assert_eq!(stream.path.losses, 0, "{}", told.screen());
+    let story = told.story();
+    assert!(
+        story.starts_with("The receive window was shut for 10 of 10 s"),
+        "{story}"
+    );
+}
+
+#[test]
+fn probes_of_a_shut_window_are_no_retransmissions() {
+    for probe in [Probe::Before, Probe::Byte, Probe::Segment] {
+        was_shut(&Told::of(&transfer(probe)), Side::Answerer);
+    }
+}
+
+#[test]
+fn a_window_of_zero_needs_no_scale() {
+    let mut script = transfer(Probe::Before);
+    script.retain(|packet: &Packet| packet.at_s() > 0.03);
+    let told = Told::of(&script);
+    let server = told.connection().main_stream().unwrap().side;
+    was_shut(&told, server);
+}

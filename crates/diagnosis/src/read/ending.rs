@@ -1,0 +1,234 @@
+//! How a connection ended: FINs, and the reset that an end obeyed.
+//!
+//! Anybody can write a packet with RST. An end obeys one that comes while its SYN is out only if it acknowledges the SYN (RFC
+//! 9293 §3.10.7.3), and later only one whose number lies in its receive window (RFC 9293 §3.10.7.4, RFC 5961 §3.2). And
+//! whoever resets a connection has forgotten it: if that end goes on, the reset was not its own.
+
+use dupack_tcp::connection::Flags;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Instant;
+
+use crate::read::handshake::Handshake;
+use crate::read::packet::Packet;
+use crate::read::side::{Both, Side};
+
+/// So many packets of an end after its reset show that the reset was not its own (ours: those that were under way may be
+/// overtaken by it).
+const PACKETS_AFTER: u32 = 3;
+
+/// The shift of a window whose scale is not known: the largest (RFC 7323 §2.3).
+const SCALE_MAX: u8 = 14;
+
+/// A packet with RST.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reset {
+    /// The end that sent it, by its addresses.
+    pub side: Side,
+    /// When it was captured.
+    pub at: Instant,
+    /// Its number in the capture.
+    pub packet: u64,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// When the first FIN of each end was captured.
+    pub fins: Both<Option<Instant>>,
+    /// The first reset that was obeyed, as far as the capture shows.
+    pub reset: Option<Reset>,
+    /// The first reset that was not.
+    pub ignored: Option<Ignored>,
+    /// Resets that were not obeyed.
+    pub ignored_resets: u64,
+}
+
+/// A reset that was not obeyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// The packet.
+    pub reset: Reset,
+    /// Why it was not obeyed.
+    pub why: WhyIgnored,
+}
+
+/// Why a reset was not obeyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyIgnored {
+    /// It does not acknowledge the SYN that it answers.
+    NotOfTheSyn,
+    /// Its number lies outside of the receive window.
+    OutsideWindow,
+    /// The end that sent it went on.
+    WentOn,
+}
+
+impl Ending {
+    /// Whether nothing more is to be sent.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.reset.is_some() || (self.fins.opener.is_some() && self.fins.answerer.is_some())
+    }
+}
+
+/// Takes in the packets of a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Endings {
+    ending: Ending,
+    /// The number that each end expects next, as far as its ACKs tell, and its window in bytes.
+    expected: Both<Option<(SeqNumber, u32)>>,
+    /// Packets of the end that has sent the reset, since then.
+    after: u32,
+}
+
+impl Endings {
+    pub(crate) const fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// `side` has sent a packet; `scale` is that of its windows, if it is known.
+    pub(crate) fn take(
+        &mut self,
+        side: Side,
+        packet: &Packet,
+        handshake: &Handshake,
+        scale: Option<u8>,
+    ) {
+        let segment = &packet.segment;
+        if segment.is(Flags::RST) {
+            return self.take_reset(side, packet, handshake);
+        }
+        if segment.is(Flags::FIN) {
+            self.ending.fins.of_mut(side).get_or_insert(packet.at);
+        }
+        if let Some(ack) = segment.ack {
+            let shift = if segment.is(Flags::SYN) {
+                0
+            } else {
+                scale.unwrap_or(SCALE_MAX)
+            };
+            let window = u32::from(segment.window) << shift.min(SCALE_MAX);
+            *self.expected.of_mut(side) = Some((ack, window));
+        }
+        let Some(reset) = self.ending.reset.filter(|reset| reset.side == side) else {
+            return;
+        };
+        self.after += 1;
+        if self.after >= PACKETS_AFTER && !segment.is(Flags::SYN) {
+            self.ending.reset = None;
+            self.ignore(reset, WhyIgnored::WentOn);
+        }
+    }
+
+    fn take_reset(&mut self, side: Side, packet: &Packet, handshake: &Handshake) {
+        let reset = Reset {
+            side,
+            at: packet.at,
+            packet: packet.number,
+        };
+        match self.why_ignored(side, packet, handshake) {
+            Some(why) => self.ignore(reset, why),
+            None if self.ending.reset.is_none() => {
+                self.ending.reset = Some(reset);
+                self.after = 0;
+            }
+            None => {}
+        }
+    }
+
+    fn why_ignored(
+        &self,
+        side: Side,
+        packet: &Packet,
+        handshake: &Handshake,
+    ) -> Option<WhyIgnored> {
+        let segment = &packet.segment;
+        let other = side.other();
+        if let Some((expected, window)) = *self.expected.of(other) {
+            // Who closes may repeat the number of its FIN.
+            let beyond = segment.seq.0.wrapping_sub(expected.0);
+            let just_before = segment.seq.0 == expected.0.wrapping_sub(1);
+            return (beyond > window && !just_before).then_some(WhyIgnored::OutsideWindow);
+        }
+        let syn = handshake.syns.of(other).as_ref()?;
+        let acknowledges = segment.ack.is_some_and(|ack| {
+            let beyond = ack.0.wrapping_sub(syn.isn.0);
+            beyond >= 1 && beyond <= syn.len.saturating_add(1)
+        });
+        (!acknowledges).then_some(WhyIgnored::NotOfTheSyn)
+    }
+
+    fn ignore(&mut self, reset: Reset, why: WhyIgnored) {
+        self.ending.ignored.get_or_insert(Ignored { reset, why });
+        self.ending.ignored_resets += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::packet::tests::from;
+
+    /// The end of a connection of these packets.
+    fn ending(packets: &[Packet]) -> Ending {
+        let (mut endings, mut handshake) = (Endings::default(), Handshake::default());
+        for packet in packets {
+            let opener = crate::read::packet::tests::address(Side::Opener);
+            let side = if packet.source == opener {
+                Side::Opener
+            } else {
+                Side::Answerer
+            };
+            handshake.take(side, packet);
+            endings.take(side, packet, &handshake, Some(0));
+        }
+        endings.ending
+    }
+
+    fn reset(side: Side, seq: u32) -> Packet {
+        from(side, 5.0, seq).flags(Flags::RST)
+    }
+
+    #[test]
+    fn a_reset_of_a_syn_acknowledges_it() {
+        let syn = from(Side::Opener, 0.0, 99).syn(1460);
+        let refused = ending(&[syn, reset(Side::Answerer, 0).ack(100)]);
+        assert_eq!(refused.reset.map(|reset| reset.side), Some(Side::Answerer));
+        let forged = ending(&[syn, reset(Side::Answerer, 0).ack(7)]);
+        assert_eq!(forged.reset, None);
+        assert_eq!(
+            forged.ignored.map(|ignored| ignored.why),
+            Some(WhyIgnored::NotOfTheSyn)
+        );
+    }
+
+    #[test]
+    fn a_reset_outside_the_window_is_ignored() {
+        let open = from(Side::Answerer, 1.0, 300).ack(1000).granting(50_000);
+        for (seq, obeyed) in [
+            (1000, true),
+            (51_000, true),
+            (999, true),
+            (51_001, false),
+            (900, false),
+        ] {
+            let ending = ending(&[open, reset(Side::Opener, seq)]);
+            assert_eq!(ending.reset.is_some(), obeyed, "{seq}");
+            assert_eq!(ending.ignored_resets, u64::from(!obeyed));
+        }
+    }
+
+    #[test]
+    fn who_goes_on_has_not_reset_the_connection() {
+        let open = from(Side::Answerer, 1.0, 300).ack(1000);
+        let more = from(Side::Opener, 9.0, 1000).len(100);
+        let one = ending(&[open, reset(Side::Opener, 1000), more]);
+        assert!(one.reset.is_some());
+        let several = ending(&[open, reset(Side::Opener, 1000), more, more, more]);
+        assert_eq!(several.reset, None);
+        assert_eq!(
+            several.ignored.map(|ignored| ignored.why),
+            Some(WhyIgnored::WentOn)
+        );
+    }
+}
