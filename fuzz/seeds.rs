@@ -9,12 +9,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use dupack_packet::icmp::packet_too_big;
+use dupack_packet::{Checksum, Envelope, emit};
 use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
 use dupack_tcp::options::Sack;
 use dupack_tcp::segment::SackBlock;
 use dupack_tcp::seq::SeqNumber;
-use dupack_packet::icmp::packet_too_big;
-use dupack_packet::{Checksum, Envelope, emit};
 
 /// Recoveries in the catalog, and a few more for those to come.
 const RECOVERIES: u8 = 12;
@@ -247,7 +247,86 @@ fn captures() -> Vec<Vec<u8>> {
         files.push(pcapng(Numbers { low_first }, two));
     }
     files.push(stored(&files[1]));
+    // Last, so that the others keep their names.
+    for (link, before) in TUNNELS {
+        let inside = two.map(|packet| around(link, before, packet));
+        let numbers = Numbers { low_first: true };
+        files.push(pcap(numbers, 0xa1b2_c3d4, link, &[], inside.each_ref()));
+    }
     files
+}
+
+/// Ethernet around IPv4, after a tunnel's header.
+macro_rules! before_ethernet {
+    ($($byte:expr),*) => {
+        &[$($byte,)* 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]
+    };
+}
+
+/// A link type, and the bytes around an IPv4 packet there. Of a tunnel: the protocol of the outer IPv4 header, then all that
+/// follows that header, for UDP without the source port and the length. VXLAN, GENEVE, GRE, ERSPAN of each type, GTP-U with an
+/// extension header, IP in IP; and Linux's netfilter log.
+const TUNNELS: [(u32, &[u8]); 9] = [
+    (
+        101,
+        before_ethernet!(17, 0x12, 0xb5, 8, 0, 0, 0, 0, 0, 42, 0),
+    ),
+    (
+        101,
+        before_ethernet!(17, 0x17, 0xc1, 1, 0, 0x65, 0x58, 0, 0, 42, 0, 1, 2, 3, 0),
+    ),
+    (
+        101,
+        &[47, 0xb0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1],
+    ),
+    (101, before_ethernet!(47, 0, 0, 0x88, 0xbe)),
+    (
+        101,
+        before_ethernet!(
+            47, 0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 100, 0, 1, 0, 0, 0, 0
+        ),
+    ),
+    (
+        101,
+        before_ethernet!(
+            47, 0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 100, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+            0, 0, 0, 0, 0
+        ),
+    ),
+    (
+        101,
+        &[
+            17, 0x08, 0x68, 0x34, 255, 0, 60, 0, 0, 0, 7, 0, 0, 0, 0x85, 1, 0x10, 9, 0,
+        ],
+    ),
+    (101, &[4]),
+    (
+        239,
+        &[
+            2, 0, 0, 5, 8, 0, 1, 0, 8, 0, 3, 0, 6, 0, 10, 0, b'x', 0, 0, 0, 64, 0, 9, 0,
+        ],
+    ),
+];
+
+/// A packet within `before`, an entry of [`TUNNELS`].
+fn around(link: u32, before: &[u8], packet: &[u8]) -> Vec<u8> {
+    let (protocol, header) = match before {
+        [protocol, header @ ..] if link == 101 => (*protocol, header),
+        _ => return [before, packet].concat(),
+    };
+    let len = header.len() + packet.len();
+    let payload = match (protocol, header) {
+        (17, [a, b, header @ ..]) => {
+            let [high, low] = (len as u16 + 6).to_be_bytes();
+            [&[0xc3, 0x50, *a, *b, high, low, 0, 0], header, packet].concat()
+        }
+        _ => [header, packet].concat(),
+    };
+    let [high, low] = (20 + payload.len() as u16).to_be_bytes();
+    let mut ip = vec![0x45, 0, high, low, 0, 7, 0, 0, 64, protocol, 0, 0];
+    ip.extend([203, 0, 113, 1, 203, 0, 113, 2]);
+    ip.extend(payload);
+    ip
 }
 
 /// How a file writes numbers.

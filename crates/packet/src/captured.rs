@@ -27,6 +27,7 @@
 //! | `pcap.rs`, `pcapng.rs` | records in the file |
 //! | `link.rs` | from the frame to the IP packet |
 //! | `packet.rs` | from there to the TCP header |
+//! | `tunnel.rs` | from there to an IP packet within |
 //! | `tally.rs`, `note.rs` | what people are told of the rest |
 //!
 //! **Any bytes may come.** Nothing panics, and no length in a file is believed beyond a bound
@@ -50,6 +51,7 @@ mod packet;
 mod pcap;
 mod pcapng;
 mod tally;
+mod tunnel;
 mod unpack;
 
 use std::fmt;
@@ -64,6 +66,7 @@ pub use packet::{Cut, NotTcp, Portion, TcpPacket};
 pub use pcap::PACKET_BYTES_MAX;
 pub use pcapng::{BLOCK_BYTES_MAX, INTERFACES_MAX, Interface};
 pub use tally::{Kind, Tally};
+pub use tunnel::{Tunnel, TunnelKind};
 
 use input::Input;
 use note::Notes;

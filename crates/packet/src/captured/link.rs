@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::Heading;
+use super::{Heading, Order};
 
 /// What a packet's first header is, as numbered at <https://www.tcpdump.org/linktypes.html>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,6 +40,8 @@ impl LinkType {
     pub const IPV4: Self = Self(228);
     /// IPv6.
     pub const IPV6: Self = Self(229);
+    /// Linux netfilter log: an address family, then attributes, one of which is the packet.
+    pub const NFLOG: Self = Self(239);
     /// Linux "cooked", version 2.
     pub const LINUX_SLL2: Self = Self(276);
     /// Of a packet on an interface that the file does not describe. No number of the registry's.
@@ -167,6 +169,8 @@ pub(super) enum Without {
     NotIp(NotIp),
     /// The frame is cut off before it.
     Cut,
+    /// A header makes no sense.
+    Damaged,
 }
 
 /// The IP packet in a frame.
@@ -213,6 +217,7 @@ fn other_ip(link: LinkType, frame: &[u8]) -> Result<Ip<'_>, Without> {
         LinkType::PPP_PPPD | LinkType::PPP_WITH_DIRECTION => ppp_with_direction(link, frame),
         LinkType::CISCO_HDLC => cisco(frame).map(Ip::new),
         LinkType::FDDI => fddi(frame).map(Ip::new),
+        LinkType::NFLOG => nflog(frame).map(Ip::new),
         _ => Err(Without::UnknownLink),
     }
 }
@@ -249,7 +254,7 @@ mod ether {
 
 /// What comes after the number of a protocol.
 #[inline]
-fn ethernet_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
+pub(super) fn ethernet_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
     match kind {
         ether::IPV4 | ether::IPV6 => Ok(bytes),
         _ => other_payload(kind, bytes),
@@ -431,4 +436,44 @@ fn cooked_2(bytes: &[u8]) -> Result<Ip<'_>, Without> {
         heading: cooked_heading(u16::from(kind)),
         interface: Some(u32::from_be_bytes([a, b, c, d])),
     })
+}
+
+/// Family, version, resource, then netfilter's attributes (`nfnetlink_log.h`): length including these four bytes, type, value,
+/// and padding to four bytes. Numbers are in the byte order of the host that captured the packet.
+///
+/// Types are between 1 and 255, so the first one tells the byte order. The byte order of the file may be another one: programs
+/// that convert files may leave packets as they are.
+fn nflog(bytes: &[u8]) -> Result<&[u8], Without> {
+    const VERSION: u8 = 0;
+    /// IPv4 and IPv6, as Linux numbers them.
+    const FAMILIES: [u8; 2] = [2, 10];
+    const PAYLOAD: u16 = 9;
+    /// The upper two bits are flags (`netlink.h`).
+    const TYPE_MASK: u16 = 0x3fff;
+    let (&[family, version, _, _], mut rest) = split::<4>(bytes)?;
+    if version != VERSION {
+        return Err(Without::UnknownLink);
+    }
+    if !FAMILIES.contains(&family) {
+        return Err(Without::NotIp(NotIp::Family(family.into())));
+    }
+    let mut known = None;
+    loop {
+        let (&[a, b, c, d], value) = split::<4>(rest)?;
+        let order = match (known, [c, d]) {
+            (Some(order), _) => order,
+            (None, [1..=u8::MAX, 0]) => Order::Little,
+            (None, [0, 1..=u8::MAX]) => Order::Big,
+            (None, _) => return Err(Without::Damaged),
+        };
+        known = Some(order);
+        let len = usize::from(order.u16([a, b]));
+        if len < 4 {
+            return Err(Without::Damaged);
+        }
+        if order.u16([c, d]) & TYPE_MASK == PAYLOAD {
+            return Ok(value);
+        }
+        rest = rest.get(len.next_multiple_of(4)..).ok_or(Without::Cut)?;
+    }
 }

@@ -16,15 +16,13 @@ use etherparse::{IpNumber, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice};
 use thiserror::Error;
 
 use super::link::{self, Layer, LinkType, NotIp, Without};
+use super::tunnel::{self, Tunnel};
 use super::{Captured, Heading};
 use crate::capture::CaptureTime;
 use crate::options::Options;
 
 /// A TCP header without options (RFC 9293 §3.1).
 const TCP_HEADER_BYTES: usize = 20;
-
-/// IP in IP (RFC 2003, RFC 4213) is followed so many times. Ours: a tunnel in a tunnel.
-const TUNNELS_MAX: usize = 2;
 
 /// A TCP segment in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +51,13 @@ pub struct TcpPacket {
     pub cut: Cut,
     /// Whether it is all of a segment.
     pub portion: Portion,
+    /// Innermost tunnel that it was captured in. The addresses, `ip_id`, `hop_limit` and `segment` are the inner packet's.
+    ///
+    /// A capture may hold two copies of a packet: one inside a tunnel and one outside, or each in another tunnel. They differ
+    /// in this field, but not in `ip_id` and in the TCP header. The identifier may also differ between the two directions
+    /// of a connection, as in GTP-U and in routed VXLANs. Do not compare this field to recognise copies or
+    /// connections.
+    pub tunnel: Option<Tunnel>,
 }
 
 /// Where a packet was cut off when it was captured.
@@ -91,7 +96,7 @@ pub enum NotTcp {
     /// It is of another protocol.
     #[error("this is not TCP but protocol {0}")]
     Protocol(u8),
-    /// It is a fragment of a TCP segment, and not the first.
+    /// It is a fragment of a TCP segment, or of a tunnel's packet, and not the first.
     #[error("this is a fragment without a TCP header")]
     Fragment,
     /// So little of it was kept that it cannot be told what it is, or what it says.
@@ -103,7 +108,7 @@ pub enum NotTcp {
 }
 
 impl Captured<'_> {
-    /// The TCP header in it.
+    /// The TCP header in it, or in the tunnel that it is a packet of.
     ///
     /// # Errors
     ///
@@ -114,10 +119,14 @@ impl Captured<'_> {
             Without::UnknownLink => NotTcp::UnknownLink(self.link),
             Without::NotIp(what) => NotTcp::NotIp(what),
             Without::Cut => NotTcp::Cut(Layer::Link),
+            Without::Damaged => NotTcp::Damaged(Layer::Link),
         })?;
         let before = self.bytes.len() - ip.bytes.len();
         let frame_len = (self.original_len as usize).saturating_sub(before);
-        let transport = transport(ip.bytes, frame_len)?;
+        let transport = match plain_ipv4(ip.bytes).or_else(|| plain_ipv6(ip.bytes)) {
+            Some(payload) => payload.transport,
+            None => other_transport(ip.bytes, frame_len)?,
+        };
         let (segment, source_port, destination_port) = transport.segment()?;
         Ok(TcpPacket {
             number: self.number,
@@ -134,28 +143,31 @@ impl Captured<'_> {
             },
             cut: transport.cut(),
             portion: transport.portion,
+            tunnel: transport.tunnel,
         })
     }
 }
 
 /// What IP carries, and what its header says.
 #[derive(Debug, PartialEq)]
-struct Transport<'a> {
-    source: IpAddr,
+pub(super) struct Transport<'a> {
+    pub(super) source: IpAddr,
     destination: IpAddr,
     id: Option<u16>,
     hop_limit: u8,
     traffic_class: u8,
     portion: Portion,
+    /// The innermost tunnel around it.
+    pub(super) tunnel: Option<Tunnel>,
     /// As much as was kept.
-    bytes: &'a [u8],
+    pub(super) bytes: &'a [u8],
     /// Its length on the link.
-    len: usize,
+    pub(super) len: usize,
 }
 
 /// The fragment that an IP packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fragment {
+pub(super) enum Fragment {
     None,
     First,
     Later,
@@ -182,42 +194,33 @@ impl Fragment {
 
 /// An IP packet's payload of any protocol.
 #[derive(Debug, PartialEq)]
-struct Payload<'a> {
-    transport: Transport<'a>,
-    protocol: IpNumber,
-    fragment: Fragment,
+pub(super) struct Payload<'a> {
+    pub(super) transport: Transport<'a>,
+    pub(super) protocol: IpNumber,
+    pub(super) fragment: Fragment,
 }
 
-/// Finds TCP in an IP packet that has `frame_len` bytes on the link, with what pads it.
-#[inline]
-fn transport(ip: &[u8], frame_len: usize) -> Result<Transport<'_>, NotTcp> {
-    let (mut ip, mut frame_len) = (ip, frame_len);
-    for _ in 0..=TUNNELS_MAX {
-        let payload = payload(ip, frame_len)?;
-        match payload.protocol {
-            IpNumber::TCP => {
-                let portion = payload.fragment.portion()?;
-                return Ok(Transport {
-                    portion,
-                    ..payload.transport
-                });
-            }
-            IpNumber::IPV4 | IpNumber::IPV6 if payload.fragment != Fragment::Later => {
-                ip = payload.transport.bytes;
-                frame_len = payload.transport.len;
-            }
-            other => return Err(NotTcp::Protocol(other.0)),
-        }
+impl<'a> Payload<'a> {
+    /// A TCP segment in `tunnel`, or the first fragment of one.
+    pub(super) fn tcp(self, tunnel: Option<Tunnel>) -> Result<Transport<'a>, NotTcp> {
+        let portion = self.fragment.portion()?;
+        Ok(Transport {
+            portion,
+            tunnel,
+            ..self.transport
+        })
     }
-    Err(NotTcp::Protocol(IpNumber::IPV4.0))
 }
 
-#[inline]
-fn payload(ip: &[u8], frame_len: usize) -> Result<Payload<'_>, NotTcp> {
-    if let Some(payload) = plain_ipv4(ip).or_else(|| plain_ipv6(ip)) {
-        return Ok(payload);
+/// Finds TCP in an IP packet that is not plain and has `frame_len` bytes on the link, with padding. It is not inlined, so that
+/// the code of plain packets stays small.
+#[inline(never)]
+fn other_transport(ip: &[u8], frame_len: usize) -> Result<Transport<'_>, NotTcp> {
+    let payload = any_payload(ip, frame_len)?;
+    match payload.protocol {
+        IpNumber::TCP => payload.tcp(None),
+        _ => tunnel::follow(payload, frame_len),
     }
-    any_payload(ip, frame_len)
 }
 
 /// TCP right after a header of IPv4 without options (RFC 791 §3.1), which is no fragment: most packets. What is not
@@ -263,6 +266,7 @@ fn plain_ipv4(ip: &[u8]) -> Option<Payload<'_>> {
             hop_limit: ttl,
             traffic_class: tos,
             portion: Portion::Whole,
+            tunnel: None,
             bytes: rest.get(..len).unwrap_or(rest),
             len,
         },
@@ -294,6 +298,7 @@ fn plain_ipv6(ip: &[u8]) -> Option<Payload<'_>> {
             hop_limit,
             traffic_class: (first << 4) | (second >> 4),
             portion: Portion::Whole,
+            tunnel: None,
             bytes: rest.get(..len).unwrap_or(rest),
             len,
         },
@@ -303,7 +308,7 @@ fn plain_ipv6(ip: &[u8]) -> Option<Payload<'_>> {
 }
 
 /// What any IP packet carries.
-fn any_payload(ip: &[u8], frame_len: usize) -> Result<Payload<'_>, NotTcp> {
+pub(super) fn any_payload(ip: &[u8], frame_len: usize) -> Result<Payload<'_>, NotTcp> {
     match LaxIpSlice::from_slice(ip) {
         Ok((LaxIpSlice::Ipv4(v4), stopped)) => ipv4(&v4, frame_len, stopped.map(wrong)),
         Ok((LaxIpSlice::Ipv6(v6), stopped)) => ipv6(&v6, frame_len, stopped.map(wrong)),
@@ -348,6 +353,7 @@ fn ipv4<'a>(
             hop_limit: header.ttl(),
             traffic_class: header.slice().get(1).copied().unwrap_or(0),
             portion: Portion::Whole,
+            tunnel: None,
             bytes: v4.payload().payload,
             len: len.checked_sub(headers).ok_or(NotTcp::Damaged(Layer::Ip))?,
         },
@@ -387,6 +393,7 @@ fn ipv6<'a>(
             hop_limit: header.hop_limit(),
             traffic_class: header.traffic_class(),
             portion: Portion::Whole,
+            tunnel: None,
             bytes: v6.payload().payload,
             len: len
                 .checked_sub(extensions)

@@ -7,8 +7,10 @@ use etherparse::IpNumber;
 use super::Captured;
 use super::link::{Layer, LinkType, NotIp};
 use super::packet::{Cut, NotTcp, Portion, TcpPacket};
+use super::tunnel::TunnelKind;
 
-/// How many kinds are counted one by one: more are together, so that a hostile file needs no memory. Ours.
+/// How many kinds are counted one by one: more are together, so that a hostile file needs no memory. Those of TCP are always
+/// counted one by one. Ours.
 const KINDS_MAX: usize = 64;
 
 /// What a packet is, as far as it is counted by that.
@@ -19,9 +21,13 @@ pub enum Kind {
     Tcp,
     /// One without its options or more.
     TcpCut,
-    /// The first fragment of one.
+    /// A TCP segment in a tunnel.
+    TcpIn(TunnelKind),
+    /// A TCP segment in a tunnel, without its options or more.
+    TcpCutIn(TunnelKind),
+    /// The first fragment of a TCP segment.
     TcpFirstFragment,
-    /// A later fragment of one.
+    /// A later fragment of a TCP segment, or of a tunnel's packet.
     TcpFragment,
     /// Another protocol over IP, by IANA's number.
     Protocol(u8),
@@ -40,10 +46,12 @@ pub enum Kind {
 impl Kind {
     fn of(packet: &Result<TcpPacket, NotTcp>) -> Self {
         match packet {
-            Ok(packet) => match (packet.portion, packet.cut) {
-                (Portion::FirstFragment, _) => Self::TcpFirstFragment,
-                (_, Cut::Whole | Cut::Payload) => Self::Tcp,
-                (_, Cut::Options | Cut::Window) => Self::TcpCut,
+            Ok(packet) => match (packet.portion, packet.cut, packet.tunnel) {
+                (Portion::FirstFragment, ..) => Self::TcpFirstFragment,
+                (_, Cut::Whole | Cut::Payload, None) => Self::Tcp,
+                (_, Cut::Whole | Cut::Payload, Some(tunnel)) => Self::TcpIn(tunnel.kind()),
+                (_, Cut::Options | Cut::Window, None) => Self::TcpCut,
+                (_, Cut::Options | Cut::Window, Some(tunnel)) => Self::TcpCutIn(tunnel.kind()),
             },
             Err(NotTcp::Fragment) => Self::TcpFragment,
             Err(NotTcp::Protocol(number)) => Self::Protocol(*number),
@@ -56,7 +64,10 @@ impl Kind {
 
     /// Whether it has a TCP header.
     const fn has_tcp(self) -> bool {
-        matches!(self, Self::Tcp | Self::TcpCut | Self::TcpFirstFragment)
+        matches!(
+            self,
+            Self::Tcp | Self::TcpCut | Self::TcpIn(_) | Self::TcpCutIn(_) | Self::TcpFirstFragment
+        )
     }
 }
 
@@ -65,6 +76,8 @@ impl fmt::Display for Kind {
         match self {
             Self::Tcp => f.write_str("TCP"),
             Self::TcpCut => f.write_str("TCP, cut off in the header"),
+            Self::TcpIn(tunnel) => write!(f, "TCP in {tunnel}"),
+            Self::TcpCutIn(tunnel) => write!(f, "TCP in {tunnel}, cut off in the header"),
             Self::TcpFirstFragment => f.write_str("TCP, first fragments"),
             Self::TcpFragment => f.write_str("TCP, later fragments"),
             Self::Protocol(number) => match IpNumber(*number).keyword_str() {
@@ -110,11 +123,12 @@ impl Tally {
     fn count_other(&mut self, kind: Kind) {
         if let Some((_, count)) = self.others.iter_mut().find(|(known, _)| *known == kind) {
             *count += 1;
-        } else if self.others.len() < KINDS_MAX {
+        } else if self.others.len() < KINDS_MAX || kind.has_tcp() {
             self.others.push((kind, 1));
         } else {
-            // The last place is for all that have none.
-            if let Some(last) = self.others.last_mut() {
+            // The last place that is not TCP's counts all kinds without a place.
+            let mut places = self.others.iter_mut().rev();
+            if let Some(last) = places.find(|(known, _)| !known.has_tcp()) {
                 *last = (Kind::Others, last.1 + 1);
             }
         }
@@ -147,7 +161,7 @@ impl Tally {
 }
 
 impl fmt::Display for Tally {
-    /// "1000 packets: 990 TCP, 10 UDP"
+    /// "1000 packets: 980 TCP in VXLAN, 10 TCP, 10 UDP"
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} packets", self.packets)?;
         for (place, (kind, count)) in self.by_kind().into_iter().enumerate() {

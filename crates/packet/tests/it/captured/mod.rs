@@ -9,3 +9,4 @@ mod links;
 mod packed;
 mod packets;
 mod round_trip;
+mod tunnels;
