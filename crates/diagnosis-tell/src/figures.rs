@@ -199,6 +199,7 @@ const fn looks_of(limit: Limit) -> (Hue, Depth) {
         Limit::Idle | Limit::Pause => (Hue::Grey, Depth::Pale),
         Limit::ReceiveWindow => (Hue::Purple, Depth::Half),
         Limit::ZeroWindow => (Hue::Purple, Depth::Full),
+        Limit::Nagle => (Hue::Black, Depth::Half),
         Limit::SenderBuffer => (Hue::Black, Depth::Pale),
         Limit::SlowStart => (Hue::Sky, Depth::Half),
         Limit::CongestionWindow => (Hue::Blue, Depth::Half),

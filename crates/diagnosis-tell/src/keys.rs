@@ -16,6 +16,7 @@ pub const fn limit(limit: Limit) -> &'static str {
         Limit::Pause => "application_pause",
         Limit::ReceiveWindow => "receive_window",
         Limit::ZeroWindow => "zero_window",
+        Limit::Nagle => "nagle",
         Limit::SenderBuffer => "sender_buffer_or_unknown",
         Limit::SlowStart => "slow_start",
         Limit::CongestionWindow => "congestion_window",
@@ -138,6 +139,7 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::Handshake => "handshake",
         Reason::Timestamps => "timestamps",
         Reason::Responses => "responses",
+        Reason::Repairs => "repairs",
         Reason::Nothing => "nothing",
     }
 }

@@ -19,7 +19,9 @@ pub mod words;
 mod tests;
 
 use dupack_diagnosis::StreamFindings;
+use dupack_diagnosis::analyse::signs::{Signs, Unscaled};
 use dupack_diagnosis::findings::{AcksSeen, Coverage, Shut};
+use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
 
 use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
@@ -63,6 +65,12 @@ pub struct Case<'a> {
     pub shut: Shut,
     /// How much of it the capture has.
     pub coverage: Coverage,
+    /// Signs of middleboxes and shapers.
+    pub signs: Signs,
+    /// Bytes of the headers of a data packet.
+    pub headers: u64,
+    /// Where the capture was taken.
+    pub place: Place,
 }
 
 /// A sentence and when it is said.
@@ -75,7 +83,7 @@ pub struct Template {
 }
 
 /// What can be said, in the order in which it is tried.
-pub const TEMPLATES: [Template; 14] = [
+pub const TEMPLATES: [Template; 18] = [
     Template {
         name: "nothing",
         holds: |case| case.shares.segments == 0,
@@ -93,6 +101,26 @@ pub const TEMPLATES: [Template; 14] = [
             case.coverage.missing() > MISSING_MAX && shut < HALF
         },
         say: missing_packets,
+    },
+    Template {
+        name: "black hole",
+        holds: |case| case.signs.black_hole.is_some() && case.wasted() >= WASTE_SHARE,
+        say: black_hole,
+    },
+    Template {
+        name: "unscaled window",
+        holds: |case| case.signs.unscaled.is_some(),
+        say: unscaled,
+    },
+    Template {
+        name: "nagle",
+        holds: |case| case.part(Group::Nagle) >= WASTE_SHARE,
+        say: nagle,
+    },
+    Template {
+        name: "constant rate",
+        holds: |case| case.leaves_at_a_constant_rate(),
+        say: constant_rate,
     },
     Template {
         name: "application",
@@ -186,6 +214,9 @@ impl<'a> Case<'a> {
             path: stream.path.facts(),
             shut: stream.shut,
             coverage: stream.coverage,
+            signs: stream.signs,
+            headers: stream.path.headers,
+            place: stream.vantage.place,
         }
     }
 }
@@ -214,6 +245,20 @@ impl Case<'_> {
     fn shut_matters(&self) -> bool {
         let shut = self.shares.share(self.shares.of(Limit::ZeroWindow));
         self.shut.times > 0 && (shut >= REST_SHARE || self.is_short())
+    }
+
+    /// The part of the time that losses and timers took.
+    fn wasted(&self) -> f64 {
+        self.part(Group::Timers) + self.part(Group::Losses)
+    }
+
+    /// Whether a rate before the capture explains what would be told of the application or the sender.
+    fn leaves_at_a_constant_rate(&self) -> bool {
+        let unexplained = self.part(Group::Application) + self.part(Group::Sender);
+        let idle = self.shares.share(self.shares.of(Limit::Idle));
+        self.signs.constant_rate.is_some()
+            && self.place == Place::Sender
+            && unexplained - idle >= HALF
     }
 
     fn waited_to_open(&self) -> bool {
@@ -266,6 +311,54 @@ fn nothing(case: &Case<'_>) -> String {
     format!("no data was sent in {}", time(case.shares.duration()))
 }
 
+fn black_hole(case: &Case<'_>) -> String {
+    let Some(hole) = case.signs.black_hole else {
+        return String::new();
+    };
+    let packet = |payload: u32| u64::from(payload) + case.headers;
+    format!(
+        "segments of {} bytes never arrive and those of {} do: packets of {} bytes pass, of {} they vanish and no ICMP \
+         says why (an MTU black hole)",
+        hole.fails,
+        hole.passes,
+        packet(hole.passes),
+        packet(hole.fails)
+    )
+}
+
+fn unscaled(case: &Case<'_>) -> String {
+    let Some(Unscaled { window, shift }) = case.signs.unscaled else {
+        return String::new();
+    };
+    format!(
+        "no more is in flight than the window field says without its scale, {window} bytes: the sender does not know of \
+         the scale of {shift} that this capture shows, as if something on the path had changed it"
+    )
+}
+
+fn nagle(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let waits = shares.nagle_waits.max(1);
+    let each = shares.of(Limit::Nagle) / waits;
+    format!(
+        "{} × about {}: short segments waited for the ACK of the one before (Nagle); TCP_NODELAY would have sent them at \
+         once",
+        crate::words::count(waits),
+        crate::words::time(each)
+    )
+}
+
+fn constant_rate(case: &Case<'_>) -> String {
+    let rate = case.signs.constant_rate.unwrap_or_default();
+    let wire =
+        (case.shares.segment_size + case.headers) as f64 / case.shares.segment_size.max(1) as f64;
+    format!(
+        "packets leave at a constant {}, whatever ACKs come: the bottleneck lies before the capture, as of a shaper on \
+         the sending host, or the sender paces",
+        crate::words::rate(rate * wire * 8.0)
+    )
+}
+
 fn one_direction(case: &Case<'_>) -> String {
     format!(
         "{} were sent in {}; the ACKs are not in this capture: the limit cannot be told",
@@ -304,6 +397,7 @@ const fn went_to(group: Group) -> &'static str {
         Group::Handshake => "passed before the connection was open",
         Group::Application => "passed without data",
         Group::Receiver => "passed with a full receive window",
+        Group::Nagle => "passed until ACKs that short segments waited for (Nagle)",
         Group::Sender => "passed with room in all windows",
         Group::SlowStart => "passed in slow start",
         Group::Losses => "went to losses and the small window after them",
@@ -324,6 +418,14 @@ fn timers(case: &Case<'_>) -> String {
     let worst = kinds
         .filter(|kind| case.stalls.of(*kind).count > 0)
         .max_by_key(|kind| case.stalls.of(*kind).time);
+    if case.signs.foreign_sacks > 0 {
+        said.push_str(&format!(
+            ": {} SACK blocks name bytes that were never sent, as where a middlebox rewrites sequence numbers, and only \
+             the timer repairs",
+            case.signs.foreign_sacks
+        ));
+        return said;
+    }
     if let Some(kind) = worst {
         said.push_str(": ");
         said.push_str(kind.words());

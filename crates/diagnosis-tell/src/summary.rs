@@ -515,6 +515,7 @@ pub fn seen_from(vantage: &Vantage) -> String {
         Reason::Handshake => "by the handshake",
         Reason::Timestamps => "by the echoes of timestamps",
         Reason::Responses => "by how soon data follows ACKs",
+        Reason::Repairs => "by how soon repairs follow duplicate ACKs",
         Reason::Nothing => "as nothing tells otherwise",
     };
     let to = |end: &str, way| format!("{} to the {end} and back", words::time(way));

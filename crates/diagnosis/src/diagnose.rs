@@ -17,6 +17,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::analyse::budget::{Budget, Terms};
 use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
+use crate::analyse::signs::Gathering;
 use crate::analyse::stalls::Stalls;
 use crate::findings::{
     AcksSeen, Beyond, ConnectionFindings, Coverage, Flow, KEPT_MAX, Kept, Shut, StreamFindings,
@@ -44,6 +45,7 @@ pub struct Examiner {
     explainer: Explainer,
     budget: Budget,
     stalls: Stalls,
+    signs: Gathering,
     survey: Survey,
     sender: SenderAnalysis,
     /// The last event of the transfer: what comes later is silence.
@@ -67,6 +69,7 @@ impl Follower for Examiner {
             explainer: Explainer::new(beginning.sack, explain::Limits::default()),
             budget: budget(beginning),
             stalls,
+            signs: Gathering::new(beginning.window_shift),
             survey: Survey::new(beginning.smss, &CATALOG),
             sender: SenderAnalysis::new(seen, beginning.smss),
             ended: at,
@@ -82,6 +85,7 @@ impl Follower for Examiner {
         let explained = self.explainer.departed(departure);
         self.budget.departed(departure, &explained);
         self.stalls.departed(departure, &explained);
+        self.signs.departed(departure, &explained);
         self.survey.departed(departure, &explained);
         self.sender.departed(departure, &explained);
         if let Some(onlooker) = onlooker {
@@ -101,6 +105,7 @@ impl Follower for Examiner {
         let explained = self.explainer.arrived(arrival);
         self.budget.arrived(arrival, &explained);
         self.stalls.arrived(arrival, &explained);
+        self.signs.arrived(arrival, &explained);
         self.survey.arrived(arrival, &explained);
         self.sender.arrived(arrival, &explained);
         if let Some(onlooker) = onlooker {
@@ -114,6 +119,14 @@ impl Follower for Examiner {
 
     fn asked(&mut self, at: Instant, packet: u64) {
         self.stalls.asked(at, packet);
+    }
+
+    fn numbered(&mut self, id: u16) {
+        self.explainer.numbered(id);
+    }
+
+    fn foreign_sack(&mut self) {
+        self.signs.foreign_sack();
     }
 }
 
@@ -155,8 +168,10 @@ impl Examiner {
             }
         }
         let vantage = connection.vantage(side);
+        let ways = Side::BOTH.map(|end| connection.handshake().round_trip_to(end));
+        let whole = ways[0].zip(ways[1]).map(|(one, other)| one + other);
         let handshake = connection.handshake().round_trip_to(side);
-        self.survey.seen_from(&vantage, handshake);
+        self.survey.seen_from(&vantage, handshake, whole);
         let path = self.survey.path();
         let facts = path.facts();
         let shares = self.budget.finish(ended, &facts);
@@ -175,6 +190,7 @@ impl Examiner {
             shut,
             shares,
             stalls,
+            signs: self.signs.finish(),
             path,
             sender: self.sender.report(),
         }

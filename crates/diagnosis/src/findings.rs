@@ -11,6 +11,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::analyse::budget::{Group, Shares};
 use crate::analyse::cause::Retransmission;
 use crate::analyse::explain::{Account, Happenings};
+use crate::analyse::signs::Signs;
 use crate::analyse::stalls::StallList;
 use crate::path::Path;
 use crate::read::counts::Counts;
@@ -93,6 +94,8 @@ pub struct StreamFindings {
     pub shares: Shares,
     /// Times in which nothing happened.
     pub stalls: StallList,
+    /// Signs of middleboxes and shapers.
+    pub signs: Signs,
     /// What it tells of its path.
     pub path: Path,
     /// Which sender it was.

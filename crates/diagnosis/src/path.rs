@@ -85,6 +85,8 @@ pub struct Survey {
     place: Place,
     /// How far the sender is.
     distance: Distance,
+    /// The round trip of the handshake, if the capture has it.
+    handshake: Option<Duration>,
     trips: RoundTrips,
     /// At the receiver: what stands for the least delay, of which only the waiting beyond it is known.
     way: Option<Duration>,
@@ -164,6 +166,7 @@ impl Survey {
             headers: IPV4_TCP,
             place: Place::Sender,
             distance: Distance::Known,
+            handshake: None,
             trips: RoundTrips::default(),
             way: None,
             one_way: OneWay::default(),
@@ -182,9 +185,15 @@ impl Survey {
         }
     }
 
-    /// Where the capture was taken, as far as all of it tells; and the round trip from there to the sender that the
-    /// handshake took, if the capture has it.
-    pub fn seen_from(&mut self, vantage: &Vantage, handshake: Option<Duration>) {
+    /// Where the capture was taken, as far as all of it tells; and the round trip that the handshake took from there to the
+    /// sender, and the whole of it, if the capture has it.
+    pub fn seen_from(
+        &mut self,
+        vantage: &Vantage,
+        handshake: Option<Duration>,
+        whole: Option<Duration>,
+    ) {
+        self.handshake = whole;
         let far = matches!(vantage.place, Place::Receiver | Place::Middle);
         if far && vantage.to_sender.is_zero() {
             self.distance = Distance::Unknown;

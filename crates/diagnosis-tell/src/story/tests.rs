@@ -4,9 +4,11 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::{Case, Shut, TEMPLATES, tell};
 use dupack_diagnosis::analyse::budget::{Limit, PathFacts, Shares};
+use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{Remedy, Stall, StallKind, StallList, WaitedFor};
 use dupack_diagnosis::findings::{AcksSeen, Coverage};
 use dupack_diagnosis::read::moment::Stage;
+use dupack_diagnosis::read::vantage::Place;
 
 /// Bytes of a full segment.
 const MSS: u64 = 1000;
@@ -56,6 +58,9 @@ fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
         path,
         shut: Shut::default(),
         coverage: whole(),
+        signs: Signs::default(),
+        headers: 40,
+        place: Place::Sender,
     })
 }
 
@@ -119,6 +124,9 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
         path: PathFacts::default(),
         shut: Shut::default(),
         coverage: whole(),
+        signs: Signs::default(),
+        headers: 40,
+        place: Place::Sender,
     });
     assert_eq!(name, "timers");
     assert_eq!(
@@ -275,6 +283,9 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
             path: PathFacts::default(),
             shut: Shut { times, probes },
             coverage: whole(),
+            signs: Signs::default(),
+            headers: 40,
+            place: Place::Sender,
         };
         tell(&case).1
     };

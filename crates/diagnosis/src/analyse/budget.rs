@@ -110,6 +110,8 @@ pub struct Budget {
     kind: Kind,
     stage: Stage,
     last_arrival: Option<(Instant, Outstanding)>,
+    /// When the last ACK came, if it was for everything and had no data with it.
+    last_acked: Option<Instant>,
     /// When something left, or an ACK moved SND.UNA: since then a timer runs that expires next.
     moved_at: Instant,
     /// The receive window that was granted last, and what of it is left.
@@ -181,6 +183,7 @@ impl Budget {
             kind: Kind::Idle,
             stage: Stage::Open,
             last_arrival: None,
+            last_acked: None,
             moved_at: started,
             window: None,
             window_left: None,
@@ -317,6 +320,9 @@ impl Budget {
         } else {
             self.prompt()
         };
+        if self.waited_for_ack(departure, prompt) {
+            return Ending::LastAck;
+        }
         match self.last_arrival {
             Some((came, left)) if at.since(came) <= prompt => Ending::Ack(left),
             Some((came, _)) => Ending::Nothing { last_ack: came },
@@ -324,6 +330,18 @@ impl Budget {
                 last_ack: self.started,
             },
         }
+    }
+
+    /// Whether a short segment had waited for the ACK of a short one before it, as Nagle's algorithm has it: no application
+    /// hears of an ACK without data, so that nothing else sends at once when it comes.
+    fn waited_for_ack(&self, departure: &Departure<'_>, prompt: Duration) -> bool {
+        let len = departure.end.saturating_sub(departure.start);
+        let short = len > 0 && len < self.windows.mss() && self.quiet.has_ended();
+        let prompt = prompt.min(PROMPT_AFTER_MESSAGE.max(self.elsewhere()));
+        let bare = self
+            .last_acked
+            .is_some_and(|came| self.clock.since(came) <= prompt);
+        short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
     fn rescale(&mut self, view: &View<'_>) {
@@ -374,7 +392,9 @@ impl Analysis for Budget {
         self.pass(departure.at);
         let together = self.left_together(departure, explained);
         if !together {
-            self.settle(self.ending(departure, explained.retransmission));
+            let ending = self.ending(departure, explained.retransmission);
+            self.notes.nagle_waits += u64::from(ending == Ending::LastAck);
+            self.settle(ending);
         }
         self.moved_at = self.clock;
         let view = &departure.view;
@@ -466,6 +486,8 @@ impl Analysis for Budget {
                 Outstanding::Something
             },
         ));
+        let bare = flight == 0 && facts.acked_bytes > 0 && arrival.carried == 0;
+        self.last_acked = bare.then_some(self.clock);
         self.look_for_end_of_round(view);
         self.window = arrival.window;
         self.window_left = arrival.window_left;

@@ -148,6 +148,11 @@ impl Explainer {
         }
     }
 
+    /// The sender has sent a packet that is none of the stream, with this identification.
+    pub fn numbered(&mut self, id: u16) {
+        self.hidden.numbered(id);
+    }
+
     /// A segment left.
     pub fn departed(&mut self, departure: &Departure<'_>) -> Explained<'_> {
         let stamp = departure.timestamps.map(|stamps| stamps.value);
@@ -155,9 +160,8 @@ impl Explainer {
         let was_empty = self.nxt <= self.una;
         self.note_stamp(departure.at, stamp);
         let filling = self.holes.fill(departure);
-        let holes = self.holes.are_left();
         self.holes.departed(departure);
-        let looks = self.hidden.look(departure, holes, &timing);
+        let looks = self.hidden.look(departure, &timing);
         self.reconsider(&timing);
         let (repeat, number) = self.look_at(departure, filling, looks, &timing);
         if repeat != Some(Repeat::Copy) {

@@ -1,9 +1,10 @@
 //! What happened at each event of a stream, and what its time was spent on.
 //!
-//! [`explain`] comes first: it says why each segment was retransmitted and where the sender stands. [`budget`] and [`stalls`]
+//! [`explain`] comes first: it says why each segment was retransmitted and where the sender stands. [`budget`], [`stalls`] and [`signs`]
 //! build on its answers.
 
 pub mod budget;
 pub mod cause;
 pub mod explain;
+pub mod signs;
 pub mod stalls;

@@ -458,10 +458,12 @@ impl Stalls {
     fn follow(&mut self, at: Instant, packet: u64, stage: Stage, view: &View<'_>) {
         let at = self.before.map_or(at, |before| before.at.max(at));
         let seen = Before::of(at, packet, stage, view);
-        let heard = if self.sack.is_on() {
+        // SACK blocks may be rewritten on the way: then duplicate ACKs alone tell.
+        let by_dup_acks = self.dup_acks.min(seen.segments.saturating_sub(1));
+        let heard = if self.sack.is_on() && seen.heard > 0 {
             seen.heard
         } else {
-            self.dup_acks.min(seen.segments.saturating_sub(1))
+            by_dup_acks
         };
         self.before = Some(Before {
             window: self.window,

@@ -31,6 +31,7 @@ pub(super) struct RoundTrips {
     least: [Duration; LEAST],
     len: usize,
     max: Duration,
+    sum: Duration,
     /// Of what segments the least ones are.
     length: Length,
     /// The least of those that waited for so many others of the same burst.
@@ -67,6 +68,7 @@ impl RoundTrips {
     pub(super) fn observe(&mut self, rtt: Duration, ahead: usize, length: Length) {
         self.bins.record(rtt.as_nanos());
         self.max = self.max.max(rtt);
+        self.sum += rtt;
         match (self.length, length) {
             (Length::Short, Length::Full) => {
                 self.length = Length::Full;
@@ -133,6 +135,12 @@ impl RoundTrips {
             low: lowest.saturating_sub(spacing.saturating_mul(TIMES_MEAN)),
             high: least,
         }
+    }
+
+    /// The mean of all.
+    pub(super) fn mean(&self) -> Option<Duration> {
+        let count = self.bins.count();
+        (count > 0).then(|| self.sum / count)
     }
 
     /// How they are spread.

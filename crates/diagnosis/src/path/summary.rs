@@ -137,16 +137,11 @@ fn longer(
 ) -> Told<Duration> {
     let part = full.saturating_sub(SHORT) as f64 / full.max(1) as f64;
     let beyond = |packet: Duration| Duration::from_secs_f64(packet.as_secs_f64() * part);
-    // Where the rate has only a bound, it is in the middle of what may be.
+    // Where the rate has only a bound, that may be the application's, and tells nothing of the bottleneck's.
     let slowest = slowest.max(packet);
-    let likely = if packet.is_zero() {
-        slowest / 2
-    } else {
-        packet
-    };
     match told {
         Told::Between { value, low, high } => Told::Between {
-            value: value + beyond(likely),
+            value: value + beyond(packet),
             low: low + beyond(packet),
             high: high + beyond(slowest),
         },
@@ -223,7 +218,27 @@ impl Survey {
         }
     }
 
+    /// The least round-trip time: no more than the mean of what data shows, nor than the handshake took.
     fn least_rtt(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
+        let told = self.least_of_samples(packet, slowest);
+        let bounds = [
+            self.trips.mean(),
+            self.handshake.map(|short| short + slowest.max(packet)),
+        ];
+        let Some(bound) = bounds.into_iter().flatten().min() else {
+            return told;
+        };
+        match told {
+            Told::Between { value, low, high } => Told::Between {
+                value: value.min(bound),
+                low: low.min(bound),
+                high: high.min(bound.max(value.min(bound))),
+            },
+            other => other,
+        }
+    }
+
+    fn least_of_samples(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         match self.distance {
             Distance::Known => self.trips.told(packet, slowest),
             Distance::KnownOfShort(handshake) => {

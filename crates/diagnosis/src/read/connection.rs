@@ -416,6 +416,7 @@ impl<F: Follower> Connection<F> {
                 established_at: self.handshake.established_at,
                 established_by: self.handshake.established_by,
                 smss: size.smss(),
+                window_shift: scale,
                 sack,
                 ecn: self.handshake.ecn(),
                 vantage: self.ways.vantage(sender),

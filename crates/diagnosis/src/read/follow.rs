@@ -31,6 +31,8 @@ pub struct Beginning {
     pub established_by: Option<u64>,
     /// Bytes of data in a full segment, as announced, or as the first packets have it.
     pub smss: u32,
+    /// The shift of the receiver's windows, if it is known.
+    pub window_shift: Option<u8>,
     /// Whether SACK blocks are believed from the start. Where the capture has no SYN, one block is enough
     /// for them to be believed from then on.
     pub sack: Sack,
@@ -81,6 +83,14 @@ pub trait Follower {
     fn asked(&mut self, at: Instant, packet: u64) {
         let _ = (at, packet);
     }
+
+    /// The sender has sent a packet without data of the stream, with this IPv4 identification.
+    fn numbered(&mut self, id: u16) {
+        let _ = id;
+    }
+
+    /// An ACK has come whose SACK blocks all name bytes that were never sent.
+    fn foreign_sack(&mut self) {}
 }
 
 /// Somebody outside who wants to be told of some of the streams: a figure, the comments of a capture, a

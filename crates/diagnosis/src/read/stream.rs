@@ -24,6 +24,9 @@ use crate::read::waiting::{Heard, Waiting};
 /// for. At 48 bytes each they are 12 MB (ours).
 const SEGMENTS_MAX: usize = 1 << 18;
 
+/// A SACK block is foreign if it lies so far from all that was sent (ours: twice what the largest windows have).
+const FOREIGN: i32 = 1 << 28;
+
 /// So many data packets in a row that are of no known stretch of the stream: it is another stream (ours; one
 /// may be garbage).
 const ASTRAY_MAX: u32 = 8;
@@ -177,6 +180,8 @@ impl<F: Follower> Stream<F> {
         self.learn_from_echo(packet, onlooker);
         if packet.is_of_stream() || self.is_probe(packet) {
             self.depart(packet, onlooker);
+        } else if let Some(id) = packet.ip_id {
+            self.follower.numbered(id);
         }
     }
 
@@ -283,6 +288,9 @@ impl<F: Follower> Stream<F> {
             self.sack = Sack::Permitted;
             self.replay.learn(self.size.smss(), self.sack);
         }
+        if self.are_foreign(packet) {
+            self.follower.foreign_sack();
+        }
         let window = u64::from(segment.window);
         let scale = self.scale.filter(|_| packet.window().is_some());
         let scaled = scale.map(|shift| window << shift.min(14));
@@ -323,6 +331,20 @@ impl<F: Follower> Stream<F> {
             field: packet.window(),
             len: segment.len,
         })
+    }
+
+    /// Whether all SACK blocks of a packet name bytes far from all that was sent (ours: by more than is outstanding at once).
+    fn are_foreign(&self, packet: &Packet) -> bool {
+        let blocks = packet.segment.options.sacks.as_slice();
+        let nxt = self.replay.view(self.now).scoreboard.nxt();
+        let foreign = |number: SeqNumber| {
+            let beyond = number.0.wrapping_sub(self.first.at(nxt).0) as i32;
+            beyond > FOREIGN || beyond < -FOREIGN
+        };
+        !blocks.is_empty()
+            && blocks
+                .iter()
+                .all(|block| foreign(block.start) && foreign(block.end))
     }
 
     fn arrive(&mut self, heard: &Heard, at: Instant, onlooker: &mut dyn Onlooker) {

@@ -38,6 +38,8 @@ pub enum Reason {
     Timestamps,
     /// How soon data follows the ACKs that let it go.
     Responses,
+    /// How soon repairs came that duplicate ACKs had asked for.
+    Repairs,
     /// None of these: no answer of either end was seen.
     Nothing,
 }

@@ -4,6 +4,10 @@
 //! it carries, or an echo of its timestamp. SYNs are packets like others, so that the handshake gives
 //! the first two values. The least of all is kept: what an end does before it answers (delayed ACKs, an
 //! application that waits) only adds.
+//!
+//! Where there is little else, repairs bound the way: a segment that three duplicate ACKs have asked for, and that was sent
+//! after those which it lacks, comes no sooner than an ACK takes to the sender and the segment back. A handshake that took much
+//! longer, as of a radio that wakes up, is then known to be no round trip.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -51,6 +55,106 @@ struct Way {
     acked: Option<SeqNumber>,
     /// How soon it has sent new data after such an ACK: at the sender's end at once.
     quickest: Option<Duration>,
+    repairs: Repairs,
+}
+
+/// Duplicate ACKs that make a sender repair (RFC 5681 §3.2).
+const DUP_THRESHOLD: u32 = 3;
+
+/// Repairs of which the times are kept.
+const REPAIRS: usize = 8;
+
+/// Repairs that must agree where nothing shows that they were sent late (ours).
+const REPAIRS_MIN: usize = 3;
+
+/// Answers are doubted where repairs came in less than this part of their time (ours).
+const DOUBTED: (u64, u64) = (3, 5);
+
+/// What duplicate ACKs ask for.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    seq: SeqNumber,
+    since: Instant,
+    asked: u32,
+}
+
+/// How soon repairs came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repairs {
+    wanted: Option<Wanted>,
+    times: [Duration; REPAIRS],
+    count: usize,
+    /// Repairs that have a later identification than what came before them.
+    sent_later: usize,
+    last_id: Option<u16>,
+    /// The least time from an ACK to new data that is no less than half of what repairs take: a round.
+    round: Option<Duration>,
+}
+
+impl Repairs {
+    /// The time that most repairs took.
+    fn time(&self) -> Option<Duration> {
+        let enough = self.sent_later > 0 || self.count >= REPAIRS_MIN;
+        let mut times = self.times;
+        let known = times.get_mut(..self.count.min(REPAIRS))?;
+        known.sort_unstable();
+        known.get(known.len() / 2).copied().filter(|_| enough)
+    }
+
+    /// The way there and back, as far as repairs and rounds tell.
+    fn way(&self) -> Option<Duration> {
+        let time = self.time()?;
+        Some(self.round.map_or(time, |round| round.min(time)))
+    }
+
+    /// An ACK that says nothing new went to the sender.
+    fn asked(&mut self, at: Instant, seq: SeqNumber) {
+        match &mut self.wanted {
+            Some(wanted) if wanted.seq == seq => wanted.asked = wanted.asked.saturating_add(1),
+            wanted => {
+                *wanted = Some(Wanted {
+                    seq,
+                    since: at,
+                    asked: 1,
+                });
+            }
+        }
+    }
+
+    /// The sender has sent a packet; `acked_at` is when an ACK of something new went to it that it has not answered yet.
+    fn sent(&mut self, packet: &Packet, acked_at: Option<Instant>) {
+        let before = match packet.ip_id {
+            Some(id) if id != 0 => self.last_id.replace(id),
+            _ => None,
+        };
+        let step = packet
+            .ip_id
+            .zip(before)
+            .map(|(id, before)| id.wrapping_sub(before) as i16);
+        if step.is_some_and(|step| step <= 0) {
+            // It was overtaken, and repairs nothing.
+            return;
+        }
+        let fills = |wanted: &Wanted| wanted.seq == packet.segment.seq && packet.is_of_stream();
+        if let Some(wanted) = self.wanted.take_if(|wanted| fills(wanted)) {
+            if wanted.asked >= DUP_THRESHOLD {
+                let place = self.count % REPAIRS;
+                if let Some(slot) = self.times.get_mut(place) {
+                    *slot = packet.at.since(wanted.since);
+                }
+                self.count += 1;
+                self.sent_later += usize::from(step.is_some());
+            }
+            return;
+        }
+        let Some((time, acked_at)) = self.time().zip(acked_at) else {
+            return;
+        };
+        let round = packet.at.since(acked_at);
+        if packet.is_of_stream() && round >= time / 2 && round <= time {
+            self.round = Some(self.round.map_or(round, |known| known.min(round)));
+        }
+    }
 }
 
 /// Whether a packet has told something of the ways.
@@ -82,22 +186,23 @@ impl Ways {
     /// Where the capture was taken, for the data that `sender` sends.
     pub(crate) fn vantage(&self, sender: Side) -> Vantage {
         let (near, far) = (self.0.of(sender), self.0.of(sender.other()));
-        let place = match (near.least, far.least) {
+        let (near_least, far_least) = (near.shortest(), far.shortest());
+        let place = match (near_least, far_least) {
             (Some((to_sender, _)), Some((to_receiver, _))) => place(to_sender, to_receiver),
             (None, Some((to_receiver, _))) => near.place_by_quickness(to_receiver),
             (Some((to_sender, _)), None) if to_sender <= AT_END => Place::Sender,
             _ => Place::Unknown,
         };
-        let guessed = near.least.is_none() && place == Place::Sender;
-        let least = near.least.or_else(|| {
+        let guessed = near_least.is_none() && place == Place::Sender;
+        let least = near_least.or_else(|| {
             let quickest = near.quickest.filter(|_| guessed)?;
             Some((quickest, Reason::Responses))
         });
-        let either = least.or(far.least);
+        let either = least.or(far_least);
         Vantage {
             place,
             to_sender: least.map_or(Duration::ZERO, |(way, _)| way),
-            to_receiver: far.least.map_or(Duration::ZERO, |(way, _)| way),
+            to_receiver: far_least.map_or(Duration::ZERO, |(way, _)| way),
             reason: either.map_or(Reason::Nothing, |(_, reason)| reason),
         }
     }
@@ -121,7 +226,8 @@ fn place(to_sender: Duration, to_receiver: Duration) -> Place {
 impl Way {
     /// The end at which this way ends has sent a packet.
     fn answer(&mut self, packet: &Packet) -> News {
-        let before = (self.least, self.quickest);
+        let before = (self.shortest(), self.quickest);
+        self.repairs.sent(packet, self.acked_at);
         let acknowledged = packet.segment.ack;
         if let Some(question) = self.question {
             let waited = packet.at.since(question.at);
@@ -148,11 +254,23 @@ impl Way {
             let waited = packet.at.since(acked_at);
             self.quickest = Some(self.quickest.map_or(waited, |known| known.min(waited)));
         }
-        if before == (self.least, self.quickest) {
+        if before == (self.shortest(), self.quickest) {
             News::None
         } else {
             News::Some
         }
+    }
+
+    /// The least that is known, and by what.
+    fn shortest(&self) -> Option<(Duration, Reason)> {
+        let (least, reason) = self.least?;
+        let (part, of) = DOUBTED;
+        let repaired = self.repairs.way();
+        let doubted = |way: &Duration| *way * of < least * part;
+        Some(match repaired.filter(doubted) {
+            Some(way) => (way, Reason::Repairs),
+            None => (least, reason),
+        })
     }
 
     fn note(&mut self, waited: Duration, reason: Reason) {
@@ -193,11 +311,13 @@ impl Way {
             is_new.then_some(end),
             value.filter(|_| is_new_value),
         );
-        if let Some(ack) = packet.segment.ack
-            && self.acked.is_none_or(|acked| is_after(ack.0, acked.0))
-        {
-            self.acked = Some(ack);
-            self.acked_at = Some(packet.at);
+        if let Some(ack) = packet.segment.ack {
+            if self.acked.is_none_or(|acked| is_after(ack.0, acked.0)) {
+                self.acked = Some(ack);
+                self.acked_at = Some(packet.at);
+            } else if self.acked == Some(ack) && len == 0 {
+                self.repairs.asked(packet.at, ack);
+            }
         }
     }
 

@@ -2,8 +2,10 @@
 
 mod copies;
 mod directions;
+mod middleboxes;
 mod opening;
 mod resets;
+mod turns;
 mod windows;
 
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};

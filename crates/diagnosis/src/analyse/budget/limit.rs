@@ -13,8 +13,10 @@ pub enum Limit {
     ReceiveWindow,
     /// The receive window was shut: the receiver's application did not read.
     ZeroWindow,
+    /// A short segment waited for the ACK of the one before it (Nagle's algorithm, RFC 896).
+    Nagle,
     /// The sender could have sent by every window that a capture tells of, had more, and did not: its
-    /// send buffer (Linux: `sndbuf_limited`), Nagle's algorithm, or a limit that is not known.
+    /// send buffer (Linux: `sndbuf_limited`), or a limit that is not known.
     SenderBuffer,
     /// The congestion window, which had not met its first loss and grew with every ACK.
     SlowStart,
@@ -43,6 +45,8 @@ pub enum Group {
     Application,
     /// [`Limit::ReceiveWindow`] and [`Limit::ZeroWindow`].
     Receiver,
+    /// [`Limit::Nagle`].
+    Nagle,
     /// [`Limit::SenderBuffer`].
     Sender,
     /// [`Limit::SlowStart`].
@@ -57,7 +61,7 @@ pub enum Group {
 
 impl Limit {
     /// How many there are.
-    pub const COUNT: usize = 14;
+    pub const COUNT: usize = 15;
 
     /// All of them, in the order of their names above.
     pub const ALL: [Self; Self::COUNT] = [
@@ -66,6 +70,7 @@ impl Limit {
         Self::Pause,
         Self::ReceiveWindow,
         Self::ZeroWindow,
+        Self::Nagle,
         Self::SenderBuffer,
         Self::SlowStart,
         Self::CongestionWindow,
@@ -90,6 +95,7 @@ impl Limit {
             Self::Handshake => Group::Handshake,
             Self::Idle | Self::Pause => Group::Application,
             Self::ReceiveWindow | Self::ZeroWindow => Group::Receiver,
+            Self::Nagle => Group::Nagle,
             Self::SenderBuffer => Group::Sender,
             Self::SlowStart => Group::SlowStart,
             Self::CongestionWindow | Self::Recovery => Group::Losses,
@@ -107,6 +113,7 @@ impl Limit {
             Self::Pause => "application paused",
             Self::ReceiveWindow => "receive window full",
             Self::ZeroWindow => "receive window shut",
+            Self::Nagle => "Nagle's algorithm",
             Self::SenderBuffer => "sender's buffer or unknown",
             Self::SlowStart => "slow start",
             Self::CongestionWindow => "congestion window",
@@ -122,10 +129,11 @@ impl Limit {
 
 impl Group {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Handshake,
         Self::Application,
         Self::Receiver,
+        Self::Nagle,
         Self::Sender,
         Self::SlowStart,
         Self::Losses,

@@ -74,6 +74,8 @@ pub(super) enum Ending {
     Probe,
     /// An ACK, just before.
     Ack(Outstanding),
+    /// An ACK without data, just before, of everything: a short segment had waited for it (RFC 896).
+    LastAck,
     /// A repair, which is sent when the ACKs say so.
     Repair,
     /// Nothing that is seen. The last ACK came then.
@@ -253,6 +255,7 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         // Though nothing that was seen is outstanding, what the timer sends again was.
         (Ending::Timer { kind, since }, Look::Empty) if piece.from >= since => kind,
         (_, Look::Empty | Look::Shut(_)) => plain(piece.look, piece.kind),
+        (Ending::LastAck, _) => Kind::Nagle,
         (Ending::Timer { kind, since }, _) if piece.from >= since => kind,
         (Ending::End { last }, look)
             if look != Look::Full && piece.from >= last && piece.duration() > scale.timeout =>

@@ -77,6 +77,8 @@ pub struct Shares {
     pub segments: u64,
     /// Segments that were sent again.
     pub retransmissions: u64,
+    /// Short segments that waited for an ACK (Nagle's algorithm).
+    pub nagle_waits: u64,
     /// Repairs that began: one for all losses of a window.
     pub losses: u64,
     /// The largest segment, in bytes.
@@ -154,6 +156,7 @@ impl Shares {
 pub(super) struct Notes {
     pub(super) delivered: u64,
     pub(super) losses: u64,
+    pub(super) nagle_waits: u64,
     /// Whether a repair is under way.
     pub(super) repairing: bool,
     segments: u64,
@@ -254,6 +257,7 @@ pub(super) fn divide(
         delivered: notes.delivered,
         segments: notes.segments,
         retransmissions: notes.retransmissions,
+        nagle_waits: notes.nagle_waits,
         losses: notes.losses,
         segment_size: mss,
         window_when_full: known.then(|| notes.window_sum / notes.full_known),
@@ -401,6 +405,7 @@ const fn limit_of(kind: Kind, shape: Shape) -> Limit {
         Kind::ZeroWindow => Limit::ZeroWindow,
         Kind::RetransmissionTimer => Limit::RetransmissionTimer,
         Kind::ProbeTimer => Limit::ProbeTimer,
+        Kind::Nagle => Limit::Nagle,
         Kind::SenderBuffer => Limit::SenderBuffer,
         Kind::SlowStart => Limit::SlowStart,
         Kind::Congestion => match shape {

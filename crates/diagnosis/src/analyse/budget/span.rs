@@ -14,6 +14,7 @@ pub(super) enum Kind {
     ZeroWindow,
     RetransmissionTimer,
     ProbeTimer,
+    Nagle,
     SenderBuffer,
     SlowStart,
     Congestion,
@@ -21,7 +22,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const COUNT: usize = 11;
+    pub(super) const COUNT: usize = 12;
 
     pub(super) const ALL: [Self; Self::COUNT] = [
         Self::Handshake,
@@ -31,6 +32,7 @@ impl Kind {
         Self::ZeroWindow,
         Self::RetransmissionTimer,
         Self::ProbeTimer,
+        Self::Nagle,
         Self::SenderBuffer,
         Self::SlowStart,
         Self::Congestion,

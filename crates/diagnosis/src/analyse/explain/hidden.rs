@@ -2,13 +2,18 @@
 //! like new data.
 //!
 //! Where a sender numbers its packets (IPv4's identification, counted up by one), numbers are missing:
-//! more than the bytes account for that were passed over. Then this packet is not the first that
-//! carries these bytes, and as many packets after it are repairs, too, as numbers are missing.
+//! more than the bytes account for that were passed over. But a host's other packets take numbers, too: ACKs, of which the
+//! capture may lack some, and those of its other connections. So missing numbers alone show nothing, and it takes a second
+//! sign: the sender was in the middle of a message (what came last was not pushed), and then it was silent for longer than
+//! any timer of a lost tail takes. Then this packet is not the first that carries these bytes, and as many packets after it
+//! are repairs, too, as numbers are missing.
 //!
-//! A lost repair leaves a missing number as well. So nothing is concluded while there are holes and
-//! segments flow.
+//! At the sender's own end nothing is hidden.
 
-use super::clock::Timing;
+use dupack_tcp::connection::Flags;
+use dupack_tcp::time::Duration;
+
+use super::clock::{Distance, Timing};
 use crate::read::moment::Departure;
 
 /// Packets in order that must have been numbered one by one before the numbers count (ours).
@@ -16,6 +21,9 @@ const TO_TRUST: u32 = 16;
 
 /// Of this many one may be out of order, or have followed a loss (ours).
 const IN_ORDER_OF: u32 = 8;
+
+/// A timer that repairs a tail takes no less (ours: a probe of Linux's takes two round trips and no less than this).
+const SILENCE_MIN: Duration = Duration::from_millis(10);
 
 /// More missing packets in a row than this are no loss but another way of numbering (ours: a
 /// window of 64 KiB in full segments has 45).
@@ -32,6 +40,17 @@ pub(super) struct Hidden {
     full: u64,
     /// Before this offset everything had been sent when a hidden loss was found.
     edge: u64,
+    /// Whether the last new data left the message unfinished.
+    message: Message,
+}
+
+/// Whether the application had more to send when the last segment left, as far as PSH tells (RFC 9293 §3.9.1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Message {
+    /// It may have ended.
+    #[default]
+    Ended,
+    UnderWay,
 }
 
 /// What a packet is that looks new.
@@ -47,9 +66,13 @@ pub(super) enum Looks {
 }
 
 impl Hidden {
-    /// Looks at the next packet; `holes` if anything is missing before it, beside what it passes over
-    /// itself.
-    pub fn look(&mut self, departure: &Departure<'_>, holes: bool, timing: &Timing) -> Looks {
+    /// The sender has sent a packet without data.
+    pub fn numbered(&mut self, id: u16) {
+        self.missing(Some((id, id)));
+    }
+
+    /// Looks at the next packet.
+    pub fn look(&mut self, departure: &Departure<'_>, timing: &Timing) -> Looks {
         let segments = departure.sent.len().max(1);
         let bytes = departure.end.saturating_sub(departure.start);
         self.full = self.full.max(bytes.div_ceil(segments as u64));
@@ -58,13 +81,25 @@ impl Hidden {
             .ip_id
             .map(|id| id.wrapping_add((segments - 1) as u16));
         let missing = self.missing(departure.ip_id.zip(last));
-        let silent = timing.silence >= timing.rtt.smoothed && !timing.rtt.smoothed.is_zero();
+        let pushed = departure.flags.contains(Flags::PSH) || departure.flags.contains(Flags::FIN);
+        let now = if pushed {
+            Message::Ended
+        } else {
+            Message::UnderWay
+        };
+        let message = core::mem::replace(&mut self.message, now);
+        let rtt = timing.rtt.smoothed;
+        let silent = timing.silence >= rtt.max(SILENCE_MIN) && !rtt.is_zero();
+        if timing.distance == Distance::Here {
+            return Looks::New;
+        }
         if departure.start < self.edge {
             return Looks::SentBefore { edge: self.edge };
         }
         let passed_over = departure.unseen_bytes.div_ceil(self.full.max(1));
         let unaccounted = missing.saturating_sub(passed_over);
-        if unaccounted == 0 || !self.can_be_trusted() || (holes && !silent) {
+        let in_a_message = message == Message::UnderWay;
+        if unaccounted == 0 || !self.can_be_trusted() || !silent || !in_a_message {
             return Looks::New;
         }
         let beyond = (unaccounted - 1).saturating_mul(self.full);

@@ -106,11 +106,6 @@ impl Holes {
         });
     }
 
-    /// Whether anything is missing.
-    pub fn are_left(&self) -> bool {
-        !self.holes.is_empty()
-    }
-
     /// An ACK was captured, and came to the sender later.
     pub fn arrived(&mut self, under_way: Duration, una: u64) {
         self.to_sender = Some(under_way);

@@ -1,0 +1,144 @@
+//! Middleboxes: an MTU that nobody announces, rewritten numbers, a scale that is taken out.
+
+use dupack_diagnosis::Side;
+use dupack_truth::script::{End, Ip, Link, Script, packet};
+
+use super::Told;
+
+#[test]
+fn a_path_that_swallows_full_segments_is_told_with_both_sizes() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+    let client = |at: f64, seq: u32, ack: u32| packet(at, End::Client, seq).ack(ack).window(500);
+    let server = |at: f64, seq: u32, ack: u32| packet(at, End::Server, seq).ack(ack).window(500);
+    script.add(client(0.03, 1000, 5000));
+    script.add(client(0.0301, 1000, 5000).len(300).push());
+    script.add(server(0.0302, 5000, 1300));
+    script.add(server(0.031, 5000, 1300).len(700).push());
+    script.add(client(0.061, 1300, 5700));
+    script.add(client(0.0611, 1300, 5700).len(300).push());
+    script.add(server(0.0612, 5700, 1600));
+    for n in 0..3 {
+        script.add(server(0.065 + f64::from(n) * 1e-5, 5700 + 1460 * n, 1600).len(1460));
+    }
+    script.add(server(0.065_04, 10_080, 1600).len(200).push());
+    script.add(client(0.0951, 1600, 5700).sack(10_080, 10_280));
+    script.add(server(0.125, 8620, 1600).len(1460));
+    let (mut at, mut timeout) = (0.0951, 0.23);
+    for _ in 0..7 {
+        at += timeout;
+        timeout *= 2.0;
+        script.add(server(at, 5700, 1600).len(1460));
+    }
+    script.add(client(at + 1.0, 1600, 5700));
+    let told = Told::of(&script);
+    let story = told.story();
+    assert!(
+        story.starts_with("Segments of 1460 bytes never arrive and those of 700 do: packets of 740 bytes pass, of 1500"),
+        "{story}"
+    );
+}
+
+#[test]
+fn losses_are_no_black_hole() {
+    // Of full segments one is lost, and its repairs, too; others arrive.
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.02);
+    for n in 0..10 {
+        script.add(
+            packet(0.03 + f64::from(n) * 1e-4, End::Server, 5000 + 1460 * n)
+                .ack(1000)
+                .len(1460),
+        );
+        if n > 0 {
+            let sack = packet(0.05 + f64::from(n) * 1e-4, End::Client, 1000).ack(5000);
+            script.add(sack.sack(6460, 6460 + 1460 * n));
+        }
+    }
+    for (n, at) in [0.3, 0.7, 1.5, 3.1, 6.3].into_iter().enumerate() {
+        script.add(packet(at, End::Server, 5000).ack(1000).len(1460));
+        if n == 4 {
+            script.add(packet(at + 0.02, End::Client, 1000).ack(5000 + 14_600));
+        }
+    }
+    let told = Told::of(&script);
+    assert_eq!(told.stream(Side::Answerer).signs.black_hole, None);
+    assert!(
+        told.story().contains("waiting for retransmission timers"),
+        "{}",
+        told.story()
+    );
+}
+
+#[test]
+fn sack_blocks_of_other_bytes_are_named() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.03);
+    let offset = 1_200_000_000;
+    let (mut at, mut sent) = (0.031, 5000);
+    for _ in 0..20 {
+        for n in 0..10 {
+            script.add(
+                packet(at + f64::from(n) * 1e-5, End::Server, sent + 1460 * n)
+                    .ack(1000)
+                    .len(1460)
+                    .window(500),
+            );
+        }
+        let hole = sent + 1460 * 3;
+        at += 0.03;
+        script.add(packet(at, End::Client, 1000).ack(hole).window(500));
+        for n in 4..10 {
+            let dup = packet(at + f64::from(n - 3) * 1e-5, End::Client, 1000)
+                .ack(hole)
+                .window(500);
+            script.add(dup.sack(hole + 1460 + offset, sent + 1460 * (n + 1) + offset));
+        }
+        at += 0.25;
+        script.add(
+            packet(at, End::Server, hole)
+                .ack(1000)
+                .len(1460)
+                .window(500),
+        );
+        at += 0.03;
+        sent += 14_600;
+        script.add(packet(at, End::Client, 1000).ack(sent).window(500));
+        at += 0.001;
+    }
+    let told = Told::of(&script);
+    let story = told.story();
+    assert!(
+        story.contains("120 SACK blocks name bytes that were never sent"),
+        "{story}"
+    );
+    let stream = told.stream(Side::Answerer);
+    assert_eq!(stream.path.losses, 20, "{}", told.screen());
+    assert!(!story.contains("nothing was lost"), "{story}");
+}
+
+#[test]
+fn a_sender_that_does_not_know_of_the_scale_is_told_of() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    script.add(packet(0.05, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+    script.add(packet(0.0501, End::Client, 1000).ack(5000).window(502));
+    script.add(
+        packet(0.0502, End::Client, 1000)
+            .ack(5000)
+            .window(502)
+            .len(100),
+    );
+    script.add(packet(0.1, End::Server, 5000).ack(1100).window(502));
+    let mut sent = 5000;
+    for round in 0..200 {
+        let at = 0.1001 + f64::from(round) * 0.0502;
+        script.add(packet(at, End::Server, sent).ack(1100).len(502).window(502));
+        sent += 502;
+        script.add(packet(at + 1e-4, End::Client, 1100).ack(sent).window(502));
+    }
+    let told = Told::of(&script);
+    let story = told.story();
+    assert!(story.contains("without its scale, 502 bytes"), "{story}");
+}

@@ -1,0 +1,222 @@
+//! Turns: requests and answers, pauses, short writes.
+
+use dupack_diagnosis::Side;
+use dupack_truth::script::{End, Ip, Link, Script, packet};
+
+use super::Told;
+
+/// A client that asks 20 times at once after each answer, then thinks. The ACK of the last answer before a pause travels alone,
+/// and takes an identification.
+fn asks(rtt: f64) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, rtt);
+    let (mut at, mut client, mut server) = (rtt + 0.001, 1000, 5000);
+    let mut ask = |script: &mut Script, at: &mut f64| {
+        *at += 1e-4;
+        script.add(packet(*at, End::Client, client).ack(server).len(100).push());
+        client += 100;
+        *at += rtt;
+        script.add(packet(*at, End::Server, server).ack(client).len(200).push());
+        server += 200;
+        (client, server)
+    };
+    for (times, pause) in [(20, 10.0), (1, 5.0), (1, 3.0), (1, 0.0)] {
+        let mut numbers = (0, 0);
+        for _ in 0..times {
+            numbers = ask(&mut script, &mut at);
+        }
+        at += 0.04;
+        script.add(packet(at, End::Client, numbers.0).ack(numbers.1));
+        at += pause;
+    }
+    script
+}
+
+#[test]
+fn identifications_of_acks_are_no_retransmissions() {
+    for rtt in [0.001, 0.03] {
+        let told = Told::of(&asks(rtt));
+        told.nothing_was_lost();
+        let story = told.story();
+        assert!(
+            story.starts_with("The application sent nothing for 1"),
+            "{story}"
+        );
+    }
+}
+
+#[test]
+fn identifications_of_other_connections_are_no_retransmissions() {
+    // Another connection of the same hosts takes numbers in every pause, which this capture does not show.
+    for end in [End::Client, End::Server] {
+        let mut script = Script::new(Ip::V4, Link::Raw);
+        script.open(0.0, 0.03);
+        let (mut client, mut server) = (1000, 5000);
+        for turn in 0..60 {
+            let at = 0.1 + f64::from(turn) * 0.5;
+            script.add(packet(at, End::Client, client).ack(server).len(100).push());
+            client += 100;
+            if turn > 40 {
+                script.unseen(end);
+                script.unseen(end);
+            }
+            script.add(
+                packet(at + 0.03, End::Server, server)
+                    .ack(client)
+                    .len(200)
+                    .push(),
+            );
+            server += 200;
+        }
+        Told::of(&script).nothing_was_lost();
+    }
+}
+
+#[test]
+fn nagle_against_delayed_acks_is_named() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 4e-4);
+    let (mut at, mut client, mut server) = (0.001, 1000, 5000);
+    for _ in 0..50 {
+        script.add(
+            packet(at, End::Client, client)
+                .ack(server)
+                .len(60)
+                .push()
+                .window(500),
+        );
+        client += 60;
+        at += 0.0402;
+        script.add(packet(at, End::Server, server).ack(client).window(500));
+        at += 2e-5;
+        script.add(
+            packet(at, End::Client, client)
+                .ack(server)
+                .len(140)
+                .push()
+                .window(500),
+        );
+        client += 140;
+        at += 6e-4;
+        script.add(
+            packet(at, End::Server, server)
+                .ack(client)
+                .len(300)
+                .push()
+                .window(500),
+        );
+        server += 300;
+        at += 2e-4;
+    }
+    script.add(packet(at, End::Client, client).ack(server).window(500));
+    let told = Told::of(&script);
+    assert_eq!(
+        told.connection().main_stream().map(|stream| stream.side),
+        Some(Side::Opener)
+    );
+    let story = told.story();
+    assert!(
+        story.starts_with("50 × about 40 ms: short segments waited for the ACK"),
+        "{story}"
+    );
+    told.nothing_was_lost();
+}
+
+#[test]
+fn answers_at_once_are_not_nagles() {
+    // Each request goes out when the answer to the one before has come: an ACK with data.
+    let told = Told::of(&asks(0.03));
+    let waits: u64 = told
+        .connection()
+        .all_streams()
+        .map(|stream| stream.shares.nagle_waits)
+        .sum();
+    assert_eq!(waits, 0, "{}", told.screen());
+}
+
+/// A download over 360 ms, captured at the receiver, whose first answers took `slow`.
+fn after_a_slow_handshake(slow: f64) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, None));
+    script.add(
+        packet(slow, End::Server, 4999)
+            .syn(1460, None)
+            .ack(1000)
+            .id(100),
+    );
+    let mut at = slow + 2e-4;
+    script.add(packet(at, End::Client, 1000).ack(5000));
+    script.add(
+        packet(at + 1e-4, End::Client, 1000)
+            .ack(5000)
+            .len(300)
+            .push(),
+    );
+    at += slow;
+    script.add(packet(at, End::Server, 5000).ack(1300).id(900));
+    at += 0.001;
+    let (mut sent, mut id) = (5000, 900_u16);
+    let mut number = || {
+        id = id.wrapping_add(700 + id % 200);
+        id
+    };
+    for round in 0..40 {
+        let lossy = round % 2 == 0;
+        let hole = sent + 1460 * 3;
+        for n in 0..10 {
+            if lossy && n == 3 {
+                number();
+                continue;
+            }
+            let when = at + f64::from(n) * 2e-4;
+            let end = sent + 1460 * (n + 1);
+            script.add(
+                packet(when, End::Server, sent + 1460 * n)
+                    .ack(1300)
+                    .len(1460)
+                    .id(number()),
+            );
+            let ack = packet(when + 1e-4, End::Client, 1300);
+            if lossy && n > 3 {
+                script.add(ack.ack(hole).sack(hole + 1460, end));
+            } else if n % 2 == 1 {
+                script.add(ack.ack(end));
+            }
+        }
+        sent += 14_600;
+        if lossy {
+            at += 0.4;
+            script.add(
+                packet(at, End::Server, hole)
+                    .ack(1300)
+                    .len(1460)
+                    .id(number()),
+            );
+            script.add(packet(at + 1e-4, End::Client, 1300).ack(sent));
+        }
+        at += 0.36;
+    }
+    script
+}
+
+#[test]
+fn a_slow_handshake_is_no_round_trip() {
+    for slow in [0.36, 3.4] {
+        let told = Told::of(&after_a_slow_handshake(slow));
+        let stream = told.stream(Side::Answerer);
+        let rtt = stream.path.least_rtt.value().unwrap().as_secs_f64();
+        assert!(
+            (0.33..0.42).contains(&rtt),
+            "{slow}: {rtt}\n{}",
+            told.screen()
+        );
+        assert_eq!(
+            stream.account.retransmissions,
+            20,
+            "{slow}\n{}",
+            told.screen()
+        );
+        assert_eq!(stream.path.losses, 20, "{slow}\n{}", told.screen());
+        assert!(!told.story().contains("receive window"), "{}", told.story());
+    }
+}
