@@ -8,6 +8,7 @@
 pub mod connection;
 mod copies;
 pub mod counts;
+pub mod filter;
 pub mod follow;
 pub mod handshake;
 pub mod moment;
@@ -17,6 +18,7 @@ mod segment_size;
 pub mod side;
 pub mod stream;
 pub mod table;
+pub mod time_range;
 pub mod vantage;
 mod waiting;
 mod ways;
